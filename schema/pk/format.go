@@ -1,0 +1,74 @@
+package pk
+
+import (
+	"io"
+	"log/slog"
+	"reflect"
+	"strconv"
+)
+
+// A form is how a type writes its number as text. The exported types differ
+// in their form and in what they send to the database; all else is here and
+// in parse.go.
+type form struct {
+	name     string       // the type, for errors
+	entity   reflect.Type // the T of Of[T], for errors; nil elsewhere
+	sortable bool         // 13 characters of base32 instead of decimal
+	textual  bool         // stored in a text column
+}
+
+const (
+	maxDecimal = len("-9223372036854775808")
+	sortLen    = 13 // characters of 5 bits that 63 bits need
+	alphabet   = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+)
+
+const reasonNegative = "sortable text has no negative numbers; store them with pk.ID or pk.Text"
+
+func (f form) appendText(dst []byte, n int64) ([]byte, error) {
+	if f.sortable && n < 0 {
+		return dst, f.refuse(n, reasonNegative)
+	}
+	return f.append(dst, n), nil
+}
+
+// append writes a negative number as decimal in every form, for people to
+// read: no sortable parser takes it back.
+func (f form) append(dst []byte, n int64) []byte {
+	if !f.sortable || n < 0 {
+		return strconv.AppendInt(dst, n, 10)
+	}
+	for shift := 5 * (sortLen - 1); shift >= 0; shift -= 5 {
+		dst = append(dst, alphabet[n>>shift&31])
+	}
+	return dst
+}
+
+func (f form) text(n int64) ([]byte, error) {
+	return f.appendText(make([]byte, 0, maxDecimal), n)
+}
+
+func (f form) string(n int64) string {
+	var buf [maxDecimal]byte
+	return string(f.append(buf[:0], n))
+}
+
+func (f form) json(n int64) ([]byte, error) {
+	dst, err := f.appendText(append(make([]byte, 0, maxDecimal+2), '"'), n)
+	if err != nil {
+		return nil, err
+	}
+	return append(dst, '"'), nil
+}
+
+// graphQL writes what json does. The interface of gqlgen has no error, so a
+// negative number in sortable form is shown as decimal.
+func (f form) graphQL(w io.Writer, n int64) {
+	dst := f.append(append(make([]byte, 0, maxDecimal+2), '"'), n)
+	_, _ = w.Write(append(dst, '"'))
+}
+
+// log is a string because most log stores read JSON numbers as float64.
+func (f form) log(n int64) slog.Value {
+	return slog.StringValue(f.string(n))
+}

@@ -1,0 +1,133 @@
+package pk
+
+import (
+	"database/sql/driver"
+	"io"
+	"log/slog"
+)
+
+// A String is a key in a BIGINT column for structs whose key is a Go string.
+// It holds decimal text and sends an integer.
+//
+// The zero value "" is NULL in SQL and null in JSON, both ways, so a String
+// tells NULL from 0. Any other text is checked when it is written: what
+// [Parse] refuses never reaches the database. Values are safe for concurrent
+// use.
+type String string
+
+var stringForm = form{name: "pk.String"}
+
+// ID returns the number, or 0 for "". The error is an [*Error].
+func (s String) ID() (ID, error) {
+	var id ID
+	if s == "" {
+		return 0, nil
+	}
+	err := set(stringForm, &id, string(s))
+	return id, err
+}
+
+// IsZero reports whether the key is "".
+func (s String) IsZero() bool { return s == "" }
+
+// String returns the text, checked or not.
+func (s String) String() string { return string(s) }
+
+// Value implements [driver.Valuer] with an int64, or nil for "".
+func (s String) Value() (driver.Value, error) {
+	id, err := s.ID()
+	if s == "" || err != nil {
+		return nil, err
+	}
+	return int64(id), nil
+}
+
+// Scan implements [database/sql.Scanner]. It takes what [ID.Scan] takes; nil
+// becomes "".
+func (s *String) Scan(src any) error {
+	if id, ok := src.(*ID); src == nil || ok && id == nil {
+		*s = ""
+		return nil
+	}
+	var id ID
+	return s.hold(&id, scan(stringForm, &id, src))
+}
+
+// AppendText implements [encoding.TextAppender] and does not allocate.
+func (s String) AppendText(dst []byte) ([]byte, error) {
+	if _, err := s.ID(); err != nil {
+		return dst, err
+	}
+	return append(dst, s...), nil
+}
+
+// MarshalText implements [encoding.TextMarshaler] with the text itself.
+func (s String) MarshalText() ([]byte, error) {
+	return s.AppendText(make([]byte, 0, maxDecimal))
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse]. Empty text
+// becomes "", as MarshalText wrote it.
+func (s *String) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*s = ""
+		return nil
+	}
+	var id ID
+	return s.hold(&id, set(stringForm, &id, text))
+}
+
+// MarshalJSON implements [encoding/json.Marshaler] with a JSON string, or null
+// for "".
+func (s String) MarshalJSON() ([]byte, error) {
+	id, err := s.ID()
+	if err != nil {
+		return nil, err
+	}
+	if s == "" {
+		return []byte("null"), nil
+	}
+	return stringForm.json(int64(id))
+}
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler] as [ID.UnmarshalJSON]
+// does.
+func (s *String) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	var id ID
+	return s.hold(&id, unmarshalJSON(stringForm, &id, data))
+}
+
+// MarshalGQL writes a GraphQL string, or null if the text is not a key.
+func (s String) MarshalGQL(w io.Writer) {
+	text, err := s.MarshalJSON()
+	if err != nil {
+		text = []byte("null")
+	}
+	_, _ = w.Write(text)
+}
+
+// UnmarshalGQL takes a GraphQL string or integer; nil changes nothing.
+func (s *String) UnmarshalGQL(v any) error {
+	if v == nil {
+		return nil
+	}
+	var id ID
+	return s.hold(&id, unmarshalGQL(stringForm, &id, v))
+}
+
+// LogValue implements [slog.LogValuer] with the text.
+func (s String) LogValue() slog.Value { return slog.StringValue(string(s)) }
+
+// GormDataType tells GORM's migrator the column type.
+func (String) GormDataType() string { return "bigint" }
+
+// hold stores what an engine function left in id, unless that failed.
+func (s *String) hold(id *ID, err error) error {
+	if err == nil {
+		*s = String(id.String())
+	}
+	return err
+}

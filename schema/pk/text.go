@@ -1,0 +1,65 @@
+package pk
+
+import (
+	"database/sql/driver"
+	"io"
+	"log/slog"
+)
+
+// A Text is a key in a text column, in decimal: VARCHAR(20).
+//
+// It is the type for tables that hold their numbers as text. An [ID] reads
+// such a column but is dangerous in a WHERE clause: MySQL compares it as
+// float64 and matches neighbouring rows, and Postgres refuses it. Decimal text
+// of different lengths does not sort as numbers do; [SortText] does.
+//
+// The zero value is 0. Values are safe for concurrent use.
+type Text int64
+
+var textForm = form{name: "pk.Text", textual: true}
+
+// ID returns the same key for a BIGINT column.
+func (t Text) ID() ID { return ID(t) }
+
+// Int64 returns the number.
+func (t Text) Int64() int64 { return int64(t) }
+
+// IsZero reports whether the key is 0.
+func (t Text) IsZero() bool { return t == 0 }
+
+// String returns the number in decimal.
+func (t Text) String() string { return textForm.string(int64(t)) }
+
+// Value implements [driver.Valuer] with decimal text as a string.
+func (t Text) Value() (driver.Value, error) { return t.String(), nil }
+
+// Scan implements [database/sql.Scanner]. It takes what [ID.Scan] takes, and
+// text with the trailing blanks of a CHAR column on Postgres.
+func (t *Text) Scan(src any) error { return scan(textForm, t, src) }
+
+// AppendText implements [encoding.TextAppender] and does not allocate.
+func (t Text) AppendText(dst []byte) ([]byte, error) { return textForm.appendText(dst, int64(t)) }
+
+// MarshalText implements [encoding.TextMarshaler] with decimal text.
+func (t Text) MarshalText() ([]byte, error) { return textForm.text(int64(t)) }
+
+// UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse].
+func (t *Text) UnmarshalText(text []byte) error { return set(textForm, t, text) }
+
+// MarshalJSON implements [encoding/json.Marshaler] as [ID.MarshalJSON] does.
+func (t Text) MarshalJSON() ([]byte, error) { return textForm.json(int64(t)) }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler] as [ID.UnmarshalJSON] does.
+func (t *Text) UnmarshalJSON(data []byte) error { return unmarshalJSON(textForm, t, data) }
+
+// MarshalGQL writes a GraphQL string.
+func (t Text) MarshalGQL(w io.Writer) { textForm.graphQL(w, int64(t)) }
+
+// UnmarshalGQL takes a GraphQL string or integer; nil changes nothing.
+func (t *Text) UnmarshalGQL(v any) error { return unmarshalGQL(textForm, t, v) }
+
+// LogValue implements [slog.LogValuer] with a string.
+func (t Text) LogValue() slog.Value { return textForm.log(int64(t)) }
+
+// GormDataType tells GORM's migrator the column type.
+func (Text) GormDataType() string { return "varchar(20)" }
