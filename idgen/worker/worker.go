@@ -1,6 +1,116 @@
-// Package worker: SKELETON, being replaced.
+// Package worker finds a worker number without a lease.
+//
+// Each function returns one for [idgen.Config] to call. A value that is missing
+// or malformed is an error that names the variable and what it held; nothing
+// falls back to a guess. What each asks of you:
+//
+//	Static, Env   that you give every running process another number
+//	Ordinal       a Kubernetes StatefulSet (or hosts named like one), one pool per pod
+//	IPv4          that no two processes share the low bits of their private address
+//	Random        that you accept the odds
+//
+// A number that two processes hold at the same time makes equal ids. So does
+// one that a process takes over while another, paused or with a clock ahead,
+// can still issue. Only a leased worker excludes both.
+//
+// [idgen.Config]: https://pkg.go.dev/github.com/snowkey-go/snowkey/idgen#Config
 package worker
 
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// An Error says why a source gave no worker number.
+type Error struct {
+	Source string // where the number was looked for: "SNOWKEY_WORKER", "HOSTNAME", "IPv4 address", …
+	Value  string // what it held
+	Reason string // what is wrong and what to do
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("worker: %s %q %s", e.Source, e.Value, e.Reason) }
+
+// Static returns n.
 func Static(n int64) func(bits int) (int64, error) {
 	return func(int) (int64, error) { return n, nil }
+}
+
+// Env returns the number in the environment variable name.
+func Env(name string) func(bits int) (int64, error) {
+	return func(bits int) (int64, error) { return parse(name, os.Getenv(name), os.Getenv(name), bits) }
+}
+
+// Ordinal returns the number after the last "-" of HOSTNAME, which is what a
+// Kubernetes StatefulSet numbers its pods with: 7 for "orders-7".
+func Ordinal() func(bits int) (int64, error) {
+	return func(bits int) (int64, error) {
+		host := os.Getenv("HOSTNAME")
+		i := strings.LastIndexByte(host, '-')
+		if i < 0 {
+			return 0, &Error{"HOSTNAME", host, `has no "-" before an ordinal; run as a StatefulSet, or use another source`}
+		}
+		return parse("HOSTNAME", host, host[i+1:], bits)
+	}
+}
+
+// parse reads the worker number in text, which is value or a part of it.
+func parse(source, value, text string, bits int) (int64, error) {
+	if text == "" {
+		return 0, &Error{source, value, "holds no worker number; set it to one"}
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || strconv.FormatUint(n, 10) != text {
+		return 0, &Error{source, value, "is not a plain decimal number; use digits only"}
+	}
+	if n>>bits != 0 {
+		return 0, &Error{source, value, fmt.Sprintf("does not fit %d bits (0 to %d); use a smaller number or a layout with a wider worker field", bits, uint64(1)<<bits-1)}
+	}
+	return int64(n), nil
+}
+
+// IPv4 returns the low bits of the host's private IPv4 address; at 8 bits that
+// is the fourth octet. It fails where there is no such address or more than one
+// that differs in these bits, and where the layout's worker field is narrower.
+func IPv4(low int) func(bits int) (int64, error) {
+	return func(bits int) (int64, error) {
+		addrs, err := hostAddrs()
+		if err != nil {
+			return 0, fmt.Errorf("worker: reading the host's addresses: %w", err)
+		}
+		return fromIPv4(addrs, low, bits)
+	}
+}
+
+func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
+	const source = "IPv4 address"
+	if low < 1 || low > 32 || low > bits {
+		return 0, &Error{source, fmt.Sprintf("of %d bits", low), fmt.Sprintf("does not fit the worker field of %d bits; ask for 1 to %d", bits, min(bits, 32))}
+	}
+	found, n := netip.Addr{}, int64(0)
+	for _, addr := range addrs {
+		if !addr.Is4() || !addr.IsPrivate() {
+			continue
+		}
+		b := addr.As4()
+		candidate := int64(uint32(b[0])<<24|uint32(b[1])<<16|uint32(b[2])<<8|uint32(b[3])) & (1<<low - 1)
+		if found.IsValid() && candidate != n {
+			return 0, &Error{source, found.String() + " and " + addr.String(), "differ in the bits asked for; use another source"}
+		}
+		found, n = addr, candidate
+	}
+	if !found.IsValid() {
+		return 0, &Error{source, "", "of a private network (10/8, 172.16/12, 192.168/16) was not found; use another source"}
+	}
+	return n, nil
+}
+
+// Random returns a random number that fits the worker field. Among n processes
+// with b bits two agree with a chance of about n²/2^(b+1): with 10 bits that is
+// one in ten for 15 processes. Use it for tests and single processes.
+func Random() func(bits int) (int64, error) {
+	return func(bits int) (int64, error) { return rand.Int64N(1 << min(bits, 62)), nil }
 }

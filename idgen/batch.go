@@ -1,0 +1,53 @@
+package idgen
+
+import "context"
+
+// maxBatch keeps one call from asking for more memory than a machine has.
+const maxBatch = 1 << 24
+
+// Append reserves n ids in one step, appends them to dst in ascending order and
+// returns the extended slice. No other call gets an id between them. It waits
+// and fails as [Generator.Next] does, and with a [*CountError] for an n below 0
+// or so large that no wait within [Config.MaxWait] serves it (on no account
+// more than 16,777,216). After an error dst is unchanged.
+func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
+	if err := g.checkCount(n); err != nil || n == 0 {
+		return dst, err
+	}
+	number, err := g.reserve(ctx, int64(n))
+	if err != nil {
+		return dst, err
+	}
+	perTick := int64(1) << g.seqBits
+	step := int64(1) << g.layout.sequence.shift // between two ids of one tick
+	for left := int64(n); left > 0; {
+		run := min(left, perTick-number&(perTick-1))
+		id := g.id(number)
+		for range run {
+			dst = append(dst, id)
+			id += step
+		}
+		number += run
+		left -= run
+	}
+	return dst, nil
+}
+
+// NextN returns n new ids in ascending order. See [Generator.Append].
+func (g *Generator) NextN(ctx context.Context, n int) ([]int64, error) {
+	if err := g.checkCount(n); err != nil {
+		return nil, err
+	}
+	return g.Append(ctx, make([]int64, 0, n), n)
+}
+
+func (g *Generator) checkCount(n int) error {
+	most := int64(maxBatch)
+	if ticks := max(g.maxLead/max(g.unit, 1), 1); int64(ticks) < maxBatch>>g.seqBits {
+		most = int64(ticks) << g.seqBits
+	}
+	if n < 0 || int64(n) > most {
+		return &CountError{Count: int64(n), Max: most}
+	}
+	return nil
+}

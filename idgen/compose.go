@@ -1,0 +1,65 @@
+package idgen
+
+import (
+	"fmt"
+	"time"
+)
+
+// Parts are the fields of one id.
+type Parts struct {
+	Time     time.Time // when the id's tick began, in UTC; Compose takes any instant of the tick
+	Worker   int64
+	Rollback int64
+	Sequence int64
+	Fixed    []int64 // values of the fixed fields, highest first; nil if there are none
+}
+
+// Decode takes an id apart. It is the inverse of [Layout.Compose]. An id of a
+// 64-bit layout is read as unsigned; bits above a shorter layout are ignored.
+func (l Layout) Decode(id int64) Parts {
+	u := uint64(id)
+	p := Parts{
+		Time:     l.timeOf(l.time.get(u)),
+		Worker:   l.worker.get(u),
+		Rollback: l.rollback.get(u),
+		Sequence: l.sequence.get(u),
+	}
+	for _, c := range l.constants {
+		p.Fixed = append(p.Fixed, c.span.get(u))
+	}
+	return p
+}
+
+// Compose puts an id together. It is the inverse of [Layout.Decode]. With a nil
+// p.Fixed the fixed fields get the layout's own values. A part that does not fit
+// its field is a [*RangeError] or [*TimeError]; nothing is ever masked.
+func (l Layout) Compose(p Parts) (int64, error) {
+	tick, err := l.tickOf(p.Time)
+	if err != nil {
+		return 0, err
+	}
+	id := l.time.put(tick)
+	put := func(name string, at span, v int64) {
+		if err == nil {
+			err = at.check(name, v)
+		}
+		id |= at.put(v)
+	}
+	put("worker", l.worker, p.Worker)
+	put("rollback", l.rollback, p.Rollback)
+	put("sequence", l.sequence, p.Sequence)
+	switch len(p.Fixed) {
+	case len(l.constants):
+		for i, c := range l.constants {
+			put(c.name, c.span, p.Fixed[i])
+		}
+	case 0:
+		id |= l.fixed
+	default:
+		return 0, fmt.Errorf("idgen: Parts.Fixed has %d values but the layout has %d fixed fields; give one for each, or nil for the layout's own", len(p.Fixed), len(l.constants))
+	}
+	if err != nil {
+		return 0, err
+	}
+	return int64(id), nil
+}

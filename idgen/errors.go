@@ -1,0 +1,99 @@
+package idgen
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrNoPool is returned by every method of a nil [*Pool], which is what
+	// [Default] is until a program calls [SetDefault].
+	ErrNoPool = errors.New("idgen: no pool is set; call idgen.SetDefault with a pool, or give the integration a source of its own")
+
+	// ErrClosed is returned by a pool and its generators after [Pool.Close].
+	ErrClosed = errors.New("idgen: the pool is closed")
+
+	// ErrLayoutExhausted is returned when an id would lie past the last tick of
+	// its layout, or, in a layout of 64 bits, past the last positive id. It is
+	// final: the table needs a layout with more time bits or a later epoch.
+	ErrLayoutExhausted = errors.New("idgen: the layout has no time left; use a layout with more time bits or a longer unit")
+)
+
+// A ClockError is returned when the clock is too far behind the ids already
+// handed out for a call to wait: it was set back, or a burst took more ids than
+// the layout has. No slot is taken, so the call can be repeated.
+type ClockError struct {
+	Behind     time.Duration // how far the clock is behind the next free id
+	RetryAfter time.Duration // when a call would be served at once, if the clock runs on
+	MaxWait    time.Duration // the limit that was exceeded
+	Rollbacks  int           // rollback numbers used up; 0 without [Config.Rotate]
+}
+
+func (e *ClockError) Error() string {
+	msg := fmt.Sprintf("idgen: the clock is %v behind the ids already issued and a call waits %v at most; retry after %v or raise Config.MaxAhead or MaxWait",
+		e.Behind, e.MaxWait, e.RetryAfter)
+	if e.Rollbacks > 0 {
+		msg += fmt.Sprintf(" (all %d rollback numbers are used)", e.Rollbacks)
+	}
+	return msg
+}
+
+// A CountError is returned for a number of ids that no call can reserve.
+type CountError struct {
+	Count, Max int64
+}
+
+func (e *CountError) Error() string {
+	if e.Count < 0 {
+		return fmt.Sprintf("idgen: cannot reserve %d ids; ask for 0 or more", e.Count)
+	}
+	return fmt.Sprintf("idgen: cannot reserve %d ids in one step, at most %d fit into MaxAhead and MaxWait; ask for fewer at a time", e.Count, e.Max)
+}
+
+// A RangeError is returned for a value that does not fit into its field.
+type RangeError struct {
+	Field      string
+	Value, Max int64
+}
+
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("idgen: %s %d does not fit its field (0 to %d); use a number in that range or a layout with a wider field", e.Field, e.Value, e.Max)
+}
+
+// A TimeError is returned for a time that a layout cannot express.
+type TimeError struct {
+	Time       time.Time
+	Start, End time.Time // the layout's lifetime
+}
+
+func (e *TimeError) Error() string {
+	return fmt.Sprintf("idgen: %s is outside the layout's lifetime (%s to %s); use a layout with another epoch or more time bits",
+		e.Time.UTC().Format(time.RFC3339Nano), e.Start.Format(time.RFC3339), e.End.Format(time.RFC3339))
+}
+
+// A LayoutError is returned for a [Layout] that cannot be.
+type LayoutError struct {
+	Field  string // the field at fault, or "epoch", "unit" or "layout"
+	Reason string // what is wrong and what to do
+}
+
+func (e *LayoutError) Error() string { return "idgen: invalid layout: " + e.Field + " " + e.Reason }
+
+// A ConfigError is returned by [NewPool] for a [Config] that cannot be.
+type ConfigError struct {
+	Field  string // the field of Config at fault
+	Reason string // what is wrong and what to do
+}
+
+func (e *ConfigError) Error() string { return "idgen: Config." + e.Field + " " + e.Reason }
+
+// A WorkerInUseError is returned by [NewPool] when another pool of this process
+// holds the same worker number under the same layout.
+type WorkerInUseError struct {
+	Worker int64
+}
+
+func (e *WorkerInUseError) Error() string {
+	return fmt.Sprintf("idgen: worker %d is already used by another pool of this process and layout; share that pool, close it first, or use another worker", e.Worker)
+}

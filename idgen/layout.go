@@ -1,0 +1,234 @@
+package idgen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Layout says which bits of an id hold what. It is an ordered list of fields,
+// from the highest bit to the lowest, with the unit and the epoch of the time
+// field:
+//
+//	 63   62 ─────────────── 22   21 ──── 12   11 ────── 0
+//	┌───┬─────────────────────┬──────────────┬──────────────┐
+//	│ 0 │ time × 1ms  41 bits │ worker  10   │ sequence 12  │   DefaultLayout
+//	└───┴─────────────────────┴──────────────┴──────────────┘
+//
+// The fields take 63 bits at most, so that ids are positive. Systems that use
+// all 64 (Discord, Instagram, TSID) are legal too: their ids decode as unsigned
+// numbers, and generators issue them only while they are positive;
+// [Layout.Lifetime] says until when.
+//
+// A Layout is immutable and safe for concurrent use. The zero Layout is not
+// valid, except that [Config] takes it for [DefaultLayout].
+type Layout struct {
+	epoch  time.Time
+	unit   time.Duration
+	fields []Field
+
+	time, worker, rollback, sequence span
+	constants                        []constant // the fixed fields, highest first
+	fixed                            uint64     // their values, in place
+	bits                             uint
+}
+
+type constant struct {
+	name string
+	span span
+}
+
+// span is a field's place: bits wide, shift bits above the lowest.
+type span struct{ shift, bits uint }
+
+func (s span) max() uint64         { return 1<<s.bits - 1 }
+func (s span) put(v int64) uint64  { return uint64(v) << s.shift }
+func (s span) get(id uint64) int64 { return int64(id >> s.shift & s.max()) }
+func (s span) check(name string, v int64) error {
+	if v < 0 || uint64(v) > s.max() {
+		return &RangeError{Field: name, Value: v, Max: int64(s.max())}
+	}
+	return nil
+}
+
+// Kind is what a [Field] holds.
+type Kind uint8
+
+const (
+	KindFixed    Kind = iota // a constant: datacenter, reserved bits, …
+	KindTime                 // ticks since the epoch
+	KindWorker               // the number that makes two processes' ids differ
+	KindRollback             // how often the clock was set back, see [Config.Rotate]
+	KindSequence             // numbers the ids of one tick
+)
+
+// A Field is a run of bits in a [Layout]. Use [Time], [Worker], [Rollback],
+// [Sequence] and [Fixed] to make one.
+type Field struct {
+	Kind  Kind
+	Name  string
+	Bits  int
+	Value int64 // of a fixed field; 0 otherwise
+}
+
+// Time returns the time field. Every layout has one; it stands above worker,
+// rollback and sequence, so that ids ascend with time.
+func Time(bits int) Field { return Field{Kind: KindTime, Name: "time", Bits: bits} }
+
+// Worker returns the worker field. A layout without one has the single worker 0.
+func Worker(bits int) Field { return Field{Kind: KindWorker, Name: "worker", Bits: bits} }
+
+// Rollback returns the rollback field of layouts that count backward clock
+// steps, see [Config.Rotate]. Most layouts have none.
+func Rollback(bits int) Field { return Field{Kind: KindRollback, Name: "rollback", Bits: bits} }
+
+// Sequence returns the sequence field. Every layout has one.
+func Sequence(bits int) Field { return Field{Kind: KindSequence, Name: "sequence", Bits: bits} }
+
+// Fixed returns a field that holds the same value in every id of a generator.
+func Fixed(name string, bits int, value int64) Field {
+	return Field{Kind: KindFixed, Name: name, Bits: bits, Value: value}
+}
+
+// NewLayout returns the layout of the given fields, highest bits first. Time is
+// counted in units since the epoch. The epoch must not be before 1970 and the
+// unit must be positive. The error is a [*LayoutError] or, for a fixed value
+// that does not fit, a [*RangeError].
+func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, error) {
+	l := Layout{epoch: epoch.UTC(), unit: unit, fields: slices.Clone(fields)}
+	switch {
+	case epoch.Before(time.Unix(0, 0)):
+		return Layout{}, &LayoutError{"epoch", fmt.Sprintf("%s is before 1970; use a later one", epoch.UTC().Format(time.RFC3339))}
+	case unit <= 0:
+		return Layout{}, &LayoutError{"unit", fmt.Sprintf("%v is not positive; use time.Millisecond or another duration", unit)}
+	}
+	for _, f := range fields {
+		if f.Bits < 1 || f.Bits > 63 {
+			return Layout{}, &LayoutError{f.Name, fmt.Sprintf("has %d bits; use 1 to 63, or leave the field out", f.Bits)}
+		}
+		l.bits += uint(f.Bits)
+	}
+	if l.bits > 64 {
+		return Layout{}, &LayoutError{"layout", fmt.Sprintf("has %d bits; make the fields 63 bits together", l.bits)}
+	}
+	if err := l.place(); err != nil {
+		return Layout{}, err
+	}
+	if seconds, ok := mulDiv(l.time.max(), uint64(unit), uint64(time.Second)); !ok || seconds > 1<<62 {
+		return Layout{}, &LayoutError{"time", fmt.Sprintf("of %d bits × %v outlasts the calendar of package time; use fewer bits", l.time.bits, unit)}
+	}
+	return l, nil
+}
+
+// place gives each field its span, in order, and checks what the fields are
+// among each other.
+func (l *Layout) place() error {
+	shift := l.bits
+	names := map[string]bool{}
+	for _, f := range l.fields {
+		shift -= uint(f.Bits)
+		if f.Name == "" || names[f.Name] {
+			return &LayoutError{cmp.Or(f.Name, "field"), "needs a name of its own; rename it"}
+		}
+		names[f.Name] = true
+		at := span{shift, uint(f.Bits)}
+		if f.Kind == KindFixed {
+			if err := at.check(f.Name, f.Value); err != nil {
+				return err
+			}
+			l.constants = append(l.constants, constant{f.Name, at})
+			l.fixed |= at.put(f.Value)
+			continue
+		}
+		s := l.span(f.Kind)
+		switch {
+		case s == nil:
+			return &LayoutError{f.Name, fmt.Sprintf("has the unknown kind %d; use one of the Kind constants", f.Kind)}
+		case s.bits != 0:
+			return &LayoutError{f.Name, "stands there twice; make one of them a Fixed field"}
+		case f.Kind != KindTime && l.time.bits == 0:
+			return &LayoutError{f.Name, "stands above time, so ids would not ascend; put it below"}
+		}
+		*s = at
+	}
+	switch {
+	case l.time.bits == 0:
+		return &LayoutError{"time", "is missing; add idgen.Time(bits)"}
+	case l.sequence.bits == 0:
+		return &LayoutError{"sequence", "is missing; add idgen.Sequence(bits)"}
+	case l.fixed>>63 != 0:
+		return &LayoutError{l.fields[0].Name, "sets the sign bit, so every id would be negative; use a value with a zero in its highest bit"}
+	}
+	return nil
+}
+
+// span returns the place of the one field of its kind, or nil for fixed fields,
+// of which there can be many.
+func (l *Layout) span(k Kind) *span {
+	switch k {
+	case KindTime:
+		return &l.time
+	case KindWorker:
+		return &l.worker
+	case KindRollback:
+		return &l.rollback
+	case KindSequence:
+		return &l.sequence
+	default:
+		return nil
+	}
+}
+
+// WithFixed returns the layout with another value in the fixed field name.
+func (l Layout) WithFixed(name string, value int64) (Layout, error) {
+	i := slices.IndexFunc(l.fields, func(f Field) bool { return f.Kind == KindFixed && f.Name == name })
+	if i < 0 {
+		return Layout{}, &LayoutError{name, "is not a fixed field of this layout; Fields lists those it has"}
+	}
+	fields := slices.Clone(l.fields)
+	fields[i].Value = value
+	return NewLayout(l.epoch, l.unit, fields...)
+}
+
+// WithEpoch returns the layout with another epoch. Ids of both count time from
+// different instants: do not mix them in one column.
+func (l Layout) WithEpoch(epoch time.Time) (Layout, error) {
+	return NewLayout(epoch, l.unit, l.fields...)
+}
+
+// Epoch returns the time of tick 0, in UTC.
+func (l Layout) Epoch() time.Time { return l.epoch }
+
+// Unit returns the length of a tick.
+func (l Layout) Unit() time.Duration { return l.unit }
+
+// Fields returns the fields, highest bits first.
+func (l Layout) Fields() []Field { return slices.Clone(l.fields) }
+
+// IsZero reports whether l is the zero Layout, which holds no field.
+func (l Layout) IsZero() bool { return l.bits == 0 }
+
+// String draws the bits, highest first:
+//
+//	0:1 │ time:41 × 1ms since 2025-01-01T00:00:00Z │ worker:10 │ sequence:12
+func (l Layout) String() string {
+	var b strings.Builder
+	if unused := 64 - l.bits; unused > 0 {
+		fmt.Fprintf(&b, "0:%d", unused)
+	}
+	for _, f := range l.fields {
+		if b.Len() > 0 {
+			b.WriteString(" │ ")
+		}
+		fmt.Fprintf(&b, "%s:%d", f.Name, f.Bits)
+		switch f.Kind {
+		case KindTime:
+			fmt.Fprintf(&b, " × %v since %s", l.unit, l.epoch.Format(time.RFC3339Nano))
+		case KindFixed:
+			fmt.Fprintf(&b, " = %d", f.Value)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,129 @@
+package idgen
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// maxSafeInteger is the largest integer that a float64, and so JavaScript, holds
+// exactly together with all smaller ones: 2^53 - 1.
+const maxSafeInteger = 1<<53 - 1
+
+// A Lifetime says from when until when a layout makes ids.
+type Lifetime struct {
+	Start time.Time // the epoch
+	End   time.Time // the first instant past the last tick whose ids are positive
+
+	// SafeEnd is the first instant whose ids may exceed 2^53-1, the largest
+	// integer that JavaScript reads exactly, or End if that comes first. A wide
+	// time field above few other bits keeps ids small for years: 55 bits of
+	// milliseconds above 8 bits stay safe for 1,115 years.
+	SafeEnd time.Time
+}
+
+// Lifetime returns from when until when the layout makes ids.
+func (l Layout) Lifetime() Lifetime {
+	end := l.maxTick() + 1
+	low := uint64(1)<<l.time.shift - 1
+	high := l.fixed &^ low // fixed fields above time
+	var safe uint64
+	if high|low <= maxSafeInteger {
+		safe = (maxSafeInteger-high-low)>>l.time.shift + 1
+	}
+	return Lifetime{
+		Start:   l.epoch,
+		End:     l.timeOf(end),
+		SafeEnd: l.timeOf(min(end, int64(safe))),
+	}
+}
+
+// maxTick returns the last tick whose ids are positive.
+func (l Layout) maxTick() int64 {
+	t := l.time.max()
+	if l.time.shift+l.time.bits == 64 {
+		t >>= 1
+	}
+	return int64(t)
+}
+
+// Tick returns the tick that holds t. A time outside the layout's lifetime is a
+// [*TimeError].
+func (l Layout) Tick(t time.Time) (int64, error) {
+	tick, err := l.tickOf(t)
+	if err == nil && tick > l.maxTick() {
+		err = l.timeError(t)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return tick, nil
+}
+
+// MinID returns the smallest id that can carry the tick of t, whatever its
+// worker. Together with [Layout.MaxID] it bounds a time range in a query:
+//
+//	WHERE id BETWEEN MinID(from) AND MaxID(to)
+//
+// A time outside the layout's lifetime is a [*TimeError].
+func (l Layout) MinID(t time.Time) (int64, error) {
+	tick, err := l.Tick(t)
+	low := uint64(1)<<l.time.shift - 1
+	return l.boundary(tick, err, l.fixed&^low)
+}
+
+// MaxID returns the largest id that can carry the tick of t. See [Layout.MinID].
+func (l Layout) MaxID(t time.Time) (int64, error) {
+	tick, err := l.Tick(t)
+	return l.boundary(tick, err, l.fixed|(1<<l.time.shift-1))
+}
+
+func (l Layout) boundary(tick int64, err error, others uint64) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return int64(l.time.put(tick) | others), nil
+}
+
+// tickOf returns the tick of t if the time field can hold it.
+func (l Layout) tickOf(t time.Time) (int64, error) {
+	if t.Before(l.epoch) {
+		return 0, l.timeError(t)
+	}
+	// In 128 bits: time.Duration ends after 292 years.
+	seconds := uint64(t.Unix() - l.epoch.Unix())
+	hi, lo := bits.Mul64(seconds, uint64(time.Second))
+	lo, carry := bits.Add64(lo, uint64(t.Nanosecond()), 0)
+	lo, borrow := bits.Sub64(lo, uint64(l.epoch.Nanosecond()), 0)
+	hi += carry - borrow
+	if hi >= uint64(l.unit) {
+		return 0, l.timeError(t)
+	}
+	tick, _ := bits.Div64(hi, lo, uint64(l.unit))
+	if tick > l.time.max() {
+		return 0, l.timeError(t)
+	}
+	return int64(tick), nil
+}
+
+// timeOf returns when a tick began.
+func (l Layout) timeOf(tick int64) time.Time {
+	hi, lo := bits.Mul64(uint64(tick), uint64(l.unit))
+	seconds, nanos := bits.Div64(hi, lo, uint64(time.Second)) // NewLayout saw to it that this fits
+	return time.Unix(l.epoch.Unix()+int64(seconds), int64(l.epoch.Nanosecond())+int64(nanos)).UTC()
+}
+
+func (l Layout) timeError(t time.Time) error {
+	life := l.Lifetime()
+	return &TimeError{Time: t, Start: life.Start, End: life.End}
+}
+
+// mulDiv returns a*b/c, or false where that exceeds 64 bits.
+func mulDiv(a, b, c uint64) (uint64, bool) {
+	hi, lo := bits.Mul64(a, b)
+	if hi >= c {
+		return math.MaxUint64, false
+	}
+	q, _ := bits.Div64(hi, lo, c)
+	return q, true
+}

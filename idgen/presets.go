@@ -1,0 +1,150 @@
+package idgen
+
+import (
+	"fmt"
+	"time"
+)
+
+// The layouts of well-known systems. The vectors in testdata come from their
+// own documents and tests; testdata/README.md names each source.
+
+// DefaultLayout is 41 bits of milliseconds since 2025-01-01, 10 of worker and
+// 12 of sequence: 1,024 workers with 4,096,000 ids a second each, until 2094.
+func DefaultLayout() Layout {
+	return preset(date(2025, 1, 1), time.Millisecond, Time(41), Worker(10), Sequence(12))
+}
+
+// JSSafe keeps every id below 2^53, so that a JavaScript number holds it: 37
+// bits of 10 ms since 2025-01-01, 10 of worker and 6 of sequence. That is 1,024
+// workers with 6,400 ids a second each, until 2068. Ids sent as JSON strings
+// need no such layout.
+func JSSafe() Layout {
+	return preset(date(2025, 1, 1), 10*time.Millisecond, Time(37), Worker(10), Sequence(6))
+}
+
+// Widths returns a layout of milliseconds since epoch with three fields of the
+// given widths, such as 41, 10 and 12.
+func Widths(epoch time.Time, timeBits, workerBits, sequenceBits int) (Layout, error) {
+	return NewLayout(epoch, time.Millisecond, Time(timeBits), Worker(workerBits), Sequence(sequenceBits))
+}
+
+// Twitter is the original snowflake layout: 41 bits of milliseconds since
+// 2010-11-04, 5 of datacenter (0 here, see [TwitterIn]), 5 of worker and 12 of
+// sequence.
+func Twitter() Layout {
+	return preset(time.UnixMilli(1288834974657), time.Millisecond, Time(41), Fixed("datacenter", 5, 0), Worker(5), Sequence(12))
+}
+
+// TwitterIn is [Twitter] in a given datacenter, 0 to 31.
+func TwitterIn(datacenter int64) (Layout, error) {
+	return Twitter().WithFixed("datacenter", datacenter)
+}
+
+// Twitter2015 has the bits of [Twitter] and counts from 2015-01-01.
+func Twitter2015() Layout {
+	return preset(date(2015, 1, 1), time.Millisecond, Time(41), Fixed("datacenter", 5, 0), Worker(5), Sequence(12))
+}
+
+// Discord is 42 bits of milliseconds since 2015-01-01, 5 of worker, 5 of
+// process (0 here) and 12 of sequence. Its ids are positive until 2084.
+func Discord() Layout {
+	return preset(time.UnixMilli(1420070400000), time.Millisecond, Time(42), Worker(5), Fixed("process", 5, 0), Sequence(12))
+}
+
+// Instagram is 41 bits of milliseconds since 2011-08-24, 13 of shard (the
+// worker) and 10 of sequence. Its ids are positive until 2046.
+func Instagram() Layout {
+	return preset(time.UnixMilli(1314220021721), time.Millisecond, Time(41), Worker(13), Sequence(10))
+}
+
+// Sonyflake is 39 bits of 10 ms since 2014-09-01, 8 of sequence and 16 of
+// machine (the worker) below it. With the worker in the lowest bits, id % 2^k
+// depends on the worker alone.
+func Sonyflake() Layout {
+	return preset(date(2014, 9, 1), 10*time.Millisecond, Time(39), Sequence(8), Worker(16))
+}
+
+// Mastodon is 48 bits of milliseconds since 1970 and 16 of sequence, without a
+// worker.
+func Mastodon() Layout {
+	return preset(time.Unix(0, 0), time.Millisecond, Time(48), Sequence(16))
+}
+
+// Baidu is uid-generator's default: 28 bits of seconds since 2016-05-20 in
+// UTC+8, 22 of worker and 13 of sequence. Its time ends in 2024; give
+// [Layout.WithEpoch] a later one to make new ids.
+func Baidu() Layout {
+	return preset(time.Unix(1463673600, 0), time.Second, Time(28), Worker(22), Sequence(13))
+}
+
+// TSID is 42 bits of milliseconds since 2020-01-01, 10 of node (the worker) and
+// 12 of sequence. Its ids are positive until 2089. Package pk reads and writes
+// its 13-character text.
+func TSID() Layout {
+	return preset(date(2020, 1, 1), time.Millisecond, Time(42), Worker(10), Sequence(12))
+}
+
+// DatacenterProcess is 41 bits of milliseconds since 2020-02-01 in UTC+8, 3 of
+// datacenter (0 here, see [Layout.WithFixed]), 5 of process (the worker), 2 of
+// rollback and 12 of sequence.
+func DatacenterProcess() Layout {
+	return preset(time.UnixMilli(1580486400000), time.Millisecond,
+		Time(41), Fixed("datacenter", 3, 0), Worker(5), Rollback(2), Sequence(12))
+}
+
+// RaindropConfig chooses among the layouts of raindrop.
+type RaindropConfig struct {
+	Epoch time.Time     // tick 0
+	Unit  time.Duration // 1 ms, 1 s, 1 min, 1 h or 24 h
+
+	// TimeBits is 41 to 55 for a unit of 1 ms, 31 to 55 for 1 s, 25 to 50 for
+	// 1 min, 19 to 45 for 1 h and 15 to 40 for 24 h.
+	TimeBits   int
+	WorkerBits int // 3 to 10
+
+	// EndBits is how many of the lowest bits always hold End, 0 to 5.
+	EndBits int
+	End     int64
+}
+
+// Raindrop returns a layout of raindrop's family: time, worker, one rollback
+// bit, sequence and reserved end bits, 63 together. A wider time field keeps
+// ids small for longer: see [Lifetime].SafeEnd.
+func Raindrop(c RaindropConfig) (Layout, error) {
+	widths := map[time.Duration][2]int{
+		time.Millisecond: {41, 55}, time.Second: {31, 55}, time.Minute: {25, 50}, time.Hour: {19, 45}, 24 * time.Hour: {15, 40},
+	}
+	width, ok := widths[c.Unit]
+	if !ok {
+		return Layout{}, &LayoutError{"unit", fmt.Sprintf("%v is not one of raindrop's; use 1 ms, 1 s, 1 min, 1 h or 24 h", c.Unit)}
+	}
+	for _, f := range []struct {
+		name           string
+		bits, min, max int
+	}{{"time", c.TimeBits, width[0], width[1]}, {"worker", c.WorkerBits, 3, 10}, {"end", c.EndBits, 0, 5}} {
+		if f.bits < f.min || f.bits > f.max {
+			return Layout{}, &LayoutError{f.name, fmt.Sprintf("has %d bits; raindrop allows %d to %d", f.bits, f.min, f.max)}
+		}
+	}
+	sequence := 63 - c.TimeBits - c.WorkerBits - 1 - c.EndBits
+	fields := []Field{Time(c.TimeBits), Worker(c.WorkerBits), Rollback(1), Sequence(sequence)}
+	if c.EndBits > 0 {
+		fields = append(fields, Fixed("end", c.EndBits, c.End))
+	} else if c.End != 0 {
+		return Layout{}, &RangeError{Field: "end", Value: c.End, Max: 0}
+	}
+	return NewLayout(c.Epoch, c.Unit, fields...)
+}
+
+// preset returns a layout that is known to be valid: a test makes every one.
+func preset(epoch time.Time, unit time.Duration, fields ...Field) Layout {
+	l, err := NewLayout(epoch, unit, fields...)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+func date(year int, month time.Month, day int) time.Time {
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
