@@ -1,0 +1,219 @@
+package dbtest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// TB is the part of testing.TB that this package needs. The package does not
+// import testing, so that no program that imports it gets testing's flags.
+type TB interface {
+	Helper()
+	Name() string
+	Logf(format string, args ...any)
+	Skipf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Cleanup(func())
+	TempDir() string
+}
+
+// A DB is one test's own database: empty, and dropped at the test's end.
+type DB struct {
+	Dialect string // "sqlite", "postgres" or "mysql" (MariaDB too)
+	Driver  string // the name for sql.Open: "sqlite", "pgx" or "mysql"
+	DSN     string // may hold a password: do not print it
+	Version string // for logs: "postgres 15.18", "mariadb 10.11.19", "sqlite 3.54.0"
+	MariaDB bool   // whether a "mysql" is MariaDB
+}
+
+// Connect opens db, checks that it answers, and closes it at the test's end.
+func (db DB) Connect(t TB) *sql.DB {
+	t.Helper()
+	conn, err := sql.Open(db.Driver, db.DSN)
+	if err != nil {
+		t.Fatalf("dbtest: open %s: %v", db.Dialect, err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.Ping(); err != nil {
+		t.Fatalf("dbtest: connect to %s: %v", db.Dialect, err)
+	}
+	return conn
+}
+
+// Databases returns the dialects that this run must cover: "sqlite",
+// "postgres" and "mysql", or what SNOWKEY_TEST_DB lists, separated by commas.
+func Databases(t TB) []string {
+	t.Helper()
+	names, err := wanted(os.Getenv)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return names
+}
+
+// Each runs a subtest for every database of the run, named after its dialect.
+// It serves *testing.T and *testing.B alike.
+func Each[T interface {
+	TB
+	Run(name string, f func(T)) bool
+}](t T, test func(t T, db DB)) {
+	t.Helper()
+	for _, dialect := range Databases(t) {
+		t.Run(dialect, func(t T) { test(t, Open(t, dialect)) })
+	}
+}
+
+// Postgres returns a new database on the run's Postgres server.
+// It skips the test if SNOWKEY_TEST_DB leaves Postgres out.
+func Postgres(t TB) DB { t.Helper(); return Open(t, "postgres") }
+
+// MySQL returns a new database on the run's MySQL or MariaDB server.
+// It skips the test if SNOWKEY_TEST_DB leaves MySQL out.
+func MySQL(t TB) DB { t.Helper(); return Open(t, "mysql") }
+
+// SQLite returns a new database file in t.TempDir.
+// It skips the test if SNOWKEY_TEST_DB leaves SQLite out.
+func SQLite(t TB) DB { t.Helper(); return Open(t, "sqlite") }
+
+// Open returns a new database of one of the dialects that [Databases] returns.
+func Open(t TB, dialect string) DB {
+	t.Helper()
+	requireWanted(t, dialect)
+	if dialect == "sqlite" {
+		return openSQLite(t)
+	}
+	srv, err := sharedServer(dialect)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return srv.createDatabase(t)
+}
+
+// Durable returns a database on a private server of this test alone, which
+// flushes every commit to disk and whose settings are otherwise the defaults of
+// the database. It ends with the test. Servers named by SNOWKEY_TEST_POSTGRES
+// and SNOWKEY_TEST_MYSQL are not used: a test that asks for its own server means
+// to do things to it that others would notice.
+func Durable(t TB, dialect string) DB {
+	t.Helper()
+	requireWanted(t, dialect)
+	if dialect == "sqlite" {
+		return openSQLite(t)
+	}
+	srv, err := startDurable(dialect)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(srv.stop)
+	return srv.createDatabase(t)
+}
+
+// wanted parses SNOWKEY_TEST_DB.
+func wanted(getenv func(string) string) ([]string, error) {
+	all := []string{"sqlite", "postgres", "mysql"}
+	list := getenv("SNOWKEY_TEST_DB")
+	if list == "" {
+		return all, nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if !slices.Contains(all, name) {
+			return nil, fmt.Errorf("dbtest: SNOWKEY_TEST_DB=%s: %q is not a database; use a list of %s, or unset it to test them all",
+				list, name, strings.Join(all, ", "))
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+func requireWanted(t TB, dialect string) {
+	t.Helper()
+	if !slices.Contains(Databases(t), dialect) {
+		t.Skipf("dbtest: SNOWKEY_TEST_DB=%s leaves %s out", os.Getenv("SNOWKEY_TEST_DB"), dialect)
+	}
+}
+
+// shared holds this process's server of each dialect once a test asked for it.
+// Nobody stops these: their wardens do, when the process ends.
+var shared struct {
+	sync.Mutex
+	servers map[string]*server
+	missing map[string]bool // said so at length already
+}
+
+func sharedServer(dialect string) (*server, error) {
+	shared.Lock()
+	defer shared.Unlock()
+	if srv := shared.servers[dialect]; srv != nil {
+		return srv, nil
+	}
+	if shared.missing[dialect] {
+		// A hundred tests need not repeat the remedies, but each must fail.
+		return nil, fmt.Errorf("dbtest: no %s server; the first failed test says why and what to do", dialect)
+	}
+	srv, err := start(dialect)
+	if err != nil {
+		if shared.missing == nil {
+			shared.missing = make(map[string]bool)
+		}
+		shared.missing[dialect] = true
+		return nil, err
+	}
+	if shared.servers == nil {
+		shared.servers = make(map[string]*server)
+	}
+	shared.servers[dialect] = srv
+	return srv, nil
+}
+
+// A server is a running database server and how to reach it.
+type server struct {
+	engine
+	dsn     string // of an administrator, and a database that always exists
+	version string
+	mariaDB bool
+	origin  string // where it came from, for logs
+	stop    func() // ends it and returns when it is gone; does nothing to a server that is not ours
+}
+
+// createDatabase makes a database that lives as long as t.
+func (s *server) createDatabase(t TB) DB {
+	t.Helper()
+	name := "snowkey_" + strings.ToLower(rand.Text()[:12])
+	dsn, err := s.withDatabase(s.dsn, name)
+	if err != nil {
+		t.Fatalf("dbtest: %v", err)
+	}
+	if err := s.admin(s.createSQL(name)); err != nil {
+		t.Fatalf("dbtest: create a database on %s from %s: %v", s.version, s.origin, err)
+	}
+	t.Cleanup(func() {
+		if err := s.admin(s.dropSQL(name)); err != nil {
+			t.Fatalf("dbtest: drop the test's database on %s: %v", s.version, err)
+		}
+	})
+	t.Logf("%s from %s", s.version, s.origin)
+	return DB{Dialect: s.name, Driver: s.driver, DSN: dsn, Version: s.version, MariaDB: s.mariaDB}
+}
+
+// admin runs one statement as the administrator. It does not use the test's
+// context, because it also cleans up after a test whose context has ended.
+func (s *server) admin(statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	db, err := sql.Open(s.driver, s.dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, statement)
+	return err
+}

@@ -1,0 +1,53 @@
+// Package dbtest gives tests real database servers.
+//
+//	func TestInsert(t *testing.T) {
+//		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+//			conn := db.Connect(t) // a fresh, empty database; dropped when t ends
+//			...
+//		})
+//	}
+//
+// [Each] covers every database of the run, [Postgres], [MySQL] and [SQLite]
+// one. Nothing is skipped in silence: a test that needs a server and gets none
+// fails, unless SNOWKEY_TEST_DB names the databases to cover
+// (SNOWKEY_TEST_DB=sqlite needs no server at all).
+//
+// # Where a server comes from
+//
+// For each database, the first of these that this machine offers:
+//
+//  1. SNOWKEY_TEST_POSTGRES, SNOWKEY_TEST_MYSQL: the DSN of a server whose user
+//     may create databases. MySQL or MariaDB, the tests ask which.
+//  2. A private server in a temporary directory, on a free port of the loopback
+//     interface, from the programs installed here; as root, under the account
+//     of the database's own package or nobody.
+//  3. docker compose up -d --wait with the repository's docker-compose.yml.
+//  4. As root on Debian or Ubuntu, apt-get install, and then 2. The packages'
+//     own services are not started.
+//
+// A way that exists and fails is an error; the next is not tried behind the
+// user's back.
+//
+// # Who shares it, and when it ends
+//
+// A private server belongs to the test binary that started it, and all tests of
+// that binary share it. It holds no data worth keeping, so it has one way to
+// end: a small shell, the warden, waits on a pipe whose other end only the
+// owner holds. However the owner ends, by return, panic or kill -9, the kernel
+// closes the pipe, and the warden ends the server and removes its directory.
+//
+// go test ./... runs many test binaries, and each has servers of its own if it
+// asks for one. That costs a second or two a binary, and in return there is no
+// lock, no daemon and nothing to go stale. To pay once, start one set of servers
+// for a whole command, as make test does:
+//
+//	go run ./internal/dbtest/withdb go test ./...
+//
+// Containers are the exception: several test binaries may be using them, so
+// they stay up until withdb, or docker compose down, ends them.
+//
+// # Speed and durability
+//
+// The servers above do not flush to disk, because what a test asserts does not
+// survive it. A test that kills its server and reads on asks for [Durable].
+package dbtest

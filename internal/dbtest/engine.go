@@ -1,0 +1,79 @@
+package dbtest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// An engine is what this package knows of one kind of database server.
+type engine struct {
+	name    string // the dialect
+	driver  string // for sql.Open
+	env     string // the variable that holds a DSN
+	example string // a DSN for the message about that variable
+	needs   string // the programs of a private server, for the same message
+	pack    string // the package of Debian and Ubuntu
+	account string // the account which that package makes for the server
+	compose string // the DSN of the service of that name in docker-compose.yml
+
+	// find returns how to run a server with the programs that look finds.
+	find func(look finder) (installation, bool)
+	// describe reads a server's version, and whether it is MariaDB.
+	describe func(ctx context.Context, db *sql.DB) (version string, mariaDB bool, err error)
+	// withDatabase returns dsn with another database in it.
+	withDatabase func(dsn, database string) (string, error)
+	createSQL    func(database string) string
+	dropSQL      func(database string) string
+}
+
+// A finder returns the paths of the named programs, all of them or none, from
+// PATH or else from the first directory that matches one of the patterns.
+type finder func(patterns []string, names ...string) (paths []string, ok bool)
+
+// An installation is how to run a private server with programs found here.
+type installation struct {
+	initialise func(data string) []string
+	serve      func(dir, data string, port int, durable bool) []string
+	dsn        func(port int) string
+	// dataSQL asks a server for its data directory: whoever answers on our
+	// port must also be the server that we started.
+	dataSQL string
+	quit    string // the signal for an end without ado
+}
+
+func engineOf(dialect string) (engine, error) {
+	for _, e := range []engine{postgres, mysql} {
+		if e.name == dialect {
+			return e, nil
+		}
+	}
+	return engine{}, fmt.Errorf("dbtest: %q is not a database server; use postgres or mysql", dialect)
+}
+
+// connect checks that a server answers and returns it with its version.
+func (e engine) connect(dsn, origin string) (*server, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	db, err := sql.Open(e.driver, dsn)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	version, mariaDB, err := e.describe(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	return &server{engine: e, dsn: dsn, version: version, mariaDB: mariaDB, origin: origin, stop: func() {}}, nil
+}
+
+// number cuts a version such as "15.18 (Debian 15.18-0+deb12u1)" or
+// "10.11.19-MariaDB-0+deb12u1" down to the number.
+func number(version string) string {
+	if i := strings.IndexAny(version, " -"); i >= 0 {
+		return version[:i]
+	}
+	return version
+}

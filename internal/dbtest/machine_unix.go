@@ -1,0 +1,91 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package dbtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// ownedDir makes a directory for a private server, and returns what makes a
+// command run as its owner: this user, or where that is root, which no database
+// server agrees to be, the given account or nobody.
+func ownedDir(account string) (dir string, asOwner func(*exec.Cmd), err error) {
+	// A group of their own keeps ^C, which is for the tests, from the servers.
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	root := os.TempDir()
+	if os.Geteuid() == 0 {
+		if attr.Credential, err = credential(account); err != nil {
+			return "", nil, err
+		}
+		if !openToAll(root) {
+			root = "/tmp"
+		}
+	}
+	dir, err = os.MkdirTemp(root, "snowkey-")
+	if err != nil {
+		return "", nil, err
+	}
+	if c := attr.Credential; c != nil {
+		if err := os.Chown(dir, int(c.Uid), int(c.Gid)); err != nil {
+			return "", nil, errors.Join(err, os.Remove(dir))
+		}
+	}
+	return dir, func(cmd *exec.Cmd) { cmd.SysProcAttr = attr }, nil
+}
+
+func credential(account string) (*syscall.Credential, error) {
+	u, err := user.Lookup(account)
+	if err != nil {
+		if u, err = user.Lookup("nobody"); err != nil {
+			return nil, fmt.Errorf("no account for the server, neither %s nor nobody: %w", account, err)
+		}
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
+
+// openToAll reports whether any account may enter dir and remove what it owns there.
+func openToAll(dir string) bool {
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm()&0o003 != 0o003 {
+		return false
+	}
+	for parent := filepath.Dir(filepath.Clean(dir)); ; parent = filepath.Dir(parent) {
+		info, err := os.Stat(parent)
+		if err != nil || info.Mode().Perm()&0o001 == 0 {
+			return false
+		}
+		if parent == filepath.Dir(parent) {
+			return true
+		}
+	}
+}
+
+// locked runs f while no other process of this user does. The kernel gives the
+// lock back if we are killed.
+func locked(f func() error) error {
+	name := filepath.Join(os.TempDir(), fmt.Sprintf("snowkey-dbtest-%d.lock", os.Getuid()))
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", name, err)
+	}
+	return f()
+}

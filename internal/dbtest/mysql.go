@@ -1,0 +1,91 @@
+package dbtest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	mysqldriver "github.com/go-sql-driver/mysql" // the driver "mysql"
+)
+
+var mysql = engine{
+	name:    "mysql",
+	driver:  "mysql",
+	env:     "SNOWKEY_TEST_MYSQL",
+	example: "user:password@tcp(127.0.0.1:3306)/",
+	needs:   "mariadbd and mariadb-install-db, or mysqld",
+	pack:    "mariadb-server",
+	account: "mysql",
+	compose: "root:snowkey@tcp(127.0.0.1:33069)/",
+
+	find: func(look finder) (installation, bool) {
+		dirs := []string{"/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/mysql/bin"}
+		for _, names := range [][]string{
+			{"mariadbd", "mariadb-install-db"},
+			{"mysqld", "mysql_install_db"}, // MariaDB before it took its own name
+			{"mysqld"},                     // MySQL makes its data directory itself
+		} {
+			if paths, ok := look(dirs, names...); ok {
+				return mysqlInstallation(paths[0], paths[1:]...), true
+			}
+		}
+		return installation{}, false
+	},
+	describe: func(ctx context.Context, db *sql.DB) (string, bool, error) {
+		var version string
+		err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
+		if strings.Contains(version, "MariaDB") {
+			return "mariadb " + number(version), true, err
+		}
+		return "mysql " + number(version), false, err
+	},
+	withDatabase: mysqlDSN,
+	createSQL: func(database string) string {
+		return "CREATE DATABASE " + database + " CHARACTER SET utf8mb4"
+	},
+	dropSQL: func(database string) string { return "DROP DATABASE " + database },
+}
+
+func mysqlInstallation(mysqld string, installDB ...string) installation {
+	return installation{
+		initialise: func(data string) []string {
+			if len(installDB) == 0 {
+				return []string{mysqld, "--no-defaults", "--initialize-insecure", "--datadir=" + data}
+			}
+			return []string{installDB[0], "--no-defaults", "--datadir=" + data,
+				"--auth-root-authentication-method=normal", "--skip-test-db"}
+		},
+		serve: func(dir, data string, port int, durable bool) []string {
+			args := []string{mysqld, "--no-defaults", "--datadir=" + data, "--tmpdir=" + dir,
+				"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
+				"--socket=" + filepath.Join(dir, "sock"), "--pid-file=" + filepath.Join(dir, "pid"),
+				"--loose-mysqlx=OFF", // MySQL's second port
+				"--skip-log-bin", "--max-connections=300",
+				"--innodb-buffer-pool-size=64M", "--performance-schema=OFF",
+				"--innodb-use-native-aio=OFF", // containers ration it
+			}
+			if !durable {
+				args = append(args, "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF", "--loose-sync-frm=OFF")
+			}
+			return args
+		},
+		dsn:     func(port int) string { return fmt.Sprintf("root@tcp(127.0.0.1:%d)/", port) },
+		dataSQL: "SELECT @@datadir",
+		quit:    "KILL",
+	}
+}
+
+// mysqlDSN also has times parsed, which every user of this package expects.
+// The driver's parse errors hold no part of the DSN.
+func mysqlDSN(dsn, database string) (string, error) {
+	cfg, err := mysqldriver.ParseDSN(dsn)
+	if err != nil {
+		return "", err
+	}
+	cfg.DBName = database
+	cfg.ParseTime = true
+	return cfg.FormatDSN(), nil
+}

@@ -1,0 +1,161 @@
+package dbtest
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+//go:embed warden.sh
+var wardenScript string
+
+// startPrivate runs a server in a temporary directory on a free port.
+func (e engine) startPrivate(in installation, durable bool) (*server, error) {
+	for tries := 3; ; tries-- {
+		srv, err := e.tryPrivate(in, durable)
+		// Between our finding a free port and the server's taking it, anybody may take it.
+		if err == nil || tries == 1 || !strings.Contains(strings.ToLower(err.Error()), "already in use") {
+			return srv, err
+		}
+	}
+}
+
+func (e engine) tryPrivate(in installation, durable bool) (*server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, fmt.Errorf("dbtest: no free port: %w", err)
+	}
+	dir, asAccount, err := ownedDir(e.account)
+	if err != nil {
+		return nil, fmt.Errorf("dbtest: no directory for a private %s: %w", e.name, err)
+	}
+	data := filepath.Join(dir, "data")
+
+	w, err := startWarden(dir, asAccount, in.quit, in.initialise(data), in.serve(dir, data, port, durable))
+	if err != nil {
+		return nil, fmt.Errorf("dbtest: start a private %s: %w", e.name, err)
+	}
+	srv, err := e.await(w, in, port, filepath.Base(dir))
+	if err != nil {
+		w.stop()
+		return nil, fmt.Errorf("dbtest: a private %s did not start: %w; its log ends:\n%s", e.name, err, w.log())
+	}
+	srv.origin = "a private server"
+	srv.stop = w.stop
+	return srv, nil
+}
+
+// await returns when the server answers, has ended, or takes too long. Making
+// the data directory of MySQL can take half a minute of a busy machine.
+func (e engine) await(w *warden, in installation, port int, dirName string) (*server, error) {
+	deadline := time.After(3 * time.Minute)
+	for {
+		srv, err := e.connect(in.dsn(port), "")
+		if err == nil {
+			if err = e.isIn(srv, in, dirName); err == nil {
+				return srv, nil
+			}
+		}
+		select {
+		case <-w.ended:
+			return nil, errors.New("it ended")
+		case <-deadline:
+			return nil, fmt.Errorf("it does not answer: %w", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (e engine) isIn(srv *server, in installation, dirName string) error {
+	db, err := sql.Open(e.driver, srv.dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var data string
+	if err := db.QueryRowContext(context.Background(), in.dataSQL).Scan(&data); err != nil {
+		return err
+	}
+	if !strings.Contains(data, dirName) {
+		return errors.New("another server has taken its port, which was already in use")
+	}
+	return nil
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// A warden ends a server when its owner, this process, ends. See warden.sh.
+type warden struct {
+	owner  *os.File // the end of the pipe that says we live
+	ended  chan struct{}
+	output *os.File
+}
+
+func startWarden(dir string, asAccount func(*exec.Cmd), quit string, initialise, serve []string) (*warden, error) {
+	// Opened here, so that the end of the log can be read after dir is gone.
+	output, err := os.OpenFile(filepath.Join(dir, "log"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	pipe, owner, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	defer pipe.Close()
+	cmd := exec.Command("sh", "-c", wardenScript, "warden", quit, dir, quote(initialise), quote(serve))
+	cmd.Dir = "/" // not one that the account may be unable to enter
+	cmd.Env = append(os.Environ(), "HOME="+dir, "TMPDIR="+dir, "LC_ALL=C")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipe, output, output
+	asAccount(cmd)
+	if err := cmd.Start(); err != nil {
+		owner.Close()
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	w := &warden{owner: owner, ended: make(chan struct{}), output: output}
+	go func() {
+		cmd.Wait()
+		close(w.ended)
+	}()
+	return w, nil
+}
+
+// stop ends the server and returns when it and its directory are gone.
+func (w *warden) stop() {
+	w.owner.Close()
+	<-w.ended
+}
+
+// log returns the end of what the server has written.
+func (w *warden) log() string {
+	info, err := w.output.Stat()
+	if err != nil {
+		return err.Error()
+	}
+	tail := make([]byte, min(info.Size(), 2000))
+	n, _ := w.output.ReadAt(tail, info.Size()-int64(len(tail)))
+	return string(tail[:n])
+}
+
+// quote writes a command line for the shell.
+func quote(args []string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	return strings.Join(quoted, " ")
+}

@@ -1,0 +1,23 @@
+# The warden of a private server. It is run as: sh -c <this> warden SIGNAL DIR INITIALISE SERVE
+#
+# Standard input is a pipe whose other end the server's owner holds open and
+# never writes to. The pipe ends when the owner does, whatever ends it; then the
+# server gets SIGNAL, and DIR goes. An owner that ends during INITIALISE is
+# noticed right after it.
+signal=$1 dir=$2
+trap 'rm -rf "$dir"' EXIT
+exec 3<&0 </dev/null
+
+eval "$3" || exit
+eval "exec $4" 3<&- &
+server=$!
+
+# A server that a test has stopped must go on to hear the signal, and one that
+# is too young to hear it is killed.
+{ read -r _ <&3; kill -s "$signal" $server; kill -s CONT $server; sleep 5; kill -s KILL $server; } 2>/dev/null &
+reader=$!
+
+wait $server
+status=$?
+kill $reader
+exit $status
