@@ -1,6 +1,9 @@
 package idgen
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // maxBatch keeps one call from asking for more memory than a machine has.
 const maxBatch = 1 << 24
@@ -18,19 +21,26 @@ func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, er
 	if err != nil {
 		return dst, err
 	}
-	perTick := int64(1) << g.seqBits
-	step := int64(1) << g.layout.sequence.shift // between two ids of one tick
-	for left := int64(n); left > 0; {
-		run := min(left, perTick-number&(perTick-1))
+	start := len(dst)
+	dst = slices.Grow(dst, n)[:start+n]
+	g.fill(dst[start:], number)
+	return dst, nil
+}
+
+// fill sets ids to those of consecutive numbers. Within a tick they differ by
+// one step of the sequence field.
+func (g *Generator) fill(ids []int64, number int64) {
+	step := int64(1) << g.seqShift
+	for len(ids) > 0 {
+		run := min(int64(len(ids)), g.seqMask+1-number&g.seqMask)
 		id := g.id(number)
-		for range run {
-			dst = append(dst, id)
+		for i := range ids[:run] {
+			ids[i] = id
 			id += step
 		}
+		ids = ids[run:]
 		number += run
-		left -= run
 	}
-	return dst, nil
 }
 
 // NextN returns n new ids in ascending order. See [Generator.Append].

@@ -10,45 +10,39 @@ import (
 // costs; a step of the wall clock is seen this much later.
 const resyncEvery = 100 * time.Millisecond
 
-// clock tells the time since a layout's epoch, in nanoseconds. It may stand
-// still, jump and go back: generators expect that. It is safe for concurrent use.
+// clock tells the time since a layout's epoch. It may stand still, jump and go
+// back: generators expect that. It is safe for concurrent use.
 type clock struct {
 	epoch  time.Time
 	source func() time.Time // nil for the system's clock
-	anchor atomic.Pointer[anchor]
-}
 
-// anchor ties the monotonic clock to the wall clock.
-type anchor struct {
-	at    time.Time     // with a monotonic reading
-	since time.Duration // from the epoch to at, by the wall clock
+	start  time.Time    // any instant with a monotonic reading
+	offset atomic.Int64 // from the epoch to start, by the wall clock
+	due    atomic.Int64 // when to look at the wall clock again, since start
 }
 
 func newClock(epoch time.Time, source func() time.Time) *clock {
-	c := &clock{epoch: epoch, source: source}
-	if source == nil {
-		c.resync()
-	}
+	c := &clock{epoch: epoch, source: source, start: time.Now()}
+	c.resync()
 	return c
 }
 
 func (c *clock) now() time.Duration {
 	if c.source != nil {
-		// Sub saturates after 292 years; without the monotonic reading it is the wall clock's.
-		return c.source().Round(0).Sub(c.epoch)
+		return c.source().Sub(c.epoch) // the epoch has no monotonic reading, so this is the wall clock's
 	}
-	a := c.anchor.Load()
-	if d := time.Since(a.at); d < resyncEvery {
-		return a.since + d
+	elapsed := time.Since(c.start)
+	if int64(elapsed) >= c.due.Load() {
+		return c.resync()
 	}
-	return c.resync()
+	return time.Duration(c.offset.Load()) + elapsed
 }
 
-// resync ties the clocks together anew. Callers may race: each writes a true
-// reading, and the next caller takes whichever came last.
+// resync looks at the wall clock. Callers may race: each writes a true reading.
 func (c *clock) resync() time.Duration {
-	at := time.Now()
-	since := at.Round(0).Sub(c.epoch)
-	c.anchor.Store(&anchor{at, since})
-	return since
+	now := time.Now()
+	elapsed, wall := now.Sub(c.start), now.Sub(c.epoch)
+	c.offset.Store(int64(wall - elapsed))
+	c.due.Store(int64(elapsed + resyncEvery))
+	return wall
 }

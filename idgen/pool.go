@@ -65,17 +65,20 @@ func newCore(cfg Config, worker int64) *core {
 		shared:      l.fixed | l.worker.put(worker),
 		unit:        l.unit,
 		seqBits:     l.sequence.bits,
-		counterBits: l.time.bits + l.sequence.bits,
-		maxAhead:    cfg.MaxAhead,
-		maxWait:     cfg.MaxWait,
-		maxLead:     saturatingAdd(cfg.MaxAhead, cfg.MaxWait),
-		maxBehind:   cfg.MaxBehind,
-		rotate:      cfg.Rotate,
-		clock:       newClock(l.epoch, cfg.Clock),
-		log:         func() *slog.Logger { return cfg.Logger },
-		refuse:      ErrClosed,
-		closed:      make(chan struct{}),
+		counterBits: min(l.time.bits+l.sequence.bits, 63),
+		seqMask:     int64(l.sequence.max()),
+		timeShift:   l.time.shift, seqShift: l.sequence.shift, rollbackShift: l.rollback.shift,
+		maxAhead:  cfg.MaxAhead,
+		maxWait:   cfg.MaxWait,
+		maxLead:   saturatingAdd(cfg.MaxAhead, cfg.MaxWait),
+		maxBehind: cfg.MaxBehind,
+		rotate:    cfg.Rotate,
+		clock:     newClock(l.epoch, cfg.Clock),
+		log:       func() *slog.Logger { return cfg.Logger },
+		refuse:    ErrClosed,
+		closed:    make(chan struct{}),
 	}
+	c.counterMask = 1<<c.counterBits - 1
 	if cfg.Logger == nil {
 		c.log = slog.Default
 	}
