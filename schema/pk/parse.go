@@ -8,7 +8,7 @@ import (
 
 const (
 	reasonDecimal  = `want plain decimal such as "1234567890123456789": digits only, no leading zero`
-	reasonSortable = `want 13 characters of 0-9 A-Z without I, L, O and U, such as "124NMGZGB8RDN"`
+	reasonSortable = `want 13 characters of 0-9 A-Z without I, L, O and U, such as "128GGYHYYK08N"`
 	reasonCase     = "sortable text is upper case; convert it where it enters your program"
 	reasonRange    = "keys end at 9223372036854775807"
 	reasonFloat    = "a float64 has lost digits above 2^53; select the column as BIGINT or text"
@@ -59,7 +59,7 @@ func parseSortable[S string | []byte](s S) (int64, string) {
 	}
 	var n int64
 	for i := range sortLen {
-		switch d := strings.IndexByte(alphabet, s[i]); {
+		switch d := digits[s[i]]; {
 		case d < 0 && 'a' <= s[i] && s[i] <= 'z':
 			return 0, reasonCase
 		case d < 0:
@@ -72,6 +72,14 @@ func parseSortable[S string | []byte](s S) (int64, string) {
 	}
 	return n, ""
 }
+
+// digits is the alphabet turned round; -1 marks what is not in it.
+var digits = func() (values [256]int8) {
+	for i := range values {
+		values[i] = int8(strings.IndexByte(alphabet, byte(i)))
+	}
+	return values
+}()
 
 // set is parse with a destination and an error.
 func set[K ~int64, S string | []byte](f form, dst *K, s S) error {
@@ -140,11 +148,11 @@ func unmarshalJSON[K ~int64](f form, dst *K, data []byte) error {
 	if string(data) == "null" {
 		return nil
 	}
-	var n int64
-	var reason string
 	if last := len(data) - 1; last > 0 && data[0] == '"' && data[last] == '"' {
-		n, reason = parse(f, data[1:last])
-	} else if n, reason = parseDecimal(data); reason == reasonDecimal {
+		return set(f, dst, data[1:last])
+	}
+	n, reason := parseDecimal(data)
+	if reason == reasonDecimal {
 		reason = reasonJSON
 	}
 	if reason != "" {

@@ -1,17 +1,607 @@
 package pk_test
 
 import (
+	"bytes"
+	"database/sql"
+	"database/sql/driver"
+	"encoding"
+	"encoding/gob"
 	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-func TestJSONRefuses(t *testing.T) {
-	for _, in := range []string{`1.5`, `1e3`, `""`, `"+5"`, `"007"`, `"-0"`, `-0`, `" 5"`, `9223372036854775808`, `true`, `{}`, `[]`} {
-		id := pk.ID(7)
-		if err := json.Unmarshal([]byte(in), &id); err == nil || id != 7 {
-			t.Errorf("%s: %v, %v", in, id, err)
+// Neighbours above 2^53: as float64 they are one number.
+const (
+	low  = 1234567890123456788
+	high = 1234567890123456789
+)
+
+// An entity may hold its own key.
+type (
+	user struct{ ID pk.Of[user] }
+	post struct{ ID pk.Of[post] }
+)
+
+// A key is what every type of the package does by value, a pointer what its
+// address does.
+type (
+	key interface {
+		comparable
+		driver.Valuer
+		encoding.TextAppender
+		encoding.TextMarshaler
+		json.Marshaler
+		slog.LogValuer
+		fmt.Stringer
+		IsZero() bool
+		MarshalGQL(io.Writer)
+		GormDataType() string
+	}
+	pointer[K any] interface {
+		*K
+		sql.Scanner
+		encoding.TextUnmarshaler
+		json.Unmarshaler
+		UnmarshalGQL(any) error
+	}
+)
+
+// edges is every number at which a form or an encoding changes.
+var edges = []int64{
+	0, 1, 9, 10, 31, 32, 33, 1023, 1024, 1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<60 - 1, 1 << 60, low, high,
+	999999999999999999, 1000000000000000000, math.MaxInt64 - 1, math.MaxInt64,
+}
+
+var negativeEdges = []int64{-1, -9, -10, -high, math.MinInt64 + 1, math.MinInt64}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// sortable is an independent rendering: big.Int knows base 32 with another
+// alphabet.
+func sortable(n int64) string {
+	s := strings.Map(func(r rune) rune {
+		return rune("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[strings.IndexRune("0123456789abcdefghijklmnopqrstuv", r)])
+	}, big.NewInt(n).Text(32))
+	return strings.Repeat("0", 13-len(s)) + s
+}
+
+func TestID(t *testing.T) {
+	spec[pk.ID, *pk.ID]{
+		make: func(n int64) pk.ID { return pk.ID(n) }, text: decimal,
+		value: func(n int64) driver.Value { return n }, negative: true, column: "bigint",
+	}.run(t)
+}
+
+func TestOf(t *testing.T) {
+	spec[pk.Of[user], *pk.Of[user]]{
+		make: func(n int64) pk.Of[user] { return pk.Of[user](n) }, text: decimal,
+		value: func(n int64) driver.Value { return n }, negative: true, column: "bigint",
+	}.run(t)
+}
+
+func TestText(t *testing.T) {
+	spec[pk.Text, *pk.Text]{
+		make: func(n int64) pk.Text { return pk.Text(n) }, text: decimal,
+		value: func(n int64) driver.Value { return decimal(n) }, negative: true, column: "varchar(20)",
+	}.run(t)
+}
+
+func TestSortText(t *testing.T) {
+	spec[pk.SortText, *pk.SortText]{
+		make: func(n int64) pk.SortText { return pk.SortText(n) }, text: sortable,
+		value: func(n int64) driver.Value { return sortable(n) }, column: "char(13)",
+	}.run(t)
+}
+
+func TestString(t *testing.T) {
+	spec[pk.String, *pk.String]{
+		make: func(n int64) pk.String { return pk.String(decimal(n)) }, text: decimal,
+		value: func(n int64) driver.Value { return n }, negative: true, column: "bigint",
+	}.run(t)
+}
+
+// A spec is what one type promises; run checks every promise.
+type spec[K key, P pointer[K]] struct {
+	make     func(int64) K
+	text     func(int64) string       // String, text and, quoted, JSON
+	value    func(int64) driver.Value // what the database gets
+	negative bool                     // whether negative numbers have a text
+	column   string
+}
+
+func (s spec[K, P]) run(t *testing.T) {
+	t.Run("RoundTrip", s.roundTrip)
+	t.Run("Scan", s.scan)
+	t.Run("ScanRefuses", s.scanRefuses)
+	t.Run("TextRefuses", s.textRefuses)
+	t.Run("JSONRefuses", s.jsonRefuses)
+	t.Run("GraphQL", s.graphQL)
+	t.Run("Encodings", s.encodings)
+	t.Run("Allocations", s.allocations)
+	if got := s.make(0).GormDataType(); got != s.column {
+		t.Errorf("GormDataType() = %q, want %q", got, s.column)
+	}
+}
+
+func (s spec[K, P]) roundTrip(t *testing.T) {
+	numbers := edges
+	if s.negative {
+		numbers = slices.Concat(edges, negativeEdges)
+	}
+	for _, n := range numbers {
+		k, text := s.make(n), s.text(n)
+		if got := k.String(); got != text {
+			t.Errorf("String(%d) = %q, want %q", n, got, text)
 		}
+		if got, err := k.MarshalText(); err != nil || string(got) != text {
+			t.Errorf("MarshalText(%d) = %q, %v, want %q", n, got, err, text)
+		}
+		if got, err := k.AppendText([]byte("id=")); err != nil || string(got) != "id="+text {
+			t.Errorf("AppendText(%d) = %q, %v, want %q", n, got, err, "id="+text)
+		}
+		if got, err := k.MarshalJSON(); err != nil || string(got) != `"`+text+`"` {
+			t.Errorf("MarshalJSON(%d) = %s, %v, want %q", n, got, err, text)
+		}
+		if got := k.LogValue(); got.Kind() != slog.KindString || got.String() != text {
+			t.Errorf("LogValue(%d) = %v, want the string %q", n, got, text)
+		}
+		if got := k.IsZero(); got != (k == *new(K)) {
+			t.Errorf("IsZero(%d) = %v", n, got)
+		}
+		value, err := k.Value()
+		if err != nil || value != s.value(n) {
+			t.Errorf("Value(%d) = %#v, %v, want %#v", n, value, err, s.value(n))
+		}
+
+		for what, read := range map[string]func(P) error{
+			"Scan(Value)":           func(p P) error { return p.Scan(value) },
+			"Scan(int64)":           func(p P) error { return p.Scan(n) },
+			"Scan([]byte)":          func(p P) error { return p.Scan([]byte(text)) },
+			"Scan(string)":          func(p P) error { return p.Scan(text) },
+			"Scan(pk.ID)":           func(p P) error { return p.Scan(pk.ID(n)) },
+			"Scan(*pk.ID)":          func(p P) error { return p.Scan(new(pk.ID(n))) },
+			"UnmarshalText":         func(p P) error { return p.UnmarshalText([]byte(text)) },
+			"UnmarshalJSON string":  func(p P) error { return p.UnmarshalJSON([]byte(`"` + text + `"`)) },
+			"UnmarshalJSON integer": func(p P) error { return p.UnmarshalJSON([]byte(decimal(n))) },
+			"UnmarshalGQL string":   func(p P) error { return p.UnmarshalGQL(text) },
+			"UnmarshalGQL int64":    func(p P) error { return p.UnmarshalGQL(n) },
+			"UnmarshalGQL number":   func(p P) error { return p.UnmarshalGQL(json.Number(decimal(n))) },
+		} {
+			got := s.make(5)
+			if err := read(P(&got)); err != nil || got != k {
+				t.Errorf("%s of %d = %v, %v, want %v", what, n, got, err, k)
+			}
+		}
+	}
+}
+
+func (s spec[K, P]) scan(t *testing.T) {
+	for _, src := range []any{nil, (*pk.ID)(nil)} {
+		got := s.make(5)
+		if err := P(&got).Scan(src); err != nil || got != *new(K) {
+			t.Errorf("Scan(%T) = %v, %v, want the zero value", src, got, err)
+		}
+	}
+	got := s.make(5)
+	if err := P(&got).Scan(uint64(math.MaxInt64)); err != nil || got != s.make(math.MaxInt64) {
+		t.Errorf("Scan(uint64) = %v, %v", got, err)
+	}
+	// Data from an existing table is kept even where the form has no text for it.
+	if err := P(&got).Scan(int64(-high)); err != nil || got != s.make(-high) {
+		t.Errorf("Scan(%d) = %v, %v", -high, got, err)
+	}
+}
+
+func (s spec[K, P]) scanRefuses(t *testing.T) {
+	for _, src := range []any{
+		float64(5), float32(5), math.NaN(), true, time.Now(), uint64(1 << 63), uint64(math.MaxUint64), struct{}{},
+		big.NewInt(5), pk.Of[post](5), new(pk.Of[post](5)), []int64{5}, new(int64(5)),
+		"", []byte{}, []byte(nil), " ", "5 x", "x", "5\x00", "5\n", " 5", strings.Repeat("5", 1<<20),
+	} {
+		got := s.make(7)
+		err := P(&got).Scan(src)
+		mustRefuse(t, fmt.Sprintf("Scan(%T %.20v)", src, src), err)
+		if got != s.make(7) {
+			t.Errorf("Scan(%T %.20v) was refused and left %v", src, src, got)
+		}
+	}
+}
+
+var badDecimal = []string{
+	"", "-", "+", "+5", "-0", "00", "007", "-07", " 5", "5 ", "5\n", "\t5", "1.5", "5.0", "1e3", "1E3", ".5", "5.",
+	"0x10", "0b1", "0o7", "1_000", "1,000", "--5", "5-", "NaN", "Inf", "null", "true", "٣", "５", "5\x00", "\x005", "\xff",
+	"9223372036854775808", "-9223372036854775809", "9999999999999999999", "18446744073709551615",
+	"18446744073709551616", "99999999999999999999", "100000000000000000000", "00000000000000000005",
+}
+
+var badSortable = []string{
+	"", "0", "5", "128GGYHYYK08", "128GGYHYYK08N0", "0128GGYHYYK08N", " 28GGYHYYK08N", "128GGYHYYK08 ",
+	"128ggyhyyk08n", "128GGYHYYK08n", "I28GGYHYYK08N", "128GGYHYYK0LN", "O28GGYHYYK08N", "128GGYHYYK0ON", "128GGYHYYK0UN",
+	"128GG-YHYYK08", "-28GGYHYYK08N", "8000000000000", "FZZZZZZZZZZZZ", "ZZZZZZZZZZZZZ", "128GGYHYYK08\x00", "1\xff8GGYHYYK08N",
+	"128GGYHYYK0８N", "1234567890123456789", "-1", "-123456789012",
+}
+
+func (s spec[K, P]) bad() []string {
+	if s.negative {
+		return badDecimal
+	}
+	return badSortable
+}
+
+func (s spec[K, P]) textRefuses(t *testing.T) {
+	for _, text := range append(s.bad(), strings.Repeat("9", 1<<20), strings.Repeat(`"`, 1<<20)) {
+		if text == "" && any(*new(K)) == any(pk.String("")) {
+			continue // its zero value, see TestStringNull
+		}
+		got := s.make(7)
+		err := P(&got).UnmarshalText([]byte(text))
+		mustRefuse(t, fmt.Sprintf("UnmarshalText(%.40q)", text), err)
+		if got != s.make(7) {
+			t.Errorf("UnmarshalText(%.40q) was refused and left %v", text, got)
+		}
+	}
+}
+
+func (s spec[K, P]) jsonRefuses(t *testing.T) {
+	bad := []string{
+		`1.5`, `5.0`, `1e3`, `1E3`, `-0`, `9223372036854775808`, `-9223372036854775809`, `1e400`, `true`, `false`,
+		`{}`, `{"id":5}`, `[]`, `[5]`, `"null"`, `"\u0035"`, `"5\n"`, `"\"5\""`,
+	}
+	for _, text := range s.bad() {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad = append(bad, string(quoted))
+	}
+	type row struct{ K K }
+	for _, in := range bad {
+		got := row{s.make(7)}
+		err := json.Unmarshal([]byte(`{"K":`+in+`}`), &got)
+		mustRefuse(t, "json.Unmarshal of "+in, err)
+		if got.K != s.make(7) {
+			t.Errorf("json.Unmarshal of %s was refused and left %v", in, got)
+		}
+	}
+	// What a JSON decoder never passes on, but a direct caller may.
+	for _, in := range []string{``, ` `, `"`, `""`, `5 `, ` 5`, `"5`, `5"`, `+5`, `05`, `nul`, "\x00", strings.Repeat("[", 1<<20)} {
+		got := s.make(7)
+		mustRefuse(t, fmt.Sprintf("UnmarshalJSON of %.40s", in), P(&got).UnmarshalJSON([]byte(in)))
+	}
+}
+
+func (s spec[K, P]) graphQL(t *testing.T) {
+	var out bytes.Buffer
+	s.make(high).MarshalGQL(&out)
+	if want := `"` + s.text(high) + `"`; out.String() != want {
+		t.Errorf("MarshalGQL wrote %s, want %s", &out, want)
+	}
+	got := s.make(7)
+	if err := P(&got).UnmarshalGQL(nil); err != nil || got != s.make(7) {
+		t.Errorf("UnmarshalGQL(nil) = %v, %v, want no change", got, err)
+	}
+	if err := P(&got).UnmarshalGQL(math.MaxInt32); err != nil || got != s.make(math.MaxInt32) {
+		t.Errorf("UnmarshalGQL(int) = %v, %v", got, err)
+	}
+	for _, v := range []any{
+		5.0, true, []any{}, map[string]any{}, json.Number("1e3"), json.Number("1.5"), json.Number("-0"),
+		json.Number(""), json.Number("9223372036854775808"), "+5", "", "1.5",
+	} {
+		got := s.make(7)
+		mustRefuse(t, fmt.Sprintf("UnmarshalGQL(%T %v)", v, v), P(&got).UnmarshalGQL(v))
+		if got != s.make(7) {
+			t.Errorf("UnmarshalGQL(%v) was refused and left %v", v, got)
+		}
+	}
+}
+
+// encodings goes through the standard library's encoders, which find the
+// methods by themselves.
+func (s spec[K, P]) encodings(t *testing.T) {
+	type row struct {
+		K    K           `json:"k" xml:"k,attr"`
+		P    *K          `json:"p" xml:"p"`
+		Zero K           `json:"zero,omitzero" xml:"-"`
+		Null sql.Null[K] `json:"-" xml:"-"`
+	}
+	in := row{K: s.make(low), P: new(s.make(high)), Null: sql.Null[K]{V: s.make(high), Valid: true}}
+	same := func(name string, out row, err error) {
+		t.Helper()
+		if err != nil || out.K != in.K || out.P == nil || *out.P != *in.P {
+			t.Errorf("%s: got %+v, %v", name, out, err)
+		}
+	}
+
+	var out row
+	text, err := json.Marshal(in)
+	if want := fmt.Sprintf(`{"k":"%s","p":"%s"}`, s.text(low), s.text(high)); err != nil || string(text) != want {
+		t.Errorf("json.Marshal = %s, %v, want %s", text, err, want)
+	}
+	same("json", out, json.Unmarshal(text, &out))
+	if err := json.Unmarshal([]byte(`{"k":null,"p":null}`), &out); err != nil || out.K != in.K || out.P != nil {
+		t.Errorf("json null: got %+v, %v, want the key kept and the pointer nil", out, err)
+	}
+
+	keyed := map[K]int{s.make(low): 1, s.make(high): 2}
+	text, err = json.Marshal(keyed)
+	if want := fmt.Sprintf(`{"%s":1,"%s":2}`, s.text(low), s.text(high)); err != nil || string(text) != want {
+		t.Errorf("json.Marshal of a map = %s, %v, want %s", text, err, want)
+	}
+	back := map[K]int{}
+	if err := json.Unmarshal(text, &back); err != nil || back[s.make(low)] != 1 || back[s.make(high)] != 2 {
+		t.Errorf("json.Unmarshal of a map = %v, %v", back, err)
+	}
+
+	out = row{}
+	text, err = xml.Marshal(in)
+	if want := fmt.Sprintf(`<row k="%s"><p>%s</p></row>`, s.text(low), s.text(high)); err != nil || string(text) != want {
+		t.Errorf("xml.Marshal = %s, %v, want %s", text, err, want)
+	}
+	same("xml", out, xml.Unmarshal(text, &out))
+
+	out = row{}
+	var stream bytes.Buffer
+	if err := gob.NewEncoder(&stream).Encode(in); err != nil {
+		t.Fatal(err)
+	}
+	same("gob", out, gob.NewDecoder(&stream).Decode(&out))
+	if out.Null != in.Null {
+		t.Errorf("gob: got %+v, want %+v", out.Null, in.Null)
+	}
+
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	var k K
+	flags.TextVar(any(&k).(encoding.TextUnmarshaler), "id", any(s.make(low)).(encoding.TextMarshaler), "")
+	if err := flags.Parse(nil); err != nil || k != s.make(low) {
+		t.Errorf("flag default = %v, %v", k, err)
+	}
+	if err := flags.Parse([]string{"-id", s.text(high)}); err != nil || k != s.make(high) {
+		t.Errorf("flag = %v, %v", k, err)
+	}
+	if err := flags.Parse([]string{"-id", "+5"}); err == nil {
+		t.Error("flag took +5")
+	}
+
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("", "id", s.make(high))
+	if want := fmt.Sprintf(`"id":"%s"`, s.text(high)); !strings.Contains(log.String(), want) {
+		t.Errorf("slog wrote %s, want %s", &log, want)
+	}
+	if got := fmt.Sprintf("%v %s %q", s.make(high), s.make(high), s.make(high)); got != fmt.Sprintf("%[1]s %[1]s %[1]q", s.text(high)) {
+		t.Errorf("fmt wrote %s", got)
+	}
+
+	null := sql.Null[K]{}
+	if err := null.Scan(int64(high)); err != nil || !null.Valid || null.V != s.make(high) {
+		t.Errorf("sql.Null.Scan = %+v, %v", null, err)
+	}
+	if v, err := null.Value(); err != nil || v != s.value(high) {
+		t.Errorf("sql.Null.Value = %#v, %v", v, err)
+	}
+	if err := null.Scan(nil); err != nil || null.Valid {
+		t.Errorf("sql.Null.Scan(nil) = %+v, %v", null, err)
+	}
+}
+
+func (s spec[K, P]) allocations(t *testing.T) {
+	k, buf := s.make(high), make([]byte, 0, 64)
+	text, object := []byte(s.text(high)), []byte(`"`+s.text(high)+`"`)
+	into := 0.0 // allocations of a parse: String keeps a string
+	if _, ok := any(k).(pk.String); ok {
+		into = 1
+	}
+	var column any = text
+	for _, c := range []struct {
+		name string
+		most float64
+		do   func()
+	}{
+		{"AppendText", 0, func() { buf, _ = k.AppendText(buf[:0]) }},
+		{"MarshalText", 1, func() { _, _ = k.MarshalText() }},
+		{"String", 1, func() { _ = k.String() }},
+		{"MarshalJSON", 1, func() { _, _ = k.MarshalJSON() }},
+		{"UnmarshalText", into, func() { _ = P(&k).UnmarshalText(text) }},
+		{"UnmarshalJSON", into, func() { _ = P(&k).UnmarshalJSON(object) }},
+		{"Scan", into, func() { _ = P(&k).Scan(column) }},
+	} {
+		if got := testing.AllocsPerRun(100, c.do); got > c.most {
+			t.Errorf("%s allocates %v times, want at most %v", c.name, got, c.most)
+		}
+	}
+}
+
+func mustRefuse(t *testing.T, what string, err error) {
+	t.Helper()
+	refused, ok := errors.AsType[*pk.Error](err)
+	switch {
+	case !ok:
+		t.Errorf("%s: got error %v, want a *pk.Error", what, err)
+	case !strings.HasPrefix(refused.Type, "pk.") || refused.Value == "" || refused.Reason == "":
+		t.Errorf("%s: error says too little: %+v", what, refused)
+	case len(refused.Error()) > 400:
+		t.Errorf("%s: error has %d bytes", what, len(refused.Error()))
+	}
+}
+
+func TestErrorMessages(t *testing.T) {
+	var id pk.ID
+	var of pk.Of[user]
+	_, negative := pk.SortText(-5).Value()
+	_, garbage := pk.String("abc").Value()
+	_, short := pk.ParseSort("128GG")
+	_, lower := pk.ParseSort("128ggyhyyk08n")
+	_, long := pk.Parse(strings.Repeat("1", 1000))
+	_, fullWidth := pk.Parse(strings.Repeat("５", 1000))
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{id.Scan(1.5), `pk: pk.ID cannot hold float64(1.5): a float64 has lost digits above 2^53; select the column as BIGINT or text`},
+		{id.Scan(uint64(1 << 63)), `pk: pk.ID cannot hold uint64(9223372036854775808): keys end at 9223372036854775807`},
+		{id.Scan(time.Time{}), `pk: pk.ID cannot hold a time.Time: want an integer, decimal text or NULL`},
+		{of.Scan([]byte("007")), `pk: pk.Of[pk_test.user] cannot hold "007": want plain decimal such as "1234567890123456789": digits only, no leading zero`},
+		{of.Scan(pk.Of[post](1)), `pk: pk.Of[pk_test.user] cannot hold a pk.Of[github.com/snowkey-go/snowkey/schema/pk_test.post]: want an integer, decimal text or NULL`},
+		{id.UnmarshalJSON([]byte(`1e3`)), `pk: pk.ID cannot hold "1e3": want a JSON string or integer without fraction or exponent, such as "1234567890123456789"`},
+		{id.UnmarshalJSON([]byte(`"+5"`)), `pk: pk.ID cannot hold "+5": want plain decimal such as "1234567890123456789": digits only, no leading zero`},
+		{negative, `pk: pk.SortText cannot hold int64(-5): sortable text has no negative numbers; store them with pk.ID or pk.Text`},
+		{garbage, `pk: pk.String cannot hold "abc": want plain decimal such as "1234567890123456789": digits only, no leading zero`},
+		{short, `pk: pk.SortText cannot hold "128GG": want 13 characters of 0-9 A-Z without I, L, O and U, such as "128GGYHYYK08N"`},
+		{lower, `pk: pk.SortText cannot hold "128ggyhyyk08n": sortable text is upper case; convert it where it enters your program`},
+		{long, `pk: pk.ID cannot hold "11111111111111111111111111111111"…: keys end at 9223372036854775807`},
+		{fullWidth, `pk: pk.ID cannot hold "５５５５５５５５５５\xef\xbc"…: want plain decimal such as "1234567890123456789": digits only, no leading zero`},
+	} {
+		if c.err == nil || c.err.Error() != c.want {
+			t.Errorf("got  %v\nwant %s", c.err, c.want)
+		}
+	}
+}
+
+// Published TSIDs: the sortable form is theirs.
+func TestSortTextVectors(t *testing.T) {
+	for n, text := range map[pk.SortText]string{
+		388400145978465528: "0ARYZVZXW377R", // README of odan/tsid
+		501438102971408389: "0DXBQ9H279R05", // README of tsid-ts
+		0:                  "0000000000000",
+		math.MaxInt64:      "7ZZZZZZZZZZZZ",
+	} {
+		if got := n.String(); got != text {
+			t.Errorf("SortText(%d) = %s, want %s", int64(n), got, text)
+		}
+		if got, err := pk.ParseSort(text); err != nil || got != n {
+			t.Errorf("ParseSort(%q) = %d, %v, want %d", text, int64(got), err, int64(n))
+		}
+	}
+}
+
+func TestSortTextOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 100_000 {
+		// Shifting makes every magnitude equally likely, and near pairs common.
+		a := int64(random.Uint64() >> (1 + random.UintN(63)))
+		b := int64(random.Uint64() >> (1 + random.UintN(63)))
+		if random.IntN(2) == 0 {
+			b = a ^ 1<<random.UintN(63)
+		}
+		if (a < b) != (pk.SortText(a).String() < pk.SortText(b).String()) {
+			t.Fatalf("the order of %d and %d is not that of %v and %v", a, b, pk.SortText(a), pk.SortText(b))
+		}
+	}
+}
+
+func TestSortTextNegative(t *testing.T) {
+	k := pk.SortText(-high)
+	for what, write := range map[string]func() (any, error){
+		"Value":       func() (any, error) { return k.Value() },
+		"MarshalText": func() (any, error) { return k.MarshalText() },
+		"MarshalJSON": func() (any, error) { return k.MarshalJSON() },
+		"AppendText":  func() (any, error) { return k.AppendText(nil) },
+		"json":        func() (any, error) { return json.Marshal(k) },
+	} {
+		_, err := write()
+		mustRefuse(t, what, err)
+	}
+	if got := k.String(); got != decimal(-high) {
+		t.Errorf("String() = %s, want readable decimal", got)
+	}
+}
+
+func TestStringNull(t *testing.T) {
+	var null pk.String
+	if v, err := null.Value(); v != nil || err != nil {
+		t.Errorf("Value() = %v, %v, want NULL", v, err)
+	}
+	if v, err := pk.String("0").Value(); v != int64(0) || err != nil {
+		t.Errorf(`Value() of "0" = %v, %v, want 0`, v, err)
+	}
+	if text, err := json.Marshal(null); string(text) != "null" || err != nil {
+		t.Errorf("json.Marshal = %s, %v, want null", text, err)
+	}
+	if text, err := null.MarshalText(); len(text) > 0 || err != nil {
+		t.Errorf("MarshalText() = %s, %v, want nothing", text, err)
+	}
+	read := pk.String("7")
+	if err := read.UnmarshalText(nil); read != "" || err != nil {
+		t.Errorf("UnmarshalText of nothing = %q, %v", string(read), err)
+	}
+	var out bytes.Buffer
+	null.MarshalGQL(&out)
+	pk.String("abc").MarshalGQL(&out)
+	if out.String() != "nullnull" {
+		t.Errorf("MarshalGQL wrote %s, want null twice", &out)
+	}
+	if id, err := null.ID(); id != 0 || err != nil {
+		t.Errorf("ID() = %v, %v, want 0", id, err)
+	}
+}
+
+// A String is a Go string, so a program can put anything into it.
+func TestStringRefusesToWrite(t *testing.T) {
+	for _, text := range badDecimal[1:] {
+		k := pk.String(text)
+		_, err := k.Value()
+		mustRefuse(t, "Value of "+text, err)
+		_, err = k.MarshalText()
+		mustRefuse(t, "MarshalText of "+text, err)
+		_, err = k.MarshalJSON()
+		mustRefuse(t, "MarshalJSON of "+text, err)
+		_, err = k.ID()
+		mustRefuse(t, "ID of "+text, err)
+	}
+}
+
+func TestConversions(t *testing.T) {
+	if pk.Text(high).ID() != high || pk.SortText(high).ID() != high || pk.Of[user](high).ID() != high {
+		t.Error("ID() changed the number")
+	}
+	for _, n := range []interface{ Int64() int64 }{pk.ID(high), pk.Text(high), pk.SortText(high), pk.Of[user](high)} {
+		if n.Int64() != high {
+			t.Errorf("%T.Int64() = %d", n, n.Int64())
+		}
+		if got := fmt.Sprintf("%d", n); got != decimal(high) {
+			t.Errorf("%%d of a %T is %s", n, got)
+		}
+	}
+	if id, err := pk.String(decimal(high)).ID(); id != high || err != nil {
+		t.Errorf("ID() = %v, %v", id, err)
+	}
+	if id, err := pk.Parse(decimal(high)); id != high || err != nil {
+		t.Errorf("Parse = %v, %v", id, err)
+	}
+	if id, err := pk.ParseOf[user](decimal(high)); id != high || err != nil {
+		t.Errorf("ParseOf = %v, %v", id, err)
+	}
+	if id, err := pk.ParseSort(sortable(high)); id != high || err != nil {
+		t.Errorf("ParseSort = %v, %v", id, err)
+	}
+}
+
+// The tag that people used before they had a type for it may stay.
+func TestJSONStringOption(t *testing.T) {
+	type row struct {
+		ID pk.ID `json:"id,string"`
+	}
+	text, err := json.Marshal(row{high})
+	if want := `{"id":"` + decimal(high) + `"}`; err != nil || string(text) != want {
+		t.Errorf("json.Marshal = %s, %v, want %s", text, err, want)
+	}
+	var out row
+	if err := json.Unmarshal(text, &out); err != nil || out.ID != high {
+		t.Errorf("json.Unmarshal = %v, %v", out, err)
 	}
 }
