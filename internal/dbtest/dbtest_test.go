@@ -1,12 +1,181 @@
 package dbtest
 
-import "testing"
+import (
+	"database/sql"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
 
-func TestEachFresh(t *testing.T) {
-	Each(t, func(t *testing.T, db DB) {
-		conn := db.Connect(t)
-		if _, err := conn.Exec("CREATE TABLE a (id BIGINT PRIMARY KEY)"); err != nil {
-			t.Fatal(err)
+func TestEveryDatabaseTakesRowsAndIsFresh(t *testing.T) {
+	var seen []string
+	for range 2 { // the second round must not see the first one's table
+		Each(t, func(t *testing.T, db DB) {
+			seen = append(seen, db.DSN)
+			conn := db.Connect(t)
+			mustExec(t, conn, "CREATE TABLE users (id BIGINT PRIMARY KEY, name VARCHAR(20), at TIMESTAMP)")
+			mustExec(t, conn, "INSERT INTO users VALUES (9007199254740993, '❄ 🔑', '2026-01-02 03:04:05')")
+			var id int64
+			var name string
+			var at time.Time
+			if err := conn.QueryRow("SELECT id, name, at FROM users").Scan(&id, &name, &at); err != nil {
+				t.Fatal(err)
+			}
+			if id != 9007199254740993 || name != "❄ 🔑" || at.Year() != 2026 {
+				t.Errorf("stored 9007199254740993, ❄ 🔑 and 2026, got %d, %s and %d", id, name, at.Year())
+			}
+			if !strings.HasPrefix(db.Version, db.Dialect+" ") && !db.MariaDB {
+				t.Errorf("version of %s is %q", db.Dialect, db.Version)
+			}
+			if db.MariaDB != strings.HasPrefix(db.Version, "mariadb ") {
+				t.Errorf("version %q, MariaDB: %v", db.Version, db.MariaDB)
+			}
+		})
+	}
+	slices.Sort(seen)
+	if len(slices.Compact(slices.Clone(seen))) != len(seen) {
+		t.Error("two tests had the same database")
+	}
+}
+
+func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			var dsn, driver string
+			t.Run("its test", func(t *testing.T) {
+				db := Open(t, dialect)
+				dsn, driver = db.DSN, db.Driver
+				// Left open on purpose: a test that leaks a connection must not keep its database.
+				leak, err := sql.Open(driver, dsn)
+				if err != nil || leak.Ping() != nil {
+					t.Fatal(err, leak.Ping())
+				}
+			})
+			late, err := sql.Open(driver, dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer late.Close()
+			if err := late.Ping(); err == nil {
+				t.Error("the database is still there after its test")
+			}
+		})
+	}
+}
+
+func TestSQLiteHasTheSettingsOfAServer(t *testing.T) {
+	conn := SQLite(t).Connect(t)
+	for pragma, want := range map[string]string{"foreign_keys": "1", "busy_timeout": "10000", "journal_mode": "wal"} {
+		var got string
+		if err := conn.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
+			t.Errorf("PRAGMA %s is %q (%v), want %q", pragma, got, err, want)
 		}
+	}
+}
+
+func TestSelection(t *testing.T) {
+	for list, want := range map[string]string{
+		"":                 "[sqlite postgres mysql]",
+		"sqlite":           "[sqlite]",
+		"postgres, sqlite": "[postgres sqlite]",
+	} {
+		t.Setenv("SNOWKEY_TEST_DB", list)
+		if got := fmt.Sprint(Databases(t)); got != want {
+			t.Errorf("SNOWKEY_TEST_DB=%s covers %s, want %s", list, got, want)
+		}
+	}
+	t.Setenv("SNOWKEY_TEST_DB", "sqlite,oracle")
+	if r := record(t, func(t TB) { Databases(t) }); !strings.Contains(r.failure, `"oracle" is not a database`) {
+		t.Errorf("SNOWKEY_TEST_DB=sqlite,oracle: %q", r.failure)
+	}
+}
+
+func TestDatabasesLeftOutAreSkippedByName(t *testing.T) {
+	t.Setenv("SNOWKEY_TEST_DB", "sqlite")
+	for _, open := range []func(TB) DB{Postgres, MySQL} {
+		r := record(t, func(t TB) { open(t) })
+		if !strings.Contains(r.skip, "SNOWKEY_TEST_DB=sqlite leaves ") || r.failure != "" {
+			t.Errorf("skipped with %q, failed with %q", r.skip, r.failure)
+		}
+	}
+}
+
+func TestMissingServerFailsEveryTestAndExplainsOnce(t *testing.T) {
+	replaceMachine(t, machine{
+		getenv:     func(string) string { return "" },
+		find:       func([]string, ...string) ([]string, bool) { return nil, false },
+		docker:     func() bool { return false },
+		mayInstall: func() bool { return false },
 	})
+	t.Setenv("SNOWKEY_TEST_DB", "")
+	first := record(t, func(t TB) { Postgres(t) })
+	second := record(t, func(t TB) { Postgres(t) })
+	for _, remedy := range []string{"SNOWKEY_TEST_POSTGRES=", "initdb", "docker compose up -d --wait", "SNOWKEY_TEST_DB=sqlite"} {
+		if !strings.Contains(first.failure, remedy) {
+			t.Errorf("the message does not name %s:\n%s", remedy, first.failure)
+		}
+	}
+	if second.failure == "" || strings.Contains(second.failure, "initdb") {
+		t.Errorf("the second failure is %q", second.failure)
+	}
+	if first.skip != "" || second.skip != "" {
+		t.Error("a missing server skips the test")
+	}
+	for _, dialect := range []string{"postgres", "mysql"} {
+		if r := record(t, func(t TB) { Durable(t, dialect) }); !strings.Contains(r.failure, "three ways out") {
+			t.Errorf("durable %s: %q", dialect, r.failure)
+		}
+	}
+
+	_, _, stop, err := Environ()
+	stop()
+	if err == nil || strings.Count(err.Error(), "three ways out") != 1 ||
+		!strings.Contains(err.Error(), "SNOWKEY_TEST_POSTGRES") || !strings.Contains(err.Error(), "SNOWKEY_TEST_MYSQL") {
+		t.Errorf("Environ does not explain both missing servers in one message: %v", err)
+	}
+}
+
+func mustExec(t *testing.T, conn *sql.DB, statement string) {
+	t.Helper()
+	if _, err := conn.Exec(statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// replaceMachine makes this process forget its servers and see another machine.
+func replaceMachine(t *testing.T, m machine) {
+	t.Helper()
+	oldMachine, oldServers, oldMissing := thisMachine, shared.servers, shared.missing
+	thisMachine, shared.servers, shared.missing = m, nil, nil
+	t.Cleanup(func() { thisMachine, shared.servers, shared.missing = oldMachine, oldServers, oldMissing })
+}
+
+// A recorder is a TB that remembers how a test ended.
+type recorder struct {
+	TB
+	failure, skip string
+}
+
+func (r *recorder) Helper() {}
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.failure = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+func (r *recorder) Skipf(format string, args ...any) {
+	r.skip = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+func record(t *testing.T, test func(TB)) *recorder {
+	r := &recorder{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		test(r)
+	}()
+	<-done
+	return r
 }

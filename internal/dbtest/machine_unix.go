@@ -17,8 +17,10 @@ import (
 // command run as its owner: this user, or where that is root, which no database
 // server agrees to be, the given account or nobody.
 func ownedDir(account string) (dir string, asOwner func(*exec.Cmd), err error) {
-	// A group of their own keeps ^C, which is for the tests, from the servers.
-	attr := &syscall.SysProcAttr{Setpgid: true}
+	// A session of its own keeps two things from a server: the ^C that is for the
+	// tests, and the SIGHUP by which the kernel would end the warden if its owner
+	// ended while the server was stopped.
+	attr := &syscall.SysProcAttr{Setsid: true}
 	root := os.TempDir()
 	if os.Geteuid() == 0 {
 		if attr.Credential, err = credential(account); err != nil {

@@ -12,12 +12,13 @@ eval "$3" || exit
 eval "exec $4" 3<&- &
 server=$!
 
-# A server that a test has stopped must go on to hear the signal, and one that
-# is too young to hear it is killed.
-{ read -r _ <&3; kill -s "$signal" $server; kill -s CONT $server; sleep 5; kill -s KILL $server; } 2>/dev/null &
+# Again and again, because a server that has only just begun may miss a signal;
+# and a server that a test has stopped must go on to hear it.
+{ read -r _ <&3; while kill -s "$signal" $server && kill -s CONT $server; do sleep 0.1; done; } 2>/dev/null &
 reader=$!
 
 wait $server
 status=$?
 kill $reader
+wait $reader
 exit $status

@@ -1,0 +1,199 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+
+package dbtest
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestDurableServersFlush(t *testing.T) {
+	for dialect, query := range map[string]string{
+		"postgres": "SHOW fsync",
+		"mysql":    "SELECT @@innodb_flush_log_at_trx_commit",
+	} {
+		t.Run(dialect, func(t *testing.T) {
+			read := func(db DB) (value string) {
+				if err := db.Connect(t).QueryRow(query).Scan(&value); err != nil {
+					t.Fatal(err)
+				}
+				return value
+			}
+			durable, fast := read(Durable(t, dialect)), read(fastServer(t, dialect))
+			if want := map[string]string{"postgres": "on off", "mysql": "1 0"}[dialect]; durable+" "+fast != want {
+				t.Errorf("%s is %s on a durable server and %s on a fast one, want %s", query, durable, fast, want)
+			}
+		})
+	}
+}
+
+// TestServersEndWithTheirOwner kills the owner, which is this test binary run
+// again, so hard that nothing of it can clean up.
+func TestServersEndWithTheirOwner(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql"} {
+		for _, when := range []string{"running", "stopped", "initialising"} {
+			t.Run(dialect+" "+when, func(t *testing.T) {
+				t.Parallel()
+				// Its own temporary directory, open to the server's account.
+				temp, err := os.MkdirTemp("/tmp", "snowkey-owner-")
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { os.RemoveAll(temp) })
+				if err := os.Chmod(temp, 0o777); err != nil {
+					t.Fatal(err)
+				}
+				owner := exec.Command(os.Args[0], "-test.run=^TestOwner$")
+				owner.Env = append(os.Environ(), "TMPDIR="+temp, "SNOWKEY_TEST_OWNER="+dialect)
+				out, err := owner.StdoutPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := owner.Start(); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { owner.Process.Kill(); owner.Wait() })
+
+				port := ""
+				if when == "initialising" {
+					await(t, "the server's directory", func() bool {
+						files, _ := filepath.Glob(filepath.Join(temp, "*/data/*"))
+						return len(files) > 0
+					})
+				} else {
+					line, err := bufio.NewReader(out).ReadString('\n')
+					if err != nil {
+						t.Fatalf("the owner has no server: %v", err)
+					}
+					port = strings.TrimSpace(line)
+					if !answers(port) {
+						t.Fatal("the server does not answer while its owner lives")
+					}
+				}
+				if when == "stopped" {
+					if err := syscall.Kill(serverPID(t, temp), syscall.SIGSTOP); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := owner.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				// The warden removes the directory after the server has ended.
+				await(t, "the end of the server and its directory", func() bool {
+					files, err := os.ReadDir(temp)
+					return err == nil && len(files) == 0
+				})
+				if port != "" && answers(port) {
+					t.Error("the server outlives its owner")
+				}
+			})
+		}
+	}
+}
+
+// TestOwner is the process that TestServersEndWithTheirOwner kills.
+func TestOwner(t *testing.T) {
+	dialect := os.Getenv("SNOWKEY_TEST_OWNER")
+	if dialect == "" {
+		t.Skip("has a part in TestServersEndWithTheirOwner only")
+	}
+	db := fastServer(t, dialect)
+	port := ""
+	if err := db.Connect(t).QueryRow(map[string]string{"postgres": "SHOW port", "mysql": "SELECT @@port"}[dialect]).Scan(&port); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Println(port)
+	select {}
+}
+
+func TestFailedServerShowsItsLogAndLeavesNothing(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	fail := []string{"sh", "-c", `echo "the disk's full"; exit 1`}
+	for name, in := range map[string]installation{
+		"cannot initialise": {
+			initialise: func(string) []string { return fail },
+			serve:      func(string, string, int, bool) []string { return []string{"sleep", "60"} },
+		},
+		"cannot serve": {
+			initialise: func(data string) []string { return []string{"mkdir", data} },
+			serve:      func(string, string, int, bool) []string { return fail },
+		},
+	} {
+		in.dsn, in.quit = func(port int) string { return "postgres://127.0.0.1:" + strconv.Itoa(port) }, "KILL"
+		srv, err := postgres.startPrivate(in, false)
+		if err == nil {
+			srv.stop()
+			t.Fatalf("%s: no error", name)
+		}
+		if !strings.Contains(err.Error(), "the disk's full") {
+			t.Errorf("%s: the error does not show the log: %v", name, err)
+		}
+	}
+	left, _ := filepath.Glob(filepath.Join(temp, "*"))
+	if len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// fastServer is Durable's opposite: a fast server of the test's own.
+func fastServer(t *testing.T, dialect string) DB {
+	t.Helper()
+	e, err := engineOf(dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := e.startFound(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(srv.stop)
+	return srv.createDatabase(t)
+}
+
+func serverPID(t *testing.T, temp string) int {
+	t.Helper()
+	for _, pattern := range []string{"*/data/postmaster.pid", "*/pid"} {
+		files, _ := filepath.Glob(filepath.Join(temp, pattern))
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, err := strconv.Atoi(strings.Fields(string(content))[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid
+		}
+	}
+	t.Fatal("the server has no pid file")
+	return 0
+}
+
+func answers(port string) bool {
+	conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+func await(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !happened(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited a minute for %s", what)
+		}
+	}
+}
