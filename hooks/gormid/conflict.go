@@ -1,0 +1,235 @@
+package gormid
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+)
+
+// A conflict is an INSERT that may leave rows out, or merge them into rows that
+// have other keys.
+type conflict struct {
+	*creation
+	clause.OnConflict
+	skips bool  // rows are left out, not merged
+	kept  []row // the filled rows, as they were before the INSERT
+}
+
+// conflictOf returns nil for an INSERT that inserts every row or fails, and for
+// one whose keys are all the caller's.
+func conflictOf(stmt *gorm.Statement, c *creation) *conflict {
+	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
+	on, ok := stmt.Clauses["ON CONFLICT"]
+	if len(c.ids) == 0 || !ok && insert.Modifier == "" {
+		return nil
+	}
+	x := &conflict{creation: c}
+	x.OnConflict, _ = on.Expression.(clause.OnConflict)
+	// GORM's MySQL dialect rewrites DoNothing while it builds the statement, so
+	// this is the time to see it.
+	x.skips = !ok || x.DoNothing
+	for _, i := range c.filled {
+		x.kept = append(x.kept, c.rows.row(i))
+	}
+	return x
+}
+
+// settle looks up which of the filled keys are in the table. A row whose key is
+// missing was left out: its key is cleared. Or it was merged into another row:
+// it gets that row's key.
+func (x *conflict) settle(db *gorm.DB) error {
+	stmt := db.Statement
+	if x.allInserted(db) || x.replaced(stmt) {
+		return nil
+	}
+	present, err := x.present(stmt)
+	if err != nil {
+		return err
+	}
+	var missing []int
+	for j, id := range x.ids {
+		if present[id] {
+			// GORM may have put the key of another row here: it takes the rows that
+			// RETURNING yields for the first ones of the call.
+			x.kept[j].set(id)
+		} else {
+			missing = append(missing, j)
+		}
+	}
+	if x.skips {
+		for _, j := range missing {
+			x.kept[j].clear()
+		}
+		return nil
+	}
+	return x.merge(stmt, missing)
+}
+
+// allInserted reports whether it is certain without a look. MySQL never is: it
+// merges on any unique key, and its count of rows depends on the connection.
+func (x *conflict) allInserted(db *gorm.DB) bool {
+	if name := db.Dialector.Name(); name != "postgres" && name != "sqlite" {
+		return false
+	}
+	if x.targetsKey() {
+		return true // a new key meets no old one, and other conflicts are errors
+	}
+	_, returning := db.Statement.Clauses["RETURNING"] // makes GORM miscount
+	return x.skips && !returning && db.RowsAffected == int64(x.rows.len())
+}
+
+// targetsKey reports whether only equal keys count as a conflict.
+func (x *conflict) targetsKey() bool {
+	if x.OnConstraint != "" {
+		return false
+	}
+	if len(x.Columns) == 0 {
+		return x.UpdateAll // GORM's default
+	}
+	return !slices.ContainsFunc(x.Columns, func(c clause.Column) bool { return c.Name != x.key.field.DBName })
+}
+
+// replaced reports whether GORM has replaced the rows by those that RETURNING *
+// yielded, which are in the table by nature.
+func (x *conflict) replaced(stmt *gorm.Statement) bool {
+	r, ok := x.rows.(structRows)
+	if !ok || !r.list || r.pointers || !slices.Contains(stmt.BuildClauses, "RETURNING") {
+		return false
+	}
+	returning, ok := stmt.Clauses["RETURNING"].Expression.(clause.Returning)
+	return ok && (len(returning.Columns) == 0 || len(returning.Columns) == 1 && returning.Columns[0].Name == "*")
+}
+
+// present returns which of the filled keys are in the table.
+func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
+	values := make([]any, len(x.ids))
+	for j, id := range x.ids {
+		values[j] = x.key.value(id)
+	}
+	q := x.query(stmt)
+	x.writeSelect(q, 0)
+	clause.IN{Column: clause.Column{Name: x.key.field.DBName}, Values: values}.Build(q)
+
+	present := make(map[int64]bool, len(x.ids))
+	err := x.run(q, func(_ int, id int64) { present[id] = true })
+	return present, err
+}
+
+// merge gives the missing rows the keys of the rows that took them in. It finds
+// those by the values of the columns that the conflict was about, and lets the
+// database compare, which knows its collations.
+func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
+	columns := x.target()
+	found := make(map[int][]int64)
+	for some := range slices.Chunk(missing, 100) { // SQLite allows 500 to a UNION
+		q := x.query(stmt)
+		for n, j := range some {
+			if where, ok := x.sameAs(x.kept[j], columns); ok {
+				if q.SQL.Len() > 0 {
+					q.WriteString(" UNION ALL ")
+				}
+				x.writeSelect(q, n)
+				where.Build(q)
+			}
+		}
+		if q.SQL.Len() == 0 {
+			continue
+		}
+		err := x.run(q, func(n int, id int64) { found[some[n]] = append(found[some[n]], id) })
+		if err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, j := range missing {
+		if ids := found[j]; len(ids) == 1 {
+			x.kept[j].set(ids[0])
+			continue
+		}
+		x.kept[j].clear()
+		errs = append(errs, &CreateError{Model: modelName(x.key.schema), Row: x.filled[j],
+			Problem: "was merged into a row whose key is not known",
+			Remedy:  "name the unique columns in clause.OnConflict.Columns, or set the key"})
+	}
+	return errors.Join(errs...)
+}
+
+// target returns the columns on whose equality rows are merged, if known.
+func (x *conflict) target() []string {
+	if x.OnConstraint != "" {
+		if unique, ok := x.key.schema.ParseUniqueConstraints()[x.OnConstraint]; ok {
+			return []string{unique.Field.DBName}
+		}
+		return nil
+	}
+	if x.targetsKey() {
+		return nil // MySQL has merged on some other column all the same
+	}
+	var names []string
+	for _, c := range x.Columns {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// sameAs returns the condition for rows that equal r in the columns, if there
+// are any and r has a value for each.
+func (x *conflict) sameAs(r row, columns []string) (where clause.Where, ok bool) {
+	for _, name := range columns {
+		v, ok := r.column(name)
+		if !ok {
+			return where, false
+		}
+		if sent, err := canonical(v); err == nil && sent == nil {
+			return where, false // NULL equals nothing
+		}
+		where.Exprs = append(where.Exprs, clause.Eq{Column: clause.Column{Name: name}, Value: v})
+	}
+	where.Exprs = append(where.Exprs, x.TargetWhere.Exprs...)
+	return where, len(columns) > 0
+}
+
+// query returns an empty query on the table of the INSERT.
+func (x *conflict) query(stmt *gorm.Statement) *gorm.Statement {
+	q := &gorm.Statement{DB: stmt.DB, Context: stmt.Context, Schema: stmt.Schema,
+		Table: stmt.Table, TableExpr: stmt.TableExpr, ConnPool: stmt.ConnPool}
+	if insert, ok := stmt.Clauses["INSERT"].Expression.(clause.Insert); ok && insert.Table.Name != "" {
+		q.Table, q.TableExpr = insert.Table.Name, nil
+	}
+	return q
+}
+
+// writeSelect writes a SELECT of the keys, marked with n, up to the condition.
+func (x *conflict) writeSelect(q *gorm.Statement, n int) {
+	q.WriteString("SELECT " + strconv.Itoa(n) + ",")
+	q.WriteQuoted(clause.Column{Name: x.key.field.DBName})
+	q.WriteString(" FROM ")
+	q.WriteQuoted(clause.Table{Name: clause.CurrentTable})
+	q.WriteString(" WHERE ")
+}
+
+// run reads marks and keys over the connection of the INSERT itself. A query of
+// GORM's could be sent to a replica, which does not have the rows yet.
+func (x *conflict) run(q *gorm.Statement, each func(n int, id int64)) error {
+	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String(), q.Vars...)
+	if err != nil {
+		return fmt.Errorf("gormid: reading the keys of %s back: %w", modelName(x.key.schema), err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int
+		v := reflect.New(x.key.typ)
+		if err := rows.Scan(&n, v.Interface()); err != nil {
+			return err
+		}
+		if id, ok := x.key.number(v.Elem()); ok {
+			each(n, id)
+		}
+	}
+	return rows.Err()
+}

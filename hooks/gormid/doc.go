@@ -1,0 +1,2 @@
+// Package gormid fills primary keys in GORM.
+package gormid

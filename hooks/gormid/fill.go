@@ -1,0 +1,248 @@
+package gormid
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// A filler is the plugin of one database: three callbacks around GORM's own.
+type filler struct {
+	source idgen.Source    // nil: the process's pool
+	tables map[string]*key // of Config.Models; never written after Initialize
+	keys   sync.Map        // *schema.Schema → *key or error; a schema lives as long as the database
+}
+
+// A creation is what the callbacks of one statement pass on to each other.
+type creation struct {
+	key     *key
+	rows    rows
+	filled  []int   // the rows that got a key here,
+	ids     []int64 // and which
+	one     [1]int  // saves an allocation each for a single row
+	oneID   [1]int64
+	selects []string // the caller's, as check may add to them
+
+	conflict *conflict // set by check if rows may be left out or merged
+}
+
+// A creation travels among the statement's clauses, under a name that no
+// dialect builds. The statement's Settings would be the place for it, but GORM
+// copies those into the statements of associations, and they cost more.
+const carrier = "snowkey"
+
+// Build implements [clause.Expression] and does nothing.
+func (*creation) Build(clause.Builder) {}
+
+func creationOf(stmt *gorm.Statement) *creation {
+	c, _ := stmt.Clauses[carrier].Expression.(*creation)
+	return c
+}
+
+// keyOf returns the key of the rows that stmt creates, or nil if they have none
+// for the plugin.
+func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
+	s := stmt.Schema
+	if s == nil {
+		switch stmt.Dest.(type) {
+		case map[string]any, *map[string]any, []map[string]any, *[]map[string]any:
+			return f.tables[stmt.Table], nil
+		}
+		return nil, nil
+	}
+	v, ok := f.keys.Load(s)
+	if !ok {
+		k, err := newKey(s, stmt.Dialector.Name())
+		v = k
+		if err != nil {
+			v = err
+		}
+		f.keys.Store(s, v)
+	}
+	switch v := v.(type) {
+	case error:
+		return nil, v
+	case *key:
+		return v, nil
+	}
+	return nil, nil
+}
+
+// fill runs first, before the transaction and the model's hooks. It gives a key
+// to every row that has none.
+func (f *filler) fill(db *gorm.DB) {
+	stmt := db.Statement
+	if db.Error != nil {
+		return
+	}
+	k, err := f.keyOf(stmt)
+	if err != nil {
+		db.AddError(err)
+		return
+	}
+	if k == nil {
+		return
+	}
+	rows, err := rowsOf(stmt, k)
+	if err != nil {
+		db.AddError(err)
+		return
+	}
+	if rows == nil {
+		return
+	}
+	c := &creation{key: k, rows: rows}
+	if k.given == "" {
+		if err := f.draw(stmt, c); err != nil {
+			db.AddError(err)
+			return
+		}
+	}
+	c.selects = stmt.Selects
+	if err := c.selectKey(stmt); err != nil {
+		db.AddError(err)
+		return
+	}
+	stmt.Clauses[carrier] = clause.Clause{Expression: c}
+}
+
+// draw reserves the keys of all empty rows in one step.
+func (f *filler) draw(stmt *gorm.Statement, c *creation) error {
+	c.filled = c.one[:0]
+	n := c.rows.len()
+	if n > 1 {
+		c.filled = make([]int, 0, n)
+	}
+	for i := range n {
+		empty, err := c.rows.empty(i)
+		if err != nil {
+			return err
+		}
+		if empty {
+			c.filled = append(c.filled, i)
+		}
+	}
+	if len(c.filled) == 0 {
+		return nil
+	}
+	source, err := f.sourceOf(c.key)
+	if err != nil {
+		return err
+	}
+	ids, err := source.Append(stmt.Context, c.oneID[:0], len(c.filled))
+	if err == nil && len(ids) != len(c.filled) {
+		err = fmt.Errorf("the source returned %d keys", len(ids))
+	}
+	if err != nil {
+		return &CreateError{Model: modelName(c.key.schema), Row: -1, Err: err,
+			Problem: fmt.Sprintf("got no keys for %d rows: %v", len(c.filled), err),
+			Remedy:  "nothing was inserted"}
+	}
+	c.ids = ids
+	for j, i := range c.filled {
+		c.rows.fill(i, ids[j])
+	}
+	return nil
+}
+
+func (f *filler) sourceOf(k *key) (idgen.Source, error) {
+	if f.source == nil {
+		if k.generator != "" {
+			return idgen.Default().Named(k.generator), nil
+		}
+		return idgen.Default(), nil
+	}
+	if k.generator == "" {
+		return f.source, nil
+	}
+	pool, ok := f.source.(*idgen.Pool)
+	if !ok {
+		return nil, k.refuse(fmt.Sprintf("names the generator %q, which Config.Source (%T) does not have", k.generator, f.source),
+			"make Config.Source an *idgen.Pool, or remove the name from the tag")
+	}
+	return pool.Named(k.generator), nil
+}
+
+// selectKey sees to it that the key is among the columns of the INSERT. GORM
+// drops what Select does not list, filled or not.
+func (c *creation) selectKey(stmt *gorm.Statement) error {
+	if len(stmt.Selects)+len(stmt.Omits) == 0 {
+		return nil
+	}
+	column := c.key.field.DBName
+	selected, restricted := stmt.SelectAndOmitColumns(true, false)
+	included, mentioned := selected[column]
+	switch {
+	case mentioned && !included:
+		return &CreateError{Model: modelName(c.key.schema), Row: -1,
+			Problem: "would be inserted without its key " + column, Remedy: "do not Omit the key"}
+	case !mentioned && restricted:
+		stmt.Selects = append(slices.Clip(stmt.Selects), column)
+	}
+	return nil
+}
+
+// check runs right before the INSERT, when hooks and associations have had
+// their turn. No row leaves without a key.
+func (f *filler) check(db *gorm.DB) {
+	stmt := db.Statement
+	c := creationOf(stmt)
+	if c == nil || db.Error != nil {
+		return
+	}
+	for i := range c.rows.len() {
+		empty, err := c.rows.empty(i)
+		if err == nil && empty {
+			err = c.unfilled(i)
+		}
+		if err != nil {
+			db.AddError(err)
+			return
+		}
+	}
+	if err := c.selectKey(stmt); err != nil {
+		db.AddError(err)
+		return
+	}
+	c.conflict = conflictOf(stmt, c)
+}
+
+func (c *creation) unfilled(i int) error {
+	e := &CreateError{Model: modelName(c.key.schema), Row: i}
+	if c.key.given == "" {
+		e.Problem = "has lost its key since it was filled"
+		e.Remedy = "do not set " + c.key.field.Name + " to zero in a hook"
+	} else {
+		e.Problem = fmt.Sprintf("has no key, and %s %s, which is not filled", c.key.field.Name, c.key.given)
+		e.Remedy = "set it"
+	}
+	return e
+}
+
+// settle runs right after the INSERT, before the foreign keys of has-one and
+// has-many rows are taken from these. No key stays that is not in the table.
+func (f *filler) settle(db *gorm.DB) {
+	stmt := db.Statement
+	c := creationOf(stmt)
+	if c == nil {
+		return
+	}
+	delete(stmt.Clauses, carrier)
+	stmt.Selects = c.selects
+	if stmt.Schema == nil {
+		for _, m := range c.rows.(mapRows).maps {
+			delete(m, "@id") // GORM's name for SQLite's rowid, which is not the key
+		}
+	}
+	if db.Error != nil || db.DryRun || c.conflict == nil {
+		return
+	}
+	if err := c.conflict.settle(db); err != nil {
+		db.AddError(err)
+	}
+}

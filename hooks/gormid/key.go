@@ -1,0 +1,278 @@
+package gormid
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorm.io/gorm/schema"
+
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// tag is the setting of the gorm tag that opts a raw key in, names a generator,
+// or, as snowkey:-, leaves the key to the caller. GORM upper-cases settings.
+const tag = "SNOWKEY"
+
+// A key is what the plugin knows of a model: which field to fill, and how.
+type key struct {
+	schema    *schema.Schema
+	field     *schema.Field
+	typ       reflect.Type // of the field, or of what it points to
+	pointer   bool
+	generator string // the pool's generator to draw from; "" is the pool's own
+
+	// given says why the caller must set this key; "" if the plugin fills it.
+	given string
+}
+
+// newKey returns the key of a model, or nil if it has none that opted in.
+func newKey(s *schema.Schema, dialect string) (*key, error) {
+	if err := checkForeignKeys(s); err != nil {
+		return nil, err
+	}
+	f, given := choose(s)
+	if f == nil {
+		return nil, checkStrayTag(s)
+	}
+	k := &key{
+		schema:  s,
+		field:   f,
+		typ:     f.IndirectFieldType,
+		pointer: f.FieldType.Kind() == reflect.Pointer,
+		given:   given,
+	}
+	switch name := f.TagSettings[tag]; name {
+	case tag, "": // no value
+	case "-":
+		k.given = "is tagged snowkey:-"
+	default:
+		k.generator = name
+	}
+	if k.given != "" {
+		return k, nil
+	}
+	return k, k.check(dialect)
+}
+
+// choose returns the field that opted in to be this model's key, and why it is
+// not to be filled, if so.
+func choose(s *schema.Schema) (f *schema.Field, given string) {
+	if len(s.PrimaryFields) == 1 {
+		f = s.PrimaryFields[0]
+		if !optedIn(f) {
+			return nil, ""
+		}
+		if isForeignKey(s, f) {
+			return f, "is a foreign key"
+		}
+		return f, ""
+	}
+	// GORM copies tags into the tables it makes for many2many, and their columns
+	// are foreign keys that it sets itself.
+	own := func(f *schema.Field) bool { return f != nil && optedIn(f) && !isForeignKey(s, f) }
+	tagged := func(f *schema.Field) bool { _, ok := f.TagSettings[tag]; return ok && own(f) }
+	if i := slices.IndexFunc(s.PrimaryFields, tagged); i >= 0 {
+		f = s.PrimaryFields[i]
+	} else if own(s.PrioritizedPrimaryField) {
+		f = s.PrioritizedPrimaryField
+	}
+	return f, "is part of a composite key"
+}
+
+// optedIn reports whether a primary field asks to be filled, by type or by tag.
+func optedIn(f *schema.Field) bool {
+	_, tagged := f.TagSettings[tag]
+	return tagged || isKeyType(f.IndirectFieldType)
+}
+
+var keyPackage = reflect.TypeFor[pk.ID]().PkgPath()
+
+// isKeyType reports whether t is one of pk's types. It goes by the package,
+// because the instances of pk.Of cannot be listed.
+func isKeyType(t reflect.Type) bool {
+	return t.PkgPath() == keyPackage && (t.Kind() == reflect.Int64 || t.Kind() == reflect.String)
+}
+
+// isForeignKey reports whether f refers to another row: by a relation of s, or
+// by one of a model that has s and that GORM has already parsed.
+func isForeignKey(s *schema.Schema, f *schema.Field) bool {
+	s.Relationships.Mux.RLock()
+	defer s.Relationships.Mux.RUnlock()
+	for _, rel := range s.Relationships.Relations {
+		for _, ref := range rel.References {
+			if ref.ForeignKey.Schema == s && ref.ForeignKey.DBName == f.DBName {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (k *key) refuse(problem, remedy string) error { return refuse(k.schema, k.field, problem, remedy) }
+
+func refuse(s *schema.Schema, f *schema.Field, problem, remedy string) error {
+	return &FieldError{Model: modelName(s), Field: f.Name, Type: f.FieldType.String(), Problem: problem, Remedy: remedy}
+}
+
+// check refuses declarations under which a key is cut short, made by somebody
+// else or not written.
+func (k *key) check(dialect string) error {
+	f := k.field
+	switch kind := k.typ.Kind(); {
+	case f.FieldType.Kind() == reflect.Pointer && f.FieldType.Elem().Kind() == reflect.Pointer:
+		return k.refuse("is a pointer to a pointer", "use at most one")
+	case f.Serializer != nil:
+		return k.refuse("has a serializer", "remove it; pk.Text and pk.SortText store keys as text")
+	case kind == reflect.Int64, kind == reflect.Uint64, kind == reflect.String:
+	case (kind == reflect.Int || kind == reflect.Uint) && k.typ.Bits() == 64:
+	default:
+		return k.refuse("cannot hold a 64-bit key", "declare it as pk.ID, int64, uint64 or string")
+	}
+	_, identity := f.TagSettings["GENERATED"] // Postgres
+	switch column := strings.ToLower(string(f.DataType)); {
+	case f.AutoIncrement, identity, strings.Contains(column, "serial"), strings.Contains(column, "auto_increment"):
+		return k.refuse("is numbered by the database", "add autoIncrement:false to its gorm tag, or declare it as pk.ID")
+	case f.HasDefaultValue:
+		return k.refuse("has a default", "remove the default from its gorm tag")
+	case !f.Creatable:
+		return k.refuse("is not written by Create", "remove the permission (-, -> or <-) from its gorm tag")
+	case k.narrow(dialect):
+		return k.refuse(fmt.Sprintf("has a column that is too narrow for a 64-bit key (%s, size %d)", f.DataType, f.Size),
+			"remove type and size from its gorm tag")
+	}
+	return nil
+}
+
+var columnType = regexp.MustCompile(`^([a-z]+[0-9]*)[a-z ]*(?:\((\d+)\))?`)
+
+// narrow reports whether the column cannot hold every key. Unknown types pass.
+func (k *key) narrow(dialect string) bool {
+	f := k.field
+	longest, _ := canonical(k.value(math.MaxInt64))
+	digits := len(fmt.Sprint(longest))
+	switch f.DataType {
+	case schema.Int, schema.Uint:
+		return f.Size < 64
+	case schema.String:
+		return 0 < f.Size && f.Size < digits
+	}
+	m := columnType.FindStringSubmatch(strings.ToLower(string(f.DataType)))
+	if m == nil {
+		return false
+	}
+	switch m[1] {
+	case "float", "float4", "float8", "real", "double":
+		return true // 53 bits at most, on every database
+	case "tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4":
+		return dialect != "sqlite" // whose integers are all of 64 bits
+	case "char", "character", "varchar", "nchar", "nvarchar", "decimal", "numeric":
+		size, err := strconv.Atoi(m[2])
+		return err == nil && size < digits
+	}
+	return false
+}
+
+// unkeyed is the error for a model listed in Config.Models without a key.
+func unkeyed(s *schema.Schema) error {
+	const remedy = "declare a primary key of type pk.ID, or add snowkey to the gorm tag of the primary key"
+	if f := s.PrioritizedPrimaryField; f != nil {
+		return refuse(s, f, "has not opted in", remedy)
+	}
+	return &FieldError{Model: modelName(s), Field: "?", Type: "none", Problem: "has no key to fill", Remedy: remedy}
+}
+
+// checkStrayTag refuses a tag that would be without effect.
+func checkStrayTag(s *schema.Schema) error {
+	for _, f := range s.Fields {
+		if _, ok := f.TagSettings[tag]; ok && !f.PrimaryKey {
+			return refuse(s, f, "is tagged snowkey but is not a primary key", "tag the primary key")
+		}
+	}
+	return nil
+}
+
+// checkForeignKeys refuses foreign keys that GORM would cut short or garble as
+// it copies a filled key into them: int32 drops bits, string takes the number
+// for a letter. It copies a key through GORM's own setters and looks.
+func checkForeignKeys(s *schema.Schema) error {
+	r := &s.Relationships
+	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
+		for _, ref := range rel.References {
+			if ref.PrimaryKey == nil || !ref.PrimaryKey.PrimaryKey || !optedIn(ref.PrimaryKey) {
+				continue
+			}
+			if f := ref.ForeignKey; !carries(ref.PrimaryKey, f) {
+				return refuse(f.Schema, f, fmt.Sprintf("cannot hold the key of %s that it refers to", modelName(ref.PrimaryKey.Schema)),
+					fmt.Sprintf("declare it as %s", ref.PrimaryKey.FieldType))
+			}
+		}
+	}
+	return nil
+}
+
+func carries(from, to *schema.Field) bool {
+	k := key{field: from, typ: from.IndirectFieldType}
+	if from.ValueOf == nil || !k.holdsNumbers() {
+		return true // refused for its own sake
+	}
+	const sample = 1<<53 + 1 // the least that a float64 cannot hold, and an odd one
+	ctx := context.Background()
+	row := reflect.New(to.Schema.ModelType)
+	if err := to.Set(ctx, row, k.value(sample)); err != nil {
+		return false
+	}
+	v, _ := to.ValueOf(ctx, row)
+	sent, err1 := canonical(k.value(sample))
+	got, err2 := canonical(v)
+	return err1 == nil && err2 == nil && fmt.Sprint(sent) == fmt.Sprint(got)
+}
+
+// canonical returns what a database driver is given for v.
+func canonical(v any) (driver.Value, error) { return driver.DefaultParameterConverter.ConvertValue(v) }
+
+func (k *key) holdsNumbers() bool {
+	switch k.typ.Kind() {
+	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint64, reflect.String:
+		return true
+	}
+	return false
+}
+
+// put stores id in v, which is of the key's type.
+func (k *key) put(v reflect.Value, id int64) {
+	switch k.typ.Kind() {
+	case reflect.String:
+		v.SetString(strconv.FormatInt(id, 10))
+	case reflect.Uint, reflect.Uint64:
+		v.SetUint(uint64(id))
+	default:
+		v.SetInt(id)
+	}
+}
+
+// number is the inverse of put; ok is false for text that is not a number.
+func (k *key) number(v reflect.Value) (id int64, ok bool) {
+	switch k.typ.Kind() {
+	case reflect.String:
+		id, err := strconv.ParseInt(v.String(), 10, 64)
+		return id, err == nil
+	case reflect.Uint, reflect.Uint64:
+		return int64(v.Uint()), true
+	default:
+		return v.Int(), true
+	}
+}
+
+// value returns id as the key's own type, which knows how the column wants it.
+func (k *key) value(id int64) any {
+	v := reflect.New(k.typ).Elem()
+	k.put(v, id)
+	return v.Interface()
+}

@@ -1,0 +1,189 @@
+package gormid
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// mapRows are one or more maps of columns or fields to values.
+type mapRows struct {
+	k    *key
+	stmt *gorm.Statement
+	maps []map[string]any
+}
+
+func (r mapRows) len() int { return len(r.maps) }
+
+func (r mapRows) refuse(i int, problem, remedy string, err error) error {
+	return &CreateError{Model: modelName(r.k.schema), Row: i, Problem: problem, Remedy: remedy, Err: err}
+}
+
+// empty also brings a key of another kind into the key's own, where a database
+// would store it otherwise than from a struct.
+func (r mapRows) empty(i int) (bool, error) {
+	m := r.maps[i]
+	if m == nil {
+		return false, r.refuse(i, "is a nil map", "leave it out", gorm.ErrInvalidData)
+	}
+	name, n := r.find(m, r.k.field.DBName)
+	switch n {
+	case 0:
+		return true, nil
+	case 1:
+	default:
+		return false, r.refuse(i, "has its key under several names", "leave only "+r.k.field.DBName, gorm.ErrInvalidData)
+	}
+	v, zero, err := r.k.adopt(m[name])
+	if err != nil {
+		return false, r.refuse(i, fmt.Sprintf("has a key that is no key, a %T: %v", m[name], err),
+			"use "+r.k.typ.String()+", an integer or decimal text", err)
+	}
+	if !zero && v != nil {
+		m[name] = v
+	}
+	return zero, nil
+}
+
+// find returns the name under which a map holds a column, and how many there are.
+func (r mapRows) find(m map[string]any, column string) (name string, n int) {
+	for k := range m {
+		if r.isColumn(k, column) {
+			name = k
+			n++
+		}
+	}
+	return name, n
+}
+
+// isColumn reports whether GORM, or the database, takes name for column.
+func (r mapRows) isColumn(name, column string) bool {
+	if name == column {
+		return true
+	}
+	if r.stmt.Schema == nil { // GORM passes names on as they are
+		return strings.EqualFold(name, column)
+	}
+	f := r.stmt.Schema.LookUpField(name)
+	return f != nil && f.DBName == column
+}
+
+func (r mapRows) fill(i int, id int64) { r.row(i).set(id) }
+
+func (r mapRows) row(i int) row { return mapRow{r, r.maps[i]} }
+
+type mapRow struct {
+	mapRows
+	m map[string]any
+}
+
+func (r mapRow) set(id int64) {
+	name, n := r.find(r.m, r.k.field.DBName)
+	if n == 0 {
+		name = r.k.field.DBName
+	}
+	r.m[name] = r.k.value(id)
+}
+
+func (r mapRow) clear() {
+	name, _ := r.find(r.m, r.k.field.DBName)
+	delete(r.m, name)
+}
+
+func (r mapRow) column(column string) (any, bool) {
+	name, n := r.find(r.m, column)
+	return r.m[name], n == 1
+}
+
+// adopt reads a key that a map holds. It returns the key as the key's own type
+// if the database must be sent another value than v, else nil.
+func (k *key) adopt(v any) (own any, zero bool, err error) {
+	rv := reflect.ValueOf(v)
+	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
+		rv = rv.Elem()
+	}
+	if !rv.IsValid() || rv.Kind() == reflect.Pointer {
+		return nil, true, nil
+	}
+	if rv.Type() == k.typ {
+		return nil, rv.IsZero(), nil
+	}
+	t := reflect.New(k.typ).Elem()
+	if err := k.read(t, rv); err != nil {
+		return nil, false, err
+	}
+	want, err := canonical(t.Interface())
+	if err != nil {
+		return nil, false, err
+	}
+	if have, err := canonical(v); err == nil && reflect.DeepEqual(have, want) {
+		return nil, t.IsZero(), nil
+	}
+	return t.Interface(), t.IsZero(), nil
+}
+
+// read stores in dst, which is of the key's type, the number that src stands for.
+func (k *key) read(dst, src reflect.Value) error {
+	switch v := src.Interface().(type) {
+	case clause.Expression, gorm.Valuer, *gorm.DB:
+		return fmt.Errorf("what the database makes of an expression cannot be known afterwards")
+	case []byte:
+		return k.readText(dst, string(v))
+	}
+	switch {
+	case src.CanInt():
+		return k.readInt(dst, src.Int())
+	case src.CanUint() && src.Uint() > math.MaxInt64:
+		return fmt.Errorf("%d is above the largest key", src.Uint())
+	case src.CanUint():
+		return k.readInt(dst, int64(src.Uint()))
+	case src.CanFloat():
+		return fmt.Errorf("a float has lost digits above 2^53")
+	case src.Kind() == reflect.String:
+		return k.readText(dst, src.String())
+	}
+	if valuer, ok := src.Interface().(driver.Valuer); ok { // such as sql.NullInt64
+		v, err := valuer.Value()
+		if err != nil || v == nil {
+			return err
+		}
+		return k.read(dst, reflect.ValueOf(v))
+	}
+	return fmt.Errorf("neither a number nor text")
+}
+
+func (k *key) readInt(dst reflect.Value, n int64) error {
+	if n < 0 && dst.CanUint() {
+		return fmt.Errorf("%d is negative", n)
+	}
+	if n != 0 { // the zero of text is "", not "0"
+		k.put(dst, n)
+	}
+	return nil
+}
+
+func (k *key) readText(dst reflect.Value, s string) error {
+	if s == "" {
+		return nil
+	}
+	if scanner, ok := dst.Addr().Interface().(sql.Scanner); ok {
+		return scanner.Scan(s)
+	}
+	if k.typ.Kind() == reflect.String {
+		dst.SetString(s)
+		return nil
+	}
+	id, err := pk.Parse(s)
+	if err != nil {
+		return err
+	}
+	return k.readInt(dst, id.Int64())
+}

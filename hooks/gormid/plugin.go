@@ -1,0 +1,78 @@
+package gormid
+
+import (
+	"errors"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// A Config configures a [Plugin]. The zero Config is ready to use.
+type Config struct {
+	// Source hands out the keys. Where it is an [*idgen.Pool], tags may name
+	// generators. Defaults to idgen.Default(), looked up for each call of
+	// Create, so that the pool may be set after the database was opened.
+	Source idgen.Source
+
+	// Models lists models whose declarations are checked when the plugin is
+	// installed, before their tables are migrated, instead of when their first
+	// row is created. It also makes their tables known, so that maps can be
+	// created with db.Table(name) alone, where GORM knows no model. Defaults to
+	// none.
+	Models []any
+}
+
+// A Plugin fills the keys of the rows that GORM creates. Install it with
+// [gorm.DB.Use]. It is safe for concurrent use, and for several databases.
+type Plugin struct {
+	config Config
+}
+
+// New returns a plugin. Faults in cfg.Models are reported by [gorm.DB.Use].
+func New(cfg Config) *Plugin { return &Plugin{config: cfg} }
+
+// Name implements [gorm.Plugin]. A database takes the plugin once: a second one
+// is refused with [gorm.ErrRegistered].
+func (*Plugin) Name() string { return "snowkey" }
+
+// Initialize implements [gorm.Plugin]; [gorm.DB.Use] calls it.
+func (p *Plugin) Initialize(db *gorm.DB) error {
+	f := &filler{source: p.config.Source, tables: make(map[string]*key)}
+	if err := f.learn(db, p.config.Models); err != nil {
+		return err
+	}
+	create := db.Callback().Create()
+	// "*" is the only place before the transaction that exists for sure: with
+	// SkipDefaultTransaction there is no gorm:begin_transaction, and a callback
+	// before a missing one is put last.
+	return errors.Join(
+		create.Before("*").Register("snowkey:fill", f.fill),
+		create.Before("gorm:create").Register("snowkey:check", f.check),
+		create.Before("gorm:save_after_associations").After("gorm:create").Register("snowkey:settle", f.settle),
+	)
+}
+
+// learn checks models and remembers their tables.
+func (f *filler) learn(db *gorm.DB, models []any) error {
+	var errs []error
+	for _, model := range models {
+		stmt := &gorm.Statement{DB: db}
+		if err := stmt.Parse(model); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		k, err := f.keyOf(stmt)
+		if err == nil && k == nil {
+			err = unkeyed(stmt.Schema)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		table := stmt.Schema.Table
+		f.tables[table[strings.LastIndexByte(table, '.')+1:]] = k // GORM drops the database's name, too
+	}
+	return errors.Join(errs...)
+}

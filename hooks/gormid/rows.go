@@ -1,0 +1,135 @@
+package gormid
+
+import (
+	"context"
+	"reflect"
+
+	"gorm.io/gorm"
+)
+
+// rows are what one call of Create inserts, in whatever shape they were given.
+type rows interface {
+	len() int
+	// empty reports whether row i has no key yet. It refuses what is no row or
+	// has a key of the wrong kind.
+	empty(i int) (bool, error)
+	fill(i int, id int64)
+	// row returns row i for later, when GORM may have changed the list.
+	row(i int) row
+}
+
+// A row is one of them.
+type row interface {
+	set(id int64)
+	clear()
+	column(name string) (any, bool) // what was sent for a column
+}
+
+// rowsOf returns the rows of a statement, or nil for a shape that GORM itself
+// refuses.
+func rowsOf(stmt *gorm.Statement, k *key) (rows, error) {
+	switch dest := stmt.Dest.(type) {
+	case map[string]any:
+		return mapRows{k, stmt, []map[string]any{dest}}, nil
+	case *map[string]any:
+		return mapRows{k, stmt, []map[string]any{*dest}}, nil
+	case []map[string]any:
+		return mapRows{k, stmt, dest}, nil
+	case *[]map[string]any:
+		return mapRows{k, stmt, *dest}, nil
+	}
+	v := stmt.ReflectValue
+	r := structRows{k: k, ctx: stmt.Context, v: v}
+	t := v.Type()
+	switch v.Kind() {
+	case reflect.Struct:
+	case reflect.Slice, reflect.Array:
+		r.list = true
+		t = t.Elem()
+		if r.pointers = t.Kind() == reflect.Pointer; r.pointers {
+			t = t.Elem()
+		}
+	default:
+		return nil, nil
+	}
+	if t != k.schema.ModelType {
+		return nil, &CreateError{Model: modelName(k.schema), Row: -1, Err: gorm.ErrInvalidData,
+			Problem: "is not the type of the rows, which is " + t.String(),
+			Remedy:  "pass rows of the model's type"}
+	}
+	if !v.CanAddr() && !r.pointers && v.Kind() != reflect.Slice {
+		return nil, &CreateError{Model: modelName(k.schema), Row: -1, Err: gorm.ErrInvalidValue,
+			Problem: "was passed by value, so that its key cannot be filled",
+			Remedy:  "pass a pointer: db.Create(&row)"}
+	}
+	return r, nil
+}
+
+// structRows are a struct, or a slice or array of structs or pointers to them.
+type structRows struct {
+	k        *key
+	ctx      context.Context
+	v        reflect.Value
+	list     bool
+	pointers bool
+}
+
+func (r structRows) len() int {
+	if !r.list {
+		return 1
+	}
+	return r.v.Len()
+}
+
+// at returns the struct of row i, or the zero Value for a nil pointer.
+func (r structRows) at(i int) reflect.Value {
+	if !r.list {
+		return r.v
+	}
+	return reflect.Indirect(r.v.Index(i))
+}
+
+func (r structRows) empty(i int) (bool, error) {
+	s := r.at(i)
+	if !s.IsValid() {
+		return false, &CreateError{Model: modelName(r.k.schema), Row: i, Err: gorm.ErrInvalidData,
+			Problem: "is a nil pointer", Remedy: "leave it out"}
+	}
+	v, zero := r.k.field.ValueOf(r.ctx, s)
+	if zero || !r.k.pointer {
+		return zero, nil
+	}
+	return reflect.ValueOf(v).Elem().IsZero(), nil
+}
+
+func (r structRows) fill(i int, id int64) { structRow{r.k, r.ctx, r.at(i)}.set(id) }
+
+func (r structRows) row(i int) row { return structRow{r.k, r.ctx, r.at(i)} }
+
+type structRow struct {
+	k   *key
+	ctx context.Context
+	v   reflect.Value
+}
+
+func (r structRow) set(id int64) {
+	v := r.k.field.ReflectValueOf(r.ctx, r.v)
+	if r.k.pointer {
+		// A new one each time: rows may share the pointer to a zero.
+		p := reflect.New(r.k.typ)
+		v.Set(p)
+		v = p.Elem()
+	}
+	r.k.put(v, id)
+}
+
+func (r structRow) clear() { r.k.field.ReflectValueOf(r.ctx, r.v).SetZero() }
+
+func (r structRow) column(name string) (any, bool) {
+	f := r.k.schema.LookUpField(name)
+	if f == nil {
+		return nil, false
+	}
+	v, _ := f.ValueOf(r.ctx, r.v)
+	return v, true
+}
