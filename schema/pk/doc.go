@@ -2,8 +2,8 @@
 // keep every digit on their way between Go, JSON and the database.
 //
 //	type User struct {
-//		ID    pk.ID  `json:"id"`
-//		Name  string `json:"name"`
+//		ID   pk.ID  `json:"id"`
+//		Name string `json:"name"`
 //	}
 //
 // # Which type
@@ -20,18 +20,23 @@
 // passed where a user's is meant.
 //
 // Choose by the column, because a parameter of the other kind is where rows
-// get lost. MySQL compares an integer parameter with a text column as float64,
-// where keys that differ by less than a few hundred are the same number:
-// DELETE … WHERE id = ? with an int64 removes the neighbours too. [Text] and
-// [SortText] send text, [ID], [Of] and [String] send an integer. Reading is
-// forgiving: each type scans its number from either kind of column.
+// get lost. MySQL compares a text column with an integer as float64, where
+// neighbouring keys are one number: DELETE … WHERE id = ? with an int64 removes
+// all of them, and no index is used. (SQLite and MariaDB 10.11 compare exactly;
+// on Postgres the pgx driver refuses an integer for a text column.) So ID, Of
+// and String, which send an integer, are for BIGINT. Text and SortText send
+// text, and Text is exact over BIGINT too, on all four.
+//
+// Reading is forgiving: each type scans an integer, and text in its own form,
+// from any column.
 //
 // # Text
 //
 // Decimal text is what [strconv.FormatInt] writes and nothing else: no plus
 // sign, no leading zeros, no spaces, no fraction, no exponent. Sortable text
 // is 13 characters of Crockford's base32 in capitals, filled with zeros on the
-// left, so that the order of the text is the order of the numbers:
+// left, so that the order of the text is the order of the numbers. It is also
+// how TSIDs are written:
 //
 //	9223372036854775807  =  7ZZZZZZZZZZZZ
 //	                        │└────────────  5 bits each, of 0-9 A-H J K M N P-T V-Z

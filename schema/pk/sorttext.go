@@ -78,5 +78,6 @@ func (t *SortText) UnmarshalGQL(v any) error { return unmarshalGQL(sortForm, t, 
 // LogValue implements [slog.LogValuer] with a string.
 func (t SortText) LogValue() slog.Value { return sortForm.log(int64(t)) }
 
-// GormDataType tells GORM's migrator the column type.
+// GormDataType tells GORM's migrator the column type. Tag the field
+// `gorm:"size:13"` too, for the reason given at [Text.GormDataType].
 func (SortText) GormDataType() string { return "char(13)" }

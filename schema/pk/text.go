@@ -9,9 +9,9 @@ import (
 // A Text is a key in a text column, in decimal: VARCHAR(20).
 //
 // It is the type for tables that hold their numbers as text. An [ID] reads
-// such a column but is dangerous in a WHERE clause: MySQL compares it as
-// float64 and matches neighbouring rows, and Postgres refuses it. Decimal text
-// of different lengths does not sort as numbers do; [SortText] does.
+// such a column but is dangerous in a WHERE clause; see the package
+// documentation. Decimal text of different lengths does not sort as numbers do;
+// [SortText] does.
 //
 // The zero value is 0. Values are safe for concurrent use.
 type Text int64
@@ -61,5 +61,7 @@ func (t *Text) UnmarshalGQL(v any) error { return unmarshalGQL(textForm, t, v) }
 // LogValue implements [slog.LogValuer] with a string.
 func (t Text) LogValue() slog.Value { return textForm.log(int64(t)) }
 
-// GormDataType tells GORM's migrator the column type.
+// GormDataType tells GORM's migrator the column type. Tag the field
+// `gorm:"size:20"` too: GORM takes the size of an int64 for 64 and would alter
+// the column in every AutoMigrate.
 func (Text) GormDataType() string { return "varchar(20)" }

@@ -1,0 +1,384 @@
+package pk_test
+
+import (
+	"database/sql"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	_ "github.com/glebarez/go-sqlite"
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// A session is one way to speak to a database. The protocol decides how a
+// parameter travels and in which Go type a column arrives.
+type session struct {
+	*sql.DB
+	dialect string
+	mariaDB bool
+}
+
+func eachSession(t *testing.T, test func(*testing.T, session)) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { sessions(t, db, test) })
+}
+
+func sessions(t *testing.T, db dbtest.DB, test func(*testing.T, session)) {
+	run := func(name string, open func() (*sql.DB, error)) {
+		t.Run(name, func(t *testing.T) {
+			conn, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			test(t, session{conn, db.Dialect, db.MariaDB})
+		})
+	}
+	switch db.Dialect {
+	case "mysql":
+		for name, interpolate := range map[string]bool{"prepared": false, "interpolated": true} {
+			run(name, func() (*sql.DB, error) {
+				config, err := mysql.ParseDSN(db.DSN)
+				if err != nil {
+					return nil, err
+				}
+				config.InterpolateParams = interpolate
+				connector, err := mysql.NewConnector(config)
+				return sql.OpenDB(connector), err
+			})
+		}
+	case "postgres":
+		for name, mode := range map[string]pgx.QueryExecMode{
+			"cached": pgx.QueryExecModeCacheStatement, "exec": pgx.QueryExecModeExec, "simple": pgx.QueryExecModeSimpleProtocol,
+		} {
+			run(name, func() (*sql.DB, error) {
+				config, err := pgx.ParseConfig(db.DSN)
+				if err != nil {
+					return nil, err
+				}
+				config.DefaultQueryExecMode = mode
+				return stdlib.OpenDB(*config), nil
+			})
+		}
+	default:
+		run("default", func() (*sql.DB, error) { return sql.Open(db.Driver, db.DSN) })
+	}
+}
+
+// sql numbers the placeholders for Postgres.
+func (s session) sql(query string) string {
+	if s.dialect != "postgres" {
+		return query
+	}
+	for n := 1; strings.Contains(query, "?"); n++ {
+		query = strings.Replace(query, "?", fmt.Sprintf("$%d", n), 1)
+	}
+	return query
+}
+
+// exec returns how many rows the statement changed.
+func (s session) exec(t *testing.T, query string, args ...any) int64 {
+	t.Helper()
+	result, err := s.ExecContext(t.Context(), s.sql(query), args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	n, err := result.RowsAffected()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// table makes t, empty, with a key column of the given type. It closes idle
+// connections, because pgx keeps statements prepared for the previous t.
+func (s session) table(t *testing.T, column string) {
+	t.Helper()
+	s.SetMaxIdleConns(0)
+	s.SetMaxIdleConns(1)
+	s.exec(t, "DROP TABLE IF EXISTS t")
+	s.exec(t, "CREATE TABLE t (label VARCHAR(20), id "+column+")")
+}
+
+// labels returns the labels of the rows that a condition selects, in key order.
+func (s session) labels(t *testing.T, condition string, args ...any) string {
+	t.Helper()
+	return strings.Join(column[string](t, s, "SELECT label FROM t WHERE "+condition+" ORDER BY id", args...), " ")
+}
+
+func column[V any](t *testing.T, s session, query string, args ...any) []V {
+	t.Helper()
+	rows, err := s.QueryContext(t.Context(), s.sql(query), args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	var values []V
+	for rows.Next() {
+		var v V
+		if err := rows.Scan(&v); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		values = append(values, v)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return values
+}
+
+// TestColumns is the table in the package documentation, on real databases.
+func TestColumns(t *testing.T) {
+	eachSession(t, func(t *testing.T, s session) {
+		integers := []string{"BIGINT"}
+		if s.dialect == "mysql" {
+			integers = append(integers, "BIGINT UNSIGNED")
+		}
+		for _, column := range integers {
+			holds(t, s, column, pk.ID(low), pk.ID(high))
+			holds(t, s, column, pk.Of[user](low), pk.Of[user](high))
+			holds(t, s, column, pk.String(decimal(low)), pk.String(decimal(high)))
+			holds(t, s, column, pk.Text(low), pk.Text(high))
+		}
+		for _, column := range []string{"VARCHAR(20)", "CHAR(20)", "TEXT"} {
+			holds(t, s, column, pk.Text(low), pk.Text(high))
+			holds(t, s, column, pk.SortText(low), pk.SortText(high))
+		}
+		holds(t, s, "CHAR(13)", pk.SortText(low), pk.SortText(high))
+	})
+}
+
+// holds puts two neighbours and a NULL into a column, and looks for them in
+// every way that a program does.
+func holds[K key, P pointer[K]](t *testing.T, s session, columnType string, a, b K, _ ...P) {
+	t.Run(fmt.Sprintf("%s %T", columnType, a), func(t *testing.T) {
+		s.table(t, columnType)
+		s.exec(t, "INSERT INTO t (label, id) VALUES ('low', ?), ('high', ?), ('null', ?)", a, &b, (*K)(nil))
+
+		for label, want := range map[string]K{"low": a, "high": b} {
+			row := "SELECT id FROM t WHERE label = ?"
+			if stored := column[string](t, s, row, label)[0]; strings.TrimRight(stored, " ") != want.String() {
+				t.Errorf("%v is stored as %q", want, stored)
+			}
+			if got := column[K](t, s, row, label)[0]; got != want {
+				t.Errorf("%v came back as %v", want, got)
+			}
+			if got := column[*K](t, s, row, label)[0]; got == nil || *got != want {
+				t.Errorf("%v came back as the pointer %v", want, got)
+			}
+			if got := column[sql.Null[K]](t, s, row, label)[0]; !got.Valid || got.V != want {
+				t.Errorf("%v came back as %+v", want, got)
+			}
+		}
+		null := "SELECT id FROM t WHERE label = 'null'"
+		if got := column[K](t, s, null)[0]; got != *new(K) {
+			t.Errorf("NULL came back as %v", got)
+		}
+		if got := column[*K](t, s, null)[0]; got != nil {
+			t.Errorf("NULL came back as the pointer %v", *got)
+		}
+		if got := column[sql.Null[K]](t, s, null)[0]; got.Valid {
+			t.Errorf("NULL came back as %+v", got)
+		}
+
+		for _, c := range []struct {
+			condition string
+			args      []any
+			want      string
+		}{
+			{"id = ?", []any{a}, "low"},
+			{"id = ?", []any{&b}, "high"},
+			{"id = ?", []any{sql.Null[K]{V: b, Valid: true}}, "high"},
+			{"id = ?", []any{sql.Null[K]{}}, ""},
+			{"id <> ?", []any{a}, "high"},
+			{"id > ?", []any{a}, "high"},
+			{"id <= ?", []any{a}, "low"},
+			{"id BETWEEN ? AND ?", []any{a, a}, "low"},
+			{"id IN (?)", []any{b}, "high"},
+			{"id IN (?, ?)", []any{a, b}, "low high"},
+			{"id NOT IN (?, ?)", []any{a, a}, "high"},
+		} {
+			if got := s.labels(t, c.condition, c.args...); got != c.want {
+				t.Errorf("WHERE %s finds %q, want %q", c.condition, got, c.want)
+			}
+		}
+
+		if n := s.exec(t, "UPDATE t SET id = ? WHERE id = ?", sql.Null[K]{}, b); n != 1 {
+			t.Errorf("UPDATE changed %d rows, want 1", n)
+		}
+		if n := s.exec(t, "UPDATE t SET id = ? WHERE label = ?", sql.Null[K]{V: b, Valid: true}, "high"); n != 1 {
+			t.Errorf("UPDATE back changed %d rows, want 1", n)
+		}
+		if n := s.exec(t, "DELETE FROM t WHERE id = ?", a); n != 1 {
+			t.Errorf("DELETE removed %d rows, want 1", n)
+		}
+		if got := s.labels(t, "id IS NOT NULL"); got != "high" {
+			t.Errorf("after DELETE of low, %q is left", got)
+		}
+	})
+}
+
+// A key type reads its number from the other kind of column too.
+func TestColumnsReadEither(t *testing.T) {
+	eachSession(t, func(t *testing.T, s session) {
+		for _, columnType := range []string{"BIGINT", "VARCHAR(20)"} {
+			s.table(t, columnType)
+			s.exec(t, "INSERT INTO t (id) VALUES ('1234567890123456789')")
+			query := "SELECT id FROM t"
+			if got := column[pk.ID](t, s, query)[0]; got != high {
+				t.Errorf("%s reads as ID %d", columnType, got)
+			}
+			if got := column[pk.Of[user]](t, s, query)[0]; got != high {
+				t.Errorf("%s reads as Of %d", columnType, got)
+			}
+			if got := column[pk.Text](t, s, query)[0]; got != high {
+				t.Errorf("%s reads as Text %d", columnType, got)
+			}
+			if got := column[pk.String](t, s, query)[0]; string(got) != decimal(high) {
+				t.Errorf("%s reads as String %q", columnType, got)
+			}
+		}
+		s.table(t, "BIGINT")
+		s.exec(t, "INSERT INTO t (id) VALUES (?)", pk.ID(high))
+		if got := column[pk.SortText](t, s, "SELECT id FROM t")[0]; got != high {
+			t.Errorf("BIGINT reads as SortText %d", got)
+		}
+	})
+}
+
+// Numbers that are no keys of ours are kept: an existing table may hold them.
+func TestColumnsOfOldTables(t *testing.T) {
+	eachSession(t, func(t *testing.T, s session) {
+		for _, n := range []int64{0, -1, -high, math.MinInt64, math.MaxInt64} {
+			for _, c := range []struct {
+				column string
+				key    any
+			}{{"BIGINT", pk.ID(n)}, {"BIGINT", pk.String(decimal(n))}, {"BIGINT", pk.Text(n)}, {"VARCHAR(20)", pk.Text(n)}} {
+				s.table(t, c.column)
+				s.exec(t, "INSERT INTO t (label, id) VALUES ('old', ?)", c.key)
+				if got := column[pk.ID](t, s, "SELECT id FROM t"); got[0] != pk.ID(n) {
+					t.Errorf("%s: %T %d came back as %d", c.column, c.key, n, got[0])
+				}
+				if got := s.labels(t, "id = ?", c.key); got != "old" {
+					t.Errorf("%s: WHERE id = %T %d finds %q", c.column, c.key, n, got)
+				}
+			}
+		}
+		s.table(t, "CHAR(13)")
+		_, err := s.ExecContext(t.Context(), s.sql("INSERT INTO t (id) VALUES (?)"), pk.SortText(-1))
+		mustRefuse(t, "INSERT of a negative SortText", err)
+		_, err = s.ExecContext(t.Context(), s.sql("INSERT INTO t (id) VALUES (?)"), pk.String("007"))
+		mustRefuse(t, "INSERT of a malformed String", err)
+		if got := column[int](t, s, "SELECT count(*) FROM t")[0]; got != 0 {
+			t.Errorf("refused keys left %d rows", got)
+		}
+
+		if s.dialect != "mysql" {
+			return
+		}
+		s.table(t, "BIGINT UNSIGNED")
+		s.exec(t, "INSERT INTO t (id) VALUES (9223372036854775808)")
+		var id pk.ID
+		mustRefuse(t, "2^63", s.QueryRowContext(t.Context(), "SELECT id FROM t").Scan(&id))
+	})
+}
+
+// The reason for pk.Text: MySQL compares a text column with an integer as
+// float64, and neighbours become one number. MariaDB does not.
+func TestMySQLNeighbours(t *testing.T) {
+	sessions(t, dbtest.MySQL(t), func(t *testing.T, s session) {
+		fill := func(columnType string, text func(int64) string) {
+			s.table(t, columnType)
+			for n := int64(low - 1); n <= high; n++ {
+				s.exec(t, "INSERT INTO t (label, id) VALUES (?, ?)", decimal(n), text(n))
+			}
+		}
+		remove := func(key any) int64 { return s.exec(t, "DELETE FROM t WHERE id = ?", key) }
+
+		for _, columnType := range []string{"VARCHAR(20)", "CHAR(20)", "TEXT"} {
+			for _, key := range []any{int64(low), pk.ID(low), pk.String(decimal(low))} {
+				fill(columnType, decimal)
+				if n := remove(key); n != 3 && !s.mariaDB {
+					t.Errorf("%s: DELETE with a %T removed %d rows, not 3: MySQL has changed, so should the documentation", columnType, key, n)
+				}
+			}
+			fill(columnType, decimal)
+			if n := remove(pk.Text(low)); n != 1 {
+				t.Errorf("%s: DELETE with a pk.Text removed %d rows", columnType, n)
+			}
+			if got, want := s.labels(t, "true"), decimal(low-1)+" "+decimal(high); got != want {
+				t.Errorf("%s: DELETE with a pk.Text left %s, want %s", columnType, got, want)
+			}
+		}
+		fill("CHAR(13)", sortable)
+		if n := remove(pk.SortText(low)); n != 1 {
+			t.Errorf("CHAR(13): DELETE with a pk.SortText removed %d rows", n)
+		}
+	})
+}
+
+// pgx asks the server for the parameter's type and refuses an integer where
+// text is wanted, unless told not to ask.
+func TestPostgresRefusesIntegerForText(t *testing.T) {
+	sessions(t, dbtest.Postgres(t), func(t *testing.T, s session) {
+		if !strings.HasSuffix(t.Name(), "/cached") {
+			return
+		}
+		s.table(t, "VARCHAR(20)")
+		for _, key := range []any{int64(low), pk.ID(low), pk.Of[user](low), pk.String(decimal(low))} {
+			if _, err := s.ExecContext(t.Context(), "INSERT INTO t (id) VALUES ($1)", key); err == nil {
+				t.Errorf("a %T went into a text column: pgx has changed, so should the documentation", key)
+			}
+		}
+	})
+}
+
+func TestSortTextOrderInColumns(t *testing.T) {
+	columns := map[string][]string{
+		"sqlite":   {"CHAR(13)", "CHAR(13) COLLATE NOCASE", "TEXT"},
+		"postgres": {"CHAR(13)", `CHAR(13) COLLATE "C"`, `CHAR(13) COLLATE "en-x-icu"`, "TEXT"},
+		"mysql": {
+			"CHAR(13)", "CHAR(13) CHARACTER SET ascii COLLATE ascii_bin", "CHAR(13) CHARACTER SET latin1 COLLATE latin1_german2_ci",
+			"CHAR(13) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci", "CHAR(13) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+		},
+	}
+	numbers := slices.Clone(edges)
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		numbers = append(numbers, int64(random.Uint64()>>(1+random.UintN(63))))
+	}
+	for i := range int64(64) { // each letter, side by side
+		numbers = append(numbers, high+i)
+	}
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+
+	eachSession(t, func(t *testing.T, s session) {
+		for _, columnType := range columns[s.dialect] {
+			t.Run(columnType, func(t *testing.T) {
+				s.table(t, columnType)
+				insert := "INSERT INTO t (id) VALUES (?)" + strings.Repeat(", (?)", len(numbers)-1)
+				var args []any
+				for _, i := range random.Perm(len(numbers)) {
+					args = append(args, pk.SortText(numbers[i]))
+				}
+				s.exec(t, insert, args...)
+				got := column[pk.SortText](t, s, "SELECT id FROM t ORDER BY id")
+				if !slices.EqualFunc(got, numbers, func(k pk.SortText, n int64) bool { return k.Int64() == n }) {
+					t.Errorf("ORDER BY is not numeric order: %v", got)
+				}
+				middle := numbers[len(numbers)/2]
+				if n := column[int](t, s, "SELECT count(*) FROM t WHERE id < ?", pk.SortText(middle))[0]; n != len(numbers)/2 {
+					t.Errorf("WHERE id < ? counts %d, want %d", n, len(numbers)/2)
+				}
+			})
+		}
+	})
+}
