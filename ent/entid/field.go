@@ -1,0 +1,101 @@
+package entid
+
+import (
+	"fmt"
+	"path"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+)
+
+// A Field declares a column that holds a key. [Mixin] declares the id; use a
+// Field for foreign keys that the schema shows:
+//
+//	func (Post) Fields() []ent.Field {
+//		return []ent.Field{entid.Field[pk.ID]{Name: "author_id", Optional: true}}
+//	}
+//
+//	func (Post) Edges() []ent.Edge {
+//		return []ent.Edge{edge.From("author", User.Type).Ref("posts").Field("author_id").Unique()}
+//	}
+//
+// It is what field.Other declares, and deliberately not field.Int64: of a
+// numeric id, ent believes that MySQL chose it, and replaces the ids of a bulk
+// create by LastInsertId, LastInsertId+1, and so on, in memory and in join
+// tables.
+type Field[T Key] struct {
+	Name string
+
+	// Optional, Nillable, Unique and Immutable are as in package field of ent.
+	Optional, Nillable, Unique, Immutable bool
+
+	StorageKey  string
+	StructTag   string
+	Comment     string
+	Annotations []schema.Annotation
+
+	// Alias is what generated code calls a T that is a pk.Of[User]: ent cannot
+	// spell a type with a type argument. It is declared beside User,
+	//
+	//	package keys
+	//
+	//	type User struct{}
+	//	type UserID = pk.Of[User]
+	//
+	// in a package that imports no generated code. Defaults to the argument's
+	// name followed by ID, here UserID. Other types have no use for it.
+	Alias string
+}
+
+// Descriptor implements [entgo.io/ent.Field].
+func (f Field[T]) Descriptor() *field.Descriptor {
+	var zero T
+	column := zero.GormDataType()
+	d := field.Other(f.Name, zero).SchemaType(map[string]string{
+		dialect.MySQL:    column,
+		dialect.Postgres: column,
+		// Not "integer": that would be an alias of the rowid, and SQLite would
+		// invent ids for rows that come without one.
+		dialect.SQLite: column,
+	}).Descriptor()
+	d.Optional, d.Nillable, d.Unique, d.Immutable = f.Optional, f.Nillable, f.Unique, f.Immutable
+	d.StorageKey, d.Tag, d.Comment, d.Annotations = f.StorageKey, f.StructTag, f.Comment, f.Annotations
+	if t := reflect.TypeFor[T](); strings.Contains(t.Name(), "[") && d.Err == nil {
+		d.Err = spell(d.Info, t, f.Alias)
+	}
+	return d
+}
+
+// spell makes generated code call the generic type t by its alias.
+func spell(info *field.TypeInfo, t reflect.Type, alias string) error {
+	// The name of a pk.Of[ids.User] is "Of[example.com/app/ids.User]".
+	_, arg, _ := strings.Cut(strings.TrimSuffix(t.Name(), "]"), "[")
+	dot := strings.LastIndexByte(arg, '.')
+	if dot < 0 || strings.ContainsAny(arg, "[]*,· ") {
+		return fmt.Errorf("entid: %s has a type argument that generated code cannot name; declare type User struct{} and type UserID = pk.Of[User] in a package of their own", t)
+	}
+	pkg, name := arg[:dot], arg[dot+1:]
+	if alias == "" {
+		alias = name + "ID"
+	}
+	info.PkgPath, info.PkgName = pkg, packageName(pkg)
+	info.Ident = info.PkgName + "." + alias
+	info.RType.Ident = info.Ident
+	return nil
+}
+
+var (
+	majorVersion  = regexp.MustCompile(`/v[0-9]+$`)
+	notIdentifier = regexp.MustCompile(`[^\pL\pN_]+`)
+)
+
+// packageName returns a name for the package that generated code can use. If it
+// is not the last element of the path, ent writes it into the import.
+func packageName(pkg string) string {
+	base, _, _ := strings.Cut(path.Base(majorVersion.ReplaceAllString(pkg, "")), ".")
+	return notIdentifier.ReplaceAllString(base, "")
+}

@@ -1,0 +1,140 @@
+package entid
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"reflect"
+
+	"entgo.io/ent"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// Hook returns a hook that fills ids from src, for programs that have more than
+// the default pool, or schemas that declare their id without [Mixin]:
+//
+//	client.Use(entid.Hook(src))             // every entity
+//	client.Order.Use(entid.Hook(orders))    // one of them
+//
+// It fills ids of the types of package pk and leaves all others alone. A
+// client's hooks run before those of the schema, so a mixin finds the id filled
+// and keeps it.
+func Hook(src idgen.Source) ent.Hook {
+	if src == nil {
+		src = (*idgen.Pool)(nil) // which answers with ErrNoPool
+	}
+	return hook(func() idgen.Source { return src }, untyped)
+}
+
+// hook returns the hook that fills the slot that find finds, if any.
+func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent.Hook {
+	return func(next ent.Mutator) ent.Mutator {
+		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+			if !m.Op().Is(ent.OpCreate) {
+				return next.Mutate(ctx, m)
+			}
+			id, err := find(m)
+			switch {
+			case err != nil:
+				return nil, err
+			case id == nil:
+				return next.Mutate(ctx, m)
+			case id.empty():
+				n, err := draw(ctx, source())
+				if err != nil {
+					return nil, fmt.Errorf("entid: create %s: %w", m.Type(), err)
+				}
+				if err := id.fill(n); err != nil {
+					return nil, fmt.Errorf("entid: create %s: %w", m.Type(), err)
+				}
+			}
+			v, err := next.Mutate(ctx, m)
+			if err == nil && id.empty() {
+				return nil, &FieldError{m.Type(), "was inserted but came back as 0, which ent does to numeric ids in a bulk create on MySQL; let entid.Mixin or entid.Field declare it, not field.Int64"}
+			}
+			return v, err
+		})
+	}
+}
+
+// A slot is where a mutation keeps its id.
+type slot interface {
+	empty() bool
+	fill(n int64) error
+}
+
+// typed finds an id of type T. It finds none in an edge schema whose id is
+// composite.
+func typed[T Key](m ent.Mutation) (slot, error) {
+	if k, ok := m.(keyed[T]); ok {
+		return typedSlot[T]{k}, nil
+	}
+	if t := idType(m); t != nil {
+		return nil, &FieldError{m.Type(), fmt.Sprintf("is a %s, but the mixin fills a %s; remove the field from the schema, or use entid.For of its type", t, reflect.TypeFor[T]())}
+	}
+	return nil, nil
+}
+
+// keyed is implemented by the generated mutations of entities with a declared
+// id of type T.
+type keyed[T any] interface {
+	ID() (id T, exists bool)
+	SetID(T)
+}
+
+type typedSlot[T Key] struct{ keyed[T] }
+
+// empty takes an id that was set to zero for one that was not set.
+func (s typedSlot[T]) empty() bool {
+	id, _ := s.ID()
+	return id.IsZero()
+}
+
+func (s typedSlot[T]) fill(n int64) error {
+	var id T
+	if err := any(&id).(sql.Scanner).Scan(n); err != nil {
+		return err
+	}
+	s.SetID(id)
+	return nil
+}
+
+// untyped finds an id of any type of package pk.
+func untyped(m ent.Mutation) (slot, error) {
+	if k, ok := m.(keyed[pk.ID]); ok {
+		return typedSlot[pk.ID]{k}, nil
+	}
+	if t := idType(m); t != nil && t.PkgPath() == reflect.TypeFor[pk.ID]().PkgPath() {
+		return untypedSlot{reflect.ValueOf(m), t}, nil
+	}
+	return nil, nil
+}
+
+// idType returns the type of the id that m can set, nil if there is none: then
+// the id is composite, or ent's own.
+func idType(m ent.Mutation) reflect.Type {
+	set := reflect.ValueOf(m).MethodByName("SetID")
+	if !set.IsValid() || set.Type().NumIn() != 1 {
+		return nil
+	}
+	return set.Type().In(0)
+}
+
+// An untypedSlot is a keyed[T] of a T that this package cannot name, pk.Of[User].
+type untypedSlot struct {
+	m reflect.Value
+	t reflect.Type
+}
+
+func (s untypedSlot) empty() bool { return s.m.MethodByName("ID").Call(nil)[0].IsZero() }
+
+func (s untypedSlot) fill(n int64) error {
+	id := reflect.New(s.t)
+	if err := id.Interface().(sql.Scanner).Scan(n); err != nil {
+		return err
+	}
+	s.m.MethodByName("SetID").Call([]reflect.Value{id.Elem()})
+	return nil
+}

@@ -1,0 +1,87 @@
+// Package schema declares keys in the ways that go wrong.
+package schema
+
+import (
+	"sync/atomic"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+
+	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// Item has a numeric key, which ent believes to be MySQL's own.
+type Item struct{ ent.Schema }
+
+func (Item) Fields() []ent.Field {
+	return []ent.Field{field.Int64("id"), field.String("name").Unique()}
+}
+
+func (Item) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.To("boxes", Box.Type),
+		edge.To("shelves", Shelf.Type).Through("slots", Slot.Type),
+	}
+}
+
+// Box has a numeric key of a Go type that the mixin knows.
+type Box struct{ ent.Schema }
+
+func (Box) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
+
+func (Box) Fields() []ent.Field {
+	return []ent.Field{field.Int64("id").GoType(pk.ID(0)), field.String("name")}
+}
+
+func (Box) Edges() []ent.Edge {
+	return []ent.Edge{edge.From("items", Item.Type).Ref("boxes")}
+}
+
+// Shelf has an id of ent's, of a type that the mixin does not fill.
+type Shelf struct{ ent.Schema }
+
+func (Shelf) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
+
+func (Shelf) Fields() []ent.Field {
+	return []ent.Field{field.Int32("id"), field.String("name")}
+}
+
+func (Shelf) Edges() []ent.Edge {
+	return []ent.Edge{edge.From("items", Item.Type).Ref("shelves").Through("slots", Slot.Type)}
+}
+
+// SlotIDs counts what the default function of a slot's id handed out.
+var SlotIDs atomic.Int64
+
+// Slot is an edge schema whose id has a default function.
+type Slot struct{ ent.Schema }
+
+func (Slot) Fields() []ent.Field {
+	bigint := map[string]string{dialect.MySQL: "bigint", dialect.Postgres: "bigint", dialect.SQLite: "bigint"}
+	return []ent.Field{
+		field.Other("id", pk.ID(0)).SchemaType(bigint).Default(func() pk.ID { return pk.ID(SlotIDs.Add(1)) }),
+		field.Int64("item_id"),
+		field.Int32("shelf_id"),
+	}
+}
+
+func (Slot) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.To("item", Item.Type).Field("item_id").Unique().Required(),
+		edge.To("shelf", Shelf.Type).Field("shelf_id").Unique().Required(),
+	}
+}
+
+// Twin has a key that is also the foreign key of its box.
+type Twin struct{ ent.Schema }
+
+func (Twin) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
+
+func (Twin) Fields() []ent.Field { return []ent.Field{field.String("name")} }
+
+func (Twin) Edges() []ent.Edge {
+	return []ent.Edge{edge.To("box", Box.Type).Unique().StorageKey(edge.Column("id"))}
+}

@@ -1,0 +1,63 @@
+package entid
+
+import (
+	"database/sql/driver"
+
+	"entgo.io/ent"
+	"entgo.io/ent/schema/mixin"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// A Key is a type that an id can have: those of package pk.
+type Key interface {
+	comparable
+	driver.Valuer
+	IsZero() bool
+	GormDataType() string // the type of its column, the same on every database
+}
+
+// Mixin gives a schema an id of type [pk.ID] in a BIGINT column, and the hook
+// that fills it.
+//
+//	func (User) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
+type Mixin = For[pk.ID]
+
+// For is [Mixin] for ids of another type: [pk.Text] or [pk.SortText] in a text
+// column, [pk.String], or a typed key.
+//
+//	entid.For[pk.SortText]{}
+//	entid.For[keys.UserID]{} // type UserID = pk.Of[User]
+//
+// The zero value is ready to use. Loading a schema that holds one looks up no
+// pool; creating a row does.
+type For[T Key] struct {
+	mixin.Schema
+
+	// Name is the generator to draw from: idgen.Default().Named(Name).
+	// Defaults to the pool's own, which all tables may share.
+	Name string
+
+	// Alias is what generated code calls a typed key; see [Field.Alias].
+	Alias string
+}
+
+// Fields implements [ent.Mixin] with the id.
+func (f For[T]) Fields() []ent.Field {
+	return []ent.Field{Field[T]{Name: "id", Alias: f.Alias}}
+}
+
+// Hooks implements [ent.Mixin] with the hook that fills the id.
+func (f For[T]) Hooks() []ent.Hook {
+	return []ent.Hook{hook(f.source, typed[T])}
+}
+
+// source looks the generator up when a row is created, because SetDefault runs
+// after the schema's package is initialised.
+func (f For[T]) source() idgen.Source {
+	if f.Name == "" {
+		return idgen.Default()
+	}
+	return idgen.Default().Named(f.Name)
+}
