@@ -180,7 +180,7 @@ func (p *Pool) Close(ctx context.Context) error {
 
 // noPool is the generator of a nil pool.
 var noPool = func() *Generator {
-	g := &Generator{core: &core{refuse: ErrNoPool, clock: &clock{source: time.Now}, unit: 1}}
+	g := &Generator{core: &core{refuse: ErrNoPool, clock: &clock{source: time.Now}, unit: 1, maxLead: NoLimit}}
 	g.last.Store(sealed)
 	return g
 }()

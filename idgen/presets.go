@@ -40,7 +40,9 @@ func TwitterIn(datacenter int64) (Layout, error) {
 	return Twitter().WithFixed("datacenter", datacenter)
 }
 
-// Twitter2015 has the bits of [Twitter] and counts from 2015-01-01.
+// Twitter2015 has the bits of [Twitter] and counts from 2015-01-01 in UTC. Many
+// Java programs say so too, but count from that day in UTC+8: for theirs, use
+// [Layout.WithEpoch] with time.UnixMilli(1420041600000).
 func Twitter2015() Layout {
 	return preset(date(2015, 1, 1), time.Millisecond, Time(41), Fixed("datacenter", 5, 0), Worker(5), Sequence(12))
 }
@@ -94,7 +96,7 @@ func DatacenterProcess() Layout {
 
 // RaindropConfig chooses among the layouts of raindrop.
 type RaindropConfig struct {
-	Epoch time.Time     // tick 0
+	Epoch time.Time     // tick 0; rounded down to a whole Unit since 1970, in UTC
 	Unit  time.Duration // 1 ms, 1 s, 1 min, 1 h or 24 h
 
 	// TimeBits is 41 to 55 for a unit of 1 ms, 31 to 55 for 1 s, 25 to 50 for
@@ -133,7 +135,7 @@ func Raindrop(c RaindropConfig) (Layout, error) {
 	} else if c.End != 0 {
 		return Layout{}, &RangeError{Field: "end", Value: c.End, Max: 0}
 	}
-	return NewLayout(c.Epoch, c.Unit, fields...)
+	return NewLayout(c.Epoch.Truncate(c.Unit), c.Unit, fields...)
 }
 
 // preset returns a layout that is known to be valid: a test makes every one.

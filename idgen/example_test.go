@@ -1,0 +1,151 @@
+package idgen_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+)
+
+// One pool per process: made once, set as the default, closed at the end.
+func Example() {
+	ctx := context.Background()
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close(ctx)
+	idgen.SetDefault(pool)
+
+	a, _ := idgen.Default().Next(ctx)
+	b, _ := idgen.Default().Next(ctx)
+	fmt.Println(a < b, pool.Layout().Decode(a).Worker)
+	// Output: true 7
+}
+
+// A bulk call reserves all of its ids in one step.
+func ExamplePool_NextN() {
+	ctx := context.Background()
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(8)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close(ctx)
+
+	ids, err := pool.NextN(ctx, 1000)
+	fmt.Println(len(ids), ids[0] < ids[999], err)
+	// Output: 1000 true <nil>
+}
+
+// Each name is a sequence of its own under the pool's worker.
+func ExamplePool_Named() {
+	ctx := context.Background()
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(9)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close(ctx)
+
+	order, err := pool.Named("orders").Next(ctx)
+	fmt.Println(order > 0, err)
+	// Output: true <nil>
+}
+
+// A readiness probe asks whether creating rows works, and why not.
+func ExamplePool_Health() {
+	ctx := context.Background()
+	clock := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(10), Clock: func() time.Time { return clock }})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close(ctx)
+
+	_, _ = pool.Next(ctx)
+	fmt.Println(pool.Health().State)
+	clock = clock.Add(-5 * time.Second) // somebody sets the clock back
+	fmt.Println(pool.Health().State, pool.Health().Behind)
+	// Output:
+	// serving
+	// failing 5s
+}
+
+// When the clock was set back too far to wait, the error says for how long.
+func ExampleClockError() {
+	ctx := context.Background()
+	clock := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(11), Clock: func() time.Time { return clock }})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close(ctx)
+
+	_, _ = pool.Next(ctx)
+	clock = clock.Add(-5 * time.Second)
+	_, err = pool.Next(ctx)
+	if late, ok := errors.AsType[*idgen.ClockError](err); ok {
+		fmt.Println("retry after", late.RetryAfter.Round(time.Second))
+	}
+	// Output: retry after 5s
+}
+
+func ExampleLayout_Decode() {
+	layout := idgen.DefaultLayout()
+	p := layout.Decode(210_453_397_504_004_097)
+	fmt.Println(p.Time.Format(time.RFC3339Nano), p.Worker, p.Sequence)
+	// Output: 2026-08-04T17:46:40Z 1 1
+}
+
+// A layout is a list of fields, the highest bits first.
+func ExampleNewLayout() {
+	layout, err := idgen.NewLayout(
+		time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 10*time.Millisecond,
+		idgen.Time(39), idgen.Fixed("region", 4, 3), idgen.Worker(10), idgen.Sequence(10))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(layout)
+	fmt.Println("until", layout.Lifetime().End.Year())
+	// Output:
+	// 0:1 │ time:39 × 10ms since 2026-01-01T00:00:00Z │ region:4 = 3 │ worker:10 │ sequence:10
+	// until 2200
+}
+
+// Ids of a time range, for a query that an index on the key serves.
+func ExampleLayout_MinID() {
+	layout := idgen.DefaultLayout()
+	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	low, err := layout.MinID(from)
+	if err != nil {
+		log.Fatal(err)
+	}
+	high, err := layout.MaxID(from.Add(24*time.Hour - time.Millisecond))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("SELECT … WHERE id BETWEEN %d AND %d\n", low, high)
+	// Output: SELECT … WHERE id BETWEEN 153652455014400000 AND 154014842879999999
+}
+
+// Existing Twitter ids decode with the published layout.
+func ExampleTwitter() {
+	p := idgen.Twitter().Decode(1541815603606036480)
+	fmt.Println(p.Time.Format(time.RFC3339Nano), "datacenter", p.Fixed[0], "worker", p.Worker)
+	// Output: 2022-06-28T16:07:40.105Z datacenter 11 worker 26
+}
+
+// The widened time field of raindrop: ids that JavaScript reads exactly, for years.
+func ExampleRaindrop() {
+	layout, err := idgen.Raindrop(idgen.RaindropConfig{
+		Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), Unit: time.Millisecond, TimeBits: 50, WorkerBits: 4,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("below 2^53 until", layout.Lifetime().SafeEnd.Year())
+	// Output: below 2^53 until 2059
+}

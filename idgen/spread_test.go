@@ -1,0 +1,124 @@
+package idgen_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// unevenness returns the N of 2…1024 for which the ids deviate most from an
+// even id % N, and by how many standard deviations their chi-squared does.
+func unevenness(ids []int64) (worst int, z float64) {
+	for n := 2; n <= 1024; n++ {
+		counts := make([]float64, n)
+		for _, id := range ids {
+			counts[id%int64(n)]++
+		}
+		expected, chi2 := float64(len(ids))/float64(n), 0.0
+		for _, c := range counts {
+			chi2 += (c - expected) * (c - expected) / expected
+		}
+		// Wilson and Hilferty: the cube root of chi-squared by its degrees of
+		// freedom is nearly normal.
+		v := 2 / (9 * float64(n-1))
+		if d := (math.Cbrt(chi2/float64(n-1)) - (1 - v)) / math.Sqrt(v); n == 2 || d > z {
+			worst, z = n, d
+		}
+	}
+	return worst, z
+}
+
+// draw returns n ids drawn at a rate per second: at random times, or regularly.
+// Ids of one tick follow each other and so are no independent samples; of those
+// it returns one in as many as a tick has.
+func draw(t *testing.T, cfg idgen.Config, n int, rate float64, regular bool) []int64 {
+	t.Helper()
+	r := rand.New(rand.NewPCG(uint64(rate), 7))
+	clock := holdClock(epoch.AddDate(1, 2, 3))
+	cfg.Clock = clock.Now
+	pool := newPool(t, cfg)
+	perTick := max(int(rate*pool.Layout().Unit().Seconds()), 1)
+	ids := make([]int64, n)
+	for i := range n * perTick {
+		gap := time.Duration(float64(time.Second) / rate)
+		if !regular {
+			gap = time.Duration(r.ExpFloat64() * float64(time.Second) / rate)
+		}
+		clock.step(gap)
+		ids[i/perTick] = mustNext(t, pool)
+	}
+	return ids
+}
+
+func TestModuloIsEven(t *testing.T) {
+	const n, limit = 20 * 1024, 6 // six standard deviations: one in a billion
+	for _, rate := range []float64{1, 100, 10_000} {
+		for _, regular := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v per second, regular %v", rate, regular), func(t *testing.T) {
+				if worst, z := unevenness(draw(t, idgen.Config{}, n, rate, regular)); z > limit {
+					t.Errorf("id %% %d is uneven by %.1f standard deviations", worst, z)
+				}
+			})
+		}
+		// The broken variant: without the spread, the test must see it.
+		if worst, z := unevenness(draw(t, idgen.Config{NoSpread: true}, n, rate, false)); z <= limit {
+			t.Errorf("%v per second without spread: the worst is id %% %d with %.1f; the test sees nothing", rate, worst, z)
+		}
+	}
+}
+
+func TestIDsAreNotMultiplesOfAConstant(t *testing.T) {
+	day := 0
+	for name, layout := range presets(t) {
+		day++ // another layout than any other test has, so that no earlier pool matters
+		layout = must(layout.WithEpoch(epoch.AddDate(0, 0, -day)))(t)
+		// Sonyflake has the worker in the lowest bits: worker 1, then.
+		ids := draw(t, idgen.Config{Layout: layout, Worker: func(int) (int64, error) {
+			if layout.Decode(-1).Worker == 0 {
+				return 0, nil
+			}
+			return 1, nil
+		}}, 1000, 1/(3*layout.Unit().Seconds()), false)
+		var divisor int64
+		for _, id := range ids {
+			for a := id; a != 0; {
+				divisor, a = a, divisor%a
+			}
+		}
+		if divisor > 1 && name != "Raindrop" {
+			t.Errorf("%s: all ids are multiples of %d", name, divisor)
+		}
+	}
+}
+
+// A generator at its ceiling never begins an idle tick, so that the spread costs
+// it nothing: all 4,096 numbers of every tick are used.
+func TestSpreadCostsNothingAtTheCeiling(t *testing.T) {
+	clock := holdClock(epoch.AddDate(1, 0, 0))
+	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: 2 * time.Millisecond, MaxWait: -1})
+	layout := pool.Layout()
+	perTick := map[time.Time]int{}
+	for range 20 {
+		for {
+			id, err := pool.Next(t.Context())
+			if err != nil {
+				break
+			}
+			perTick[layout.Decode(id).Time]++
+		}
+		clock.step(time.Millisecond)
+	}
+	short := 0
+	for _, n := range perTick {
+		if n != 4096 {
+			short++
+		}
+	}
+	if len(perTick) < 20 || short > 1 {
+		t.Errorf("%d of %d ticks are not full; only the first may be", short, len(perTick))
+	}
+}
