@@ -16,7 +16,6 @@ import (
 // import testing, so that no program that imports it gets testing's flags.
 type TB interface {
 	Helper()
-	Name() string
 	Logf(format string, args ...any)
 	Skipf(format string, args ...any)
 	Fatalf(format string, args ...any)
@@ -99,15 +98,19 @@ func Open(t TB, dialect string) DB {
 // Durable returns a database on a private server of this test alone, which
 // flushes every commit to disk and whose settings are otherwise the defaults of
 // the database. It ends with the test. Servers named by SNOWKEY_TEST_POSTGRES
-// and SNOWKEY_TEST_MYSQL are not used: a test that asks for its own server means
-// to do things to it that others would notice.
+// and SNOWKEY_TEST_MYSQL and those of docker compose are not used: a test that
+// asks for its own server means to do things to it that others would notice.
 func Durable(t TB, dialect string) DB {
 	t.Helper()
 	requireWanted(t, dialect)
 	if dialect == "sqlite" {
 		return openSQLite(t)
 	}
-	srv, err := startDurable(dialect)
+	e, err := engineOf(dialect)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	srv, err := e.startFound(true)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}

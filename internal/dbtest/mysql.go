@@ -59,7 +59,7 @@ func mysqlInstallation(mysqld string, installDB ...string) installation {
 				"--auth-root-authentication-method=normal", "--skip-test-db"}
 		},
 		serve: func(dir, data string, port int, durable bool) []string {
-			args := []string{mysqld, "--no-defaults", "--datadir=" + data, "--tmpdir=" + dir,
+			args := []string{mysqld, "--no-defaults", "--datadir=" + data, "--tmpdir=" + dir, "--secure-file-priv=" + dir,
 				"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
 				"--socket=" + filepath.Join(dir, "sock"), "--pid-file=" + filepath.Join(dir, "pid"),
 				"--loose-mysqlx=OFF", // MySQL's second port

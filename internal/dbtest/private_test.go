@@ -22,6 +22,7 @@ func TestDurableServersFlush(t *testing.T) {
 		"mysql":    "SELECT @@innodb_flush_log_at_trx_commit",
 	} {
 		t.Run(dialect, func(t *testing.T) {
+			requirePrograms(t, dialect)
 			read := func(db DB) (value string) {
 				if err := db.Connect(t).QueryRow(query).Scan(&value); err != nil {
 					t.Fatal(err)
@@ -42,6 +43,7 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		for _, when := range []string{"running", "stopped", "initialising"} {
 			t.Run(dialect+" "+when, func(t *testing.T) {
+				requirePrograms(t, dialect)
 				t.Parallel()
 				// Its own temporary directory, open to the server's account.
 				temp, err := os.MkdirTemp("/tmp", "snowkey-owner-")
@@ -158,6 +160,19 @@ func fastServer(t *testing.T, dialect string) DB {
 	}
 	t.Cleanup(srv.stop)
 	return srv.createDatabase(t)
+}
+
+// requirePrograms skips, aloud, what a machine that is given its servers cannot show.
+func requirePrograms(t *testing.T, dialect string) {
+	t.Helper()
+	requireWanted(t, dialect)
+	e, err := engineOf(dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := e.find(thisMachine.find); !ok && !thisMachine.mayInstall() {
+		t.Skipf("private servers cannot be tested here without %s", e.needs)
+	}
 }
 
 func serverPID(t *testing.T, temp string) int {

@@ -1,7 +1,6 @@
 package dbtest
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -70,15 +69,6 @@ func start(dialect string) (*server, error) {
 	}
 }
 
-// startDurable returns a server that nobody else uses and that flushes to disk.
-func startDurable(dialect string) (*server, error) {
-	e, err := engineOf(dialect)
-	if err != nil {
-		return nil, err
-	}
-	return e.startFound(true)
-}
-
 // startFound runs a private server, and first installs it where that is ours to do.
 func (e engine) startFound(durable bool) (*server, error) {
 	in, ok := e.find(thisMachine.find)
@@ -90,12 +80,12 @@ func (e engine) startFound(durable bool) (*server, error) {
 			return aptGetInstall(e.pack)
 		})
 		if err != nil {
-			return nil, errors.Join(err, missingError{e})
+			return nil, err
 		}
 		in, ok = e.find(thisMachine.find)
 	}
 	if !ok {
-		return nil, missingError{e}
+		return nil, fmt.Errorf("dbtest: a private %s server needs %s on this machine (apt-get install %s)", e.name, e.needs, e.pack)
 	}
 	return e.startPrivate(in, durable)
 }

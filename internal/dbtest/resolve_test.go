@@ -61,11 +61,12 @@ func TestChoiceOfAWay(t *testing.T) {
 
 func TestServerOfTheEnvironmentIsUsed(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
-		srv, err := sharedServer(dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
 		t.Run(dialect, func(t *testing.T) {
+			requireWanted(t, dialect)
+			srv, err := sharedServer(dialect)
+			if err != nil {
+				t.Fatal(err)
+			}
 			replaceMachine(t, machine{getenv: os.Getenv}) // another way would be a call of nil
 			t.Setenv(srv.env, srv.dsn)
 			Open(t, dialect).Connect(t)
