@@ -13,7 +13,7 @@ import (
 func TestJSONv2(t *testing.T) {
 	type row struct {
 		ID     pk.ID           `json:"id"`
-		Short  pk.SortText     `json:"short,string"`
+		Short  pk.SortText     `json:"short"`
 		Author *pk.Of[user]    `json:"author"`
 		Zero   pk.ID           `json:"zero,omitzero"`
 		Likes  map[pk.Text]int `json:"likes"`

@@ -12,7 +12,7 @@ const (
 	reasonCase     = "sortable text is upper case; convert it where it enters your program"
 	reasonRange    = "keys end at 9223372036854775807"
 	reasonFloat    = "a float64 has lost digits above 2^53; select the column as BIGINT or text"
-	reasonKind     = "want an integer, decimal text or NULL"
+	reasonKind     = "want an int64, text or NULL"
 	reasonJSON     = `want a JSON string or integer without fraction or exponent, such as "1234567890123456789"`
 )
 

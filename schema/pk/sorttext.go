@@ -66,7 +66,9 @@ func (t *SortText) UnmarshalText(text []byte) error { return set(sortForm, t, te
 func (t SortText) MarshalJSON() ([]byte, error) { return sortForm.json(int64(t)) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler]. It takes the 13
-// characters as a string, or an integer; null changes nothing.
+// characters as a string, or an integer; null changes nothing. The string
+// option of a json tag takes the quotes away and with them the difference
+// between the two: leave it off.
 func (t *SortText) UnmarshalJSON(data []byte) error { return unmarshalJSON(sortForm, t, data) }
 
 // MarshalGQL writes a GraphQL string, decimal if the number is negative.
