@@ -10,7 +10,7 @@ const (
 	reasonDecimal  = `want plain decimal such as "1234567890123456789": digits only, no leading zero`
 	reasonSortable = `want 13 characters of 0-9 A-Z without I, L, O and U, such as "128GGYHYYK08N"`
 	reasonCase     = "sortable text is upper case; convert it where it enters your program"
-	reasonRange    = "keys end at 9223372036854775807"
+	reasonRange    = "too large for 64 bits; keys end at 9223372036854775807"
 	reasonFloat    = "a float64 has lost digits above 2^53; select the column as BIGINT or text"
 	reasonKind     = "want an int64, text or NULL"
 	reasonJSON     = `want a JSON string or integer without fraction or exponent, such as "1234567890123456789"`
@@ -59,7 +59,7 @@ func parseSortable[S string | []byte](s S) (int64, string) {
 	}
 	var n int64
 	for i := range sortLen {
-		switch d := digits[s[i]]; {
+		switch d := valueOf[s[i]]; {
 		case d < 0 && 'a' <= s[i] && s[i] <= 'z':
 			return 0, reasonCase
 		case d < 0:
@@ -73,8 +73,8 @@ func parseSortable[S string | []byte](s S) (int64, string) {
 	return n, ""
 }
 
-// digits is the alphabet turned round; -1 marks what is not in it.
-var digits = func() (values [256]int8) {
+// valueOf is the alphabet turned round; -1 marks what is not in it.
+var valueOf = func() (values [256]int8) {
 	for i := range values {
 		values[i] = int8(strings.IndexByte(alphabet, byte(i)))
 	}
