@@ -10,7 +10,7 @@ const (
 	reasonDecimal  = `want plain decimal such as "1234567890123456789": digits only, no leading zero`
 	reasonSortable = `want 13 characters of 0-9 A-Z without I, L, O and U, such as "128GGYHYYK08N"`
 	reasonCase     = "sortable text is upper case; convert it where it enters your program"
-	reasonRange    = "too large for 64 bits; keys end at 9223372036854775807"
+	reasonRange    = "outside the range of int64; keys end at 9223372036854775807"
 	reasonFloat    = "a float64 has lost digits above 2^53; select the column as BIGINT or text"
 	reasonKind     = "want an int64, text or NULL"
 	reasonJSON     = `want a JSON string or integer without fraction or exponent, such as "1234567890123456789"`

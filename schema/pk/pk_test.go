@@ -472,7 +472,7 @@ func TestErrorMessages(t *testing.T) {
 		want string
 	}{
 		{id.Scan(1.5), `pk: pk.ID cannot hold float64(1.5): a float64 has lost digits above 2^53; select the column as BIGINT or text`},
-		{id.Scan(uint64(1 << 63)), `pk: pk.ID cannot hold uint64(9223372036854775808): too large for 64 bits; keys end at 9223372036854775807`},
+		{id.Scan(uint64(1 << 63)), `pk: pk.ID cannot hold uint64(9223372036854775808): outside the range of int64; keys end at 9223372036854775807`},
 		{id.Scan(time.Time{}), `pk: pk.ID cannot hold a time.Time: want an int64, text or NULL`},
 		{of.Scan([]byte("007")), `pk: pk.Of[pk_test.user] cannot hold "007": want plain decimal such as "1234567890123456789": digits only, no leading zero`},
 		{of.Scan(pk.Of[post](1)), `pk: pk.Of[pk_test.user] cannot hold a pk.Of[github.com/snowkey-go/snowkey/schema/pk_test.post]: want an int64, text or NULL`},
@@ -482,7 +482,7 @@ func TestErrorMessages(t *testing.T) {
 		{garbage, `pk: pk.String cannot hold "abc": want plain decimal such as "1234567890123456789": digits only, no leading zero`},
 		{short, `pk: pk.SortText cannot hold "128GG": want 13 characters of 0-9 A-Z without I, L, O and U, such as "128GGYHYYK08N"`},
 		{lower, `pk: pk.SortText cannot hold "128ggyhyyk08n": sortable text is upper case; convert it where it enters your program`},
-		{long, `pk: pk.ID cannot hold "11111111111111111111111111111111"…: too large for 64 bits; keys end at 9223372036854775807`},
+		{long, `pk: pk.ID cannot hold "11111111111111111111111111111111"…: outside the range of int64; keys end at 9223372036854775807`},
 		{fullWidth, `pk: pk.ID cannot hold "５５５５５５５５５５\xef\xbc"…: want plain decimal such as "1234567890123456789": digits only, no leading zero`},
 	} {
 		if c.err == nil || c.err.Error() != c.want {
