@@ -1,0 +1,81 @@
+// Quickstart creates users with their posts in one SQLite file, first through
+// ent and then through GORM, and shows the keys that the rows got. Run it again
+// and it adds rows to the same file.
+//
+//	go run ./examples/quickstart
+package main
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+
+	_ "github.com/glebarez/go-sqlite" // SQLite in pure Go
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+)
+
+func main() {
+	log.SetFlags(0)
+	file := flag.String("db", "snowkey-quickstart.db", "the SQLite file")
+	flag.Parse()
+	if err := quickstart(context.Background(), os.Stdout, *file); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func quickstart(ctx context.Context, out io.Writer, file string) error {
+	// One pool per process makes the keys of all rows. Every process needs a
+	// worker number of its own; this program is alone, so that any will do.
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
+	if err != nil {
+		return err
+	}
+	defer pool.Close(ctx)
+	idgen.SetDefault(pool)
+
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+
+	rows, err := createWithEnt(ctx, db)
+	if err != nil {
+		return fmt.Errorf("creating rows with ent: %w", err)
+	}
+	more, err := createWithGORM(ctx, db)
+	if err != nil {
+		return fmt.Errorf("creating rows with GORM: %w", err)
+	}
+	if err := printRows(out, pool.Layout(), append(rows, more...)); err != nil {
+		return err
+	}
+	stored, err := countRows(ctx, db)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\n%d rows, each with a key of its own, in %s\nlayout %v\n", stored, path, pool.Layout())
+	return err
+}
+
+// countRows returns how many rows the file has by now, and fails if two of them
+// share a key.
+func countRows(ctx context.Context, db *sql.DB) (rows int, err error) {
+	var keys int
+	err = db.QueryRowContext(ctx, `SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM users UNION ALL SELECT id FROM posts)`).Scan(&rows, &keys)
+	if err == nil && keys != rows {
+		err = fmt.Errorf("%d rows have %d keys", rows, keys)
+	}
+	return rows, err
+}
