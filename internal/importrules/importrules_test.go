@@ -1,0 +1,289 @@
+// Package importrules proves who imports whom in this module.
+//
+// The folders promise directions of dependency: the numbers, the leases and the
+// column types cost a user nothing but the standard library, and an integration
+// brings in its own ORM and no other. A promise about imports is kept only
+// while something looks; this test asks go list. Its rules speak of folders, so
+// that they cover packages which do not exist yet.
+package importrules
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/snowkey-go/snowkey"
+
+// A listed is what go list says of one package, tests left out.
+type listed struct {
+	ImportPath string
+	Standard   bool
+	Imports    []string
+	Deps       []string // Imports, and what they import in turn
+}
+
+// selfContained are the trees that use the standard library and themselves.
+// That keeps idgen and lease from each other, and drivers from the stores.
+var selfContained = []string{"idgen", "lease", "schema/pk"}
+
+// integrations are the folders with one integration in each folder below.
+var integrations = []string{"ent", "hooks"}
+
+// orms are what integrations integrate.
+var orms = []string{"entgo.io/ent", "gorm.io/gorm", "github.com/uptrace/bun", "github.com/jackc/pgx/v5", "xorm.io/xorm"}
+
+// A rule returns what p imports against it. The path of p is given without the
+// module's; standard tells the standard library's packages from all others.
+type rule func(path string, p listed, standard func(string) bool) []string
+
+var rules = []rule{
+	standardLibraryOnly,
+	oneORM,
+	noLeaseNorOtherIntegration,
+	noTesting,
+	noProgram,
+	noTestServers,
+}
+
+func standardLibraryOnly(path string, p listed, standard func(string) bool) []string {
+	tree := treeOf(path, selfContained)
+	if tree == "" {
+		return nil
+	}
+	return pick(p.Deps, func(dep string) (string, bool) {
+		return tree + " imports the standard library only", !standard(dep) && !within(dep, module+"/"+tree)
+	})
+}
+
+// oneORM looks at direct imports, because an ORM brings its own dependencies.
+func oneORM(path string, p listed, standard func(string) bool) []string {
+	own := integrationOf(path)
+	if own == "" {
+		return nil
+	}
+	found := make(map[string]bool)
+	bad := pick(p.Imports, func(dep string) (string, bool) {
+		if orm := treeOf(dep, orms); orm != "" {
+			found[orm] = true
+			return "", false
+		}
+		allowed := standard(dep) || within(dep, module+"/"+own) ||
+			within(dep, module+"/idgen") || within(dep, module+"/schema/pk") || within(dep, module+"/internal")
+		return "an integration imports idgen, pk and its ORM", !allowed
+	})
+	if len(found) > 1 {
+		bad = append(bad, fmt.Sprintf("%d ORMs: an integration has one", len(found)))
+	}
+	return bad
+}
+
+func noLeaseNorOtherIntegration(path string, p listed, _ func(string) bool) []string {
+	own := integrationOf(path)
+	if own == "" {
+		return nil
+	}
+	return pick(p.Deps, func(dep string) (string, bool) {
+		dep, ours := strings.CutPrefix(dep, module+"/")
+		if other := integrationOf(dep); ours && other != "" && other != own {
+			return "integrations do not import each other", true
+		}
+		return "integrations do not know of leases", ours && within(dep, "lease")
+	})
+}
+
+func noTesting(path string, p listed, _ func(string) bool) []string {
+	if within(path, "lease/leasetest") {
+		return nil
+	}
+	return pick(p.Deps, func(dep string) (string, bool) {
+		return "programs do not want testing's flags", within(dep, "testing")
+	})
+}
+
+func noProgram(path string, p listed, _ func(string) bool) []string {
+	return pick(p.Deps, func(dep string) (string, bool) {
+		dep, ours := strings.CutPrefix(dep, module+"/")
+		program := ours && (within(dep, "cmd") || within(dep, "examples"))
+		return "programs are not imported", program && programOf(dep) != programOf(path)
+	})
+}
+
+func noTestServers(path string, p listed, _ func(string) bool) []string {
+	if within(path, "internal/dbtest") {
+		return nil
+	}
+	return pick(p.Deps, func(dep string) (string, bool) {
+		return "servers are for tests", within(dep, module+"/internal/dbtest")
+	})
+}
+
+func TestImports(t *testing.T) {
+	packages := list(t)
+	standard := make(map[string]bool)
+	ours := make(map[string]listed)
+	for _, p := range packages {
+		standard[p.ImportPath] = p.Standard
+		if path, ok := strings.CutPrefix(p.ImportPath+"/", module+"/"); ok {
+			ours[strings.TrimSuffix(path, "/")] = p
+		}
+	}
+	// "C" and "unsafe" are not packages that go list always describes.
+	standard["C"], standard["unsafe"] = true, true
+	for _, path := range []string{"idgen", "idgen/worker", "schema/pk", "ent/entid", "hooks/gormid", "internal/dbtest"} {
+		if _, ok := ours[path]; !ok {
+			t.Errorf("go list does not know %s: are the rules still about this module?", path)
+		}
+	}
+	for path, p := range ours {
+		for _, violation := range check(path, p, func(dep string) bool { return standard[dep] }) {
+			t.Errorf("%s imports %s", p.ImportPath, violation)
+		}
+	}
+}
+
+// TestRulesCatch plants one violation a time, and what resembles it and is allowed.
+func TestRulesCatch(t *testing.T) {
+	for _, tc := range []struct {
+		path, dep string
+		bad       bool
+	}{
+		{"idgen", "time", false},
+		{"idgen", module + "/idgen/internal/clock", false},
+		{"idgen", "golang.org/x/sync/errgroup", true},
+		{"idgen/worker", "github.com/google/uuid", true},
+		{"idgen", module + "/lease", true},
+		{"idgen", module, true},
+		{"lease", module + "/idgen", true},
+		{"lease/sqlstore", module + "/lease", false},
+		{"lease/sqlstore", "github.com/jackc/pgx/v5/stdlib", true},
+		{"schema/pk", "database/sql/driver", false},
+		{"schema/pk", "gorm.io/gorm/schema", true},
+		{"schema/pk", module + "/idgen", true},
+		{"schema/autoinc", "github.com/jackc/pgx/v5", false},
+
+		{"ent/entid", "entgo.io/ent/schema/mixin", false},
+		{"ent/entid", module + "/idgen", false},
+		{"ent/entid", module + "/schema/pk", false},
+		{"ent/entid/internal/ent", module + "/ent/entid", false},
+		{"ent/entid", "github.com/google/uuid", true},
+		{"ent/entid", module, true},
+		{"ent/entid", module + "/hooks/gormid", true},
+		{"ent/entid", module + "/lease/sqlstore", true},
+		{"hooks/gormid", module + "/lease", true},
+		{"hooks/gormid", module + "/hooks/gormid2", true},
+		{"hooks/sqlid", "database/sql", false},
+		{"hooks/pgxid", "github.com/jackc/pgx/v5/pgtype", false},
+
+		{"", "testing", true},
+		{"internal/dbtest", "testing", true},
+		{"hooks/gormid", "testing/synctest", true},
+		{"lease/leasetest", "testing", false},
+
+		{"", module + "/cmd/snowkey", true},
+		{"schema/autoinc", module + "/examples/quickstart/ent", true},
+		{"examples/twodb", module + "/examples/quickstart/ent", true},
+		{"examples/quickstart", module + "/examples/quickstart/ent", false},
+		{"cmd/snowkey", module + "/cmd/snowkey/internal/term", false},
+
+		{"lease/leasetest", module + "/internal/dbtest", true},
+		{"hooks/gormid", module + "/internal/dbtest", true},
+		{"internal/dbtest/withdb", module + "/internal/dbtest", false},
+	} {
+		standard := func(dep string) bool { return !strings.Contains(dep, ".") }
+		p := listed{ImportPath: module + "/" + tc.path, Imports: []string{tc.dep}, Deps: []string{tc.dep}}
+		if got := check(tc.path, p, standard); (len(got) > 0) != tc.bad {
+			t.Errorf("%s importing %s: violations %q, want some: %v", tc.path, tc.dep, got, tc.bad)
+		}
+	}
+
+	two := []string{"gorm.io/gorm", "github.com/uptrace/bun"}
+	if check("hooks/gormid", listed{Imports: two, Deps: two}, func(string) bool { return false }) == nil {
+		t.Error("an integration of two ORMs passes")
+	}
+}
+
+func check(path string, p listed, standard func(string) bool) (violations []string) {
+	for _, rule := range rules {
+		violations = append(violations, rule(path, p, standard)...)
+	}
+	return violations
+}
+
+// pick writes down the dependencies that bad picks, with its reason.
+func pick(deps []string, bad func(dep string) (reason string, is bool)) (violations []string) {
+	for _, dep := range deps {
+		if reason, is := bad(dep); is {
+			violations = append(violations, dep+": "+reason)
+		}
+	}
+	return violations
+}
+
+func within(path, tree string) bool {
+	return path == tree || strings.HasPrefix(path, tree+"/")
+}
+
+// treeOf returns the tree that path is in, or "".
+func treeOf(path string, trees []string) string {
+	if i := slices.IndexFunc(trees, func(tree string) bool { return within(path, tree) }); i >= 0 {
+		return trees[i]
+	}
+	return ""
+}
+
+// integrationOf returns the integration that path belongs to, such as
+// ent/entid, or "".
+func integrationOf(path string) string {
+	if treeOf(path, integrations) == "" {
+		return ""
+	}
+	return firstTwo(path)
+}
+
+// programOf returns the program or example that path belongs to.
+func programOf(path string) string { return firstTwo(path) }
+
+func firstTwo(path string) string {
+	parts := strings.SplitN(path, "/", 3)
+	return strings.Join(parts[:min(2, len(parts))], "/")
+}
+
+func list(t *testing.T) (packages []listed) {
+	t.Helper()
+	// go test repeats an old result while what the test itself has read is the
+	// same, and does not see what go list reads. So look at every folder.
+	err := filepath.WalkDir("../..", func(_ string, entry fs.DirEntry, err error) error {
+		if entry != nil && entry.Name() == ".git" {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps", module+"/...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, stderr.String())
+	}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
