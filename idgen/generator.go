@@ -162,10 +162,14 @@ func (g *Generator) id(number int64) int64 {
 
 // wait returns once the clock is within maxAhead of number, which the caller
 // owns.
+//
+// It asks the clock again after each sleep, because that may be stepped or stand
+// still. It sleeps a little longer than it must, so that a generator at its
+// ceiling has numbers for many calls whenever one of them wakes: waiting would
+// otherwise cost as much as the work.
 func (g *Generator) wait(ctx context.Context, number int64) error {
-	// The clock may be stepped or stand still, so ask it again after each
-	// sleep, but never so often that waiting costs more than the work.
 	const shortest = 100 * time.Microsecond
+	longer := min(g.maxAhead/4, 2*time.Millisecond)
 	var timer *time.Timer
 	for {
 		lead := g.start(number) - g.clock.now()
@@ -175,10 +179,10 @@ func (g *Generator) wait(ctx context.Context, number int64) error {
 		case left > g.maxWait:
 			return g.late(number, lead) // set back further meanwhile
 		case timer == nil:
-			timer = time.NewTimer(max(left, shortest))
+			timer = time.NewTimer(max(left+longer, shortest))
 			defer timer.Stop()
 		default:
-			timer.Reset(max(left, shortest))
+			timer.Reset(max(left+longer, shortest))
 		}
 		select {
 		case <-timer.C:
