@@ -1,0 +1,63 @@
+# Snowkey's everyday commands. make alone lists them.
+
+# The modules of this repository stand on their own, whatever go.work lies above them.
+export GOWORK := off
+
+modules     := . bench
+withdb      := go run ./internal/dbtest/withdb
+staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+TESTFLAGS  ?=
+BENCHFLAGS ?=
+FUZZTIME   ?= 10s
+
+# The race detector needs a C compiler; without one, Go turns cgo off.
+RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+
+# The packages whose tests open databases.
+sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
+
+.PHONY: help test test-sql bench bench-once fuzz lint portable generate check-generate
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: ## every test, on SQLite, Postgres and MySQL or MariaDB, with the race detector
+	@test -n "$(RACE)" || echo "make test: no C compiler, so no race detector"
+	$(withdb) go test $(RACE) $(TESTFLAGS) ./...
+	@# Once more without the race detector, which allocates and slows, and with the JSON of Go 1.27.
+	$(withdb) env GOEXPERIMENT=jsonv2 go test $(TESTFLAGS) ./idgen/... ./schema/...
+	cd bench && go test $(RACE) $(TESTFLAGS) ./...
+
+test-sql: ## only the tests that open databases
+	$(withdb) go test $(RACE) $(TESTFLAGS) $(sqlpackages)
+
+bench: ## one table: Snowkey and its peers on the same work
+	cd bench && go run . $(BENCHFLAGS)
+
+bench-once: ## every benchmark once, to see that it works
+	$(withdb) go test -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) ./...
+	cd bench && go test -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) ./...
+
+fuzz: ## every fuzz target for FUZZTIME (10s)
+	@set -e; list=$$(go test -list '^Fuzz' ./...); targets=$$(echo "$$list" | \
+		awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 "=" name[i]; n = 0 }'); \
+	test -n "$$targets" || { echo "make fuzz: found no fuzz target"; exit 1; }; \
+	for target in $$targets; do \
+		echo "$${target#*=}"; \
+		go test -run='^$$' -fuzz="^$${target#*=}\$$" -fuzztime=$(FUZZTIME) "$${target%=*}"; \
+	done
+
+lint: ## formatting, vet, fixes for today's Go, staticcheck
+	@echo gofmt; ! gofmt -l . | grep .
+	@set -e; for dir in $(modules); do ( set -x; cd $$dir; go vet ./...; go fix -diff ./...; $(staticcheck) ./... ); done
+
+portable: ## does it compile for Windows, and for 32 bits?
+	GOOS=windows go vet ./...
+	CGO_ENABLED=0 GOARCH=386 go build ./...
+
+generate: ## write ent's code anew
+	go generate ./...
+
+check-generate: generate ## fail if that changes what is committed
+	@test -z "$$(git status --porcelain)" || { git status --short; git --no-pager diff; exit 1; }
