@@ -14,27 +14,37 @@ import (
 // A conflict is an INSERT that may leave rows out, or merge them into rows that
 // have other keys.
 type conflict struct {
-	*creation
 	clause.OnConflict
-	skips bool  // rows are left out, not merged
-	kept  []row // the filled rows, as they were before the INSERT
+	key   *key
+	rows  rows
+	skips bool // rows are left out, not merged
+
+	// The rows with a key of the plugin's, as they were before the INSERT.
+	filled []row
+	ids    []int64
+	index  []int // in the call
 }
 
 // conflictOf returns nil for an INSERT that inserts every row or fails, and for
 // one whose keys are all the caller's.
-func conflictOf(stmt *gorm.Statement, c *creation) *conflict {
+func conflictOf(c *creation) *conflict {
+	stmt := c.stmt
 	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
 	on, ok := stmt.Clauses["ON CONFLICT"]
 	if len(c.ids) == 0 || !ok && insert.Modifier == "" {
 		return nil
 	}
-	x := &conflict{creation: c}
+	x := &conflict{key: c.key, rows: c.rows}
 	x.OnConflict, _ = on.Expression.(clause.OnConflict)
 	// GORM's MySQL dialect rewrites DoNothing while it builds the statement, so
 	// this is the time to see it.
 	x.skips = !ok || x.DoNothing
-	for _, i := range c.filled {
-		x.kept = append(x.kept, c.rows.row(i))
+	for j, i := range c.filled {
+		if r := c.rows.row(i); r.has(c.ids[j]) { // else a hook has set another
+			x.filled = append(x.filled, r)
+			x.ids = append(x.ids, c.ids[j])
+			x.index = append(x.index, i)
+		}
 	}
 	return x
 }
@@ -44,7 +54,7 @@ func conflictOf(stmt *gorm.Statement, c *creation) *conflict {
 // it gets that row's key.
 func (x *conflict) settle(db *gorm.DB) error {
 	stmt := db.Statement
-	if x.allInserted(db) || x.replaced(stmt) {
+	if len(x.ids) == 0 || x.allInserted(db) || x.replaced(stmt) {
 		return nil
 	}
 	present, err := x.present(stmt)
@@ -56,14 +66,14 @@ func (x *conflict) settle(db *gorm.DB) error {
 		if present[id] {
 			// GORM may have put the key of another row here: it takes the rows that
 			// RETURNING yields for the first ones of the call.
-			x.kept[j].set(id)
+			x.filled[j].set(id)
 		} else {
 			missing = append(missing, j)
 		}
 	}
 	if x.skips {
 		for _, j := range missing {
-			x.kept[j].clear()
+			x.filled[j].clear()
 		}
 		return nil
 	}
@@ -97,7 +107,7 @@ func (x *conflict) targetsKey() bool {
 // replaced reports whether GORM has replaced the rows by those that RETURNING *
 // yielded, which are in the table by nature.
 func (x *conflict) replaced(stmt *gorm.Statement) bool {
-	r, ok := x.rows.(structRows)
+	r, ok := x.rows.(*structRows)
 	if !ok || !r.list || r.pointers || !slices.Contains(stmt.BuildClauses, "RETURNING") {
 		return false
 	}
@@ -129,7 +139,7 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 	for some := range slices.Chunk(missing, 100) { // SQLite allows 500 to a UNION
 		q := x.query(stmt)
 		for n, j := range some {
-			if where, ok := x.sameAs(x.kept[j], columns); ok {
+			if where, ok := x.sameAs(x.filled[j], columns); ok {
 				if q.SQL.Len() > 0 {
 					q.WriteString(" UNION ALL ")
 				}
@@ -148,11 +158,11 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 	var errs []error
 	for _, j := range missing {
 		if ids := found[j]; len(ids) == 1 {
-			x.kept[j].set(ids[0])
+			x.filled[j].set(ids[0])
 			continue
 		}
-		x.kept[j].clear()
-		errs = append(errs, &CreateError{Model: modelName(x.key.schema), Row: x.filled[j],
+		x.filled[j].clear()
+		errs = append(errs, &CreateError{Model: modelName(x.key.schema), Row: x.index[j],
 			Problem: "was merged into a row whose key is not known",
 			Remedy:  "name the unique columns in clause.OnConflict.Columns, or set the key"})
 	}

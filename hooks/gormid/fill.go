@@ -1,12 +1,12 @@
 package gormid
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"github.com/snowkey-go/snowkey/idgen"
 )
@@ -18,29 +18,44 @@ type filler struct {
 	keys   sync.Map        // *schema.Schema → *key or error; a schema lives as long as the database
 }
 
-// A creation is what the callbacks of one statement pass on to each other.
+// A creation is what the callbacks of one statement pass on to each other. It
+// travels as the statement's context, from fill to settle: GORM copies its
+// Settings, the usual place, for every transaction and association.
 type creation struct {
+	context.Context // the caller's
+
+	stmt    *gorm.Statement
 	key     *key
 	rows    rows
-	filled  []int   // the rows that got a key here,
-	ids     []int64 // and which
-	one     [1]int  // saves an allocation each for a single row
+	structs structRows // what rows points to, unless they are maps
+	filled  []int      // the rows that got a key here,
+	ids     []int64    // and which
+	one     [1]int     // saves an allocation each for a single row
 	oneID   [1]int64
-	selects []string // the caller's, as check may add to them
+	selects []string // the caller's, as selectKey may add to them
 
 	conflict *conflict // set by check if rows may be left out or merged
 }
 
-// A creation travels among the statement's clauses, under a name that no
-// dialect builds. The statement's Settings would be the place for it, but GORM
-// copies those into the statements of associations, and they cost more.
-const carrier = "snowkey"
+type carrier struct{}
 
-// Build implements [clause.Expression] and does nothing.
-func (*creation) Build(clause.Builder) {}
+// Value implements [context.Context] and also finds the creation itself.
+func (c *creation) Value(k any) any {
+	if k == (carrier{}) {
+		return c
+	}
+	return c.Context.Value(k)
+}
+
+func (c *creation) attach() { c.stmt.Context = c }
+
+func (c *creation) detach() { c.stmt.Context, c.stmt.Selects = c.Context, c.selects }
 
 func creationOf(stmt *gorm.Statement) *creation {
-	c, _ := stmt.Clauses[carrier].Expression.(*creation)
+	c, _ := stmt.Context.Value(carrier{}).(*creation)
+	if c == nil || c.stmt != stmt { // associations inherit the context of their owner
+		return nil
+	}
 	return c
 }
 
@@ -88,31 +103,29 @@ func (f *filler) fill(db *gorm.DB) {
 	if k == nil {
 		return
 	}
-	rows, err := rowsOf(stmt, k)
-	if err != nil {
+	c := &creation{Context: stmt.Context, stmt: stmt, key: k, selects: stmt.Selects}
+	c.rows, err = c.rowsOf()
+	if err != nil && k.given == "" {
 		db.AddError(err)
+	}
+	if err != nil || c.rows == nil {
 		return
 	}
-	if rows == nil {
-		return
-	}
-	c := &creation{key: k, rows: rows}
 	if k.given == "" {
-		if err := f.draw(stmt, c); err != nil {
+		if err := f.draw(c); err != nil {
 			db.AddError(err)
 			return
 		}
 	}
-	c.selects = stmt.Selects
-	if err := c.selectKey(stmt); err != nil {
+	if err := c.selectKey(); err != nil {
 		db.AddError(err)
 		return
 	}
-	stmt.Clauses[carrier] = clause.Clause{Expression: c}
+	c.attach()
 }
 
 // draw reserves the keys of all empty rows in one step.
-func (f *filler) draw(stmt *gorm.Statement, c *creation) error {
+func (f *filler) draw(c *creation) error {
 	c.filled = c.one[:0]
 	n := c.rows.len()
 	if n > 1 {
@@ -134,7 +147,7 @@ func (f *filler) draw(stmt *gorm.Statement, c *creation) error {
 	if err != nil {
 		return err
 	}
-	ids, err := source.Append(stmt.Context, c.oneID[:0], len(c.filled))
+	ids, err := source.Append(c.Context, c.oneID[:0], len(c.filled))
 	if err == nil && len(ids) != len(c.filled) {
 		err = fmt.Errorf("the source returned %d keys", len(ids))
 	}
@@ -170,7 +183,8 @@ func (f *filler) sourceOf(k *key) (idgen.Source, error) {
 
 // selectKey sees to it that the key is among the columns of the INSERT. GORM
 // drops what Select does not list, filled or not.
-func (c *creation) selectKey(stmt *gorm.Statement) error {
+func (c *creation) selectKey() error {
+	stmt := c.stmt
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
 		return nil
 	}
@@ -205,11 +219,11 @@ func (f *filler) check(db *gorm.DB) {
 			return
 		}
 	}
-	if err := c.selectKey(stmt); err != nil {
+	if err := c.selectKey(); err != nil {
 		db.AddError(err)
 		return
 	}
-	c.conflict = conflictOf(stmt, c)
+	c.conflict = conflictOf(c)
 }
 
 func (c *creation) unfilled(i int) error {
@@ -232,8 +246,7 @@ func (f *filler) settle(db *gorm.DB) {
 	if c == nil {
 		return
 	}
-	delete(stmt.Clauses, carrier)
-	stmt.Selects = c.selects
+	c.detach()
 	if stmt.Schema == nil {
 		for _, m := range c.rows.(mapRows).maps {
 			delete(m, "@id") // GORM's name for SQLite's rowid, which is not the key

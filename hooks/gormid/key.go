@@ -26,6 +26,7 @@ type key struct {
 	field     *schema.Field
 	typ       reflect.Type // of the field, or of what it points to
 	pointer   bool
+	embedded  bool   // in a struct behind a pointer, which may be nil
 	generator string // the pool's generator to draw from; "" is the pool's own
 
 	// given says why the caller must set this key; "" if the plugin fills it.
@@ -47,6 +48,8 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 		typ:     f.IndirectFieldType,
 		pointer: f.FieldType.Kind() == reflect.Pointer,
 		given:   given,
+		// GORM counts embedded pointers below zero.
+		embedded: slices.ContainsFunc(f.StructField.Index, func(i int) bool { return i < 0 }),
 	}
 	switch name := f.TagSettings[tag]; name {
 	case tag, "": // no value

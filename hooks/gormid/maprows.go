@@ -93,6 +93,11 @@ func (r mapRow) set(id int64) {
 	r.m[name] = r.k.value(id)
 }
 
+func (r mapRow) has(id int64) bool {
+	name, _ := r.find(r.m, r.k.field.DBName)
+	return r.m[name] == r.k.value(id)
+}
+
 func (r mapRow) clear() {
 	name, _ := r.find(r.m, r.k.field.DBName)
 	delete(r.m, name)

@@ -20,6 +20,7 @@ type rows interface {
 
 // A row is one of them.
 type row interface {
+	has(id int64) bool
 	set(id int64)
 	clear()
 	column(name string) (any, bool) // what was sent for a column
@@ -27,7 +28,8 @@ type row interface {
 
 // rowsOf returns the rows of a statement, or nil for a shape that GORM itself
 // refuses.
-func rowsOf(stmt *gorm.Statement, k *key) (rows, error) {
+func (c *creation) rowsOf() (rows, error) {
+	k, stmt := c.key, c.stmt
 	switch dest := stmt.Dest.(type) {
 	case map[string]any:
 		return mapRows{k, stmt, []map[string]any{dest}}, nil
@@ -39,7 +41,8 @@ func rowsOf(stmt *gorm.Statement, k *key) (rows, error) {
 		return mapRows{k, stmt, *dest}, nil
 	}
 	v := stmt.ReflectValue
-	r := structRows{k: k, ctx: stmt.Context, v: v}
+	r := &c.structs
+	*r = structRows{k: k, ctx: stmt.Context, v: v}
 	t := v.Type()
 	switch v.Kind() {
 	case reflect.Struct:
@@ -74,7 +77,7 @@ type structRows struct {
 	pointers bool
 }
 
-func (r structRows) len() int {
+func (r *structRows) len() int {
 	if !r.list {
 		return 1
 	}
@@ -82,29 +85,34 @@ func (r structRows) len() int {
 }
 
 // at returns the struct of row i, or the zero Value for a nil pointer.
-func (r structRows) at(i int) reflect.Value {
+func (r *structRows) at(i int) reflect.Value {
 	if !r.list {
 		return r.v
 	}
 	return reflect.Indirect(r.v.Index(i))
 }
 
-func (r structRows) empty(i int) (bool, error) {
+func (r *structRows) empty(i int) (bool, error) {
 	s := r.at(i)
 	if !s.IsValid() {
 		return false, &CreateError{Model: modelName(r.k.schema), Row: i, Err: gorm.ErrInvalidData,
 			Problem: "is a nil pointer", Remedy: "leave it out"}
 	}
-	v, zero := r.k.field.ValueOf(r.ctx, s)
-	if zero || !r.k.pointer {
-		return zero, nil
+	if r.k.embedded {
+		if _, zero := r.k.field.ValueOf(r.ctx, s); zero {
+			return true, nil
+		}
 	}
-	return reflect.ValueOf(v).Elem().IsZero(), nil
+	v := r.k.field.ReflectValueOf(r.ctx, s)
+	if r.k.pointer {
+		return v.IsNil() || v.Elem().IsZero(), nil
+	}
+	return v.IsZero(), nil
 }
 
-func (r structRows) fill(i int, id int64) { structRow{r.k, r.ctx, r.at(i)}.set(id) }
+func (r *structRows) fill(i int, id int64) { structRow{r.k, r.ctx, r.at(i)}.set(id) }
 
-func (r structRows) row(i int) row { return structRow{r.k, r.ctx, r.at(i)} }
+func (r *structRows) row(i int) row { return structRow{r.k, r.ctx, r.at(i)} }
 
 type structRow struct {
 	k   *key
@@ -121,6 +129,12 @@ func (r structRow) set(id int64) {
 		v = p.Elem()
 	}
 	r.k.put(v, id)
+}
+
+func (r structRow) has(id int64) bool {
+	v, _ := r.k.field.ValueOf(r.ctx, r.v)
+	n, ok := r.k.number(reflect.Indirect(reflect.ValueOf(v)))
+	return ok && n == id
 }
 
 func (r structRow) clear() { r.k.field.ReflectValueOf(r.ctx, r.v).SetZero() }

@@ -1,0 +1,242 @@
+package gormid_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/glebarez/sqlite"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowkey-go/snowkey/hooks/gormid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// Two keys that a float64 cannot tell apart, and that no rounding survives.
+const (
+	idA = 1<<53 + 1
+	idB = 1<<53 + 2
+)
+
+// A source counts up by one from far above 2^53 and remembers how it was asked.
+type source struct {
+	mu    sync.Mutex
+	last  int64
+	calls int
+	err   error // to fail with, if set
+}
+
+func newSource() *source { return &source{last: 1<<60 + 1} }
+
+func (s *source) Next(ctx context.Context) (int64, error) {
+	ids, err := s.Append(ctx, nil, 1)
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+func (s *source) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	if s.err != nil {
+		return dst, s.err
+	}
+	for range n {
+		s.last++
+		dst = append(dst, s.last)
+	}
+	return dst, nil
+}
+
+func (s *source) snapshot() *source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &source{last: s.last, calls: s.calls}
+}
+
+// A conn is a GORM connection that counts the transactions it begins.
+type conn struct {
+	*sql.DB
+	begun atomic.Int64
+}
+
+func (c *conn) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error) {
+	c.begun.Add(1)
+	return c.DB.BeginTx(ctx, opts)
+}
+
+// An env is a database with GORM and the plugin on it.
+type env struct {
+	*gorm.DB
+	conn   *conn
+	source *source
+	about  dbtest.DB
+}
+
+// bare opens GORM without the plugin.
+func bare(t testing.TB, about dbtest.DB, models ...any) *env {
+	t.Helper()
+	e := &env{conn: &conn{DB: about.Connect(t)}, source: newSource(), about: about}
+	var dialector gorm.Dialector
+	switch about.Dialect {
+	case "sqlite":
+		dialector = &sqlite.Dialector{Conn: e.conn}
+	case "postgres":
+		dialector = postgres.New(postgres.Config{Conn: e.conn})
+	case "mysql":
+		dialector = mysql.New(mysql.Config{Conn: e.conn})
+	}
+	var err error
+	if e.DB, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	migrate(t, e.DB, models...)
+	return e
+}
+
+// open opens GORM with the plugin and the tables of models, which are not told
+// to the plugin.
+func open(t testing.TB, about dbtest.DB, models ...any) *env {
+	t.Helper()
+	e := bare(t, about)
+	use(t, e.DB, gormid.Config{Source: e.source})
+	migrate(t, e.DB, models...)
+	return e
+}
+
+func use(t testing.TB, db *gorm.DB, cfg gormid.Config) {
+	t.Helper()
+	if err := db.Use(gormid.New(cfg)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func migrate(t testing.TB, db *gorm.DB, models ...any) {
+	t.Helper()
+	if len(models) == 0 {
+		return
+	}
+	if err := db.AutoMigrate(models...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// table reads rows past GORM and joins each row's columns with spaces.
+func (e *env) table(t testing.TB, query string) []string {
+	t.Helper()
+	rows, err := e.conn.Query(query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for rows.Next() {
+		values := make([]sql.NullString, len(columns))
+		into := make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		var words []string
+		for _, v := range values {
+			if !v.Valid {
+				v.String = "NULL"
+			}
+			words = append(words, v.String)
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// wantTable checks what a query reads past GORM.
+func (e *env) wantTable(t testing.TB, query string, want ...string) {
+	t.Helper()
+	if got := e.table(t, query); !reflect.DeepEqual(got, want) {
+		t.Errorf("%s\n got %q\nwant %q", query, got, want)
+	}
+}
+
+// line is what table makes of values.
+func line(values ...any) string { return strings.TrimSuffix(fmt.Sprintln(values...), "\n") }
+
+func (e *env) wipe(t testing.TB, tables ...string) {
+	t.Helper()
+	for _, name := range tables {
+		if _, err := e.conn.Exec("DELETE FROM " + name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// must is for the calls of a test that are not its subject.
+func must(t testing.TB, tx *gorm.DB) {
+	t.Helper()
+	if tx.Error != nil {
+		t.Fatal(tx.Error)
+	}
+}
+
+func wantCreateError(t testing.TB, err error, row int, problem string) {
+	t.Helper()
+	e, ok := errors.AsType[*gormid.CreateError](err)
+	if !ok {
+		t.Fatalf("got %v, want a *CreateError", err)
+	}
+	if e.Row != row || !strings.Contains(e.Problem, problem) || e.Remedy == "" {
+		t.Errorf("got row %d %q (remedy %q), want row %d %q", e.Row, e.Problem, e.Remedy, row, problem)
+	}
+}
+
+func wantFieldError(t testing.TB, err error, field, problem string) {
+	t.Helper()
+	e, ok := errors.AsType[*gormid.FieldError](err)
+	if !ok {
+		t.Fatalf("got %v, want a *FieldError", err)
+	}
+	if e.Field != field || !strings.Contains(e.Problem, problem) || e.Remedy == "" || e.Model == "" {
+		t.Errorf("got %+v, want field %s and problem %q", *e, field, problem)
+	}
+}
+
+type user struct {
+	ID   pk.ID
+	Name string `gorm:"size:40"`
+	Age  int
+}
+
+func (user) TableName() string { return "users" }
+
+// newPool returns a real pool; tests use distinct workers.
+func newPool(t testing.TB, number int64) *idgen.Pool {
+	t.Helper()
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(number)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close(context.Background()) })
+	return pool
+}

@@ -1,0 +1,256 @@
+package gormid_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/hooks/gormid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// A way is one way for the users "a" and "b" to come into being. It is given
+// their keys, or zeros, and returns the keys in memory afterwards.
+type way struct {
+	name   string
+	create func(db *gorm.DB, a, b pk.ID) (memory [2]pk.ID, err error)
+	once   bool // both rows come into being in one INSERT
+}
+
+var ways = []way{
+	{"struct", func(db *gorm.DB, a, b pk.ID) ([2]pk.ID, error) {
+		x, y := user{ID: a, Name: "a"}, user{ID: b, Name: "b"}
+		err := db.Create(&x).Error
+		if err == nil {
+			err = db.Create(&y).Error
+		}
+		return [2]pk.ID{x.ID, y.ID}, err
+	}, false},
+	{"pointer to nil pointer to struct", func(db *gorm.DB, a, b pk.ID) ([2]pk.ID, error) {
+		x, y := &user{ID: a, Name: "a"}, &user{ID: b, Name: "b"}
+		err := db.Create(&x).Error
+		if err == nil {
+			err = db.Create(&y).Error
+		}
+		return [2]pk.ID{x.ID, y.ID}, err
+	}, false},
+
+	list("slice", func(db *gorm.DB, us []user) *gorm.DB { return db.Create(us) }),
+	list("pointer to slice", func(db *gorm.DB, us []user) *gorm.DB { return db.Create(&us) }),
+	list("pointer to array", func(db *gorm.DB, us []user) *gorm.DB { return db.Create((*[2]user)(us)) }),
+	list("slice of pointers", func(db *gorm.DB, us []user) *gorm.DB { return db.Create([]*user{&us[0], &us[1]}) }),
+	list("pointer to slice of pointers", func(db *gorm.DB, us []user) *gorm.DB { return db.Create(&[]*user{&us[0], &us[1]}) }),
+	list("array of pointers", func(db *gorm.DB, us []user) *gorm.DB { return db.Create([2]*user{&us[0], &us[1]}) }),
+	list("pointer to array of pointers", func(db *gorm.DB, us []user) *gorm.DB { return db.Create(&[2]*user{&us[0], &us[1]}) }),
+	list("slice with Model", func(db *gorm.DB, us []user) *gorm.DB { return db.Model(&user{}).Create(&us) }),
+	list("slice with Table", func(db *gorm.DB, us []user) *gorm.DB { return db.Table("users").Create(&us) }),
+
+	list("CreateInBatches of one batch", func(db *gorm.DB, us []user) *gorm.DB { return db.CreateInBatches(us, 9) }),
+	several(list("CreateInBatches of several", func(db *gorm.DB, us []user) *gorm.DB { return db.CreateInBatches(&us, 1) })),
+	several(list("CreateInBatches of pointers", func(db *gorm.DB, us []user) *gorm.DB { return db.CreateInBatches([]*user{&us[0], &us[1]}, 1) })),
+	several(list("CreateBatchSize", func(db *gorm.DB, us []user) *gorm.DB {
+		return db.Session(&gorm.Session{CreateBatchSize: 1}).Create(&us)
+	})),
+
+	several(maps("map", func(db *gorm.DB, ms []map[string]any) *gorm.DB {
+		db.Model(&user{}).Create(ms[0])
+		return db.Model(&user{}).Create(ms[1])
+	})),
+	several(maps("pointer to map", func(db *gorm.DB, ms []map[string]any) *gorm.DB {
+		db.Model(&user{}).Create(&ms[0])
+		return db.Model(user{}).Create(&ms[1])
+	})),
+	maps("slice of maps", func(db *gorm.DB, ms []map[string]any) *gorm.DB { return db.Model(&user{}).Create(ms) }),
+	maps("pointer to slice of maps", func(db *gorm.DB, ms []map[string]any) *gorm.DB { return db.Model(&user{}).Create(&ms) }),
+	several(maps("slice of maps in batches", func(db *gorm.DB, ms []map[string]any) *gorm.DB {
+		return db.Model(&user{}).CreateInBatches(&ms, 1)
+	})),
+	several(maps("map with Table", func(db *gorm.DB, ms []map[string]any) *gorm.DB {
+		db.Table("users").Create(ms[0])
+		return db.Table("users").Create(&ms[1])
+	})),
+	maps("slice of maps with Table", func(db *gorm.DB, ms []map[string]any) *gorm.DB { return db.Table("users").Create(ms) }),
+	maps("pointer to slice of maps with Table", func(db *gorm.DB, ms []map[string]any) *gorm.DB { return db.Table("users").Create(&ms) }),
+	maps("slice of maps with Table, and Select", func(db *gorm.DB, ms []map[string]any) *gorm.DB {
+		return db.Table("users").Select("name").Create(ms)
+	}),
+
+	several(list("Save", func(db *gorm.DB, us []user) *gorm.DB {
+		if tx := db.Save(&us[0]); tx.Error != nil {
+			return tx
+		}
+		return db.Save(&us[1])
+	})),
+	list("Save of slice", func(db *gorm.DB, us []user) *gorm.DB { return db.Save(&us) }),
+	several(list("FirstOrCreate", func(db *gorm.DB, us []user) *gorm.DB {
+		if tx := db.Where("name = ?", "a").FirstOrCreate(&us[0]); tx.Error != nil {
+			return tx
+		}
+		return db.Where(user{Name: "b"}).Attrs(user{Age: 1}).FirstOrCreate(&us[1])
+	})),
+	several(list("FirstOrInit and Save", func(db *gorm.DB, us []user) *gorm.DB {
+		db.Where(user{Name: "a"}).FirstOrInit(&us[0])
+		db.Where(user{Name: "b"}).FirstOrInit(&us[1])
+		if tx := db.Save(&us[0]); tx.Error != nil {
+			return tx
+		}
+		return db.Save(&us[1])
+	})),
+
+	list("Select", func(db *gorm.DB, us []user) *gorm.DB { return db.Select("Name").Create(&us) }),
+	list("Select of columns", func(db *gorm.DB, us []user) *gorm.DB { return db.Select("users.name", "age").Create(&us) }),
+	list("Select of all", func(db *gorm.DB, us []user) *gorm.DB { return db.Select("*").Create(&us) }),
+	list("Omit", func(db *gorm.DB, us []user) *gorm.DB { return db.Omit("Age", clause.Associations).Create(&us) }),
+	several(maps("map with Select", func(db *gorm.DB, ms []map[string]any) *gorm.DB {
+		db.Model(&user{}).Select("Name").Create(ms[0])
+		return db.Model(&user{}).Select("name").Create(ms[1])
+	})),
+
+	list("SkipHooks", func(db *gorm.DB, us []user) *gorm.DB { return db.Session(&gorm.Session{SkipHooks: true}).Create(&us) }),
+	list("PrepareStmt", func(db *gorm.DB, us []user) *gorm.DB {
+		return db.Session(&gorm.Session{PrepareStmt: true}).Create(&us)
+	}),
+	list("SkipDefaultTransaction", func(db *gorm.DB, us []user) *gorm.DB {
+		return db.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&us)
+	}),
+	several(list("transaction and savepoint", func(db *gorm.DB, us []user) *gorm.DB {
+		db.AddError(db.Transaction(func(tx *gorm.DB) error {
+			if err := tx.Create(&us[0]).Error; err != nil {
+				return err
+			}
+			return tx.Transaction(func(tx *gorm.DB) error { return tx.Create(&us[1]).Error })
+		}))
+		return db
+	})),
+	several(list("savepoint rolled back and repeated", func(db *gorm.DB, us []user) *gorm.DB {
+		db.AddError(db.Transaction(func(tx *gorm.DB) error {
+			if err := tx.Create(&us[0]).Error; err != nil {
+				return err
+			}
+			tx.Transaction(func(tx *gorm.DB) error {
+				tx.Create(&us[1])
+				return fmt.Errorf("roll back")
+			})
+			return tx.Create(&us[1]).Error
+		}))
+		return db
+	})),
+
+	several(list("generics", func(db *gorm.DB, us []user) *gorm.DB {
+		db.AddError(gorm.G[user](db).Create(context.Background(), &us[0]))
+		db.AddError(gorm.G[user](db, gorm.WithResult()).Create(context.Background(), &us[1]))
+		return db
+	})),
+	list("generics with OnConflict", func(db *gorm.DB, us []user) *gorm.DB {
+		db.AddError(gorm.G[user](db, clause.OnConflict{DoNothing: true}).CreateInBatches(context.Background(), &us, 9))
+		return db
+	}),
+	several(list("generics in batches", func(db *gorm.DB, us []user) *gorm.DB {
+		db.AddError(gorm.G[user](db).CreateInBatches(context.Background(), &us, 1))
+		return db
+	})),
+	several(list("generics with Select", func(db *gorm.DB, us []user) *gorm.DB {
+		db.AddError(gorm.G[user](db).Select("Name").Create(context.Background(), &us[0]))
+		db.AddError(gorm.G[user](db).Omit("Age").Create(context.Background(), &us[1]))
+		return db
+	})),
+
+	list("OnConflict DoNothing", func(db *gorm.DB, us []user) *gorm.DB {
+		return db.Clauses(clause.OnConflict{DoNothing: true}).Create(&us)
+	}),
+	list("OnConflict UpdateAll", func(db *gorm.DB, us []user) *gorm.DB {
+		return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&us)
+	}),
+	list("OnConflict DoUpdates", func(db *gorm.DB, us []user) *gorm.DB {
+		return db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}).Create(&us)
+	}),
+	list("RETURNING of everything", func(db *gorm.DB, us []user) *gorm.DB {
+		return db.Clauses(clause.Returning{}).Create(&us)
+	}),
+	list("RETURNING of the key, DoNothing", func(db *gorm.DB, us []user) *gorm.DB {
+		return db.Clauses(clause.Returning{Columns: []clause.Column{{Name: "id"}}}, clause.OnConflict{DoNothing: true}).Create(&us)
+	}),
+}
+
+// list is a way for structs.
+func list(name string, create func(db *gorm.DB, us []user) *gorm.DB) way {
+	return way{name, func(db *gorm.DB, a, b pk.ID) ([2]pk.ID, error) {
+		us := []user{{ID: a, Name: "a"}, {ID: b, Name: "b"}}
+		err := create(db, us).Error
+		return [2]pk.ID{us[0].ID, us[1].ID}, err
+	}, true}
+}
+
+// maps is a way for maps. A zero key is left out of the first and put into the
+// second under the field's name, unless GORM has no model to resolve that.
+func maps(name string, create func(db *gorm.DB, ms []map[string]any) *gorm.DB) way {
+	return way{name, func(db *gorm.DB, a, b pk.ID) ([2]pk.ID, error) {
+		ms := []map[string]any{{"name": "a"}, {"name": "b", "id": b}}
+		if a != 0 {
+			ms[0]["id"] = int64(a) // a number of another kind is as good
+		}
+		err := create(db, ms).Error
+		var memory [2]pk.ID
+		for i, m := range ms {
+			switch id := m["id"].(type) {
+			case pk.ID:
+				memory[i] = id
+			case int64:
+				memory[i] = pk.ID(id)
+			default:
+				return memory, fmt.Errorf("the key of map %d is the %T %v", i, id, id)
+			}
+			if len(m) != 2 {
+				return memory, fmt.Errorf("GORM has left something in the map: %v", m)
+			}
+		}
+		return memory, err
+	}, true}
+}
+
+func several(w way) way { w.once = false; return w }
+
+// TestWays: in every way, what is in memory is what is in the table.
+func TestWays(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := bare(t, about)
+		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&user{}}})
+		migrate(t, e.DB, &user{})
+		for _, w := range ways {
+			for _, given := range [][2]pk.ID{{}, {idA, idB}, {idA, 0}, {0, idB}} {
+				t.Run(fmt.Sprintf("%s/%d", w.name, given), func(t *testing.T) {
+					e.wipe(t, "users")
+					before := *e.source.snapshot()
+					memory, err := w.create(e.DB.Session(&gorm.Session{NewDB: true}).WithContext(t.Context()).Session(&gorm.Session{}), given[0], given[1])
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := range memory {
+						if given[i] != 0 && memory[i] != given[i] {
+							t.Errorf("the given key %d has become %d", given[i], memory[i])
+						}
+						if given[i] == 0 && memory[i] <= pk.ID(before.last) {
+							t.Errorf("the key %d is not from the source", memory[i])
+						}
+					}
+					if given == [2]pk.ID{} {
+						if memory[0] >= memory[1] {
+							t.Errorf("the keys %d do not ascend in the order of the rows", memory)
+						}
+						if calls := e.source.snapshot().calls - before.calls; w.once && calls != 1 {
+							t.Errorf("one INSERT has drawn keys %d times", calls)
+						}
+					}
+					if given == [2]pk.ID{idA, idB} && e.source.snapshot().calls != before.calls {
+						t.Error("keys were drawn for rows that have theirs")
+					}
+					e.wantTable(t, "SELECT name, id FROM users ORDER BY name", line("a", memory[0]), line("b", memory[1]))
+				})
+			}
+		}
+	})
+}
