@@ -10,6 +10,8 @@ import (
 	"time"
 )
 
+var _ = Each[*testing.B] // benchmarks are served as well
+
 func TestEveryDatabaseTakesRowsAndIsFresh(t *testing.T) {
 	var seen []string
 	for range 2 { // the second round must not see the first one's table

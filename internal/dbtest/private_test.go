@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -144,6 +146,29 @@ func TestFailedServerShowsItsLogAndLeavesNothing(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(temp, "*"))
 	if len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestOneInstallsAtATime(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	var inside, most atomic.Int32
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			err := locked(func() error {
+				most.Store(max(most.Load(), inside.Add(1)))
+				time.Sleep(5 * time.Millisecond)
+				inside.Add(-1)
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d held the lock at once", most.Load())
 	}
 }
 
