@@ -1,0 +1,279 @@
+package gormid_test
+
+import (
+	"strings"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+type account struct {
+	ID     pk.ID
+	Email  *string `gorm:"size:40;unique"`
+	Handle *string `gorm:"size:40;unique"`
+	Name   string  `gorm:"size:40"`
+	Visits int     `gorm:"default:1"`
+}
+
+var (
+	byEmail = []clause.Column{{Name: "email"}}
+	setName = clause.AssignmentColumns([]string{"name"})
+
+	doNothing    = clause.OnConflict{DoNothing: true}
+	upsertEmail  = clause.OnConflict{Columns: byEmail, DoUpdates: setName}
+	upsertAll    = clause.OnConflict{Columns: byEmail, UpdateAll: true}
+	returnKey    = clause.Returning{Columns: []clause.Column{{Name: "id"}}}
+	returnAll    = clause.Returning{}
+	onlyBelow100 = clause.Where{Exprs: []clause.Expression{clause.Lt{Column: clause.Column{Table: "accounts", Name: "visits"}, Value: 100}}}
+)
+
+// In these tests the table holds one account, idA with the address "taken" and
+// the handle "held". Rows are given as "name address handle", "-" being NULL.
+func accounts(rows ...string) []account {
+	var as []account
+	for _, r := range rows {
+		w := strings.Fields(r)
+		a := account{Name: w[0]}
+		if w[1] != "-" {
+			a.Email = &w[1]
+		}
+		if w[2] != "-" {
+			a.Handle = &w[2]
+		}
+		as = append(as, a)
+	}
+	return as
+}
+
+// What must have become of a row.
+const (
+	inserted = "inserted" // it has a key from the source and is in the table under it
+	skipped  = "skipped"  // it has no key, and is not in the table
+	merged   = "merged"   // it has the key idA
+)
+
+var conflicts = []struct {
+	name   string
+	only   string // dialects; all if empty
+	rows   []account
+	create func(db *gorm.DB, as []account) *gorm.DB
+	want   []string          // of each row, or
+	fails  map[string]string // what the error says, by dialect ("" for all others); nothing is changed
+}{
+	{name: "DoNothing, one row left out", rows: accounts("x taken -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).Create(&as[0]) },
+		want:   []string{skipped}},
+	{name: "DoNothing, one row inserted", rows: accounts("x new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).Create(&as[0]) },
+		want:   []string{inserted}},
+	{name: "DoNothing, some rows left out", rows: accounts("x new -", "y taken -", "z - -", "w - held"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).Create(&as) },
+		want:   []string{inserted, skipped, inserted, skipped}},
+	{name: "DoNothing, all rows left out", rows: accounts("x taken -", "y taken -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).Create(&as) },
+		want:   []string{skipped, skipped}},
+	{name: "DoNothing on one column", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Clauses(clause.OnConflict{Columns: byEmail, DoNothing: true}).Create(&as)
+		},
+		want: []string{skipped, inserted}},
+	{name: "DoNothing, equal rows in one call", rows: accounts("x new -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).Create(&as) },
+		want:   []string{inserted, skipped}},
+	{name: "DoNothing, pointers", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Clauses(doNothing).Create([]*account{&as[0], &as[1]})
+		},
+		want: []string{skipped, inserted}},
+	{name: "DoNothing, array", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).Create((*[2]account)(as)) },
+		want:   []string{skipped, inserted}},
+	{name: "DoNothing, batches", rows: accounts("x taken -", "y new -", "z taken -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing).CreateInBatches(&as, 2) },
+		want:   []string{skipped, inserted, skipped}},
+	{name: "DoNothing, prepared, without transaction", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Session(&gorm.Session{PrepareStmt: true, SkipDefaultTransaction: true}).Clauses(doNothing).Create(&as)
+		},
+		want: []string{skipped, inserted}},
+	{name: "DoNothing, prepared, in a transaction", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			db.AddError(db.Session(&gorm.Session{PrepareStmt: true}).Transaction(func(tx *gorm.DB) error {
+				return tx.Clauses(doNothing).Create(&as).Error
+			}))
+			return db
+		},
+		want: []string{skipped, inserted}},
+	{name: "DoNothing, Select", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Clauses(doNothing).Select("Name", "Email").Create(&as)
+		},
+		want: []string{skipped, inserted}},
+	{name: "DoNothing, generics", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			db.AddError(gorm.G[account](db, doNothing).CreateInBatches(db.Statement.Context, &as, 9))
+			return db
+		},
+		want: []string{skipped, inserted}},
+	{name: "DoNothing, RETURNING the key", rows: accounts("x taken -", "y new -", "z - -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing, returnKey).Create(&as) },
+		want:   []string{skipped, inserted, inserted}},
+	{name: "DoNothing, RETURNING everything, pointers", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Clauses(doNothing, returnAll).Create(&[]*account{&as[0], &as[1]})
+		},
+		want: []string{skipped, inserted}},
+	{name: "DoNothing, RETURNING everything, one row", rows: accounts("x taken -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(doNothing, returnAll).Create(&as[0]) },
+		want:   []string{skipped}},
+	{name: "INSERT IGNORE", only: "mysql", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Clauses(clause.Insert{Modifier: "IGNORE"}).Create(&as)
+		},
+		want: []string{skipped, inserted}},
+	{name: "INSERT OR IGNORE", only: "sqlite", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Clauses(clause.Insert{Modifier: "OR IGNORE"}).Create(&as)
+		},
+		want: []string{skipped, inserted}},
+
+	{name: "upsert, one row merged", rows: accounts("x taken -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as[0]) },
+		want:   []string{merged}},
+	{name: "upsert, one row inserted", rows: accounts("x new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as[0]) },
+		want:   []string{inserted}},
+	{name: "upsert, some rows merged", rows: accounts("x new -", "y taken -", "z - -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
+		want:   []string{inserted, merged, inserted}},
+	{name: "upsert, nothing to change", rows: accounts("old taken held"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
+		want:   []string{merged}},
+	{name: "upsert of all columns", rows: accounts("x new -", "y taken held"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertAll).Create(&as) },
+		want:   []string{inserted, merged}},
+	{name: "upsert, pointers", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Clauses(upsertEmail).Create(&[]*account{&as[0], &as[1]})
+		},
+		want: []string{merged, inserted}},
+	{name: "upsert, prepared, without transaction", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Session(&gorm.Session{PrepareStmt: true, SkipDefaultTransaction: true}).Clauses(upsertEmail).Create(&as)
+		},
+		want: []string{merged, inserted}},
+	{name: "upsert, RETURNING the key", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail, returnKey).Create(&as) },
+		want:   []string{merged, inserted}},
+	{name: "upsert, RETURNING everything", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail, returnAll).Create(&as) },
+		want:   []string{merged, inserted}},
+	{name: "upsert of what is not excluded, RETURNING the key", only: "sqlite,postgres", rows: accounts("x taken -", "y new -"),
+		// The first row is neither inserted nor updated nor returned, so that GORM
+		// takes the key that is returned for the first row's.
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			db.Exec("UPDATE accounts SET visits = 100")
+			return db.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: setName, Where: onlyBelow100}, returnKey).Create(&as)
+		},
+		want: []string{merged, inserted}},
+	{name: "upsert, equal rows in one call", only: "sqlite,mysql", rows: accounts("x taken -", "y taken -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
+		want:   []string{merged, merged}},
+	{name: "upsert on a constraint", only: "postgres", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Clauses(clause.OnConflict{OnConstraint: "uni_accounts_email", DoUpdates: setName}).Create(&as)
+		},
+		want: []string{merged, inserted}},
+	{name: "upsert on a constraint unknown to GORM", only: "postgres", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			db.Exec("ALTER TABLE accounts ADD CONSTRAINT other UNIQUE (email)")
+			return db.Clauses(clause.OnConflict{OnConstraint: "other", DoUpdates: setName}).Create(&as)
+		},
+		fails: map[string]string{"": "row 0 of gormid_test.account was merged into a row whose key is not known"}},
+
+	// MySQL would merge these on whatever key is violated, where the others fail.
+	{name: "upsert that meets another unique key", rows: accounts("x new -", "y fresh held"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
+		fails:  map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
+	{name: "UpdateAll on the key that meets another unique key", rows: accounts("x new -", "y taken -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&as)
+		},
+		fails: map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
+	{name: "Save of slice that meets another unique key", rows: accounts("x new -", "y taken -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Save(&as) },
+		fails:  map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
+	{name: "no clause", rows: accounts("x new -", "y taken -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Create(&as) },
+		fails:  map[string]string{"": ""}},
+}
+
+// TestConflicts: a row that was left out has no key, and one that was merged has
+// the key of the row that took it in. On MySQL it must not matter how the
+// connection counts rows.
+func TestConflicts(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		testConflicts(t, about)
+		if about.Dialect == "mysql" {
+			about.DSN += map[bool]string{true: "&", false: "?"}[strings.Contains(about.DSN, "?")] + "clientFoundRows=true"
+			t.Run("clientFoundRows", func(t *testing.T) { testConflicts(t, about) })
+		}
+	})
+}
+
+func testConflicts(t *testing.T, about dbtest.DB) {
+	for _, c := range conflicts {
+		if c.only != "" && !strings.Contains(c.only, about.Dialect) {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			e := open(t, about, &account{})
+			defer e.Exec("DROP TABLE accounts")
+			old := accounts("old taken held")[0]
+			old.ID = idA
+			must(t, e.Create(&old))
+			before := e.table(t, "SELECT id, name, email, handle FROM accounts")
+			first := e.source.last
+
+			as := append([]account(nil), c.rows...)
+			tx := c.create(e.WithContext(t.Context()), as)
+			if c.fails != nil {
+				says, ok := c.fails[about.Dialect]
+				if !ok {
+					says = c.fails[""]
+				}
+				if tx.Error == nil || !strings.Contains(tx.Error.Error(), says) {
+					t.Errorf("got %v, want an error with %q", tx.Error, says)
+				}
+				e.wantTable(t, "SELECT id, name, email, handle FROM accounts", before...)
+				return
+			}
+			if tx.Error != nil {
+				t.Fatal(tx.Error)
+			}
+			count := 1
+			for i, a := range as {
+				name := strings.Join(e.table(t, "SELECT name FROM accounts WHERE id = "+line(a.ID)), ",")
+				switch c.want[i] {
+				case inserted:
+					if count++; a.ID <= pk.ID(first) || name != c.rows[i].Name {
+						t.Errorf("row %d has the key %d, and the table has %q under it", i, a.ID, name)
+					}
+				case skipped:
+					if a.ID != 0 {
+						t.Errorf("row %d was left out, but has the key %d", i, a.ID)
+					}
+				case merged:
+					if a.ID != idA {
+						t.Errorf("row %d was merged into row %d, but has the key %d", i, idA, a.ID)
+					}
+				}
+			}
+			e.wantTable(t, "SELECT count(*) FROM accounts", line(count))
+		})
+	}
+}
