@@ -4,9 +4,11 @@ import (
 	"context"
 	stdsql "database/sql"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
@@ -18,7 +20,6 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
 // low and high are keys that float64 cannot tell apart.
@@ -49,13 +50,23 @@ var dialects = map[string]string{"sqlite": dialect.SQLite, "postgres": dialect.P
 // each runs test on every database, with its tables created.
 func each(t *testing.T, test func(t *testing.T, c client)) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		conn := db.Connect(t)
-		c := client{ent.NewClient(ent.Driver(sql.OpenDB(dialects[db.Dialect], conn))), conn, db}
+		drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
+		c := client{ent.NewClient(ent.Driver(drv)), drv.DB(), db}
 		if err := c.Schema.Create(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		test(t, c)
 	})
+}
+
+// txX begins a transaction.
+func (c client) txX(t *testing.T) *ent.Tx {
+	t.Helper()
+	tx, err := c.Tx(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tx
 }
 
 // query returns the first column of a query's rows as text, which is exact
@@ -88,6 +99,9 @@ func (c client) wantRows(t *testing.T, query string, want ...string) {
 		t.Errorf("%s\n got %q\nwant %q", query, got, want)
 	}
 }
+
+// frozen is a clock that stands still.
+func frozen() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // A counter is a source of neighbouring ids above 2^53 that keeps account of
 // the calls. It may be made to fail.
@@ -126,20 +140,17 @@ func (c *counter) take(dst []int64, n int) ([]int64, error) {
 	return dst, nil
 }
 
-// must returns v, or fails the test.
-func must[T any](t *testing.T, v T, err error) T {
+// count returns the number of rows of a table.
+func (c client) count(t *testing.T, table string) string {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return c.query(t, "SELECT COUNT(*) FROM "+table)[0]
 }
 
-// ids returns the ids of users as text.
-func ids[T any](rows []T, id func(T) pk.ID) []string {
-	var s []string
-	for _, r := range rows {
-		s = append(s, id(r).String())
+// texts writes ids as the database does.
+func texts[ID fmt.Stringer](ids ...ID) []string {
+	s := make([]string, len(ids))
+	for i, id := range ids {
+		s[i] = id.String()
 	}
 	return s
 }

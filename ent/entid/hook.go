@@ -52,7 +52,7 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent
 			}
 			v, err := next.Mutate(ctx, m)
 			if err == nil && id.empty() {
-				return nil, &FieldError{m.Type(), "was inserted but came back as 0, which ent does to numeric ids in a bulk create on MySQL; let entid.Mixin or entid.Field declare it, not field.Int64"}
+				return nil, &FieldError{m.Type(), "was inserted but came back as 0, which ent does to numeric fields in a bulk create on MySQL; let entid.Mixin or entid.Field declare it, not field.Int64"}
 			}
 			return v, err
 		})
@@ -72,7 +72,7 @@ func typed[T Key](m ent.Mutation) (slot, error) {
 		return typedSlot[T]{k}, nil
 	}
 	if t := idType(m); t != nil {
-		return nil, &FieldError{m.Type(), fmt.Sprintf("is a %s, but the mixin fills a %s; remove the field from the schema, or use entid.For of its type", t, reflect.TypeFor[T]())}
+		return nil, &FieldError{m.Type(), fmt.Sprintf("is of type %s, but the mixin fills %s; remove the field from the schema, or use entid.For of its type", t, reflect.TypeFor[T]())}
 	}
 	return nil, nil
 }

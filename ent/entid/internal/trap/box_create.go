@@ -34,14 +34,14 @@ func (_c *BoxCreate) SetID(v pk.ID) *BoxCreate {
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by IDs.
-func (_c *BoxCreate) AddItemIDs(ids ...int64) *BoxCreate {
+func (_c *BoxCreate) AddItemIDs(ids ...pk.ID) *BoxCreate {
 	_c.mutation.AddItemIDs(ids...)
 	return _c
 }
 
 // AddItems adds the "items" edges to the Item entity.
 func (_c *BoxCreate) AddItems(v ...*Item) *BoxCreate {
-	ids := make([]int64, len(v))
+	ids := make([]pk.ID, len(v))
 	for i := range v {
 		ids[i] = v[i].ID
 	}

@@ -407,7 +407,7 @@ func (_q *BoxQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Box, err
 func (_q *BoxQuery) loadItems(ctx context.Context, query *ItemQuery, nodes []*Box, init func(*Box), assign func(*Box, *Item)) error {
 	edgeIDs := make([]driver.Value, len(nodes))
 	byID := make(map[pk.ID]*Box)
-	nids := make(map[int64]map[*Box]struct{})
+	nids := make(map[pk.ID]map[*Box]struct{})
 	for i, node := range nodes {
 		edgeIDs[i] = node.ID
 		byID[node.ID] = node
@@ -440,7 +440,7 @@ func (_q *BoxQuery) loadItems(ctx context.Context, query *ItemQuery, nodes []*Bo
 			}
 			spec.Assign = func(columns []string, values []any) error {
 				outValue := *values[0].(*pk.ID)
-				inValue := values[1].(*sql.NullInt64).Int64
+				inValue := *values[1].(*pk.ID)
 				if nids[inValue] == nil {
 					nids[inValue] = map[*Box]struct{}{byID[outValue]: {}}
 					return assign(columns[1:], values[1:])

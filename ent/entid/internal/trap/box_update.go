@@ -13,6 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/box"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/item"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/predicate"
+	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
 // BoxUpdate is the builder for updating Box entities.
@@ -43,14 +44,14 @@ func (_u *BoxUpdate) SetNillableName(v *string) *BoxUpdate {
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by IDs.
-func (_u *BoxUpdate) AddItemIDs(ids ...int64) *BoxUpdate {
+func (_u *BoxUpdate) AddItemIDs(ids ...pk.ID) *BoxUpdate {
 	_u.mutation.AddItemIDs(ids...)
 	return _u
 }
 
 // AddItems adds the "items" edges to the Item entity.
 func (_u *BoxUpdate) AddItems(v ...*Item) *BoxUpdate {
-	ids := make([]int64, len(v))
+	ids := make([]pk.ID, len(v))
 	for i := range v {
 		ids[i] = v[i].ID
 	}
@@ -69,14 +70,14 @@ func (_u *BoxUpdate) ClearItems() *BoxUpdate {
 }
 
 // RemoveItemIDs removes the "items" edge to Item entities by IDs.
-func (_u *BoxUpdate) RemoveItemIDs(ids ...int64) *BoxUpdate {
+func (_u *BoxUpdate) RemoveItemIDs(ids ...pk.ID) *BoxUpdate {
 	_u.mutation.RemoveItemIDs(ids...)
 	return _u
 }
 
 // RemoveItems removes "items" edges to Item entities.
 func (_u *BoxUpdate) RemoveItems(v ...*Item) *BoxUpdate {
-	ids := make([]int64, len(v))
+	ids := make([]pk.ID, len(v))
 	for i := range v {
 		ids[i] = v[i].ID
 	}
@@ -202,14 +203,14 @@ func (_u *BoxUpdateOne) SetNillableName(v *string) *BoxUpdateOne {
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by IDs.
-func (_u *BoxUpdateOne) AddItemIDs(ids ...int64) *BoxUpdateOne {
+func (_u *BoxUpdateOne) AddItemIDs(ids ...pk.ID) *BoxUpdateOne {
 	_u.mutation.AddItemIDs(ids...)
 	return _u
 }
 
 // AddItems adds the "items" edges to the Item entity.
 func (_u *BoxUpdateOne) AddItems(v ...*Item) *BoxUpdateOne {
-	ids := make([]int64, len(v))
+	ids := make([]pk.ID, len(v))
 	for i := range v {
 		ids[i] = v[i].ID
 	}
@@ -228,14 +229,14 @@ func (_u *BoxUpdateOne) ClearItems() *BoxUpdateOne {
 }
 
 // RemoveItemIDs removes the "items" edge to Item entities by IDs.
-func (_u *BoxUpdateOne) RemoveItemIDs(ids ...int64) *BoxUpdateOne {
+func (_u *BoxUpdateOne) RemoveItemIDs(ids ...pk.ID) *BoxUpdateOne {
 	_u.mutation.RemoveItemIDs(ids...)
 	return _u
 }
 
 // RemoveItems removes "items" edges to Item entities.
 func (_u *BoxUpdateOne) RemoveItems(v ...*Item) *BoxUpdateOne {
-	ids := make([]int64, len(v))
+	ids := make([]pk.ID, len(v))
 	for i := range v {
 		ids[i] = v[i].ID
 	}

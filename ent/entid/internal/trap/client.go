@@ -18,6 +18,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/box"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/item"
+	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/plain"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/shelf"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/slot"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/twin"
@@ -32,6 +33,8 @@ type Client struct {
 	Box *BoxClient
 	// Item is the client for interacting with the Item builders.
 	Item *ItemClient
+	// Plain is the client for interacting with the Plain builders.
+	Plain *PlainClient
 	// Shelf is the client for interacting with the Shelf builders.
 	Shelf *ShelfClient
 	// Slot is the client for interacting with the Slot builders.
@@ -51,6 +54,7 @@ func (c *Client) init() {
 	c.Schema = migrate.NewSchema(c.driver)
 	c.Box = NewBoxClient(c.config)
 	c.Item = NewItemClient(c.config)
+	c.Plain = NewPlainClient(c.config)
 	c.Shelf = NewShelfClient(c.config)
 	c.Slot = NewSlotClient(c.config)
 	c.Twin = NewTwinClient(c.config)
@@ -148,6 +152,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		config: cfg,
 		Box:    NewBoxClient(cfg),
 		Item:   NewItemClient(cfg),
+		Plain:  NewPlainClient(cfg),
 		Shelf:  NewShelfClient(cfg),
 		Slot:   NewSlotClient(cfg),
 		Twin:   NewTwinClient(cfg),
@@ -172,6 +177,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		config: cfg,
 		Box:    NewBoxClient(cfg),
 		Item:   NewItemClient(cfg),
+		Plain:  NewPlainClient(cfg),
 		Shelf:  NewShelfClient(cfg),
 		Slot:   NewSlotClient(cfg),
 		Twin:   NewTwinClient(cfg),
@@ -203,21 +209,21 @@ func (c *Client) Close() error {
 // Use adds the mutation hooks to all the entity clients.
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
-	c.Box.Use(hooks...)
-	c.Item.Use(hooks...)
-	c.Shelf.Use(hooks...)
-	c.Slot.Use(hooks...)
-	c.Twin.Use(hooks...)
+	for _, n := range []interface{ Use(...Hook) }{
+		c.Box, c.Item, c.Plain, c.Shelf, c.Slot, c.Twin,
+	} {
+		n.Use(hooks...)
+	}
 }
 
 // Intercept adds the query interceptors to all the entity clients.
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
-	c.Box.Intercept(interceptors...)
-	c.Item.Intercept(interceptors...)
-	c.Shelf.Intercept(interceptors...)
-	c.Slot.Intercept(interceptors...)
-	c.Twin.Intercept(interceptors...)
+	for _, n := range []interface{ Intercept(...Interceptor) }{
+		c.Box, c.Item, c.Plain, c.Shelf, c.Slot, c.Twin,
+	} {
+		n.Intercept(interceptors...)
+	}
 }
 
 // Mutate implements the ent.Mutator interface.
@@ -227,6 +233,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Box.mutate(ctx, m)
 	case *ItemMutation:
 		return c.Item.mutate(ctx, m)
+	case *PlainMutation:
+		return c.Plain.mutate(ctx, m)
 	case *ShelfMutation:
 		return c.Shelf.mutate(ctx, m)
 	case *SlotMutation:
@@ -449,7 +457,7 @@ func (c *ItemClient) UpdateOne(_m *Item) *ItemUpdateOne {
 }
 
 // UpdateOneID returns an update builder for the given id.
-func (c *ItemClient) UpdateOneID(id int64) *ItemUpdateOne {
+func (c *ItemClient) UpdateOneID(id pk.ID) *ItemUpdateOne {
 	mutation := newItemMutation(c.config, OpUpdateOne, withItemID(id))
 	return &ItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
@@ -466,7 +474,7 @@ func (c *ItemClient) DeleteOne(_m *Item) *ItemDeleteOne {
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
-func (c *ItemClient) DeleteOneID(id int64) *ItemDeleteOne {
+func (c *ItemClient) DeleteOneID(id pk.ID) *ItemDeleteOne {
 	builder := c.Delete().Where(item.ID(id))
 	builder.mutation.id = &id
 	builder.mutation.op = OpDeleteOne
@@ -483,12 +491,12 @@ func (c *ItemClient) Query() *ItemQuery {
 }
 
 // Get returns a Item entity by its id.
-func (c *ItemClient) Get(ctx context.Context, id int64) (*Item, error) {
+func (c *ItemClient) Get(ctx context.Context, id pk.ID) (*Item, error) {
 	return c.Query().Where(item.ID(id)).Only(ctx)
 }
 
 // GetX is like Get, but panics if an error occurs.
-func (c *ItemClient) GetX(ctx context.Context, id int64) *Item {
+func (c *ItemClient) GetX(ctx context.Context, id pk.ID) *Item {
 	obj, err := c.Get(ctx, id)
 	if err != nil {
 		panic(err)
@@ -546,7 +554,8 @@ func (c *ItemClient) QuerySlots(_m *Item) *SlotQuery {
 
 // Hooks returns the client hooks.
 func (c *ItemClient) Hooks() []Hook {
-	return c.hooks.Item
+	hooks := c.hooks.Item
+	return append(hooks[:len(hooks):len(hooks)], item.Hooks[:]...)
 }
 
 // Interceptors returns the client interceptors.
@@ -566,6 +575,139 @@ func (c *ItemClient) mutate(ctx context.Context, m *ItemMutation) (Value, error)
 		return (&ItemDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("trap: unknown Item mutation op: %q", m.Op())
+	}
+}
+
+// PlainClient is a client for the Plain schema.
+type PlainClient struct {
+	config
+}
+
+// NewPlainClient returns a client for the Plain from the given config.
+func NewPlainClient(c config) *PlainClient {
+	return &PlainClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `plain.Hooks(f(g(h())))`.
+func (c *PlainClient) Use(hooks ...Hook) {
+	c.hooks.Plain = append(c.hooks.Plain, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `plain.Intercept(f(g(h())))`.
+func (c *PlainClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Plain = append(c.inters.Plain, interceptors...)
+}
+
+// Create returns a builder for creating a Plain entity.
+func (c *PlainClient) Create() *PlainCreate {
+	mutation := newPlainMutation(c.config, OpCreate)
+	return &PlainCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Plain entities.
+func (c *PlainClient) CreateBulk(builders ...*PlainCreate) *PlainCreateBulk {
+	return &PlainCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PlainClient) MapCreateBulk(slice any, setFunc func(*PlainCreate, int)) *PlainCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PlainCreateBulk{err: fmt.Errorf("calling to PlainClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PlainCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PlainCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Plain.
+func (c *PlainClient) Update() *PlainUpdate {
+	mutation := newPlainMutation(c.config, OpUpdate)
+	return &PlainUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PlainClient) UpdateOne(_m *Plain) *PlainUpdateOne {
+	mutation := newPlainMutation(c.config, OpUpdateOne, withPlain(_m))
+	return &PlainUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PlainClient) UpdateOneID(id int) *PlainUpdateOne {
+	mutation := newPlainMutation(c.config, OpUpdateOne, withPlainID(id))
+	return &PlainUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Plain.
+func (c *PlainClient) Delete() *PlainDelete {
+	mutation := newPlainMutation(c.config, OpDelete)
+	return &PlainDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PlainClient) DeleteOne(_m *Plain) *PlainDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PlainClient) DeleteOneID(id int) *PlainDeleteOne {
+	builder := c.Delete().Where(plain.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PlainDeleteOne{builder}
+}
+
+// Query returns a query builder for Plain.
+func (c *PlainClient) Query() *PlainQuery {
+	return &PlainQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePlain},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Plain entity by its id.
+func (c *PlainClient) Get(ctx context.Context, id int) (*Plain, error) {
+	return c.Query().Where(plain.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PlainClient) GetX(ctx context.Context, id int) *Plain {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *PlainClient) Hooks() []Hook {
+	return c.hooks.Plain
+}
+
+// Interceptors returns the client interceptors.
+func (c *PlainClient) Interceptors() []Interceptor {
+	return c.inters.Plain
+}
+
+func (c *PlainClient) mutate(ctx context.Context, m *PlainMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PlainCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PlainUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PlainUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PlainDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("trap: unknown Plain mutation op: %q", m.Op())
 	}
 }
 
@@ -1053,9 +1195,9 @@ func (c *TwinClient) mutate(ctx context.Context, m *TwinMutation) (Value, error)
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Box, Item, Shelf, Slot, Twin []ent.Hook
+		Box, Item, Plain, Shelf, Slot, Twin []ent.Hook
 	}
 	inters struct {
-		Box, Item, Shelf, Slot, Twin []ent.Interceptor
+		Box, Item, Plain, Shelf, Slot, Twin []ent.Interceptor
 	}
 )

@@ -14,6 +14,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/box"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/item"
+	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/plain"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/shelf"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/slot"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/twin"
@@ -79,6 +80,7 @@ func checkColumn(t, c string) error {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
 			box.Table:   box.ValidColumn,
 			item.Table:  item.ValidColumn,
+			plain.Table: plain.ValidColumn,
 			shelf.Table: shelf.ValidColumn,
 			slot.Table:  slot.ValidColumn,
 			twin.Table:  twin.ValidColumn,

@@ -9,13 +9,14 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/item"
+	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
 // Item is the model entity for the Item schema.
 type Item struct {
 	config `json:"-"`
 	// ID of the ent.
-	ID int64 `json:"id,omitempty"`
+	ID pk.ID `json:"id,omitempty"`
 	// Name holds the value of the "name" field.
 	Name string `json:"name,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
@@ -70,7 +71,7 @@ func (*Item) scanValues(columns []string) ([]any, error) {
 	for i := range columns {
 		switch columns[i] {
 		case item.FieldID:
-			values[i] = new(sql.NullInt64)
+			values[i] = new(pk.ID)
 		case item.FieldName:
 			values[i] = new(sql.NullString)
 		default:
@@ -89,11 +90,11 @@ func (_m *Item) assignValues(columns []string, values []any) error {
 	for i := range columns {
 		switch columns[i] {
 		case item.FieldID:
-			value, ok := values[i].(*sql.NullInt64)
-			if !ok {
-				return fmt.Errorf("unexpected type %T for field id", value)
+			if value, ok := values[i].(*pk.ID); !ok {
+				return fmt.Errorf("unexpected type %T for field id", values[i])
+			} else if value != nil {
+				_m.ID = *value
 			}
-			_m.ID = int64(value.Int64)
 		case item.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field name", values[i])

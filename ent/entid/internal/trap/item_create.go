@@ -30,7 +30,7 @@ func (_c *ItemCreate) SetName(v string) *ItemCreate {
 }
 
 // SetID sets the "id" field.
-func (_c *ItemCreate) SetID(v int64) *ItemCreate {
+func (_c *ItemCreate) SetID(v pk.ID) *ItemCreate {
 	_c.mutation.SetID(v)
 	return _c
 }
@@ -131,9 +131,12 @@ func (_c *ItemCreate) sqlSave(ctx context.Context) (*Item, error) {
 		}
 		return nil, err
 	}
-	if _spec.ID.Value != _node.ID {
-		id := _spec.ID.Value.(int64)
-		_node.ID = int64(id)
+	if _spec.ID.Value != nil {
+		if id, ok := _spec.ID.Value.(*pk.ID); ok {
+			_node.ID = *id
+		} else if err := _node.ID.Scan(_spec.ID.Value); err != nil {
+			return nil, err
+		}
 	}
 	_c.mutation.id = &_node.ID
 	_c.mutation.done = true
@@ -147,7 +150,7 @@ func (_c *ItemCreate) createSpec() (*Item, *sqlgraph.CreateSpec) {
 	)
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
-		_spec.ID.Value = id
+		_spec.ID.Value = &id
 	}
 	if value, ok := _c.mutation.Name(); ok {
 		_spec.SetField(item.FieldName, field.TypeString, value)
@@ -255,9 +258,10 @@ func (_c *ItemCreateBulk) Save(ctx context.Context) ([]*Item, error) {
 					return nil, err
 				}
 				mutation.id = &nodes[i].ID
-				if specs[i].ID.Value != nil && nodes[i].ID == 0 {
-					id := specs[i].ID.Value.(int64)
-					nodes[i].ID = int64(id)
+				if specs[i].ID.Value != nil {
+					if err := nodes[i].ID.Scan(specs[i].ID.Value); err != nil {
+						return nil, err
+					}
 				}
 				mutation.done = true
 				return nodes[i], nil

@@ -156,8 +156,8 @@ func (_q *ItemQuery) FirstX(ctx context.Context) *Item {
 
 // FirstID returns the first Item ID from the query.
 // Returns a *NotFoundError when no Item ID was found.
-func (_q *ItemQuery) FirstID(ctx context.Context) (id int64, err error) {
-	var ids []int64
+func (_q *ItemQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
+	var ids []pk.ID
 	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
@@ -169,7 +169,7 @@ func (_q *ItemQuery) FirstID(ctx context.Context) (id int64, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *ItemQuery) FirstIDX(ctx context.Context) int64 {
+func (_q *ItemQuery) FirstIDX(ctx context.Context) pk.ID {
 	id, err := _q.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
@@ -207,8 +207,8 @@ func (_q *ItemQuery) OnlyX(ctx context.Context) *Item {
 // OnlyID is like Only, but returns the only Item ID in the query.
 // Returns a *NotSingularError when more than one Item ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *ItemQuery) OnlyID(ctx context.Context) (id int64, err error) {
-	var ids []int64
+func (_q *ItemQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
+	var ids []pk.ID
 	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
@@ -224,7 +224,7 @@ func (_q *ItemQuery) OnlyID(ctx context.Context) (id int64, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *ItemQuery) OnlyIDX(ctx context.Context) int64 {
+func (_q *ItemQuery) OnlyIDX(ctx context.Context) pk.ID {
 	id, err := _q.OnlyID(ctx)
 	if err != nil {
 		panic(err)
@@ -252,7 +252,7 @@ func (_q *ItemQuery) AllX(ctx context.Context) []*Item {
 }
 
 // IDs executes the query and returns a list of Item IDs.
-func (_q *ItemQuery) IDs(ctx context.Context) (ids []int64, err error) {
+func (_q *ItemQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
 	if _q.ctx.Unique == nil && _q.path != nil {
 		_q.Unique(true)
 	}
@@ -264,7 +264,7 @@ func (_q *ItemQuery) IDs(ctx context.Context) (ids []int64, err error) {
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *ItemQuery) IDsX(ctx context.Context) []int64 {
+func (_q *ItemQuery) IDsX(ctx context.Context) []pk.ID {
 	ids, err := _q.IDs(ctx)
 	if err != nil {
 		panic(err)
@@ -494,7 +494,7 @@ func (_q *ItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Item, e
 
 func (_q *ItemQuery) loadBoxes(ctx context.Context, query *BoxQuery, nodes []*Item, init func(*Item), assign func(*Item, *Box)) error {
 	edgeIDs := make([]driver.Value, len(nodes))
-	byID := make(map[int64]*Item)
+	byID := make(map[pk.ID]*Item)
 	nids := make(map[pk.ID]map[*Item]struct{})
 	for i, node := range nodes {
 		edgeIDs[i] = node.ID
@@ -524,10 +524,10 @@ func (_q *ItemQuery) loadBoxes(ctx context.Context, query *BoxQuery, nodes []*It
 				if err != nil {
 					return nil, err
 				}
-				return append([]any{new(sql.NullInt64)}, values...), nil
+				return append([]any{new(pk.ID)}, values...), nil
 			}
 			spec.Assign = func(columns []string, values []any) error {
-				outValue := values[0].(*sql.NullInt64).Int64
+				outValue := *values[0].(*pk.ID)
 				inValue := *values[1].(*pk.ID)
 				if nids[inValue] == nil {
 					nids[inValue] = map[*Item]struct{}{byID[outValue]: {}}
@@ -555,7 +555,7 @@ func (_q *ItemQuery) loadBoxes(ctx context.Context, query *BoxQuery, nodes []*It
 }
 func (_q *ItemQuery) loadShelves(ctx context.Context, query *ShelfQuery, nodes []*Item, init func(*Item), assign func(*Item, *Shelf)) error {
 	edgeIDs := make([]driver.Value, len(nodes))
-	byID := make(map[int64]*Item)
+	byID := make(map[pk.ID]*Item)
 	nids := make(map[int32]map[*Item]struct{})
 	for i, node := range nodes {
 		edgeIDs[i] = node.ID
@@ -585,10 +585,10 @@ func (_q *ItemQuery) loadShelves(ctx context.Context, query *ShelfQuery, nodes [
 				if err != nil {
 					return nil, err
 				}
-				return append([]any{new(sql.NullInt64)}, values...), nil
+				return append([]any{new(pk.ID)}, values...), nil
 			}
 			spec.Assign = func(columns []string, values []any) error {
-				outValue := values[0].(*sql.NullInt64).Int64
+				outValue := *values[0].(*pk.ID)
 				inValue := int32(values[1].(*sql.NullInt64).Int64)
 				if nids[inValue] == nil {
 					nids[inValue] = map[*Item]struct{}{byID[outValue]: {}}
@@ -616,7 +616,7 @@ func (_q *ItemQuery) loadShelves(ctx context.Context, query *ShelfQuery, nodes [
 }
 func (_q *ItemQuery) loadSlots(ctx context.Context, query *SlotQuery, nodes []*Item, init func(*Item), assign func(*Item, *Slot)) error {
 	fks := make([]driver.Value, 0, len(nodes))
-	nodeids := make(map[int64]*Item)
+	nodeids := make(map[pk.ID]*Item)
 	for i := range nodes {
 		fks = append(fks, nodes[i].ID)
 		nodeids[nodes[i].ID] = nodes[i]

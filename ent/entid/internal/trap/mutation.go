@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/box"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/item"
+	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/plain"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/predicate"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/shelf"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/slot"
@@ -30,6 +31,7 @@ const (
 	// Node types.
 	TypeBox   = "Box"
 	TypeItem  = "Item"
+	TypePlain = "Plain"
 	TypeShelf = "Shelf"
 	TypeSlot  = "Slot"
 	TypeTwin  = "Twin"
@@ -43,8 +45,8 @@ type BoxMutation struct {
 	id            *pk.ID
 	name          *string
 	clearedFields map[string]struct{}
-	items         map[int64]struct{}
-	removeditems  map[int64]struct{}
+	items         map[pk.ID]struct{}
+	removeditems  map[pk.ID]struct{}
 	cleareditems  bool
 	done          bool
 	oldValue      func(context.Context) (*Box, error)
@@ -192,9 +194,9 @@ func (m *BoxMutation) ResetName() {
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by ids.
-func (m *BoxMutation) AddItemIDs(ids ...int64) {
+func (m *BoxMutation) AddItemIDs(ids ...pk.ID) {
 	if m.items == nil {
-		m.items = make(map[int64]struct{})
+		m.items = make(map[pk.ID]struct{})
 	}
 	for i := range ids {
 		m.items[ids[i]] = struct{}{}
@@ -212,9 +214,9 @@ func (m *BoxMutation) ItemsCleared() bool {
 }
 
 // RemoveItemIDs removes the "items" edge to the Item entity by IDs.
-func (m *BoxMutation) RemoveItemIDs(ids ...int64) {
+func (m *BoxMutation) RemoveItemIDs(ids ...pk.ID) {
 	if m.removeditems == nil {
-		m.removeditems = make(map[int64]struct{})
+		m.removeditems = make(map[pk.ID]struct{})
 	}
 	for i := range ids {
 		delete(m.items, ids[i])
@@ -223,7 +225,7 @@ func (m *BoxMutation) RemoveItemIDs(ids ...int64) {
 }
 
 // RemovedItems returns the removed IDs of the "items" edge to the Item entity.
-func (m *BoxMutation) RemovedItemsIDs() (ids []int64) {
+func (m *BoxMutation) RemovedItemsIDs() (ids []pk.ID) {
 	for id := range m.removeditems {
 		ids = append(ids, id)
 	}
@@ -231,7 +233,7 @@ func (m *BoxMutation) RemovedItemsIDs() (ids []int64) {
 }
 
 // ItemsIDs returns the "items" edge IDs in the mutation.
-func (m *BoxMutation) ItemsIDs() (ids []int64) {
+func (m *BoxMutation) ItemsIDs() (ids []pk.ID) {
 	for id := range m.items {
 		ids = append(ids, id)
 	}
@@ -465,7 +467,7 @@ type ItemMutation struct {
 	config
 	op             Op
 	typ            string
-	id             *int64
+	id             *pk.ID
 	name           *string
 	clearedFields  map[string]struct{}
 	boxes          map[pk.ID]struct{}
@@ -502,7 +504,7 @@ func newItemMutation(c config, op Op, opts ...itemOption) *ItemMutation {
 }
 
 // withItemID sets the ID field of the mutation.
-func withItemID(id int64) itemOption {
+func withItemID(id pk.ID) itemOption {
 	return func(m *ItemMutation) {
 		var (
 			err   error
@@ -554,13 +556,13 @@ func (m ItemMutation) Tx() (*Tx, error) {
 
 // SetID sets the value of the id field. Note that this
 // operation is only accepted on creation of Item entities.
-func (m *ItemMutation) SetID(id int64) {
+func (m *ItemMutation) SetID(id pk.ID) {
 	m.id = &id
 }
 
 // ID returns the ID value in the mutation. Note that the ID is only available
 // if it was provided to the builder or after it was returned from the database.
-func (m *ItemMutation) ID() (id int64, exists bool) {
+func (m *ItemMutation) ID() (id pk.ID, exists bool) {
 	if m.id == nil {
 		return
 	}
@@ -571,12 +573,12 @@ func (m *ItemMutation) ID() (id int64, exists bool) {
 // That means, if the mutation is applied within a transaction with an isolation level such
 // as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
 // or updated by the mutation.
-func (m *ItemMutation) IDs(ctx context.Context) ([]int64, error) {
+func (m *ItemMutation) IDs(ctx context.Context) ([]pk.ID, error) {
 	switch {
 	case m.op.Is(OpUpdateOne | OpDeleteOne):
 		id, exists := m.ID()
 		if exists {
-			return []int64{id}, nil
+			return []pk.ID{id}, nil
 		}
 		fallthrough
 	case m.op.Is(OpUpdate | OpDelete):
@@ -1051,6 +1053,332 @@ func (m *ItemMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Item edge %s", name)
 }
 
+// PlainMutation represents an operation that mutates the Plain nodes in the graph.
+type PlainMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *int
+	name          *string
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Plain, error)
+	predicates    []predicate.Plain
+}
+
+var _ ent.Mutation = (*PlainMutation)(nil)
+
+// plainOption allows management of the mutation configuration using functional options.
+type plainOption func(*PlainMutation)
+
+// newPlainMutation creates new mutation for the Plain entity.
+func newPlainMutation(c config, op Op, opts ...plainOption) *PlainMutation {
+	m := &PlainMutation{
+		config:        c,
+		op:            op,
+		typ:           TypePlain,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withPlainID sets the ID field of the mutation.
+func withPlainID(id int) plainOption {
+	return func(m *PlainMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Plain
+		)
+		m.oldValue = func(ctx context.Context) (*Plain, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Plain.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withPlain sets the old Plain of the mutation.
+func withPlain(node *Plain) plainOption {
+	return func(m *PlainMutation) {
+		m.oldValue = func(context.Context) (*Plain, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m PlainMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m PlainMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("trap: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *PlainMutation) ID() (id int, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *PlainMutation) IDs(ctx context.Context) ([]int, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Plain.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetName sets the "name" field.
+func (m *PlainMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *PlainMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the Plain entity.
+// If the Plain object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PlainMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *PlainMutation) ResetName() {
+	m.name = nil
+}
+
+// Where appends a list predicates to the PlainMutation builder.
+func (m *PlainMutation) Where(ps ...predicate.Plain) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the PlainMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *PlainMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Plain, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *PlainMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *PlainMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Plain).
+func (m *PlainMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *PlainMutation) Fields() []string {
+	fields := make([]string, 0, 1)
+	if m.name != nil {
+		fields = append(fields, plain.FieldName)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *PlainMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case plain.FieldName:
+		return m.Name()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *PlainMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case plain.FieldName:
+		return m.OldName(ctx)
+	}
+	return nil, fmt.Errorf("unknown Plain field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PlainMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case plain.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Plain field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *PlainMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *PlainMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PlainMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown Plain numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *PlainMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *PlainMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *PlainMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown Plain nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *PlainMutation) ResetField(name string) error {
+	switch name {
+	case plain.FieldName:
+		m.ResetName()
+		return nil
+	}
+	return fmt.Errorf("unknown Plain field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *PlainMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *PlainMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *PlainMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *PlainMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *PlainMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *PlainMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *PlainMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Plain unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *PlainMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Plain edge %s", name)
+}
+
 // ShelfMutation represents an operation that mutates the Shelf nodes in the graph.
 type ShelfMutation struct {
 	config
@@ -1059,8 +1387,8 @@ type ShelfMutation struct {
 	id            *int32
 	name          *string
 	clearedFields map[string]struct{}
-	items         map[int64]struct{}
-	removeditems  map[int64]struct{}
+	items         map[pk.ID]struct{}
+	removeditems  map[pk.ID]struct{}
 	cleareditems  bool
 	slots         map[pk.ID]struct{}
 	removedslots  map[pk.ID]struct{}
@@ -1211,9 +1539,9 @@ func (m *ShelfMutation) ResetName() {
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by ids.
-func (m *ShelfMutation) AddItemIDs(ids ...int64) {
+func (m *ShelfMutation) AddItemIDs(ids ...pk.ID) {
 	if m.items == nil {
-		m.items = make(map[int64]struct{})
+		m.items = make(map[pk.ID]struct{})
 	}
 	for i := range ids {
 		m.items[ids[i]] = struct{}{}
@@ -1231,9 +1559,9 @@ func (m *ShelfMutation) ItemsCleared() bool {
 }
 
 // RemoveItemIDs removes the "items" edge to the Item entity by IDs.
-func (m *ShelfMutation) RemoveItemIDs(ids ...int64) {
+func (m *ShelfMutation) RemoveItemIDs(ids ...pk.ID) {
 	if m.removeditems == nil {
-		m.removeditems = make(map[int64]struct{})
+		m.removeditems = make(map[pk.ID]struct{})
 	}
 	for i := range ids {
 		delete(m.items, ids[i])
@@ -1242,7 +1570,7 @@ func (m *ShelfMutation) RemoveItemIDs(ids ...int64) {
 }
 
 // RemovedItems returns the removed IDs of the "items" edge to the Item entity.
-func (m *ShelfMutation) RemovedItemsIDs() (ids []int64) {
+func (m *ShelfMutation) RemovedItemsIDs() (ids []pk.ID) {
 	for id := range m.removeditems {
 		ids = append(ids, id)
 	}
@@ -1250,7 +1578,7 @@ func (m *ShelfMutation) RemovedItemsIDs() (ids []int64) {
 }
 
 // ItemsIDs returns the "items" edge IDs in the mutation.
-func (m *ShelfMutation) ItemsIDs() (ids []int64) {
+func (m *ShelfMutation) ItemsIDs() (ids []pk.ID) {
 	for id := range m.items {
 		ids = append(ids, id)
 	}
@@ -1566,7 +1894,7 @@ type SlotMutation struct {
 	typ           string
 	id            *pk.ID
 	clearedFields map[string]struct{}
-	item          *int64
+	item          *pk.ID
 	cleareditem   bool
 	shelf         *int32
 	clearedshelf  bool
@@ -1680,12 +2008,12 @@ func (m *SlotMutation) IDs(ctx context.Context) ([]pk.ID, error) {
 }
 
 // SetItemID sets the "item_id" field.
-func (m *SlotMutation) SetItemID(i int64) {
-	m.item = &i
+func (m *SlotMutation) SetItemID(pk pk.ID) {
+	m.item = &pk
 }
 
 // ItemID returns the value of the "item_id" field in the mutation.
-func (m *SlotMutation) ItemID() (r int64, exists bool) {
+func (m *SlotMutation) ItemID() (r pk.ID, exists bool) {
 	v := m.item
 	if v == nil {
 		return
@@ -1696,7 +2024,7 @@ func (m *SlotMutation) ItemID() (r int64, exists bool) {
 // OldItemID returns the old "item_id" field's value of the Slot entity.
 // If the Slot object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *SlotMutation) OldItemID(ctx context.Context) (v int64, err error) {
+func (m *SlotMutation) OldItemID(ctx context.Context) (v pk.ID, err error) {
 	if !m.op.Is(OpUpdateOne) {
 		return v, errors.New("OldItemID is only allowed on UpdateOne operations")
 	}
@@ -1765,7 +2093,7 @@ func (m *SlotMutation) ItemCleared() bool {
 // ItemIDs returns the "item" edge IDs in the mutation.
 // Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
 // ItemID instead. It exists only for internal usage by the builders.
-func (m *SlotMutation) ItemIDs() (ids []int64) {
+func (m *SlotMutation) ItemIDs() (ids []pk.ID) {
 	if id := m.item; id != nil {
 		ids = append(ids, *id)
 	}
@@ -1881,7 +2209,7 @@ func (m *SlotMutation) OldField(ctx context.Context, name string) (ent.Value, er
 func (m *SlotMutation) SetField(name string, value ent.Value) error {
 	switch name {
 	case slot.FieldItemID:
-		v, ok := value.(int64)
+		v, ok := value.(pk.ID)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}

@@ -35,14 +35,14 @@ func (_c *ShelfCreate) SetID(v int32) *ShelfCreate {
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by IDs.
-func (_c *ShelfCreate) AddItemIDs(ids ...int64) *ShelfCreate {
+func (_c *ShelfCreate) AddItemIDs(ids ...pk.ID) *ShelfCreate {
 	_c.mutation.AddItemIDs(ids...)
 	return _c
 }
 
 // AddItems adds the "items" edges to the Item entity.
 func (_c *ShelfCreate) AddItems(v ...*Item) *ShelfCreate {
-	ids := make([]int64, len(v))
+	ids := make([]pk.ID, len(v))
 	for i := range v {
 		ids[i] = v[i].ID
 	}

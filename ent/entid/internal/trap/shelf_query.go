@@ -16,6 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/predicate"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/shelf"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/slot"
+	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
 // ShelfQuery is the builder for querying Shelf entities.
@@ -450,7 +451,7 @@ func (_q *ShelfQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Shelf,
 func (_q *ShelfQuery) loadItems(ctx context.Context, query *ItemQuery, nodes []*Shelf, init func(*Shelf), assign func(*Shelf, *Item)) error {
 	edgeIDs := make([]driver.Value, len(nodes))
 	byID := make(map[int32]*Shelf)
-	nids := make(map[int64]map[*Shelf]struct{})
+	nids := make(map[pk.ID]map[*Shelf]struct{})
 	for i, node := range nodes {
 		edgeIDs[i] = node.ID
 		byID[node.ID] = node
@@ -483,7 +484,7 @@ func (_q *ShelfQuery) loadItems(ctx context.Context, query *ItemQuery, nodes []*
 			}
 			spec.Assign = func(columns []string, values []any) error {
 				outValue := int32(values[0].(*sql.NullInt64).Int64)
-				inValue := values[1].(*sql.NullInt64).Int64
+				inValue := *values[1].(*pk.ID)
 				if nids[inValue] == nil {
 					nids[inValue] = map[*Shelf]struct{}{byID[outValue]: {}}
 					return assign(columns[1:], values[1:])

@@ -45,14 +45,14 @@ func (_u *ShelfUpdate) SetNillableName(v *string) *ShelfUpdate {
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by IDs.
-func (_u *ShelfUpdate) AddItemIDs(ids ...int64) *ShelfUpdate {
+func (_u *ShelfUpdate) AddItemIDs(ids ...pk.ID) *ShelfUpdate {
 	_u.mutation.AddItemIDs(ids...)
 	return _u
 }
 
 // AddItems adds the "items" edges to the Item entity.
 func (_u *ShelfUpdate) AddItems(v ...*Item) *ShelfUpdate {
-	ids := make([]int64, len(v))
+	ids := make([]pk.ID, len(v))
 	for i := range v {
 		ids[i] = v[i].ID
 	}
@@ -86,14 +86,14 @@ func (_u *ShelfUpdate) ClearItems() *ShelfUpdate {
 }
 
 // RemoveItemIDs removes the "items" edge to Item entities by IDs.
-func (_u *ShelfUpdate) RemoveItemIDs(ids ...int64) *ShelfUpdate {
+func (_u *ShelfUpdate) RemoveItemIDs(ids ...pk.ID) *ShelfUpdate {
 	_u.mutation.RemoveItemIDs(ids...)
 	return _u
 }
 
 // RemoveItems removes "items" edges to Item entities.
 func (_u *ShelfUpdate) RemoveItems(v ...*Item) *ShelfUpdate {
-	ids := make([]int64, len(v))
+	ids := make([]pk.ID, len(v))
 	for i := range v {
 		ids[i] = v[i].ID
 	}
@@ -306,14 +306,14 @@ func (_u *ShelfUpdateOne) SetNillableName(v *string) *ShelfUpdateOne {
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by IDs.
-func (_u *ShelfUpdateOne) AddItemIDs(ids ...int64) *ShelfUpdateOne {
+func (_u *ShelfUpdateOne) AddItemIDs(ids ...pk.ID) *ShelfUpdateOne {
 	_u.mutation.AddItemIDs(ids...)
 	return _u
 }
 
 // AddItems adds the "items" edges to the Item entity.
 func (_u *ShelfUpdateOne) AddItems(v ...*Item) *ShelfUpdateOne {
-	ids := make([]int64, len(v))
+	ids := make([]pk.ID, len(v))
 	for i := range v {
 		ids[i] = v[i].ID
 	}
@@ -347,14 +347,14 @@ func (_u *ShelfUpdateOne) ClearItems() *ShelfUpdateOne {
 }
 
 // RemoveItemIDs removes the "items" edge to Item entities by IDs.
-func (_u *ShelfUpdateOne) RemoveItemIDs(ids ...int64) *ShelfUpdateOne {
+func (_u *ShelfUpdateOne) RemoveItemIDs(ids ...pk.ID) *ShelfUpdateOne {
 	_u.mutation.RemoveItemIDs(ids...)
 	return _u
 }
 
 // RemoveItems removes "items" edges to Item entities.
 func (_u *ShelfUpdateOne) RemoveItems(v ...*Item) *ShelfUpdateOne {
-	ids := make([]int64, len(v))
+	ids := make([]pk.ID, len(v))
 	for i := range v {
 		ids[i] = v[i].ID
 	}

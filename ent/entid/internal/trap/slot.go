@@ -20,7 +20,7 @@ type Slot struct {
 	// ID of the ent.
 	ID pk.ID `json:"id,omitempty"`
 	// ItemID holds the value of the "item_id" field.
-	ItemID int64 `json:"item_id,omitempty"`
+	ItemID pk.ID `json:"item_id,omitempty"`
 	// ShelfID holds the value of the "shelf_id" field.
 	ShelfID int32 `json:"shelf_id,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
@@ -67,9 +67,9 @@ func (*Slot) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case slot.FieldID:
+		case slot.FieldID, slot.FieldItemID:
 			values[i] = new(pk.ID)
-		case slot.FieldItemID, slot.FieldShelfID:
+		case slot.FieldShelfID:
 			values[i] = new(sql.NullInt64)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -93,10 +93,10 @@ func (_m *Slot) assignValues(columns []string, values []any) error {
 				_m.ID = *value
 			}
 		case slot.FieldItemID:
-			if value, ok := values[i].(*sql.NullInt64); !ok {
+			if value, ok := values[i].(*pk.ID); !ok {
 				return fmt.Errorf("unexpected type %T for field item_id", values[i])
-			} else if value.Valid {
-				_m.ItemID = value.Int64
+			} else if value != nil {
+				_m.ItemID = *value
 			}
 		case slot.FieldShelfID:
 			if value, ok := values[i].(*sql.NullInt64); !ok {

@@ -23,7 +23,7 @@ type SlotCreate struct {
 }
 
 // SetItemID sets the "item_id" field.
-func (_c *SlotCreate) SetItemID(v int64) *SlotCreate {
+func (_c *SlotCreate) SetItemID(v pk.ID) *SlotCreate {
 	_c.mutation.SetItemID(v)
 	return _c
 }

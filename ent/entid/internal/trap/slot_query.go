@@ -335,7 +335,7 @@ func (_q *SlotQuery) WithShelf(opts ...func(*ShelfQuery)) *SlotQuery {
 // Example:
 //
 //	var v []struct {
-//		ItemID int64 `json:"item_id,omitempty"`
+//		ItemID pk.ID `json:"item_id,omitempty"`
 //		Count int `json:"count,omitempty"`
 //	}
 //
@@ -358,7 +358,7 @@ func (_q *SlotQuery) GroupBy(field string, fields ...string) *SlotGroupBy {
 // Example:
 //
 //	var v []struct {
-//		ItemID int64 `json:"item_id,omitempty"`
+//		ItemID pk.ID `json:"item_id,omitempty"`
 //	}
 //
 //	client.Slot.Query().
@@ -446,8 +446,8 @@ func (_q *SlotQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Slot, e
 }
 
 func (_q *SlotQuery) loadItem(ctx context.Context, query *ItemQuery, nodes []*Slot, init func(*Slot), assign func(*Slot, *Item)) error {
-	ids := make([]int64, 0, len(nodes))
-	nodeids := make(map[int64][]*Slot)
+	ids := make([]pk.ID, 0, len(nodes))
+	nodeids := make(map[pk.ID][]*Slot)
 	for i := range nodes {
 		fk := nodes[i].ItemID
 		if _, ok := nodeids[fk]; !ok {

@@ -14,6 +14,7 @@ import (
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/predicate"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/shelf"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/slot"
+	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
 // SlotUpdate is the builder for updating Slot entities.
@@ -30,13 +31,13 @@ func (_u *SlotUpdate) Where(ps ...predicate.Slot) *SlotUpdate {
 }
 
 // SetItemID sets the "item_id" field.
-func (_u *SlotUpdate) SetItemID(v int64) *SlotUpdate {
+func (_u *SlotUpdate) SetItemID(v pk.ID) *SlotUpdate {
 	_u.mutation.SetItemID(v)
 	return _u
 }
 
 // SetNillableItemID sets the "item_id" field if the given value is not nil.
-func (_u *SlotUpdate) SetNillableItemID(v *int64) *SlotUpdate {
+func (_u *SlotUpdate) SetNillableItemID(v *pk.ID) *SlotUpdate {
 	if v != nil {
 		_u.SetItemID(*v)
 	}
@@ -213,13 +214,13 @@ type SlotUpdateOne struct {
 }
 
 // SetItemID sets the "item_id" field.
-func (_u *SlotUpdateOne) SetItemID(v int64) *SlotUpdateOne {
+func (_u *SlotUpdateOne) SetItemID(v pk.ID) *SlotUpdateOne {
 	_u.mutation.SetItemID(v)
 	return _u
 }
 
 // SetNillableItemID sets the "item_id" field if the given value is not nil.
-func (_u *SlotUpdateOne) SetNillableItemID(v *int64) *SlotUpdateOne {
+func (_u *SlotUpdateOne) SetNillableItemID(v *pk.ID) *SlotUpdateOne {
 	if v != nil {
 		_u.SetItemID(*v)
 	}

@@ -16,6 +16,8 @@ type Tx struct {
 	Box *BoxClient
 	// Item is the client for interacting with the Item builders.
 	Item *ItemClient
+	// Plain is the client for interacting with the Plain builders.
+	Plain *PlainClient
 	// Shelf is the client for interacting with the Shelf builders.
 	Shelf *ShelfClient
 	// Slot is the client for interacting with the Slot builders.
@@ -155,6 +157,7 @@ func (tx *Tx) Client() *Client {
 func (tx *Tx) init() {
 	tx.Box = NewBoxClient(tx.config)
 	tx.Item = NewItemClient(tx.config)
+	tx.Plain = NewPlainClient(tx.config)
 	tx.Shelf = NewShelfClient(tx.config)
 	tx.Slot = NewSlotClient(tx.config)
 	tx.Twin = NewTwinClient(tx.config)

@@ -33,6 +33,18 @@ func (f ItemFunc) Mutate(ctx context.Context, m trap.Mutation) (trap.Value, erro
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *trap.ItemMutation", m)
 }
 
+// The PlainFunc type is an adapter to allow the use of ordinary
+// function as Plain mutator.
+type PlainFunc func(context.Context, *trap.PlainMutation) (trap.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f PlainFunc) Mutate(ctx context.Context, m trap.Mutation) (trap.Value, error) {
+	if mv, ok := m.(*trap.PlainMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *trap.PlainMutation", m)
+}
+
 // The ShelfFunc type is an adapter to allow the use of ordinary
 // function as Shelf mutator.
 type ShelfFunc func(context.Context, *trap.ShelfMutation) (trap.Value, error)

@@ -3,6 +3,7 @@
 package item
 
 import (
+	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 )
@@ -65,6 +66,15 @@ func ValidColumn(column string) bool {
 	}
 	return false
 }
+
+// Note that the variables below are initialized by the runtime
+// package on the initialization of the application. Therefore,
+// it should be imported in the main as follows:
+//
+//	import _ "github.com/snowkey-go/snowkey/ent/entid/internal/trap/runtime"
+var (
+	Hooks [1]ent.Hook
+)
 
 // OrderOption defines the ordering options for the Item queries.
 type OrderOption func(*sql.Selector)

@@ -6,50 +6,51 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/predicate"
+	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
 // ID filters vertices based on their ID field.
-func ID(id int64) predicate.Item {
+func ID(id pk.ID) predicate.Item {
 	return predicate.Item(sql.FieldEQ(FieldID, id))
 }
 
 // IDEQ applies the EQ predicate on the ID field.
-func IDEQ(id int64) predicate.Item {
+func IDEQ(id pk.ID) predicate.Item {
 	return predicate.Item(sql.FieldEQ(FieldID, id))
 }
 
 // IDNEQ applies the NEQ predicate on the ID field.
-func IDNEQ(id int64) predicate.Item {
+func IDNEQ(id pk.ID) predicate.Item {
 	return predicate.Item(sql.FieldNEQ(FieldID, id))
 }
 
 // IDIn applies the In predicate on the ID field.
-func IDIn(ids ...int64) predicate.Item {
+func IDIn(ids ...pk.ID) predicate.Item {
 	return predicate.Item(sql.FieldIn(FieldID, ids...))
 }
 
 // IDNotIn applies the NotIn predicate on the ID field.
-func IDNotIn(ids ...int64) predicate.Item {
+func IDNotIn(ids ...pk.ID) predicate.Item {
 	return predicate.Item(sql.FieldNotIn(FieldID, ids...))
 }
 
 // IDGT applies the GT predicate on the ID field.
-func IDGT(id int64) predicate.Item {
+func IDGT(id pk.ID) predicate.Item {
 	return predicate.Item(sql.FieldGT(FieldID, id))
 }
 
 // IDGTE applies the GTE predicate on the ID field.
-func IDGTE(id int64) predicate.Item {
+func IDGTE(id pk.ID) predicate.Item {
 	return predicate.Item(sql.FieldGTE(FieldID, id))
 }
 
 // IDLT applies the LT predicate on the ID field.
-func IDLT(id int64) predicate.Item {
+func IDLT(id pk.ID) predicate.Item {
 	return predicate.Item(sql.FieldLT(FieldID, id))
 }
 
 // IDLTE applies the LTE predicate on the ID field.
-func IDLTE(id int64) predicate.Item {
+func IDLTE(id pk.ID) predicate.Item {
 	return predicate.Item(sql.FieldLTE(FieldID, id))
 }
 

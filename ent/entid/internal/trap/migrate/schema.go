@@ -10,7 +10,7 @@ import (
 var (
 	// BoxesColumns holds the columns for the "boxes" table.
 	BoxesColumns = []*schema.Column{
-		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "id", Type: field.TypeInt64},
 		{Name: "name", Type: field.TypeString},
 	}
 	// BoxesTable holds the schema information for the "boxes" table.
@@ -22,13 +22,24 @@ var (
 	// ItemsColumns holds the columns for the "items" table.
 	ItemsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt64, Increment: true},
-		{Name: "name", Type: field.TypeString, Unique: true},
+		{Name: "name", Type: field.TypeString},
 	}
 	// ItemsTable holds the schema information for the "items" table.
 	ItemsTable = &schema.Table{
 		Name:       "items",
 		Columns:    ItemsColumns,
 		PrimaryKey: []*schema.Column{ItemsColumns[0]},
+	}
+	// PlainsColumns holds the columns for the "plains" table.
+	PlainsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt, Increment: true},
+		{Name: "name", Type: field.TypeString},
+	}
+	// PlainsTable holds the schema information for the "plains" table.
+	PlainsTable = &schema.Table{
+		Name:       "plains",
+		Columns:    PlainsColumns,
+		PrimaryKey: []*schema.Column{PlainsColumns[0]},
 	}
 	// ShelvesColumns holds the columns for the "shelves" table.
 	ShelvesColumns = []*schema.Column{
@@ -122,6 +133,7 @@ var (
 	Tables = []*schema.Table{
 		BoxesTable,
 		ItemsTable,
+		PlainsTable,
 		ShelvesTable,
 		SlotsTable,
 		TwinsTable,

@@ -12,6 +12,9 @@ type Box func(*sql.Selector)
 // Item is the predicate function for item builders.
 type Item func(*sql.Selector)
 
+// Plain is the predicate function for plain builders.
+type Plain func(*sql.Selector)
+
 // Shelf is the predicate function for shelf builders.
 type Shelf func(*sql.Selector)
 

@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/box"
+	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/item"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/schema"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/shelf"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/trap/slot"
@@ -18,6 +19,9 @@ func init() {
 	boxMixin := schema.Box{}.Mixin()
 	boxMixinHooks0 := boxMixin[0].Hooks()
 	box.Hooks[0] = boxMixinHooks0[0]
+	itemMixin := schema.Item{}.Mixin()
+	itemMixinHooks0 := itemMixin[0].Hooks()
+	item.Hooks[0] = itemMixinHooks0[0]
 	shelfMixin := schema.Shelf{}.Mixin()
 	shelfMixinHooks0 := shelfMixin[0].Hooks()
 	shelf.Hooks[0] = shelfMixinHooks0[0]

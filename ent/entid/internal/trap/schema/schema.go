@@ -6,6 +6,7 @@ import (
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
 
@@ -13,11 +14,13 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Item has a numeric key, which ent believes to be MySQL's own.
+// Item has a numeric key, of which ent believes that MySQL chose it.
 type Item struct{ ent.Schema }
 
+func (Item) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
+
 func (Item) Fields() []ent.Field {
-	return []ent.Field{field.Int64("id"), field.String("name").Unique()}
+	return []ent.Field{field.Int64("id").GoType(pk.ID(0)), field.String("name")}
 }
 
 func (Item) Edges() []ent.Edge {
@@ -27,20 +30,23 @@ func (Item) Edges() []ent.Edge {
 	}
 }
 
-// Box has a numeric key of a Go type that the mixin knows.
+// Box has one whose column does not count.
 type Box struct{ ent.Schema }
 
 func (Box) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
 
 func (Box) Fields() []ent.Field {
-	return []ent.Field{field.Int64("id").GoType(pk.ID(0)), field.String("name")}
+	return []ent.Field{
+		field.Int64("id").GoType(pk.ID(0)).Annotations(entsql.Annotation{Incremental: new(bool)}),
+		field.String("name"),
+	}
 }
 
 func (Box) Edges() []ent.Edge {
 	return []ent.Edge{edge.From("items", Item.Type).Ref("boxes")}
 }
 
-// Shelf has an id of ent's, of a type that the mixin does not fill.
+// Shelf has a narrow key, of a type that the mixin does not fill.
 type Shelf struct{ ent.Schema }
 
 func (Shelf) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
@@ -53,8 +59,7 @@ func (Shelf) Edges() []ent.Edge {
 	return []ent.Edge{edge.From("items", Item.Type).Ref("shelves").Through("slots", Slot.Type)}
 }
 
-// SlotIDs counts what the default function of a slot's id handed out.
-var SlotIDs atomic.Int64
+var slots atomic.Int64
 
 // Slot is an edge schema whose id has a default function.
 type Slot struct{ ent.Schema }
@@ -62,8 +67,8 @@ type Slot struct{ ent.Schema }
 func (Slot) Fields() []ent.Field {
 	bigint := map[string]string{dialect.MySQL: "bigint", dialect.Postgres: "bigint", dialect.SQLite: "bigint"}
 	return []ent.Field{
-		field.Other("id", pk.ID(0)).SchemaType(bigint).Default(func() pk.ID { return pk.ID(SlotIDs.Add(1)) }),
-		field.Int64("item_id"),
+		field.Other("id", pk.ID(0)).SchemaType(bigint).Default(func() pk.ID { return pk.ID(slots.Add(1)) }),
+		field.Int64("item_id").GoType(pk.ID(0)),
 		field.Int32("shelf_id"),
 	}
 }
@@ -74,6 +79,11 @@ func (Slot) Edges() []ent.Edge {
 		edge.To("shelf", Shelf.Type).Field("shelf_id").Unique().Required(),
 	}
 }
+
+// Plain has the key that ent gives an entity by itself.
+type Plain struct{ ent.Schema }
+
+func (Plain) Fields() []ent.Field { return []ent.Field{field.String("name")} }
 
 // Twin has a key that is also the foreign key of its box.
 type Twin struct{ ent.Schema }

@@ -55,7 +55,7 @@ func IDLTE(id pk.ID) predicate.Slot {
 }
 
 // ItemID applies equality check predicate on the "item_id" field. It's identical to ItemIDEQ.
-func ItemID(v int64) predicate.Slot {
+func ItemID(v pk.ID) predicate.Slot {
 	return predicate.Slot(sql.FieldEQ(FieldItemID, v))
 }
 
@@ -65,22 +65,22 @@ func ShelfID(v int32) predicate.Slot {
 }
 
 // ItemIDEQ applies the EQ predicate on the "item_id" field.
-func ItemIDEQ(v int64) predicate.Slot {
+func ItemIDEQ(v pk.ID) predicate.Slot {
 	return predicate.Slot(sql.FieldEQ(FieldItemID, v))
 }
 
 // ItemIDNEQ applies the NEQ predicate on the "item_id" field.
-func ItemIDNEQ(v int64) predicate.Slot {
+func ItemIDNEQ(v pk.ID) predicate.Slot {
 	return predicate.Slot(sql.FieldNEQ(FieldItemID, v))
 }
 
 // ItemIDIn applies the In predicate on the "item_id" field.
-func ItemIDIn(vs ...int64) predicate.Slot {
+func ItemIDIn(vs ...pk.ID) predicate.Slot {
 	return predicate.Slot(sql.FieldIn(FieldItemID, vs...))
 }
 
 // ItemIDNotIn applies the NotIn predicate on the "item_id" field.
-func ItemIDNotIn(vs ...int64) predicate.Slot {
+func ItemIDNotIn(vs ...pk.ID) predicate.Slot {
 	return predicate.Slot(sql.FieldNotIn(FieldItemID, vs...))
 }
 

@@ -1,0 +1,96 @@
+package entid_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// columns queries the catalog for every column that holds a key: its type, and
+// whatever would make the database invent a value.
+var columns = map[string]string{
+	"sqlite": `SELECT m.name || '.' || c.name || ' ' || c.type || CASE WHEN c."notnull" THEN '' ELSE ' null' END || coalesce(' default ' || c.dflt_value, '')
+		FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+		WHERE m.type = 'table' AND (c.name = 'id' OR c.name LIKE '%\_id' ESCAPE '\' OR c.name IN ('user_card', 'note_main'))`,
+	"postgres": `SELECT table_name || '.' || column_name || ' ' || CASE data_type
+			WHEN 'character varying' THEN 'varchar(' || character_maximum_length || ')'
+			WHEN 'character' THEN 'char(' || character_maximum_length || ')'
+			ELSE data_type END ||
+		CASE is_nullable WHEN 'YES' THEN ' null' ELSE '' END || coalesce(' default ' || column_default, '') || CASE is_identity WHEN 'YES' THEN ' identity' ELSE '' END
+		FROM information_schema.columns
+		WHERE table_schema = 'public' AND (column_name = 'id' OR column_name LIKE '%\_id' OR column_name IN ('user_card', 'note_main'))`,
+	"mysql": `SELECT CONCAT(table_name, '.', column_name, ' ', REPLACE(column_type, 'bigint(20)', 'bigint'), IF(is_nullable = 'YES', ' null', ''),
+		IF(column_default IS NULL OR column_default = 'NULL', '', CONCAT(' default ', column_default)), IF(extra = '', '', CONCAT(' ', extra)))
+		FROM information_schema.columns
+		WHERE table_schema = DATABASE() AND (column_name = 'id' OR column_name LIKE '%\_id' OR column_name IN ('user_card', 'note_main'))`,
+}
+
+// The migration gives every key, foreign key and join table the column of its
+// type, and nothing that counts by itself.
+func TestMigrate(t *testing.T) {
+	want := []string{
+		"cards.id bigint",
+		"cards.user_card bigint null",
+		"events.card_id bigint null",
+		"events.id bigint",
+		"labels.id varchar(20)",
+		"likes.post_id bigint",
+		"likes.user_id bigint",
+		"note_labels.label_id varchar(20)",
+		"note_labels.note_id char(13)",
+		"notes.id char(13)",
+		"notes.note_main varchar(20) null",
+		"posts.author_id bigint null",
+		"posts.id bigint",
+		"taggings.id bigint",
+		"taggings.post_id bigint",
+		"taggings.tag_id bigint",
+		"tags.id bigint",
+		"user_follows.tag_id bigint",
+		"user_follows.user_id bigint",
+		"users.id bigint",
+	}
+	each(t, func(t *testing.T, c client) {
+		want := slices.Clone(want)
+		if c.db.Dialect == "sqlite" { // where a length means nothing, and is not kept
+			for i := range want {
+				want[i] = strings.NewReplacer("(20)", "", "(13)", "").Replace(want[i])
+			}
+		}
+		got := c.query(t, columns[c.db.Dialect])
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("columns\n got %q\nwant %q", got, want)
+		}
+		var again strings.Builder
+		if err := c.Schema.WriteTo(t.Context(), &again); err != nil || again.Len() > 0 {
+			t.Errorf("a second migration would run %s, %v", &again, err)
+		}
+	})
+}
+
+// A row that comes without an id, past the hook, is refused: the database makes
+// none up.
+func TestMissingID(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		for _, insert := range []string{
+			"INSERT INTO tags (name) VALUES ('a')",
+			"INSERT INTO tags (id, name) VALUES (NULL, 'a')",
+			"INSERT INTO cards (number) VALUES ('a')",
+			"INSERT INTO labels (name) VALUES ('a')",
+			"INSERT INTO notes (text) VALUES ('a')",
+		} {
+			if _, err := c.sql.ExecContext(t.Context(), insert); err == nil {
+				t.Errorf("%s was accepted", insert)
+			}
+		}
+		// Not by way of ent either: Event has no mixin, and no hook is set here.
+		if e, err := c.Event.Create().SetKind("a").Save(t.Context()); err == nil {
+			t.Errorf("an entity without a hook was created as %v", e)
+		}
+		if e, err := c.Event.CreateBulk(c.Event.Create().SetKind("a")).Save(t.Context()); err == nil {
+			t.Errorf("an entity without a hook was created in bulk as %v", e)
+		}
+		c.wantRows(t, "SELECT id FROM events")
+	})
+}
