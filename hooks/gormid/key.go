@@ -153,7 +153,7 @@ func (k *key) check(dialect string) error {
 	return nil
 }
 
-var columnType = regexp.MustCompile(`^([a-z]+[0-9]*)[a-z ]*(?:\((\d+)\))?`)
+var columnType = regexp.MustCompile(`^([a-z]+[0-9]*)[a-z ]*(?:\((\d+)(?:,\s*(\d+))?\))?`)
 
 // narrow reports whether the column cannot hold every key. Unknown types pass.
 func (k *key) narrow(dialect string) bool {
@@ -177,7 +177,8 @@ func (k *key) narrow(dialect string) bool {
 		return dialect != "sqlite" // whose integers are all of 64 bits
 	case "char", "character", "varchar", "nchar", "nvarchar", "decimal", "numeric":
 		size, err := strconv.Atoi(m[2])
-		return err == nil && size < digits
+		fraction, _ := strconv.Atoi(m[3])
+		return err == nil && size-fraction < digits
 	}
 	return false
 }

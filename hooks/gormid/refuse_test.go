@@ -1,0 +1,460 @@
+package gormid_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/hooks/gormid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// Models whose key cannot be filled, or whose foreign keys would be damaged.
+type (
+	numberedInt64 struct {
+		ID int64 `gorm:"primaryKey;snowkey"`
+	}
+	numberedUint struct {
+		ID uint `gorm:"snowkey"`
+	}
+	numberedID struct {
+		ID pk.ID `gorm:"autoIncrement"`
+	}
+	numberedSerial struct {
+		ID pk.ID `gorm:"type:bigserial"`
+	}
+	numberedIdentity struct {
+		ID pk.ID `gorm:"generated:identity"`
+	}
+	gormModel struct {
+		gorm.Model `gorm:"embedded;snowkey"`
+	}
+	defaulted struct {
+		ID pk.ID `gorm:"default:7"`
+	}
+	readOnly struct {
+		ID pk.ID `gorm:"->"`
+	}
+	sizeOf32 struct {
+		ID int64 `gorm:"primaryKey;autoIncrement:false;size:32;snowkey"`
+	}
+	typeInteger struct {
+		ID pk.ID `gorm:"type:integer"`
+	}
+	typeReal struct {
+		ID pk.ID `gorm:"type:real"`
+	}
+	typeDecimal struct {
+		ID pk.ID `gorm:"type:decimal(10,0)"`
+	}
+	typeChar struct {
+		ID pk.SortText `gorm:"type:char(12)"`
+	}
+	sizeOf10 struct {
+		ID string `gorm:"primaryKey;size:10;snowkey"`
+	}
+	serialized struct {
+		ID int64 `gorm:"primaryKey;autoIncrement:false;serializer:json;snowkey"`
+	}
+	stray struct {
+		ID     uint
+		Public int64 `gorm:"snowkey"`
+	}
+
+	// The key of these is fine, the foreign key on either side is not.
+	narrowOwner struct {
+		ID   pk.ID
+		Rows []narrowRow `gorm:"foreignKey:OwnerID"`
+	}
+	narrowRow struct {
+		ID      uint
+		OwnerID int32
+	}
+	narrowBelongs struct {
+		ID     uint
+		UserID uint32
+		User   user
+	}
+	garbled struct {
+		ID     uint
+		UserID string
+		User   user
+	}
+	rounded struct {
+		ID     uint
+		UserID float64
+		User   user
+	}
+	otherForm struct {
+		ID      uint
+		PrizeID pk.ID
+		Prize   prize
+	}
+	garbledOwner struct {
+		ID   pk.ID
+		Tags []tagged `gorm:"polymorphic:Owner"`
+	}
+	tagged struct {
+		ID        pk.ID
+		OwnerID   string
+		OwnerType string
+	}
+)
+
+var declarations = []struct {
+	model   any
+	field   string
+	problem string
+	only    string // dialects; all if empty
+}{
+	{&byTag[int32]{}, "ID", "cannot hold a 64-bit key", ""},
+	{&byTag[uint32]{}, "ID", "cannot hold a 64-bit key", ""},
+	{&byTag[*int32]{}, "ID", "cannot hold a 64-bit key", ""},
+	{&byTag[int8]{}, "ID", "cannot hold a 64-bit key", ""},
+	{&byTag[float64]{}, "ID", "cannot hold a 64-bit key", ""},
+	{&byTag[bool]{}, "ID", "cannot hold a 64-bit key", ""},
+	{&byTag[[]byte]{}, "ID", "cannot hold a 64-bit key", ""},
+	{&byTag[time.Time]{}, "ID", "cannot hold a 64-bit key", ""},
+	{&byTag[**int64]{}, "ID", "pointer to a pointer", ""},
+	{&byType[**pk.ID]{}, "ID", "pointer to a pointer", ""},
+	{&numberedInt64{}, "ID", "numbered by the database", ""},
+	{&numberedUint{}, "ID", "numbered by the database", ""},
+	{&numberedID{}, "ID", "numbered by the database", ""},
+	{&numberedSerial{}, "ID", "numbered by the database", ""},
+	{&numberedIdentity{}, "ID", "numbered by the database", ""},
+	{&gormModel{}, "ID", "numbered by the database", ""},
+	{&defaulted{}, "ID", "has a default", ""},
+	{&readOnly{}, "ID", "not written by Create", ""},
+	{&sizeOf32{}, "ID", "too narrow", ""},
+	{&typeInteger{}, "ID", "too narrow", "postgres,mysql"},
+	{&typeReal{}, "ID", "too narrow", ""},
+	{&typeDecimal{}, "ID", "too narrow", ""},
+	{&typeChar{}, "ID", "too narrow", ""},
+	{&sizeOf10{}, "ID", "too narrow", ""},
+	{&serialized{}, "ID", "serializer", ""},
+	{&stray{}, "Public", "not a primary key", ""},
+	{&narrowOwner{}, "OwnerID", "cannot hold the key of gormid_test.narrowOwner", ""},
+	{&narrowBelongs{}, "UserID", "cannot hold the key of gormid_test.user", ""},
+	{&garbled{}, "UserID", "cannot hold the key of gormid_test.user", ""},
+	{&rounded{}, "UserID", "cannot hold the key of gormid_test.user", ""},
+	{&otherForm{}, "PrizeID", "cannot hold the key of gormid_test.prize", ""},
+	{&garbledOwner{}, "OwnerID", "cannot hold the key of gormid_test.garbledOwner", ""},
+}
+
+// TestDeclarations: a declaration that would damage keys is refused when its
+// first row is created, before anything is drawn or begun, and when the plugin
+// is told of the model.
+func TestDeclarations(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about)
+		for _, d := range declarations {
+			if d.only != "" && !strings.Contains(d.only, about.Dialect) {
+				continue
+			}
+			for range 2 { // the second time from the cache
+				wantFieldError(t, e.Create(d.model).Error, d.field, d.problem)
+			}
+			wantFieldError(t, bare(t, about).Use(gormid.New(gormid.Config{Models: []any{d.model}})), d.field, d.problem)
+		}
+		if e.source.calls != 0 || e.conn.begun.Load() != 0 {
+			t.Errorf("%d times keys were drawn, %d transactions were begun", e.source.calls, e.conn.begun.Load())
+		}
+	})
+}
+
+// TestModels: all faults of Config.Models are reported at once, and nothing is
+// installed then.
+func TestModels(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t), &user{})
+	err := e.Use(gormid.New(gormid.Config{Source: e.source, Models: []any{&user{}, &byTag[int32]{}, &note{}, &gorm.Model{}, &struct{ Name string }{}, 5}}))
+	for _, part := range []string{
+		"gormid_test.byTag[int32].ID (int32) cannot hold a 64-bit key; declare it as pk.ID, int64, uint64 or string",
+		"gorm.Model.ID (uint) has not opted in",
+		"has no key to fill",
+		"unsupported data type",
+	} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%q is not in the error %v", part, err)
+		}
+	}
+	if err := e.Create(&user{Name: "a"}).Error; err != nil { // fails if the plugin fills keys
+		t.Fatal(err)
+	}
+	e.wantTable(t, "SELECT id FROM users", "0")
+	use(t, e.DB, gormid.Config{})
+	if err := e.Use(gormid.New(gormid.Config{})); !errors.Is(err, gorm.ErrRegistered) {
+		t.Errorf("the second plugin: %v", err)
+	}
+}
+
+// Models that refuse single calls or rows.
+type (
+	clearing struct {
+		ID   pk.ID
+		Name string
+	}
+	composite struct {
+		TenantID pk.ID `gorm:"primaryKey"`
+		ID       pk.ID `gorm:"primaryKey"`
+		Name     string
+	}
+	compositeTagged struct {
+		Region string `gorm:"primaryKey;size:20"`
+		Number int64  `gorm:"primaryKey;autoIncrement:false;snowkey"`
+		Name   string
+	}
+	manual struct {
+		UserID pk.ID `gorm:"primaryKey;snowkey:-"`
+		Name   string
+	}
+	passport struct { // shares its key with its user
+		UserID pk.ID `gorm:"primaryKey"`
+		User   *user
+		Name   string
+	}
+	named struct {
+		ID   pk.ID `gorm:"snowkey:orders"`
+		Name string
+	}
+)
+
+func (c *clearing) BeforeCreate(*gorm.DB) error { c.ID = 0; return nil }
+
+var errSource = errors.New("no ids today")
+
+type refusal struct {
+	name    string
+	create  func(e *env) *gorm.DB
+	row     int
+	problem string
+	is      error
+	late    bool // seen when GORM has begun a transaction
+}
+
+var refusals = []refusal{
+	{name: "struct by value", row: -1, problem: "passed by value", is: gorm.ErrInvalidValue,
+		create: func(e *env) *gorm.DB { return e.Create(user{Name: "a"}) }},
+	{name: "struct by value with key", row: -1, problem: "passed by value",
+		create: func(e *env) *gorm.DB { return e.Create(user{ID: idA}) }},
+	{name: "array by value", row: -1, problem: "passed by value",
+		create: func(e *env) *gorm.DB { return e.Create([2]user{}) }},
+	{name: "nil pointer in a slice", row: 1, problem: "nil pointer", is: gorm.ErrInvalidData,
+		create: func(e *env) *gorm.DB { return e.Create([]*user{{}, nil}) }},
+	{name: "nil pointer in an array", row: 0, problem: "nil pointer",
+		create: func(e *env) *gorm.DB { return e.Create(&[2]*user{}) }},
+	{name: "rows of another type", row: -1, problem: "not the type of the rows",
+		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create(&[]clearing{{}}) }},
+	{name: "slice of interfaces", row: -1, problem: "not the type of the rows",
+		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create(&[]any{&user{}}) }},
+	{name: "nil map", row: 0, problem: "nil map",
+		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create(map[string]any(nil)) }},
+	{name: "pointer to nil map", row: 0, problem: "nil map",
+		create: func(e *env) *gorm.DB { var m map[string]any; return e.Model(&user{}).Create(&m) }},
+	{name: "nil map in a slice", row: 1, problem: "nil map",
+		create: func(e *env) *gorm.DB { return e.Model(&user{}).Create([]map[string]any{{"name": "a"}, nil}) }},
+
+	{name: "Omit of the key", row: -1, problem: "without its key",
+		create: func(e *env) *gorm.DB { return e.Omit("ID").Create(&user{Name: "a"}) }},
+	{name: "Omit of the column", row: -1, problem: "without its key",
+		create: func(e *env) *gorm.DB { return e.Omit("users.id").Create(&[]user{{ID: idA}}) }},
+	{name: "Omit of the key of a map", row: -1, problem: "without its key",
+		create: func(e *env) *gorm.DB { return e.Model(&user{}).Omit("id").Create(map[string]any{"name": "a"}) }},
+
+	wrongKey("float64", 1.5, "a float has lost digits"),
+	wrongKey("integral float64, as from JSON", float64(1<<53), "a float has lost digits"),
+	wrongKey("float32", float32(2), "a float has lost digits"),
+	wrongKey("bool", true, "neither a number nor text"),
+	wrongKey("time", time.Now(), "neither a number nor text"),
+	wrongKey("text that is no number", "abc", "plain decimal"),
+	wrongKey("text of a fraction", "1.5", "plain decimal"),
+	wrongKey("text with zeros", "007", "plain decimal"),
+	wrongKey("text of the sortable form", pk.SortText(idA).String(), "plain decimal"),
+	wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "above the largest key"),
+	wrongKey("SQL expression", gorm.Expr("1+1"), "cannot be known afterwards"),
+	wrongKey("SQL column", clause.Expr{SQL: "age"}, "cannot be known afterwards"),
+	wrongKey("slice", []int{1}, "neither a number nor text"),
+	{name: "a map with two keys", row: 0, problem: "under several names",
+		create: func(e *env) *gorm.DB {
+			return e.Model(&user{}).Create(map[string]any{"id": idA, "ID": idB, "name": "a"})
+		}},
+	{name: "the second of maps has a wrong key", row: 1, problem: "is no key",
+		create: func(e *env) *gorm.DB {
+			return e.Model(&user{}).Create([]map[string]any{{"name": "a"}, {"name": "b", "ID": 1e17}})
+		}},
+
+	{name: "the source fails", row: -1, problem: "got no keys", is: errSource,
+		create: func(e *env) *gorm.DB { e.source.err = errSource; return e.Create(&user{Name: "a"}) }},
+	{name: "the source fails, for many", row: -1, problem: "got no keys for 2 rows", is: errSource,
+		create: func(e *env) *gorm.DB { e.source.err = errSource; return e.Create([]*user{{}, {}, {ID: idA}}) }},
+	{name: "the source fails, for maps", row: -1, problem: "got no keys", is: errSource,
+		create: func(e *env) *gorm.DB {
+			e.source.err = errSource
+			return e.Model(&user{}).Create([]map[string]any{{"name": "a"}, {"name": "b"}})
+		}},
+	{name: "the source fails, in batches", row: -1, problem: "got no keys", is: errSource, late: true,
+		create: func(e *env) *gorm.DB { e.source.err = errSource; return e.CreateInBatches([]*user{{}, {}}, 1) }},
+	{name: "a hook clears the key", row: 0, problem: "has lost its key", late: true,
+		create: func(e *env) *gorm.DB { return e.Create(&clearing{Name: "a"}) }},
+	{name: "a hook clears keys", row: 0, problem: "has lost its key", late: true,
+		create: func(e *env) *gorm.DB { return e.Create(&[]clearing{{Name: "a"}, {ID: idA}}) }},
+
+	{name: "part of a composite key", row: 1, problem: "composite key", late: true,
+		create: func(e *env) *gorm.DB { return e.Create(&[]composite{{TenantID: 1, ID: idA}, {TenantID: 1}}) }},
+	{name: "tagged part of a composite key", row: 0, problem: "composite key", late: true,
+		create: func(e *env) *gorm.DB { return e.Create(&compositeTagged{Region: "r"}) }},
+	{name: "tagged as the caller's", row: 0, problem: "snowkey:-", late: true,
+		create: func(e *env) *gorm.DB { return e.Create(&manual{Name: "a"}) }},
+	{name: "foreign key without its row", row: 0, problem: "foreign key", late: true,
+		create: func(e *env) *gorm.DB { return e.Create(&passport{Name: "a"}) }},
+}
+
+func wrongKey(kind string, key any, problem string) refusal {
+	return refusal{name: "map with " + kind, problem: problem, create: func(e *env) *gorm.DB {
+		return e.Model(&user{}).Create(map[string]any{"name": "a", "id": key})
+	}}
+}
+
+// TestRefusals: a call that cannot end well fails with an error that says why,
+// and nothing is inserted. Where possible no transaction is begun for it.
+func TestRefusals(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &user{}, &clearing{}, &composite{}, &compositeTagged{}, &manual{}, &passport{})
+		for _, r := range refusals {
+			t.Run(r.name, func(t *testing.T) {
+				e.source.err = nil
+				begun := e.conn.begun.Load()
+				err := r.create(e).Error
+				wantCreateError(t, err, r.row, r.problem)
+				if r.is != nil && !errors.Is(err, r.is) {
+					t.Errorf("%v is not %v", err, r.is)
+				}
+				if !r.late && e.conn.begun.Load() != begun {
+					t.Error("a transaction was begun")
+				}
+				for _, table := range []string{"users", "clearings", "composites", "composite_taggeds", "manuals", "passports"} {
+					e.wantTable(t, "SELECT * FROM "+table)
+				}
+			})
+		}
+	})
+}
+
+// TestFailureLeavesMemory: without keys, the rows stay as they were.
+func TestFailureLeavesMemory(t *testing.T) {
+	e := open(t, dbtest.SQLite(t), &user{})
+	e.source.err = errSource
+	us, m := []user{{Name: "a"}, {Name: "b", ID: idA}}, map[string]any{"name": "c"}
+	if e.Create(&us).Error == nil || e.Model(&user{}).Create(m).Error == nil {
+		t.Error("no error")
+	}
+	if us[0].ID != 0 || us[1].ID != idA || len(m) != 1 {
+		t.Errorf("got %v and %v", us, m)
+	}
+}
+
+// TestGivenKeys: keys that the plugin does not fill are inserted as they are.
+func TestGivenKeys(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &user{}, &composite{}, &compositeTagged{}, &manual{}, &passport{})
+		must(t, e.Create([]*composite{{TenantID: 1, ID: idA}, {TenantID: 1, ID: idB}}))
+		must(t, e.Create(&compositeTagged{Region: "r", Number: idA}))
+		must(t, e.Create(manual{UserID: idA})) // GORM can do that by value
+		e.wantTable(t, "SELECT id FROM composites ORDER BY id", line(idA), line(idB))
+		e.wantTable(t, "SELECT number FROM composite_taggeds", line(idA))
+		e.wantTable(t, "SELECT user_id FROM manuals", line(idA))
+
+		// GORM sets the key from the user's, who is created first.
+		p := passport{Name: "p", User: &user{Name: "u"}}
+		must(t, e.Create(&p))
+		if p.UserID == 0 || p.UserID != p.User.ID {
+			t.Errorf("the passport of %d has the key %d", p.User.ID, p.UserID)
+		}
+		e.wantTable(t, "SELECT u.id, p.user_id FROM users u JOIN passports p ON p.user_id = u.id", line(p.User.ID, p.UserID))
+	})
+}
+
+// TestForeignKeyFromOwner: a key is left alone, too, where only the owner's side
+// says that it is a foreign key.
+func TestForeignKeyFromOwner(t *testing.T) {
+	type licence struct {
+		ID   pk.ID
+		Name string
+	}
+	type driver struct {
+		ID      pk.ID
+		Licence licence `gorm:"foreignKey:ID"`
+	}
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &driver{}, &licence{})
+		d := driver{Licence: licence{Name: "l"}}
+		must(t, e.Create(&d))
+		if d.ID == 0 || d.Licence.ID != d.ID {
+			t.Errorf("the licence of driver %d has the key %d", d.ID, d.Licence.ID)
+		}
+		wantCreateError(t, e.Create(&licence{Name: "nobody's"}).Error, 0, "foreign key")
+		e.wantTable(t, "SELECT id, name FROM licences", line(d.ID, "l"))
+	})
+}
+
+// TestDefaultPool: without a source, keys come from the process's pool, which
+// may be set and changed after the plugin was installed.
+func TestDefaultPool(t *testing.T) {
+	t.Cleanup(func() { idgen.SetDefault(nil) })
+	idgen.SetDefault(nil)
+	e := bare(t, dbtest.SQLite(t), &user{}, &named{})
+	use(t, e.DB, gormid.Config{})
+	for _, row := range []any{&user{Name: "a"}, &named{Name: "a"}} {
+		if err := e.Create(row).Error; !errors.Is(err, idgen.ErrNoPool) {
+			t.Errorf("without a pool: %v", err)
+		}
+	}
+	if begun := e.conn.begun.Load(); begun != 0 {
+		t.Errorf("%d transactions were begun", begun)
+	}
+	for _, number := range []int64{302, 303} {
+		pool := newPool(t, number)
+		idgen.SetDefault(pool)
+		u, n := user{Name: "a"}, named{Name: "a"}
+		must(t, e.Create(&u))
+		must(t, e.Create(&n))
+		if got := pool.Layout().Decode(u.ID.Int64()).Worker; got != number {
+			t.Errorf("the key %d is of worker %d, want %d", u.ID, got, number)
+		}
+		if next, err := pool.Named("orders").Next(context.Background()); err != nil || next <= n.ID.Int64() {
+			t.Errorf("the generator %q is at %d after the key %d", "orders", next, n.ID)
+		}
+	}
+	idgen.Default().Close(context.Background())
+	if err := e.Create(&user{}).Error; !errors.Is(err, idgen.ErrClosed) {
+		t.Errorf("with a closed pool: %v", err)
+	}
+}
+
+// TestNamed: a tag that names a generator draws from it and from no other, and
+// needs a source that has generators.
+func TestNamed(t *testing.T) {
+	pool := newPool(t, 304)
+	e := bare(t, dbtest.SQLite(t), &named{})
+	use(t, e.DB, gormid.Config{Source: pool})
+	ahead, err := pool.Named("orders").Append(context.Background(), nil, 5000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := named{Name: "a"}
+	must(t, e.Create(&n))
+	if n.ID.Int64() <= ahead[4999] {
+		t.Errorf("the key %d is not from the generator that is at %d", n.ID, ahead[4999])
+	}
+
+	other := open(t, dbtest.SQLite(t), &named{})
+	wantFieldError(t, other.Create(&named{Name: "a"}).Error, "ID", `names the generator "orders"`)
+	other.wantTable(t, "SELECT * FROM nameds")
+}
