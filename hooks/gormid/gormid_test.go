@@ -68,15 +68,43 @@ func (s *source) snapshot() *source {
 	return &source{last: s.last, calls: s.calls}
 }
 
-// A conn is a GORM connection that counts the transactions it begins.
+// A conn is a GORM connection that counts the transactions it begins and the
+// statements it sends.
 type conn struct {
 	*sql.DB
-	begun atomic.Int64
+	begun      atomic.Int64
+	statements atomic.Int64
 }
 
-func (c *conn) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error) {
+func (c *conn) BeginTx(ctx context.Context, opts *sql.TxOptions) (gorm.ConnPool, error) {
 	c.begun.Add(1)
-	return c.DB.BeginTx(ctx, opts)
+	tx, err := c.DB.BeginTx(ctx, opts)
+	return &connTx{tx, c}, err
+}
+
+func (c *conn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	c.statements.Add(1)
+	return c.DB.ExecContext(ctx, query, args...)
+}
+
+func (c *conn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	c.statements.Add(1)
+	return c.DB.QueryContext(ctx, query, args...)
+}
+
+type connTx struct {
+	*sql.Tx
+	conn *conn
+}
+
+func (c *connTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	c.conn.statements.Add(1)
+	return c.Tx.ExecContext(ctx, query, args...)
+}
+
+func (c *connTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	c.conn.statements.Add(1)
+	return c.Tx.QueryContext(ctx, query, args...)
 }
 
 // An env is a database with GORM and the plugin on it.

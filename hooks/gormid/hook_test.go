@@ -1,0 +1,388 @@
+package gormid_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/hooks/gormid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// A hooked model does in its hooks what its name says.
+type hooked struct {
+	ID   pk.ID
+	Name string `gorm:"size:40;unique"`
+	Seen pk.ID  // the key that BeforeCreate saw
+	Left pk.ID  `gorm:"-"` // the key that AfterCreate saw
+}
+
+func (h *hooked) BeforeCreate(tx *gorm.DB) error {
+	h.Seen = h.ID
+	switch h.Name {
+	case "sets":
+		h.ID = idB
+	case "sets the column":
+		tx.Statement.SetColumn("ID", pk.ID(idB))
+	case "ignores conflicts":
+		tx.Statement.AddClause(clause.OnConflict{DoNothing: true})
+	case "omits":
+		tx.Statement.Omits = append(tx.Statement.Omits, "id")
+	case "fails":
+		return errSource
+	}
+	return nil
+}
+
+func (h *hooked) AfterCreate(*gorm.DB) error { h.Left = h.ID; return nil }
+
+// TestHooks: a model's hooks run after the key was filled. They see it, and may
+// set another.
+func TestHooks(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &hooked{})
+		for _, c := range []struct {
+			name string
+			set  bool
+		}{{"sees", false}, {"sets", true}, {"sets the column", true}, {"ignores conflicts", false}} {
+			e.wipe(t, "hookeds")
+			h := hooked{Name: c.name}
+			must(t, e.Create(&h))
+			if h.Seen == 0 || h.Left != h.ID || (h.ID == idB) != c.set || (h.ID == h.Seen) == c.set {
+				t.Errorf("%s: %+v", c.name, h)
+			}
+			e.wantTable(t, "SELECT id, seen, name FROM hookeds", line(h.ID, h.Seen, c.name))
+		}
+
+		// In a list, each row for itself.
+		e.wipe(t, "hookeds")
+		hs := []hooked{{Name: "sees"}, {Name: "sets"}, {Name: "b", ID: idA}}
+		must(t, e.Create(&hs))
+		e.wantTable(t, "SELECT name, id FROM hookeds ORDER BY name", line("b", idA), line("sees", hs[0].Seen), line("sets", idB))
+
+		// The row exists, so it is left out: a filled key goes, a hook's stays.
+		for _, c := range []struct {
+			name string
+			want pk.ID
+		}{{"ignores conflicts", 0}, {"sees", 0}, {"sets", idB}} {
+			e.wipe(t, "hookeds")
+			must(t, e.Session(&gorm.Session{SkipHooks: true}).Create(&hooked{ID: idA, Name: c.name}))
+			h := hooked{Name: c.name}
+			tx := e.DB
+			if c.name != "ignores conflicts" {
+				tx = tx.Clauses(clause.OnConflict{DoNothing: true})
+			}
+			must(t, tx.Create(&h))
+			if h.ID != c.want {
+				t.Errorf("%s: the row was left out and has the key %d, want %d", c.name, h.ID, c.want)
+			}
+			e.wantTable(t, "SELECT id FROM hookeds", line(idA))
+		}
+
+		e.wipe(t, "hookeds")
+		wantCreateError(t, e.Create(&hooked{Name: "omits"}).Error, -1, "without its key")
+		if err := e.Create(&hooked{Name: "fails"}).Error; !errors.Is(err, errSource) {
+			t.Errorf("got %v", err)
+		}
+		e.wantTable(t, "SELECT id FROM hookeds")
+	})
+}
+
+// TestCallbackOrder: keys are filled before the transaction begins, whatever
+// other callbacks there are, and without default transactions, too.
+func TestCallbackOrder(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		for _, skip := range []bool{false, true} {
+			e := bare(t, about)
+			e.Config.SkipDefaultTransaction = skip
+			var log []string
+			note := func(what string) func(*gorm.DB) {
+				return func(db *gorm.DB) {
+					u := db.Statement.Dest.(*user)
+					log = append(log, fmt.Sprint(what, " ", u.ID != 0, " ", e.conn.begun.Load()))
+				}
+			}
+			create := e.Callback().Create()
+			create.Before("gorm:create").Register("test:early", note("before create"))
+			use(t, e.DB, gormid.Config{Source: e.source})
+			create.Before("gorm:begin_transaction").Register("test:begin", note("before begin"))
+			create.Before("*").Register("test:first", note("first"))
+			create.After("*").Register("test:last", note("last"))
+			create.Before("gorm:create").Register("test:late", note("before create"))
+			migrate(t, e.DB, &user{})
+			e.conn.begun.Store(0)
+
+			u := user{Name: "a"}
+			must(t, e.Create(&u))
+			begun := map[bool]int{true: 0, false: 1}[skip]
+			want := fmt.Sprint("before create true ", begun)
+			if got := slices.DeleteFunc(log, func(s string) bool { return !strings.HasPrefix(s, "before create") }); !slices.Equal(got, []string{want, want}) {
+				t.Errorf("callbacks saw %q, want %q twice", log, want)
+			}
+			e.source.err = errSource
+			if err := e.Create(&user{Name: "b"}).Error; !errors.Is(err, errSource) {
+				t.Errorf("got %v", err)
+			}
+			e.wantTable(t, "SELECT id FROM users", line(u.ID))
+			if int(e.conn.begun.Load()) != begun {
+				t.Errorf("%d transactions were begun, want %d", e.conn.begun.Load(), begun)
+			}
+			e.Exec("DROP TABLE users")
+		}
+	})
+}
+
+// TestDryRun: the SQL has the keys, and so have the rows, because callers run
+// the SQL themselves. Nothing is asked of the database.
+func TestDryRun(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &user{})
+		before := e.conn.statements.Load()
+		us := []user{{Name: "a"}, {Name: "b", ID: idA}}
+		tx := e.Session(&gorm.Session{DryRun: true, SkipDefaultTransaction: true}).Clauses(clause.OnConflict{DoNothing: true}).Select("Name").Create(&us)
+		must(t, tx)
+		stmt := tx.Statement
+		if got := e.Dialector.Explain(stmt.SQL.String(), stmt.Vars...); us[0].ID == 0 || !strings.Contains(got, us[0].ID.String()) || !strings.Contains(got, line(idA)) {
+			t.Errorf("the keys %v are not in %s", us, got)
+		}
+		u := user{Name: "c"}
+		if got := e.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&u) }); u.ID == 0 || !strings.Contains(got, u.ID.String()) {
+			t.Errorf("the key %d is not in %s", u.ID, got)
+		}
+		if n := e.conn.statements.Load() - before; n != 0 {
+			t.Errorf("%d statements were sent", n)
+		}
+		e.wantTable(t, "SELECT id FROM users")
+	})
+}
+
+// TestStatements: keys are read back only where the INSERT may have left a row
+// out, and over its own connection.
+func TestStatements(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &account{})
+		// A plugin such as dbresolver sends GORM's queries to a replica.
+		e.Callback().Query().Before("*").Register("test:replica", func(db *gorm.DB) {
+			db.AddError(errors.New("the replica does not have the row yet"))
+		})
+		uncertain := int64(0) // MySQL
+		if about.Dialect == "mysql" {
+			uncertain = 1
+		}
+		for _, c := range []struct {
+			name   string
+			clause clause.Expression
+			rows   []account
+			want   int64
+		}{
+			{"plain", nil, accounts("a - -", "b - -"), 1},
+			{"DoNothing", doNothing, accounts("a - -", "b x -"), 1 + uncertain},
+			{"DoNothing, left out", doNothing, accounts("a - -", "b x -"), 2},
+			{"UpdateAll on the key", clause.OnConflict{UpdateAll: true}, accounts("a - -", "b y -"), 1 + uncertain},
+			{"upsert", upsertEmail, accounts("a z1 -", "b z2 -"), 2},
+			{"upsert, merged", upsertEmail, accounts("a z1 -", "b z2 -"), 3},
+			{"upsert of given keys", upsertEmail, []account{{ID: idA, Name: "a"}}, 1},
+		} {
+			tx := e.DB
+			if c.clause != nil {
+				tx = tx.Clauses(c.clause)
+			}
+			for i := range c.rows {
+				c.rows[i].Visits = 2 // else GORM asks for the default
+			}
+			before := e.conn.statements.Load()
+			must(t, tx.Create(&c.rows))
+			if n := e.conn.statements.Load() - before; n != c.want {
+				t.Errorf("%s: %d statements, want %d", c.name, n, c.want)
+			}
+		}
+	})
+}
+
+// TestUnneeded: no key is drawn where no row comes into being.
+func TestUnneeded(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &user{})
+		u := user{Name: "a"}
+		must(t, e.Create(&u))
+		calls := e.source.calls
+
+		found := user{}
+		must(t, e.Where(user{Name: "a"}).FirstOrCreate(&found))
+		must(t, e.Where(user{Name: "a"}).Assign(user{Age: 1}).FirstOrCreate(&found))
+		u.Age = 2
+		must(t, e.Save(&u))
+		must(t, e.Save(&[]user{u}))
+		must(t, e.Model(&u).Updates(user{Age: 3}))
+		if err := e.Create(&[]user{}).Error; !errors.Is(err, gorm.ErrEmptySlice) {
+			t.Errorf("an empty slice: %v", err)
+		}
+		if err := e.Model(&user{}).Create([]map[string]any{}).Error; !errors.Is(err, gorm.ErrEmptySlice) {
+			t.Errorf("an empty slice of maps: %v", err)
+		}
+		if err := e.Create((*user)(nil)).Error; !errors.Is(err, gorm.ErrInvalidValue) {
+			t.Errorf("a nil pointer: %v", err)
+		}
+		if e.source.calls != calls || found.ID != u.ID {
+			t.Errorf("keys were drawn %d times, and %d was found for %d", e.source.calls-calls, found.ID, u.ID)
+		}
+		e.wantTable(t, "SELECT id, age FROM users", line(u.ID, 3))
+	})
+}
+
+// TestOthers: models that have not opted in are GORM's business.
+func TestOthers(t *testing.T) {
+	type plain struct {
+		ID     uint
+		UserID *pk.ID
+		User   *user
+		Name   string
+	}
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &plain{}, &user{})
+		p := plain{Name: "a", User: &user{Name: "u"}}
+		must(t, e.Create(&p))
+		must(t, e.Create([]plain{{Name: "b"}, {Name: "c"}}))
+		must(t, e.Table("plains").Create(map[string]any{"name": "d"}))
+		e.wantTable(t, "SELECT id, user_id, name FROM plains ORDER BY id",
+			line(1, p.User.ID, "a"), line(2, "NULL", "b"), line(3, "NULL", "c"), line(4, "NULL", "d"))
+		if e.source.calls != 1 {
+			t.Errorf("keys were drawn %d times, want once", e.source.calls)
+		}
+	})
+}
+
+// TestGenericsSet: a row made from assignments, which nobody holds, has a key.
+func TestGenericsSet(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &user{})
+		set := clause.Assignment{Column: clause.Column{Name: "name"}, Value: "a"}
+		if err := gorm.G[user](e.DB).Set(set).Create(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		e.wantTable(t, "SELECT id, name FROM users", line(e.source.last, "a"))
+	})
+}
+
+// TestQualifiedTable: keys are read back from the table that the rows went to.
+func TestQualifiedTable(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &account{})
+		schema := "main"
+		if about.Dialect != "sqlite" {
+			schema = e.table(t, map[string]string{"postgres": "SELECT current_schema()", "mysql": "SELECT DATABASE()"}[about.Dialect])[0]
+		}
+		must(t, e.Exec("CREATE TABLE copies AS SELECT * FROM accounts"))
+		must(t, e.Exec("CREATE UNIQUE INDEX copies_email ON copies (email)"))
+		for _, tx := range []*gorm.DB{
+			e.Table("copies"),
+			e.Table(schema + ".copies"),
+			e.Clauses(clause.Insert{Table: clause.Table{Name: "copies"}}),
+		} {
+			e.wipe(t, "copies")
+			as := accounts("a x -", "b x -")
+			must(t, tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&as))
+			if as[0].ID == 0 || as[1].ID != 0 {
+				t.Errorf("keys are %d and %d", as[0].ID, as[1].ID)
+			}
+			e.wantTable(t, "SELECT id, name FROM copies", line(as[0].ID, "a"))
+		}
+		e.wantTable(t, "SELECT id FROM accounts")
+	})
+}
+
+// TestPartialIndex: of several rows with the same values, the one in the index
+// is the one that takes a row in.
+func TestPartialIndex(t *testing.T) {
+	for _, dialect := range []string{"sqlite", "postgres"} {
+		t.Run(dialect, func(t *testing.T) {
+			about := dbtest.Open(t, dialect)
+			e := open(t, about, &user{})
+			must(t, e.Exec("CREATE UNIQUE INDEX live ON users (name) WHERE age = 0"))
+			must(t, e.Create(&[]user{{ID: idB, Name: "a", Age: 1}, {ID: idA, Name: "a"}, {ID: 9, Name: "a", Age: 2}}))
+			u := user{Name: "a"}
+			must(t, e.Clauses(clause.OnConflict{
+				Columns:     []clause.Column{{Name: "name"}},
+				TargetWhere: clause.Where{Exprs: []clause.Expression{clause.Expr{SQL: "age = 0"}}},
+				DoUpdates:   setName,
+			}).Create(&u))
+			if u.ID != idA {
+				t.Errorf("the row was merged into %d and has the key %d", idA, u.ID)
+			}
+		})
+	}
+}
+
+// TestConflictingAssociations: a row that is left out gives nobody its key.
+func TestConflictingAssociations(t *testing.T) {
+	type team struct {
+		ID   pk.ID
+		Name string `gorm:"size:40;unique"`
+	}
+	type shirt struct {
+		ID       pk.ID
+		PlayerID pk.ID
+		Number   int `gorm:"unique"`
+	}
+	type player struct {
+		ID     pk.ID
+		TeamID pk.ID
+		Team   team
+		Shirts []shirt
+	}
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &team{}, &player{}, &shirt{})
+		first := player{Team: team{Name: "t"}, Shirts: []shirt{{Number: 7}}}
+		must(t, e.Create(&first))
+		tables := []string{"SELECT id FROM teams", "SELECT id, team_id FROM players", "SELECT id, player_id, number FROM shirts"}
+		want := []string{line(first.TeamID), line(first.ID, first.TeamID), line(first.Shirts[0].ID, first.ID, 7)}
+
+		// GORM leaves the team out because of its name, and the player refers to
+		// no team, which the foreign key refuses.
+		second := player{Team: team{Name: "t"}}
+		if err := e.Create(&second).Error; err == nil {
+			t.Error("a player without a team was created")
+		}
+		if second.Team.ID != 0 || second.TeamID != 0 {
+			t.Errorf("the team left out has the key %d, its player %d", second.Team.ID, second.TeamID)
+		}
+		// MySQL would move the first player's shirt to the third.
+		third := player{TeamID: first.TeamID, Shirts: []shirt{{Number: 8}, {Number: 7}}}
+		if err := e.Create(&third).Error; err == nil {
+			t.Error("a shirt was created twice")
+		} else if about.Dialect == "mysql" {
+			wantCreateError(t, err, 1, "was merged into a row whose key is not known")
+		}
+		for i := range tables {
+			e.wantTable(t, tables[i], want[i])
+		}
+	})
+}
+
+// TestConcurrent: many goroutines create rows of models that none has seen.
+func TestConcurrent(t *testing.T) {
+	e := openAuthors(t, dbtest.SQLite(t))
+	e.conn.SetMaxOpenConns(1)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 5 {
+				a := family("a")
+				a.Friends = nil
+				if err := e.Clauses(clause.OnConflict{DoNothing: true}).Create(&a).Error; err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	e.wantTable(t, "SELECT count(*), count(DISTINCT id) FROM authors", "40 40")
+	e.wantTable(t, "SELECT count(*), count(DISTINCT id) FROM memberships", "80 80")
+}
