@@ -140,12 +140,6 @@ func (c *counter) take(dst []int64, n int) ([]int64, error) {
 	return dst, nil
 }
 
-// count returns the number of rows of a table.
-func (c client) count(t *testing.T, table string) string {
-	t.Helper()
-	return c.query(t, "SELECT COUNT(*) FROM "+table)[0]
-}
-
 // texts writes ids as the database does.
 func texts[ID fmt.Stringer](ids ...ID) []string {
 	s := make([]string, len(ids))

@@ -103,11 +103,17 @@ func (s typedSlot[T]) fill(n int64) error {
 
 // untyped finds an id of any type of package pk.
 func untyped(m ent.Mutation) (slot, error) {
-	if k, ok := m.(keyed[pk.ID]); ok {
+	switch k := m.(type) {
+	case keyed[pk.ID]:
 		return typedSlot[pk.ID]{k}, nil
+	case keyed[pk.Text]:
+		return typedSlot[pk.Text]{k}, nil
+	case keyed[pk.SortText]:
+		return typedSlot[pk.SortText]{k}, nil
 	}
 	if t := idType(m); t != nil && t.PkgPath() == reflect.TypeFor[pk.ID]().PkgPath() {
-		return untypedSlot{reflect.ValueOf(m), t}, nil
+		v := reflect.ValueOf(m)
+		return untypedSlot{t, v.MethodByName("ID"), v.MethodByName("SetID")}, nil
 	}
 	return nil, nil
 }
@@ -115,26 +121,27 @@ func untyped(m ent.Mutation) (slot, error) {
 // idType returns the type of the id that m can set, nil if there is none: then
 // the id is composite, or ent's own.
 func idType(m ent.Mutation) reflect.Type {
-	set := reflect.ValueOf(m).MethodByName("SetID")
-	if !set.IsValid() || set.Type().NumIn() != 1 {
+	set, ok := reflect.TypeOf(m).MethodByName("SetID")
+	if !ok || set.Type.NumIn() != 2 {
 		return nil
 	}
-	return set.Type().In(0)
+	return set.Type.In(1)
 }
 
-// An untypedSlot is a keyed[T] of a T that this package cannot name, pk.Of[User].
+// An untypedSlot is a typedSlot[pk.Of[User]] for a User that this package
+// cannot name.
 type untypedSlot struct {
-	m reflect.Value
-	t reflect.Type
+	t       reflect.Type
+	id, set reflect.Value // the methods of keyed
 }
 
-func (s untypedSlot) empty() bool { return s.m.MethodByName("ID").Call(nil)[0].IsZero() }
+func (s untypedSlot) empty() bool { return s.id.Call(nil)[0].IsZero() }
 
 func (s untypedSlot) fill(n int64) error {
 	id := reflect.New(s.t)
 	if err := id.Interface().(sql.Scanner).Scan(n); err != nil {
 		return err
 	}
-	s.m.MethodByName("SetID").Call([]reflect.Value{id.Elem()})
+	s.set.Call([]reflect.Value{id.Elem()})
 	return nil
 }
