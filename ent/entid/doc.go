@@ -25,6 +25,9 @@
 //	entid.Hook(src)             ids from a source of your own, for client.Use
 //	entid.Reserve(ctx, n)       all ids of a bulk create in one step
 //
+// Hooks are safe for concurrent use. They add a fraction of a microsecond to a
+// row; two or three, where [Hook] meets a typed key.
+//
 // Migrations create the id, and all foreign keys and join tables that refer to
 // it, as plain columns: no AUTO_INCREMENT, no identity, and on SQLite no alias
 // of the rowid, so that a row inserted past ent without an id is refused.

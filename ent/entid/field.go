@@ -46,8 +46,9 @@ type Field[T Key] struct {
 	//	type User struct{}
 	//	type UserID = pk.Of[User]
 	//
-	// in a package that imports no generated code. Defaults to the argument's
-	// name followed by ID, here UserID. Other types have no use for it.
+	// in a package that imports no generated code and is not named ids, as many
+	// variables of generated code are. Defaults to the argument's name followed
+	// by ID, here UserID. Other types have no use for it.
 	Alias string
 }
 
