@@ -5,6 +5,7 @@ package dbtest
 import (
 	"bufio"
 	"fmt"
+	"log"
 	"net"
 	"os"
 	"os/exec"
@@ -56,7 +57,7 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 				if err := os.Chmod(temp, 0o777); err != nil {
 					t.Fatal(err)
 				}
-				owner := exec.Command(os.Args[0], "-test.run=^TestOwner$")
+				owner := exec.Command(os.Args[0])
 				owner.Env = append(os.Environ(), "TMPDIR="+temp, "SNOWKEY_TEST_OWNER="+dialect)
 				out, err := owner.StdoutPipe()
 				if err != nil {
@@ -104,18 +105,26 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 	}
 }
 
-// TestOwner is the process that TestServersEndWithTheirOwner kills.
-func TestOwner(t *testing.T) {
-	dialect := os.Getenv("SNOWKEY_TEST_OWNER")
-	if dialect == "" {
-		t.Skip("has a part in TestServersEndWithTheirOwner only")
+// TestMain runs the tests, or else is the process that TestServersEndWithTheirOwner kills.
+func TestMain(m *testing.M) {
+	if dialect := os.Getenv("SNOWKEY_TEST_OWNER"); dialect != "" {
+		own(dialect)
 	}
-	db := fastServer(t, dialect)
-	port := ""
-	if err := db.Connect(t).QueryRow(map[string]string{"postgres": "SHOW port", "mysql": "SELECT @@port"}[dialect]).Scan(&port); err != nil {
-		t.Fatal(err)
+	m.Run()
+}
+
+// own starts a server, prints its port and waits for its end.
+func own(dialect string) {
+	e, err := engineOf(dialect)
+	if err != nil {
+		log.Fatal(err)
 	}
-	fmt.Println(port)
+	srv, err := e.startFound(false)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, port, _ := strings.Cut(srv.dsn, "127.0.0.1:")
+	fmt.Println(port[:strings.IndexAny(port, "/)")])
 	select {}
 }
 
