@@ -1,0 +1,36 @@
+package main
+
+import (
+	"testing"
+)
+
+// Benchmark runs the workloads of the table, and their yardsticks, as ordinary
+// benchmarks.
+func Benchmark(b *testing.B) {
+	s, err := open(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := s.close(); err != nil {
+			b.Error(err)
+		}
+	})
+	for _, topic := range s.topics {
+		b.Run(topic.name, func(b *testing.B) {
+			for _, t := range topic.trials {
+				benchmark(b, t.name, t.work)
+				benchmark(b, t.name+"/beside "+t.against, t.yardstick)
+			}
+		})
+	}
+}
+
+func benchmark(b *testing.B, name string, w workload) {
+	b.Run(name, func(b *testing.B) {
+		b.ReportAllocs()
+		if err := w(b.N); err != nil {
+			b.Fatal(err)
+		}
+	})
+}

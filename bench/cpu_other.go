@@ -1,0 +1,9 @@
+//go:build !unix
+
+package main
+
+import "time"
+
+const countsCPU = false
+
+func cpuTime() time.Duration { return 0 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// next asks what an id costs where no layout limits it.
+func next(p *pools) topic {
+	t := topic{name: "Next", title: "Next, with room in the layout, alone and on all cores"}
+	for _, goroutines := range []int{1, runtime.GOMAXPROCS(0)} {
+		name := crowd(goroutines)
+		t.trials = append(t.trials, trial{
+			name:      name,
+			work:      one(p.room.Named(name)).among(goroutines),
+			against:   "time.Since + atomic add",
+			yardstick: timeAndAdd().among(goroutines),
+			pace:      pace{turn: 10 * time.Millisecond},
+			bar: bar{"≤ 1.25, 0 allocs", func(r result) bool {
+				return r.ratio().median <= 1.25 && r.allocs == 0
+			}},
+		})
+	}
+	return t
+}
+
+// timeAndAdd is the least that a time-ordered id can cost: a look at the clock,
+// and a number that nobody else gets. It is safe for concurrent use, and then
+// all callers share one word, as all callers of a generator do.
+func timeAndAdd() workload {
+	start := time.Now()
+	word := new(struct {
+		_ [64]byte // on a cache line of its own, as a generator's
+		atomic.Int64
+		_ [64]byte
+	})
+	return func(n int) error {
+		var elapsed time.Duration
+		for range n {
+			elapsed = time.Since(start)
+			word.Add(1)
+		}
+		runtime.KeepAlive(elapsed)
+		return nil
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	bwmarrin "github.com/bwmarrin/snowflake"
+	"github.com/google/uuid"
+	"github.com/oklog/ulid/v2"
+	"github.com/rs/xid"
+	"github.com/sony/sonyflake"
+)
+
+// peers asks what one id costs elsewhere. The yardstick is ours, with room in
+// the layout; ours in the default layout stands among the peers.
+func peers(p *pools) (topic, error) {
+	bwmarrin, err := bwmarrinOne()
+	if err != nil {
+		return topic{}, err
+	}
+	sony, err := sonyflakeOne()
+	if err != nil {
+		return topic{}, err
+	}
+	t := topic{
+		name:  "Peers",
+		title: "One id from the peers, alone and on all cores, beside one of ours with room in the layout",
+		note: "DefaultLayout and bwmarrin/snowflake end at 4,096 ids per ms (244 ns), sonyflake at 256 per 10 ms (39.1 µs):\n" +
+			"  that cost is the layouts', the CPU time is theirs. xid, ULID and UUID have 12 and 16 bytes and fit no BIGINT.",
+	}
+	free := pace{turn: 5 * time.Millisecond}
+	// Long turns behind a warming, for those that save ids up while they rest.
+	limited := pace{turn: 100 * time.Millisecond}
+	for _, peer := range []struct {
+		name string
+		one  workload
+		pace pace
+		warm int
+	}{
+		{"snowkey, DefaultLayout", one(p.full.Named("peers")), limited, 25 * 4096},
+		{"bwmarrin/snowflake", bwmarrin, limited, 4096},
+		{"sony/sonyflake", sony, limited, 256},
+		{"rs/xid", xidOne, free, 0},
+		{"oklog/ulid", ulidOne, free, 0},
+		{"google/uuid v7", uuidOne, free, 0},
+	} {
+		for _, goroutines := range []int{1, runtime.GOMAXPROCS(0)} {
+			peer.pace.warm = peer.warm
+			t.trials = append(t.trials, trial{
+				name:      peer.name + ", " + crowd(goroutines),
+				work:      peer.one.among(goroutines),
+				against:   "snowkey",
+				yardstick: one(p.room.Named("peers")).among(goroutines),
+				pace:      peer.pace,
+			})
+		}
+	}
+	return t, nil
+}
+
+func bwmarrinOne() (workload, error) {
+	node, err := bwmarrin.NewNode(1)
+	if err != nil {
+		return nil, fmt.Errorf("bwmarrin/snowflake: %w", err)
+	}
+	return func(n int) error {
+		for range n {
+			node.Generate()
+		}
+		return nil
+	}, nil
+}
+
+func sonyflakeOne() (workload, error) {
+	flake, err := sonyflake.New(sonyflake.Settings{MachineID: func() (uint16, error) { return 1, nil }})
+	if err != nil {
+		return nil, fmt.Errorf("sony/sonyflake: %w", err)
+	}
+	return func(n int) error {
+		for range n {
+			if _, err := flake.NextID(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}
+
+func xidOne(n int) error {
+	for range n {
+		xid.New()
+	}
+	return nil
+}
+
+// ulidOne uses the package's default, monotonic entropy.
+func ulidOne(n int) error {
+	for range n {
+		ulid.Make()
+	}
+	return nil
+}
+
+func uuidOne(n int) error {
+	for range n {
+		if _, err := uuid.NewV7(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+	"github.com/glebarez/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowkey-go/snowkey/bench/internal/ent"
+	_ "github.com/snowkey-go/snowkey/bench/internal/ent/runtime" // registers the mixin's hook
+	"github.com/snowkey-go/snowkey/hooks/gormid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// rows asks what filling the key adds to an insert: one row, by GORM and by ent
+// as they are by default. The yardstick inserts the same row into a table of its
+// own, under a key that was drawn beforehand, without plugin and without hook.
+//
+// The files are real ones. In the first, an insert waits for the disk, as
+// SQLite does unless told otherwise. In the second nothing waits, and an insert
+// is as fast as SQLite can make it; no bar is set there.
+func rows(dir string, p *pools) (t topic, closeFiles func() error, err error) {
+	idgen.SetDefault(p.full)
+	t = topic{name: "Rows", title: "Inserting a row into an SQLite file (WAL)"}
+	var files []*sql.DB
+	closeFiles = func() error {
+		var errs []error
+		for _, db := range files {
+			errs = append(errs, db.Close())
+		}
+		return errors.Join(errs...)
+	}
+	for _, synchronous := range []string{"FULL", "NORMAL"} {
+		db, err := openSQLite(filepath.Join(dir, synchronous+".db"), synchronous)
+		if err != nil {
+			return t, closeFiles, err
+		}
+		files = append(files, db)
+		for _, orm := range []struct {
+			name string
+			open func(*sql.DB, *idgen.Generator) (fills, presets workload, err error)
+		}{{"GORM with gormid", openGORM}, {"ent with entid", openEnt}} {
+			name := fmt.Sprintf("%s, synchronous=%s", orm.name, synchronous)
+			fills, presets, err := orm.open(db, p.full.Named(name))
+			if err != nil {
+				return t, closeFiles, fmt.Errorf("%s: %w", name, err)
+			}
+			trial := trial{name: name, work: fills, against: "with a preset key", yardstick: presets, times: 2, lines: added}
+			if synchronous == "FULL" {
+				trial.bar.text, trial.times = "< +1 %", 4
+			}
+			t.trials = append(t.trials, trial)
+		}
+	}
+	return t, closeFiles, nil
+}
+
+// added says what our inserts took more than the others. A turn is one insert,
+// and single inserts differ by more than what is looked for: the quartiles are
+// those of the medians of a hundred rounds each.
+func added(r result) []line {
+	more := r.values(func(ours, theirs turn) float64 { return ours.wallEach() - theirs.wallEach() })
+	var medians []float64
+	for hundred := range slices.Chunk(more, 100) {
+		medians = append(medians, spreadOf(hundred).median)
+	}
+	added := spreadOf(medians)
+	usual := r.each(func(_, theirs turn) float64 { return theirs.wallEach() })
+	l := r.line()
+	l.ratio = added.format("%+.2f", 100/usual) + " %, " + nanos(added.median)
+	if l.bar != "" {
+		l.verdict = verdict(added.median < 0.01*usual)
+	}
+	return []line{l}
+}
+
+func openSQLite(path, synchronous string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=foreign_keys(1)&_pragma=journal_mode(WAL)&_pragma=synchronous("+synchronous+")")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// gormFilled and gormPreset are the rows of ent's schema, for GORM.
+type (
+	gormFilled struct {
+		ID          pk.ID
+		Name, Email string
+		CreatedAt   time.Time
+	}
+	gormPreset gormFilled
+)
+
+func openGORM(db *sql.DB, g *idgen.Generator) (fills, presets workload, err error) {
+	open := func() (*gorm.DB, error) {
+		return gorm.Open(&sqlite.Dialector{Conn: db}, &gorm.Config{Logger: logger.Discard})
+	}
+	with, err := open()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := with.Use(gormid.New(gormid.Config{})); err != nil {
+		return nil, nil, err
+	}
+	without, err := open()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := without.AutoMigrate(&gormFilled{}, &gormPreset{}); err != nil {
+		return nil, nil, err
+	}
+	now := time.Now()
+	fills = repeat(func() error {
+		return with.Create(&gormFilled{Name: "Ada", Email: "ada@example.com", CreatedAt: now}).Error
+	})
+	next := beforehand(g)
+	presets = repeat(func() error {
+		id, err := next()
+		if err != nil {
+			return err
+		}
+		return without.Create(&gormPreset{ID: pk.ID(id), Name: "Ada", Email: "ada@example.com", CreatedAt: now}).Error
+	})
+	return fills, presets, nil
+}
+
+func openEnt(db *sql.DB, g *idgen.Generator) (fills, presets workload, err error) {
+	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, db)))
+	ctx := context.Background()
+	if err := client.Schema.Create(ctx); err != nil {
+		return nil, nil, err
+	}
+	now := time.Now()
+	fills = repeat(func() error {
+		_, err := client.Filled.Create().SetName("Ada").SetEmail("ada@example.com").SetCreatedAt(now).Save(ctx)
+		return err
+	})
+	next := beforehand(g)
+	presets = repeat(func() error {
+		id, err := next()
+		if err != nil {
+			return err
+		}
+		_, err = client.Preset.Create().SetID(pk.ID(id)).SetName("Ada").SetEmail("ada@example.com").SetCreatedAt(now).Save(ctx)
+		return err
+	})
+	return fills, presets, nil
+}
+
+// beforehand returns ids that are drawn by the thousand, which costs next to
+// nothing each.
+func beforehand(g *idgen.Generator) func() (int64, error) {
+	var ids []int64
+	return func() (id int64, err error) {
+		if len(ids) == 0 {
+			if ids, err = g.NextN(context.Background(), 1000); err != nil {
+				return 0, err
+			}
+		}
+		id, ids = ids[0], ids[1:]
+		return id, nil
+	}
+}

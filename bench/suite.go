@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// A suite is everything that is measured, and how to end it.
+type suite struct {
+	topics []topic
+	close  func() error
+}
+
+// open prepares the suite, with its files in the folder dir.
+func open(dir string) (*suite, error) {
+	kept.heap = make([]byte, 64<<20)
+	p, err := openPools()
+	if err != nil {
+		return nil, err
+	}
+	rows, closeFiles, err := rows(dir, p)
+	end := func() error { return errors.Join(closeFiles(), p.close()) }
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
+	peers, err := peers(p)
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
+	return &suite{[]topic{next(p), ceiling(p), waiting(p), batch(p), keys(), rows, peers}, end}, nil
+}
+
+// measure makes the table, for about d a line.
+func (s *suite) measure(d time.Duration) (table, error) {
+	var t table
+	for _, topic := range s.topics {
+		fmt.Fprintf(os.Stderr, "measuring: %s\n", topic.title)
+		part := part{topic: topic}
+		for _, trial := range topic.trials {
+			lines, err := trial.measure(d)
+			if err != nil {
+				return t, fmt.Errorf("%s: %w", topic.title, err)
+			}
+			part.lines = append(part.lines, lines...)
+		}
+		t.parts = append(t.parts, part)
+	}
+	return t, nil
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestMeasure runs everything for as short as possible: every trial gives at
+// least a line, whatever the line says.
+func TestMeasure(t *testing.T) {
+	s, err := open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := s.measure(time.Millisecond)
+	if err := errors.Join(err, s.close()); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	table.print(&b)
+	for _, topic := range s.topics {
+		for _, trial := range topic.trials {
+			if !strings.Contains(b.String(), "\n  "+trial.name+" ") {
+				t.Errorf("no line for %s, %s", topic.name, trial.name)
+			}
+		}
+	}
+	t.Log(b.String())
+}
+
+func TestTableNamesWhatWasMissed(t *testing.T) {
+	table := table{parts: []part{{
+		topic: topic{name: "Topic"},
+		lines: []line{{name: "fast", verdict: verdict(true)}, {name: "slow", verdict: verdict(false)}, {name: "free"}},
+	}}}
+	var b strings.Builder
+	table.print(&b)
+	if got, want := b.String(), "1 of 2 bars are MISSED:\n  Topic, slow\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("the table ends with\n%swant\n%s", got, want)
+	}
+}
+
+func TestCompareTakesTurns(t *testing.T) {
+	var order strings.Builder
+	log := func(name string) workload {
+		return func(int) error { order.WriteString(name); return nil }
+	}
+	c, err := compare(log("a"), log("b"), pace{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One each to see how long they take, and then the turns.
+	if got, want := order.String(), "ab"+"ab"+"ba"+"ab"; got != want {
+		t.Errorf("turns are %s, want %s", got, want)
+	}
+	if len(c.ours) != 3 || len(c.theirs) != 3 {
+		t.Errorf("%d and %d turns, want 3 each", len(c.ours), len(c.theirs))
+	}
+}
+
+func TestCompareReportsErrors(t *testing.T) {
+	broken := errors.New("broken")
+	fine := repeat(func() error { return nil })
+	fails := repeat(func() error { return broken }).among(2)
+	for _, sides := range [][2]workload{{fine, fails}, {fails, fine}} {
+		if _, err := compare(sides[0], sides[1], pace{}, 0); !errors.Is(err, broken) {
+			t.Errorf("error is %v, want %v", err, broken)
+		}
+	}
+}
+
+func TestAmongDoesAllTheWork(t *testing.T) {
+	var pieces, goroutines atomic.Int64
+	w := workload(func(n int) error { pieces.Add(int64(n)); goroutines.Add(1); return nil })
+	if err := w.among(64)(1000); err != nil || pieces.Load() != 1000 || goroutines.Load() != 64 {
+		t.Errorf("%d pieces by %d goroutines, %v; want 1000 by 64", pieces.Load(), goroutines.Load(), err)
+	}
+}
+
+func TestSpread(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   spread
+	}{
+		{[]float64{7}, spread{7, 7, 7}},
+		{[]float64{4, 2}, spread{2, 3, 4}},
+		{[]float64{5, 1, 3, 2, 4}, spread{2, 3, 4}},
+	} {
+		if got := spreadOf(c.values); got != c.want {
+			t.Errorf("spread of %v is %v, want %v", c.values, got, c.want)
+		}
+	}
+}

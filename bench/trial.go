@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// A topic is a part of the table.
+type topic struct {
+	name   string // in Go benchmarks
+	title  string
+	note   string // what a reader must know to read the lines
+	trials []trial
+}
+
+// A trial is a workload beside its yardstick.
+type trial struct {
+	name      string
+	work      workload
+	against   string // the yardstick's name
+	yardstick workload
+	pace      pace
+	times     int // measured for so many times as long as others, because it scatters; 0 means 1
+	pieces    int // costs are printed for one of so many pieces; 0 means 1
+	bar       bar
+
+	// lines turns a result into lines of the table. Defaults to one that
+	// compares the costs.
+	lines func(result) []line
+}
+
+// A bar is what a trial has to reach. The zero bar asks for nothing.
+type bar struct {
+	text string
+	met  func(result) bool
+}
+
+// A result is what measuring a trial gave.
+type result struct {
+	trial
+	comparison
+	allocs int
+}
+
+// measure lets a trial run for about d, or several times that.
+func (t trial) measure(d time.Duration) ([]line, error) {
+	c, err := compare(t.work, t.yardstick, t.pace, d*time.Duration(max(t.times, 1)))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.name, err)
+	}
+	allocs, err := allocsEach(t.work, max(c.ours[0].n, 100))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.name, err)
+	}
+	r := result{t, c, allocs}
+	if t.lines != nil {
+		return t.lines(r), nil
+	}
+	return []line{r.line()}, nil
+}
+
+// line compares the costs.
+func (r result) line() line {
+	return line{
+		name:    r.name,
+		cost:    nanos(r.cost()),
+		cpu:     nanos(r.cpu()),
+		allocs:  fmt.Sprint(r.allocs),
+		against: r.against,
+		theirs:  nanos(r.each(func(_, theirs turn) float64 { return theirs.wallEach() })),
+		ratio:   r.ratio().format("%.2f", 1),
+		bar:     r.bar.text,
+		verdict: r.bar.verdict(r),
+	}
+}
+
+// cost is the median of what a piece took, in nanoseconds.
+func (r result) cost() float64 {
+	return r.each(func(ours, _ turn) float64 { return ours.wallEach() })
+}
+
+// cpu is the median of what a piece took of all cores together.
+func (r result) cpu() float64 {
+	return r.each(func(ours, _ turn) float64 { return ours.cpuEach() })
+}
+
+// ratio is our cost in that of the yardstick.
+func (r result) ratio() spread {
+	return r.spread(func(ours, theirs turn) float64 { return ours.wallEach() / theirs.wallEach() })
+}
+
+func (r result) each(f func(ours, theirs turn) float64) float64 {
+	return r.spread(f).median / float64(max(r.pieces, 1))
+}
+
+func (b bar) verdict(r result) string {
+	if b.met == nil {
+		return ""
+	}
+	return verdict(b.met(r))
+}
