@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -449,7 +450,7 @@ func TestCountOutOfRange(t *testing.T) {
 		pool *idgen.Pool
 		n    int
 		most int64
-	}{{pool, -1, 512}, {pool, 513, 512}, {wide, 1<<24 + 1, 1 << 24}, {wide, 1 << 62, 1 << 24}} {
+	}{{pool, -1, 512}, {pool, 513, 512}, {wide, 1<<24 + 1, 1 << 24}, {wide, math.MaxInt, 1 << 24}} {
 		dst := []int64{1, 2}
 		got, err := tt.pool.Append(t.Context(), dst, tt.n)
 		ce, ok := errors.AsType[*idgen.CountError](err)

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -44,7 +45,8 @@ func quickstart(ctx context.Context, out io.Writer, file string) error {
 	if err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)")
+	uri := url.URL{Path: path} // the driver takes a URI, where # and ? would end the path
+	db, err := sql.Open("sqlite", "file:"+uri.EscapedPath()+"?_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)")
 	if err != nil {
 		return err
 	}

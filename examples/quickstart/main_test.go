@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 
 // Each run adds its rows to the same file, and no key repeats.
 func TestRunTwice(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "quick.db")
+	file := filepath.Join(t.TempDir(), "quick #1.db")
 	for run := 1; run <= 2; run++ {
 		var out strings.Builder
 		if err := quickstart(context.Background(), &out, file); err != nil {
@@ -20,6 +21,9 @@ func TestRunTwice(t *testing.T) {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("run %d does not print %q:\n%s", run, want, out.String())
 			}
+		}
+		if _, err := os.Stat(file); err != nil {
+			t.Fatal(err)
 		}
 		db, err := sql.Open("sqlite", file)
 		if err != nil {

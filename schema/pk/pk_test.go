@@ -221,7 +221,7 @@ func (s spec[K, P]) scan(t *testing.T) {
 	}
 	// Data from an existing table is kept even where the form has no text for it.
 	if err := P(&got).Scan(int64(-high)); err != nil || got != s.make(-high) {
-		t.Errorf("Scan(%d) = %v, %v", -high, got, err)
+		t.Errorf("Scan(%d) = %v, %v", int64(-high), got, err)
 	}
 }
 
