@@ -1,7 +1,6 @@
 package gormid
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,9 +14,10 @@ import (
 // have other keys.
 type conflict struct {
 	clause.OnConflict
-	key   *key
-	rows  rows
-	skips bool // rows are left out, not merged
+	key      *key
+	rows     rows
+	skips    bool // rows are left out, not merged
+	modified bool // by a word after INSERT, such as IGNORE
 
 	// The rows with a key of the plugin's, as they were before the INSERT.
 	filled []row
@@ -39,6 +39,7 @@ func conflictOf(c *creation) *conflict {
 	// GORM's MySQL dialect rewrites DoNothing while it builds the statement, so
 	// this is the time to see it.
 	x.skips = !ok || x.DoNothing
+	x.modified = insert.Modifier != ""
 	for j, i := range c.filled {
 		if r := c.rows.row(i); r.has(c.ids[j]) { // else a hook has set another
 			x.filled = append(x.filled, r)
@@ -83,7 +84,7 @@ func (x *conflict) settle(db *gorm.DB) error {
 // allInserted reports whether it is certain without a look. MySQL never is: it
 // merges on any unique key, and its count of rows depends on the connection.
 func (x *conflict) allInserted(db *gorm.DB) bool {
-	if name := db.Dialector.Name(); name != "postgres" && name != "sqlite" {
+	if name := db.Dialector.Name(); name != "postgres" && name != "sqlite" || x.modified {
 		return false
 	}
 	if x.targetsKey() {
@@ -135,6 +136,7 @@ func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
 // database compare, which knows its collations.
 func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 	columns := x.target()
+	mysql := stmt.Dialector.Name() == "mysql"
 	found := make(map[int][]int64)
 	for some := range slices.Chunk(missing, 100) { // SQLite allows 500 to a UNION
 		q := x.query(stmt)
@@ -143,8 +145,16 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 				if q.SQL.Len() > 0 {
 					q.WriteString(" UNION ALL ")
 				}
+				if mysql {
+					q.WriteByte('(')
+				}
 				x.writeSelect(q, n)
 				where.Build(q)
+				if mysql {
+					// Sees rows younger than the transaction, as the INSERT did. It has
+					// locked them, so that this does not wait.
+					q.WriteString(" FOR UPDATE)")
+				}
 			}
 		}
 		if q.SQL.Len() == 0 {
@@ -155,18 +165,20 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 			return err
 		}
 	}
-	var errs []error
+	var first error
 	for _, j := range missing {
 		if ids := found[j]; len(ids) == 1 {
 			x.filled[j].set(ids[0])
 			continue
 		}
 		x.filled[j].clear()
-		errs = append(errs, &CreateError{Model: modelName(x.key.schema), Row: x.index[j],
-			Problem: "was merged into a row whose key is not known",
-			Remedy:  "name the unique columns in clause.OnConflict.Columns, or set the key"})
+		if first == nil {
+			first = &CreateError{Model: modelName(x.key.schema), Row: x.index[j],
+				Problem: "was merged into a row whose key is not known",
+				Remedy:  "name the unique columns in clause.OnConflict.Columns, or set the key"}
+		}
 	}
-	return errors.Join(errs...)
+	return first
 }
 
 // target returns the columns on whose equality rows are merged, if known.
@@ -176,9 +188,6 @@ func (x *conflict) target() []string {
 			return []string{unique.Field.DBName}
 		}
 		return nil
-	}
-	if x.targetsKey() {
-		return nil // MySQL has merged on some other column all the same
 	}
 	var names []string
 	for _, c := range x.Columns {

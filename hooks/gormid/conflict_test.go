@@ -1,12 +1,15 @@
 package gormid_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
@@ -172,20 +175,25 @@ var conflicts = []struct {
 	{name: "upsert, RETURNING everything", rows: accounts("x taken -", "y new -"),
 		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail, returnAll).Create(&as) },
 		want:   []string{merged, inserted}},
-	{name: "upsert of what is not excluded, RETURNING the key", only: "sqlite,postgres", rows: accounts("x taken -", "y new -"),
+	{name: "upsert of what is not excluded, RETURNING the key", only: "sqlite,postgres", rows: accounts("x taken -", "y new -", "z - -"),
 		// The first row is neither inserted nor updated nor returned, so that GORM
-		// takes the key that is returned for the first row's.
+		// takes the keys that are returned for those of the first rows.
 		create: func(db *gorm.DB, as []account) *gorm.DB {
 			db.Exec("UPDATE accounts SET visits = 100")
 			return db.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: setName, Where: onlyBelow100}, returnKey).Create(&as)
 		},
-		want: []string{merged, inserted}},
+		want: []string{merged, inserted, inserted}},
 	{name: "upsert, equal rows in one call", only: "sqlite,mysql", rows: accounts("x taken -", "y taken -"),
 		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
 		want:   []string{merged, merged}},
 	{name: "upsert on a constraint", only: "postgres", rows: accounts("x taken -", "y new -"),
 		create: func(db *gorm.DB, as []account) *gorm.DB {
 			return db.Clauses(clause.OnConflict{OnConstraint: "uni_accounts_email", DoUpdates: setName}).Create(&as)
+		},
+		want: []string{merged, inserted}},
+	{name: "upsert of all columns on a constraint", only: "postgres", rows: accounts("x taken -", "y new -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Clauses(clause.OnConflict{OnConstraint: "uni_accounts_email", UpdateAll: true}).Create(&as)
 		},
 		want: []string{merged, inserted}},
 	{name: "upsert on a constraint unknown to GORM", only: "postgres", rows: accounts("x taken -", "y new -"),
@@ -207,6 +215,19 @@ var conflicts = []struct {
 	{name: "Save of slice that meets another unique key", rows: accounts("x new -", "y taken -"),
 		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Save(&as) },
 		fails:  map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
+	{name: "upsert of a NULL that meets another unique key", rows: accounts("x - -", "y - held"),
+		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
+		fails:  map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
+	{name: "upsert on a column that is not unique", rows: accounts("same - -", "same new -", "same taken -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "name"}}, DoUpdates: setName}).Create(&as)
+		},
+		fails: map[string]string{"mysql": "row 2 of gormid_test.account was merged", "": ""}},
+	{name: "upsert on the key, ignoring others", only: "sqlite", rows: accounts("x new -", "y taken -"),
+		create: func(db *gorm.DB, as []account) *gorm.DB {
+			return db.Clauses(clause.Insert{Modifier: "OR IGNORE"}, clause.OnConflict{UpdateAll: true}).Create(&as)
+		},
+		fails: map[string]string{"": "row 1 of gormid_test.account was merged"}},
 	{name: "no clause", rows: accounts("x new -", "y taken -"),
 		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Create(&as) },
 		fails:  map[string]string{"": ""}},
@@ -249,6 +270,9 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 				if tx.Error == nil || !strings.Contains(tx.Error.Error(), says) {
 					t.Errorf("got %v, want an error with %q", tx.Error, says)
 				}
+				if e, ok := errors.AsType[*gormid.CreateError](tx.Error); ok && as[e.Row].ID != 0 {
+					t.Errorf("row %d keeps a key that nothing has: %d", e.Row, as[e.Row].ID)
+				}
 				e.wantTable(t, "SELECT id, name, email, handle FROM accounts", before...)
 				return
 			}
@@ -275,5 +299,103 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 			}
 			e.wantTable(t, "SELECT count(*) FROM accounts", line(count))
 		})
+	}
+}
+
+// TestConflictingMaps: a map whose row was left out holds no key at all.
+func TestConflictingMaps(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := bare(t, about, &account{})
+		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&account{}}})
+		must(t, e.Create(&account{ID: idA, Name: "old", Email: new("taken")}))
+		taken := func() map[string]any { return map[string]any{"name": "x", "email": "taken"} }
+
+		m, ms := taken(), []map[string]any{taken(), {"name": "y"}}
+		must(t, e.Model(&account{}).Clauses(doNothing).Create(m))
+		must(t, e.Model(&account{}).Clauses(doNothing).Create(&ms))
+		if len(m) != 2 || len(ms[0]) != 2 {
+			t.Errorf("rows were left out, but have keys: %v and %v", m, ms[0])
+		}
+		e.wantTable(t, "SELECT name, id FROM accounts ORDER BY id", line("old", idA), line("y", ms[1]["id"]))
+
+		// Without a model, GORM makes no valid DoNothing on MySQL.
+		for _, tx := range []*gorm.DB{e.Model(&account{}), e.Table("accounts")} {
+			ms := []map[string]any{{"name": "z"}, taken()}
+			must(t, tx.Clauses(upsertEmail).Create(ms))
+			if ms[1]["id"] != pk.ID(idA) {
+				t.Errorf("the row was merged into %d and has the key %v", idA, ms[1]["id"])
+			}
+			e.wantTable(t, "SELECT name, id FROM accounts WHERE name IN ('x', 'z') ORDER BY id", line("x", idA), line("z", ms[0]["id"]))
+			must(t, e.Where("id <> ?", idA).Delete(&account{}))
+		}
+	})
+}
+
+// TestReturnedRows: GORM replaces the rows of a slice by those that RETURNING *
+// yields, which all have their key.
+func TestReturnedRows(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		if about.Dialect == "mysql" && !about.MariaDB {
+			return // has no RETURNING, and GORM ignores it
+		}
+		e := open(t, about, &account{})
+		must(t, e.Create(&account{ID: idA, Name: "old", Email: new("taken")}))
+		as := accounts("x taken -", "y new -")
+		must(t, e.Clauses(doNothing, returnAll).Create(&as))
+		if about.MariaDB { // returns the row that was there, too
+			as = slices.DeleteFunc(as, func(a account) bool { return a.ID == idA })
+		}
+		if len(as) != 1 {
+			t.Fatalf("GORM has kept %v", as)
+		}
+		e.wantTable(t, "SELECT name, id FROM accounts ORDER BY id", line("old", idA), line("y", as[0].ID))
+	})
+}
+
+// TestMergedOwner: what belongs to a row that was merged belongs to the row that
+// took it in, and what belongs to one that was left out has no owner.
+func TestMergedOwner(t *testing.T) {
+	type ticket struct {
+		ID       pk.ID
+		HolderID pk.ID
+	}
+	type holder struct {
+		ID      pk.ID
+		Email   string `gorm:"size:40;unique"`
+		Tickets []ticket
+	}
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &holder{}, &ticket{})
+		must(t, e.Create(&holder{ID: idA, Email: "taken"}))
+		hs := []holder{{Email: "new", Tickets: []ticket{{}}}, {Email: "taken", Tickets: []ticket{{}}}}
+		must(t, e.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: clause.AssignmentColumns([]string{"email"})}).Create(&hs))
+		want := []string{line(hs[0].Tickets[0].ID, hs[0].ID), line(hs[1].Tickets[0].ID, idA)}
+		e.wantTable(t, "SELECT id, holder_id FROM tickets ORDER BY id", want...)
+
+		h := holder{Email: "taken", Tickets: []ticket{{}}}
+		if err := e.Clauses(doNothing).Create(&h).Error; err == nil || h.ID != 0 || h.Tickets[0].HolderID != 0 {
+			t.Errorf("got %v, and %+v; want the foreign key to refuse a ticket without holder", err, h)
+		}
+		e.wantTable(t, "SELECT id, holder_id FROM tickets ORDER BY id", want...)
+	})
+}
+
+// TestYoungerRow: on MySQL, a row is merged into one that is younger than the
+// transaction, and that a plain SELECT in it does not see.
+func TestYoungerRow(t *testing.T) {
+	about := dbtest.MySQL(t)
+	e := open(t, about, &account{})
+	err := e.Transaction(func(tx *gorm.DB) error {
+		must(t, tx.Find(&[]account{})) // the transaction's view begins here
+		must(t, e.Create(&account{ID: idA, Name: "old", Email: new("taken")}))
+		as := accounts("old taken -", "y new -")
+		must(t, tx.Clauses(upsertEmail).Create(&as))
+		if as[0].ID != idA {
+			t.Errorf("the row was merged into %d and has the key %d", idA, as[0].ID)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

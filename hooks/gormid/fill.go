@@ -49,7 +49,13 @@ func (c *creation) Value(k any) any {
 
 func (c *creation) attach() { c.stmt.Context = c }
 
-func (c *creation) detach() { c.stmt.Context, c.stmt.Selects = c.Context, c.selects }
+func (c *creation) detach() {
+	if c.stmt.Context == context.Context(c) { // else a tracer has put its own on top
+		c.stmt.Context = c.Context
+	}
+	c.stmt.Selects = c.selects
+	c.stmt = nil
+}
 
 func creationOf(stmt *gorm.Statement) *creation {
 	c, _ := stmt.Context.Value(carrier{}).(*creation)
@@ -247,7 +253,7 @@ func (f *filler) settle(db *gorm.DB) {
 		return
 	}
 	c.detach()
-	if stmt.Schema == nil {
+	if stmt.Schema == nil { // then they are maps
 		for _, m := range c.rows.(mapRows).maps {
 			delete(m, "@id") // GORM's name for SQLite's rowid, which is not the key
 		}

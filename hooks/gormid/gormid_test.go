@@ -36,6 +36,7 @@ type source struct {
 	last  int64
 	calls int
 	err   error // to fail with, if set
+	short int   // how many ids too few to return
 }
 
 func newSource() *source { return &source{last: 1<<60 + 1} }
@@ -55,7 +56,7 @@ func (s *source) Append(_ context.Context, dst []int64, n int) ([]int64, error) 
 	if s.err != nil {
 		return dst, s.err
 	}
-	for range n {
+	for range n - s.short {
 		s.last++
 		dst = append(dst, s.last)
 	}

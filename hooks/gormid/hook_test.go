@@ -1,6 +1,7 @@
 package gormid_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -139,6 +140,35 @@ func TestCallbackOrder(t *testing.T) {
 	})
 }
 
+// TestStatementRestored: the statement has the caller's context and columns
+// again, with what others have put on top of the context.
+func TestStatementRestored(t *testing.T) {
+	e := open(t, dbtest.SQLite(t), &user{})
+	type mark struct{}
+	ctx := context.WithValue(t.Context(), mark{}, "caller's")
+	selected := make([]string, 1, 9)
+	selected[0] = "Name"
+	tx := e.WithContext(ctx).Select(selected).Create(&[]user{{Name: "a"}, {Name: "b"}})
+	must(t, tx)
+	if tx.Statement.Context != ctx {
+		t.Errorf("the context is %v", tx.Statement.Context)
+	}
+	if !slices.Equal(tx.Statement.Selects, selected) || selected[:2][1] != "" {
+		t.Errorf("the selected columns are %q, and the caller's %q", tx.Statement.Selects, selected[:2])
+	}
+
+	e.Callback().Create().Before("gorm:create").Register("test:tracer", func(db *gorm.DB) {
+		db.Statement.Context = context.WithValue(db.Statement.Context, mark{}, "tracer's")
+	})
+	must(t, e.Exec("CREATE UNIQUE INDEX by_name ON users (name)"))
+	u := user{Name: "a"}
+	tx = e.WithContext(ctx).Clauses(doNothing).Create(&u)
+	must(t, tx)
+	if got := tx.Statement.Context.Value(mark{}); got != "tracer's" || u.ID != 0 {
+		t.Errorf("the context has %q, the row left out the key %d", got, u.ID)
+	}
+}
+
 // TestDryRun: the SQL has the keys, and so have the rows, because callers run
 // the SQL themselves. Nothing is asked of the database.
 func TestDryRun(t *testing.T) {
@@ -239,6 +269,15 @@ func TestUnneeded(t *testing.T) {
 
 // TestOthers: models that have not opted in are GORM's business.
 func TestOthers(t *testing.T) {
+	type bare int64
+	type untagged struct {
+		ID   bare `gorm:"primaryKey;autoIncrement:false"`
+		Name string
+	}
+	type text struct {
+		ID   string `gorm:"size:20"`
+		Name string
+	}
 	type plain struct {
 		ID     uint
 		UserID *pk.ID
@@ -246,7 +285,11 @@ func TestOthers(t *testing.T) {
 		Name   string
 	}
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &plain{}, &user{})
+		e := open(t, about, &plain{}, &user{}, &untagged{}, &text{})
+		must(t, e.Create(&untagged{Name: "a"}))
+		must(t, e.Create(&text{Name: "a"}))
+		e.wantTable(t, "SELECT id FROM untaggeds", "0")
+		e.wantTable(t, "SELECT id FROM texts", "")
 		p := plain{Name: "a", User: &user{Name: "u"}}
 		must(t, e.Create(&p))
 		must(t, e.Create([]plain{{Name: "b"}, {Name: "c"}}))
@@ -363,6 +406,30 @@ func TestConflictingAssociations(t *testing.T) {
 		for i := range tables {
 			e.wantTable(t, tables[i], want[i])
 		}
+	})
+}
+
+// TestPlainOwner: a row that belongs to one without a key of the plugin's is
+// settled all the same.
+func TestPlainOwner(t *testing.T) {
+	type country struct {
+		ID   uint
+		Name string
+	}
+	type city struct {
+		ID        pk.ID
+		Name      string `gorm:"size:40;unique"`
+		CountryID uint
+		Country   country
+	}
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &country{}, &city{})
+		cs := []city{{Name: "a", Country: country{Name: "x"}}, {Name: "a", Country: country{Name: "y"}}}
+		must(t, e.Clauses(doNothing).Create(&cs))
+		if cs[1].ID != 0 {
+			t.Errorf("the row was left out, but has the key %d", cs[1].ID)
+		}
+		e.wantTable(t, "SELECT id, country_id FROM cities", line(cs[0].ID, cs[0].Country.ID))
 	})
 }
 

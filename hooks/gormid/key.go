@@ -26,7 +26,6 @@ type key struct {
 	field     *schema.Field
 	typ       reflect.Type // of the field, or of what it points to
 	pointer   bool
-	embedded  bool   // in a struct behind a pointer, which may be nil
 	generator string // the pool's generator to draw from; "" is the pool's own
 
 	// given says why the caller must set this key; "" if the plugin fills it.
@@ -48,8 +47,6 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 		typ:     f.IndirectFieldType,
 		pointer: f.FieldType.Kind() == reflect.Pointer,
 		given:   given,
-		// GORM counts embedded pointers below zero.
-		embedded: slices.ContainsFunc(f.StructField.Index, func(i int) bool { return i < 0 }),
 	}
 	switch name := f.TagSettings[tag]; name {
 	case tag, "": // no value
@@ -77,14 +74,11 @@ func choose(s *schema.Schema) (f *schema.Field, given string) {
 		}
 		return f, ""
 	}
-	// GORM copies tags into the tables it makes for many2many, and their columns
-	// are foreign keys that it sets itself.
-	own := func(f *schema.Field) bool { return f != nil && optedIn(f) && !isForeignKey(s, f) }
-	tagged := func(f *schema.Field) bool { _, ok := f.TagSettings[tag]; return ok && own(f) }
+	tagged := func(f *schema.Field) bool { _, ok := f.TagSettings[tag]; return ok }
 	if i := slices.IndexFunc(s.PrimaryFields, tagged); i >= 0 {
 		f = s.PrimaryFields[i]
-	} else if own(s.PrioritizedPrimaryField) {
-		f = s.PrioritizedPrimaryField
+	} else if p := s.PrioritizedPrimaryField; p != nil && optedIn(p) {
+		f = p
 	}
 	return f, "is part of a composite key"
 }

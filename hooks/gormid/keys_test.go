@@ -113,7 +113,7 @@ func keyType[M any](t *testing.T, e *env) {
 	migrate(t, e.DB, new(M))
 	migrate(t, e.DB, new(M)) // must leave the table as it is
 
-	// Two filled, two given, and two of each as maps.
+	// Two filled and two given, and so as maps, with two more kinds of zero.
 	list := make([]M, 4)
 	setKey(&list[2], idA)
 	setKey(&list[3], idB)
@@ -122,7 +122,7 @@ func keyType[M any](t *testing.T, e *env) {
 	if _, ok := reflect.TypeFor[M]().FieldByName("Number"); ok {
 		column = "number"
 	}
-	maps := []map[string]any{{}, {column: nil}, {column: strconv.Itoa(idA + 2)}, {column: uint64(idB + 2)}}
+	maps := []map[string]any{{}, {column: nil}, {column: strconv.Itoa(idA + 2)}, {column: uint64(idB + 2)}, {column: 0}, {column: ""}}
 	if reflect.TypeFor[M]() == reflect.TypeFor[byType[pk.SortText]]() || reflect.TypeFor[M]() == reflect.TypeFor[byType[*pk.SortText]]() {
 		maps[2][column] = sortable(idA + 2)
 	}

@@ -164,6 +164,10 @@ func TestDeclarations(t *testing.T) {
 			}
 			wantFieldError(t, bare(t, about).Use(gormid.New(gormid.Config{Models: []any{d.model}})), d.field, d.problem)
 		}
+		if about.Dialect == "sqlite" { // where an integer has 64 bits
+			migrate(t, e.DB, &typeInteger{})
+			must(t, e.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&typeInteger{ID: idA}))
+		}
 		if e.source.calls != 0 || e.conn.begun.Load() != 0 {
 			t.Errorf("%d times keys were drawn, %d transactions were begun", e.source.calls, e.conn.begun.Load())
 		}
@@ -281,6 +285,10 @@ var refusals = []refusal{
 	wrongKey("SQL expression", gorm.Expr("1+1"), "cannot be known afterwards"),
 	wrongKey("SQL column", clause.Expr{SQL: "age"}, "cannot be known afterwards"),
 	wrongKey("slice", []int{1}, "neither a number nor text"),
+	{name: "map with a negative number for an unsigned key", problem: "-1 is negative",
+		create: func(e *env) *gorm.DB { return e.Model(&note{}).Create(map[string]any{"id": -1}) }},
+	{name: "map with text that is no number for a raw key", problem: "plain decimal",
+		create: func(e *env) *gorm.DB { return e.Model(&book{}).Create(map[string]any{"id": "1.5"}) }},
 	{name: "a map with two keys", row: 0, problem: "under several names",
 		create: func(e *env) *gorm.DB {
 			return e.Model(&user{}).Create(map[string]any{"id": idA, "ID": idB, "name": "a"})
@@ -301,6 +309,8 @@ var refusals = []refusal{
 		}},
 	{name: "the source fails, in batches", row: -1, problem: "got no keys", is: errSource, late: true,
 		create: func(e *env) *gorm.DB { e.source.err = errSource; return e.CreateInBatches([]*user{{}, {}}, 1) }},
+	{name: "the source returns too few", row: -1, problem: "got no keys for 2 rows: the source returned 1",
+		create: func(e *env) *gorm.DB { e.source.short = 1; return e.Create([]*user{{}, {}}) }},
 	{name: "a hook clears the key", row: 0, problem: "has lost its key", late: true,
 		create: func(e *env) *gorm.DB { return e.Create(&clearing{Name: "a"}) }},
 	{name: "a hook clears keys", row: 0, problem: "has lost its key", late: true,
@@ -329,7 +339,7 @@ func TestRefusals(t *testing.T) {
 		e := open(t, about, &user{}, &clearing{}, &composite{}, &compositeTagged{}, &manual{}, &passport{})
 		for _, r := range refusals {
 			t.Run(r.name, func(t *testing.T) {
-				e.source.err = nil
+				e.source.err, e.source.short = nil, 0
 				begun := e.conn.begun.Load()
 				err := r.create(e).Error
 				wantCreateError(t, err, r.row, r.problem)

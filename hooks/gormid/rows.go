@@ -98,12 +98,7 @@ func (r *structRows) empty(i int) (bool, error) {
 		return false, &CreateError{Model: modelName(r.k.schema), Row: i, Err: gorm.ErrInvalidData,
 			Problem: "is a nil pointer", Remedy: "leave it out"}
 	}
-	if r.k.embedded {
-		if _, zero := r.k.field.ValueOf(r.ctx, s); zero {
-			return true, nil
-		}
-	}
-	v := r.k.field.ReflectValueOf(r.ctx, s)
+	v := r.k.field.ReflectValueOf(r.ctx, s) // allocates an embedded struct that is a nil pointer
 	if r.k.pointer {
 		return v.IsNil() || v.Elem().IsZero(), nil
 	}

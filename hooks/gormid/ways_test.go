@@ -105,6 +105,23 @@ var ways = []way{
 	list("Select of columns", func(db *gorm.DB, us []user) *gorm.DB { return db.Select("users.name", "age").Create(&us) }),
 	list("Select of all", func(db *gorm.DB, us []user) *gorm.DB { return db.Select("*").Create(&us) }),
 	list("Omit", func(db *gorm.DB, us []user) *gorm.DB { return db.Omit("Age", clause.Associations).Create(&us) }),
+	{"map with the field's name", func(db *gorm.DB, a, b pk.ID) ([2]pk.ID, error) {
+		ms := []map[string]any{{"Name": "a", "ID": a}, {"name": "b", "ID": nil}}
+		if b != 0 {
+			ms[1]["ID"] = &b
+		}
+		err := db.Model(&user{}).Create(ms).Error
+		var memory [2]pk.ID
+		for i, m := range ms {
+			switch id := m["ID"].(type) {
+			case pk.ID:
+				memory[i] = id
+			case *pk.ID:
+				memory[i] = *id
+			}
+		}
+		return memory, err
+	}, true},
 	several(maps("map with Select", func(db *gorm.DB, ms []map[string]any) *gorm.DB {
 		db.Model(&user{}).Select("Name").Create(ms[0])
 		return db.Model(&user{}).Select("name").Create(ms[1])
@@ -185,8 +202,8 @@ func list(name string, create func(db *gorm.DB, us []user) *gorm.DB) way {
 	}, true}
 }
 
-// maps is a way for maps. A zero key is left out of the first and put into the
-// second under the field's name, unless GORM has no model to resolve that.
+// maps is a way for maps. A zero key is left out of the first and given to the
+// second.
 func maps(name string, create func(db *gorm.DB, ms []map[string]any) *gorm.DB) way {
 	return way{name, func(db *gorm.DB, a, b pk.ID) ([2]pk.ID, error) {
 		ms := []map[string]any{{"name": "a"}, {"name": "b", "id": b}}
