@@ -169,7 +169,7 @@ func (g *Generator) id(number int64) int64 {
 // otherwise cost as much as the work.
 func (g *Generator) wait(ctx context.Context, number int64) error {
 	const shortest = 100 * time.Microsecond
-	longer := min(g.maxAhead/4, 2*time.Millisecond)
+	longer := min(g.maxAhead/2, 5*time.Millisecond)
 	var timer *time.Timer
 	for {
 		lead := g.start(number) - g.clock.now()
