@@ -54,7 +54,6 @@ func (c *creation) detach() {
 		c.stmt.Context = c.Context
 	}
 	c.stmt.Selects = c.selects
-	c.stmt = nil
 }
 
 func creationOf(stmt *gorm.Statement) *creation {
@@ -133,18 +132,12 @@ func (f *filler) fill(db *gorm.DB) {
 // draw reserves the keys of all empty rows in one step.
 func (f *filler) draw(c *creation) error {
 	c.filled = c.one[:0]
-	n := c.rows.len()
-	if n > 1 {
+	if n := c.rows.len(); n > 1 {
 		c.filled = make([]int, 0, n)
 	}
-	for i := range n {
-		empty, err := c.rows.empty(i)
-		if err != nil {
-			return err
-		}
-		if empty {
-			c.filled = append(c.filled, i)
-		}
+	var err error
+	if c.filled, err = c.rows.empty(c.filled); err != nil {
+		return err
 	}
 	if len(c.filled) == 0 {
 		return nil
@@ -163,9 +156,7 @@ func (f *filler) draw(c *creation) error {
 			Remedy:  "nothing was inserted"}
 	}
 	c.ids = ids
-	for j, i := range c.filled {
-		c.rows.fill(i, ids[j])
-	}
+	c.rows.fill(c.filled, ids)
 	return nil
 }
 
@@ -210,15 +201,14 @@ func (c *creation) selectKey() error {
 // check runs right before the INSERT, when hooks and associations have had
 // their turn. No row leaves without a key.
 func (f *filler) check(db *gorm.DB) {
-	stmt := db.Statement
-	c := creationOf(stmt)
+	c := creationOf(db.Statement)
 	if c == nil || db.Error != nil {
 		return
 	}
-	for i := range c.rows.len() {
-		empty, err := c.rows.empty(i)
-		if err == nil && empty {
-			err = c.unfilled(i)
+	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
+		empty, err := c.rows.empty(nil)
+		if err == nil && len(empty) > 0 {
+			err = c.unfilled(empty[0])
 		}
 		if err != nil {
 			db.AddError(err)

@@ -243,6 +243,27 @@ func (k *key) holdsNumbers() bool {
 	return false
 }
 
+// in returns the field in a struct. It allocates an embedded struct on the way
+// that is a nil pointer.
+func (k *key) in(ctx context.Context, row reflect.Value) reflect.Value {
+	if i := k.field.StructField.Index; len(i) == 1 && i[0] >= 0 {
+		return row.Field(i[0])
+	}
+	return k.field.ReflectValueOf(ctx, row)
+}
+
+// set gives a struct the key id.
+func (k *key) set(ctx context.Context, row reflect.Value, id int64) {
+	v := k.in(ctx, row)
+	if k.pointer {
+		// A new one each time: rows may share the pointer to a zero.
+		p := reflect.New(k.typ)
+		v.Set(p)
+		v = p.Elem()
+	}
+	k.put(v, id)
+}
+
 // put stores id in v, which is of the key's type.
 func (k *key) put(v reflect.Value, id int64) {
 	switch k.typ.Kind() {

@@ -27,10 +27,22 @@ func (r mapRows) refuse(i int, problem, remedy string, err error) error {
 	return &CreateError{Model: modelName(r.k.schema), Row: i, Problem: problem, Remedy: remedy, Err: err}
 }
 
-// empty also brings a key of another kind into the key's own, where a database
-// would store it otherwise than from a struct.
-func (r mapRows) empty(i int) (bool, error) {
-	m := r.maps[i]
+func (r mapRows) empty(dst []int) ([]int, error) {
+	for i, m := range r.maps {
+		zero, err := r.adopt(i, m)
+		if err != nil {
+			return dst, err
+		}
+		if zero {
+			dst = append(dst, i)
+		}
+	}
+	return dst, nil
+}
+
+// adopt reports whether m has no key. It brings one of another kind into the
+// key's own, where a database would store it otherwise than from a struct.
+func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	if m == nil {
 		return false, r.refuse(i, "is a nil map", "leave it out", gorm.ErrInvalidData)
 	}
@@ -76,7 +88,11 @@ func (r mapRows) isColumn(name, column string) bool {
 	return f != nil && f.DBName == column
 }
 
-func (r mapRows) fill(i int, id int64) { r.row(i).set(id) }
+func (r mapRows) fill(some []int, ids []int64) {
+	for j, i := range some {
+		r.row(i).set(ids[j])
+	}
+}
 
 func (r mapRows) row(i int) row { return mapRow{r, r.maps[i]} }
 

@@ -10,10 +10,11 @@ import (
 // rows are what one call of Create inserts, in whatever shape they were given.
 type rows interface {
 	len() int
-	// empty reports whether row i has no key yet. It refuses what is no row or
-	// has a key of the wrong kind.
-	empty(i int) (bool, error)
-	fill(i int, id int64)
+	// empty appends the numbers of the rows without a key to dst. It refuses what
+	// is no row or has a key of the wrong kind.
+	empty(dst []int) ([]int, error)
+	// fill sets the keys of some rows, given by their numbers.
+	fill(some []int, ids []int64)
 	// row returns row i for later, when GORM may have changed the list.
 	row(i int) row
 }
@@ -92,20 +93,26 @@ func (r *structRows) at(i int) reflect.Value {
 	return reflect.Indirect(r.v.Index(i))
 }
 
-func (r *structRows) empty(i int) (bool, error) {
-	s := r.at(i)
-	if !s.IsValid() {
-		return false, &CreateError{Model: modelName(r.k.schema), Row: i, Err: gorm.ErrInvalidData,
-			Problem: "is a nil pointer", Remedy: "leave it out"}
+func (r *structRows) empty(dst []int) ([]int, error) {
+	for i := range r.len() {
+		s := r.at(i)
+		if !s.IsValid() {
+			return dst, &CreateError{Model: modelName(r.k.schema), Row: i, Err: gorm.ErrInvalidData,
+				Problem: "is a nil pointer", Remedy: "leave it out"}
+		}
+		v := r.k.in(r.ctx, s)
+		if v.IsZero() || r.k.pointer && v.Elem().IsZero() {
+			dst = append(dst, i)
+		}
 	}
-	v := r.k.field.ReflectValueOf(r.ctx, s) // allocates an embedded struct that is a nil pointer
-	if r.k.pointer {
-		return v.IsNil() || v.Elem().IsZero(), nil
-	}
-	return v.IsZero(), nil
+	return dst, nil
 }
 
-func (r *structRows) fill(i int, id int64) { structRow{r.k, r.ctx, r.at(i)}.set(id) }
+func (r *structRows) fill(some []int, ids []int64) {
+	for j, i := range some {
+		r.k.set(r.ctx, r.at(i), ids[j])
+	}
+}
 
 func (r *structRows) row(i int) row { return structRow{r.k, r.ctx, r.at(i)} }
 
@@ -115,24 +122,14 @@ type structRow struct {
 	v   reflect.Value
 }
 
-func (r structRow) set(id int64) {
-	v := r.k.field.ReflectValueOf(r.ctx, r.v)
-	if r.k.pointer {
-		// A new one each time: rows may share the pointer to a zero.
-		p := reflect.New(r.k.typ)
-		v.Set(p)
-		v = p.Elem()
-	}
-	r.k.put(v, id)
-}
+func (r structRow) set(id int64) { r.k.set(r.ctx, r.v, id) }
 
 func (r structRow) has(id int64) bool {
-	v, _ := r.k.field.ValueOf(r.ctx, r.v)
-	n, ok := r.k.number(reflect.Indirect(reflect.ValueOf(v)))
+	n, ok := r.k.number(reflect.Indirect(r.k.in(r.ctx, r.v)))
 	return ok && n == id
 }
 
-func (r structRow) clear() { r.k.field.ReflectValueOf(r.ctx, r.v).SetZero() }
+func (r structRow) clear() { r.k.in(r.ctx, r.v).SetZero() }
 
 func (r structRow) column(name string) (any, bool) {
 	f := r.k.schema.LookUpField(name)
