@@ -21,11 +21,14 @@
 //
 //	ID     pk.ID                                                  // BIGINT
 //	ID     pk.Of[User]                                            // BIGINT, typed
-//	ID     pk.SortText                                            // CHAR(13)
+//	ID     pk.SortText `gorm:"size:13"`                           // CHAR(13)
 //	Number int64  `gorm:"primaryKey;autoIncrement:false;snowkey"`
 //	Code   string `gorm:"primaryKey;size:20;snowkey"`             // decimal
 //	ID     pk.ID  `gorm:"snowkey:orders"`                         // from the pool's generator "orders"
 //	UserID pk.ID  `gorm:"primaryKey;snowkey:-"`                   // the caller sets it
+//
+// Without its size, the column of a pk.Text (20) or pk.SortText (13) is altered by
+// every AutoMigrate, because GORM takes the Go type's 64 bits for a length.
 //
 // A key that is zero, or a pointer to zero, is filled. Any other is kept. A key
 // that is part of a composite key, or that a relation makes a foreign key, is

@@ -153,7 +153,7 @@ func (f *filler) draw(c *creation) error {
 	if err != nil {
 		return &CreateError{Model: modelName(c.key.schema), Row: -1, Err: err,
 			Problem: fmt.Sprintf("got no keys for %d rows: %v", len(c.filled), err),
-			Remedy:  "nothing was inserted"}
+			Remedy:  "none of them was inserted"}
 	}
 	c.ids = ids
 	c.rows.fill(c.filled, ids)
@@ -205,6 +205,7 @@ func (f *filler) check(db *gorm.DB) {
 	if c == nil || db.Error != nil {
 		return
 	}
+	// Only these can have changed what fill left, or set what it left alone.
 	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
 		empty, err := c.rows.empty(nil)
 		if err == nil && len(empty) > 0 {

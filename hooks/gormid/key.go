@@ -135,7 +135,7 @@ func (k *key) check(dialect string) error {
 	_, identity := f.TagSettings["GENERATED"] // Postgres
 	switch column := strings.ToLower(string(f.DataType)); {
 	case f.AutoIncrement, identity, strings.Contains(column, "serial"), strings.Contains(column, "auto_increment"):
-		return k.refuse("is numbered by the database", "add autoIncrement:false to its gorm tag, or declare it as pk.ID")
+		return k.refuse("is numbered by the database", "declare it as pk.ID, or add autoIncrement:false to its gorm tag, and no identity or serial type")
 	case f.HasDefaultValue:
 		return k.refuse("has a default", "remove the default from its gorm tag")
 	case !f.Creatable:

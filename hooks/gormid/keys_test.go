@@ -34,10 +34,24 @@ type numeric[T any] struct {
 	Name string
 }
 
-func (byType[T]) TableName() string  { return "keyed" }
-func (byTag[T]) TableName() string   { return "keyed" }
-func (sized[T]) TableName() string   { return "keyed" }
-func (numeric[T]) TableName() string { return "keyed" }
+// Without the size, GORM takes that of the Go type for the column's, and alters
+// the column in every migration.
+type ofSize20 struct {
+	ID   pk.Text `gorm:"size:20"`
+	Name string
+}
+
+type ofSize13[T any] struct {
+	ID   T `gorm:"size:13"`
+	Name string
+}
+
+func (ofSize20) TableName() string    { return "keyed" }
+func (ofSize13[T]) TableName() string { return "keyed" }
+func (byType[T]) TableName() string   { return "keyed" }
+func (byTag[T]) TableName() string    { return "keyed" }
+func (sized[T]) TableName() string    { return "keyed" }
+func (numeric[T]) TableName() string  { return "keyed" }
 
 type (
 	serial int64
@@ -65,11 +79,11 @@ func TestKeyTypes(t *testing.T) {
 			{"pk.ID", keyType[byType[pk.ID]], bigint, decimal},
 			{"pk.Of", keyType[byType[pk.Of[user]]], bigint, decimal},
 			{"pk.String", keyType[byType[pk.String]], bigint, decimal},
-			{"pk.Text", keyType[byType[pk.Text]], "sqlite varchar(20), postgres character varying(20), mysql varchar(20)", decimal},
-			{"pk.SortText", keyType[byType[pk.SortText]], "sqlite char(13), postgres character(13), mysql char(13)", sortable},
+			{"pk.Text", keyType[ofSize20], "sqlite varchar(20), postgres character varying(20), mysql varchar(20)", decimal},
+			{"pk.SortText", keyType[ofSize13[pk.SortText]], "sqlite char(13), postgres character(13), mysql char(13)", sortable},
 			{"*pk.ID", keyType[byType[*pk.ID]], bigint, decimal},
 			{"*pk.String", keyType[byType[*pk.String]], bigint, decimal},
-			{"*pk.SortText", keyType[byType[*pk.SortText]], "sqlite char(13), postgres character(13), mysql char(13)", sortable},
+			{"*pk.SortText", keyType[ofSize13[*pk.SortText]], "sqlite char(13), postgres character(13), mysql char(13)", sortable},
 			{"pk.ID, tagged", keyType[byTag[pk.ID]], bigint, decimal},
 			{"int64", keyType[byTag[int64]], integer, decimal},
 			{"int", keyType[byTag[int]], integer, decimal},
@@ -111,7 +125,12 @@ func sortable(id int64) string { return pk.SortText(id).String() }
 // in the name.
 func keyType[M any](t *testing.T, e *env) {
 	migrate(t, e.DB, new(M))
-	migrate(t, e.DB, new(M)) // must leave the table as it is
+	e.Callback().Raw().Before("gorm:raw").Register("test:ddl", func(db *gorm.DB) {
+		if sql := db.Statement.SQL.String(); !strings.HasPrefix(sql, "DROP TABLE") {
+			t.Errorf("the second migration finds something to change: %s", sql)
+		}
+	})
+	migrate(t, e.DB, new(M))
 
 	// Two filled and two given, and so as maps, with two more kinds of zero.
 	list := make([]M, 4)
@@ -123,7 +142,7 @@ func keyType[M any](t *testing.T, e *env) {
 		column = "number"
 	}
 	maps := []map[string]any{{}, {column: nil}, {column: strconv.Itoa(idA + 2)}, {column: uint64(idB + 2)}, {column: 0}, {column: ""}}
-	if reflect.TypeFor[M]() == reflect.TypeFor[byType[pk.SortText]]() || reflect.TypeFor[M]() == reflect.TypeFor[byType[*pk.SortText]]() {
+	if strings.Contains(reflect.TypeFor[M]().Name(), "SortText") {
 		maps[2][column] = sortable(idA + 2)
 	}
 	must(t, e.Model(new(M)).Create(maps))

@@ -46,13 +46,15 @@ func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	if m == nil {
 		return false, r.refuse(i, "is a nil map", "leave it out", gorm.ErrInvalidData)
 	}
-	name, n := r.find(m, r.k.field.DBName)
-	switch n {
-	case 0:
+	column := r.k.field.DBName
+	name, n := r.find(m, column)
+	switch {
+	case n == 0:
 		return true, nil
-	case 1:
-	default:
-		return false, r.refuse(i, "has its key under several names", "leave only "+r.k.field.DBName, gorm.ErrInvalidData)
+	case n > 1:
+		return false, r.refuse(i, "has its key under several names", "leave only "+column, gorm.ErrInvalidData)
+	case r.stmt.Schema == nil && name != column:
+		return false, r.refuse(i, "names its key "+name, "name it "+column+", as GORM has no model here to translate names", gorm.ErrInvalidData)
 	}
 	v, zero, err := r.k.adopt(m[name])
 	if err != nil {

@@ -125,7 +125,11 @@ type structRow struct {
 func (r structRow) set(id int64) { r.k.set(r.ctx, r.v, id) }
 
 func (r structRow) has(id int64) bool {
-	n, ok := r.k.number(reflect.Indirect(r.k.in(r.ctx, r.v)))
+	v := reflect.Indirect(r.k.in(r.ctx, r.v))
+	if !v.IsValid() {
+		return false
+	}
+	n, ok := r.k.number(v)
 	return ok && n == id
 }
 
