@@ -318,6 +318,11 @@ func TestConflictingMaps(t *testing.T) {
 		}
 		e.wantTable(t, "SELECT name, id FROM accounts ORDER BY id", line("old", idA), line("y", ms[1]["id"]))
 
+		twice := map[string]any{"name": "t"}
+		must(t, e.Model(&account{}).Clauses(doNothing).Create([]map[string]any{twice, twice}))
+		e.wantTable(t, "SELECT id FROM accounts WHERE name = 't'", line(twice["id"]))
+		must(t, e.Where("name = 't'").Delete(&account{}))
+
 		// Without a model, GORM makes no valid DoNothing on MySQL.
 		for _, tx := range []*gorm.DB{e.Model(&account{}), e.Table("accounts")} {
 			ms := []map[string]any{{"name": "z"}, taken()}

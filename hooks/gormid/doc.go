@@ -32,7 +32,7 @@
 //
 // A key that is zero, or a pointer to zero, is filled. Any other is kept. A key
 // that is part of a composite key, or that a relation makes a foreign key, is
-// never filled; a row that reaches the database without it is refused. Mark a
+// never filled, and a row is refused that would be inserted without it. Mark a
 // foreign key that no relation declares with snowkey:-.
 //
 // # What holds
@@ -57,7 +57,8 @@
 // afterwards; this also tells which rows of a batch those are. A row that was
 // merged into another has that row's key, provided that clause.OnConflict names
 // the unique columns, also on MySQL, where GORM ignores them. If the key of the
-// other row cannot be found the call fails. On MySQL this includes rows that are
+// other row cannot be found the call fails, and is rolled back unless
+// SkipDefaultTransaction has left nothing to roll back. On MySQL this includes rows that are
 // merged on another unique key than the clause says, where the other databases
 // fail by themselves.
 //

@@ -267,6 +267,29 @@ func TestUnneeded(t *testing.T) {
 	})
 }
 
+// TestRetry: after a failure the row keeps its key, so that the call can be
+// repeated and cannot insert the row twice.
+func TestRetry(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &account{})
+		must(t, e.Create(&account{Name: "a", Email: new("taken")}))
+		a := account{Name: "b", Email: new("taken")}
+		if e.Create(&a).Error == nil {
+			t.Fatal("no error")
+		}
+		id := a.ID
+		a.Email = new("free")
+		must(t, e.Create(&a))
+		if id == 0 || a.ID != id {
+			t.Errorf("the key was %d, and then %d", id, a.ID)
+		}
+		if e.Create(&a).Error == nil {
+			t.Error("the row was inserted twice")
+		}
+		e.wantTable(t, "SELECT id FROM accounts WHERE name = 'b'", line(id))
+	})
+}
+
 // TestOthers: models that have not opted in are GORM's business.
 func TestOthers(t *testing.T) {
 	type bare int64

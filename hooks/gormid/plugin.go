@@ -19,8 +19,9 @@ type Config struct {
 	// Models lists models whose declarations are checked when the plugin is
 	// installed, before their tables are migrated, instead of when their first
 	// row is created. It also makes their tables known, so that maps can be
-	// created with db.Table(name) alone, where GORM knows no model. Defaults to
-	// none.
+	// created with db.Table(name) alone, where GORM knows no model. Call
+	// db.SetupJoinTable before, for join tables to be checked as well. Defaults
+	// to none.
 	Models []any
 }
 

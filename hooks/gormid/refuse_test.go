@@ -199,6 +199,20 @@ func TestModels(t *testing.T) {
 	}
 }
 
+// TestJoinTable: the foreign keys of a join table of the caller's are checked.
+func TestJoinTable(t *testing.T) {
+	type narrow struct {
+		ID       pk.ID
+		AuthorID pk.ID
+		CircleID int32
+	}
+	e := bare(t, dbtest.SQLite(t))
+	if err := e.SetupJoinTable(&author{}, "Circles", &narrow{}); err != nil {
+		t.Fatal(err)
+	}
+	wantFieldError(t, e.Use(gormid.New(gormid.Config{Models: []any{&author{}}})), "CircleID", "cannot hold the key of gormid_test.circle")
+}
+
 // Models that refuse single calls or rows.
 type (
 	clearing struct {
