@@ -44,8 +44,9 @@
 // SkipHooks, prepared statements and savepoints; on every database.
 //
 // Keys ascend in the order of the rows, and one INSERT draws all of its keys in
-// one step. Where none can be had, the error wraps the generator's, no
-// transaction has begun, and the rows are as they were.
+// one step. Where none can be had, the error wraps the generator's, the rows are
+// as they were, and no transaction has begun, except the one that GORM puts
+// around several batches or around a row and its associations.
 //
 // When a call fails for another reason the rows keep their new keys, so that
 // repeating it cannot insert them twice, even if a commit got lost on its way
@@ -58,9 +59,9 @@
 // merged into another has that row's key, provided that clause.OnConflict names
 // the unique columns, also on MySQL, where GORM ignores them. If the key of the
 // other row cannot be found the call fails, and is rolled back unless
-// SkipDefaultTransaction has left nothing to roll back. On MySQL this includes rows that are
-// merged on another unique key than the clause says, where the other databases
-// fail by themselves.
+// SkipDefaultTransaction has left nothing to roll back. On MySQL this includes
+// rows that are merged on another unique key than the clause says, where the
+// other databases fail by themselves.
 //
 // For that the keys are read back, in the same transaction, with a SELECT by
 // primary key: on Postgres and SQLite only where a row may be missing, on MySQL
