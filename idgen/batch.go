@@ -17,23 +17,23 @@ func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, er
 	if err := g.checkCount(n); err != nil || n == 0 {
 		return dst, err
 	}
-	number, err := g.reserve(ctx, int64(n))
+	s, number, err := g.reserve(ctx, int64(n))
 	if err != nil {
 		return dst, err
 	}
 	start := len(dst)
 	dst = slices.Grow(dst, n)[:start+n]
-	g.fill(dst[start:], number)
+	g.fill(dst[start:], s.tenure, number)
 	return dst, nil
 }
 
 // fill sets ids to those of consecutive numbers. Within a tick they differ by
 // one step of the sequence field.
-func (g *Generator) fill(ids []int64, number int64) {
+func (g *Generator) fill(ids []int64, t *tenure, number int64) {
 	step := int64(1) << g.seqShift
 	for len(ids) > 0 {
 		run := min(int64(len(ids)), g.seqMask+1-number&g.seqMask)
-		id := g.id(number)
+		id := g.id(t, number)
 		for i := range ids[:run] {
 			ids[i] = id
 			id += step

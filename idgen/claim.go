@@ -4,9 +4,8 @@ import "sync"
 
 // A claim is this process's hold on a worker number under a layout.
 type claim struct {
-	key  claimKey
-	last int64 // what earlier pools of the claim handed out, so that a new one goes on behind
-	held bool
+	unused int64 // the first number that earlier pools did not use, where a new one goes on
+	held   bool
 }
 
 type claimKey struct {
@@ -25,7 +24,7 @@ func claimWorker(l Layout, worker int64) (*claim, error) {
 	key := claimKey{l.String(), worker}
 	c := claims.byKey[key]
 	if c == nil {
-		c = &claim{key: key}
+		c = &claim{}
 		claims.byKey[key] = c
 	}
 	if c.held {
@@ -35,9 +34,10 @@ func claimWorker(l Layout, worker int64) (*claim, error) {
 	return c, nil
 }
 
-// release gives the claim back; last is the largest number handed out under it.
-func (c *claim) release(last int64) {
+// release gives the claim back; unused is the first number that was not used
+// under it.
+func (c *claim) release(unused int64) {
 	claims.Lock()
 	defer claims.Unlock()
-	c.last, c.held = last, false
+	c.unused, c.held = unused, false
 }

@@ -78,14 +78,13 @@ func (cfg Config) withDefaults() Config {
 
 func (cfg Config) validate() error {
 	switch {
-	case cfg.Worker == nil:
-		return &ConfigError{"Worker", "is not set; use worker.Static, Env, Ordinal or IPv4, or your own function"}
 	case cfg.MaxBehind < cfg.MaxWait:
 		return &ConfigError{"MaxBehind", fmt.Sprintf("%v is less than MaxWait %v; a generator would be down while its calls still wait", cfg.MaxBehind, cfg.MaxWait)}
 	case cfg.Rotate && cfg.Layout.rollback.bits == 0:
 		return &ConfigError{"Rotate", "needs a layout with a rollback field; add idgen.Rollback(bits) or leave Rotate off"}
 	}
-	return nil
+	_, err := cfg.Layout.Tick(cfg.now())
+	return err
 }
 
 func (cfg Config) now() time.Time {

@@ -30,9 +30,10 @@
 //
 // # What it does not promise
 //
-// Ids are unique per layout and worker. Two processes with one worker number
-// make equal ids, and so does one process that restarts with a clock set back,
-// or sooner than MaxAhead and one unit of the layout after its end: nothing in
-// memory survives to forbid it. Package worker lists what each source of worker
-// numbers asks of you.
+// Ids are unique per layout and worker. With a worker number of your own, two
+// processes that share it make equal ids, and so does one that restarts with a
+// clock set back, or sooner than MaxAhead and one unit of the layout after its
+// end: nothing in memory survives to forbid it. Package worker lists what each
+// source of worker numbers asks of you. A pool of [NewLeased], which
+// snowkey.Open makes, has a lease that excludes both.
 package idgen

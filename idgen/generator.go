@@ -3,7 +3,6 @@ package idgen
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync/atomic"
 	"time"
 )
@@ -18,13 +17,20 @@ type Generator struct {
 	*core
 	name   string
 	downAt atomic.Int64 // the last at which the log was told that the clock is down
+	seq    atomic.Pointer[sequence]
+}
+
+// A sequence is a generator under one tenure. A new tenure begins a new
+// sequence, so that no state of the old one can follow it there.
+type sequence struct {
+	*tenure
 
 	_ cacheLine
 	// last is the number handed out last, and all that a generator remembers:
 	//
 	//	rollback | tick | sequence      the lower two are the counter
 	//
-	// It only ever grows. A negative number is the seal of a closed generator.
+	// It only ever grows. A negative number is the seal of an ended sequence.
 	last atomic.Int64
 	_    cacheLine
 }
@@ -33,16 +39,10 @@ type Generator struct {
 type cacheLine [64]byte
 
 // core is what the generators of one pool share. Nothing changes it after
-// NewPool, but for the clock, which synchronises itself.
+// NewPool, but for what synchronises itself.
 type core struct {
 	layout Layout
-	worker int64
-
-	// bound is the first counter that may not be issued. It ends the layout
-	// here; a leased worker has a nearer one. It is at most counterMask, so that
-	// a counter at the bound never runs over into the rollback number.
-	bound int64
-	end   time.Duration // when the last tick below bound is over, since the epoch
+	end    time.Duration // when the last tick of the layout is over, since the epoch
 
 	unit                                  time.Duration
 	maxAhead, maxWait, maxLead, maxBehind time.Duration // maxLead = maxAhead + maxWait
@@ -54,110 +54,115 @@ type core struct {
 	seqBits, counterBits               uint
 	seqMask, counterMask               int64
 	timeShift, seqShift, rollbackShift uint
-	shared                             uint64 // the bits that all ids have in common: worker and fixed fields
 
-	clock  *clock
-	log    logger
-	refuse error         // what a sealed generator answers
-	closed chan struct{} // ends waits; closed once all generators are sealed
+	clock *clock
+	log   logger
+	tenures
 }
 
-// sealed is so far from zero that it stays negative.
-const sealed = math.MinInt64
-
 // Next returns one id. While the clock is behind it waits, but no longer than
-// ctx lasts, and not for more than [Config.MaxWait]. Errors are [*ClockError],
-// [ErrLayoutExhausted], [ErrClosed], and that of ctx when it ended a wait.
+// ctx lasts, and not for more than [Config.MaxWait]. A leased pool also waits,
+// until ctx ends, while it has no lease or has used up what the lease grants.
+// Errors are [*ClockError], [ErrLayoutExhausted], [ErrClosed], and that of ctx
+// when it ended a wait, together with the reason for the wait.
 func (g *Generator) Next(ctx context.Context) (int64, error) {
 	// The short way: the next number, if its tick is now or not too far ahead.
+	s := g.seq.Load()
 	now := g.clock.now()
-	number := g.last.Load() + 1
+	number := s.last.Load() + 1
 	lead := g.start(number) - now
-	if number > 0 && -g.unit < lead && lead <= g.maxAhead && g.counter(number) < g.bound && g.last.CompareAndSwap(number-1, number) {
-		return g.id(number), nil
+	if number > 0 && -g.unit < lead && lead <= s.maxAhead && g.counter(number) < s.bound.Load() && s.last.CompareAndSwap(number-1, number) {
+		return g.id(s.tenure, number), nil
 	}
-	first, err := g.reserve(ctx, 1)
+	s, first, err := g.reserve(ctx, 1)
 	if err != nil {
 		return 0, err
 	}
-	return g.id(first), nil
+	return g.id(s.tenure, first), nil
 }
 
-// reserve takes n consecutive numbers and returns the first of them once the
-// clock is within maxAhead of the last.
+// reserve takes n consecutive numbers of a sequence and returns the first of
+// them once the clock is within maxAhead of the last.
 //
-// Invariant: g.last only grows, and the call that swaps it from a to b alone
+// Invariant: s.last only grows, and the call that swaps it from a to b alone
 // owns the numbers in (a, b]. So none is handed out twice, and an owner who
-// gives up leaves a gap. Nothing waits before the swap; after it, nobody else
-// is concerned.
-func (g *Generator) reserve(ctx context.Context, n int64) (int64, error) {
-	now := g.clock.now()
+// gives up leaves a gap. No clock is waited for before the swap; after it,
+// nobody else is concerned.
+func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first int64, err error) {
 	for {
-		last := g.last.Load()
+		s = g.seq.Load()
+		now := g.clock.now()
+		last := s.last.Load()
 		if last < 0 {
-			return 0, g.refuse
-		}
-		first := g.next(last, n, now)
-		if n > g.bound-g.counter(first) {
-			return 0, ErrLayoutExhausted
-		}
-		final := first + n - 1
-		lead := g.start(final) - now
-		if lead > g.maxLead {
-			if g.rotateFrom(last, now) {
-				continue
+			if err := g.awaitTenure(ctx, s); err != nil {
+				return nil, 0, err
 			}
-			return 0, g.late(last, lead)
-		}
-		if lead > g.maxAhead && ctx.Err() != nil {
-			return 0, waitError(ctx)
-		}
-		if !g.last.CompareAndSwap(last, final) {
 			continue
 		}
-		if lead > g.maxAhead {
-			return first, g.wait(ctx, final)
+		first = g.next(last, n, now)
+		if n > s.bound.Load()-g.counter(first) {
+			if err := g.awaitBound(ctx, s, g.counter(first)+n); err != nil {
+				return nil, 0, err
+			}
+			continue
 		}
-		return first, nil
+		final := first + n - 1
+		lead := g.start(final) - now // how far we would run ahead of the clock
+		if lead > s.maxLead {
+			if g.rotateFrom(s, last, now) {
+				continue
+			}
+			return nil, 0, g.late(s, last, lead)
+		}
+		if lead > s.maxAhead && ctx.Err() != nil {
+			return nil, 0, waitError(ctx)
+		}
+		if !s.last.CompareAndSwap(last, final) {
+			continue
+		}
+		if lead > s.maxAhead {
+			return s, first, g.wait(ctx, s, final)
+		}
+		return s, first, nil
 	}
 }
 
-// next returns max(last+1, now<<seqBits | spread), or the bound once the clock
-// is past it.
-func (g *Generator) next(last, n int64, now time.Duration) int64 {
+// next returns max(last+1, now<<seqBits | spread), or the bound of the layout
+// once the clock is past it.
+func (c *core) next(last, n int64, now time.Duration) int64 {
 	next := last + 1
-	if g.start(next) > now-g.unit {
+	if c.start(next) > now-c.unit {
 		return next // its tick has not ended: no need to divide
 	}
-	rollback := last - g.counter(last)
-	if now >= g.end {
-		return rollback + g.bound
+	rollback := last - c.counter(last)
+	if now >= c.end {
+		return rollback + c.limit
 	}
-	return rollback + g.fresh(now, n)
+	return rollback + c.fresh(now, n)
 }
 
 // fresh returns the counter that begins the tick of now, for n ids.
-func (g *Generator) fresh(now time.Duration, n int64) int64 {
-	tick := int64(now / g.unit)
+func (c *core) fresh(now time.Duration, n int64) int64 {
+	tick := int64(now / c.unit)
 	// A call whose ids fit into one tick gets them in one tick.
-	room := max(1<<g.seqBits-n, 0)
-	return tick<<g.seqBits + min(g.spread.at(tick), room)
+	room := max(1<<c.seqBits-n, 0)
+	return tick<<c.seqBits + min(c.spread.at(tick), room)
 }
 
 // counter returns number without its rollback number.
-func (g *Generator) counter(number int64) int64 { return number & g.counterMask }
+func (c *core) counter(number int64) int64 { return number & c.counterMask }
 
 // start returns when the tick of number begins, since the epoch.
-func (g *Generator) start(number int64) time.Duration {
-	return time.Duration(g.counter(number)>>(g.seqBits&63)) * g.unit
+func (c *core) start(number int64) time.Duration {
+	return time.Duration(c.counter(number)>>(c.seqBits&63)) * c.unit
 }
 
 // id puts a number into the places that the layout has for it.
-func (g *Generator) id(number int64) int64 {
-	return int64(g.shared |
-		uint64(number)>>(g.counterBits&63)<<(g.rollbackShift&63) |
-		uint64(number&g.counterMask)>>(g.seqBits&63)<<(g.timeShift&63) |
-		uint64(number&g.seqMask)<<(g.seqShift&63))
+func (c *core) id(t *tenure, number int64) int64 {
+	return int64(t.shared |
+		uint64(number)>>(c.counterBits&63)<<(c.rollbackShift&63) |
+		uint64(number&c.counterMask)>>(c.seqBits&63)<<(c.timeShift&63) |
+		uint64(number&c.seqMask)<<(c.seqShift&63))
 }
 
 // wait returns once the clock is within maxAhead of number, which the caller
@@ -167,17 +172,17 @@ func (g *Generator) id(number int64) int64 {
 // still. It sleeps a little longer than it must, so that a generator at its
 // ceiling has numbers for many calls whenever one of them wakes: waiting would
 // otherwise cost as much as the work.
-func (g *Generator) wait(ctx context.Context, number int64) error {
+func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
 	const shortest = 100 * time.Microsecond
 	longer := min(g.maxAhead/2, 5*time.Millisecond)
 	var timer *time.Timer
 	for {
 		lead := g.start(number) - g.clock.now()
-		switch left := lead - g.maxAhead; {
+		switch left := lead - s.maxAhead; {
 		case left <= 0:
 			return nil
 		case left > g.maxWait:
-			return g.late(number, lead) // set back further meanwhile
+			return g.late(s, number, lead) // set back further meanwhile
 		case timer == nil:
 			timer = time.NewTimer(max(left+longer, shortest))
 			defer timer.Stop()
@@ -202,14 +207,14 @@ func waitError(ctx context.Context) error {
 // another call do so. It reports false where that is not allowed: without
 // Rotate, with all numbers used, or if no step of the clock but a burst took
 // the numbers up to last (bursts reach maxLead and the tick after it).
-func (g *Generator) rotateFrom(last int64, now time.Duration) bool {
-	if !g.rotate || now < 0 || now >= g.end || g.start(last)-now <= g.maxLead+g.unit || g.rollbacksLeft(last) == 0 {
+func (g *Generator) rotateFrom(s *sequence, last int64, now time.Duration) bool {
+	if !g.rotate || now < 0 || now >= g.end || g.start(last)-now <= s.maxLead+g.unit || g.rollbacksLeft(last) == 0 {
 		return false
 	}
 	rollback := last>>g.counterBits + 1
-	if g.last.CompareAndSwap(last, rollback<<g.counterBits+g.fresh(now, 1)) {
+	if s.last.CompareAndSwap(last, rollback<<g.counterBits+g.fresh(now, 1)) {
 		g.log().Warn("idgen: the clock was set back; ids go on under the next rollback number",
-			"generator", g.name, "worker", g.worker, "behind", g.start(last)-now, "rollback", rollback)
+			"generator", g.name, "worker", s.worker, "behind", g.start(last)-now, "rollback", rollback)
 	}
 	return true
 }
@@ -220,11 +225,11 @@ func (g *Generator) rollbacksLeft(last int64) int64 {
 
 // late returns the error for a call that would lead the clock by lead, and
 // tells the log once when that makes the generator down.
-func (g *Generator) late(last int64, lead time.Duration) error {
+func (g *Generator) late(s *sequence, last int64, lead time.Duration) error {
 	if lead > g.maxBehind && g.downAt.Swap(last) != last {
-		g.log().Error("idgen: down until the clock is back", "generator", g.name, "worker", g.worker, "behind", lead)
+		g.log().Error("idgen: down until the clock is back", "generator", g.name, "worker", s.worker, "behind", lead)
 	}
-	err := &ClockError{Behind: lead, RetryAfter: lead - g.maxAhead, MaxWait: g.maxWait}
+	err := &ClockError{Behind: lead, RetryAfter: lead - s.maxAhead, MaxWait: g.maxWait}
 	if g.rotate && g.rollbacksLeft(last) == 0 {
 		err.Rollbacks = int(g.layout.rollback.max())
 	}

@@ -18,6 +18,7 @@ type State uint8
 const (
 	Serving   State = iota // returns at once
 	Waiting                // waits for the clock, up to MaxWait
+	Unleased               // waits for the lease, until the context ends
 	Failing                // returns a *ClockError
 	Down                   // returns a *ClockError; the clock is behind by more than MaxBehind
 	Exhausted              // returns ErrLayoutExhausted
@@ -25,7 +26,7 @@ const (
 )
 
 func (s State) String() string {
-	names := [...]string{"serving", "waiting", "failing", "down", "exhausted", "closed"}
+	names := [...]string{"serving", "waiting", "unleased", "failing", "down", "exhausted", "closed"}
 	if int(s) < len(names) {
 		return names[s]
 	}
@@ -38,13 +39,15 @@ type Health struct {
 	Behind    time.Duration // how far the clock is behind the next id; 0 if it is not
 	Remaining time.Duration // until the layout is exhausted, 292 years at most
 	Expiring  bool          // less than 5 years remain
+	Reason    error         // why there is no lease, or why it was not renewed; nil if all is well
 }
 
 // Health reports what the generator would do now. It takes no number.
 func (g *Generator) Health() Health {
-	last := g.last.Load()
+	s := g.seq.Load()
+	last := s.last.Load()
 	if last < 0 {
-		return Health{State: Closed}
+		return g.unleased()
 	}
 	now := g.clock.now()
 	next := g.next(last, 1, now)
@@ -54,14 +57,28 @@ func (g *Generator) Health() Health {
 	}
 	h.Expiring = h.Remaining < warnBefore
 	switch {
-	case g.counter(next) >= g.bound:
+	case g.counter(next) >= g.limit:
 		h.State = Exhausted
-	case h.Behind > max(g.maxBehind, g.maxLead):
+	case g.counter(next) >= s.bound.Load():
+		h.State = Unleased
+		_, h.Reason = g.watch()
+	case h.Behind > max(g.maxBehind, s.maxLead):
 		h.State = Down
-	case h.Behind > g.maxLead:
+	case h.Behind > s.maxLead:
 		h.State = Failing
-	case h.Behind > g.maxAhead:
+	case h.Behind > s.maxAhead:
 		h.State = Waiting
 	}
 	return h
+}
+
+// unleased returns the health of a sealed generator.
+func (g *Generator) unleased() Health {
+	select {
+	case <-g.closed:
+		return Health{State: Closed}
+	default:
+		_, reason := g.watch()
+		return Health{State: Unleased, Reason: reason}
+	}
 }

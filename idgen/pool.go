@@ -16,12 +16,13 @@ import (
 type Pool struct {
 	*core
 	main  *Generator
-	claim *claim
+	claim *claim // nil if the pool is leased
 
 	named sync.Map // string → *Generator
 
-	mu       sync.Mutex // guards isClosed and additions to named
+	mu       sync.Mutex // guards what follows, and additions to named
 	isClosed bool
+	tenure   *tenure // nil while there is none
 }
 
 // NewPool checks cfg, claims its worker number for this process and returns the
@@ -33,6 +34,9 @@ func NewPool(cfg Config) (*Pool, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	if cfg.Worker == nil {
+		return nil, &ConfigError{"Worker", "is not set; use worker.Static, Env, Ordinal or IPv4, or your own function"}
+	}
 	l := cfg.Layout
 	worker, err := cfg.Worker(int(l.worker.bits))
 	if err != nil {
@@ -41,42 +45,68 @@ func NewPool(cfg Config) (*Pool, error) {
 	if err := l.worker.check("worker", worker); err != nil {
 		return nil, err
 	}
-	if _, err := l.Tick(cfg.now()); err != nil {
+	p := newPool(cfg)
+	if p.claim, err = claimWorker(l, worker); err != nil {
 		return nil, err
 	}
-	c := newCore(cfg, worker)
-	claim, err := claimWorker(l, worker)
-	if err != nil {
+	p.tenure = p.newTenure(worker, p.claim.unused, p.limit)
+	// Of an earlier pool the counters are used up, but its time is not ours.
+	p.tenure.maxAhead, p.tenure.maxLead = p.maxAhead, p.maxLead
+	p.main.seq.Store(p.tenure.sequence())
+	return p, nil
+}
+
+// NewLeased returns a pool whose worker number and counters are granted by the
+// lessor that open returns, to the issuer that open is given. Package snowkey
+// joins it with a lease. cfg.Worker must not be set, nor Rotate: an earlier
+// holder of the worker number may have used the rollback numbers.
+func NewLeased(cfg Config, open func(*Issuer) (Lessor, error)) (*Pool, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	p := &Pool{core: c, claim: claim}
-	p.main = p.Named("")
-	if h := p.main.Health(); h.Expiring {
-		c.log().Warn("idgen: the layout is nearly used up; plan for one with more time bits", "layout", l.String(), "ends", l.Lifetime().End)
+	switch {
+	case cfg.Worker != nil:
+		return nil, &ConfigError{"Worker", "is set, but a lease decides on the worker number; leave it out"}
+	case cfg.Rotate:
+		return nil, &ConfigError{"Rotate", "cannot be used with a lease; leave it out: no number is repeated when the clock was set back"}
+	}
+	p := newPool(cfg)
+	var err error
+	if p.lessor, err = open(&Issuer{p}); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
 
-func newCore(cfg Config, worker int64) *core {
+func newPool(cfg Config) *Pool {
+	p := &Pool{core: newCore(cfg)}
+	p.main = p.Named("")
+	if left := p.end - p.clock.now(); left < warnBefore {
+		p.log().Warn("idgen: the layout is nearly used up; plan for one with more time bits", "layout", p.layout.String(), "ends", p.layout.Lifetime().End)
+	}
+	return p
+}
+
+func newCore(cfg Config) *core {
 	l := cfg.Layout
 	c := &core{
-		layout:      l,
-		worker:      worker,
-		shared:      l.fixed | l.worker.put(worker),
-		unit:        l.unit,
-		seqBits:     l.sequence.bits,
-		counterBits: min(l.time.bits+l.sequence.bits, 63),
-		seqMask:     int64(l.sequence.max()),
-		timeShift:   l.time.shift, seqShift: l.sequence.shift, rollbackShift: l.rollback.shift,
-		maxAhead:  cfg.MaxAhead,
-		maxWait:   cfg.MaxWait,
-		maxLead:   saturatingAdd(cfg.MaxAhead, cfg.MaxWait),
-		maxBehind: cfg.MaxBehind,
-		rotate:    cfg.Rotate,
-		clock:     newClock(l.epoch, cfg.Clock),
-		log:       func() *slog.Logger { return cfg.Logger },
-		refuse:    ErrClosed,
-		closed:    make(chan struct{}),
+		layout:        l,
+		unit:          l.unit,
+		maxAhead:      cfg.MaxAhead,
+		maxWait:       cfg.MaxWait,
+		maxLead:       saturatingAdd(cfg.MaxAhead, cfg.MaxWait),
+		maxBehind:     cfg.MaxBehind,
+		rotate:        cfg.Rotate,
+		seqBits:       l.sequence.bits,
+		seqMask:       int64(l.sequence.max()),
+		counterBits:   min(l.time.bits+l.sequence.bits, 63),
+		timeShift:     l.time.shift,
+		seqShift:      l.sequence.shift,
+		rollbackShift: l.rollback.shift,
+		clock:         newClock(l.epoch, cfg.Clock),
+		log:           func() *slog.Logger { return cfg.Logger },
+		tenures:       tenures{refuse: ErrClosed, closed: make(chan struct{}), changed: make(chan struct{})},
 	}
 	c.counterMask = 1<<c.counterBits - 1
 	if cfg.Logger == nil {
@@ -87,7 +117,7 @@ func newCore(cfg Config, worker int64) *core {
 	}
 	// A tick past the range of time.Duration, 292 years, is the end as well.
 	ticks := min(l.maxTick(), int64(NoLimit/l.unit)-1) + 1
-	c.bound = ticks<<c.seqBits - 1
+	c.limit = ticks<<c.seqBits - 1
 	c.end = time.Duration(ticks) * l.unit
 	return c
 }
@@ -129,9 +159,10 @@ func (p *Pool) Named(name string) *Generator {
 		return g.(*Generator)
 	}
 	g := &Generator{core: p.core, name: name}
-	g.last.Store(p.claim.last)
-	if p.isClosed {
-		g.last.Store(sealed)
+	if p.tenure != nil {
+		g.seq.Store(p.tenure.sequence())
+	} else {
+		g.seq.Store(ended())
 	}
 	p.named.Store(name, g)
 	return g
@@ -140,8 +171,9 @@ func (p *Pool) Named(name string) *Generator {
 // Layout returns the layout of the pool's ids; the zero Layout of a nil pool.
 func (p *Pool) Layout() Layout { return p.generator().layout }
 
-// Worker returns the pool's worker number; 0 of a nil pool.
-func (p *Pool) Worker() int64 { return p.generator().worker }
+// Worker returns the pool's worker number. That of a leased pool changes when
+// the lease is lost; it is 0 while there is none, and for a nil pool.
+func (p *Pool) Worker() int64 { return p.generator().seq.Load().worker }
 
 // Health reports the state of the generator that is worst off.
 func (p *Pool) Health() Health {
@@ -159,28 +191,57 @@ func (p *Pool) Health() Health {
 
 // Close seals all generators, ends their waits with [ErrClosed] and gives the
 // worker number back. No id is issued afterwards. A second call does nothing.
+// An error says that a lease could not be given back; it then expires by itself.
 func (p *Pool) Close(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.isClosed {
+		p.mu.Unlock()
 		return nil
 	}
 	p.isClosed = true
-	last := p.claim.last
-	for _, g := range p.named.Range {
-		last = max(last, g.(*Generator).last.Swap(sealed))
+	if p.claim != nil {
+		p.claim.release(p.seal())
+	}
+	p.mu.Unlock()
+	var err error
+	if p.lessor != nil {
+		err = p.lessor.Close(ctx) // which seals
 	}
 	close(p.closed)
-	p.claim.release(last)
-	return ctx.Err()
+	return err
+}
+
+// seal ends the tenure and returns the first number that was not used under it.
+func (p *Pool) seal() (unused int64) {
+	if p.tenure == nil {
+		return 0
+	}
+	unused, p.tenure = p.tenure.start, nil
+	for _, g := range p.named.Range {
+		if last := g.(*Generator).seq.Load().last.Swap(sealed); last >= 0 {
+			unused = max(unused, last+1)
+		}
+	}
+	return unused
 }
 
 // noPool is the generator of a nil pool.
 var noPool = func() *Generator {
-	g := &Generator{core: &core{refuse: ErrNoPool, clock: &clock{source: time.Now}, unit: 1, maxLead: NoLimit}}
-	g.last.Store(sealed)
+	g := &Generator{core: &core{
+		unit: 1, maxLead: NoLimit, clock: &clock{source: time.Now},
+		tenures: tenures{refuse: ErrNoPool, closed: make(chan struct{})},
+	}}
+	close(g.closed)
+	g.seq.Store(ended())
 	return g
 }()
+
+// ended returns a sequence without a tenure.
+func ended() *sequence {
+	s := &sequence{tenure: &tenure{}}
+	s.last.Store(sealed)
+	return s
+}
