@@ -1,0 +1,120 @@
+package lease
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Config configures a [Keeper]. Only Layout, Epoch, Unit, PerTick and Workers,
+// which describe the numbers, must be set; package snowkey does so.
+type Config struct {
+	Layout  string        // the layout, as text
+	Epoch   time.Time     // the time of tick 0
+	Unit    time.Duration // the length of a tick, whole microseconds
+	PerTick int64         // counters in a tick
+	Workers int64         // how many worker numbers the layout has
+
+	// Namespace is what numbers are unique in. Processes that fill the same
+	// tables share one. At most 64 bytes. Defaults to "default".
+	Namespace string
+
+	// MinWorker and MaxWorker limit the worker numbers to lease, both included,
+	// to keep data centres apart. MaxWorker 0 means the largest of the layout.
+	MinWorker, MaxWorker int64
+
+	// Label names this process to people: TakenError and Doctor show it.
+	// Defaults to the host's name and the process's number.
+	Label string
+
+	// PreferSame prefers the worker number that a process of the same Label held
+	// last, if it is free.
+	PreferSame bool
+
+	// Window is how long numbers can be issued while the store is away. The lease
+	// is renewed when two thirds of it are left. At least 1 s. Defaults to 10 s.
+	Window time.Duration
+
+	// TTL is how long others wait before they take the worker number of a process
+	// that ended without giving it back. Not less than Window. Defaults to one
+	// and a half times Window.
+	TTL time.Duration
+
+	// MaxClockSkew is how far the host's clock may be from the store's when a
+	// lease is claimed. Defaults to 2 s.
+	MaxClockSkew time.Duration
+
+	// SkipMigrate leaves the tables to your own migration; docs/leases.md has the
+	// statements.
+	SkipMigrate bool
+
+	// OnLost is called, in a goroutine of the keeper's, when a lease was lost.
+	OnLost func(*LostError)
+
+	// Logger is told of leases claimed, lost and given back. Defaults to
+	// slog.Default().
+	Logger *slog.Logger
+
+	// Clock tells the host's time, for tests. Defaults to time.Now.
+	Clock func() time.Time
+}
+
+func (cfg Config) withDefaults() Config {
+	if cfg.Namespace == "" {
+		cfg.Namespace = "default"
+	}
+	if cfg.MaxWorker == 0 {
+		cfg.MaxWorker = cfg.Workers - 1
+	}
+	if cfg.Label == "" {
+		cfg.Label = defaultLabel()
+	}
+	if cfg.Window == 0 {
+		cfg.Window = 10 * time.Second
+	}
+	if cfg.TTL == 0 {
+		cfg.TTL = cfg.Window + cfg.Window/2
+	}
+	if cfg.MaxClockSkew == 0 {
+		cfg.MaxClockSkew = 2 * time.Second
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	return cfg
+}
+
+func (cfg Config) validate() error {
+	const most = 64
+	switch {
+	case len(cfg.Namespace) > most:
+		return &ConfigError{"Namespace", fmt.Sprintf("has %d bytes; use %d at most", len(cfg.Namespace), most)}
+	case cfg.Unit < time.Microsecond || cfg.Unit%time.Microsecond != 0:
+		return &ConfigError{"Unit", fmt.Sprintf("%v is not a whole number of microseconds; use a layout with another unit", cfg.Unit)}
+	case cfg.Unit > cfg.Window:
+		return &ConfigError{"Unit", fmt.Sprintf("%v is longer than Window %v, which a lease cannot grant in parts yet; use a layout with a shorter unit", cfg.Unit, cfg.Window)}
+	case cfg.PerTick < 1 || cfg.Workers < 1:
+		return &ConfigError{"PerTick", "and Workers must be positive"}
+	case cfg.MinWorker < 0 || cfg.MaxWorker < cfg.MinWorker || cfg.MaxWorker >= cfg.Workers:
+		return &ConfigError{"MinWorker", fmt.Sprintf("%d and MaxWorker %d are not a range within 0 to %d", cfg.MinWorker, cfg.MaxWorker, cfg.Workers-1)}
+	case cfg.Window < time.Second:
+		return &ConfigError{"Window", fmt.Sprintf("%v is less than a second; a slow renewal would already stop ids", cfg.Window)}
+	case cfg.TTL < cfg.Window:
+		return &ConfigError{"TTL", fmt.Sprintf("%v is less than Window %v; the worker number would be free while ids are still issued", cfg.TTL, cfg.Window)}
+	case cfg.MaxClockSkew < 0:
+		return &ConfigError{"MaxClockSkew", fmt.Sprintf("%v is negative", cfg.MaxClockSkew)}
+	}
+	return nil
+}
+
+func (cfg Config) terms() Terms {
+	return Terms{
+		Layout:  cfg.Layout,
+		Epoch:   cfg.Epoch.UnixMicro(),
+		Unit:    cfg.Unit.Microseconds(),
+		PerTick: cfg.PerTick,
+		Workers: cfg.Workers,
+		Ahead:   (cfg.Window + cfg.MaxClockSkew).Microseconds(),
+		TTL:     cfg.TTL.Microseconds(),
+	}
+}

@@ -1,0 +1,94 @@
+package leasetest
+
+import (
+	"context"
+	"errors"
+)
+
+// ErrFault is what a [Memory] returns when it fails on a test's demand.
+var ErrFault = errors.New("leasetest: the store failed, as the test demands")
+
+// A Fault is what goes wrong with one call of a [Memory].
+type Fault uint8
+
+// What can go wrong. A call that hangs does so until its ctx ends, and returns
+// its error.
+const (
+	None      Fault = iota // the call goes well
+	Refuse                 // it fails and has no effect
+	LoseReply              // it has its effect and fails all the same
+	Hang                   // it hangs and has no effect
+	HangAfter              // it has its effect and then hangs
+	Late                   // it hangs, and has its effect when Deliver is called
+)
+
+// call runs the effect of an operation, unless a fault is in the way.
+func call[T any](ctx context.Context, m *Memory, op string, effect func() T) (T, error) {
+	var none T
+	switch f := m.begin(op); {
+	case ctx.Err() != nil:
+		return none, ctx.Err()
+	case f == Refuse:
+		return none, ErrFault
+	case f == LoseReply:
+		m.locked(func() { effect() })
+		return none, ErrFault
+	case f == Hang:
+		<-ctx.Done()
+		return none, ctx.Err()
+	case f == HangAfter:
+		m.locked(func() { effect() })
+		<-ctx.Done()
+		return none, ctx.Err()
+	case f == Late:
+		m.locked(func() { m.late = append(m.late, func() { effect() }) })
+		<-ctx.Done()
+		return none, ctx.Err()
+	}
+	var answer T
+	m.locked(func() { answer = effect() })
+	return answer, nil
+}
+
+// begin counts a call and asks the test what goes wrong with it.
+func (m *Memory) begin(op string) Fault {
+	m.mu.Lock()
+	if m.calls == nil {
+		m.calls = make(map[string]int)
+	}
+	m.calls[op]++
+	fault := m.fault
+	m.mu.Unlock()
+	if fault == nil {
+		return None
+	}
+	return fault(op)
+}
+
+func (m *Memory) locked(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f()
+}
+
+// Fault has every further call ask f what goes wrong with it; nil ends that. op
+// is the name of the method, such as "Renew". f is called without a lock, before
+// the call has an effect, and may sleep to make the store slow.
+func (m *Memory) Fault(f func(op string) Fault) { m.locked(func() { m.fault = f }) }
+
+// Deliver has the requests arrive that were [Late], in the order they were sent.
+func (m *Memory) Deliver() {
+	m.locked(func() {
+		for _, effect := range m.late {
+			effect()
+		}
+		m.late = nil
+	})
+}
+
+// Calls tells how often the method op was called, whatever came of it.
+func (m *Memory) Calls(op string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.calls[op]
+}

@@ -1,0 +1,114 @@
+package leasetest_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+var terms = lease.Terms{
+	Layout: "a layout", Epoch: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
+	Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 12e6, TTL: 15e6,
+}
+
+// held returns a store in which worker 3 is leased.
+func held(t *testing.T) (*leasetest.Memory, lease.Row) {
+	t.Helper()
+	m := new(leasetest.Memory)
+	if err := errors.Join(m.Found(t.Context(), "ns", terms), m.Bear(t.Context(), "ns", 3, terms)); err != nil {
+		t.Fatal(err)
+	}
+	row, ok, err := m.Claim(t.Context(), lease.Claim{Namespace: "ns", Terms: terms, Seen: lease.Row{Worker: 3}, Token: "first"})
+	if !ok || err != nil {
+		t.Fatal("not claimed:", ok, err)
+	}
+	return m, row
+}
+
+func TestFaults(t *testing.T) {
+	for _, tc := range []struct {
+		fault            leasetest.Fault
+		hangs, has, gets bool // whether the call hangs, has its effect, and has it on delivery
+		err              error
+	}{
+		{fault: leasetest.None, has: true, gets: true},
+		{fault: leasetest.Refuse, err: leasetest.ErrFault},
+		{fault: leasetest.LoseReply, has: true, gets: true, err: leasetest.ErrFault},
+		{fault: leasetest.Hang, hangs: true, err: context.DeadlineExceeded},
+		{fault: leasetest.HangAfter, hangs: true, has: true, gets: true, err: context.DeadlineExceeded},
+		{fault: leasetest.Late, hangs: true, gets: true, err: context.DeadlineExceeded},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m, row := held(t)
+			m.Fault(func(op string) leasetest.Fault {
+				if op == "Renew" {
+					return tc.fault
+				}
+				return leasetest.None
+			})
+			renewed := func() bool {
+				rows, err := m.Rows(t.Context(), "ns", 3, 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return rows[0].Token == "second"
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			began := time.Now()
+			_, ok, err := m.Renew(ctx, lease.Renewal{Namespace: "ns", Terms: terms, Held: row, Token: "second"})
+			if !errors.Is(err, tc.err) || ok != (tc.err == nil) {
+				t.Errorf("fault %d: got %v, %v", tc.fault, ok, err)
+			}
+			if hung := time.Since(began) == time.Second; hung != tc.hangs {
+				t.Errorf("fault %d: hung %v", tc.fault, hung)
+			}
+			if renewed() != tc.has {
+				t.Errorf("fault %d: had its effect: %v", tc.fault, !tc.has)
+			}
+			m.Deliver()
+			if renewed() != tc.gets {
+				t.Errorf("fault %d: had its effect on delivery: %v", tc.fault, !tc.gets)
+			}
+			if got := m.Calls("Renew"); got != 1 {
+				t.Errorf("fault %d: %d renewals were counted", tc.fault, got)
+			}
+		})
+	}
+}
+
+func TestRestoreForgetsCommits(t *testing.T) {
+	m, row := held(t)
+	before := m.Snapshot()
+	if _, ok, err := m.Renew(t.Context(), lease.Renewal{Namespace: "ns", Terms: terms, Held: row, Token: "second"}); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	m.Restore(before)
+	rows, err := m.Rows(t.Context(), "ns", 0, 1023)
+	if err != nil || len(rows) != 1 || rows[0].Token != "first" {
+		t.Errorf("after the restore: %+v, %v", rows, err)
+	}
+	m.SetCurrent("another")
+	m.SetVolatile(true)
+	p, err := m.Probe(t.Context(), lease.Query{Namespace: "ns", Terms: terms, Max: 1023})
+	if err != nil || p.Current != "another" || p.Fingerprint == p.Current || !p.Volatile {
+		t.Errorf("after the failover: %+v, %v", p, err)
+	}
+}
+
+func TestClock(t *testing.T) {
+	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	m := &leasetest.Memory{Clock: func() time.Time { return at }}
+	if p, err := m.Probe(t.Context(), lease.Query{Namespace: "ns", Terms: terms}); err != nil || p.Now != at.UnixMicro() {
+		t.Errorf("the store's time is %v, %v", time.UnixMicro(p.Now), err)
+	}
+}
+
+func TestMemory(t *testing.T) {
+	leasetest.Run(t, func(*testing.T) lease.Store { return new(leasetest.Memory) })
+}

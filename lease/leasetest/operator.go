@@ -1,0 +1,22 @@
+package leasetest
+
+import (
+	"context"
+
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// An Operator does to a store what somebody with a database client can. If the
+// stores given to [Run] are Operators, the suite also covers rows that go or
+// change under their holders, and databases that are not what they were.
+type Operator interface {
+	// Delete deletes the row of a worker.
+	Delete(ctx context.Context, namespace string, worker int64) error
+
+	// Edit overwrites all columns of a row that is there.
+	Edit(ctx context.Context, namespace string, row lease.Row) error
+
+	// SetFingerprint overwrites the fingerprint that the namespace was founded or
+	// fenced under.
+	SetFingerprint(ctx context.Context, namespace, fingerprint string) error
+}
