@@ -1,0 +1,26 @@
+-- One statement, because a session that creates a table while another creates
+-- the same fails in spite of IF NOT EXISTS; hence the lock, whose number spells
+-- snowkey. To make the tables yourself, take what is between its lines.
+DO $$
+BEGIN
+	PERFORM pg_advisory_xact_lock(x'736e6f776b6579'::bigint);
+
+	CREATE TABLE IF NOT EXISTS {ns} (
+		namespace   text COLLATE "C" PRIMARY KEY,
+		layout      text COLLATE "C" NOT NULL,
+		fingerprint text COLLATE "C" NOT NULL,
+		fence       bigint NOT NULL
+	);
+
+	CREATE TABLE IF NOT EXISTS {lease} (
+		namespace  text COLLATE "C" NOT NULL,
+		worker     bigint NOT NULL,
+		token      text COLLATE "C" NOT NULL,
+		revision   bigint NOT NULL,
+		bound      bigint NOT NULL,
+		expires_at bigint NOT NULL, -- microseconds since 1970
+		label      text COLLATE "C" NOT NULL,
+		PRIMARY KEY (namespace, worker)
+	) WITH (fillfactor = 50); -- a renewal writes its row anew in the same page
+END
+$$

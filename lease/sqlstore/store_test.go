@@ -1,0 +1,266 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+)
+
+func probe(t *testing.T, store lease.Store) lease.Probe {
+	t.Helper()
+	p, err := store.Probe(t.Context(), lease.Query{Namespace: "ns", Terms: terms, Max: 1023})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func exec(t *testing.T, conn *sql.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := conn.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+func TestNamesOfTables(t *testing.T) {
+	store := sqlstore.SQLite(nil)
+	for _, name := range []string{
+		"", ".", "a.", ".a", "a.b.c", "a b", "a-b", "1a", "a;b", `a"b`, "a`b", "a'b", "ä", "a\n", "a$b",
+		strings.Repeat("x", 52), strings.Repeat("x", 52) + ".a", strings.Repeat("x", 1<<20),
+	} {
+		_, err := store.WithTable(name)
+		refused, ok := errors.AsType[*sqlstore.TableError](err)
+		if !ok || refused.Name != name {
+			t.Errorf("%.60q: got %v", name, err)
+		} else if len(err.Error()) > 400 {
+			t.Errorf("%.60q: the error has %d bytes", name, len(err.Error()))
+		}
+	}
+}
+
+func TestStoreWithoutADatabase(t *testing.T) {
+	for name, store := range map[string]*sqlstore.Store{"zero": {}, "nil": nil, "of no DB": sqlstore.Postgres(nil)} {
+		ctx := t.Context()
+		_, probed := store.Probe(ctx, lease.Query{})
+		_, _, claimed := store.Claim(ctx, lease.Claim{})
+		_, _, renewed := store.Renew(ctx, lease.Renewal{})
+		_, released := store.Release(ctx, lease.Release{})
+		_, listed := store.Rows(ctx, "", 0, 0)
+		for i, err := range []error{
+			store.Migrate(ctx), store.Found(ctx, "", terms), probed, store.Fence(ctx, "", "", terms),
+			store.Bear(ctx, "", 0, terms), claimed, renewed, released, listed,
+		} {
+			if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
+				t.Errorf("%s store, method %d: %v", name, i, err)
+			}
+		}
+	}
+}
+
+// TestFingerprint compares with what the server says about itself.
+func TestFingerprint(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		store := open(t, db, conn, "lease")
+		leased(t, store)
+		query := "SELECT 'sqlite'"
+		switch {
+		case db.Dialect == "postgres":
+			// No checkpoint has followed a promotion here, because there was none.
+			query = "SELECT system_identifier || '/' || lpad(to_hex(timeline_id), 8, '0') FROM pg_control_system(), pg_control_checkpoint()"
+		case db.MariaDB:
+			query = "SELECT CONCAT(@@hostname, ':', @@port, ':', @@server_id)"
+		case db.Dialect == "mysql":
+			query = "SELECT @@server_uuid"
+		}
+		var want string
+		if err := conn.QueryRow(query).Scan(&want); err != nil {
+			t.Fatal(err)
+		}
+		if p := probe(t, store); p.Fingerprint != want || p.Current != want {
+			t.Errorf("the fingerprint is %q and %q, want %q", p.Fingerprint, p.Current, want)
+		}
+	})
+}
+
+// TestVolatile covers what each database can do to forget a commit.
+func TestVolatile(t *testing.T) {
+	check := func(t *testing.T, store lease.Store, want bool) {
+		t.Helper()
+		if p := probe(t, store); p.Volatile != want {
+			t.Errorf("volatile: %v, want %v", p.Volatile, want)
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		db := dbtest.SQLite(t)
+		leased(t, open(t, db, db.Connect(t), "lease"))
+		for level, want := range map[string]bool{"OFF": true, "NORMAL": true, "FULL": false, "EXTRA": false} {
+			check(t, open(t, db, with(db, "_pragma=synchronous("+level+")").Connect(t), "lease"), want)
+		}
+	})
+	t.Run("postgres", func(t *testing.T) {
+		db := dbtest.Postgres(t)
+		conn := db.Connect(t)
+		leased(t, open(t, db, conn, "lease"))
+		check(t, open(t, db, conn, "lease"), false)
+		exec(t, conn, "REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC")
+		role := roleWith(t, conn, "SELECT")
+		check(t, open(t, db, as(t, db, role), "lease"), true)
+	})
+	t.Run("mysql", func(t *testing.T) {
+		db := dbtest.Durable(t, "mysql")
+		conn := db.Connect(t)
+		store := open(t, db, conn, "lease")
+		leased(t, store)
+		for _, level := range []string{"0", "2", "1"} {
+			exec(t, conn, "SET GLOBAL innodb_flush_log_at_trx_commit = "+level)
+			check(t, store, level != "1")
+		}
+	})
+}
+
+// roleWith makes a role that may do little to the tables called lease.
+func roleWith(t *testing.T, conn *sql.DB, grants ...string) string {
+	t.Helper()
+	var database string
+	if err := conn.QueryRow("SELECT current_database()").Scan(&database); err != nil {
+		t.Fatal(err)
+	}
+	role := strings.Replace(database, "snowkey_", "role_", 1)
+	exec(t, conn, "CREATE ROLE "+role+" LOGIN PASSWORD 'x'")
+	t.Cleanup(func() { exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
+	for _, grant := range grants {
+		exec(t, conn, fmt.Sprintf("GRANT %s ON lease, lease_ns TO %s", grant, role))
+	}
+	return role
+}
+
+// as connects to Postgres under another role.
+func as(t *testing.T, db dbtest.DB, role string) *sql.DB {
+	t.Helper()
+	dsn, err := url.Parse(db.DSN)
+	if err != nil {
+		t.Fatal("the DSN is no URL")
+	}
+	dsn.User = url.UserPassword(role, "x")
+	db.DSN = dsn.String()
+	return db.Connect(t)
+}
+
+// TestLeastPrivileges needs no right but those of the documentation, not even to
+// create what is there.
+func TestLeastPrivileges(t *testing.T) {
+	db := dbtest.Postgres(t)
+	conn := db.Connect(t)
+	owner := open(t, db, conn, "lease")
+	if err := owner.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	role := roleWith(t, conn, "SELECT", "INSERT")
+	exec(t, conn, "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+		"GRANT UPDATE (fingerprint, fence) ON lease_ns TO "+role,
+		"GRANT UPDATE (token, revision, bound, expires_at, label) ON lease TO "+role)
+	store := open(t, db, as(t, db, role), "lease")
+	held := leased(t, store)
+	if err := store.Fence(t.Context(), "ns", "", terms); err != nil {
+		t.Error(err)
+	}
+	held, ok, err := store.Renew(t.Context(), lease.Renewal{Namespace: "ns", Terms: terms, Held: held, Token: "second"})
+	if !ok || err != nil {
+		t.Fatal("not renewed:", ok, err)
+	}
+	if ok, err := store.Release(t.Context(), lease.Release{Namespace: "ns", Held: held}); !ok || err != nil {
+		t.Error("not released:", ok, err)
+	}
+	if err := store.Delete(t.Context(), "ns", 7); err == nil {
+		t.Error("the role can delete rows, so that this test shows nothing")
+	}
+}
+
+// TestCommitThatFails has the commit fail when the row was already returned.
+func TestCommitThatFails(t *testing.T) {
+	for dialect, fail := range map[string][]string{
+		"postgres": {
+			`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused at commit'; END $$`,
+			`CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON lease DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`,
+		},
+		"sqlite": {
+			`CREATE TABLE known (label TEXT PRIMARY KEY)`,
+			`CREATE TABLE child (label TEXT REFERENCES known DEFERRABLE INITIALLY DEFERRED)`,
+			`CREATE TRIGGER refuse AFTER UPDATE ON lease BEGIN INSERT INTO child VALUES ('unknown'); END`,
+		},
+	} {
+		t.Run(dialect, func(t *testing.T) {
+			db := dbtest.Open(t, dialect)
+			conn := db.Connect(t)
+			store := open(t, db, conn, "lease")
+			held := leased(t, store)
+			exec(t, conn, fail...)
+			if row, ok, err := store.Renew(t.Context(), lease.Renewal{Namespace: "ns", Terms: terms, Held: held, Token: "second"}); ok || err == nil {
+				t.Errorf("a renewal that was not committed: %+v, %v, %v", row, ok, err)
+			}
+			if ok, err := store.Release(t.Context(), lease.Release{Namespace: "ns", Held: held}); ok || err == nil {
+				t.Errorf("a release that was not committed: %v, %v", ok, err)
+			}
+		})
+	}
+}
+
+// TestCommitWaits has a server whose commits do not wait for its disk, and looks
+// at what of its log is not written.
+func TestCommitWaits(t *testing.T) {
+	db := with(dbtest.Durable(t, "postgres"), "synchronous_commit=off")
+	conn := db.Connect(t)
+	conn.SetMaxOpenConns(1)
+	requireSetting(t, conn, "SHOW synchronous_commit", "off")
+	exec(t, conn, "ALTER SYSTEM SET wal_writer_delay = '10s'", "SELECT pg_reload_conf()")
+	store := open(t, db, conn, "lease")
+	leased(t, store)
+	var held lease.Row
+	unflushed := func() (n int64) {
+		if err := conn.QueryRow("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn())").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	exec(t, conn, "UPDATE lease SET label = 'x'")
+	if unflushed() == 0 {
+		t.Error("this server flushes every commit, so that this test shows nothing")
+	}
+	ctx := t.Context()
+	for _, step := range []struct {
+		name string
+		run  func() (changed bool, err error)
+	}{
+		{"Found", func() (bool, error) { return true, store.Found(ctx, "another", terms) }},
+		{"Bear", func() (bool, error) { return true, store.Bear(ctx, "ns", 8, terms) }},
+		{"Fence", func() (bool, error) { return true, store.Fence(ctx, "ns", "", terms) }},
+		{"Claim", func() (ok bool, err error) {
+			held, ok, err = store.Claim(ctx, lease.Claim{Namespace: "ns", Terms: terms, Seen: lease.Row{Worker: 8}, Token: "first"})
+			return ok, err
+		}},
+		{"Renew", func() (ok bool, err error) {
+			held, ok, err = store.Renew(ctx, lease.Renewal{Namespace: "ns", Terms: terms, Held: held, Token: "second"})
+			return ok, err
+		}},
+		{"Release", func() (bool, error) { return store.Release(ctx, lease.Release{Namespace: "ns", Held: held}) }},
+	} {
+		exec(t, conn, "UPDATE lease SET label = 'y'")
+		if changed, err := step.run(); !changed || err != nil {
+			t.Fatal(step.name, changed, err)
+		}
+		if n := unflushed(); n != 0 {
+			t.Errorf("%s left %d bytes of its log unflushed", step.name, n)
+		}
+	}
+	requireSetting(t, conn, "SHOW synchronous_commit", "off")
+}

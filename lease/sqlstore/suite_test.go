@@ -1,0 +1,216 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+)
+
+// operated is a store whose rows a test may edit.
+type operated struct {
+	*sqlstore.Store
+	db        *sql.DB
+	dialect   string
+	lease, ns string // the tables
+}
+
+func (s *operated) exec(ctx context.Context, statement string, values ...any) error {
+	statement = strings.NewReplacer("{lease}", s.lease, "{ns}", s.ns).Replace(statement)
+	if s.dialect == "postgres" {
+		for n := range values {
+			statement = strings.Replace(statement, "?", fmt.Sprintf("$%d", n+1), 1)
+		}
+	}
+	_, err := s.db.ExecContext(ctx, statement, values...)
+	return err
+}
+
+func (s *operated) Delete(ctx context.Context, namespace string, worker int64) error {
+	return s.exec(ctx, "DELETE FROM {lease} WHERE namespace = ? AND worker = ?", namespace, worker)
+}
+
+func (s *operated) Edit(ctx context.Context, namespace string, r lease.Row) error {
+	return s.exec(ctx, "UPDATE {lease} SET token = ?, revision = ?, bound = ?, expires_at = ?, label = ? WHERE namespace = ? AND worker = ?",
+		r.Token, r.Revision, r.Bound, r.Expires, r.Label, namespace, r.Worker)
+}
+
+func (s *operated) SetFingerprint(ctx context.Context, namespace, fingerprint string) error {
+	return s.exec(ctx, "UPDATE {ns} SET fingerprint = ? WHERE namespace = ?", fingerprint, namespace)
+}
+
+// open returns a store of the tables called table in the database of conn.
+func open(t *testing.T, db dbtest.DB, conn *sql.DB, table string) *operated {
+	t.Helper()
+	var store *sqlstore.Store
+	quote := `"`
+	switch db.Dialect {
+	case "postgres":
+		store = sqlstore.Postgres(conn)
+	case "mysql":
+		store, quote = sqlstore.MySQL(conn), "`"
+	case "sqlite":
+		store = sqlstore.SQLite(conn)
+	}
+	store, err := store.WithTable(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := func(name string) string {
+		return quote + strings.ReplaceAll(name, ".", quote+"."+quote) + quote
+	}
+	return &operated{Store: store, db: conn, dialect: db.Dialect, lease: quoted(table), ns: quoted(table + "_ns")}
+}
+
+// suite runs the conformance suite in one database, with tables of its own for
+// each property.
+func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
+	t.Helper()
+	tables := 0
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		tables++
+		return open(t, db, conn, fmt.Sprint("lease", tables))
+	})
+
+	// The servers of tests run on this host, so that its clock is theirs.
+	store := open(t, db, conn, "lease1")
+	before := time.Now().Add(-time.Second)
+	if now := time.UnixMicro(probe(t, store).Now); now.Before(before) || now.After(time.Now().Add(time.Second)) {
+		t.Errorf("the store's time is %v, not after %v", now.UTC(), before.UTC())
+	}
+}
+
+func TestStore(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		conn.SetMaxIdleConns(64) // 64 processes have 64 connections
+		suite(t, db, conn)
+	})
+}
+
+func TestOneConnection(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		conn.SetMaxOpenConns(1)
+		suite(t, db, conn)
+	})
+}
+
+// with returns db with more settings in its DSN.
+func with(db dbtest.DB, settings string) dbtest.DB {
+	between := "?"
+	if strings.Contains(db.DSN, "?") {
+		between = "&"
+	}
+	db.DSN += between + settings
+	return db
+}
+
+func TestIsolation(t *testing.T) {
+	for _, level := range []string{"repeatable read", "serializable"} {
+		t.Run("postgres "+level, func(t *testing.T) {
+			db := with(dbtest.Postgres(t), "default_transaction_isolation="+strings.ReplaceAll(level, " ", "%20"))
+			conn := db.Connect(t)
+			conn.SetMaxIdleConns(64)
+			requireSetting(t, conn, "SHOW transaction_isolation", level)
+			suite(t, db, conn)
+		})
+	}
+	for _, level := range []string{"READ-COMMITTED", "SERIALIZABLE"} { // the default is between
+		t.Run("mysql "+level, func(t *testing.T) {
+			db := dbtest.MySQL(t)
+			variable := "transaction_isolation"
+			if db.MariaDB {
+				variable = "tx_isolation" // until 11.1
+			}
+			db = with(db, variable+"=%27"+level+"%27")
+			conn := db.Connect(t)
+			conn.SetMaxIdleConns(64)
+			requireSetting(t, conn, "SELECT @@"+variable, level)
+			suite(t, db, conn)
+		})
+	}
+}
+
+func requireSetting(t *testing.T, conn *sql.DB, query, want string) {
+	t.Helper()
+	var got string
+	if err := conn.QueryRow(query).Scan(&got); err != nil || got != want {
+		t.Fatalf("%s: %q, %v; want %q", query, got, err, want)
+	}
+}
+
+// TestConnections runs the suite over connections that send statements, count
+// rows and tell the time in other ways.
+func TestConnections(t *testing.T) {
+	for name, settings := range map[string]string{
+		"exec, as PgBouncer needs":                    "default_query_exec_mode=exec",
+		"the simple protocol":                         "default_query_exec_mode=simple_protocol",
+		"far from UTC, with commits that do not wait": "timezone=Asia%2FKathmandu&synchronous_commit=off",
+	} {
+		t.Run("postgres "+name, func(t *testing.T) {
+			db := with(dbtest.Postgres(t), settings)
+			suite(t, db, db.Connect(t))
+		})
+	}
+	for name, settings := range map[string]string{
+		"rows found are counted":     "clientFoundRows=true",
+		"parameters within the text": "interpolateParams=true",
+		"far from UTC, in ANSI mode": "time_zone=%27%2B05%3A45%27&sql_mode=%27ANSI,TRADITIONAL%27",
+	} {
+		t.Run("mysql "+name, func(t *testing.T) {
+			db := with(dbtest.MySQL(t), settings)
+			suite(t, db, db.Connect(t))
+		})
+	}
+}
+
+func TestTableOfAnotherName(t *testing.T) {
+	long := strings.Repeat("x", 50)
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		schema := "main."
+		switch db.Dialect {
+		case "postgres":
+			schema = "Select."
+			if _, err := conn.Exec(`CREATE SCHEMA "Select"`); err != nil {
+				t.Fatal(err)
+			}
+		case "mysql":
+			if err := conn.QueryRow("SELECT CONCAT(DATABASE(), '.')").Scan(&schema); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, table := range []string{"Order", "order2", "_", "x" + long, schema + "Order3", schema + "y" + long} {
+			leased(t, open(t, db, conn, table))
+		}
+	})
+}
+
+// leased migrates and leases one worker.
+func leased(t *testing.T, store lease.Store) lease.Row {
+	t.Helper()
+	ctx := t.Context()
+	for _, err := range []error{store.Migrate(ctx), store.Found(ctx, "ns", terms), store.Bear(ctx, "ns", 7, terms)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	row, ok, err := store.Claim(ctx, lease.Claim{Namespace: "ns", Terms: terms, Seen: lease.Row{Worker: 7}, Token: "first", Wanted: 1 << 62})
+	if !ok || err != nil {
+		t.Fatal("not claimed:", ok, err)
+	}
+	return row
+}
+
+var terms = lease.Terms{Layout: "a layout", Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 12e6, TTL: 15e6}
