@@ -15,11 +15,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	_ "github.com/glebarez/go-sqlite" // SQLite in pure Go
 
+	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
 func main() {
@@ -32,15 +34,6 @@ func main() {
 }
 
 func quickstart(ctx context.Context, out io.Writer, file string) error {
-	// One pool per process makes the keys of all rows. Every process needs a
-	// worker number of its own; this program is alone, so that any will do.
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
-	if err != nil {
-		return err
-	}
-	defer pool.Close(ctx)
-	idgen.SetDefault(pool)
-
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return err
@@ -51,6 +44,17 @@ func quickstart(ctx context.Context, out io.Writer, file string) error {
 		return err
 	}
 	defer db.Close()
+
+	// One pool per process makes the keys of all rows. Its worker number, which
+	// no other process has at the same time, is leased from the same database.
+	// The keys of a new file carry a time up to Window and MaxClockSkew ahead:
+	// both can be short where the store is on this machine.
+	pool, err := snowkey.Open(ctx, sqlstore.SQLite(db), snowkey.Config{Window: time.Second, MaxClockSkew: 100 * time.Millisecond})
+	if err != nil {
+		return fmt.Errorf("leasing a worker number: %w", err)
+	}
+	defer pool.Close(ctx)
+	idgen.SetDefault(pool)
 
 	rows, err := createWithEnt(ctx, db)
 	if err != nil {

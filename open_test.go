@@ -1,0 +1,457 @@
+package snowkey_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+// layout counts from before the year 2000, where the time of bubbles begins.
+func layout(t testing.TB) idgen.Layout {
+	t.Helper()
+	l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(4), idgen.Sequence(12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func open(t testing.TB, store lease.Store, cfg snowkey.Config) *idgen.Pool {
+	t.Helper()
+	cfg.Layout = layout(t)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	pool, err := snowkey.Open(ctx, store, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close(context.Background()) })
+	return pool
+}
+
+// next draws an id and gives it a second.
+func next(t testing.TB, pool *idgen.Pool) (int64, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	return pool.Next(ctx)
+}
+
+func mustNext(t testing.TB, pool *idgen.Pool) int64 {
+	t.Helper()
+	id, err := next(t, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestAnHourOfRenewals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		pool := open(t, store, snowkey.Config{})
+		worker := pool.Worker()
+		last := int64(0)
+		for range 3600 {
+			id := mustNext(t, pool)
+			if id <= last {
+				t.Fatalf("id %d after %d", id, last)
+			}
+			last = id
+			time.Sleep(time.Second)
+		}
+		if at := layout(t).Decode(last).Time; time.Since(at) > 2*time.Second || time.Until(at) > 2*time.Second {
+			t.Errorf("after an hour an id is of %v; now is %v", at, time.Now())
+		}
+		if n := store.Calls("Renew"); n < 1000 || n > 3600/3 {
+			t.Errorf("%d renewals in an hour", n)
+		}
+		if n := store.Calls("Claim"); n != 1 || pool.Worker() != worker {
+			t.Errorf("%d claims, worker %d after %d", n, pool.Worker(), worker)
+		}
+		if err := pool.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		// The next process with this worker begins behind the last id, and right now.
+		again := open(t, store, snowkey.Config{MinWorker: worker, MaxWorker: worker})
+		if id := mustNext(t, again); id <= last || time.Until(layout(t).Decode(id).Time) > time.Second {
+			t.Errorf("the next process begins with %d (%v), after %d", id, layout(t).Decode(id).Time, last)
+		}
+	})
+}
+
+func TestStoreAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		pool := open(t, store, snowkey.Config{})
+		mustNext(t, pool)
+		time.Sleep(20 * time.Second)
+		store.Fault(func(string) leasetest.Fault { return leasetest.Hang })
+		away := time.Now()
+		last := int64(0)
+		for {
+			id, err := next(t, pool)
+			if err != nil {
+				stopped := time.Since(away)
+				var cause *lease.StoreError
+				if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &cause) {
+					t.Errorf("without the store: %v", err)
+				}
+				if stopped < 6*time.Second || stopped > 15*time.Second {
+					t.Errorf("ids stopped after %v", stopped)
+				}
+				break
+			}
+			last = id
+			time.Sleep(100 * time.Millisecond)
+		}
+		if h := pool.Health(); h.State != idgen.Unleased || h.Reason == nil {
+			t.Errorf("health %+v", h)
+		}
+		store.Fault(nil)
+		back := time.Now()
+		id, err := pool.Next(t.Context())
+		if err != nil || id <= last {
+			t.Fatalf("after the store is back: %d after %d, %v", id, last, err)
+		}
+		if d := time.Since(back); d > 5*time.Second {
+			t.Errorf("ids flow again after %v", d)
+		}
+		time.Sleep(5 * time.Second)
+		if h := pool.Health(); h.State != idgen.Serving || h.Reason != nil {
+			t.Errorf("health %+v", h)
+		}
+	})
+}
+
+func TestLeaseLost(t *testing.T) {
+	ctx := context.Background()
+	for name, lose := range map[string]func(m *leasetest.Memory, worker int64){
+		"row deleted": func(m *leasetest.Memory, w int64) { m.Delete(ctx, "default", w) },
+		"row edited": func(m *leasetest.Memory, w int64) {
+			rows, _ := m.Rows(ctx, "default", w, w)
+			rows[0].Token, rows[0].Label = "of another", "another process"
+			m.Edit(ctx, "default", rows[0])
+		},
+		"expired": func(m *leasetest.Memory, w int64) {
+			rows, _ := m.Rows(ctx, "default", w, w)
+			rows[0].Expires = 0
+			m.Edit(ctx, "default", rows[0])
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &leasetest.Memory{}
+				lost := make(chan *lease.LostError, 1)
+				pool := open(t, store, snowkey.Config{OnLost: func(e *lease.LostError) { lost <- e }})
+				worker := pool.Worker()
+				seen := map[int64]bool{mustNext(t, pool): true}
+				lose(store, worker)
+				e := <-lost
+				if e.Namespace != "default" || e.Worker != worker || e.Reason == "" || time.Since(e.Since) > time.Second {
+					t.Errorf("%+v", e)
+				}
+				for range 100 {
+					id := mustNext(t, pool)
+					if seen[id] {
+						t.Fatalf("id %d twice", id)
+					}
+					seen[id] = true
+				}
+				if n := store.Calls("Claim"); n < 2 {
+					t.Errorf("%d claims", n)
+				}
+			})
+		})
+	}
+}
+
+// A renewal whose reply is lost, or whose request is late, does not cost the lease.
+func TestDoubtfulRenewals(t *testing.T) {
+	for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.LoseReply, leasetest.Hang, leasetest.HangAfter, leasetest.Late} {
+		t.Run(fmt.Sprint(fault), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &leasetest.Memory{}
+				pool := open(t, store, snowkey.Config{})
+				worker, n := pool.Worker(), 0
+				store.Fault(func(op string) leasetest.Fault {
+					if n++; op == "Renew" && n%3 == 0 {
+						return fault
+					}
+					return leasetest.None
+				})
+				last := int64(0)
+				for i := range 600 {
+					id := mustNext(t, pool)
+					if id <= last {
+						t.Fatalf("id %d after %d", id, last)
+					}
+					last = id
+					if i%7 == 0 {
+						store.Deliver()
+					}
+					time.Sleep(time.Second)
+				}
+				if pool.Worker() != worker || store.Calls("Claim") != 1 {
+					t.Errorf("worker %d after %d, %d claims", pool.Worker(), worker, store.Calls("Claim"))
+				}
+			})
+		})
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		open(t, store, snowkey.Config{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+
+		_, err := snowkey.Open(ctx, store, snowkey.Config{Layout: idgen.JSSafe()})
+		if err == nil {
+			t.Error("a layout whose epoch is to come was taken")
+		}
+		other, err := layout(t).WithEpoch(time.Date(1999, 1, 2, 0, 0, 0, 0, time.UTC))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = snowkey.Open(ctx, store, snowkey.Config{Layout: other})
+		if e, ok := errors.AsType[*lease.LayoutError](err); !ok || e.Mine != other.String() || e.Stored != layout(t).String() {
+			t.Errorf("another layout: %v", err)
+		}
+		_, err = snowkey.Open(ctx, store, snowkey.Config{Layout: layout(t), Pool: idgen.Config{Clock: func() time.Time { return time.Now().Add(3 * time.Second) }}})
+		if e, ok := errors.AsType[*lease.ClockSkewError](err); !ok || e.Host.Sub(e.Store) != 3*time.Second {
+			t.Errorf("a clock 3 s ahead: %v", err)
+		}
+		for _, cfg := range []snowkey.Config{
+			{Window: time.Millisecond}, {Window: time.Minute, TTL: time.Second}, {MinWorker: 3, MaxWorker: 2}, {MaxWorker: 16}, {MaxClockSkew: -1},
+			{Namespace: "a name that is longer than the sixty-four bytes which it is allowed to have"},
+		} {
+			cfg.Layout = layout(t)
+			if _, err := snowkey.Open(ctx, store, cfg); err == nil {
+				t.Errorf("%+v was taken", cfg)
+			} else if _, ok := errors.AsType[*lease.ConfigError](err); !ok {
+				t.Errorf("%v is not a ConfigError", err)
+			}
+		}
+		if ctx.Err() != nil {
+			t.Error("errors that time does not mend were waited for")
+		}
+	})
+}
+
+func TestAllWorkersTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		var pools []*idgen.Pool
+		workers := map[int64]bool{}
+		for i := range 4 {
+			p := open(t, store, snowkey.Config{MinWorker: 4, MaxWorker: 7, Label: fmt.Sprint("process ", i)})
+			pools = append(pools, p)
+			workers[p.Worker()] = true
+		}
+		if len(workers) != 4 || workers[3] || workers[8] {
+			t.Errorf("workers %v", workers)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := snowkey.Open(ctx, store, snowkey.Config{Layout: layout(t), MinWorker: 4, MaxWorker: 7})
+		e, ok := errors.AsType[*lease.TakenError](err)
+		if !ok || len(e.Holders) != 4 || e.NextFree <= 0 || e.NextFree > 15*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a fifth process: %v", err)
+		}
+		// One that is closed makes room at once; one that is killed, within TTL.
+		go func() {
+			time.Sleep(3 * time.Second)
+			pools[0].Close(context.Background())
+		}()
+		start := time.Now()
+		open(t, store, snowkey.Config{MinWorker: 4, MaxWorker: 7})
+		if d := time.Since(start); d < 3*time.Second || d > 4*time.Second {
+			t.Errorf("leased after %v", d)
+		}
+	})
+}
+
+func TestPreferSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		cfg := func(label string) snowkey.Config { return snowkey.Config{Label: label, PreferSame: true} }
+		a, b := open(t, store, cfg("a")), open(t, store, cfg("b"))
+		worker := a.Worker()
+		for range 5 {
+			a.Close(t.Context())
+			b.Close(t.Context())
+			b, a = open(t, store, cfg("b")), open(t, store, cfg("a"))
+			if a.Worker() != worker {
+				t.Fatalf("a has worker %d; it had %d", a.Worker(), worker)
+			}
+		}
+	})
+}
+
+// No id is issued after the worker number was given back.
+func TestCloseWhileCallsAreInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		pool := open(t, store, snowkey.Config{MinWorker: 1, MaxWorker: 1})
+		mustNext(t, pool)
+		var mu sync.Mutex
+		seen := map[int64]bool{}
+		var wg sync.WaitGroup
+		for range 64 {
+			wg.Go(func() {
+				for {
+					id, err := pool.Next(t.Context())
+					if err != nil {
+						if !errors.Is(err, idgen.ErrClosed) {
+							t.Error(err)
+						}
+						return
+					}
+					mu.Lock()
+					seen[id] = true
+					mu.Unlock()
+				}
+			})
+		}
+		time.Sleep(5 * time.Millisecond)
+		if err := pool.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		heir := open(t, store, snowkey.Config{MinWorker: 1, MaxWorker: 1})
+		wg.Wait()
+		for range 10_000 {
+			id, err := heir.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[id] {
+				t.Fatalf("id %d was issued by both", id)
+			}
+		}
+	})
+}
+
+// Processes come, are closed, or are forgotten as if killed, on a store whose
+// calls fail, hang, are late and lose their replies, and whose commits are lost.
+func TestNoIDTwiceWhateverTheStoreDoes(t *testing.T) {
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(seed, 1))
+				store := &leasetest.Memory{}
+				faults := rand.New(rand.NewPCG(seed, 2))
+				var fm sync.Mutex
+				store.Fault(func(string) leasetest.Fault {
+					fm.Lock()
+					defer fm.Unlock()
+					if faults.IntN(5) > 0 {
+						return leasetest.None
+					}
+					return leasetest.Fault(faults.IntN(int(leasetest.Late) + 1))
+				})
+				seen := map[int64]bool{}
+				var pools []*idgen.Pool
+				snapshot, losses := store.Snapshot(), 0
+				for range 400 {
+					switch r.IntN(8) {
+					case 0, 1:
+						if len(pools) < 6 {
+							ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+							p, err := snowkey.Open(ctx, store, snowkey.Config{Layout: layout(t), MaxWorker: 3, Logger: slog.New(slog.DiscardHandler)})
+							cancel()
+							if err == nil {
+								pools = append(pools, p)
+							}
+						}
+					case 2:
+						if len(pools) > 0 {
+							i := r.IntN(len(pools))
+							pools[i].Close(t.Context())
+							pools = append(pools[:i], pools[i+1:]...)
+						}
+					case 3:
+						store.Deliver()
+					case 4:
+						if r.IntN(4) == 0 {
+							snapshot = store.Snapshot()
+						} else if r.IntN(6) == 0 {
+							losses++
+							store.Restore(snapshot)
+							store.SetCurrent(fmt.Sprint("promoted ", losses))
+							snapshot = store.Snapshot()
+						}
+					}
+					for _, p := range pools {
+						ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+						ids, err := p.NextN(ctx, 1+r.IntN(3000))
+						cancel()
+						if err != nil {
+							continue
+						}
+						for _, id := range ids {
+							if seen[id] {
+								t.Fatalf("id %d (%+v) twice", id, layout(t).Decode(id))
+							}
+							seen[id] = true
+						}
+					}
+					time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
+				}
+				store.Fault(nil)
+				for _, p := range pools {
+					p.Close(context.Background())
+				}
+				if len(seen) < 10_000 {
+					t.Errorf("only %d ids", len(seen))
+				}
+			})
+		})
+	}
+}
+
+// Callers that a wrong clock keeps waiting do not make the keeper ask the store
+// again and again for what it cannot grant yet.
+func TestWaitingCallersDoNotHurryTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		var ahead atomic.Int64
+		pool := open(t, store, snowkey.Config{Pool: idgen.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}})
+		last := mustNext(t, pool)
+		ahead.Store(int64(time.Hour))
+		before := store.Calls("Renew")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if id, err := pool.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("an id an hour ahead: %d, %v", id, err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := store.Calls("Renew") - before; n < 10 || n > 25 {
+			t.Errorf("%d renewals in a minute", n)
+		}
+		ahead.Store(0)
+		if id := mustNext(t, pool); id <= last {
+			t.Errorf("id %d after %d", id, last)
+		}
+	})
+}
