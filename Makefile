@@ -10,6 +10,7 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 TESTFLAGS  ?=
 BENCHFLAGS ?=
 FUZZTIME   ?= 10s
+CHAOS      ?= 3m
 
 # The race detector needs a C compiler; without one, Go turns cgo off.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
@@ -17,7 +18,7 @@ RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-sql bench bench-once fuzz lint portable generate check-generate
+.PHONY: help test test-sql chaos bench bench-once fuzz lint portable generate check-generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +32,9 @@ test: ## every test, on SQLite, Postgres and MySQL or MariaDB, with the race det
 
 test-sql: ## only the tests that open databases
 	$(withdb) go test $(RACE) $(TESTFLAGS) $(sqlpackages)
+
+chaos: ## 32 processes draw ids while they, the database and the network are harmed, for CHAOS (3m) each database
+	SNOWKEY_CHAOS=$(CHAOS) go test -count=1 -v -timeout 0 -run '^TestChaos$$' ./internal/chaos
 
 bench: ## one table: Snowkey and its peers on the same work
 	cd bench && go run . $(BENCHFLAGS)

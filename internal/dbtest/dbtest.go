@@ -102,10 +102,19 @@ func Open(t TB, dialect string) DB {
 // asks for its own server means to do things to it that others would notice.
 func Durable(t TB, dialect string) DB {
 	t.Helper()
-	requireWanted(t, dialect)
 	if dialect == "sqlite" {
+		requireWanted(t, dialect)
 		return openSQLite(t)
 	}
+	db, _ := Killable(t, dialect)
+	return db
+}
+
+// Killable is Durable for a test that kills the server and starts it again. The
+// server must answer when the test ends.
+func Killable(t TB, dialect string) (DB, *Process) {
+	t.Helper()
+	requireWanted(t, dialect)
 	e, err := engineOf(dialect)
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -115,7 +124,7 @@ func Durable(t TB, dialect string) DB {
 		t.Fatalf("%v", err)
 	}
 	t.Cleanup(srv.stop)
-	return srv.createDatabase(t)
+	return srv.createDatabase(t), srv.process
 }
 
 // wanted parses SNOWKEY_TEST_DB.
@@ -183,8 +192,9 @@ type server struct {
 	dsn     string // of an administrator, and a database that always exists
 	version string
 	mariaDB bool
-	origin  string // where it came from, for logs
-	stop    func() // ends it and returns when it is gone; does nothing to a server that is not ours
+	origin  string   // where it came from, for logs
+	stop    func()   // ends it and returns when it is gone; does nothing to a server that is not ours
+	process *Process // nil if the server is not ours
 }
 
 // createDatabase makes a database that lives as long as t.

@@ -50,6 +50,7 @@ func (e engine) tryPrivate(in installation, durable bool) (*server, error) {
 	}
 	srv.origin = "a private server"
 	srv.stop = w.stop
+	srv.process = &Process{engine: e, dsn: in.dsn(port), dir: dir, warden: w}
 	return srv, nil
 }
 

@@ -1,0 +1,501 @@
+//go:build unix
+
+package chaos
+
+import (
+	"maps"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(ordersEnv) != "" {
+		Work()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// settings of a run.
+type settings struct {
+	length    time.Duration // of the run; 0 for every fault once
+	processes int
+	rate      int
+}
+
+func readSettings(t *testing.T) settings {
+	s := settings{processes: 5, rate: 100_000}
+	var err error
+	if text := os.Getenv("SNOWKEY_CHAOS"); text != "" {
+		if s.length, err = time.ParseDuration(text); err != nil {
+			t.Fatal("SNOWKEY_CHAOS:", err)
+		}
+		s.processes, s.rate = 32, 500_000
+	}
+	number := func(n *int, name string) {
+		if text := os.Getenv(name); text != "" {
+			if *n, err = strconv.Atoi(text); err != nil {
+				t.Fatal(name+":", err)
+			}
+		}
+	}
+	number(&s.processes, "SNOWKEY_CHAOS_PROCS")
+	number(&s.rate, "SNOWKEY_CHAOS_RATE")
+	s.processes = max(s.processes, 4)
+	return s
+}
+
+func TestChaos(t *testing.T) {
+	s := readSettings(t)
+	for _, dialect := range dbtest.Databases(t) {
+		if dialect == "sqlite" {
+			continue // has no server
+		}
+		t.Run(dialect, func(t *testing.T) {
+			if s.length == 0 {
+				t.Parallel()
+			}
+			n := newNemesis(t, dialect, s)
+			n.startAll()
+			faults := n.faults()
+			if s.length == 0 {
+				for _, f := range faults {
+					n.strike(f)
+				}
+			} else {
+				for end := time.Now().Add(s.length); time.Now().Before(end) && !t.Failed(); {
+					for _, i := range rand.Perm(len(faults)) {
+						n.strike(faults[i])
+					}
+				}
+			}
+			n.finish()
+		})
+	}
+}
+
+// TestThievesAreFoundOut sees the whole apparatus find real duplicates: the
+// processes take worker numbers without asking.
+func TestThievesAreFoundOut(t *testing.T) {
+	db := dbtest.Open(t, serverDialect(t))
+	f := newFleet(t, db, 1)
+	f.orders.MaxWorker, f.orders.Thief = 0, true
+	for range 2 {
+		if _, err := f.start(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.orders.Thief = false
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		if errs := f.check.Check(); len(errs) > 0 {
+			t.Log("found: ", errs[0])
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("two processes draw the same ids, and nobody notices")
+		}
+	}
+}
+
+func serverDialect(t *testing.T) string {
+	for _, dialect := range dbtest.Databases(t) {
+		if dialect != "sqlite" {
+			return dialect
+		}
+	}
+	t.Skip("no database server in this run")
+	return ""
+}
+
+func newFleet(t *testing.T, db dbtest.DB, rate int) *fleet {
+	f := &fleet{logs: t.TempDir(), notes: map[string]int{}, orders: Orders{
+		Dialect: db.Dialect, Driver: db.Driver, DSN: db.DSN, Rate: rate,
+		Window: time.Second, TTL: 1500 * time.Millisecond, Skew: 2 * time.Second,
+	}}
+	t.Cleanup(func() {
+		for _, p := range f.all {
+			p.kill()
+		}
+	})
+	return f
+}
+
+// A nemesis harms a fleet and its server.
+type nemesis struct {
+	*testing.T
+	settings
+	*fleet
+	server  *dbtest.Process
+	network *proxy
+	crew    []*process // as many as there are worker numbers
+	began   time.Time
+	worst   map[string]time.Duration // until ids flowed again, by fault
+	struck  map[string]int
+}
+
+func newNemesis(t *testing.T, dialect string, s settings) *nemesis {
+	db, server := dbtest.Killable(t, dialect)
+	address := regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	network, err := newProxy(address.FindString(db.DSN))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(network.close)
+	db.DSN = address.ReplaceAllString(db.DSN, network.addr())
+	n := &nemesis{T: t, settings: s, fleet: newFleet(t, db, s.rate), server: server, network: network, began: time.Now(),
+		worst: map[string]time.Duration{}, struck: map[string]int{}}
+	n.orders.MaxWorker = int64(s.processes) - 1
+	return n
+}
+
+// A fault does its harm, undoes it, and returns when that was and which
+// processes must recover from it.
+type fault struct {
+	name string
+	do   func() (over time.Time, who []*process)
+}
+
+func (n *nemesis) faults() []fault {
+	return []fault{
+		{"processes killed -9", n.killSome},
+		{"processes closed", n.closeSome},
+		{"restarted with the clock 1.5 s back", n.restartInThePast},
+		{"processes stopped beyond TTL", n.stopSome},
+		{"all workers taken", n.takeAll},
+		{"clocks 3 h ahead", func() (time.Time, []*process) { return n.setClocks(3 * time.Hour) }},
+		{"clocks 3 h back", func() (time.Time, []*process) { return n.setClocks(-3 * time.Hour) }},
+		{"network cut for longer than the bound", n.cut},
+		{"replies lost, requests late", n.badNetwork},
+		{"database killed -9", n.killServer},
+		{"much of this at once", n.everything},
+	}
+}
+
+// strike has a fault happen and sees that ids flow again in time.
+func (n *nemesis) strike(f fault) {
+	n.Helper()
+	start := time.Now()
+	over, who := f.do()
+	if n.Failed() {
+		n.tellLogs()
+		n.FailNow()
+	}
+	n.await(f.name, over.Sub(start), over, who)
+}
+
+// await waits until all of who have drawn ids under a new grant.
+func (n *nemesis) await(name string, lasted time.Duration, over time.Time, who []*process) {
+	n.Helper()
+	allowed := n.orders.TTL + 2*time.Second
+	var flow, renewed time.Duration
+	for _, p := range who {
+		for {
+			ok, at := p.recovered(over)
+			if ok {
+				flow = max(flow, at.Sub(over))
+				break
+			}
+			if time.Since(over) > 4*allowed {
+				n.Errorf("%s: %s has not recovered after %v", name, p.label, time.Since(over))
+				n.tellLogs()
+				n.FailNow()
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	renewed = time.Since(over)
+	n.worst[name] = max(n.worst[name], flow)
+	n.struck[name]++
+	n.Logf("%6.1fs %-40s %5.1fs  ids again after %6.3fs  all renewed after %6.3fs  (%d processes)",
+		time.Since(n.began).Seconds(), name, lasted.Seconds(), flow.Seconds(), renewed.Seconds(), len(who))
+	if flow > allowed {
+		n.Errorf("%s: ids flowed again after %v; allowed are %v", name, flow, allowed)
+		n.tellLogs()
+	}
+}
+
+// launch starts a process.
+func (n *nemesis) launch(change func(*Orders)) *process {
+	n.Helper()
+	p, err := n.start(change)
+	if err != nil {
+		n.Fatal(err)
+	}
+	return p
+}
+
+func (n *nemesis) startAll() {
+	n.Helper()
+	start := time.Now()
+	for range n.processes {
+		n.crew = append(n.crew, n.launch(nil))
+	}
+	n.await("all started on an empty database", 0, start, n.crew)
+}
+
+// some returns random places in the crew, a third of them.
+func (n *nemesis) some() []int { return rand.Perm(n.processes)[:max(n.processes/3, 1)] }
+
+func (n *nemesis) at(places []int) (who []*process) {
+	for _, i := range places {
+		who = append(who, n.crew[i])
+	}
+	return who
+}
+
+// replace starts new processes in those places.
+func (n *nemesis) replace(places []int, change func(*Orders)) []*process {
+	for _, i := range places {
+		n.crew[i] = n.launch(change)
+	}
+	return n.at(places)
+}
+
+func (n *nemesis) killSome() (time.Time, []*process) {
+	places := n.some()
+	for _, p := range n.at(places) {
+		p.kill()
+	}
+	return time.Now(), n.replace(places, nil)
+}
+
+func (n *nemesis) closeSome() (time.Time, []*process) {
+	places := n.some()
+	n.closeAll(n.at(places))
+	return time.Now(), n.replace(places, nil)
+}
+
+func (n *nemesis) closeAll(who []*process) {
+	errs := make(chan error)
+	for _, p := range who {
+		go func() { errs <- p.close() }()
+	}
+	for range who {
+		if err := <-errs; err != nil {
+			n.Error(err)
+		}
+	}
+}
+
+// restartInThePast also sees that a process whose clock is far off is refused.
+func (n *nemesis) restartInThePast() (time.Time, []*process) {
+	places := n.some()
+	n.closeAll(n.at(places))
+	for _, clock := range []time.Duration{-time.Hour, time.Hour} {
+		p := n.launch(func(o *Orders) { o.Clock = clock })
+		<-p.done
+		if status := p.cmd.ProcessState.ExitCode(); status != statusClock {
+			n.Errorf("a process whose clock was %v ahead ended with status %d, want a refusal", clock, status)
+		}
+	}
+	over := time.Now()
+	who := n.replace(places, func(o *Orders) { o.Clock = -1500 * time.Millisecond })
+	return over, who
+}
+
+// stopSome stops processes until others have taken their worker numbers.
+func (n *nemesis) stopSome() (time.Time, []*process) {
+	who := n.at(n.some())
+	stopped := time.Now()
+	for _, p := range who {
+		if err := p.signal(syscall.SIGSTOP); err != nil {
+			n.Error(err)
+		}
+	}
+	var heirs []*process
+	for range who {
+		heirs = append(heirs, n.launch(nil))
+	}
+	n.await("  their workers taken over", 0, stopped, heirs)
+	for _, p := range who {
+		if err := p.signal(syscall.SIGCONT); err != nil {
+			n.Error(err)
+		}
+	}
+	// Both go on for a while, those that wake until their bound.
+	woken, awake := time.Now(), 0
+	time.Sleep(300 * time.Millisecond)
+	for _, p := range who {
+		if p.drewSince(woken) {
+			awake++
+		}
+	}
+	n.Logf("        %d of %d go on under the lease that they have lost", awake, len(who))
+	n.closeAll(heirs)
+	return time.Now(), who
+}
+
+// takeAll starts more processes than there are worker numbers.
+func (n *nemesis) takeAll() (time.Time, []*process) {
+	places := n.some()
+	var queue []*process
+	for range places {
+		queue = append(queue, n.launch(nil))
+	}
+	time.Sleep(n.orders.TTL + n.orders.TTL/3)
+	for _, p := range queue {
+		if p.drewSince(n.began) {
+			n.Errorf("%s draws ids although all workers are taken", p.label)
+		}
+	}
+	for _, p := range n.at(places) {
+		p.kill()
+	}
+	over := time.Now()
+	for i, place := range places {
+		n.crew[place] = queue[i]
+	}
+	return over, queue
+}
+
+func (n *nemesis) setClocks(ahead time.Duration) (time.Time, []*process) {
+	const lasts = 1500 * time.Millisecond
+	who := n.at(n.some())
+	tell := func(ahead time.Duration) (renewals int64) {
+		for _, p := range who {
+			r, err := p.command("clock " + ahead.String())
+			if err != nil {
+				n.Error(err)
+			}
+			renewals += r
+		}
+		return renewals
+	}
+	before := tell(ahead)
+	time.Sleep(lasts)
+	flow := 0
+	for _, p := range who {
+		if p.drewSince(time.Now().Add(-lasts / 3)) {
+			flow++
+		}
+	}
+	renewals := tell(0) - before
+	n.Logf("        meanwhile %d of %d draw ids, each renews %.1f times a second", flow, len(who), float64(renewals)/float64(len(who))/lasts.Seconds())
+	return time.Now(), who
+}
+
+func (n *nemesis) cut() (time.Time, []*process) {
+	for _, p := range n.crew { // one that is behind takes longer to its bound
+		if _, err := p.command("clock 0s"); err != nil {
+			n.Error(err)
+		}
+	}
+	n.network.cut()
+	time.Sleep(n.orders.Window + n.orders.Skew + 700*time.Millisecond)
+	for _, p := range n.crew {
+		if p.drewSince(time.Now().Add(-300 * time.Millisecond)) {
+			n.Errorf("%s draws ids although the store has been away for longer than its bound", p.label)
+		}
+	}
+	n.network.heal()
+	return time.Now(), n.crew
+}
+
+func (n *nemesis) badNetwork() (time.Time, []*process) {
+	n.network.worsen(20, n.orders.Window/3) // patience is a quarter
+	time.Sleep(3 * time.Second)
+	n.network.worsen(0, 0)
+	return time.Now(), n.crew
+}
+
+// everything kills the server, a third of the processes, and stops another
+// third beyond the TTL, while the network is bad.
+func (n *nemesis) everything() (time.Time, []*process) {
+	places := rand.Perm(n.processes)
+	third := n.processes / 3
+	killed, stopped := places[:third], n.at(places[third:2*third])
+	n.network.worsen(20, n.orders.Window/3)
+	for _, p := range stopped {
+		if err := p.signal(syscall.SIGSTOP); err != nil {
+			n.Error(err)
+		}
+	}
+	for _, p := range n.at(killed) {
+		p.kill()
+	}
+	n.replace(killed, nil)
+	time.Sleep(n.orders.TTL)
+	if err := n.server.Kill(); err != nil {
+		n.Error(err)
+	}
+	for _, p := range stopped {
+		if err := p.signal(syscall.SIGCONT); err != nil {
+			n.Error(err)
+		}
+	}
+	if err := n.server.Start(); err != nil {
+		n.Fatal(err)
+	}
+	n.network.worsen(0, 0)
+	return time.Now(), n.crew
+}
+
+func (n *nemesis) killServer() (time.Time, []*process) {
+	if err := n.server.Kill(); err != nil {
+		n.Error(err)
+	}
+	if n.length > 0 { // longer than the bound, at times
+		time.Sleep(rand.N(2 * (n.orders.Window + n.orders.Skew)))
+	}
+	if err := n.server.Start(); err != nil {
+		n.Fatal(err)
+	}
+	return time.Now(), n.crew
+}
+
+// finish closes all and judges.
+func (n *nemesis) finish() {
+	n.closeAll(n.crew)
+	spans, ids := n.check.Total()
+	errs := n.check.Check()
+	for i, err := range errs {
+		if i == 20 {
+			n.Errorf("and %d more", len(errs)-i)
+			break
+		}
+		n.Error(err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, text := range n.bad {
+		n.Error(text)
+	}
+	if n.length > 0 {
+		for _, name := range slices.Sorted(maps.Keys(n.worst)) {
+			n.Logf("%-40s %3d times, ids again after %6.3fs at the latest", strings.TrimSpace(name), n.struck[name], n.worst[name].Seconds())
+		}
+	}
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	n.Logf("%d ids in %d leases of %d processes, %d duplicates; %d KiB of memory, %.0f s",
+		ids, spans, n.started, len(errs), memory.HeapAlloc>>10, time.Since(n.began).Seconds())
+	for _, text := range slices.Sorted(maps.Keys(n.notes)) {
+		n.Logf("%4d × %s", n.notes[text], text)
+	}
+	if n.Failed() {
+		n.tellLogs()
+	}
+}
+
+// tellLogs shows the end of what each process of the crew has logged.
+func (n *nemesis) tellLogs() {
+	for _, p := range n.crew {
+		text, err := os.ReadFile(p.cmd.Stderr.(*os.File).Name())
+		if err != nil {
+			n.Log(err)
+			continue
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		n.Logf("%s:\n\t%s", p.label, strings.Join(lines[max(len(lines)-6, 0):], "\n\t"))
+	}
+}

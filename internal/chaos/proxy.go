@@ -1,0 +1,159 @@
+package chaos
+
+import (
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A proxy stands between the workers and a server, and may be a bad network.
+type proxy struct {
+	listener net.Listener
+	target   string
+
+	loseReplies atomic.Int64 // of 100 replies
+	delay       atomic.Int64 // of requests, at the most
+
+	mu     sync.Mutex
+	healed chan struct{} // closed unless the network is cut
+	closed bool
+	conns  map[net.Conn]bool
+}
+
+func newProxy(target string) (*proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{listener: l, target: target, healed: make(chan struct{}), conns: map[net.Conn]bool{}}
+	close(p.healed)
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go p.serve(client)
+		}
+	}()
+	return p, nil
+}
+
+func (p *proxy) addr() string { return p.listener.Addr().String() }
+
+func (p *proxy) close() {
+	p.listener.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for c := range p.conns {
+		c.Close()
+	}
+}
+
+// worsen has the proxy lose that many of 100 replies, with their connections,
+// and delay requests by up to that long.
+func (p *proxy) worsen(loseReplies int, delay time.Duration) {
+	p.loseReplies.Store(int64(loseReplies))
+	p.delay.Store(int64(delay))
+}
+
+// cut has all packets wait or get lost until heal is called.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.healed = make(chan struct{})
+}
+
+func (p *proxy) heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.healed)
+}
+
+// pass waits for the network, and reports whether it was there all the time.
+func (p *proxy) pass() bool {
+	p.mu.Lock()
+	healed := p.healed
+	p.mu.Unlock()
+	select {
+	case <-healed:
+		return true
+	default:
+		<-healed
+		return false
+	}
+}
+
+// track has close end c.
+func (p *proxy) track(c net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns[c] = true
+	if p.closed {
+		c.Close()
+	}
+}
+
+func (p *proxy) drop(c net.Conn) {
+	c.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.conns, c)
+}
+
+func (p *proxy) serve(client net.Conn) {
+	p.track(client)
+	defer p.drop(client)
+	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		return
+	}
+	p.track(server)
+	defer p.drop(server)
+	go p.replies(client, server)
+	p.requests(client, server)
+}
+
+// requests passes on what the client sends. It ends after the last of that, so
+// that a request that is late arrives even when the client has given up.
+func (p *proxy) requests(client, server net.Conn) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := client.Read(buf)
+		if err != nil {
+			return
+		}
+		if !p.pass() && rand.IntN(2) == 0 {
+			return // lost
+		}
+		if delay := p.delay.Load(); delay > 0 {
+			time.Sleep(rand.N(time.Duration(delay)))
+		}
+		if _, err := server.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// replies passes on what the server sends.
+func (p *proxy) replies(client, server net.Conn) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := server.Read(buf)
+		if err != nil {
+			client.Close()
+			return
+		}
+		p.pass()
+		if rand.Int64N(100) < p.loseReplies.Load() {
+			client.Close()
+			return
+		}
+		if _, err := client.Write(buf[:n]); err != nil {
+			return // whoever sent the request is gone, but it may still be on its way
+		}
+	}
+}
