@@ -239,6 +239,7 @@ func TestOpenRefuses(t *testing.T) {
 		}
 		for _, cfg := range []snowkey.Config{
 			{Window: time.Millisecond}, {Window: time.Minute, TTL: time.Second}, {MinWorker: 3, MaxWorker: 2}, {MaxWorker: 16}, {MaxClockSkew: -1},
+			{Namespace: "orders "}, {Namespace: "a\x00b"}, {Label: "\xff"},
 			{Namespace: "a name that is longer than the sixty-four bytes which it is allowed to have"},
 		} {
 			cfg.Layout = layout(t)

@@ -32,7 +32,8 @@ type Config struct {
 	PreferSame bool
 
 	// Window is how long ids can be issued while the store is away; the lease is
-	// renewed when two thirds of it are left. Defaults to 10 s.
+	// renewed when two thirds of it are left. The same for all processes of a
+	// namespace, as is MaxClockSkew. Defaults to 10 s.
 	Window time.Duration
 
 	// TTL is how long others wait before they take the worker number of a process

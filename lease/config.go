@@ -3,7 +3,9 @@ package lease
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Config configures a [Keeper]. Only Layout, Epoch, Unit, PerTick and Workers,
@@ -32,7 +34,9 @@ type Config struct {
 	PreferSame bool
 
 	// Window is how long numbers can be issued while the store is away. The lease
-	// is renewed when two thirds of it are left. At least 1 s. Defaults to 10 s.
+	// is renewed when two thirds of it are left. The same for all processes of a
+	// namespace, because what may be lost from the store is reckoned by it. At
+	// least 1 s. Defaults to 10 s.
 	Window time.Duration
 
 	// TTL is how long others wait before they take the worker number of a process
@@ -87,8 +91,10 @@ func (cfg Config) withDefaults() Config {
 func (cfg Config) validate() error {
 	const most = 64
 	switch {
-	case len(cfg.Namespace) > most:
-		return &ConfigError{"Namespace", fmt.Sprintf("has %d bytes; use %d at most", len(cfg.Namespace), most)}
+	case len(cfg.Namespace) > most || !storable(cfg.Namespace):
+		return &ConfigError{"Namespace", fmt.Sprintf("%.80q cannot be stored; use %d bytes at most, of UTF-8 without zeros and without a space at the end", cfg.Namespace, most)}
+	case len(cfg.Label) > 255 || !storable(cfg.Label):
+		return &ConfigError{"Label", fmt.Sprintf("%.80q cannot be stored; use 255 bytes at most, of UTF-8 without zeros and without a space at the end", cfg.Label)}
 	case cfg.Unit < time.Microsecond || cfg.Unit%time.Microsecond != 0:
 		return &ConfigError{"Unit", fmt.Sprintf("%v is not a whole number of microseconds; use a layout with another unit", cfg.Unit)}
 	case cfg.Unit > cfg.Window:
@@ -105,6 +111,11 @@ func (cfg Config) validate() error {
 		return &ConfigError{"MaxClockSkew", fmt.Sprintf("%v is negative", cfg.MaxClockSkew)}
 	}
 	return nil
+}
+
+// storable reports whether all stores keep s as it is and tell it from others.
+func storable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsRune(s, 0) && !strings.HasSuffix(s, " ")
 }
 
 func (cfg Config) terms() Terms {

@@ -54,7 +54,7 @@
 //     anything that a row lost from the same place can have granted.
 //   - Claim sets a fresh token, revision+1 and a raised bound, on the condition
 //     that token and revision are those seen, that the row still is free or
-//     expired, and that layout and fingerprint are those of the namespace. The
+//     expired, and that fence, layout and fingerprint are those of the namespace. The
 //     lease starts at the bound seen or the fence, whichever is larger. A claim
 //     without a reply is abandoned with its token, and expires by itself.
 //   - Renew, one at a time, does the same for the holder, on the condition that

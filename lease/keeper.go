@@ -188,7 +188,10 @@ func (k *Keeper) renew(ctx context.Context, t *tenancy) {
 		k.pause(ctx, k.patience()/4)
 		k.reread(ctx, t)
 	default:
-		k.reread(ctx, t)
+		before := t.row.Revision
+		if k.reread(ctx, t); k.held == t && t.row.Revision == before {
+			k.pause(ctx, k.patience()/4) // neither lost nor renewed: do not hurry
+		}
 	}
 }
 
@@ -288,7 +291,10 @@ func (k *Keeper) tryClaim(ctx context.Context) error {
 			return &LayoutError{Namespace: ns, Stored: p.Layout, Mine: k.terms.Layout}
 		case p.Fingerprint != p.Current:
 			k.log().Warn("lease: the database is not the one it was; ids go on behind all that may have been lost", "namespace", ns)
-			err = k.store.Fence(ctx, ns, p.Fingerprint, k.terms)
+			// The clock of a promoted server may be behind that of the one before.
+			terms := k.terms
+			terms.Ahead += k.cfg.MaxClockSkew.Microseconds()
+			err = k.store.Fence(ctx, ns, p.Fingerprint, terms)
 		case p.Found:
 			return k.take(ctx, p)
 		case p.Unborn >= 0:
@@ -307,7 +313,7 @@ func (k *Keeper) take(ctx context.Context, p Probe) error {
 	token := newToken()
 	sent := time.Now()
 	row, ok, err := k.store.Claim(ctx, Claim{
-		Namespace: k.cfg.Namespace, Terms: k.terms, Seen: p.Free, Token: token, Label: k.cfg.Label, Wanted: maxCounter,
+		Namespace: k.cfg.Namespace, Terms: k.terms, Seen: p.Free, Fence: p.Fence, Token: token, Label: k.cfg.Label, Wanted: maxCounter,
 	})
 	if err != nil {
 		return &StoreError{"claim", err} // its token is never used again, so that the row expires by itself
@@ -318,7 +324,7 @@ func (k *Keeper) take(ctx context.Context, p Probe) error {
 	t := &tenancy{row: row, mine: map[string]bool{token: true}, renewed: sent}
 	start := max(p.Free.Bound, p.Fence)
 	if p.Volatile {
-		start = row.Bound // hold-off: the claim only burns, and renewals grant
+		start = max(row.Bound, p.Fence) // hold-off: the claim only burns, and renewals grant
 	}
 	k.held = t
 	k.issuer.Grant(row.Worker, start, row.Bound)

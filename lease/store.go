@@ -35,8 +35,8 @@ type Store interface {
 	Bear(ctx context.Context, namespace string, worker int64, terms Terms) error
 
 	// Claim takes a row that is as it was seen and still free or expired, if the
-	// layout and the current fingerprint are those of the namespace. It reports
-	// false if no row was changed.
+	// fence is as it was seen, and layout and current fingerprint are those of the
+	// namespace. It reports false if no row was changed.
 	Claim(ctx context.Context, c Claim) (Row, bool, error)
 
 	// Renew raises the bound of a lease that is as the holder knows it and has
@@ -96,6 +96,7 @@ type Claim struct {
 	Namespace string
 	Terms     Terms
 	Seen      Row
+	Fence     int64  // as it was seen together with the row; the lease begins behind it
 	Token     string // fresh
 	Label     string
 	Wanted    int64 // the bound asked for; the cap of now limits it

@@ -144,7 +144,7 @@ func (m *Memory) Bear(ctx context.Context, ns string, worker int64, terms lease.
 func (m *Memory) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
 	return m.update(ctx, "Claim", c.Namespace, c.Seen, func(r *lease.Row) bool {
 		n, ok := m.namespaces[c.Namespace]
-		if !ok || n.layout != c.Terms.Layout || n.fingerprint != m.fingerprint() || !free(*r) {
+		if !ok || n.layout != c.Terms.Layout || n.fence != c.Fence || n.fingerprint != m.fingerprint() || !free(*r) {
 			return false
 		}
 		grant(r, c.Terms, c.Token, c.Wanted)

@@ -23,7 +23,11 @@ func held(t *testing.T) (*leasetest.Memory, lease.Row) {
 	if err := errors.Join(m.Found(t.Context(), "ns", terms), m.Bear(t.Context(), "ns", 3, terms)); err != nil {
 		t.Fatal(err)
 	}
-	row, ok, err := m.Claim(t.Context(), lease.Claim{Namespace: "ns", Terms: terms, Seen: lease.Row{Worker: 3}, Token: "first"})
+	p, err := m.Probe(t.Context(), lease.Query{Namespace: "ns", Terms: terms, Max: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, ok, err := m.Claim(t.Context(), lease.Claim{Namespace: "ns", Terms: terms, Seen: lease.Row{Worker: 3}, Fence: p.Fence, Token: "first"})
 	if !ok || err != nil {
 		t.Fatal("not claimed:", ok, err)
 	}

@@ -154,7 +154,7 @@ func (s *subject) born(worker int64) lease.Row {
 }
 
 func (s *subject) claimOf(seen lease.Row) lease.Claim {
-	return lease.Claim{Namespace: s.ns, Terms: s.terms, Seen: seen, Token: rand.Text(), Label: "host/1", Wanted: everything}
+	return lease.Claim{Namespace: s.ns, Terms: s.terms, Seen: seen, Fence: s.probe(lease.Query{}).Fence, Token: rand.Text(), Label: "host/1", Wanted: everything}
 }
 
 func (s *subject) renewalOf(held lease.Row) lease.Renewal {
@@ -715,10 +715,14 @@ func fence(s *subject) {
 		s.Errorf("another fingerprint was seen: %+v became %+v", first, p)
 	}
 	for _, seen := range []string{first.Fingerprint, ""} {
+		late := s.claimOf(s.born(7)) // would begin before what is fenced off
 		before := s.now()
 		s.must(s.Fence(s.Context(), s.ns, seen, s.terms))
 		p := s.probe(lease.Query{})
 		s.capped("the fence", p.Fence, before, p.Now)
+		if _, ok, err := s.Claim(s.Context(), late); ok || err != nil {
+			s.Errorf("a claim under the fence of before: %v, %v", ok, err)
+		}
 		s.terms.Ahead *= 2
 	}
 }

@@ -38,7 +38,7 @@ func BenchmarkLease(b *testing.B) {
 			claim := func(terms lease.Terms) func() error {
 				return func() (err error) {
 					var ok bool
-					row, ok, err = store.Claim(ctx, lease.Claim{Namespace: "ns", Terms: terms, Seen: row, Token: "a", Wanted: 1 << 62})
+					row, ok, err = store.Claim(ctx, lease.Claim{Namespace: "ns", Terms: terms, Seen: row, Fence: fenceOf(b, store), Token: "a", Wanted: 1 << 62})
 					return granted(ok, err)
 				}
 			}

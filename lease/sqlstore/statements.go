@@ -45,7 +45,7 @@ VALUES (@namespace, @worker, '', 0, {cap}, 0, '')
 	token = @token, revision = revision + 1, expires_at = {stamp} + @ttl, label = @label
 WHERE namespace = @namespace AND worker = @worker AND token = @seen AND revision = @revision
 AND (token = '' OR expires_at < {now})
-AND EXISTS (SELECT 1 FROM {ns} AS n WHERE n.namespace = @namespace AND n.layout = @layout AND n.fingerprint = {fingerprint})
+AND EXISTS (SELECT 1 FROM {ns} AS n WHERE n.namespace = @namespace AND n.layout = @layout AND n.fence = @fence AND n.fingerprint = {fingerprint})
 {returning}`
 
 	renewText = `{here}UPDATE {lease} SET bound = {greatest}(bound, {least}(@wanted, {cap})),

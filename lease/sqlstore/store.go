@@ -116,7 +116,7 @@ func (s *Store) Bear(ctx context.Context, namespace string, worker int64, terms 
 // Claim implements [lease.Store].
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
 	now, ok, err := s.update(ctx, claimText, c.Namespace, c.Seen,
-		args{"token": c.Token, "label": c.Label, "wanted": c.Wanted}.with(c.Terms))
+		args{"token": c.Token, "fence": c.Fence, "label": c.Label, "wanted": c.Wanted}.with(c.Terms))
 	if !ok || err != nil {
 		return lease.Row{}, false, err
 	}

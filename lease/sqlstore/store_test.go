@@ -245,7 +245,7 @@ func TestCommitWaits(t *testing.T) {
 		{"Bear", func() (bool, error) { return true, store.Bear(ctx, "ns", 8, terms) }},
 		{"Fence", func() (bool, error) { return true, store.Fence(ctx, "ns", "", terms) }},
 		{"Claim", func() (ok bool, err error) {
-			held, ok, err = store.Claim(ctx, lease.Claim{Namespace: "ns", Terms: terms, Seen: lease.Row{Worker: 8}, Token: "first"})
+			held, ok, err = store.Claim(ctx, lease.Claim{Namespace: "ns", Terms: terms, Seen: lease.Row{Worker: 8}, Fence: fenceOf(t, store), Token: "first"})
 			return ok, err
 		}},
 		{"Renew", func() (ok bool, err error) {

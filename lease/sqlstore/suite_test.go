@@ -197,6 +197,16 @@ func TestTableOfAnotherName(t *testing.T) {
 	})
 }
 
+// fenceOf returns the fence of the namespace that leased makes.
+func fenceOf(t testing.TB, store lease.Store) int64 {
+	t.Helper()
+	p, err := store.Probe(t.Context(), lease.Query{Namespace: "ns", Terms: terms, Max: 1023})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Fence
+}
+
 // leased migrates and leases one worker.
 func leased(t *testing.T, store lease.Store) lease.Row {
 	t.Helper()
@@ -206,7 +216,7 @@ func leased(t *testing.T, store lease.Store) lease.Row {
 			t.Fatal(err)
 		}
 	}
-	row, ok, err := store.Claim(ctx, lease.Claim{Namespace: "ns", Terms: terms, Seen: lease.Row{Worker: 7}, Token: "first", Wanted: 1 << 62})
+	row, ok, err := store.Claim(ctx, lease.Claim{Namespace: "ns", Terms: terms, Seen: lease.Row{Worker: 7}, Fence: fenceOf(t, store), Token: "first", Wanted: 1 << 62})
 	if !ok || err != nil {
 		t.Fatal("not claimed:", ok, err)
 	}
