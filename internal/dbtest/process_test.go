@@ -14,12 +14,12 @@ func TestKilledServerStartsAgainWithWhatItCommitted(t *testing.T) {
 			requirePrograms(t, dialect)
 			t.Parallel()
 			db, process := Killable(t, dialect)
-			conn := db.Connect(t)
-			if _, err := conn.Exec("CREATE TABLE kept (n INT)"); err != nil {
+			if _, err := db.Connect(t).Exec("CREATE TABLE kept (n INT)"); err != nil {
 				t.Fatal(err)
 			}
 			for n := range 3 {
-				if _, err := conn.Exec("INSERT INTO kept VALUES (1)"); err != nil {
+				// Not over an old connection, which learns of the death when it is used.
+				if _, err := db.Connect(t).Exec("INSERT INTO kept VALUES (1)"); err != nil {
 					t.Fatal(err)
 				}
 				if err := process.Kill(); err != nil {
