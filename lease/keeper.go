@@ -312,8 +312,12 @@ func (k *Keeper) tryClaim(ctx context.Context) error {
 func (k *Keeper) take(ctx context.Context, p Probe) error {
 	token := newToken()
 	sent := time.Now()
+	terms := k.terms
+	if p.Volatile { // what is burned must allow for a next server whose clock is behind
+		terms.Ahead += k.cfg.MaxClockSkew.Microseconds()
+	}
 	row, ok, err := k.store.Claim(ctx, Claim{
-		Namespace: k.cfg.Namespace, Terms: k.terms, Seen: p.Free, Fence: p.Fence, Token: token, Label: k.cfg.Label, Wanted: maxCounter,
+		Namespace: k.cfg.Namespace, Terms: terms, Seen: p.Free, Fence: p.Fence, Token: token, Label: k.cfg.Label, Wanted: maxCounter,
 	})
 	if err != nil {
 		return &StoreError{"claim", err} // its token is never used again, so that the row expires by itself
