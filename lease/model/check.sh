@@ -2,7 +2,7 @@
 # Searches the model of the lease protocol: the protocol must have no error, each broken variant of it must have one.
 #
 #	lease/model/check.sh         about a minute on two cores and 2 GB; what CI runs
-#	lease/model/check.sh full    bigger bounds: about ten minutes, and up to 6 GB
+#	lease/model/check.sh full    bigger bounds: some ten minutes, and up to 4 GB
 #
 # One line for each configuration: verdict, name, states explored, seconds. It fails if one is not what it should be.
 # JOBS is how many run at a time.
@@ -46,7 +46,7 @@ search() {
 	printf '%-5s  %-7s %-62s %11s states %7s s\n' "$mark" "$verdict" "$name" "${states:--}" "${seconds:-0}"
 	[ $mark = WRONG ] || return 0
 	case $verdict in
-	caught) echo "       one counter is issued twice; to see how: spin -a $* lease.pml && $cc -DSAFETY -o pan pan.c && ./pan && spin -t -p -g $* lease.pml" ;;
+	caught) echo "       one counter is issued twice; to see how, in a copy of this folder: spin -a $* lease.pml && $cc -DSAFETY -o pan pan.c && ./pan && spin -t -p -g $* lease.pml" ;;
 	sound) echo "       the search no longer sees this fault: $*" ;;
 	*) tail -n 40 out ;;
 	esac
@@ -98,15 +98,16 @@ else
 	run sound 'commits lost twice, hold-off' -DFAILOVERS=2 -DWINDOW=0 -DHOLDOFF -DTOKENS=4 -DEND=3
 
 	# Rules that are there for other reasons: the protocol stays safe without them. README.md says which and why.
-	for spare in NO_REVISION ONLY_BOUND LOWER_IN_DOUBT ADOPT_EXPIRED; do
+	for spare in NO_REVISION ONLY_BOUND LOWER_IN_DOUBT; do
 		run sound "without a spare rule: $spare" -DTOKENS=4 -DCOUNTERS=3 -D$spare
 		run sound "without a spare rule: $spare, row deleted" -DDELETES=1 -DTOKENS=4 -DEND=2 -D$spare
 		run sound "without a spare rule: $spare, commits lost" $lost -DFINGERPRINT -DTOKENS=3 -DEND=3 -DSKEW=1 -D$spare
 	done
+	run sound 'without a spare rule: ADOPT_EXPIRED, commits lost' $lost -DFINGERPRINT -DTOKENS=3 -DEND=3 -DSKEW=1 -DADOPT_EXPIRED
 fi
 
 finish
-memory=900 hash=22 optimise=-O1
+memory=900 hash=22 optimise=-O0
 run caught 'renewal whoever holds the row' -DTOKENS=4 -DBROKEN_RENEW_BLIND
 run caught 'renewal with one token for the whole lease, bound set' -DTOKENS=4 -DBROKEN_RENEW_PLAIN
 run caught 'renewal that can lower the bound' -DTOKENS=4 -DBROKEN_RENEW_LOWERS
@@ -129,6 +130,7 @@ run caught 'commits lost, expired lease revived' $lost -DFINGERPRINT -DTOKENS=3 
 run caught 'commits lost, next clock behind, taken when just expired' $lost -DFINGERPRINT -DTOKENS=3 -DEND=3 -DSKEW=1 -DBROKEN_GAP
 run caught 'commits lost, next clock behind, fence at the bare cap' $lost -DFINGERPRINT -DTOKENS=3 -DEND=3 -DSKEW=1 -DBROKEN_MARGIN
 run caught 'commits lost, namespace lost, born without a fence' $lost -DFINGERPRINT -DDELETES=1 -DTOKENS=2 -DEND=3 -DSKEW=1 -DBROKEN_NAMESPACE_ZERO
+run caught 'commits lost, next clock behind, founded at the bare cap' $lost -DFINGERPRINT -DDELETES=1 -DTOKENS=2 -DEND=3 -DSKEW=1 -DBROKEN_NAMESPACE_CAP
 run caught 'commits lost, hold-off that grants at once' $lost -DHOLDOFF -DTOKENS=3 -DBROKEN_HOLDOFF_GRANTS
 run caught 'commits lost, hold-off, expired lease revived' $lost -DHOLDOFF -DTOKENS=4 -DEND=3 -DBROKEN_REVIVE
 run caught 'commits lost, next clock behind, hold-off to the bare cap' $lost -DHOLDOFF -DTOKENS=4 -DEND=3 -DSKEW=1 -DBROKEN_MARGIN

@@ -2,16 +2,17 @@
 The lease protocol of Snowkey, as a model for spin. README.md beside this file says how to read it.
 
 One worker number, that is one row of the store, and OWNERS processes that want it, each of them again and again.
-What is proved: no counter of this worker is issued twice, whoever issues it (the assertion in "issue", the only one).
+What is proved: no counter of this worker is issued twice, whoever issues it. To say so, the adversary picks one counter,
+any, when somebody issues it; it is watched from then on, and the only assertion fails when it is issued again.
 
 The adversary
   * runs the processes in any order and pauses each of them anywhere, for ever if it likes;
   * keeps every request on its way as long as it likes. The sender may give up and go on; the request is then a *ghost*,
     which is executed later, or never. Replies are lost too;
   * ends a process, or makes it drop its lease, between any two of its steps;
-  * owns the clocks. A process issues any free counters of its range, in ascending order. Without FAILOVERS a lease may be
-    taken from its owner at any moment and renewed at any moment, so safety does not rest on expiry, and a bound may be
-    raised to any value;
+  * owns the clocks. A process issues any counters of its range, in ascending order. Without FAILOVERS a lease may be taken
+    from its owner at any moment and renewed at any moment: safety does not rest on expiry. Without DELETES too, a bound
+    may be raised to any value: it does not rest on the cap;
   * with DELETES, deletes the row while leases live;
   * with FAILOVERS, takes the store back to an earlier state of its own, so that acknowledged commits are lost, and the
     new primary's clock may be SKEW behind the old one's. Here expiry counts, and the model has the store's clock.
@@ -25,7 +26,7 @@ What is assumed
 Steps that the model joins into one, because any pause between them is a pause that the adversary has elsewhere:
   * probe and sending the claim: the claim may be on its way for as long as one likes;
   * execution and receipt of a reply that arrives: it gives permission, of which use may be made later;
-  * wanted: the bound of a request becomes anything from the old bound to the cap, which is what some wanted gives.
+  * wanted: the new bound is anything from the old one to the cap, which is what some wanted gives.
 
 Each BROKEN_ flag takes one rule away. check.sh runs them all and expects an error from each.
 */
@@ -362,7 +363,7 @@ end:
 			owner[me].mine = 1 << row.token;
 			owner[me].limit = row.bound;
 #if defined(HOLDOFF) && !defined(BROKEN_HOLDOFF_GRANTS)
-			owner[me].next = row.bound;     /* nothing is granted before the first renewal */
+			owner[me].next = row.bound; /* nothing is granted before the first renewal */
 #endif
 			done = 0
 		:: else -> drop(me)
@@ -386,7 +387,7 @@ end:
 		:: break
 		od;
 		owner[me].next++; watched = owner[me].next }
-	:: d_step { ISSUING && watched > owner[me].next && watched <= LIMIT -> assert(false) }
+	:: d_step { ISSUING && watched > owner[me].next && watched <= LIMIT -> assert(false /* issued twice */) }
 
 	/* Send a renewal. One at a time. */
 	:: d_step { owner[me].state == HOLDING && tokens < TOKENS ->
@@ -551,11 +552,15 @@ end:
 #endif
 
 #ifdef FINGERPRINT
-	/* Whoever probes finds another fingerprint than the stored one, and raises the fence. */
+	/* Whoever probes and finds another fingerprint than the stored one raises the fence. Whoever finds none founds the
+	   namespace, which is the same. */
 	:: d_step { stored != current ->
 		if
-#ifdef BROKEN_NAMESPACE_ZERO
+#ifdef BROKEN_NAMESPACE_ZERO    /* a new namespace has no fence */
 		:: stored == NO_NAMESPACE
+#endif
+#ifdef BROKEN_NAMESPACE_CAP     /* a new namespace has its fence at the bare cap */
+		:: stored == NO_NAMESPACE -> fence = CAP
 #endif
 		:: fence < CAP + MARGIN -> fence = CAP + MARGIN
 		:: else
