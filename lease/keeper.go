@@ -46,6 +46,9 @@ type Keeper struct {
 	held   *tenancy           // of run, and of Close once run has returned
 }
 
+// maxCounter asks for all that the cap allows.
+const maxCounter = 1<<63 - 1
+
 // tenancy is one lease. It is dropped whole when it is lost.
 type tenancy struct {
 	row Row

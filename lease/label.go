@@ -5,9 +5,6 @@ import (
 	"os"
 )
 
-// maxCounter asks for all that the cap allows.
-const maxCounter = 1<<63 - 1
-
 // defaultLabel names this process to people.
 func defaultLabel() string {
 	host, err := os.Hostname()
