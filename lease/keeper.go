@@ -224,7 +224,7 @@ func (k *Keeper) reread(ctx context.Context, t *tenancy) {
 		k.lose(t, "its row is gone from the store")
 	case !t.mine[rows[0].Token]:
 		k.lose(t, fmt.Sprintf("its row is of another process (%s), or the store has forgotten a renewal", rows[0].Label))
-	case rows[0].free():
+	case rows[0].Free():
 		k.lose(t, "it expired before it could be renewed")
 	case rows[0].Revision > t.row.Revision:
 		k.confirm(t, rows[0], sent)

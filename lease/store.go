@@ -62,7 +62,8 @@ type Row struct {
 	Now      int64  // the store's time when the row was read or written
 }
 
-func (r Row) free() bool { return r.Token == "" || r.Expires < r.Now }
+// Free reports whether others may claim the row, as of r.Now.
+func (r Row) Free() bool { return r.Token == "" || r.Expires < r.Now }
 
 // A Query asks for a row to claim.
 type Query struct {

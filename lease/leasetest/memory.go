@@ -96,7 +96,7 @@ func (m *Memory) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) 
 			}
 			return 2
 		}
-		rows := slices.DeleteFunc(m.list(q.Namespace, q.Min, q.Max), func(r lease.Row) bool { return !free(r) })
+		rows := slices.DeleteFunc(m.list(q.Namespace, q.Min, q.Max), func(r lease.Row) bool { return !r.Free() })
 		rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		if p.Found = len(rows) > 0; p.Found {
 			p.Free = slices.MinFunc(rows, func(a, b lease.Row) int { return cmp.Compare(rank(a), rank(b)) })
@@ -144,7 +144,7 @@ func (m *Memory) Bear(ctx context.Context, ns string, worker int64, terms lease.
 func (m *Memory) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
 	return m.update(ctx, "Claim", c.Namespace, c.Seen, func(r *lease.Row) bool {
 		n, ok := m.namespaces[c.Namespace]
-		if !ok || n.layout != c.Terms.Layout || n.fence != c.Fence || n.fingerprint != m.fingerprint() || !free(*r) {
+		if !ok || n.layout != c.Terms.Layout || n.fence != c.Fence || n.fingerprint != m.fingerprint() || !r.Free() {
 			return false
 		}
 		grant(r, c.Terms, c.Token, c.Wanted)
@@ -156,7 +156,7 @@ func (m *Memory) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, err
 // Renew implements [lease.Store].
 func (m *Memory) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
 	return m.update(ctx, "Renew", r.Namespace, r.Held, func(row *lease.Row) bool {
-		if free(*row) {
+		if row.Free() {
 			return false
 		}
 		grant(row, r.Terms, r.Token, r.Wanted)
@@ -204,8 +204,6 @@ func grant(r *lease.Row, terms lease.Terms, token string, wanted int64) {
 	r.Bound = max(r.Bound, min(wanted, terms.Cap(r.Now)))
 	r.Expires = r.Now + terms.TTL
 }
-
-func free(r lease.Row) bool { return r.Token == "" || r.Expires < r.Now }
 
 // list returns rows as of now, by number.
 func (m *Memory) list(ns string, min, max int64) []lease.Row {
