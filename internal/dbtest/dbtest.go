@@ -92,7 +92,13 @@ func Open(t TB, dialect string) DB {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	return srv.createDatabase(t)
+	name, db := srv.createDatabase(t)
+	t.Cleanup(func() {
+		if err := srv.admin(srv.dropSQL(name)); err != nil {
+			t.Fatalf("dbtest: drop the test's database on %s: %v", srv.version, err)
+		}
+	})
+	return db
 }
 
 // Durable returns a database on a private server of this test alone, which
@@ -110,8 +116,7 @@ func Durable(t TB, dialect string) DB {
 	return db
 }
 
-// Killable is Durable for a test that kills the server and starts it again. The
-// server must answer when the test ends.
+// Killable is Durable for a test that kills the server.
 func Killable(t TB, dialect string) (DB, *Process) {
 	t.Helper()
 	requireWanted(t, dialect)
@@ -119,12 +124,18 @@ func Killable(t TB, dialect string) (DB, *Process) {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
+	return killable(t, e)
+}
+
+func killable(t TB, e engine) (DB, *Process) {
+	t.Helper()
 	srv, err := e.startFound(true)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	t.Cleanup(srv.stop)
-	return srv.createDatabase(t), srv.process
+	t.Cleanup(srv.stop) // and with it goes the database
+	_, db := srv.createDatabase(t)
+	return db, srv.process
 }
 
 // wanted parses SNOWKEY_TEST_DB.
@@ -197,10 +208,10 @@ type server struct {
 	process *Process // nil if the server is not ours
 }
 
-// createDatabase makes a database that lives as long as t.
-func (s *server) createDatabase(t TB) DB {
+// createDatabase makes a database and returns its name too.
+func (s *server) createDatabase(t TB) (name string, db DB) {
 	t.Helper()
-	name := "snowkey_" + strings.ToLower(rand.Text()[:12])
+	name = "snowkey_" + strings.ToLower(rand.Text()[:12])
 	dsn, err := s.withDatabase(s.dsn, name)
 	if err != nil {
 		t.Fatalf("dbtest: %v", err)
@@ -208,13 +219,8 @@ func (s *server) createDatabase(t TB) DB {
 	if err := s.admin(s.createSQL(name)); err != nil {
 		t.Fatalf("dbtest: create a database on %s from %s: %v", s.version, s.origin, err)
 	}
-	t.Cleanup(func() {
-		if err := s.admin(s.dropSQL(name)); err != nil {
-			t.Fatalf("dbtest: drop the test's database on %s: %v", s.version, err)
-		}
-	})
 	t.Logf("%s from %s", s.version, s.origin)
-	return DB{Dialect: s.name, Driver: s.driver, DSN: dsn, Version: s.version, MariaDB: s.mariaDB}
+	return name, DB{Dialect: s.name, Driver: s.driver, DSN: dsn, Version: s.version, MariaDB: s.mariaDB}
 }
 
 // admin runs one statement as the administrator. It does not use the test's

@@ -50,4 +50,11 @@
 //
 // The servers above do not flush to disk, because what a test asserts does not
 // survive it. A test that kills its server and reads on asks for [Durable].
+//
+// # Doing harm
+//
+// [Killable] is for tests that kill the server, [StandbyOf] for a Postgres that
+// fails over without its last commits, [FilesOf] and [RecoveryOf] for one that is
+// restored from a backup. [DB.Through] puts a bad network between a test and any
+// server, and [DB.ThroughPgBouncer] a pooler.
 package dbtest

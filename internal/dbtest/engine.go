@@ -25,8 +25,12 @@ type engine struct {
 	describe func(ctx context.Context, db *sql.DB) (version string, mariaDB bool, err error)
 	// withDatabase returns dsn with another database in it.
 	withDatabase func(dsn, database string) (string, error)
-	createSQL    func(database string) string
-	dropSQL      func(database string) string
+	// addressOf returns where the server of dsn listens, as net.Dial wants it.
+	addressOf func(dsn string) (network, address string, err error)
+	// withAddress returns dsn with another server in it, which listens there by TCP.
+	withAddress func(dsn, address string) (string, error)
+	createSQL   func(database string) string
+	dropSQL     func(database string) string
 }
 
 // A finder returns the paths of the named programs, all of them or none, from
@@ -39,7 +43,8 @@ type installation struct {
 	serve      func(dir, data string, port int, durable bool) []string
 	dsn        func(port int) string
 	// dataSQL asks a server for its data directory: whoever answers on our
-	// port must also be the server that we started.
+	// port must also be the server that we started. Empty if no other can have
+	// the database of the DSN.
 	dataSQL string
 	quit    string // the signal for an end without ado
 }

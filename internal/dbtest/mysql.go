@@ -43,6 +43,16 @@ var mysql = engine{
 		return "mysql " + number(version), false, err
 	},
 	withDatabase: mysqlDSN,
+	addressOf: func(dsn string) (network, address string, err error) {
+		cfg, err := mysqldriver.ParseDSN(dsn)
+		if err != nil {
+			return "", "", err
+		}
+		return cfg.Net, cfg.Addr, nil
+	},
+	withAddress: func(dsn, address string) (string, error) {
+		return changeMySQLDSN(dsn, func(cfg *mysqldriver.Config) { cfg.Net, cfg.Addr = "tcp", address })
+	},
 	createSQL: func(database string) string {
 		return "CREATE DATABASE " + database + " CHARACTER SET utf8mb4"
 	},
@@ -79,13 +89,16 @@ func mysqlInstallation(mysqld string, installDB ...string) installation {
 }
 
 // mysqlDSN also has times parsed, which every user of this package expects.
-// The driver's parse errors hold no part of the DSN.
 func mysqlDSN(dsn, database string) (string, error) {
+	return changeMySQLDSN(dsn, func(cfg *mysqldriver.Config) { cfg.DBName, cfg.ParseTime = database, true })
+}
+
+// changeMySQLDSN returns the driver's parse errors, which hold no part of the DSN.
+func changeMySQLDSN(dsn string, change func(*mysqldriver.Config)) (string, error) {
 	cfg, err := mysqldriver.ParseDSN(dsn)
 	if err != nil {
 		return "", err
 	}
-	cfg.DBName = database
-	cfg.ParseTime = true
+	change(cfg)
 	return cfg.FormatDSN(), nil
 }

@@ -5,10 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
@@ -23,8 +25,7 @@ var postgres = engine{
 	compose: "postgres://postgres:snowkey@127.0.0.1:54329/postgres",
 
 	find: func(look finder) (installation, bool) {
-		// Debian keeps the programs of each version in a folder off the PATH.
-		paths, ok := look([]string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"}, "initdb", "postgres")
+		paths, ok := look(postgresDirs, "initdb", "postgres")
 		if !ok {
 			return installation{}, false
 		}
@@ -36,6 +37,21 @@ var postgres = engine{
 		return "postgres " + number(version), false, err
 	},
 	withDatabase: postgresDSN,
+	addressOf: func(dsn string) (network, address string, err error) {
+		cfg, err := pgconn.ParseConfig(dsn)
+		if err != nil {
+			return "", "", errBadPostgresDSN
+		}
+		network, address = pgconn.NetworkAddress(cfg.Host, cfg.Port)
+		return network, address, nil
+	},
+	withAddress: func(dsn, address string) (string, error) {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return "", err
+		}
+		return changePostgresDSN(dsn, "host="+host+" port="+port, func(u *url.URL) { u.Host = address })
+	},
 	// template1 refuses to be copied while anybody is connected to it.
 	createSQL: func(database string) string {
 		return "CREATE DATABASE " + database + " TEMPLATE template0 ENCODING 'UTF8'"
@@ -44,6 +60,10 @@ var postgres = engine{
 		return "DROP DATABASE " + database + " WITH (FORCE)"
 	},
 }
+
+// postgresDirs are where Debian and others keep the programs of each version, off
+// the PATH.
+var postgresDirs = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"}
 
 func postgresInstallation(initdb, postgres string) installation {
 	return installation{
@@ -67,16 +87,22 @@ func postgresInstallation(initdb, postgres string) installation {
 	}
 }
 
-// postgresDSN handles both forms of a connection string. Its error holds no
-// part of the DSN, which may be the password.
 func postgresDSN(dsn, database string) (string, error) {
+	return changePostgresDSN(dsn, "dbname="+database, func(u *url.URL) { u.Path = "/" + database })
+}
+
+var errBadPostgresDSN = errors.New("the Postgres DSN is not a URL; write special characters of the password as %XX")
+
+// changePostgresDSN handles both forms of a connection string. Its error holds no
+// part of the DSN, which may be the password.
+func changePostgresDSN(dsn, keywords string, change func(*url.URL)) (string, error) {
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
-		return dsn + " dbname=" + database, nil // keyword=value: the last one wins
+		return dsn + " " + keywords, nil // keyword=value: the last one wins
 	}
 	u, err := url.Parse(dsn)
 	if err != nil {
-		return "", errors.New("the Postgres DSN is not a URL; write special characters of the password as %XX")
+		return "", errBadPostgresDSN
 	}
-	u.Path = "/" + database
+	change(u)
 	return u.String(), nil
 }

@@ -76,6 +76,9 @@ func (e engine) await(w *warden, in installation, port int, dirName string) (*se
 }
 
 func (e engine) isIn(srv *server, in installation, dirName string) error {
+	if in.dataSQL == "" {
+		return nil
+	}
 	db, err := sql.Open(e.driver, srv.dsn)
 	if err != nil {
 		return err

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
 func TestDurableServersFlush(t *testing.T) {
@@ -110,6 +112,7 @@ func TestMain(m *testing.M) {
 	if dialect := os.Getenv("SNOWKEY_TEST_OWNER"); dialect != "" {
 		own(dialect)
 	}
+	mysqldriver.SetLogger(&mysqldriver.NopLogger{}) // it tells of each connection that these tests break
 	m.Run()
 }
 
@@ -193,7 +196,8 @@ func fastServer(t *testing.T, dialect string) DB {
 		t.Fatal(err)
 	}
 	t.Cleanup(srv.stop)
-	return srv.createDatabase(t)
+	_, db := srv.createDatabase(t)
+	return db
 }
 
 // requirePrograms skips, aloud, what a machine that is given its servers cannot show.

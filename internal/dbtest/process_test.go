@@ -43,6 +43,9 @@ func TestKilledServerStartsAgainWithWhatItCommitted(t *testing.T) {
 					t.Errorf("%d rows, %v, want %d", rows, err, n+1)
 				}
 			}
+			if err := process.Kill(); err != nil { // a test may end with a dead server
+				t.Error(err)
+			}
 		})
 	}
 }

@@ -1,0 +1,68 @@
+package dbtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A Clock is what a server takes for the time. It is libfaketime's, so that it
+// goes on at the usual speed.
+type Clock struct{ file string }
+
+// Clocked is [Killable] for a test that sets the server's clock.
+func Clocked(t TB, dialect string) (DB, *Process, *Clock) {
+	t.Helper()
+	requireWanted(t, dialect)
+	e, err := engineOf(dialect)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	library, err := faketime()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	clock := &Clock{}
+	find := e.find
+	e.find = func(look finder) (installation, bool) {
+		in, ok := find(look)
+		serve := in.serve
+		in.serve = func(dir, data string, port int, durable bool) []string {
+			clock.file = filepath.Join(dir, "clock")
+			return append([]string{
+				"env", "LD_PRELOAD=" + library, "FAKETIME_TIMESTAMP_FILE=" + clock.file,
+				"FAKETIME_NO_CACHE=1", "DONT_FAKE_MONOTONIC=1",
+			}, serve(dir, data, port, durable)...)
+		}
+		return in, ok
+	}
+	db, process := killable(t, e)
+	return db, process, clock
+}
+
+// Set puts the clock ahead of this host's, or behind if by is negative.
+func (c *Clock) Set(by time.Duration) error {
+	// Whoever reads it finds the old offset or the new one.
+	next := c.file + ".next"
+	if err := os.WriteFile(next, fmt.Appendf(nil, "%+.3f\n", by.Seconds()), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, c.file)
+}
+
+// faketime returns the path of libfaketime's variant for programs with threads,
+// and first installs it where that is ours to do.
+func faketime() (string, error) {
+	for installed := false; ; installed = true {
+		if paths, _ := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1"); len(paths) > 0 {
+			return paths[0], nil
+		}
+		if installed || !thisMachine.mayInstall() {
+			return "", fmt.Errorf("dbtest: a server whose clock a test sets needs libfaketimeMT.so.1 on this machine (apt-get install libfaketime)")
+		}
+		if err := locked(func() error { return aptGetInstall("libfaketime") }); err != nil {
+			return "", err
+		}
+	}
+}

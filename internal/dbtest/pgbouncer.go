@@ -1,0 +1,77 @@
+package dbtest
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// ThroughPgBouncer returns a Postgres database with a DSN that leads through a
+// PgBouncer of the test's own, whose pool mode is "session", "transaction" or
+// "statement" and whose other settings are its defaults. It is installed if need
+// be, as the servers are. Versions before 1.21 pass on no prepared statements, for
+// which pgx needs default_query_exec_mode=exec or simple_protocol in the DSN.
+func (db DB) ThroughPgBouncer(t TB, mode string) DB {
+	t.Helper()
+	cfg, err := pgconn.ParseConfig(db.DSN)
+	if err != nil {
+		t.Fatalf("dbtest: %v", errBadPostgresDSN)
+	}
+	alias := "bounced_" + strings.ToLower(rand.Text()[:12])
+	e := postgres
+	e.name, e.needs, e.pack = "pgbouncer", "pgbouncer", "pgbouncer"
+	var version []byte
+	e.find = func(look finder) (installation, bool) {
+		paths, ok := look([]string{"/usr/sbin", "/usr/local/sbin"}, "pgbouncer")
+		if !ok {
+			return installation{}, false
+		}
+		version, _ = exec.Command(paths[0], "--version").Output()
+		return installation{
+			initialise: func(string) []string { return []string{"true"} },
+			serve: func(dir, _ string, port int, _ bool) []string {
+				return []string{"sh", "-c", `printf '%s\n' "$3" >"$2" && exec "$1" "$2"`, "bouncer",
+					paths[0], filepath.Join(dir, "pgbouncer.ini"), bouncerConfig(cfg, alias, mode, port)}
+			},
+			dsn: func(port int) string {
+				// To be refused TLS takes a connection of its own, and there are 100.
+				return fmt.Sprintf("postgres://any@127.0.0.1:%d/%s?sslmode=disable&default_query_exec_mode=exec", port, alias)
+			},
+			quit: "KILL",
+		}, true
+	}
+	srv, err := e.startFound(false)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(srv.stop)
+	name, _, _ := strings.Cut(string(version), "\n")
+	t.Logf("%s in %s mode", name, mode)
+	db.DSN, _, _ = strings.Cut(srv.dsn, "&")
+	return db
+}
+
+// bouncerConfig is the file of a PgBouncer that takes every user for the one of cfg.
+func bouncerConfig(cfg *pgconn.Config, alias, mode string, port int) string {
+	var target strings.Builder
+	for _, pair := range [][2]string{
+		{"host", cfg.Host}, {"port", strconv.Itoa(int(cfg.Port))}, {"dbname", cfg.Database}, {"user", cfg.User}, {"password", cfg.Password},
+	} {
+		if pair[1] != "" { // which it does not take
+			fmt.Fprintf(&target, " %s='%s'", pair[0], strings.ReplaceAll(pair[1], "'", "''"))
+		}
+	}
+	return fmt.Sprintf(`[databases]
+%s =%s
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %d
+unix_socket_dir =
+auth_type = any
+pool_mode = %s`, alias, target.String(), port, mode)
+}
