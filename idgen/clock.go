@@ -1,6 +1,7 @@
 package idgen
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -13,23 +14,25 @@ const resyncEvery = 100 * time.Millisecond
 // clock tells the time since a layout's epoch. It may stand still, jump and go
 // back: generators expect that. It is safe for concurrent use.
 type clock struct {
-	epoch  time.Time
-	source func() time.Time // nil for the system's clock
+	epoch      time.Time
+	source     func() time.Time // nil for the system's clock
+	correction atomic.Int64     // added to each reading of source or of the wall clock
 
-	start  time.Time    // any instant with a monotonic reading
-	offset atomic.Int64 // from the epoch to start, by the wall clock
-	due    atomic.Int64 // when to look at the wall clock again, since start
+	start   time.Time    // any instant with a monotonic reading
+	offset  atomic.Int64 // from the epoch to start, by the corrected wall clock
+	due     atomic.Int64 // when to look at the wall clock again, since start
+	looking sync.Mutex   // guards the writing of offset and due
 }
 
 func newClock(epoch time.Time, source func() time.Time) *clock {
 	c := &clock{epoch: epoch, source: source, start: time.Now()}
-	c.resync()
+	c.correct(0)
 	return c
 }
 
 func (c *clock) now() time.Duration {
 	if c.source != nil {
-		return c.source().Sub(c.epoch) // the epoch has no monotonic reading, so this is the wall clock's
+		return c.sinceEpoch(c.source())
 	}
 	elapsed := time.Since(c.start)
 	if int64(elapsed) >= c.due.Load() {
@@ -38,11 +41,34 @@ func (c *clock) now() time.Duration {
 	return time.Duration(c.offset.Load()) + elapsed
 }
 
-// resync looks at the wall clock. Callers may race: each writes a true reading.
+// sinceEpoch corrects a reading. The epoch has no monotonic reading, so it is
+// the wall clock's that counts.
+func (c *clock) sinceEpoch(t time.Time) time.Duration {
+	return t.Add(time.Duration(c.correction.Load())).Sub(c.epoch)
+}
+
+// correct adds by to every reading that begins after it returns.
+func (c *clock) correct(by time.Duration) {
+	c.looking.Lock()
+	defer c.looking.Unlock()
+	c.correction.Store(int64(by))
+	c.look()
+}
+
+// resync looks at the wall clock, unless another call is about to: an offset
+// that was good for resyncEvery is good until that has.
 func (c *clock) resync() time.Duration {
+	if c.looking.TryLock() {
+		defer c.looking.Unlock()
+		c.look()
+	}
+	return time.Duration(c.offset.Load()) + time.Since(c.start)
+}
+
+// look ties the monotonic clock to the wall clock. The caller holds looking.
+func (c *clock) look() {
 	now := time.Now()
-	elapsed, wall := now.Sub(c.start), now.Sub(c.epoch)
-	c.offset.Store(int64(wall - elapsed))
+	elapsed := now.Sub(c.start)
+	c.offset.Store(int64(c.sinceEpoch(now) - elapsed))
 	c.due.Store(int64(elapsed + resyncEvery))
-	return wall
 }

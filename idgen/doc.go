@@ -28,6 +28,9 @@
 // A wait holds no lock, ends with the caller's context and leaves at worst a
 // gap. A layout with a rollback field may [Config.Rotate] instead of failing.
 //
+// A [Segment] makes numbers of another kind: dense ones by name, from a row that
+// processes share.
+//
 // # What it does not promise
 //
 // Ids are unique per layout and worker. With a worker number of your own, two

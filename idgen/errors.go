@@ -48,7 +48,7 @@ func (e *CountError) Error() string {
 	if e.Count < 0 {
 		return fmt.Sprintf("idgen: cannot reserve %d ids; ask for 0 or more", e.Count)
 	}
-	return fmt.Sprintf("idgen: cannot reserve %d ids in one step, at most %d fit into MaxAhead and MaxWait; ask for fewer at a time", e.Count, e.Max)
+	return fmt.Sprintf("idgen: cannot reserve %d ids in one step, at most %d can be; ask for fewer at a time", e.Count, e.Max)
 }
 
 // A RangeError is returned for a value that does not fit into its field.
@@ -79,6 +79,21 @@ type LayoutError struct {
 }
 
 func (e *LayoutError) Error() string { return "idgen: invalid layout: " + e.Field + " " + e.Reason }
+
+// An OverlapError is returned by [Layout.Compatible] for two layouts that can
+// make the same id.
+type OverlapError struct {
+	ID       int64 // one that both can make
+	New, Old Parts // what it is in each of the two
+}
+
+func (e *OverlapError) Error() string {
+	in := func(p Parts) string {
+		return fmt.Sprintf("of worker %d at %s, sequence %d", p.Worker, p.Time.Format(time.RFC3339Nano), p.Sequence)
+	}
+	return fmt.Sprintf("idgen: the layouts overlap: id %d is %s in the new one and %s in the old; use another value in a fixed field, or another namespace for another table",
+		e.ID, in(e.New), in(e.Old))
+}
 
 // A ConfigError is returned by [NewPool] for a [Config] that cannot be.
 type ConfigError struct {

@@ -115,6 +115,36 @@ func ExampleNewLayout() {
 	// until 2200
 }
 
+// A table with keys below 2^53 can go on with the default layout. One with keys
+// of the default layout cannot go on with more bits of worker.
+func ExampleLayout_Compatible() {
+	now := time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)
+	fmt.Println(idgen.DefaultLayout().Compatible(idgen.JSSafe(), now))
+
+	wider, err := idgen.Widths(idgen.DefaultLayout().Epoch(), 41, 12, 10)
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = wider.Compatible(idgen.DefaultLayout(), now)
+	if overlap, ok := errors.AsType[*idgen.OverlapError](err); ok {
+		fmt.Println("both make", overlap.ID)
+	}
+	// Output:
+	// <nil>
+	// both make 220331822284800000
+}
+
+// What a layout draws of itself can be stored, and be read back.
+func ExampleParseLayout() {
+	text := idgen.JSSafe().String()
+	layout, err := idgen.ParseLayout(text)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(layout.Unit(), layout.Lifetime().End.Year())
+	// Output: 10ms 2068
+}
+
 // Ids of a time range, for a query that an index on the key serves.
 func ExampleLayout_MinID() {
 	layout := idgen.DefaultLayout()

@@ -100,8 +100,11 @@ func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first in
 			continue
 		}
 		first = g.next(last, n, now)
-		if n > s.bound.Load()-g.counter(first) {
-			if err := g.awaitBound(ctx, s, g.counter(first)+n); err != nil {
+		if counter := g.counter(first); n > s.bound.Load()-counter {
+			if n > g.limit-counter {
+				return nil, 0, ErrLayoutExhausted
+			}
+			if err := g.awaitBound(ctx, s, n); err != nil {
 				return nil, 0, err
 			}
 			continue
@@ -168,8 +171,9 @@ func (c *core) id(t *tenure, number int64) int64 {
 // wait returns once the clock is within maxAhead of number, which the caller
 // owns.
 //
-// It asks the clock again after each sleep, because that may be stepped or stand
-// still. It sleeps a little longer than it must, so that a generator at its
+// It asks the clock again after each sleep, because that may be stepped, be
+// corrected or stand still, and to see this in time it sleeps for resyncEvery at
+// most. It sleeps a little longer than it must, so that a generator at its
 // ceiling has numbers for many calls whenever one of them wakes: waiting would
 // otherwise cost as much as the work.
 func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
@@ -178,16 +182,19 @@ func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
 	var timer *time.Timer
 	for {
 		lead := g.start(number) - g.clock.now()
-		switch left := lead - s.maxAhead; {
+		left := lead - s.maxAhead
+		switch {
 		case left <= 0:
 			return nil
 		case left > g.maxWait:
 			return g.late(s, number, lead) // set back further meanwhile
-		case timer == nil:
-			timer = time.NewTimer(max(left+longer, shortest))
+		}
+		nap := min(max(left+longer, shortest), resyncEvery)
+		if timer == nil {
+			timer = time.NewTimer(nap)
 			defer timer.Stop()
-		default:
-			timer.Reset(max(left+longer, shortest))
+		} else {
+			timer.Reset(nap)
 		}
 		select {
 		case <-timer.C:
@@ -228,6 +235,9 @@ func (g *Generator) rollbacksLeft(last int64) int64 {
 func (g *Generator) late(s *sequence, last int64, lead time.Duration) error {
 	if lead > g.maxBehind && g.downAt.Swap(last) != last {
 		g.log().Error("idgen: down until the clock is back", "generator", g.name, "worker", s.worker, "behind", lead)
+	}
+	if g.lessor != nil && g.clock.correction.Load() != 0 {
+		g.lessor.Want(0) // the host's clock may have been set right
 	}
 	err := &ClockError{Behind: lead, RetryAfter: lead - s.maxAhead, MaxWait: g.maxWait}
 	if g.rotate && g.rollbacksLeft(last) == 0 {

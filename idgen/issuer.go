@@ -1,12 +1,16 @@
 package idgen
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // A Lessor grants a leased pool its worker number and its counters, through an
 // [*Issuer].
 type Lessor interface {
-	// Want is told that counters below end are needed and not yet granted. It
-	// must not block, and may be called by many goroutines at once.
+	// Want is told that counters below end are needed and not yet granted, or, with
+	// 0, that the clock looks wrong with the last correction. It must not block,
+	// and may be called by many goroutines at once.
 	Want(end int64)
 
 	// Close seals the issuer and gives the worker number back. The pool calls it
@@ -59,3 +63,20 @@ func (i *Issuer) Seal(reason error) (unused int64) {
 
 // Explain tells calls that wait for the lease why they do, nil for no reason.
 func (i *Issuer) Explain(reason error) { i.pool.announce(reason) }
+
+// Correct adds offset to what the pool's clock says from now on, instead of
+// what an earlier call added; 0 takes it back. It is for a lessor that knows the
+// time better than the host does. Calls that wait for the clock or for the lease
+// look at the time anew: those for the lease at once, those for the clock within
+// 100 ms. One that comes while the clock is wrong, and before Correct, may still
+// fail with a [*ClockError].
+//
+// No id repeats, whatever the offset: a generator goes on above its last number.
+// An id that the wrong clock gave a time ahead stays ahead, and calls behind it
+// wait or fail until the clock is there.
+func (i *Issuer) Correct(offset time.Duration) {
+	p := i.pool
+	p.clock.correct(offset)
+	_, reason := p.watch()
+	p.announce(reason)
+}

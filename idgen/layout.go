@@ -44,6 +44,7 @@ type constant struct {
 type span struct{ shift, bits uint }
 
 func (s span) max() uint64         { return 1<<s.bits - 1 }
+func (s span) mask() uint64        { return s.max() << s.shift }
 func (s span) put(v int64) uint64  { return uint64(v) << s.shift }
 func (s span) get(id uint64) int64 { return int64(id >> s.shift & s.max()) }
 func (s span) check(name string, v int64) error {
@@ -64,28 +65,40 @@ const (
 	KindSequence             // numbers the ids of one tick
 )
 
+// String returns the name of the kind, which is that of its fields too, except
+// of fixed ones.
+func (k Kind) String() string {
+	names := [...]string{"fixed", "time", "worker", "rollback", "sequence"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
 // A Field is a run of bits in a [Layout]. Use [Time], [Worker], [Rollback],
 // [Sequence] and [Fixed] to make one.
 type Field struct {
 	Kind  Kind
-	Name  string
+	Name  string // of a fixed field, any without ':' and '│'; else the kind's
 	Bits  int
 	Value int64 // of a fixed field; 0 otherwise
 }
 
 // Time returns the time field. Every layout has one; it stands above worker,
 // rollback and sequence, so that ids ascend with time.
-func Time(bits int) Field { return Field{Kind: KindTime, Name: "time", Bits: bits} }
+func Time(bits int) Field { return field(KindTime, bits) }
 
 // Worker returns the worker field. A layout without one has the single worker 0.
-func Worker(bits int) Field { return Field{Kind: KindWorker, Name: "worker", Bits: bits} }
+func Worker(bits int) Field { return field(KindWorker, bits) }
 
 // Rollback returns the rollback field of layouts that count backward clock
 // steps, see [Config.Rotate]. Most layouts have none.
-func Rollback(bits int) Field { return Field{Kind: KindRollback, Name: "rollback", Bits: bits} }
+func Rollback(bits int) Field { return field(KindRollback, bits) }
 
 // Sequence returns the sequence field. Every layout has one.
-func Sequence(bits int) Field { return Field{Kind: KindSequence, Name: "sequence", Bits: bits} }
+func Sequence(bits int) Field { return field(KindSequence, bits) }
+
+func field(k Kind, bits int) Field { return Field{Kind: k, Name: k.String(), Bits: bits} }
 
 // Fixed returns a field that holds the same value in every id of a generator.
 func Fixed(name string, bits int, value int64) Field {
@@ -93,14 +106,17 @@ func Fixed(name string, bits int, value int64) Field {
 }
 
 // NewLayout returns the layout of the given fields, highest bits first. Time is
-// counted in units since the epoch. The epoch must not be before 1970 and the
-// unit must be positive. The error is a [*LayoutError] or, for a fixed value
-// that does not fit, a [*RangeError].
+// counted in units since the epoch. The epoch must lie in the years 1970 to 9999
+// and the unit must be positive. The error is a [*LayoutError] or, for a fixed
+// value that does not fit, a [*RangeError].
 func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, error) {
-	l := Layout{epoch: epoch.UTC(), unit: unit, fields: slices.Clone(fields)}
+	epoch = epoch.UTC() // which also drops a reading of the monotonic clock
+	l := Layout{epoch: epoch, unit: unit, fields: slices.Clone(fields)}
 	switch {
 	case epoch.Before(time.Unix(0, 0)):
-		return Layout{}, &LayoutError{"epoch", fmt.Sprintf("%s is before 1970; use a later one", epoch.UTC().Format(time.RFC3339))}
+		return Layout{}, &LayoutError{"epoch", fmt.Sprintf("%s is before 1970; use a later one", epoch.Format(time.RFC3339))}
+	case epoch.Year() > 9999:
+		return Layout{}, &LayoutError{"epoch", fmt.Sprintf("%s is after 9999, and no text of it would be read back; use an earlier one", epoch.Format(time.RFC3339))}
 	case unit <= 0:
 		return Layout{}, &LayoutError{"unit", fmt.Sprintf("%v is not positive; use time.Millisecond or another duration", unit)}
 	}
@@ -133,6 +149,9 @@ func (l *Layout) place() error {
 			return &LayoutError{cmp.Or(f.Name, "field"), "needs a name of its own; rename it"}
 		}
 		names[f.Name] = true
+		if strings.ContainsAny(f.Name, ":│") {
+			return &LayoutError{f.Name, "has a ':' or '│' in its name, which stand between the fields in a layout's text; rename it"}
+		}
 		at := span{shift, uint(f.Bits)}
 		if f.Kind == KindFixed {
 			if err := at.check(f.Name, f.Value); err != nil {
@@ -150,6 +169,10 @@ func (l *Layout) place() error {
 			return &LayoutError{f.Name, "stands there twice; make one of them a Fixed field"}
 		case f.Kind != KindTime && l.time.bits == 0:
 			return &LayoutError{f.Name, "stands above time, so ids would not ascend; put it below"}
+		case f.Name != f.Kind.String():
+			return &LayoutError{f.Name, fmt.Sprintf("is a %v field by another name; call it %[1]v", f.Kind)}
+		case f.Value != 0:
+			return &LayoutError{f.Name, fmt.Sprintf("has the value %d, but only fixed fields have one; leave it out", f.Value)}
 		}
 		*s = at
 	}
@@ -210,7 +233,10 @@ func (l Layout) Fields() []Field { return slices.Clone(l.fields) }
 // IsZero reports whether l is the zero Layout, which holds no field.
 func (l Layout) IsZero() bool { return l.bits == 0 }
 
-// String draws the bits, highest first:
+// between stands between two fields in the text of a layout.
+const between = " │ "
+
+// String draws the bits, highest first, for people and for [ParseLayout]:
 //
 //	0:1 │ time:41 × 1ms since 2025-01-01T00:00:00Z │ worker:10 │ sequence:12
 func (l Layout) String() string {
@@ -220,7 +246,7 @@ func (l Layout) String() string {
 	}
 	for _, f := range l.fields {
 		if b.Len() > 0 {
-			b.WriteString(" │ ")
+			b.WriteString(between)
 		}
 		fmt.Fprintf(&b, "%s:%d", f.Name, f.Bits)
 		switch f.Kind {

@@ -36,8 +36,13 @@ func TestNewLayoutRefuses(t *testing.T) {
 		{"same name", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Fixed("a", 2, 0), idgen.Fixed("a", 2, 0), idgen.Sequence(6)}, "a", "rename"},
 		{"no name", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Fixed("", 2, 0), idgen.Sequence(6)}, "field", "name"},
 		{"unknown kind", epoch, ms, []idgen.Field{idgen.Time(41), {Kind: 9, Name: "x", Bits: 3}, idgen.Sequence(6)}, "x", "Kind"},
+		{"worker by another name", epoch, ms, []idgen.Field{idgen.Time(41), {Kind: idgen.KindWorker, Name: "node", Bits: 5}, idgen.Sequence(6)}, "node", "call it worker"},
+		{"worker with a value", epoch, ms, []idgen.Field{idgen.Time(41), {Kind: idgen.KindWorker, Name: "worker", Bits: 5, Value: 1}, idgen.Sequence(6)}, "worker", "leave it out"},
+		{"colon in a name", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Fixed("a:1", 2, 0), idgen.Sequence(6)}, "a:1", "rename"},
+		{"bar in a name", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Fixed("a │ b", 2, 0), idgen.Sequence(6)}, "a │ b", "rename"},
 		{"sign bit set", epoch, ms, []idgen.Field{idgen.Fixed("top", 1, 1), idgen.Time(41), idgen.Worker(10), idgen.Sequence(12)}, "top", "zero in its highest bit"},
 		{"epoch before 1970", time.Unix(-1, 0), ms, []idgen.Field{idgen.Time(41), idgen.Sequence(12)}, "epoch", "later"},
+		{"epoch after 9999", time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), ms, []idgen.Field{idgen.Time(41), idgen.Sequence(12)}, "epoch", "earlier"},
 		{"no unit", epoch, 0, []idgen.Field{idgen.Time(41), idgen.Sequence(12)}, "unit", "time.Millisecond"},
 		{"negative unit", epoch, -ms, []idgen.Field{idgen.Time(41), idgen.Sequence(12)}, "unit", "not positive"},
 		{"outlasts the calendar", epoch, 24 * time.Hour, []idgen.Field{idgen.Time(62), idgen.Sequence(1)}, "time", "fewer bits"},
@@ -74,10 +79,16 @@ func TestFixedValueOutOfRange(t *testing.T) {
 	}
 }
 
-// randomLayout returns a legal layout of any shape: fixed fields anywhere, the
-// others in any order below time.
+// randomLayout returns a layout of random fields, unit and epoch, or the error
+// of those that cannot be.
 func randomLayout(r *rand.Rand) (idgen.Layout, error) {
-	total := 8 + r.IntN(57) // 8 to 64 bits
+	units := []time.Duration{time.Nanosecond, 7 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute, time.Hour}
+	return idgen.NewLayout(time.Unix(r.Int64N(4e9), r.Int64N(1e9)), units[r.IntN(len(units))], randomFields(r, 8+r.IntN(57))...)
+}
+
+// randomFields returns fields of any legal order that take total bits: fixed
+// ones, all 0, anywhere, the others below time.
+func randomFields(r *rand.Rand, total int) []idgen.Field {
 	below := []idgen.Field{idgen.Sequence(1)}
 	if r.IntN(4) > 0 {
 		below = append(below, idgen.Worker(1))
@@ -96,8 +107,7 @@ func randomLayout(r *rand.Rand) (idgen.Layout, error) {
 	for range total - len(fields) {
 		fields[r.IntN(len(fields))].Bits++
 	}
-	units := []time.Duration{time.Nanosecond, 7 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute, time.Hour}
-	return idgen.NewLayout(time.Unix(r.Int64N(4e9), r.Int64N(1e9)), units[r.IntN(len(units))], fields...)
+	return fields
 }
 
 func FuzzComposeDecode(f *testing.F) {

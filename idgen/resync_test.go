@@ -1,6 +1,8 @@
 package idgen
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,4 +30,36 @@ func TestClockSeesSteps(t *testing.T) {
 			t.Errorf("%v after %v: %v since the epoch; want %v", got, resyncEvery, got, want)
 		}
 	})
+}
+
+// A correction holds from the moment it is made until the next one, whatever
+// looks at the wall clock meanwhile.
+func TestClockIsCorrectedAtOnce(t *testing.T) {
+	epoch := time.Now().Add(-1000 * time.Hour)
+	for name, source := range map[string]func() time.Time{"system": nil, "injected": time.Now} {
+		t.Run(name, func(t *testing.T) {
+			c := newClock(epoch, source)
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			defer cancel()
+			for range 3 {
+				wg.Go(func() {
+					for ctx.Err() == nil {
+						c.resync()
+						c.now()
+					}
+				})
+			}
+			for i := range 5000 {
+				by := time.Duration(i%5-2) * time.Hour
+				c.correct(by)
+				for range 10 {
+					if off := c.now() - time.Since(epoch) - by; off.Abs() > time.Minute {
+						t.Fatalf("corrected by %v, the clock is %v off", by, off)
+					}
+				}
+			}
+		})
+	}
 }

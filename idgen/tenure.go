@@ -76,8 +76,8 @@ func (t *tenures) watch() (changed <-chan struct{}, reason error) {
 	return t.changed, t.reason
 }
 
-// await returns when ready does, after want where the lessor must be asked.
-func (t *tenures) await(ctx context.Context, ready func() bool, want int64) error {
+// await returns when ready does. It asks again after each announcement.
+func (t *tenures) await(ctx context.Context, ready func() bool) error {
 	for {
 		changed, reason := t.watch()
 		select {
@@ -87,9 +87,6 @@ func (t *tenures) await(ctx context.Context, ready func() bool, want int64) erro
 		}
 		if ready() {
 			return nil
-		}
-		if want > 0 {
-			t.lessor.Want(want)
 		}
 		select {
 		case <-changed:
@@ -105,13 +102,22 @@ func (t *tenures) await(ctx context.Context, ready func() bool, want int64) erro
 
 // awaitTenure waits until the sealed sequence s has been replaced.
 func (g *Generator) awaitTenure(ctx context.Context, s *sequence) error {
-	return g.await(ctx, func() bool { return g.seq.Load() != s }, 0)
+	return g.await(ctx, func() bool { return g.seq.Load() != s })
 }
 
-// awaitBound waits until the counters below need may be issued, or s has ended.
-func (g *Generator) awaitBound(ctx context.Context, s *sequence, need int64) error {
-	if need > g.limit {
-		return ErrLayoutExhausted
-	}
-	return g.await(ctx, func() bool { return s.last.Load() < 0 || s.bound.Load() >= need }, need)
+// awaitBound waits until n counters of s may be issued, or s has ended. Which
+// counters these are depends on the clock, and so may change meanwhile.
+func (g *Generator) awaitBound(ctx context.Context, s *sequence, n int64) error {
+	return g.await(ctx, func() bool {
+		last := s.last.Load()
+		if last < 0 {
+			return true
+		}
+		first := g.counter(g.next(last, n, g.clock.now()))
+		if n <= s.bound.Load()-first || n > g.limit-first {
+			return true
+		}
+		g.lessor.Want(first + n)
+		return false
+	})
 }

@@ -1,0 +1,100 @@
+package idgen
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseLayout returns the layout that [Layout.String] drew as text. It is the
+// exact inverse: the layout of any other text, even of one that a reader would
+// understand, is a [*LayoutError]. Two layouts are the same if and only if their
+// texts are.
+func ParseLayout(text string) (Layout, error) {
+	p := layoutParser{text: text}
+	for i, field := range strings.Split(text, between) {
+		if i == 0 && strings.HasPrefix(field, "0:") && !strings.Contains(field, " = ") {
+			continue // the unused bits
+		}
+		p.field(field)
+	}
+	if p.err != nil {
+		return Layout{}, p.err
+	}
+	l, err := NewLayout(p.epoch, p.unit, p.fields...)
+	if r, ok := errors.AsType[*RangeError](err); ok {
+		return Layout{}, &LayoutError{r.Field, fmt.Sprintf("is %d in %q, and its bits hold 0 to %d", r.Value, text, r.Max)}
+	}
+	if err != nil {
+		return Layout{}, err
+	}
+	// What has more than one spelling, such as a unit of 1000ms, stands for a
+	// layout but is not its text. So does a wrong number of unused bits.
+	if written := l.String(); written != text {
+		return Layout{}, &LayoutError{"layout", fmt.Sprintf("%q is not in the form that Layout.String writes; write %q", text, written)}
+	}
+	return l, nil
+}
+
+// layoutParser collects what NewLayout wants to know, and the first error.
+type layoutParser struct {
+	text   string
+	epoch  time.Time
+	unit   time.Duration
+	fields []Field
+	err    error
+}
+
+// field reads one of
+//
+//	name:bits
+//	name:bits = value
+//	time:bits × unit since epoch
+func (p *layoutParser) field(text string) {
+	name, rest, _ := strings.Cut(text, ":")
+	bits, value, fixed := strings.Cut(rest, " = ")
+	f := Field{Kind: kindOf(name), Name: name}
+	switch {
+	case fixed:
+		f.Kind, f.Value = KindFixed, parse(p, value, parseInt)
+	case f.Kind == KindFixed:
+		p.fail(fmt.Sprintf("%q is neither time, worker, rollback nor sequence, and holds no value", name))
+	case f.Kind == KindTime:
+		var ticks string
+		bits, ticks, _ = strings.Cut(bits, " × ")
+		unit, epoch, _ := strings.Cut(ticks, " since ")
+		p.unit, p.epoch = parse(p, unit, time.ParseDuration), parse(p, epoch, parseTime)
+	}
+	f.Bits = parse(p, bits, strconv.Atoi)
+	p.fields = append(p.fields, f)
+}
+
+// parse reads one part of a field.
+func parse[T any](p *layoutParser, text string, as func(string) (T, error)) T {
+	v, err := as(text)
+	if err != nil {
+		p.fail(fmt.Sprintf("%q is no %T", text, v))
+	}
+	return v
+}
+
+func parseInt(s string) (int64, error)      { return strconv.ParseInt(s, 10, 64) }
+func parseTime(s string) (time.Time, error) { return time.Parse(time.RFC3339Nano, s) }
+
+func (p *layoutParser) fail(why string) {
+	if p.err == nil {
+		p.err = &LayoutError{"layout", fmt.Sprintf("%q is not what Layout.String writes (%s); use its text unchanged", p.text, why)}
+	}
+}
+
+// kindOf returns the kind whose fields have that name, KindFixed for any other.
+func kindOf(name string) Kind {
+	for k := KindTime; k <= KindSequence; k++ {
+		if k.String() == name {
+			return k
+		}
+	}
+	return KindFixed
+}
