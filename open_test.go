@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,9 +29,19 @@ func layout(t testing.TB) idgen.Layout {
 	return l
 }
 
+// terms name the rows of pools of that layout.
+func terms(t testing.TB) lease.Terms {
+	return lease.Terms{Namespace: "default", Layout: layout(t).String()}
+}
+
 func open(t testing.TB, store lease.Store, cfg snowkey.Config) *idgen.Pool {
 	t.Helper()
-	cfg.Layout = layout(t)
+	return openLayout(t, store, layout(t), cfg)
+}
+
+func openLayout(t testing.TB, store lease.Store, layout idgen.Layout, cfg snowkey.Config) *idgen.Pool {
+	t.Helper()
+	cfg.Layout = layout
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -138,19 +149,49 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
+// A store that takes long for each call costs neither ids nor the lease, as long
+// as it answers within a quarter of the window.
+func TestSlowStore(t *testing.T) {
+	for _, slow := range []time.Duration{100 * time.Millisecond, time.Second, 2400 * time.Millisecond} {
+		t.Run(slow.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &leasetest.Memory{}
+				pool := open(t, store, snowkey.Config{})
+				store.Fault(func(string) leasetest.Fault {
+					time.Sleep(slow)
+					return leasetest.None
+				})
+				last := int64(0)
+				for range 3000 {
+					began := time.Now()
+					id := mustNext(t, pool)
+					if id <= last || time.Since(began) > 10*time.Millisecond {
+						t.Fatalf("id %d after %d, in %v", id, last, time.Since(began))
+					}
+					last = id
+					time.Sleep(100 * time.Millisecond)
+				}
+				if n := store.Calls("Claim"); n != 1 {
+					t.Errorf("%d claims", n)
+				}
+			})
+		})
+	}
+}
+
 func TestLeaseLost(t *testing.T) {
 	ctx := context.Background()
-	for name, lose := range map[string]func(m *leasetest.Memory, worker int64){
-		"row deleted": func(m *leasetest.Memory, w int64) { m.Delete(ctx, "default", w) },
-		"row edited": func(m *leasetest.Memory, w int64) {
-			rows, _ := m.Rows(ctx, "default", w, w)
+	for name, lose := range map[string]func(t *testing.T, m *leasetest.Memory, worker int64){
+		"row deleted": func(t *testing.T, m *leasetest.Memory, w int64) { m.Delete(ctx, terms(t), w) },
+		"row edited": func(t *testing.T, m *leasetest.Memory, w int64) {
+			rows, _ := m.Rows(ctx, terms(t), w, w)
 			rows[0].Token, rows[0].Label = "of another", "another process"
-			m.Edit(ctx, "default", rows[0])
+			m.Edit(ctx, terms(t), rows[0])
 		},
-		"expired": func(m *leasetest.Memory, w int64) {
-			rows, _ := m.Rows(ctx, "default", w, w)
+		"expired": func(t *testing.T, m *leasetest.Memory, w int64) {
+			rows, _ := m.Rows(ctx, terms(t), w, w)
 			rows[0].Expires = 0
-			m.Edit(ctx, "default", rows[0])
+			m.Edit(ctx, terms(t), rows[0])
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +201,7 @@ func TestLeaseLost(t *testing.T) {
 				pool := open(t, store, snowkey.Config{OnLost: func(e *lease.LostError) { lost <- e }})
 				worker := pool.Worker()
 				seen := map[int64]bool{mustNext(t, pool): true}
-				lose(store, worker)
+				lose(t, store, worker)
 				e := <-lost
 				if e.Namespace != "default" || e.Worker != worker || e.Reason == "" || time.Since(e.Since) > time.Second {
 					t.Errorf("%+v", e)
@@ -305,6 +346,88 @@ func TestPreferSame(t *testing.T) {
 	})
 }
 
+// A restore that the database does not show repeats ids, unless it is fenced.
+func TestFence(t *testing.T) {
+	for _, fenced := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			store, seen := &leasetest.Memory{}, map[int64]bool{}
+			cfg := snowkey.Config{Layout: layout(t), MaxWorker: 0, Logger: slog.New(slog.DiscardHandler), Pool: idgen.Config{NoSpread: true}}
+			twice := 0
+			draw := func() {
+				t.Helper()
+				pool := open(t, store, cfg)
+				ids, err := pool.NextN(t.Context(), 40_000) // more than its time has
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, id := range ids {
+					if seen[id] {
+						twice++
+					}
+					seen[id] = true
+				}
+				pool.Close(t.Context())
+			}
+			if err := snowkey.Fence(t.Context(), store, cfg); fenced {
+				if e, ok := errors.AsType[*lease.NamespaceError](err); !ok || e.Namespace != "default" {
+					t.Errorf("nothing to fence: %v", err)
+				}
+			}
+			open(t, store, cfg).Close(t.Context())
+			before := store.Snapshot()
+			draw()
+			store.Restore(before)
+			if fenced {
+				if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if draw(); twice > 0 == fenced {
+				t.Errorf("fenced: %v; %d ids twice", fenced, twice)
+			}
+		})
+	}
+}
+
+// Whoever waits for a store that is away can read in the log why, once.
+func TestOpenSaysWhyItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse })
+		var log strings.Builder
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := snowkey.Open(ctx, store, snowkey.Config{Layout: layout(t), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if !errors.Is(err, leasetest.ErrFault) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		if n := strings.Count(log.String(), leasetest.ErrFault.Error()); n != 1 {
+			t.Errorf("the reason is %d times in the log:\n%s", n, log.String())
+		}
+	})
+}
+
+// The default label is the same after a restart, and tells two servers of a host
+// apart by their ports.
+func TestDefaultLabel(t *testing.T) {
+	labels := map[string]string{}
+	for _, port := range []string{"8080", "8081", "8080"} {
+		t.Setenv("PORT", port)
+		synctest.Test(t, func(t *testing.T) {
+			store := &leasetest.Memory{}
+			pool := open(t, store, snowkey.Config{})
+			rows, err := store.Rows(t.Context(), terms(t), pool.Worker(), pool.Worker())
+			if err != nil || len(rows) != 1 || !strings.Contains(rows[0].Label, ":"+port) {
+				t.Fatalf("%+v, %v", rows, err)
+			}
+			if before, ok := labels[port]; ok && rows[0].Label != before {
+				t.Errorf("the label was %q and is %q", before, rows[0].Label)
+			}
+			labels[port] = rows[0].Label
+		})
+	}
+}
+
 // No id is issued after the worker number was given back.
 func TestCloseWhileCallsAreInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -349,13 +472,21 @@ func TestCloseWhileCallsAreInFlight(t *testing.T) {
 }
 
 // Processes come, are closed, or are forgotten as if killed, on a store whose
-// calls fail, hang, are late and lose their replies, and whose commits are lost.
+// calls fail, hang, are late and lose their replies, whose rows are deleted, and
+// whose commits are lost to a server with a clock that is behind.
 func TestNoIDTwiceWhateverTheStoreDoes(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(seed, 1))
-				store := &leasetest.Memory{}
+				var behind atomic.Int64
+				store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }}
+				layout, lifetimes := layout(t), 3*time.Second
+				if seed%2 == 1 { // days, of which some pass
+					layout, lifetimes = days(t), 20*time.Minute
+					openLayout(t, store, layout, snowkey.Config{}).Close(t.Context())
+				}
+				terms := lease.Terms{Namespace: "default", Layout: layout.String()}
 				faults := rand.New(rand.NewPCG(seed, 2))
 				var fm sync.Mutex
 				store.Fault(func(string) leasetest.Fault {
@@ -374,7 +505,7 @@ func TestNoIDTwiceWhateverTheStoreDoes(t *testing.T) {
 					case 0, 1:
 						if len(pools) < 6 {
 							ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-							p, err := snowkey.Open(ctx, store, snowkey.Config{Layout: layout(t), MaxWorker: 3, Logger: slog.New(slog.DiscardHandler)})
+							p, err := snowkey.Open(ctx, store, snowkey.Config{Layout: layout, MaxWorker: 3, Logger: slog.New(slog.DiscardHandler)})
 							cancel()
 							if err == nil {
 								pools = append(pools, p)
@@ -396,6 +527,13 @@ func TestNoIDTwiceWhateverTheStoreDoes(t *testing.T) {
 							store.Restore(snapshot)
 							store.SetCurrent(fmt.Sprint("promoted ", losses))
 							snapshot = store.Snapshot()
+							// Of two servers in turn, one is behind.
+							behind.Store(int64(losses%2) * int64(900*time.Millisecond))
+						}
+					case 5:
+						if r.IntN(5) == 0 {
+							store.Delete(t.Context(), terms, r.Int64N(4))
+							snapshot = store.Snapshot() // a deletion that is lost is another matter
 						}
 					}
 					for _, p := range pools {
@@ -407,12 +545,12 @@ func TestNoIDTwiceWhateverTheStoreDoes(t *testing.T) {
 						}
 						for _, id := range ids {
 							if seen[id] {
-								t.Fatalf("id %d (%+v) twice", id, layout(t).Decode(id))
+								t.Fatalf("id %d (%+v) twice", id, layout.Decode(id))
 							}
 							seen[id] = true
 						}
 					}
-					time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
+					time.Sleep(time.Duration(r.Int64N(int64(lifetimes))))
 				}
 				store.Fault(nil)
 				for _, p := range pools {
@@ -426,33 +564,103 @@ func TestNoIDTwiceWhateverTheStoreDoes(t *testing.T) {
 	}
 }
 
-// Callers that a wrong clock keeps waiting do not make the keeper ask the store
-// again and again for what it cannot grant yet.
-func TestWaitingCallersDoNotHurryTheStore(t *testing.T) {
+// When the host's clock jumps while the lease is held, the next renewal finds
+// that it is the host's which is wrong, and ids go on with the store's time.
+func TestHostClockJumps(t *testing.T) {
+	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			var off atomic.Int64
+			clock := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+			pool := open(t, &leasetest.Memory{}, snowkey.Config{Pool: idgen.Config{Clock: clock}})
+			last := mustNext(t, pool)
+			before := time.Duration(0)
+			for _, jump := range []time.Duration{jump, 0, jump, -jump, 0} {
+				time.Sleep(time.Minute)
+				off.Store(int64(jump))
+				jumped := time.Now()
+				id, err := next(t, pool)
+				for err != nil && time.Since(jumped) < 5*time.Second {
+					time.Sleep(10 * time.Millisecond)
+					id, err = next(t, pool)
+				}
+				if d := time.Since(jumped); before > 0 && jump < before && d > 200*time.Millisecond {
+					t.Errorf("the clock went back from %v to %v, and calls failed for %v", before, jump, d)
+				}
+				before = jump
+				if err != nil || id <= last {
+					t.Fatalf("after a jump to %v: %d after %d, %v", jump, id, last, err)
+				}
+				for range 10 {
+					time.Sleep(time.Second)
+					if last = mustNext(t, pool); time.Since(layout(t).Decode(last).Time).Abs() > 10*time.Second {
+						t.Errorf("after a jump to %v an id is of %v, at %v", jump, layout(t).Decode(last).Time, time.Now())
+					}
+				}
+			}
+		})
+	}
+}
+
+// When it is the store's clock that jumps, ids go on with the host's: up to the
+// bound, if it went back, and under another lease, which begins behind the bound,
+// if it went forward. Callers that wait for the bound do not make the keeper ask
+// the store again and again for what it cannot grant yet.
+func TestStoreClockJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &leasetest.Memory{}
-		var ahead atomic.Int64
-		pool := open(t, store, snowkey.Config{Pool: idgen.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}})
-		last := mustNext(t, pool)
-		ahead.Store(int64(time.Hour))
+		var off atomic.Int64
+		store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(off.Load())) }}
+		pool := open(t, store, snowkey.Config{})
+		steady := func(d time.Duration) {
+			t.Helper()
+			for began := time.Now(); time.Since(began) < d; time.Sleep(time.Second) {
+				if id := mustNext(t, pool); time.Since(layout(t).Decode(id).Time).Abs() > 12*time.Second {
+					t.Fatalf("an id is of %v, at %v", layout(t).Decode(id).Time, time.Now())
+				}
+			}
+		}
+		time.Sleep(time.Minute) // the first ids of a namespace are ahead
+		steady(time.Minute)
+		off.Store(int64(-time.Hour))
+		steady(5 * time.Second) // the bound is ahead of time by Window
 		before := store.Calls("Renew")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				if id, err := pool.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("an id an hour ahead: %d, %v", id, err)
+				for ctx.Err() == nil {
+					pool.Next(ctx)
+					time.Sleep(100 * time.Millisecond)
 				}
 			})
 		}
 		wg.Wait()
+		if h := pool.Health(); h.State != idgen.Unleased {
+			t.Errorf("health %+v", h)
+		}
 		if n := store.Calls("Renew") - before; n < 10 || n > 25 {
 			t.Errorf("%d renewals in a minute", n)
 		}
-		ahead.Store(0)
-		if id := mustNext(t, pool); id <= last {
-			t.Errorf("id %d after %d", id, last)
+		off.Store(0)
+		time.Sleep(5 * time.Second)
+		steady(time.Minute)
+		off.Store(int64(time.Hour))
+		steady(time.Minute)
+		off.Store(0)
+		steady(time.Minute)
+		// What the wrong clock has allowed, nobody has asked for.
+		rows, err := store.Rows(t.Context(), terms(t), 0, 15)
+		if err != nil || len(rows) == 0 {
+			t.Fatal(rows, err)
+		}
+		tick, err := layout(t).Tick(time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			if ahead := time.Duration(r.Bound>>12-tick) * time.Millisecond; ahead > 15*time.Second {
+				t.Errorf("the bound of worker %d is %v ahead", r.Worker, ahead)
+			}
 		}
 	})
 }

@@ -11,8 +11,9 @@ import (
 
 // Config configures [Open]. The zero Config is ready to use.
 type Config struct {
-	// Layout says which bits of an id hold what. All processes of a namespace
-	// have the same. Defaults to idgen.DefaultLayout().
+	// Layout says which bits of an id hold what. Processes of a namespace have the
+	// same, or layouts that can never make the same id (see
+	// [idgen.Layout.Compatible]). Defaults to idgen.DefaultLayout().
 	Layout idgen.Layout
 
 	// Namespace is what ids are unique in: processes that fill the same tables
@@ -23,8 +24,9 @@ type Config struct {
 	// to keep data centres apart. MaxWorker 0 means the largest of the layout.
 	MinWorker, MaxWorker int64
 
-	// Label names this process to people, in errors and reports. Defaults to the
-	// host's name and the process's number.
+	// Label names this process to people, in errors and in the table. Defaults to
+	// the host's name, $PORT if it is set, and the address of a network card, which
+	// are the same after a restart.
 	Label string
 
 	// PreferSame prefers the worker number that a process of the same Label held
@@ -37,12 +39,13 @@ type Config struct {
 	Window time.Duration
 
 	// TTL is how long others wait before they take the worker number of a process
-	// that ended without giving it back. Not less than Window. Defaults to one
-	// and a half times Window.
+	// that ended without giving it back, and MaxClockSkew on top. Not less than
+	// Window. Defaults to one and a half times Window.
 	TTL time.Duration
 
-	// MaxClockSkew is how far the host's clock may be from the store's when a
-	// lease is claimed. Defaults to 2 s.
+	// MaxClockSkew is how far the host's clock may be from the store's, and the
+	// clocks of servers that replace each other from one another. A new namespace
+	// issues its first id this much later. Defaults to 1 s.
 	MaxClockSkew time.Duration
 
 	// SkipMigrate leaves the tables to your own migration.
@@ -60,9 +63,9 @@ type Config struct {
 	Pool idgen.Config
 }
 
-// Open leases a worker number from store and returns a pool of ids. It waits
-// until ctx ends for a store that does not answer and while all worker numbers
-// are taken; the error then says which. [idgen.Pool.Close] gives the worker
+// Open leases a worker number from store and returns a pool of ids when the
+// first can be issued. Until ctx ends it waits for a store that does not answer
+// and while all worker numbers are taken; the error then says which. [idgen.Pool.Close] gives the worker
 // number back.
 //
 // While the store is away ids go on for Window, and then calls wait for it as
@@ -70,21 +73,40 @@ type Config struct {
 // calls wait for that. [idgen.Pool.Health] says which.
 func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, error) {
 	pool := cfg.Pool
-	pool.Worker, pool.Layout, pool.Logger = nil, cfg.Layout, cfg.Logger
-	if pool.Layout.IsZero() {
-		pool.Layout = idgen.DefaultLayout()
-	}
+	pool.Worker, pool.Layout, pool.Logger = nil, cfg.layout(), cfg.Logger
 	return idgen.NewLeased(pool, func(issuer *idgen.Issuer) (idgen.Lessor, error) {
-		return lease.Open(ctx, store, issuer, cfg.lease(pool.Layout))
+		return lease.Open(ctx, store, issuer, cfg.lease())
 	})
 }
 
-func (cfg Config) lease(layout idgen.Layout) lease.Config {
+// Fence has all ids of leases that are claimed from now on begin behind those
+// that may have been issued before. Call it with the Config that Open has, after
+// a restore that the database does not show; see [lease.Fence].
+func Fence(ctx context.Context, store lease.Store, cfg Config) error {
+	return lease.Fence(ctx, store, cfg.lease())
+}
+
+func (cfg Config) layout() idgen.Layout {
+	if cfg.Layout.IsZero() {
+		return idgen.DefaultLayout()
+	}
+	return cfg.Layout
+}
+
+func (cfg Config) lease() lease.Config {
+	layout := cfg.layout()
 	c := lease.Config{
 		Layout: layout.String(), Epoch: layout.Epoch(), Unit: layout.Unit(), PerTick: 1, Workers: 1,
 		Namespace: cfg.Namespace, MinWorker: cfg.MinWorker, MaxWorker: cfg.MaxWorker, Label: cfg.Label, PreferSame: cfg.PreferSame,
 		Window: cfg.Window, TTL: cfg.TTL, MaxClockSkew: cfg.MaxClockSkew, SkipMigrate: cfg.SkipMigrate,
 		OnLost: cfg.OnLost, Logger: cfg.Logger, Clock: cfg.Pool.Clock,
+		Compatible: func(stored string, from time.Time) error {
+			other, err := idgen.ParseLayout(stored)
+			if err != nil {
+				return err
+			}
+			return layout.Compatible(other, from)
+		},
 	}
 	for _, f := range layout.Fields() {
 		switch f.Kind {

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -25,8 +26,9 @@ type Config struct {
 	// to keep data centres apart. MaxWorker 0 means the largest of the layout.
 	MinWorker, MaxWorker int64
 
-	// Label names this process to people: TakenError and Doctor show it.
-	// Defaults to the host's name and the process's number.
+	// Label names this process to people, in errors and in the table. Defaults to
+	// the host's name, $PORT if it is set, and the address of a network card, which
+	// are the same after a restart.
 	Label string
 
 	// PreferSame prefers the worker number that a process of the same Label held
@@ -40,13 +42,21 @@ type Config struct {
 	Window time.Duration
 
 	// TTL is how long others wait before they take the worker number of a process
-	// that ended without giving it back. Not less than Window. Defaults to one
-	// and a half times Window.
+	// that ended without giving it back, and MaxClockSkew on top. Not less than
+	// Window. Defaults to one and a half times Window.
 	TTL time.Duration
 
-	// MaxClockSkew is how far the host's clock may be from the store's when a
-	// lease is claimed. Defaults to 2 s.
+	// MaxClockSkew is how far the host's clock may be from the store's, and the
+	// clocks of servers that replace each other from one another. The same for
+	// all processes of a namespace. A new namespace issues its first number this
+	// much later, because another of that name may have been lost. Defaults to
+	// 1 s, which is what NTP clients commonly mend at once.
 	MaxClockSkew time.Duration
+
+	// Compatible returns nil if no number of this layout from that time on can
+	// ever equal one of the layout that is stored, as text; else it says which.
+	// It is asked when the namespace has another layout. Defaults to a refusal.
+	Compatible func(stored string, from time.Time) error
 
 	// SkipMigrate leaves the tables to your own migration; docs/leases.md has the
 	// statements.
@@ -80,7 +90,12 @@ func (cfg Config) withDefaults() Config {
 		cfg.TTL = cfg.Window + cfg.Window/2
 	}
 	if cfg.MaxClockSkew == 0 {
-		cfg.MaxClockSkew = 2 * time.Second
+		cfg.MaxClockSkew = time.Second
+	}
+	if cfg.Compatible == nil {
+		cfg.Compatible = func(string, time.Time) error {
+			return errors.New("the two may make the same number; use another namespace for another table")
+		}
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -95,10 +110,10 @@ func (cfg Config) validate() error {
 		return &ConfigError{"Namespace", fmt.Sprintf("%.80q cannot be stored; use %d bytes at most, of UTF-8 without zeros and without a space at the end", cfg.Namespace, most)}
 	case len(cfg.Label) > 255 || !storable(cfg.Label):
 		return &ConfigError{"Label", fmt.Sprintf("%.80q cannot be stored; use 255 bytes at most, of UTF-8 without zeros and without a space at the end", cfg.Label)}
+	case len(cfg.Layout) > 255 || !storable(cfg.Layout):
+		return &ConfigError{"Layout", fmt.Sprintf("%.80q cannot be stored; use 255 bytes at most, with shorter names of fields", cfg.Layout)}
 	case cfg.Unit < time.Microsecond || cfg.Unit%time.Microsecond != 0:
 		return &ConfigError{"Unit", fmt.Sprintf("%v is not a whole number of microseconds; use a layout with another unit", cfg.Unit)}
-	case cfg.Unit > cfg.Window:
-		return &ConfigError{"Unit", fmt.Sprintf("%v is longer than Window %v, which a lease cannot grant in parts yet; use a layout with a shorter unit", cfg.Unit, cfg.Window)}
 	case cfg.PerTick < 1 || cfg.Workers < 1:
 		return &ConfigError{"PerTick", "and Workers must be positive"}
 	case cfg.MinWorker < 0 || cfg.MaxWorker < cfg.MinWorker || cfg.MaxWorker >= cfg.Workers:
@@ -120,12 +135,21 @@ func storable(s string) bool {
 
 func (cfg Config) terms() Terms {
 	return Terms{
-		Layout:  cfg.Layout,
-		Epoch:   cfg.Epoch.UnixMicro(),
-		Unit:    cfg.Unit.Microseconds(),
-		PerTick: cfg.PerTick,
-		Workers: cfg.Workers,
-		Ahead:   (cfg.Window + cfg.MaxClockSkew).Microseconds(),
-		TTL:     cfg.TTL.Microseconds(),
+		Namespace: cfg.Namespace,
+		Layout:    cfg.Layout,
+		Epoch:     cfg.Epoch.UnixMicro(),
+		Unit:      cfg.Unit.Microseconds(),
+		PerTick:   cfg.PerTick,
+		Workers:   cfg.Workers,
+		Ahead:     (cfg.Window + cfg.MaxClockSkew).Microseconds(),
+		Skew:      cfg.MaxClockSkew.Microseconds(),
+		TTL:       cfg.TTL.Microseconds(),
 	}
+}
+
+func (cfg Config) log() *slog.Logger {
+	if cfg.Logger != nil {
+		return cfg.Logger
+	}
+	return slog.Default()
 }

@@ -56,15 +56,55 @@ func (e *TakenError) Error() string {
 		e.Max-e.Min+1, e.Namespace, e.Min, e.Max, strings.Join(who, ", "), more, e.NextFree)
 }
 
-// A LayoutError says that the namespace's numbers are of another layout.
+// A LayoutError says that the namespace's numbers are of another layout, and
+// that the two can make the same number.
 type LayoutError struct {
 	Namespace    string
 	Stored, Mine string
+	Err          error // what would collide, and what to do
 }
 
 func (e *LayoutError) Error() string {
-	return fmt.Sprintf("lease: namespace %q makes numbers of the layout %q, this process of %q, and the two can be equal; use the same layout, or another namespace for another table",
-		e.Namespace, e.Stored, e.Mine)
+	return fmt.Sprintf("lease: namespace %q makes numbers of the layout %q, this process of %q: %v; or use the same layout",
+		e.Namespace, e.Stored, e.Mine, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *LayoutError) Unwrap() error { return e.Err }
+
+// A NamespaceError says that a store knows nothing of a namespace with a layout.
+type NamespaceError struct {
+	Namespace, Layout string
+}
+
+func (e *NamespaceError) Error() string {
+	return fmt.Sprintf("lease: the store has no namespace %q with the layout %q; check the names, the database and the table",
+		e.Namespace, e.Layout)
+}
+
+// A HoldOffError says that a lease has not begun, because numbers before its
+// start may have been issued under leases that the store does not know of: the
+// namespace is new, or the database is not the one it was.
+type HoldOffError struct {
+	Namespace string
+	For       time.Duration // about how long it takes
+}
+
+func (e *HoldOffError) Error() string {
+	return fmt.Sprintf("lease: namespace %q begins in %v, behind all that another database may have granted; wait, or set Config.MaxClockSkew lower if clocks allow it",
+		e.Namespace, e.For)
+}
+
+// A VolatileError says that a layout of long ticks cannot be leased from a store
+// that may forget a commit: each lease would wait for the next tick.
+type VolatileError struct {
+	Namespace string
+	Unit      time.Duration
+}
+
+func (e *VolatileError) Error() string {
+	return fmt.Sprintf("lease: namespace %q has ticks of %v, and its store may forget a commit, so that each lease would wait for the next tick; have the store flush every commit, or use a layout whose tick is a second or less",
+		e.Namespace, e.Unit)
 }
 
 // A ClockSkewError says that the host's clock and the store's are too far apart.

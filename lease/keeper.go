@@ -2,11 +2,10 @@ package lease
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	mathrand "math/rand/v2"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 )
@@ -17,7 +16,7 @@ type Issuer interface {
 	// least start and below bound.
 	Grant(worker, start, bound int64)
 
-	// Extend raises the bound.
+	// Extend raises the bound. It does nothing after Seal.
 	Extend(bound int64)
 
 	// Seal ends the lease, if there is one: once it returns, no number is issued.
@@ -27,6 +26,10 @@ type Issuer interface {
 
 	// Explain tells why the bound is not raised; nil takes it back.
 	Explain(reason error)
+
+	// Correct tells how far the host's clock is behind the true time; 0 takes it
+	// back.
+	Correct(offset time.Duration)
 }
 
 // A Keeper leases a worker number for an [Issuer] and renews it until it is
@@ -38,30 +41,34 @@ type Keeper struct {
 	issuer Issuer
 	cfg    Config
 	terms  Terms
+	clocks clocks
 
-	needed atomic.Int64       // the largest end that Want was told
-	wanted chan struct{}      // holds one: the issuer has reached its bound
-	stop   context.CancelFunc // ends run
-	done   chan struct{}      // closed when run has returned
-	held   *tenancy           // of run, and of Close once run has returned
+	needed  atomic.Int64       // the largest end that Want was told
+	wanted  chan struct{}      // holds one: the issuer has reached its bound
+	granted chan struct{}      // closed when the first number may be issued
+	stop    context.CancelFunc // ends run
+	done    chan struct{}      // closed when run has returned
+	held    *tenancy           // of run, and of Close once run has returned
+	warned  bool               // that there is no lease
 }
-
-// maxCounter asks for all that the cap allows.
-const maxCounter = 1<<63 - 1
 
 // tenancy is one lease. It is dropped whole when it is lost.
 type tenancy struct {
-	row Row
+	row   Row
+	start int64
+	block int64 // how many counters to ask for at once; see asked
 	// mine are the tokens of the last confirmed update and of all that were sent
 	// since: the request of any of these may have been applied, or may yet be.
 	mine    map[string]bool
 	inDoubt bool      // whether a request may still be under way that finds the row as it is
 	renewed time.Time // when the last confirmed claim or renewal was sent
+	raised  time.Time // when its bound was last raised by a block
 }
 
-// Open checks cfg, claims a worker number and grants it to the issuer. It tries
-// until ctx ends, as long as the store does not answer or all numbers are taken;
-// the error then tells which. A [*LayoutError], [*ClockSkewError] or
+// Open checks cfg, claims a worker number and grants it to the issuer. It
+// returns when the first number may be issued. Until ctx ends it tries again, as
+// long as the store does not answer or all workers are taken; the error then
+// tells which. A [*LayoutError], [*ClockSkewError], [*VolatileError] or
 // [*ConfigError] ends it at once.
 func Open(ctx context.Context, store Store, issuer Issuer, cfg Config) (*Keeper, error) {
 	cfg = cfg.withDefaults()
@@ -70,8 +77,9 @@ func Open(ctx context.Context, store Store, issuer Issuer, cfg Config) (*Keeper,
 	}
 	k := &Keeper{
 		store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(),
-		wanted: make(chan struct{}, 1), done: make(chan struct{}),
+		wanted: make(chan struct{}, 1), granted: make(chan struct{}), done: make(chan struct{}),
 	}
+	k.clocks = clocks{cfg: cfg, issuer: issuer}
 	if !cfg.SkipMigrate {
 		if err := k.retry(ctx, "migrate", func(ctx context.Context) error { return store.Migrate(ctx) }); err != nil {
 			return nil, err
@@ -80,14 +88,21 @@ func Open(ctx context.Context, store Store, issuer Issuer, cfg Config) (*Keeper,
 	if err := k.claim(ctx); err != nil {
 		return nil, err
 	}
+	heldOff := k.heldOff(k.held)
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	k.stop = stop
 	go k.run(running)
-	return k, nil
+	select {
+	case <-k.granted:
+		return k, nil
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), heldOff, k.Close(ctx))
+	}
 }
 
 // Want tells that numbers below end are needed and not granted. It does not
-// block: the keeper renews as soon as the store can grant them.
+// block: the keeper renews as soon as the store can grant them. Want(0) only has
+// it renew soon, for instance to compare the clocks.
 func (k *Keeper) Want(end int64) {
 	for {
 		needed := k.needed.Load()
@@ -125,7 +140,7 @@ func (k *Keeper) Close(ctx context.Context) error {
 		unused = t.row.Bound // a late renewal may find the row as it was
 	}
 	k.held = nil
-	freed, err := k.store.Release(grace, Release{Namespace: k.cfg.Namespace, Held: t.row, Unused: unused})
+	freed, err := k.store.Release(grace, Release{Terms: k.terms, Held: t.row, Unused: unused})
 	if err != nil {
 		return &StoreError{"release", err}
 	}
@@ -144,17 +159,22 @@ func (k *Keeper) run(ctx context.Context) {
 				continue
 			}
 		}
-		k.idle(ctx, k.held)
+		needed := k.idle(ctx, k.held)
 		if ctx.Err() == nil {
-			k.renew(ctx, k.held)
+			k.renew(ctx, k.held, needed)
 		}
 	}
 }
 
-// idle waits until the lease is due for renewal, or the issuer wants more.
-func (k *Keeper) idle(ctx context.Context, t *tenancy) {
+// idle waits until the lease is due for renewal, or the issuer wants more than
+// it was granted and the store can grant it. It returns the bound that is needed.
+func (k *Keeper) idle(ctx context.Context, t *tenancy) (needed int64) {
 	sleep := func(until time.Time, wanted <-chan struct{}) {
-		timer := time.NewTimer(time.Until(until))
+		left := time.Until(until)
+		if left <= 0 {
+			return
+		}
+		timer := time.NewTimer(left)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
@@ -163,24 +183,51 @@ func (k *Keeper) idle(ctx context.Context, t *tenancy) {
 		}
 	}
 	sleep(t.renewed.Add(k.cfg.Window/3), k.wanted)
-	sleep(t.renewed.Add(k.untilGrantable(t)), nil)
+	needed = k.needed.Swap(0)
+	sleep(t.renewed.Add(k.untilGrantable(t, needed)), nil)
+	return needed
 }
 
-// untilGrantable returns how long after its renewal a bound that is not enough
-// can be raised far enough. The cap grows with the store's time and no faster:
-// to ask earlier would give nothing.
-func (k *Keeper) untilGrantable(t *tenancy) time.Duration {
-	missing := k.needed.Swap(0) - t.row.Bound
-	wait := time.Duration(max(missing, 0)/k.terms.PerTick) * k.cfg.Unit
+// untilGrantable returns how long after the last renewal the store can raise the
+// bound to what is needed. The cap grows with the store's time and no faster: to
+// ask earlier would give nothing.
+func (k *Keeper) untilGrantable(t *tenancy, needed int64) time.Duration {
+	wait := time.Duration(k.terms.Reached(needed)-t.row.Now) * time.Microsecond
+	if wait <= 0 && needed > t.row.Bound {
+		return 0
+	}
 	return min(max(wait, k.cfg.Window/100), k.cfg.Window/3)
 }
 
+// asked returns the bound to ask for, when counters below needed are. It lies a
+// window ahead of the host's time, so that one wrong clock, the host's or the
+// store's, does not push a bound into the future; or a window ahead of what is
+// needed, when a lease began there. Where a window would be the rest of a long
+// tick, it is some counters more than are needed: twice as many as before if
+// they were used up quickly.
+func (k *Keeper) asked(t *tenancy, needed int64) int64 {
+	if !k.terms.Coarse() {
+		now := k.clocks.now().UnixMicro()
+		return max(k.terms.Cap(now), needed+k.terms.Cap(now)-k.terms.Counter(now))
+	}
+	if needed <= t.row.Bound {
+		return 0
+	}
+	if least := max(k.terms.PerTick/1024, 1); time.Since(t.raised) < k.cfg.Window/3 {
+		t.block = min(2*t.block, max(k.terms.PerTick/16, 1))
+	} else {
+		t.block = max(t.block/2, least)
+	}
+	t.raised = time.Now()
+	return needed + t.block
+}
+
 // renew raises the bound of a lease. Only a confirmed renewal counts.
-func (k *Keeper) renew(ctx context.Context, t *tenancy) {
-	token := newToken()
-	t.mine[token] = true
-	sent := time.Now()
-	row, renewed, err := k.tryRenew(ctx, t, token)
+func (k *Keeper) renew(ctx context.Context, t *tenancy, needed int64) {
+	renewal := Renewal{Terms: k.terms, Held: t.row, Token: newToken(), Wanted: k.asked(t, needed)}
+	t.mine[renewal.Token] = true
+	sent := k.clocks.read()
+	row, renewed, err := k.tryRenew(ctx, renewal)
 	switch {
 	case renewed:
 		k.confirm(t, row, sent)
@@ -198,25 +245,52 @@ func (k *Keeper) renew(ctx context.Context, t *tenancy) {
 	}
 }
 
-func (k *Keeper) tryRenew(ctx context.Context, t *tenancy, token string) (Row, bool, error) {
+func (k *Keeper) tryRenew(ctx context.Context, r Renewal) (Row, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, k.patience())
 	defer cancel()
-	return k.store.Renew(ctx, Renewal{Namespace: k.cfg.Namespace, Terms: k.terms, Held: t.row, Token: token, Wanted: maxCounter})
+	return k.store.Renew(ctx, r)
 }
 
-func (k *Keeper) confirm(t *tenancy, row Row, sent time.Time) {
-	t.row, t.renewed = row, sent
+// confirm takes in what the store has answered to a request that was sent then.
+func (k *Keeper) confirm(t *tenancy, row Row, sent reading) {
+	t.row, t.renewed = row, sent.at
 	// The revision has moved on, and late requests name the old one.
 	t.mine, t.inDoubt = map[string]bool{row.Token: true}, false
+	k.clocks.compare(sent, row.Now)
 	k.issuer.Extend(row.Bound)
+	k.announce(t)
+}
+
+// announce tells whether the first number of a lease may be issued and, if not,
+// asks for it.
+func (k *Keeper) announce(t *tenancy) {
+	if err := k.heldOff(t); err != nil {
+		k.Want(t.start + 1)
+		k.issuer.Explain(err)
+		return
+	}
+	select {
+	case <-k.granted:
+	default:
+		close(k.granted)
+	}
+}
+
+// heldOff returns an error while no number of a lease may be issued.
+func (k *Keeper) heldOff(t *tenancy) error {
+	if t.start < t.row.Bound {
+		return nil
+	}
+	left := time.Duration(k.terms.Reached(t.start+1)-t.row.Now) * time.Microsecond
+	return &HoldOffError{Namespace: k.cfg.Namespace, For: max(left, 0)}
 }
 
 // reread learns from the row itself what has become of a renewal.
 func (k *Keeper) reread(ctx context.Context, t *tenancy) {
 	timely, cancel := context.WithTimeout(ctx, k.patience())
 	defer cancel()
-	sent := time.Now()
-	rows, err := k.store.Rows(timely, k.cfg.Namespace, t.row.Worker, t.row.Worker)
+	sent := k.clocks.read()
+	rows, err := k.store.Rows(timely, k.terms, t.row.Worker, t.row.Worker)
 	switch {
 	case err != nil:
 		k.explain("read", err)
@@ -224,7 +298,7 @@ func (k *Keeper) reread(ctx context.Context, t *tenancy) {
 		k.lose(t, "its row is gone from the store")
 	case !t.mine[rows[0].Token]:
 		k.lose(t, fmt.Sprintf("its row is of another process (%s), or the store has forgotten a renewal", rows[0].Label))
-	case rows[0].Free():
+	case rows[0].Expires < rows[0].Now:
 		k.lose(t, "it expired before it could be renewed")
 	case rows[0].Revision > t.row.Revision:
 		k.confirm(t, rows[0], sent)
@@ -242,133 +316,6 @@ func (k *Keeper) lose(t *tenancy, reason string) {
 	}
 }
 
-// claim leases a worker number. It pauses and tries again until ctx ends, but
-// for errors that time does not mend.
-func (k *Keeper) claim(ctx context.Context) error {
-	for {
-		err := k.tryClaim(ctx)
-		if err == nil {
-			return nil
-		}
-		if isFinal(err) {
-			return err
-		}
-		k.issuer.Explain(err)
-		if !k.pause(ctx, 100*time.Millisecond) {
-			return errors.Join(ctx.Err(), err)
-		}
-	}
-}
-
-func isFinal(err error) bool {
-	var layout *LayoutError
-	var skew *ClockSkewError
-	return errors.As(err, &layout) || errors.As(err, &skew)
-}
-
-var errRace = errors.New("lease: another process was faster")
-
-// tryClaim goes one step of the way: it founds the namespace, fences it, adds a
-// row or claims one.
-func (k *Keeper) tryClaim(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, k.patience())
-	defer cancel()
-	ns := k.cfg.Namespace
-	for {
-		before := k.cfg.Clock()
-		query := Query{Namespace: ns, Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
-		if k.cfg.PreferSame {
-			query.Prefer = k.cfg.Label
-		}
-		p, err := k.store.Probe(ctx, query)
-		if err != nil {
-			return &StoreError{"probe", err}
-		}
-		if err := k.checkClock(before, k.cfg.Clock(), p.Now); err != nil {
-			return err
-		}
-		switch {
-		case !p.Founded:
-			err = k.store.Found(ctx, ns, k.terms)
-		case p.Layout != k.terms.Layout:
-			return &LayoutError{Namespace: ns, Stored: p.Layout, Mine: k.terms.Layout}
-		case p.Fingerprint != p.Current:
-			k.log().Warn("lease: the database is not the one it was; ids go on behind all that may have been lost", "namespace", ns)
-			// The clock of a promoted server may be behind that of the one before.
-			terms := k.terms
-			terms.Ahead += k.cfg.MaxClockSkew.Microseconds()
-			err = k.store.Fence(ctx, ns, p.Fingerprint, terms)
-		case p.Found:
-			return k.take(ctx, p)
-		case p.Unborn >= 0:
-			err = k.store.Bear(ctx, ns, p.Unborn, k.terms)
-		default:
-			return k.taken(ctx)
-		}
-		if err != nil {
-			return &StoreError{"prepare a row", err}
-		}
-	}
-}
-
-// take claims the row that a probe has found.
-func (k *Keeper) take(ctx context.Context, p Probe) error {
-	token := newToken()
-	sent := time.Now()
-	terms := k.terms
-	if p.Volatile { // what is burned must allow for a next server whose clock is behind
-		terms.Ahead += k.cfg.MaxClockSkew.Microseconds()
-	}
-	row, ok, err := k.store.Claim(ctx, Claim{
-		Namespace: k.cfg.Namespace, Terms: terms, Seen: p.Free, Fence: p.Fence, Token: token, Label: k.cfg.Label, Wanted: maxCounter,
-	})
-	if err != nil {
-		return &StoreError{"claim", err} // its token is never used again, so that the row expires by itself
-	}
-	if !ok {
-		return errRace
-	}
-	t := &tenancy{row: row, mine: map[string]bool{token: true}, renewed: sent}
-	start := max(p.Free.Bound, p.Fence)
-	if p.Volatile {
-		start = max(row.Bound, p.Fence) // hold-off: the claim only burns, and renewals grant
-	}
-	k.held = t
-	k.issuer.Grant(row.Worker, start, row.Bound)
-	k.log().Info("lease: leased a worker", "namespace", k.cfg.Namespace, "worker", row.Worker)
-	return nil
-}
-
-func (k *Keeper) taken(ctx context.Context) error {
-	e := &TakenError{Namespace: k.cfg.Namespace, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
-	rows, err := k.store.Rows(ctx, e.Namespace, e.Min, e.Max)
-	if err != nil {
-		return &StoreError{"list the leases", err}
-	}
-	seen := map[string]bool{"": true}
-	for i, r := range rows {
-		if !seen[r.Label] {
-			seen[r.Label] = true
-			e.Holders = append(e.Holders, r.Label)
-		}
-		left := time.Duration(max(r.Expires-r.Now, 0)) * time.Microsecond
-		if i == 0 || left < e.NextFree {
-			e.NextFree = left
-		}
-	}
-	return e
-}
-
-// checkClock compares the host's clock with the store's, which was read between
-// two readings of the host's.
-func (k *Keeper) checkClock(before, after time.Time, store int64) error {
-	at := time.UnixMicro(store)
-	if at.Before(before.Add(-k.cfg.MaxClockSkew)) || at.After(after.Add(k.cfg.MaxClockSkew)) {
-		return &ClockSkewError{Host: after, Store: at, Max: k.cfg.MaxClockSkew}
-	}
-	return nil
-}
-
 // patience is how long one statement may take: short enough that a second one
 // finds the lease alive.
 func (k *Keeper) patience() time.Duration { return k.cfg.Window / 4 }
@@ -378,7 +325,7 @@ func (k *Keeper) explain(op string, err error) { k.issuer.Explain(&StoreError{op
 // pause waits for about d, longer or shorter by chance, so that processes that
 // failed together do not try together. It reports false if ctx ended it.
 func (k *Keeper) pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d/2 + mathrand.N(d))
+	timer := time.NewTimer(d/2 + rand.N(d))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -397,18 +344,20 @@ func (k *Keeper) retry(ctx context.Context, op string, f func(context.Context) e
 		if err == nil {
 			return nil
 		}
+		err = &StoreError{op, err}
+		k.warn(err)
 		if !k.pause(ctx, 100*time.Millisecond) {
-			return errors.Join(ctx.Err(), &StoreError{op, err})
+			return errors.Join(ctx.Err(), err)
 		}
 	}
 }
 
-func (k *Keeper) log() *slog.Logger {
-	if k.cfg.Logger != nil {
-		return k.cfg.Logger
-	}
-	return slog.Default()
-}
+func (k *Keeper) log() *slog.Logger { return k.cfg.log() }
 
-// newToken returns 128 random bits as text.
-func newToken() string { return rand.Text() }
+// warn tells the log why there is no lease, once until there is one.
+func (k *Keeper) warn(err error) {
+	if !k.warned {
+		k.warned = true
+		k.log().Warn("lease: no worker yet", "namespace", k.cfg.Namespace, "reason", err)
+	}
+}

@@ -20,6 +20,13 @@ func TestTerms(t *testing.T) {
 			t.Errorf("at %d: counter %d, cap %d; want %d, %d", tt.now, c, l, tt.counter, tt.limit)
 		}
 	}
+	// Reached is when a cap begins.
+	for bound := int64(13_000*4096 - 9000); bound < 13_000*4096+9000; bound += 999 {
+		at := terms.Reached(bound)
+		if terms.Cap(at) < bound || terms.Cap(at-1) >= bound {
+			t.Errorf("the cap is %d at %d, and %d before; want %d to be reached", terms.Cap(at), at, terms.Cap(at-1), bound)
+		}
+	}
 	// A cap never falls, and lies behind every counter of the time Ahead.
 	for now := int64(1_000_000); now < 1_010_000; now += 333 {
 		if terms.Cap(now) > terms.Cap(now+1) || terms.Cap(now) <= terms.Counter(now+terms.Ahead)+terms.PerTick-1 {
@@ -42,7 +49,10 @@ func TestErrors(t *testing.T) {
 			&lease.TakenError{Namespace: "orders", Min: 0, Max: 1023, Holders: []string{"a", "b", "c", "d", "e", "f", "g"}, NextFree: 12 * time.Second},
 			[]string{"all 1024 workers", `"orders"`, "a, b, c, d, e and 2 more", "12s", "widen"},
 		},
-		{&lease.LayoutError{Namespace: "orders", Stored: "one", Mine: "two"}, []string{`"one"`, `"two"`, "another namespace"}},
+		{&lease.LayoutError{Namespace: "orders", Stored: "one", Mine: "two", Err: cause}, []string{`"one"`, `"two"`, "connection refused", "the same layout"}},
+		{&lease.HoldOffError{Namespace: "orders", For: time.Second}, []string{`"orders"`, "in 1s", "MaxClockSkew"}},
+		{&lease.VolatileError{Namespace: "orders", Unit: time.Hour}, []string{`"orders"`, "1h0m0s", "flush"}},
+		{&lease.NamespaceError{Namespace: "orders", Layout: "one"}, []string{`"orders"`, `"one"`, "check"}},
 		{&lease.ClockSkewError{Host: at, Store: at.Add(time.Minute), Max: time.Second}, []string{"03:04:05Z", "03:05:05Z", "1s", "set one of them right"}},
 		{&lease.ConfigError{Field: "TTL", Reason: "is odd"}, []string{"Config.TTL is odd"}},
 	} {

@@ -35,19 +35,23 @@ type Memory struct {
 
 // content is what a database would keep on its disk.
 type content struct {
-	namespaces map[string]namespace
-	rows       map[key]lease.Row
+	spaces map[space]founded
+	rows   map[key]lease.Row
 }
 
-type namespace struct {
-	layout, fingerprint string
-	fence               int64
+type space struct{ namespace, layout string }
+
+type founded struct {
+	fingerprint string
+	fence, born int64
 }
 
 type key struct {
-	namespace string
-	worker    int64
+	space
+	worker int64
 }
+
+func of(t lease.Terms) space { return space{t.Namespace, t.Layout} }
 
 var (
 	_ lease.Store = (*Memory)(nil)
@@ -62,33 +66,53 @@ func (m *Memory) now() int64 {
 }
 
 // Migrate does nothing.
-func (m *Memory) Migrate(ctx context.Context) error {
-	_, err := call(ctx, m, "Migrate", func() struct{} { return struct{}{} })
-	return err
+func (m *Memory) Migrate(ctx context.Context) error { return m.do(ctx, "Migrate", func() {}) }
+
+// Layouts implements [lease.Store].
+func (m *Memory) Layouts(ctx context.Context, ns string) ([]string, error) {
+	return call(ctx, m, "Layouts", func() []string { return m.layouts(ns) })
+}
+
+func (m *Memory) layouts(ns string) []string {
+	layouts := make(map[string]bool)
+	for s := range m.spaces {
+		layouts[s.layout] = layouts[s.layout] || s.namespace == ns
+	}
+	for k := range m.rows {
+		layouts[k.layout] = layouts[k.layout] || k.namespace == ns
+	}
+	maps.DeleteFunc(layouts, func(_ string, here bool) bool { return !here })
+	return slices.Sorted(maps.Keys(layouts))
 }
 
 // Found implements [lease.Store].
-func (m *Memory) Found(ctx context.Context, ns string, terms lease.Terms) error {
-	_, err := call(ctx, m, "Found", func() struct{} {
-		if _, ok := m.namespaces[ns]; !ok {
-			m.setNamespace(ns, namespace{terms.Layout, m.fingerprint(), terms.Cap(m.now())})
+func (m *Memory) Found(ctx context.Context, terms lease.Terms, seen int) error {
+	return m.do(ctx, "Found", func() {
+		if _, ok := m.spaces[of(terms)]; !ok && len(m.layouts(terms.Namespace)) <= seen {
+			f := founded{fingerprint: m.fingerprint(), fence: terms.Founding(m.now())}
+			for k := range m.rows {
+				if k.space == of(terms) {
+					f.born = max(f.born, k.worker+1)
+				}
+			}
+			m.set(of(terms), f)
 		}
-		return struct{}{}
 	})
-	return err
 }
 
 // Probe implements [lease.Store].
 func (m *Memory) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	return call(ctx, m, "Probe", func() lease.Probe {
 		now := m.now()
-		n, founded := m.namespaces[q.Namespace]
+		f, ok := m.spaces[of(q.Terms)]
 		p := lease.Probe{
-			Founded: founded, Layout: n.layout, Fence: n.fence, Fingerprint: n.fingerprint,
-			Current: m.fingerprint(), Volatile: m.volatile, Now: now, Unborn: m.unborn(q),
+			Founded: ok, Fence: f.fence, Born: f.born, Fingerprint: f.fingerprint,
+			Current: m.fingerprint(), Volatile: m.volatile, Now: now,
 		}
 		rank := func(r lease.Row) int {
 			switch {
+			case r.Bound >= q.Terms.Cap(now):
+				return 3
 			case q.Prefer != "" && r.Label == q.Prefer:
 				return 0
 			case r.Bound <= q.Terms.Counter(now):
@@ -96,7 +120,7 @@ func (m *Memory) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) 
 			}
 			return 2
 		}
-		rows := slices.DeleteFunc(m.list(q.Namespace, q.Min, q.Max), func(r lease.Row) bool { return !r.Free() })
+		rows := slices.DeleteFunc(m.list(q.Terms, q.Min, q.Max), func(r lease.Row) bool { return !q.Terms.Free(r) })
 		rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		if p.Found = len(rows) > 0; p.Found {
 			p.Free = slices.MinFunc(rows, func(a, b lease.Row) int { return cmp.Compare(rank(a), rank(b)) })
@@ -105,46 +129,48 @@ func (m *Memory) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) 
 	})
 }
 
-// unborn returns the first worker without a row, from a random one on.
-func (m *Memory) unborn(q lease.Query) int64 {
-	n := max(q.Max-q.Min+1, 1)
-	for i, start := int64(0), rand.Int64N(n); i < n; i++ {
-		worker := q.Min + (start+i)%n
-		if _, ok := m.rows[key{q.Namespace, worker}]; !ok {
-			return worker
-		}
-	}
-	return -1
-}
-
 // Fence implements [lease.Store].
-func (m *Memory) Fence(ctx context.Context, ns, seen string, terms lease.Terms) error {
-	_, err := call(ctx, m, "Fence", func() struct{} {
-		n, ok := m.namespaces[ns]
-		if ok && (seen == "" || seen == n.fingerprint) {
-			m.setNamespace(ns, namespace{n.layout, m.fingerprint(), max(n.fence, terms.Cap(m.now()))})
+func (m *Memory) Fence(ctx context.Context, terms lease.Terms, seen string) error {
+	return m.do(ctx, "Fence", func() {
+		f, ok := m.spaces[of(terms)]
+		if ok && (seen == "" || seen == f.fingerprint) {
+			f.fingerprint, f.fence = m.fingerprint(), max(f.fence, terms.Beyond(m.now()))
+			m.set(of(terms), f)
 		}
-		return struct{}{}
 	})
-	return err
 }
 
 // Bear implements [lease.Store].
-func (m *Memory) Bear(ctx context.Context, ns string, worker int64, terms lease.Terms) error {
-	_, err := call(ctx, m, "Bear", func() struct{} {
-		if _, ok := m.rows[key{ns, worker}]; !ok {
-			m.setRow(ns, lease.Row{Worker: worker, Bound: terms.Cap(m.now())})
+func (m *Memory) Bear(ctx context.Context, terms lease.Terms, least, most int64) error {
+	return m.do(ctx, "Bear", func() {
+		f, ok := m.spaces[of(terms)]
+		worker := max(f.born, least)
+		if !ok || worker > most {
+			return
 		}
-		return struct{}{}
+		f.born = worker + 1
+		m.set(of(terms), f)
+		m.add(terms, lease.Row{Worker: worker})
 	})
-	return err
+}
+
+// Replace implements [lease.Store].
+func (m *Memory) Replace(ctx context.Context, terms lease.Terms, worker int64) error {
+	return m.do(ctx, "Replace", func() { m.add(terms, lease.Row{Worker: worker, Bound: terms.Cap(m.now())}) })
+}
+
+// add adds a row unless it is there.
+func (m *Memory) add(terms lease.Terms, r lease.Row) {
+	if _, ok := m.rows[key{of(terms), r.Worker}]; !ok {
+		m.setRow(of(terms), r)
+	}
 }
 
 // Claim implements [lease.Store].
 func (m *Memory) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	return m.update(ctx, "Claim", c.Namespace, c.Seen, func(r *lease.Row) bool {
-		n, ok := m.namespaces[c.Namespace]
-		if !ok || n.layout != c.Terms.Layout || n.fence != c.Fence || n.fingerprint != m.fingerprint() || !r.Free() {
+	return m.update(ctx, "Claim", c.Terms, c.Seen, func(r *lease.Row) bool {
+		f, ok := m.spaces[of(c.Terms)]
+		if !ok || f.born <= c.Seen.Worker || f.fence != c.Fence || f.fingerprint != m.fingerprint() || r.Bound != c.Seen.Bound || !c.Terms.Free(*r) {
 			return false
 		}
 		grant(r, c.Terms, c.Token, c.Wanted)
@@ -155,8 +181,8 @@ func (m *Memory) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, err
 
 // Renew implements [lease.Store].
 func (m *Memory) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	return m.update(ctx, "Renew", r.Namespace, r.Held, func(row *lease.Row) bool {
-		if row.Free() {
+	return m.update(ctx, "Renew", r.Terms, r.Held, func(row *lease.Row) bool {
+		if row.Token == "" || row.Expires < row.Now {
 			return false
 		}
 		grant(row, r.Terms, r.Token, r.Wanted)
@@ -166,7 +192,7 @@ func (m *Memory) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, e
 
 // Release implements [lease.Store].
 func (m *Memory) Release(ctx context.Context, r lease.Release) (bool, error) {
-	_, ok, err := m.update(ctx, "Release", r.Namespace, r.Held, func(row *lease.Row) bool {
+	_, ok, err := m.update(ctx, "Release", r.Terms, r.Held, func(row *lease.Row) bool {
 		row.Token = ""
 		row.Bound = min(row.Bound, r.Unused)
 		row.Expires = row.Now
@@ -176,24 +202,30 @@ func (m *Memory) Release(ctx context.Context, r lease.Release) (bool, error) {
 }
 
 // Rows implements [lease.Store].
-func (m *Memory) Rows(ctx context.Context, ns string, min, max int64) ([]lease.Row, error) {
-	return call(ctx, m, "Rows", func() []lease.Row { return m.list(ns, min, max) })
+func (m *Memory) Rows(ctx context.Context, terms lease.Terms, min, max int64) ([]lease.Row, error) {
+	return call(ctx, m, "Rows", func() []lease.Row { return m.list(terms, min, max) })
+}
+
+// do calls a method that answers with an error alone.
+func (m *Memory) do(ctx context.Context, op string, effect func()) error {
+	_, err := call(ctx, m, op, func() struct{} { effect(); return struct{}{} })
+	return err
 }
 
 // update changes a row that is as it was seen.
-func (m *Memory) update(ctx context.Context, op, ns string, seen lease.Row, change func(*lease.Row) bool) (lease.Row, bool, error) {
+func (m *Memory) update(ctx context.Context, op string, terms lease.Terms, seen lease.Row, change func(*lease.Row) bool) (lease.Row, bool, error) {
 	type answer struct {
 		row lease.Row
 		ok  bool
 	}
 	a, err := call(ctx, m, op, func() answer {
-		row, ok := m.rows[key{ns, seen.Worker}]
+		row, ok := m.rows[key{of(terms), seen.Worker}]
 		row.Now = m.now()
 		if !ok || row.Token != seen.Token || row.Revision != seen.Revision || !change(&row) {
 			return answer{}
 		}
 		row.Revision++
-		m.setRow(ns, row)
+		m.setRow(of(terms), row)
 		return answer{row, true}
 	})
 	return a.row, a.ok, err
@@ -206,10 +238,10 @@ func grant(r *lease.Row, terms lease.Terms, token string, wanted int64) {
 }
 
 // list returns rows as of now, by number.
-func (m *Memory) list(ns string, min, max int64) []lease.Row {
+func (m *Memory) list(terms lease.Terms, min, max int64) []lease.Row {
 	var rows []lease.Row
 	for k, r := range m.rows {
-		if k.namespace == ns && min <= k.worker && k.worker <= max {
+		if k.space == of(terms) && min <= k.worker && k.worker <= max {
 			r.Now = m.now()
 			rows = append(rows, r)
 		}
@@ -218,18 +250,18 @@ func (m *Memory) list(ns string, min, max int64) []lease.Row {
 	return rows
 }
 
-func (m *Memory) setNamespace(name string, n namespace) {
-	if m.namespaces == nil {
-		m.namespaces = make(map[string]namespace)
+func (m *Memory) set(s space, f founded) {
+	if m.spaces == nil {
+		m.spaces = make(map[space]founded)
 	}
-	m.namespaces[name] = n
+	m.spaces[s] = f
 }
 
-func (m *Memory) setRow(ns string, r lease.Row) {
+func (m *Memory) setRow(s space, r lease.Row) {
 	if m.rows == nil {
 		m.rows = make(map[key]lease.Row)
 	}
-	m.rows[key{ns, r.Worker}] = r
+	m.rows[key{s, r.Worker}] = r
 }
 
 func (m *Memory) fingerprint() string { return cmp.Or(m.current, "the first") }
@@ -255,31 +287,31 @@ func (m *Memory) Snapshot() Snapshot {
 func (m *Memory) Restore(s Snapshot) { m.locked(func() { m.content = s.copy() }) }
 
 func (c content) copy() content {
-	return content{maps.Clone(c.namespaces), maps.Clone(c.rows)}
+	return content{maps.Clone(c.spaces), maps.Clone(c.rows)}
 }
 
 // Delete implements [Operator].
-func (m *Memory) Delete(_ context.Context, ns string, worker int64) error {
-	m.locked(func() { delete(m.rows, key{ns, worker}) })
+func (m *Memory) Delete(_ context.Context, terms lease.Terms, worker int64) error {
+	m.locked(func() { delete(m.rows, key{of(terms), worker}) })
 	return nil
 }
 
 // Edit implements [Operator].
-func (m *Memory) Edit(_ context.Context, ns string, row lease.Row) error {
+func (m *Memory) Edit(_ context.Context, terms lease.Terms, row lease.Row) error {
 	m.locked(func() {
-		if _, ok := m.rows[key{ns, row.Worker}]; ok {
-			m.setRow(ns, row)
+		if _, ok := m.rows[key{of(terms), row.Worker}]; ok {
+			m.setRow(of(terms), row)
 		}
 	})
 	return nil
 }
 
 // SetFingerprint implements [Operator].
-func (m *Memory) SetFingerprint(_ context.Context, ns, fingerprint string) error {
+func (m *Memory) SetFingerprint(_ context.Context, terms lease.Terms, fingerprint string) error {
 	m.locked(func() {
-		n, ok := m.namespaces[ns]
-		if n.fingerprint = fingerprint; ok {
-			m.setNamespace(ns, n)
+		f, ok := m.spaces[of(terms)]
+		if f.fingerprint = fingerprint; ok {
+			m.set(of(terms), f)
 		}
 	})
 	return nil

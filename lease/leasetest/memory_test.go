@@ -12,7 +12,7 @@ import (
 )
 
 var terms = lease.Terms{
-	Layout: "a layout", Epoch: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
+	Namespace: "ns", Layout: "a layout", Epoch: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
 	Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 12e6, TTL: 15e6,
 }
 
@@ -20,14 +20,14 @@ var terms = lease.Terms{
 func held(t *testing.T) (*leasetest.Memory, lease.Row) {
 	t.Helper()
 	m := new(leasetest.Memory)
-	if err := errors.Join(m.Found(t.Context(), "ns", terms), m.Bear(t.Context(), "ns", 3, terms)); err != nil {
+	if err := errors.Join(m.Found(t.Context(), terms, 0), m.Bear(t.Context(), terms, 3, 3)); err != nil {
 		t.Fatal(err)
 	}
-	p, err := m.Probe(t.Context(), lease.Query{Namespace: "ns", Terms: terms, Max: 3})
+	p, err := m.Probe(t.Context(), lease.Query{Terms: terms, Max: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, ok, err := m.Claim(t.Context(), lease.Claim{Namespace: "ns", Terms: terms, Seen: lease.Row{Worker: 3}, Fence: p.Fence, Token: "first"})
+	row, ok, err := m.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Free, Fence: p.Fence, Token: "first"})
 	if !ok || err != nil {
 		t.Fatal("not claimed:", ok, err)
 	}
@@ -56,7 +56,7 @@ func TestFaults(t *testing.T) {
 				return leasetest.None
 			})
 			renewed := func() bool {
-				rows, err := m.Rows(t.Context(), "ns", 3, 3)
+				rows, err := m.Rows(t.Context(), terms, 3, 3)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -65,7 +65,7 @@ func TestFaults(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			began := time.Now()
-			_, ok, err := m.Renew(ctx, lease.Renewal{Namespace: "ns", Terms: terms, Held: row, Token: "second"})
+			_, ok, err := m.Renew(ctx, lease.Renewal{Terms: terms, Held: row, Token: "second"})
 			if !errors.Is(err, tc.err) || ok != (tc.err == nil) {
 				t.Errorf("fault %d: got %v, %v", tc.fault, ok, err)
 			}
@@ -89,17 +89,17 @@ func TestFaults(t *testing.T) {
 func TestRestoreForgetsCommits(t *testing.T) {
 	m, row := held(t)
 	before := m.Snapshot()
-	if _, ok, err := m.Renew(t.Context(), lease.Renewal{Namespace: "ns", Terms: terms, Held: row, Token: "second"}); !ok || err != nil {
+	if _, ok, err := m.Renew(t.Context(), lease.Renewal{Terms: terms, Held: row, Token: "second"}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	m.Restore(before)
-	rows, err := m.Rows(t.Context(), "ns", 0, 1023)
+	rows, err := m.Rows(t.Context(), terms, 0, 1023)
 	if err != nil || len(rows) != 1 || rows[0].Token != "first" {
 		t.Errorf("after the restore: %+v, %v", rows, err)
 	}
 	m.SetCurrent("another")
 	m.SetVolatile(true)
-	p, err := m.Probe(t.Context(), lease.Query{Namespace: "ns", Terms: terms, Max: 1023})
+	p, err := m.Probe(t.Context(), lease.Query{Terms: terms, Max: 1023})
 	if err != nil || p.Current != "another" || p.Fingerprint == p.Current || !p.Volatile {
 		t.Errorf("after the failover: %+v, %v", p, err)
 	}
@@ -108,11 +108,16 @@ func TestRestoreForgetsCommits(t *testing.T) {
 func TestClock(t *testing.T) {
 	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	m := &leasetest.Memory{Clock: func() time.Time { return at }}
-	if p, err := m.Probe(t.Context(), lease.Query{Namespace: "ns", Terms: terms}); err != nil || p.Now != at.UnixMicro() {
+	if p, err := m.Probe(t.Context(), lease.Query{Terms: terms}); err != nil || p.Now != at.UnixMicro() {
 		t.Errorf("the store's time is %v, %v", time.UnixMicro(p.Now), err)
 	}
 }
 
 func TestMemory(t *testing.T) {
 	leasetest.Run(t, func(*testing.T) lease.Store { return new(leasetest.Memory) })
+}
+
+func TestMemoryOfWholeSeconds(t *testing.T) {
+	seconds := func() time.Time { return time.Now().Truncate(time.Second) }
+	leasetest.Run(t, func(*testing.T) lease.Store { return &leasetest.Memory{Clock: seconds} })
 }

@@ -11,12 +11,12 @@ import (
 // change under their holders, and databases that are not what they were.
 type Operator interface {
 	// Delete deletes the row of a worker.
-	Delete(ctx context.Context, namespace string, worker int64) error
+	Delete(ctx context.Context, terms lease.Terms, worker int64) error
 
 	// Edit overwrites all columns of a row that is there.
-	Edit(ctx context.Context, namespace string, row lease.Row) error
+	Edit(ctx context.Context, terms lease.Terms, row lease.Row) error
 
-	// SetFingerprint overwrites the fingerprint that the namespace was founded or
+	// SetFingerprint overwrites the fingerprint that the layout was founded or
 	// fenced under.
-	SetFingerprint(ctx context.Context, namespace, fingerprint string) error
+	SetFingerprint(ctx context.Context, terms lease.Terms, fingerprint string) error
 }

@@ -13,7 +13,8 @@ The adversary
   * owns the clocks. A process issues any counters of its range, in ascending order. Without FAILOVERS a lease may be taken
     from its owner at any moment and renewed at any moment: safety does not rest on expiry. Without DELETES too, a bound
     may be raised to any value: it does not rest on the cap;
-  * with DELETES, deletes the row while leases live;
+  * with DELETES, deletes the row while leases live and, with FINGERPRINT, the namespace's row, which counts the births, in
+    any order;
   * with FAILOVERS, takes the store back to an earlier state of its own, so that acknowledged commits are lost, and the
     new primary's clock may be SKEW behind the old one's. Here expiry counts, and the model has the store's clock.
 
@@ -21,14 +22,16 @@ What is assumed
   * the store executes one request at a time on this row, each in one step (one SQL statement, committed);
   * tokens are never drawn twice;
   * with DELETES, the store's clock does not go back; with FAILOVERS, by no more than SKEW;
-  * a failover changes the fingerprint (FINGERPRINT), or claims hold off (HOLDOFF).
+  * a failover changes the fingerprint (FINGERPRINT), or claims hold off (HOLDOFF);
+  * the deletion of a row is not lost.
 
 Steps that the model joins into one, because any pause between them is a pause that the adversary has elsewhere:
   * probe and sending the claim: the claim may be on its way for as long as one likes;
   * execution and receipt of a reply that arrives: it gives permission, of which use may be made later;
   * wanted: the new bound is anything from the old one to the cap, which is what some wanted gives.
+The store itself executes what founds, fences, bears and replaces, whenever it may be executed: so it may be late as well.
 
-Each BROKEN_ flag takes one rule away. check.sh runs them all and expects an error from each.
+Each BROKEN_ flag takes one rule away, each LIMIT_ flag one assumption. check.sh runs them all and expects an error from each.
 */
 
 #ifndef OWNERS
@@ -116,14 +119,19 @@ byte now;
 #endif
 #if DELETES > 0
 bit missing = 1;            /* the row is not there: so it begins */
+bit born;                   /* the namespace has counted the worker as born */
+bit replacing;              /* it once had: since then a Replace may be sent, or be on its way */
 byte deletes;
+#ifdef BROKEN_BIRTH_SPLIT
+bit inserting;              /* the second half of a birth is on its way */
+#endif
 #endif
 #if FAILOVERS > 0
 Row saved;                  /* what the standby, or the backup, has */
 bit standby, behind;
 byte failovers;
 #if DELETES > 0
-bit saved_missing;
+bit saved_missing, saved_born;
 #endif
 #endif
 #ifdef FINGERPRINT
@@ -273,6 +281,12 @@ inline drop(me) {           /* the lease object is gone; the process may claim w
 #define PRESENT (1)
 #endif
 
+#if DELETES > 0 && !defined(BROKEN_CLAIM_UNCOUNTED)     /* a row that the namespace has not counted is claimed */
+#define CLAIMABLE (PRESENT && born)
+#else
+#define CLAIMABLE PRESENT
+#endif
+
 inline raise() {            /* bound = max(bound, least(wanted, cap)) */
 	do
 	:: row.bound < CAP -> row.bound++
@@ -282,7 +296,7 @@ inline raise() {            /* bound = max(bound, least(wanted, cap)) */
 
 inline execute(q) {
 	if
-	:: q.kind == CLAIM && PRESENT && UNCHANGED(q) && TAKEABLE && SAME_HISTORY(q) ->
+	:: q.kind == CLAIM && CLAIMABLE && UNCHANGED(q) && TAKEABLE && SAME_HISTORY(q) ->
 #if defined(HOLDOFF) && !defined(BROKEN_HOLDOFF_GRANTS)
 		if
 		:: row.bound < CAP + MARGIN -> row.bound = CAP + MARGIN
@@ -330,8 +344,9 @@ inline execute(q) {
 proctype Process(byte me) {
 end:
 	do
-	/* Probe, and send a claim. The range will begin where all earlier ones end, or at the fence. */
-	:: d_step { owner[me].state == IDLE && PRESENT && FENCED && tokens < TOKENS && me <= started ->
+	/* Probe, and send a claim. The range will begin where all earlier ones end, or at the fence. Who finds a row that is not
+	   counted bears its worker first. */
+	:: d_step { owner[me].state == IDLE && CLAIMABLE && FENCED && tokens < TOKENS && me <= started ->
 		if
 		:: me == started -> started++
 		:: else
@@ -489,6 +504,18 @@ end:
 
 /* ---- What happens to the store ---- */
 
+#if defined(FINGERPRINT) && DELETES > 0
+#define FOUNDED (stored != NO_NAMESPACE)
+#else
+#define FOUNDED (1)
+#endif
+
+#if FAILOVERS > 0 && !defined(LIMIT_UNDELETE)   /* the standby, or the next backup, learns of the deletion */
+#define STAYS (!standby)
+#else
+#define STAYS (1)
+#endif
+
 #ifdef TIMED
 active proctype Store() {
 end:
@@ -496,25 +523,41 @@ end:
 	:: d_step { now < END -> now++ }
 
 #if DELETES > 0
-#if FAILOVERS == 0 || defined(LIMIT_UNDELETE)
 	/* The row is deleted (or the table truncated) ... */
-	:: d_step { !missing && deletes < DELETES ->
+	:: d_step { !missing && deletes < DELETES && STAYS ->
 		deletes++; missing = 1; row.token = 0; row.revision = 0; row.bound = 0;
 #if FAILOVERS > 0
 		row.expires = 0
 #endif
 		}
-#endif
-	/* ... and born by whoever misses it. */
-	:: d_step { missing ->
+	/* ... and added again, with the cap as its bound, by whoever knows that the worker was born. That may have been before
+	   the namespace was lost. */
+	:: d_step { missing && replacing ->
 		missing = 0;
 #ifndef BROKEN_BIRTH_ZERO
 		row.bound = CAP
 #endif
 		}
+
+	/* A worker is born: counted and, in the same step, given a row. Its bound is low, here the lowest there is. A row that is
+	   there is left as it is. */
+#ifdef BROKEN_BIRTH_SPLIT
+	:: d_step { FOUNDED && !born -> born = 1; replacing = 1; inserting = 1 }
+	:: d_step { missing && inserting -> missing = 0; inserting = 0 }
+#else
+	:: d_step { FOUNDED && !born ->
+		born = 1; replacing = 1; missing = 0;
+#ifdef BIRTH_OVER           /* not broken: see README.md */
+		row.token = 0; row.revision = 0; row.bound = 0
+#endif
+		}
+	/* One below the range of who bears is counted only. So is one below another whose row is counted by who founds. */
+	:: d_step { FOUNDED && !born && missing -> born = 1; replacing = 1 }
+#endif
+
 #ifdef FINGERPRINT
-	/* The namespace's row is deleted, and with it the fence. */
-	:: d_step { stored != NO_NAMESPACE && deletes < DELETES -> deletes++; stored = NO_NAMESPACE; fence = 0 }
+	/* The namespace's row is deleted, and with it the fence and the count. */
+	:: d_step { FOUNDED && deletes < DELETES -> deletes++; stored = NO_NAMESPACE; fence = 0; born = 0 }
 #endif
 #endif
 
@@ -526,7 +569,7 @@ end:
 		saved_stored = stored; saved_fence = fence;
 #endif
 #if DELETES > 0
-		saved_missing = missing;
+		saved_missing = missing; saved_born = born;
 #endif
 		saved.token = row.token; saved.revision = row.revision; saved.bound = row.bound; saved.expires = row.expires }
 	/* ... is all there is from now on. Its clock may be behind. */
@@ -540,7 +583,7 @@ end:
 #endif
 #endif
 #if DELETES > 0
-		missing = saved_missing; saved_missing = 0;
+		missing = saved_missing; born = saved_born; saved_missing = 0; saved_born = 0;
 #endif
 		row.token = saved.token; row.revision = saved.revision; row.bound = saved.bound; row.expires = saved.expires;
 		saved.token = 0; saved.revision = 0; saved.bound = 0; saved.expires = 0
@@ -552,12 +595,20 @@ end:
 #endif
 
 #ifdef FINGERPRINT
+#ifdef BY_HAND              /* somebody may raise it at any time */
+#define FENCE_DUE (stored != current || fence < CAP + MARGIN)
+#else
+#define FENCE_DUE (stored != current)
+#endif
 	/* Whoever probes and finds another fingerprint than the stored one raises the fence. Whoever finds none founds the
-	   namespace, which is the same. */
-	:: d_step { stored != current ->
+	   namespace, which is the same, and counts the worker as born if it has a row: one that a lost namespace has left. */
+	:: d_step { FENCE_DUE ->
 		if
 #ifdef BROKEN_NAMESPACE_ZERO    /* a new namespace has no fence */
 		:: stored == NO_NAMESPACE
+#endif
+#ifdef LIMIT_FOUND_COARSE       /* a new namespace has its fence at the counter of now */
+		:: stored == NO_NAMESPACE -> fence = now
 #endif
 #ifdef BROKEN_NAMESPACE_CAP     /* a new namespace has its fence at the bare cap */
 		:: stored == NO_NAMESPACE -> fence = CAP
@@ -565,6 +616,12 @@ end:
 		:: fence < CAP + MARGIN -> fence = CAP + MARGIN
 		:: else
 		fi;
+#if DELETES > 0 && !defined(BROKEN_FOUND_UNCOUNTED)     /* a new namespace does not count the rows that are left */
+		if
+		:: !FOUNDED -> born = !missing
+		:: else
+		fi;
+#endif
 		stored = current }
 #endif
 	od

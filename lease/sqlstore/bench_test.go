@@ -22,23 +22,18 @@ func BenchmarkLease(b *testing.B) {
 				"postgres": sqlstore.Postgres, "mysql": sqlstore.MySQL, "sqlite": sqlstore.SQLite,
 			}[dialect](db.Connect(b))
 			ctx := b.Context()
-			for _, err := range []error{store.Migrate(ctx), store.Found(ctx, "ns", terms), store.Bear(ctx, "ns", 7, terms)} {
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-			row := lease.Row{Worker: 7}
+			c := free(b, store)
+			row := c.Seen
 			expired := terms
 			expired.TTL = -1e6
 			measure(b, "probe", func() error {
-				p, err := store.Probe(ctx, lease.Query{Namespace: "ns", Terms: terms, Max: 1023})
-				row = p.Free
+				_, err := store.Probe(ctx, lease.Query{Terms: terms, Max: 1023})
 				return err
 			})
 			claim := func(terms lease.Terms) func() error {
 				return func() (err error) {
 					var ok bool
-					row, ok, err = store.Claim(ctx, lease.Claim{Namespace: "ns", Terms: terms, Seen: row, Fence: fenceOf(b, store), Token: "a", Wanted: 1 << 62})
+					row, ok, err = store.Claim(ctx, lease.Claim{Terms: terms, Seen: row, Fence: c.Fence, Token: "a", Wanted: 1 << 62})
 					return granted(ok, err)
 				}
 			}
@@ -48,7 +43,7 @@ func BenchmarkLease(b *testing.B) {
 			}
 			measure(b, "renew", func() (err error) {
 				var ok bool
-				row, ok, err = store.Renew(ctx, lease.Renewal{Namespace: "ns", Terms: terms, Held: row, Token: "b", Wanted: 1 << 62})
+				row, ok, err = store.Renew(ctx, lease.Renewal{Terms: terms, Held: row, Token: "b", Wanted: 1 << 62})
 				return granted(ok, err)
 			})
 		})

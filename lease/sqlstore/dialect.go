@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"database/sql"
 	_ "embed" // for the DDL
 	"fmt"
 	"strings"
@@ -20,6 +21,13 @@ type dialect struct {
 	// returning says whether an UPDATE answers with a row. If not, it answers
 	// with the number that LAST_INSERT_ID was called with.
 	returning bool
+
+	// isolation is that of Bear's transaction, in which an update that waited for
+	// another goes on behind it.
+	isolation sql.IsolationLevel
+
+	// oneClock says that no server takes the place of this one.
+	oneClock bool
 
 	// ask is a query that a store asks its server once, and learn turns the
 	// answer into two more words: the current fingerprint of the database, and 1
@@ -47,14 +55,16 @@ var postgres = &dialect{
 		"{here}": `WITH here AS MATERIALIZED (
 	SELECT set_config('synchronous_commit', 'on', true), CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
 `,
-		"{now}":        "(SELECT now FROM here)",
-		"{stamp}":      "(SELECT now FROM here)",
-		"{returning}":  "RETURNING (SELECT now FROM here)",
-		"{or keep it}": "ON CONFLICT DO NOTHING",
-		"{div}":        "/",
-		"{greatest}":   "GREATEST",
-		"{least}":      "LEAST",
-		"{random}":     "random()",
+		"{now}":            "(SELECT now FROM here)",
+		"{answer now}":     "(SELECT now FROM here)",
+		"{returning now}":  "RETURNING (SELECT now FROM here)",
+		"{answer born}":    "GREATEST(born, @min)",
+		"{returning born}": "RETURNING born - 1",
+		"{or keep it}":     "ON CONFLICT DO NOTHING",
+		"{div}":            "/",
+		"{greatest}":       "GREATEST",
+		"{least}":          "LEAST",
+		"{random}":         "random()",
 	},
 	param: func(n int, text bool) string {
 		if text {
@@ -63,6 +73,7 @@ var postgres = &dialect{
 		return fmt.Sprintf("$%d::bigint", n)
 	},
 	returning: true,
+	isolation: sql.LevelReadCommitted,
 	ask: `SELECT CASE WHEN has_function_privilege(to_regprocedure('pg_control_system()'), 'execute')
 	AND has_function_privilege(to_regprocedure('pg_current_wal_lsn()'), 'execute')
 	AND has_function_privilege(to_regprocedure('pg_walfile_name(pg_lsn)'), 'execute') THEN 'yes' ELSE 'no' END`,
@@ -80,15 +91,17 @@ var mysql = &dialect{
 	ddl:   strings.Split(mysqlDDL, ";\n"),
 	quote: "`",
 	words: map[string]string{
-		"{here}":       "",
-		"{now}":        mysqlNow, // the time at which the statement began
-		"{stamp}":      "LAST_INSERT_ID(" + mysqlNow + ")",
-		"{returning}":  "",
-		"{or keep it}": "ON DUPLICATE KEY UPDATE namespace = namespace", // IGNORE would forgive other errors too
-		"{div}":        "DIV",
-		"{greatest}":   "GREATEST",
-		"{least}":      "LEAST",
-		"{random}":     "RAND()",
+		"{here}":           "",
+		"{now}":            mysqlNow, // the time at which the statement began
+		"{answer now}":     "LAST_INSERT_ID(" + mysqlNow + ")",
+		"{returning now}":  "",
+		"{answer born}":    "LAST_INSERT_ID(GREATEST(born, @min))",
+		"{returning born}": "",
+		"{or keep it}":     "ON DUPLICATE KEY UPDATE namespace = namespace", // IGNORE would forgive other errors too
+		"{div}":            "DIV",
+		"{greatest}":       "GREATEST",
+		"{least}":          "LEAST",
+		"{random}":         "RAND()",
 	},
 	param: func(_ int, text bool) string {
 		if text {
@@ -116,18 +129,21 @@ var sqlite = &dialect{
 	ddl:   strings.Split(sqliteDDL, ";\n"),
 	quote: `"`,
 	words: map[string]string{
-		"{here}":       "",
-		"{now}":        sqliteNow,
-		"{stamp}":      sqliteNow,
-		"{returning}":  "RETURNING " + sqliteNow,
-		"{or keep it}": "ON CONFLICT DO NOTHING",
-		"{div}":        "/",
-		"{greatest}":   "MAX",
-		"{least}":      "MIN",
-		"{random}":     "random()",
+		"{here}":           "",
+		"{now}":            sqliteNow,
+		"{answer now}":     sqliteNow,
+		"{returning now}":  "RETURNING " + sqliteNow,
+		"{answer born}":    "MAX(born, @min)",
+		"{returning born}": "RETURNING born - 1",
+		"{or keep it}":     "ON CONFLICT DO NOTHING",
+		"{div}":            "/",
+		"{greatest}":       "MAX",
+		"{least}":          "MIN",
+		"{random}":         "random()",
 	},
 	param:     func(int, bool) string { return "?" },
 	returning: true,
+	oneClock:  true,
 	// A file has no identity that a copy would not share.
 	ask: "SELECT ''",
 	learn: func(string) (fingerprint, volatile string) {

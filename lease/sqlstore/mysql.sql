@@ -1,17 +1,22 @@
 CREATE TABLE IF NOT EXISTS {ns} (
-	namespace   VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
+	namespace   VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	position    BIGINT NOT NULL,
 	layout      VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
 	fingerprint VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-	fence       BIGINT NOT NULL
+	fence       BIGINT NOT NULL,
+	born        BIGINT NOT NULL,
+	PRIMARY KEY (namespace, position),
+	UNIQUE KEY (namespace, layout)
 ) ENGINE = InnoDB;
 
 CREATE TABLE IF NOT EXISTS {lease} (
 	namespace  VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	layout     VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
 	worker     BIGINT NOT NULL,
 	token      VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	revision   BIGINT NOT NULL,
 	bound      BIGINT NOT NULL,
 	expires_at BIGINT NOT NULL, -- microseconds since 1970
 	label      VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-	PRIMARY KEY (namespace, worker)
+	PRIMARY KEY (namespace, layout, worker)
 ) ENGINE = InnoDB

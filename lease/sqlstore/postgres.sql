@@ -6,21 +6,26 @@ BEGIN
 	PERFORM pg_advisory_xact_lock(x'736e6f776b6579'::bigint);
 
 	CREATE TABLE IF NOT EXISTS {ns} (
-		namespace   text COLLATE "C" PRIMARY KEY,
+		namespace   text COLLATE "C" NOT NULL,
+		position    bigint NOT NULL,
 		layout      text COLLATE "C" NOT NULL,
 		fingerprint text COLLATE "C" NOT NULL,
-		fence       bigint NOT NULL
+		fence       bigint NOT NULL,
+		born        bigint NOT NULL,
+		PRIMARY KEY (namespace, position),
+		UNIQUE (namespace, layout)
 	);
 
 	CREATE TABLE IF NOT EXISTS {lease} (
 		namespace  text COLLATE "C" NOT NULL,
+		layout     text COLLATE "C" NOT NULL,
 		worker     bigint NOT NULL,
 		token      text COLLATE "C" NOT NULL,
 		revision   bigint NOT NULL,
 		bound      bigint NOT NULL,
 		expires_at bigint NOT NULL, -- microseconds since 1970
 		label      text COLLATE "C" NOT NULL,
-		PRIMARY KEY (namespace, worker)
+		PRIMARY KEY (namespace, layout, worker)
 	) WITH (fillfactor = 50); -- a renewal writes its row anew in the same page
 END
 $$

@@ -1,64 +1,75 @@
 package sqlstore
 
 // The statements, for all dialects: {words} are the dialect's, @names are
-// parameters. Each runs by itself, outside any transaction.
+// parameters. Each runs by itself, outside any transaction, but for the two of
+// Bear.
 const (
-	// cap and counter are Terms.Cap and Terms.Counter.
-	capWord     = "((({now} + @ahead - @epoch) {div} @unit + 1) * @pertick)"
-	counterWord = "(({now} - @epoch) {div} @unit * @pertick)"
+	// These are the methods of lease.Terms.
+	counterWord  = "(({now} - @epoch) {div} @unit * @pertick)"
+	capWord      = "((({now} + @ahead - @epoch) {div} @unit + 1) * @pertick)"
+	beyondWord   = "((({now} + @skew + @ahead - @epoch) {div} @unit + 1) * @pertick)"
+	foundingWord = "(CASE WHEN @unit > 1000000 THEN {counter} ELSE {beyond} END)"
+	freeWord     = "(token = '' OR expires_at + @skew < {now})"
 
 	// look fails if a table is missing.
 	lookText = `SELECT COUNT(*) FROM {ns}, {lease} WHERE 1 = 0`
 
-	foundText = `{here}INSERT INTO {ns} (namespace, layout, fingerprint, fence)
-VALUES (@namespace, @layout, {fingerprint}, {cap})
+	layoutsText = `SELECT layout FROM {ns} WHERE namespace = @namespace
+UNION SELECT layout FROM {lease} WHERE namespace = @namespace`
+
+	leftText = `SELECT COALESCE(MAX(worker) + 1, 0) FROM {lease} WHERE namespace = @namespace AND layout = @layout`
+
+	// Two that see the same number of layouts add the same position.
+	foundText = `{here}INSERT INTO {ns} (namespace, position, layout, fingerprint, fence, born)
+VALUES (@namespace, @seen, @layout, {fingerprint}, {founding}, @born)
 {or keep it}`
 
-	// The last column is a number without a row: a random one or, if that has a
-	// row, the next that has none, from the least on again if need be. Gaps begin
-	// behind a row, or at the least number.
-	probeText = `{here}SELECT n.layout, n.fence, n.fingerprint, {fingerprint}, {volatile}, {now},
-	l.worker, l.token, l.revision, l.bound, l.expires_at, l.label,
-	(SELECT CASE WHEN @random BETWEEN gap.low AND gap.high THEN @random ELSE gap.low END
-		FROM (SELECT worker + 1 AS low, COALESCE(LEAD(worker) OVER (ORDER BY worker), @max + 1) - 1 AS high
-			FROM (SELECT @min - 1 AS worker UNION ALL
-				SELECT worker FROM {lease} WHERE namespace = @namespace AND worker BETWEEN @min AND @max) AS taken) AS gap
-		WHERE gap.low <= gap.high
-		ORDER BY CASE WHEN gap.high < @random THEN 1 ELSE 0 END, gap.low LIMIT 1)
+	probeText = `{here}SELECT n.fence, n.born, n.fingerprint, {fingerprint}, {volatile}, {now},
+	l.worker, l.token, l.revision, l.bound, l.expires_at, l.label
 FROM (SELECT 1 AS one) AS always
-LEFT JOIN {ns} AS n ON n.namespace = @namespace
+LEFT JOIN {ns} AS n ON n.namespace = @namespace AND n.layout = @layout
 LEFT JOIN (
 	SELECT worker, token, revision, bound, expires_at, label FROM {lease}
-	WHERE namespace = @namespace AND worker BETWEEN @min AND @max AND (token = '' OR expires_at < {now})
-	ORDER BY CASE WHEN label = @prefer AND label <> '' THEN 0 WHEN bound <= {counter} THEN 1 ELSE 2 END, {random}
+	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max AND {free}
+	ORDER BY CASE WHEN bound >= {cap} THEN 3 WHEN label = @prefer AND label <> '' THEN 0 WHEN bound <= {counter} THEN 1 ELSE 2 END, {random}
 	LIMIT 1) AS l ON 1 = 1`
 
-	fenceText = `{here}UPDATE {ns} SET fence = {greatest}(fence, {cap}), fingerprint = {fingerprint}
-WHERE namespace = @namespace AND (@seen = '' OR fingerprint = @seen)`
+	fenceText = `{here}UPDATE {ns} SET fence = {greatest}(fence, {beyond}), fingerprint = {fingerprint}
+WHERE namespace = @namespace AND layout = @layout AND (@seen = '' OR fingerprint = @seen)`
 
-	bearText = `{here}INSERT INTO {lease} (namespace, worker, token, revision, bound, expires_at, label)
-VALUES (@namespace, @worker, '', 0, {cap}, 0, '')
+	countText = `{here}UPDATE {ns} SET born = {answer born} + 1
+WHERE namespace = @namespace AND layout = @layout AND born <= @max
+{returning born}`
+
+	// It reads the time, because PostgreSQL runs nothing of {here} if nobody does,
+	// and the commit would not wait for the disk.
+	bearText = `{here}INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
+VALUES (@namespace, @layout, @worker, '', 0, 0, {now}, '')
+{or keep it}`
+
+	replaceText = `{here}INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
+VALUES (@namespace, @layout, @worker, '', 0, {cap}, 0, '')
 {or keep it}`
 
 	// MySQL assigns from left to right: no column is read behind its assignment.
 	claimText = `{here}UPDATE {lease} SET bound = {greatest}(bound, {least}(@wanted, {cap})),
-	token = @token, revision = revision + 1, expires_at = {stamp} + @ttl, label = @label
-WHERE namespace = @namespace AND worker = @worker AND token = @seen AND revision = @revision
-AND (token = '' OR expires_at < {now})
-AND EXISTS (SELECT 1 FROM {ns} AS n WHERE n.namespace = @namespace AND n.layout = @layout AND n.fence = @fence AND n.fingerprint = {fingerprint})
-{returning}`
+	token = @token, revision = revision + 1, expires_at = {answer now} + @ttl, label = @label
+WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen AND revision = @revision AND bound = @bound
+AND {free}
+AND EXISTS (SELECT 1 FROM {ns} AS n WHERE n.namespace = @namespace AND n.layout = @layout AND n.born > @worker AND n.fence = @fence AND n.fingerprint = {fingerprint})
+{returning now}`
 
 	renewText = `{here}UPDATE {lease} SET bound = {greatest}(bound, {least}(@wanted, {cap})),
-	token = @token, revision = revision + 1, expires_at = {stamp} + @ttl
-WHERE namespace = @namespace AND worker = @worker AND token = @seen AND revision = @revision
+	token = @token, revision = revision + 1, expires_at = {answer now} + @ttl
+WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen AND revision = @revision
 AND token <> '' AND expires_at >= {now}
-{returning}`
+{returning now}`
 
 	releaseText = `{here}UPDATE {lease} SET bound = {least}(bound, @unused),
-	token = '', revision = revision + 1, expires_at = {stamp}
-WHERE namespace = @namespace AND worker = @worker AND token = @seen AND revision = @revision
-{returning}`
+	token = '', revision = revision + 1, expires_at = {answer now}
+WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen AND revision = @revision
+{returning now}`
 
 	rowsText = `{here}SELECT worker, token, revision, bound, expires_at, label, {now} FROM {lease}
-WHERE namespace = @namespace AND worker BETWEEN @min AND @max ORDER BY worker`
+WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max ORDER BY worker`
 )

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -55,68 +54,110 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if _, err := s.learn(ctx); err != nil {
 		return err
 	}
-	if s.queryRow(ctx, lookText, nil, new(int64)) == nil {
+	if s.queryRow(ctx, s.pool(), lookText, nil, new(int64)) == nil {
 		return nil
 	}
 	for _, statement := range s.dialect.ddl {
-		if _, err := s.exec(ctx, statement, nil); err != nil {
+		if _, err := s.exec(ctx, s.pool(), statement, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Found implements [lease.Store].
-func (s *Store) Found(ctx context.Context, namespace string, terms lease.Terms) error {
-	_, err := s.exec(ctx, foundText, args{"namespace": namespace}.with(terms))
+// Layouts implements [lease.Store].
+func (s *Store) Layouts(ctx context.Context, namespace string) ([]string, error) {
+	return list(ctx, s, layoutsText, args{"namespace": namespace}, func(layout *string) []any { return []any{layout} })
+}
+
+// Found implements [lease.Store]. It looks for rows that are left in a statement
+// of its own, because within the other that locks them all on MySQL. One that is
+// added in between is not counted, and so not claimed before its birth is.
+func (s *Store) Found(ctx context.Context, terms lease.Terms, seen int) error {
+	var born int64
+	if err := s.queryRow(ctx, s.pool(), leftText, args{}.with(terms), &born); err != nil {
+		return err
+	}
+	_, err := s.exec(ctx, s.pool(), foundText, args{"seen": int64(seen), "born": born}.with(terms))
 	return err
 }
 
 // Probe implements [lease.Store].
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
-	random := q.Min
-	if q.Max > q.Min {
-		random += rand.Int64N(q.Max - q.Min + 1)
-	}
 	var p lease.Probe
-	var layout, fingerprint, token, label sql.Null[string]
-	var fence, worker, revision, bound, expires, unborn sql.Null[int64]
-	err := s.queryRow(ctx, probeText,
-		args{"namespace": q.Namespace, "min": q.Min, "max": q.Max, "prefer": q.Prefer, "random": random}.with(q.Terms),
-		&layout, &fence, &fingerprint, &p.Current, &p.Volatile, &p.Now,
-		&worker, &token, &revision, &bound, &expires, &label, &unborn)
+	var fingerprint, token, label sql.Null[string]
+	var fence, born, worker, revision, bound, expires sql.Null[int64]
+	err := s.queryRow(ctx, s.pool(), probeText,
+		args{"min": q.Min, "max": q.Max, "prefer": q.Prefer}.with(q.Terms),
+		&fence, &born, &fingerprint, &p.Current, &p.Volatile, &p.Now,
+		&worker, &token, &revision, &bound, &expires, &label)
 	if err != nil {
 		return lease.Probe{}, err
 	}
-	p.Founded, p.Layout, p.Fence, p.Fingerprint = layout.Valid, layout.V, fence.V, fingerprint.V
+	p.OneClock = s.dialect.oneClock
+	p.Founded, p.Fence, p.Born, p.Fingerprint = fingerprint.Valid, fence.V, born.V, fingerprint.V
 	if p.Found = worker.Valid; p.Found {
 		p.Free = lease.Row{
 			Worker: worker.V, Token: token.V, Revision: revision.V,
 			Bound: bound.V, Expires: expires.V, Label: label.V, Now: p.Now,
 		}
 	}
-	if p.Unborn = -1; unborn.Valid {
-		p.Unborn = unborn.V
-	}
 	return p, nil
 }
 
 // Fence implements [lease.Store].
-func (s *Store) Fence(ctx context.Context, namespace, seen string, terms lease.Terms) error {
-	_, err := s.exec(ctx, fenceText, args{"namespace": namespace, "seen": seen}.with(terms))
+func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error {
+	_, err := s.exec(ctx, s.pool(), fenceText, args{"seen": seen}.with(terms))
 	return err
 }
 
-// Bear implements [lease.Store].
-func (s *Store) Bear(ctx context.Context, namespace string, worker int64, terms lease.Terms) error {
-	_, err := s.exec(ctx, bearText, args{"namespace": namespace, "worker": worker}.with(terms))
+// Bear implements [lease.Store]. It is the one method with a transaction, for it
+// changes two tables.
+func (s *Store) Bear(ctx context.Context, terms lease.Terms, min, max int64) error {
+	if _, err := s.learn(ctx); err != nil {
+		return err
+	}
+	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.isolation})
+	if err != nil {
+		return fmt.Errorf("sqlstore: %w", err)
+	}
+	defer inTime(ctx, tx.Rollback)
+	worker, ok, err := s.update(ctx, tx, countText, args{"min": min, "max": max}.with(terms))
+	if !ok || err != nil {
+		return err
+	}
+	if _, err := s.exec(ctx, tx, bearText, args{"worker": worker}.with(terms)); err != nil {
+		return err
+	}
+	if err := inTime(ctx, tx.Commit); err != nil {
+		return fmt.Errorf("sqlstore: %w", err)
+	}
+	return nil
+}
+
+// inTime returns when ctx ends, even if f does not: Commit and Rollback leave it to
+// the driver how long they wait, and that of MySQL waits as long as the network.
+func inTime(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Replace implements [lease.Store].
+func (s *Store) Replace(ctx context.Context, terms lease.Terms, worker int64) error {
+	_, err := s.exec(ctx, s.pool(), replaceText, args{"worker": worker}.with(terms))
 	return err
 }
 
 // Claim implements [lease.Store].
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	now, ok, err := s.update(ctx, claimText, c.Namespace, c.Seen,
-		args{"token": c.Token, "fence": c.Fence, "label": c.Label, "wanted": c.Wanted}.with(c.Terms))
+	now, ok, err := s.updateRow(ctx, claimText, c.Seen,
+		args{"token": c.Token, "fence": c.Fence, "bound": c.Seen.Bound, "label": c.Label, "wanted": c.Wanted}.with(c.Terms))
 	if !ok || err != nil {
 		return lease.Row{}, false, err
 	}
@@ -125,7 +166,7 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, erro
 
 // Renew implements [lease.Store].
 func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	now, ok, err := s.update(ctx, renewText, r.Namespace, r.Held,
+	now, ok, err := s.updateRow(ctx, renewText, r.Held,
 		args{"token": r.Token, "wanted": r.Wanted}.with(r.Terms))
 	if !ok || err != nil {
 		return lease.Row{}, false, err
@@ -135,7 +176,7 @@ func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, er
 
 // Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, r lease.Release) (bool, error) {
-	_, ok, err := s.update(ctx, releaseText, r.Namespace, r.Held, args{"unused": r.Unused})
+	_, ok, err := s.updateRow(ctx, releaseText, r.Held, args{"unused": r.Unused}.with(r.Terms))
 	return ok, err
 }
 
@@ -150,8 +191,15 @@ func granted(seen lease.Row, token, label string, wanted int64, terms lease.Term
 }
 
 // Rows implements [lease.Store].
-func (s *Store) Rows(ctx context.Context, namespace string, min, max int64) ([]lease.Row, error) {
-	query, values, err := s.prepare(ctx, rowsText, args{"namespace": namespace, "min": min, "max": max})
+func (s *Store) Rows(ctx context.Context, terms lease.Terms, min, max int64) ([]lease.Row, error) {
+	return list(ctx, s, rowsText, args{"min": min, "max": max}.with(terms), func(r *lease.Row) []any {
+		return []any{&r.Worker, &r.Token, &r.Revision, &r.Bound, &r.Expires, &r.Label, &r.Now}
+	})
+}
+
+// list reads rows into what dest tells of each.
+func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) ([]T, error) {
+	query, values, err := s.prepare(ctx, text, a)
 	if err != nil {
 		return nil, err
 	}
@@ -160,13 +208,13 @@ func (s *Store) Rows(ctx context.Context, namespace string, min, max int64) ([]l
 		return nil, fmt.Errorf("sqlstore: %w", err)
 	}
 	defer rows.Close()
-	var list []lease.Row
+	var list []T
 	for rows.Next() {
-		var r lease.Row
-		if err := rows.Scan(&r.Worker, &r.Token, &r.Revision, &r.Bound, &r.Expires, &r.Label, &r.Now); err != nil {
+		var t T
+		if err := rows.Scan(dest(&t)...); err != nil {
 			return nil, fmt.Errorf("sqlstore: %w", err)
 		}
-		list = append(list, r)
+		list = append(list, t)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("sqlstore: %w", err)
@@ -174,21 +222,45 @@ func (s *Store) Rows(ctx context.Context, namespace string, min, max int64) ([]l
 	return list, nil
 }
 
-// update runs an UPDATE of one row that is as it was seen, and returns the
+// updateRow runs an UPDATE of one row that is as it was seen, and returns the
 // store's time in it. It reports false only if certainly nothing has changed.
-func (s *Store) update(ctx context.Context, text, namespace string, seen lease.Row, a args) (now int64, ok bool, err error) {
+func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, a args) (now int64, ok bool, err error) {
 	if _, err := s.learn(ctx); err != nil {
 		return 0, false, err
 	}
-	a["namespace"], a["worker"], a["seen"], a["revision"] = namespace, seen.Worker, seen.Token, seen.Revision
+	a["worker"], a["seen"], a["revision"] = seen.Worker, seen.Token, seen.Revision
+	now, ok, err = s.update(ctx, s.pool(), text, a)
+	if ok && now <= 0 {
+		return 0, false, errors.New("sqlstore: the server did not answer with the time; whatever changes its answers must leave LAST_INSERT_ID alone")
+	}
+	return now, ok, err
+}
+
+// conn is a *sql.DB or a *sql.Tx.
+type conn interface {
+	ExecContext(ctx context.Context, query string, values ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, values ...any) *sql.Row
+}
+
+// pool returns the database, of which a nil store has none.
+func (s *Store) pool() conn {
+	if s == nil {
+		return nil
+	}
+	return s.db
+}
+
+// update runs an UPDATE that answers with a number. It reports false only if
+// certainly nothing has changed.
+func (s *Store) update(ctx context.Context, c conn, text string, a args) (answer int64, ok bool, err error) {
 	if s.dialect.returning {
-		err := s.queryRow(ctx, text, a, &now)
+		err := s.queryRow(ctx, c, text, a, &answer)
 		if errors.Is(err, sql.ErrNoRows) {
 			return 0, false, nil
 		}
-		return now, err == nil, err
+		return answer, err == nil, err
 	}
-	result, err := s.exec(ctx, text, a)
+	result, err := s.exec(ctx, c, text, a)
 	if err != nil {
 		return 0, false, err
 	}
@@ -196,25 +268,23 @@ func (s *Store) update(ctx context.Context, text, namespace string, seen lease.R
 	if changed == 0 || err != nil {
 		return 0, false, err
 	}
-	if now, err = result.LastInsertId(); err == nil && now <= 0 {
-		err = errors.New("sqlstore: the server did not answer with the time; whatever changes its answers must leave LAST_INSERT_ID alone")
-	}
-	return now, err == nil, err
+	answer, err = result.LastInsertId()
+	return answer, err == nil, err
 }
 
-func (s *Store) exec(ctx context.Context, text string, a args) (sql.Result, error) {
+func (s *Store) exec(ctx context.Context, c conn, text string, a args) (sql.Result, error) {
 	query, values, err := s.prepare(ctx, text, a)
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.db.ExecContext(ctx, query, values...)
+	result, err := c.ExecContext(ctx, query, values...)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: %w", err)
 	}
 	return result, nil
 }
 
-func (s *Store) queryRow(ctx context.Context, text string, a args, dest ...any) error {
+func (s *Store) queryRow(ctx context.Context, c conn, text string, a args, dest ...any) error {
 	query, values, err := s.prepare(ctx, text, a)
 	if err != nil {
 		return err
@@ -222,7 +292,7 @@ func (s *Store) queryRow(ctx context.Context, text string, a args, dest ...any) 
 	// Scan closes the rows, and returns the error of a commit that fails after
 	// the row was read. If ctx ends in between, the rows are closed behind its
 	// back and that error is gone.
-	if err := s.db.QueryRowContext(ctx, query, values...).Scan(dest...); err != nil {
+	if err := c.QueryRowContext(ctx, query, values...).Scan(dest...); err != nil {
 		return fmt.Errorf("sqlstore: %w", err)
 	}
 	return ctx.Err()
@@ -233,8 +303,9 @@ type args map[string]any
 
 // with adds the terms.
 func (a args) with(t lease.Terms) args {
-	a["layout"], a["epoch"], a["unit"], a["pertick"] = t.Layout, t.Epoch, t.Unit, t.PerTick
-	a["ahead"], a["ttl"] = t.Ahead, t.TTL
+	a["namespace"], a["layout"] = t.Namespace, t.Layout
+	a["epoch"], a["unit"], a["pertick"] = t.Epoch, t.Unit, t.PerTick
+	a["ahead"], a["skew"], a["ttl"] = t.Ahead, t.Skew, t.TTL
 	return a
 }
 
@@ -279,8 +350,11 @@ func (s *Store) learn(ctx context.Context) (*strings.Replacer, error) {
 	for word, meaning := range s.dialect.words {
 		pairs = append(pairs, word, meaning)
 	}
-	basic := strings.NewReplacer(pairs...)
-	words := strings.NewReplacer(append(pairs, "{cap}", basic.Replace(capWord), "{counter}", basic.Replace(counterWord))...)
+	// Each may have those before it in it.
+	for _, word := range [][2]string{{"{counter}", counterWord}, {"{cap}", capWord}, {"{beyond}", beyondWord}, {"{founding}", foundingWord}, {"{free}", freeWord}} {
+		pairs = append(pairs, word[0], strings.NewReplacer(pairs...).Replace(word[1]))
+	}
+	words := strings.NewReplacer(pairs...)
 	s.words.Store(words)
 	return words, nil
 }

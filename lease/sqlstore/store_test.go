@@ -13,15 +13,6 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-func probe(t *testing.T, store lease.Store) lease.Probe {
-	t.Helper()
-	p, err := store.Probe(t.Context(), lease.Query{Namespace: "ns", Terms: terms, Max: 1023})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 func exec(t *testing.T, conn *sql.DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
@@ -54,10 +45,11 @@ func TestStoreWithoutADatabase(t *testing.T) {
 		_, _, claimed := store.Claim(ctx, lease.Claim{})
 		_, _, renewed := store.Renew(ctx, lease.Renewal{})
 		_, released := store.Release(ctx, lease.Release{})
-		_, listed := store.Rows(ctx, "", 0, 0)
+		_, listed := store.Rows(ctx, terms, 0, 0)
+		_, layouts := store.Layouts(ctx, "")
 		for i, err := range []error{
-			store.Migrate(ctx), store.Found(ctx, "", terms), probed, store.Fence(ctx, "", "", terms),
-			store.Bear(ctx, "", 0, terms), claimed, renewed, released, listed,
+			store.Migrate(ctx), layouts, store.Found(ctx, terms, 0), probed, store.Fence(ctx, terms, ""),
+			store.Bear(ctx, terms, 0, 0), store.Replace(ctx, terms, 0), claimed, renewed, released, listed,
 		} {
 			if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
 				t.Errorf("%s store, method %d: %v", name, i, err)
@@ -167,21 +159,21 @@ func TestLeastPrivileges(t *testing.T) {
 	}
 	role := roleWith(t, conn, "SELECT", "INSERT")
 	exec(t, conn, "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
-		"GRANT UPDATE (fingerprint, fence) ON lease_ns TO "+role,
+		"GRANT UPDATE (fingerprint, fence, born) ON lease_ns TO "+role,
 		"GRANT UPDATE (token, revision, bound, expires_at, label) ON lease TO "+role)
 	store := open(t, db, as(t, db, role), "lease")
 	held := leased(t, store)
-	if err := store.Fence(t.Context(), "ns", "", terms); err != nil {
+	if err := store.Fence(t.Context(), terms, ""); err != nil {
 		t.Error(err)
 	}
-	held, ok, err := store.Renew(t.Context(), lease.Renewal{Namespace: "ns", Terms: terms, Held: held, Token: "second"})
+	held, ok, err := store.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second"})
 	if !ok || err != nil {
 		t.Fatal("not renewed:", ok, err)
 	}
-	if ok, err := store.Release(t.Context(), lease.Release{Namespace: "ns", Held: held}); !ok || err != nil {
+	if ok, err := store.Release(t.Context(), lease.Release{Terms: terms, Held: held}); !ok || err != nil {
 		t.Error("not released:", ok, err)
 	}
-	if err := store.Delete(t.Context(), "ns", 7); err == nil {
+	if err := store.Delete(t.Context(), terms, 7); err == nil {
 		t.Error("the role can delete rows, so that this test shows nothing")
 	}
 }
@@ -205,10 +197,10 @@ func TestCommitThatFails(t *testing.T) {
 			store := open(t, db, conn, "lease")
 			held := leased(t, store)
 			exec(t, conn, fail...)
-			if row, ok, err := store.Renew(t.Context(), lease.Renewal{Namespace: "ns", Terms: terms, Held: held, Token: "second"}); ok || err == nil {
+			if row, ok, err := store.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second"}); ok || err == nil {
 				t.Errorf("a renewal that was not committed: %+v, %v, %v", row, ok, err)
 			}
-			if ok, err := store.Release(t.Context(), lease.Release{Namespace: "ns", Held: held}); ok || err == nil {
+			if ok, err := store.Release(t.Context(), lease.Release{Terms: terms, Held: held}); ok || err == nil {
 				t.Errorf("a release that was not committed: %v, %v", ok, err)
 			}
 		})
@@ -237,22 +229,26 @@ func TestCommitWaits(t *testing.T) {
 		t.Error("this server flushes every commit, so that this test shows nothing")
 	}
 	ctx := t.Context()
+	another := terms
+	another.Namespace = "another"
 	for _, step := range []struct {
 		name string
 		run  func() (changed bool, err error)
 	}{
-		{"Found", func() (bool, error) { return true, store.Found(ctx, "another", terms) }},
-		{"Bear", func() (bool, error) { return true, store.Bear(ctx, "ns", 8, terms) }},
-		{"Fence", func() (bool, error) { return true, store.Fence(ctx, "ns", "", terms) }},
+		{"Found", func() (bool, error) { return true, store.Found(ctx, another, 0) }},
+		{"Bear", func() (bool, error) { return true, store.Bear(ctx, terms, 8, 8) }},
+		{"Replace", func() (bool, error) { return true, store.Replace(ctx, terms, 6) }},
+		{"Fence", func() (bool, error) { return true, store.Fence(ctx, terms, "") }},
 		{"Claim", func() (ok bool, err error) {
-			held, ok, err = store.Claim(ctx, lease.Claim{Namespace: "ns", Terms: terms, Seen: lease.Row{Worker: 8}, Fence: fenceOf(t, store), Token: "first"})
+			p := probe(t, store)
+			held, ok, err = store.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Free, Fence: p.Fence, Token: "first"})
 			return ok, err
 		}},
 		{"Renew", func() (ok bool, err error) {
-			held, ok, err = store.Renew(ctx, lease.Renewal{Namespace: "ns", Terms: terms, Held: held, Token: "second"})
+			held, ok, err = store.Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
 			return ok, err
 		}},
-		{"Release", func() (bool, error) { return store.Release(ctx, lease.Release{Namespace: "ns", Held: held}) }},
+		{"Release", func() (bool, error) { return store.Release(ctx, lease.Release{Terms: terms, Held: held}) }},
 	} {
 		exec(t, conn, "UPDATE lease SET label = 'y'")
 		if changed, err := step.run(); !changed || err != nil {

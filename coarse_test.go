@@ -1,0 +1,238 @@
+package snowkey_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+// days has ticks of a day, 65,536 ids in each, and four workers.
+func days(t testing.TB) idgen.Layout {
+	t.Helper()
+	l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour, idgen.Time(15), idgen.Worker(2), idgen.Sequence(16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// draw draws n ids, which must be new and of the day, without waiting for long.
+func draw(t testing.TB, pool *idgen.Pool, seen map[int64]bool, n int) {
+	t.Helper()
+	began := time.Now()
+	for range n {
+		id := mustNext(t, pool)
+		if seen[id] {
+			t.Fatalf("id %d (%+v) twice", id, pool.Layout().Decode(id))
+		}
+		seen[id] = true
+		if day := pool.Layout().Decode(id).Time; !day.Equal(began.Truncate(24 * time.Hour)) {
+			t.Fatalf("an id is of %v, at %v", day, began)
+		}
+	}
+	if d := time.Since(began); d > 5*time.Second {
+		t.Errorf("%d ids took %v", n, d)
+	}
+}
+
+// A restart within the day neither waits for the next nor repeats a number,
+// whether the process was closed or killed, and whatever its clock says.
+func TestDaysAreSharedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		start := func(cfg snowkey.Config) *idgen.Pool {
+			t.Helper()
+			cfg.Layout, cfg.Logger = days(t), slog.New(slog.DiscardHandler)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			pool, err := snowkey.Open(ctx, store, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pool
+		}
+		time.Sleep(9 * time.Hour)
+		first := start(snowkey.Config{MaxWorker: 1})
+		draw(t, first, seen, 1000)
+		first.Close(t.Context())
+
+		first = start(snowkey.Config{MaxWorker: 1})
+		draw(t, first, seen, 1000)
+		if first.Worker() != 0 {
+			t.Errorf("the worker that was given back is not taken again, but %d", first.Worker())
+		}
+		// A kill is a lease that nobody renews, on a store that does not know.
+		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse })
+		first.Close(t.Context())
+		store.Fault(nil)
+
+		second := start(snowkey.Config{MaxWorker: 1})
+		draw(t, second, seen, 1000)
+		if second.Worker() != 1 {
+			t.Errorf("while the killed one's lease lasts, worker %d is leased", second.Worker())
+		}
+		time.Sleep(time.Minute)
+		second.Close(t.Context())
+		yesterday := func() time.Time { return time.Now().Add(-500 * time.Millisecond) }
+		for range 2 {
+			p := start(snowkey.Config{MaxWorker: 1, Pool: idgen.Config{Clock: yesterday}})
+			draw(t, p, seen, 1000)
+			defer p.Close(context.Background())
+		}
+		if len(seen) != 5000 {
+			t.Errorf("%d ids", len(seen))
+		}
+	})
+}
+
+// A process that is killed takes few numbers of the day with it, though it may
+// use all of them.
+func TestDaysAreUsedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		pool := openLayout(t, store, days(t), snowkey.Config{MaxWorker: 1})
+		time.Sleep(time.Hour)
+		before := store.Calls("Renew")
+		draw(t, pool, seen, 60_000)
+		if n := store.Calls("Renew") - before; n > 30 {
+			t.Errorf("60,000 ids took %d renewals", n)
+		}
+		rows, err := store.Rows(t.Context(), lease.Terms{Namespace: "default", Layout: days(t).String()}, 0, 0)
+		if err != nil || len(rows) != 1 {
+			t.Fatal(rows, err)
+		}
+		last := int64(0)
+		for id := range seen {
+			last = max(last, id)
+		}
+		used := pool.Layout().Decode(last)
+		counter := int64(used.Time.Sub(pool.Layout().Epoch())/(24*time.Hour))<<16 | used.Sequence
+		if left := rows[0].Bound - counter; left <= 0 || left > 1<<16/16+1 {
+			t.Errorf("a kill would now cost %d ids", left)
+		}
+		// At midnight the next day begins.
+		time.Sleep(time.Until(time.Now().Truncate(24 * time.Hour).Add(24 * time.Hour)))
+		draw(t, pool, seen, 1000)
+	})
+}
+
+// Rows that an operator deletes within the day do not bring its numbers back.
+func TestDaysOutliveTheirRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		terms := lease.Terms{Namespace: "default", Layout: days(t).String()}
+		pool := openLayout(t, store, days(t), snowkey.Config{})
+		for worker := range int64(3) {
+			draw(t, pool, seen, 1000)
+			store.Delete(t.Context(), terms, worker)
+			time.Sleep(10 * time.Second) // the next renewal notices
+		}
+		draw(t, pool, seen, 1000)
+		if pool.Worker() != 3 {
+			t.Errorf("worker %d", pool.Worker())
+		}
+		store.Delete(t.Context(), terms, 3)
+		time.Sleep(10 * time.Second)
+		if id, err := next(t, pool); err == nil {
+			t.Errorf("all rows were lost, and yet there is an id today: %+v", pool.Layout().Decode(id))
+		}
+		if _, ok := errors.AsType[*lease.HoldOffError](pool.Health().Reason); !ok {
+			t.Errorf("the reason is %v", pool.Health().Reason)
+		}
+		time.Sleep(24 * time.Hour)
+		draw(t, pool, seen, 1000)
+	})
+}
+
+func TestDaysNeedADurableStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		store.SetVolatile(true)
+		_, err := snowkey.Open(t.Context(), store, snowkey.Config{Layout: days(t), Logger: slog.New(slog.DiscardHandler)})
+		if e, ok := errors.AsType[*lease.VolatileError](err); !ok || e.Unit != 24*time.Hour {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// Every unit, from a microsecond to a week.
+func TestUnits(t *testing.T) {
+	for _, unit := range []time.Duration{
+		time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second,
+		2 * time.Second, 15 * time.Second, time.Minute, time.Hour, 7 * 24 * time.Hour,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			bits := 52
+			for ; time.Duration(1)<<(bits-1) > 100*365*24*time.Hour/unit; bits-- {
+			}
+			l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), unit, idgen.Time(bits), idgen.Worker(2), idgen.Sequence(min(61-bits, 20)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			store, seen := &leasetest.Memory{}, map[int64]bool{}
+			began := time.Now()
+			for range 3 {
+				pool := openLayout(t, store, l, snowkey.Config{MaxWorker: 0})
+				for range 2000 {
+					if id := mustNext(t, pool); seen[id] {
+						t.Fatalf("%v: id %d twice", unit, id)
+					} else {
+						seen[id] = true
+					}
+				}
+				pool.Named("other").Next(t.Context())
+				if err := pool.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			if d := time.Since(began); d > 10*time.Second {
+				t.Errorf("%v: three starts and 6000 ids took %v", unit, d)
+			}
+		})
+	}
+}
+
+// Layouts that can never make the same id share a namespace; others do not.
+func TestLayoutsOfANamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		layout := func(site int64, worker, sequence int) idgen.Layout {
+			l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
+				idgen.Time(41), idgen.Fixed("site", 2, site), idgen.Worker(worker), idgen.Sequence(sequence))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		store := &leasetest.Memory{}
+		seen := map[int64]bool{}
+		for _, site := range []int64{1, 2, 1} {
+			pool := openLayout(t, store, layout(site, 8, 12), snowkey.Config{MaxWorker: 0})
+			for range 100 {
+				id := mustNext(t, pool)
+				if seen[id] {
+					t.Fatalf("id %d twice", id)
+				}
+				seen[id] = true
+			}
+			pool.Close(t.Context())
+		}
+		_, err := snowkey.Open(t.Context(), store, snowkey.Config{Layout: layout(2, 10, 10), Logger: slog.New(slog.DiscardHandler)})
+		e, ok := errors.AsType[*lease.LayoutError](err)
+		overlap, is := errors.AsType[*idgen.OverlapError](err)
+		if !ok || !is || e.Stored != layout(2, 8, 12).String() {
+			t.Fatalf("got %v", err)
+		}
+		if parts := layout(2, 8, 12).Decode(overlap.ID); parts.Fixed[0] != 2 {
+			t.Errorf("the two are said to share %d: %+v", overlap.ID, parts)
+		}
+		openLayout(t, store, layout(3, 10, 10), snowkey.Config{})
+	})
+}

@@ -1,0 +1,183 @@
+package lease
+
+import (
+	"context"
+	cryptorand "crypto/rand"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// maxCounter asks for all that the cap allows.
+const maxCounter = 1<<63 - 1
+
+// newToken returns 128 random bits as text.
+func newToken() string { return cryptorand.Text() }
+
+// claim leases a worker number. It pauses and tries again until ctx ends, but
+// for errors that time does not mend.
+func (k *Keeper) claim(ctx context.Context) error {
+	for {
+		err := k.tryClaim(ctx)
+		if err == nil {
+			return nil
+		}
+		if isFinal(err) {
+			return err
+		}
+		k.issuer.Explain(err)
+		if err != errRace {
+			k.warn(err)
+		}
+		if !k.pause(ctx, 100*time.Millisecond) {
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+func isFinal(err error) bool {
+	var layout *LayoutError
+	var skew *ClockSkewError
+	var volatile *VolatileError
+	return errors.As(err, &layout) || errors.As(err, &skew) || errors.As(err, &volatile)
+}
+
+var errRace = errors.New("lease: another process was faster")
+
+// tryClaim goes the way to a lease step by step, as the state of the store
+// demands: it founds the namespace, fences it, adds a row, claims one.
+func (k *Keeper) tryClaim(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, k.patience())
+	defer cancel()
+	for {
+		query := Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
+		if k.cfg.PreferSame {
+			query.Prefer = k.cfg.Label
+		}
+		sent := k.clocks.read()
+		p, err := k.store.Probe(ctx, query)
+		if err != nil {
+			return &StoreError{"probe", err}
+		}
+		if err := k.clocks.check(sent, p.Now); err != nil {
+			return err
+		}
+		if p.OneClock {
+			k.terms.Skew = 0
+		}
+		switch {
+		case p.Volatile && k.terms.Coarse():
+			return &VolatileError{Namespace: k.cfg.Namespace, Unit: k.cfg.Unit}
+		case !p.Founded:
+			err = k.found(ctx, p.Now)
+		case p.Fingerprint != p.Current:
+			k.log().Warn("lease: the database is not the one it was; numbers go on behind all that may have been lost", "namespace", k.cfg.Namespace)
+			err = k.store.Fence(ctx, k.terms, p.Fingerprint)
+		case p.Found && p.Free.Worker >= p.Born: // the namespace was lost, its row was not
+			err = k.store.Bear(ctx, k.terms, p.Free.Worker, p.Free.Worker)
+		case p.Found && p.Free.Bound < k.terms.Cap(p.Now):
+			return k.take(ctx, p)
+		case p.Born <= k.cfg.MaxWorker:
+			err = k.store.Bear(ctx, k.terms, k.cfg.MinWorker, k.cfg.MaxWorker)
+		case p.Found:
+			return k.take(ctx, p)
+		default:
+			err = k.replace(ctx)
+		}
+		if _, ok := errors.AsType[*TakenError](err); ok || isFinal(err) {
+			return err
+		}
+		if err != nil {
+			return &StoreError{"prepare a row", err}
+		}
+	}
+}
+
+// found adds the layout to the namespace, if none of those that are there makes
+// numbers that are equal to those that it makes from now on.
+func (k *Keeper) found(ctx context.Context, now int64) error {
+	layouts, err := k.store.Layouts(ctx, k.cfg.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, stored := range layouts {
+		if stored == k.terms.Layout {
+			continue
+		}
+		if err := k.cfg.Compatible(stored, time.UnixMicro(now)); err != nil {
+			return &LayoutError{Namespace: k.cfg.Namespace, Stored: stored, Mine: k.terms.Layout, Err: err}
+		}
+	}
+	return k.store.Found(ctx, k.terms, len(layouts))
+}
+
+// take claims the row that a probe has found.
+func (k *Keeper) take(ctx context.Context, p Probe) error {
+	t := &tenancy{start: max(p.Free.Bound, p.Fence)}
+	c := Claim{
+		Terms: k.terms, Seen: p.Free, Fence: p.Fence, Token: newToken(), Label: k.cfg.Label,
+		Wanted: k.asked(t, max(t.start, k.terms.Counter(k.clocks.now().UnixMicro()))),
+	}
+	if p.Volatile { // burn all that the store can have granted, before a server whose clock is behind
+		c.Wanted = maxCounter
+		c.Terms.Ahead += k.terms.Skew
+	}
+	sent := k.clocks.read()
+	row, ok, err := k.store.Claim(ctx, c)
+	if err != nil {
+		return &StoreError{"claim", err} // its token is never used again, so that the row expires by itself
+	}
+	if !ok {
+		return errRace
+	}
+	if p.Volatile {
+		t.start = max(t.start, row.Bound) // hold-off: the claim only burns, and renewals grant
+	}
+	t.row, t.mine, t.renewed = row, map[string]bool{c.Token: true}, sent.at
+	k.held, k.warned = t, false
+	k.issuer.Grant(row.Worker, t.start, row.Bound)
+	k.announce(t)
+	k.log().Info("lease: leased a worker", "namespace", k.cfg.Namespace, "worker", row.Worker)
+	return nil
+}
+
+// replace adds a row for a worker that has lost its own. If none has, all
+// workers are taken.
+func (k *Keeper) replace(ctx context.Context) error {
+	rows, err := k.store.Rows(ctx, k.terms, k.cfg.MinWorker, k.cfg.MaxWorker)
+	if err != nil {
+		return err
+	}
+	there := make(map[int64]bool, len(rows))
+	for _, r := range rows {
+		there[r.Worker] = true
+	}
+	n := k.cfg.MaxWorker - k.cfg.MinWorker + 1
+	if int64(len(there)) == n {
+		return k.taken(rows)
+	}
+	worker := k.cfg.MinWorker + rand.Int64N(n)
+	for there[worker] {
+		if worker++; worker > k.cfg.MaxWorker {
+			worker = k.cfg.MinWorker
+		}
+	}
+	return k.store.Replace(ctx, k.terms, worker)
+}
+
+// taken says who has the workers.
+func (k *Keeper) taken(rows []Row) *TakenError {
+	e := &TakenError{Namespace: k.cfg.Namespace, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
+	seen := map[string]bool{"": true}
+	for i, r := range rows {
+		if !seen[r.Label] {
+			seen[r.Label] = true
+			e.Holders = append(e.Holders, r.Label)
+		}
+		left := time.Duration(max(r.Expires+k.terms.Skew-r.Now, 0)) * time.Microsecond
+		if i == 0 || left < e.NextFree {
+			e.NextFree = left
+		}
+	}
+	return e
+}

@@ -1,0 +1,85 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+func TestFileNames(t *testing.T) {
+	seen := make(map[string]string)
+	for _, namespace := range []string{
+		"", "a", "A", "b", "orders", "Orders", "ORDERS", ".", "..", "../a", "a/b", `a\b`, "a:b", "con", "a\nb", "ä", "Ä",
+		strings.Repeat("x", 64), strings.Repeat("x", 63) + "X",
+	} {
+		name := fileName(namespace)
+		if other, ok := seen[strings.ToLower(name)]; ok {
+			t.Errorf("%q and %q are both %s where case is folded", namespace, other, name)
+		}
+		seen[strings.ToLower(name)] = namespace
+		if len(name)+len(".")+26+len(unfinished) > 255 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
+			t.Errorf("%q has the name %q", namespace, name)
+		}
+	}
+}
+
+// What is damaged is neither used nor written over.
+func TestDamagedFile(t *testing.T) {
+	s, held := newStore(t, 2)
+	path := filepath.Join(s.path, fileName("ns"))
+	whole := files(t, s)[fileName("ns")]
+	first, body, _ := strings.Cut(whole, "\n")
+	another, _ := newStore(t, 1)
+	other := terms
+	other.Namespace = "another"
+	if err := another.Found(t.Context(), other, 0); err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{
+		"empty":                "",
+		"cut short":            whole[:len(whole)/2],
+		"without its end":      whole[:len(whole)-1],
+		"longer":               whole + "\n",
+		"a digit changed":      strings.Replace(whole, fmt.Sprint(held.Bound), fmt.Sprint(held.Bound-1), 1),
+		"without its header":   body,
+		"of another checksum":  first[:len(first)-8] + "00000000\n" + body,
+		"zeros":                strings.Repeat("\x00", len(whole)),
+		"of another namespace": files(t, another)[fileName("another")],
+		"of a later version":   strings.Replace(whole, "version 1", "version 2", 1),
+	} {
+		if text == whole {
+			t.Fatalf("%s: nothing is wrong with it", what)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx := t.Context()
+		_, probed := s.Probe(ctx, lease.Query{Terms: terms})
+		_, _, renewed := s.Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
+		for _, err := range []error{probed, renewed, s.Fence(ctx, terms, ""), s.Bear(ctx, terms, 0, 9), s.Found(ctx, terms, 0)} {
+			e, ok := errors.AsType[*FileError](err)
+			if !ok || e.Path != path || !strings.Contains(err.Error(), path) || e.Reason == "" {
+				t.Errorf("%s: %v", what, err)
+			} else if later := strings.Contains(e.Remedy, "later"); later != (what == "of a later version") {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if err := s.Migrate(ctx); err != nil {
+			t.Errorf("%s: other namespaces suffer: %v", what, err)
+		}
+		if got := files(t, s)[fileName("ns")]; got != text {
+			t.Errorf("%s: was written over by %q", what, got)
+		}
+	}
+	if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !renewed(t, s, held) {
+		t.Error("the lease is lost, although the file is back")
+	}
+}

@@ -1,0 +1,388 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package filestore
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	mathrand "math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/internal/chaos"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// roleEnv is the variable that makes the test's program a process that has the
+// named role, in the directory that dirEnv names.
+const (
+	roleEnv = "SNOWKEY_FILESTORE_ROLE"
+	dirEnv  = "SNOWKEY_FILESTORE_DIR"
+)
+
+var roles = map[string]func(*Store) error{
+	"hammer":       hammer,
+	"draw":         draw,
+	"full disk":    func(s *Store) error { return errors.Join(limitFiles(), refused(s)) },
+	"unprivileged": func(s *Store) error { return errors.Join(dropPrivileges(), refused(s)) },
+}
+
+func TestMain(m *testing.M) {
+	if role := roles[os.Getenv(roleEnv)]; role != nil {
+		slog.SetDefault(slog.New(slog.DiscardHandler))
+		if err := role(Dir(os.Getenv(dirEnv))); err != nil {
+			fmt.Println("error", strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// A process has a role.
+type process struct {
+	name string
+	cmd  *exec.Cmd
+	out  *bufio.Scanner
+}
+
+// start starts a process that ends with the test, if not before.
+func start(t *testing.T, role, dir string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(os.Args[0])}
+	p.cmd.Env = append(os.Environ(), roleEnv+"="+role, dirEnv+"="+dir, "GORACE=atexit_sleep_ms=0")
+	p.cmd.Stderr = os.Stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.cmd.Process.Kill() })
+	p.name, p.out = fmt.Sprint(role, " ", p.cmd.Process.Pid), bufio.NewScanner(out)
+	return p
+}
+
+// hear gives the spans that the process reports to the checker, until it ends,
+// and calls heard after each.
+func (p *process) hear(t *testing.T, check *chaos.Checker, heard func()) {
+	for p.out.Scan() {
+		s := chaos.Span{Process: p.name}
+		if _, err := fmt.Sscanf(p.out.Text(), spanLine, &s.Worker, &s.First, &s.Last, &s.Count); err != nil {
+			t.Errorf("%s: %s", p.name, p.out.Text())
+			continue
+		}
+		check.Add(s)
+		heard()
+	}
+	p.cmd.Wait()
+}
+
+const spanLine = "worker %d from %d to %d, %d numbers"
+
+// report writes a line at once, so that a process which is killed has reported
+// all of it or none.
+func report(worker, first, last, count int64) {
+	fmt.Printf(spanLine+"\n", worker, first, last, count)
+}
+
+// hammer claims, renews and releases as fast as it can, and reports the counters
+// that it may issue. Only an error ends it.
+func hammer(s *Store) error {
+	ctx, terms := context.Background(), terms
+	terms.TTL = (50 * time.Millisecond).Microseconds()
+	terms.Workers = 8
+	if err := s.Migrate(ctx); err != nil {
+		return err
+	}
+	for {
+		p, err := s.Probe(ctx, lease.Query{Terms: terms, Max: terms.Workers - 1})
+		switch {
+		case err != nil:
+		case !p.Founded:
+			err = s.Found(ctx, terms, 0)
+		case p.Fingerprint != p.Current:
+			err = errors.New("it looks restored")
+		case !p.Found && p.Born < terms.Workers:
+			err = s.Bear(ctx, terms, 0, terms.Workers-1)
+		case !p.Found:
+			time.Sleep(time.Millisecond)
+		default:
+			err = hold(ctx, s, terms, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// hold holds one lease for some renewals.
+func hold(ctx context.Context, s *Store, terms lease.Terms, p lease.Probe) error {
+	issued := max(p.Free.Bound, p.Fence)
+	issue := func(until int64) {
+		if issued < until {
+			report(p.Free.Worker, issued, until-1, until-issued)
+			issued = until
+		}
+	}
+	row, ok, err := s.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Free, Fence: p.Fence, Token: rand.Text(), Wanted: issued + 100})
+	for range mathrand.IntN(8) {
+		if !ok || err != nil {
+			return err
+		}
+		issue(row.Bound - mathrand.Int64N(10))
+		row, ok, err = s.Renew(ctx, lease.Renewal{Terms: terms, Held: row, Token: rand.Text(), Wanted: row.Bound + 100})
+	}
+	if !ok || err != nil {
+		return err
+	}
+	issue(row.Bound - 50)
+	_, err = s.Release(ctx, lease.Release{Terms: terms, Held: row, Unused: issued})
+	return err
+}
+
+// A fleet is processes that hammer one directory.
+type fleet struct {
+	processes []*process
+	heard     chan bool // gets a value when one of them has issued
+	ended     sync.WaitGroup
+}
+
+func startFleet(t *testing.T, dir string, check *chaos.Checker) *fleet {
+	t.Helper()
+	f := &fleet{heard: make(chan bool, 1)}
+	for range 4 {
+		p := start(t, "hammer", dir)
+		f.processes = append(f.processes, p)
+		f.ended.Go(func() {
+			p.hear(t, check, func() {
+				select {
+				case f.heard <- true:
+				default:
+				}
+			})
+		})
+	}
+	return f
+}
+
+// listen returns when the fleet has issued n times or more.
+func (f *fleet) listen(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		select {
+		case <-f.heard:
+		case <-time.After(30 * time.Second):
+			t.Fatal("nobody gets a lease any more")
+		}
+	}
+}
+
+func (f *fleet) kill() {
+	for _, p := range f.processes {
+		p.cmd.Process.Kill()
+	}
+	f.ended.Wait()
+}
+
+// length is how long tests do harm to processes.
+func length() time.Duration {
+	if testing.Short() {
+		return time.Second
+	}
+	return 4 * time.Second
+}
+
+// disjoint fails if the spans have a counter in common, or are few.
+func disjoint(t *testing.T, check *chaos.Checker) {
+	t.Helper()
+	spans, counters := check.Total()
+	t.Logf("%d spans, %d counters", spans, counters)
+	for _, err := range check.Check() {
+		t.Error(err)
+	}
+	if spans < 10 {
+		t.Error("next to nothing was issued")
+	}
+}
+
+// Processes are killed while they write, all at once, again and again.
+func TestKill(t *testing.T) {
+	dir := t.TempDir()
+	var check chaos.Checker
+	rounds, unfinishedFiles := 0, 0
+	for began := time.Now(); time.Since(began) < length() && !t.Failed(); rounds++ {
+		f := startFleet(t, dir, &check)
+		f.listen(t, 1+mathrand.IntN(20))
+		f.kill()
+		left, err := filepath.Glob(filepath.Join(dir, "*"+unfinished))
+		if err != nil {
+			t.Fatal(err)
+		}
+		unfinishedFiles += len(left)
+	}
+	t.Logf("%d times, and %d files were unfinished", rounds, unfinishedFiles)
+	disjoint(t, &check)
+}
+
+// Processes are stopped, also while they have the lock, until their leases are
+// over, and go on.
+func TestStop(t *testing.T) {
+	var check chaos.Checker
+	f := startFleet(t, t.TempDir(), &check)
+	for began := time.Now(); time.Since(began) < length(); {
+		f.listen(t, 1)
+		p := f.processes[mathrand.IntN(len(f.processes))].cmd.Process
+		if err := p.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(mathrand.N(150 * time.Millisecond))
+		if err := p.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.listen(t, 10)
+	f.kill()
+	disjoint(t, &check)
+}
+
+// draw draws ids in 64 goroutines, each under a lease of its own.
+func draw(s *Store) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var wg sync.WaitGroup
+	errs := make([]error, 64)
+	for i := range errs {
+		wg.Go(func() {
+			pool, err := snowkey.Open(ctx, Dir(s.path), snowkey.Config{})
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			var ids []int64
+			for range 20 {
+				ids, errs[i] = pool.Append(ctx, ids, 100)
+			}
+			report(pool.Worker(), ids[0], ids[len(ids)-1], int64(len(ids)))
+			errs[i] = errors.Join(errs[i], pool.Close(ctx))
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func TestTwoProcessesOf64(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "leases")
+	var check chaos.Checker
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() { start(t, "draw", dir).hear(t, &check, func() {}) })
+	}
+	wg.Wait()
+	for _, err := range check.Check() {
+		t.Error(err)
+	}
+	if spans, ids := check.Total(); spans != 128 || ids != 128*2000 {
+		t.Errorf("%d leases, %d ids", spans, ids)
+	}
+}
+
+// limitFiles has no file grow beyond what is less than a file of leases.
+func limitFiles() error {
+	signal.Ignore(syscall.SIGXFSZ)
+	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 200, Max: 200})
+}
+
+func dropPrivileges() error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	return syscall.Setuid(65534)
+}
+
+// refused tries every update there is, and returns an error if one of them does
+// not return a DirError.
+func refused(s *Store) error {
+	ctx := context.Background()
+	p, err := s.Probe(ctx, lease.Query{Terms: terms, Max: 1})
+	if err != nil {
+		return err
+	}
+	rows, err := s.Rows(ctx, terms, 0, 0)
+	if err != nil {
+		return err
+	}
+	another := terms
+	another.Layout = "another layout"
+	updates := map[string]func() error{
+		"Found":   func() error { return s.Found(ctx, another, 1) },
+		"Fence":   func() error { return s.Fence(ctx, terms, "") },
+		"Bear":    func() error { return s.Bear(ctx, terms, 2, 2) },
+		"Replace": func() error { return s.Replace(ctx, terms, 3) },
+		"Claim": func() error {
+			_, _, err := s.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Free, Fence: p.Fence, Token: "second"})
+			return err
+		},
+		"Renew": func() error {
+			_, _, err := s.Renew(ctx, lease.Renewal{Terms: terms, Held: rows[0], Token: "second"})
+			return err
+		},
+		"Release": func() error {
+			_, err := s.Release(ctx, lease.Release{Terms: terms, Held: rows[0]})
+			return err
+		},
+		"Migrate": func() error { return Dir(filepath.Join(s.path, "below")).Migrate(ctx) },
+	}
+	if limited := os.Getenv(roleEnv) == "full disk"; limited {
+		delete(updates, "Migrate") // a directory is no file
+	}
+	for name, update := range updates {
+		err := update()
+		e, ok := errors.AsType[*DirError](err)
+		if !ok || !strings.HasPrefix(e.Path, s.path) || !strings.Contains(err.Error(), s.path) {
+			return fmt.Errorf("%s: got %w", name, cmp.Or(err, errors.New("no error")))
+		}
+	}
+	return nil
+}
+
+func TestUpdatesThatCannotBeWritten(t *testing.T) {
+	for _, role := range []string{"full disk", "unprivileged"} {
+		t.Run(role, func(t *testing.T) {
+			s, held := newStore(t, 2)
+			before := files(t, s)
+			if role == "unprivileged" {
+				// Everybody may read it.
+				if err := errors.Join(os.Chmod(filepath.Dir(s.path), 0o755), os.Chmod(s.path, 0o555)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := start(t, role, s.path)
+			p.hear(t, new(chaos.Checker), func() { t.Error("it has a lease") })
+			if after := files(t, s); !maps.Equal(before, after) {
+				t.Errorf("before: %q\nafter: %q", slices.Sorted(maps.Values(before)), slices.Sorted(maps.Values(after)))
+			}
+			if err := os.Chmod(s.path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if !renewed(t, s, held) {
+				t.Error("the lease is lost")
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package filestore
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// A space is all that is kept of a namespace, as its file has it.
+type space struct {
+	Namespace string    `json:"namespace"`
+	File      string    `json:"file"`        // the identity of the file that this was written to
+	Current   string    `json:"fingerprint"` // what it was when the store was last seen to be another
+	Layouts   []*layout `json:"layouts"`
+}
+
+// A layout is what is kept of one layout of a namespace.
+type layout struct {
+	Name        string `json:"layout"`
+	Fingerprint string `json:"fingerprint"` // when it was founded or fenced; "" before it is founded
+	Fence       int64  `json:"fence"`
+	Born        int64  `json:"born"`
+	Rows        []row  `json:"rows"` // by worker
+}
+
+// A row is a lease.Row, but for how it is written down.
+type row struct {
+	Worker   int64  `json:"worker"`
+	Token    string `json:"token"`
+	Revision int64  `json:"revision"`
+	Bound    int64  `json:"bound"`
+	Expires  int64  `json:"expires_at"` // microseconds since 1970
+	Label    string `json:"label"`
+	Now      int64  `json:"-"`
+}
+
+// layout returns the layout of that name, which is empty if there was none.
+func (s *space) layout(name string) *layout {
+	for _, l := range s.Layouts {
+		if l.Name == name {
+			return l
+		}
+	}
+	l := &layout{Name: name}
+	s.Layouts = append(s.Layouts, l)
+	return l
+}
+
+// names returns the names of layouts that are not empty.
+func (s *space) names() (names []string) {
+	for _, l := range s.Layouts {
+		if l.founded() || len(l.Rows) > 0 {
+			names = append(names, l.Name)
+		}
+	}
+	return names
+}
+
+func (l *layout) founded() bool { return l.Fingerprint != "" }
+
+func (l *layout) search(worker int64) (int, bool) {
+	return slices.BinarySearchFunc(l.Rows, worker, func(r row, worker int64) int { return cmp.Compare(r.Worker, worker) })
+}
+
+// row returns the row of a worker, or nil.
+func (l *layout) row(worker int64) *row {
+	if i, ok := l.search(worker); ok {
+		return &l.Rows[i]
+	}
+	return nil
+}
+
+// add adds a row unless it is there, and reports whether it did.
+func (l *layout) add(r row) bool {
+	i, ok := l.search(r.Worker)
+	if !ok {
+		l.Rows = slices.Insert(l.Rows, i, r)
+	}
+	return !ok
+}
+
+// free returns the best row that is free, and of those that are equally good the
+// least worker.
+func (l *layout) free(q lease.Query, now int64) (best lease.Row, found bool) {
+	ready, spent := q.Terms.Counter(now), q.Terms.Cap(now)
+	rank := func(r lease.Row) int {
+		switch {
+		case r.Bound >= spent:
+			return 3
+		case q.Prefer != "" && r.Label == q.Prefer:
+			return 0
+		case r.Bound <= ready:
+			return 1
+		}
+		return 2
+	}
+	for _, r := range l.Rows {
+		r := r.at(now)
+		if r.Worker < q.Min || r.Worker > q.Max || !q.Terms.Free(r) {
+			continue
+		}
+		if !found || rank(r) < rank(best) {
+			best, found = r, true
+		}
+	}
+	return best, found
+}
+
+// at returns the row as it is read then.
+func (r row) at(now int64) lease.Row {
+	r.Now = now
+	return lease.Row(r)
+}
+
+// grant raises the bound as far as is wanted and the cap of r.Now allows.
+func (r *row) grant(terms lease.Terms, token string, wanted int64) {
+	r.Token = token
+	r.Bound = max(r.Bound, min(wanted, terms.Cap(r.Now)))
+	r.Expires = r.Now + terms.TTL
+}

@@ -1,0 +1,213 @@
+package filestore
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// A Store keeps leases in the files of a directory. [Dir] makes one; the zero
+// value answers every call with an error.
+//
+// A Store is safe for concurrent use, also by many processes. Between calls it
+// holds nothing open. A call whose ctx ends while another process has the lock
+// returns an error and has done nothing.
+type Store struct {
+	path  string
+	clock func() time.Time // nil: time.Now; read under the lock
+}
+
+var _ lease.Store = (*Store)(nil)
+
+// Dir returns a store in the directory at path, which need not exist yet.
+func Dir(path string) *Store {
+	if abs, err := filepath.Abs(path); path != "" && err == nil {
+		path = abs // the program may change its directory
+	}
+	return &Store{path: path}
+}
+
+func (s *Store) now() int64 {
+	if s.clock == nil {
+		return time.Now().UnixMicro()
+	}
+	return s.clock().UnixMicro()
+}
+
+// Migrate makes the directory, unless it is there already, for this user alone.
+// It also removes files that were never finished.
+func (s *Store) Migrate(ctx context.Context) error {
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	if err := makeDir(s.path); err != nil {
+		return s.explain(err)
+	}
+	return s.locked(ctx, (*dir).tidy)
+}
+
+// Layouts implements [lease.Store].
+func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, err error) {
+	err = s.view(ctx, namespace, func(sp *space, _ int64) { layouts = sp.names() })
+	return layouts, err
+}
+
+// Found implements [lease.Store].
+func (s *Store) Found(ctx context.Context, terms lease.Terms, seen int) error {
+	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
+		l := sp.layout(terms.Layout)
+		if l.founded() || len(sp.names()) > seen {
+			return false
+		}
+		l.Fingerprint, l.Fence = sp.Current, terms.Founding(now)
+		for _, r := range l.Rows {
+			l.Born = max(l.Born, r.Worker+1)
+		}
+		return true
+	})
+}
+
+// Probe implements [lease.Store]. Among rows that are equally good it returns the
+// least worker.
+func (s *Store) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err error) {
+	err = s.view(ctx, q.Terms.Namespace, func(sp *space, now int64) {
+		l := sp.layout(q.Terms.Layout)
+		p = lease.Probe{
+			Founded: l.founded(), Fence: l.Fence, Born: l.Born, Fingerprint: l.Fingerprint,
+			Current: sp.Current, OneClock: true, Now: now,
+		}
+		p.Free, p.Found = l.free(q, now)
+	})
+	return p, err
+}
+
+// Fence implements [lease.Store].
+func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error {
+	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
+		l := sp.layout(terms.Layout)
+		if !l.founded() || seen != "" && seen != l.Fingerprint {
+			return false
+		}
+		l.Fingerprint, l.Fence = sp.Current, max(l.Fence, terms.Beyond(now))
+		return true
+	})
+}
+
+// Bear implements [lease.Store].
+func (s *Store) Bear(ctx context.Context, terms lease.Terms, least, most int64) error {
+	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
+		l := sp.layout(terms.Layout)
+		worker := max(l.Born, least)
+		if !l.founded() || worker > most {
+			return false
+		}
+		l.Born = worker + 1
+		l.add(row{Worker: worker})
+		return true
+	})
+}
+
+// Replace implements [lease.Store].
+func (s *Store) Replace(ctx context.Context, terms lease.Terms, worker int64) error {
+	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
+		return sp.layout(terms.Layout).add(row{Worker: worker, Bound: terms.Cap(now)})
+	})
+}
+
+// Claim implements [lease.Store].
+func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
+	return s.updateRow(ctx, c.Terms, c.Seen, func(sp *space, l *layout, r *row) bool {
+		if !l.founded() || l.Born <= c.Seen.Worker || l.Fingerprint != sp.Current || l.Fence != c.Fence ||
+			r.Bound != c.Seen.Bound || !c.Terms.Free(lease.Row(*r)) {
+			return false
+		}
+		r.grant(c.Terms, c.Token, c.Wanted)
+		r.Label = c.Label
+		return true
+	})
+}
+
+// Renew implements [lease.Store].
+func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
+	return s.updateRow(ctx, r.Terms, r.Held, func(_ *space, _ *layout, held *row) bool {
+		if held.Token == "" || held.Expires < held.Now {
+			return false
+		}
+		held.grant(r.Terms, r.Token, r.Wanted)
+		return true
+	})
+}
+
+// Release implements [lease.Store].
+func (s *Store) Release(ctx context.Context, r lease.Release) (bool, error) {
+	_, ok, err := s.updateRow(ctx, r.Terms, r.Held, func(_ *space, _ *layout, held *row) bool {
+		held.Token, held.Bound, held.Expires = "", min(held.Bound, r.Unused), held.Now
+		return true
+	})
+	return ok, err
+}
+
+// Rows implements [lease.Store].
+func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) (rows []lease.Row, err error) {
+	err = s.view(ctx, terms.Namespace, func(sp *space, now int64) {
+		for _, r := range sp.layout(terms.Layout).Rows {
+			if least <= r.Worker && r.Worker <= most {
+				rows = append(rows, r.at(now))
+			}
+		}
+	})
+	return rows, err
+}
+
+// updateRow changes a row that is as it was seen, and returns it as it is then.
+func (s *Store) updateRow(ctx context.Context, terms lease.Terms, seen lease.Row, change func(*space, *layout, *row) bool) (lease.Row, bool, error) {
+	var changed lease.Row
+	var ok bool
+	err := s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
+		l := sp.layout(terms.Layout)
+		r := l.row(seen.Worker)
+		if r == nil || r.Token != seen.Token || r.Revision != seen.Revision {
+			return false
+		}
+		r.Now = now
+		if ok = change(sp, l, r); ok {
+			r.Revision++
+			changed = lease.Row(*r)
+		}
+		return ok
+	})
+	if err != nil {
+		return lease.Row{}, false, err
+	}
+	return changed, ok, nil
+}
+
+// view has look see what is kept of a namespace, and the time. All of it is on
+// the disk: a holder whose renewal was not answered goes on by what it sees.
+func (s *Store) view(ctx context.Context, namespace string, look func(*space, int64)) error {
+	return s.locked(ctx, func(d *dir) error {
+		if err := d.settle(fileName(namespace)); err != nil {
+			return err
+		}
+		sp, err := d.read(namespace)
+		if err != nil {
+			return err
+		}
+		look(sp, s.now())
+		return nil
+	})
+}
+
+// update has change alter what is kept of a namespace and, if it reports that it
+// did, writes that down.
+func (s *Store) update(ctx context.Context, namespace string, change func(*space, int64) bool) error {
+	return s.locked(ctx, func(d *dir) error {
+		sp, err := d.read(namespace)
+		if err != nil || !change(sp, s.now()) {
+			return err
+		}
+		return d.write(sp)
+	})
+}

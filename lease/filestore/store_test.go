@@ -1,0 +1,261 @@
+package filestore
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+var terms = lease.Terms{
+	Namespace: "ns", Layout: "a layout", Unit: 1000, PerTick: 4096, Workers: 1024,
+	Ahead: time.Second.Microseconds(), TTL: time.Hour.Microseconds(),
+}
+
+// newStore returns a store with the workers 0 to n-1, of which 0 is leased.
+func newStore(t testing.TB, n int64) (*Store, lease.Row) {
+	t.Helper()
+	s := Dir(t.TempDir())
+	err := errors.Join(s.Migrate(t.Context()), s.Found(t.Context(), terms, 0))
+	for range n {
+		err = errors.Join(err, s.Bear(t.Context(), terms, 0, n-1))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := probe(t, s)
+	row, ok, err := s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Free, Fence: p.Fence, Token: "first", Wanted: 1 << 62})
+	if !ok || err != nil || row.Worker != 0 {
+		t.Fatal("not claimed:", row, ok, err)
+	}
+	return s, row
+}
+
+func probe(t testing.TB, s *Store) lease.Probe {
+	t.Helper()
+	p, err := s.Probe(t.Context(), lease.Query{Terms: terms, Max: terms.Workers - 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// renewed renews and reports whether that was refused.
+func renewed(t testing.TB, s *Store, held lease.Row) bool {
+	t.Helper()
+	_, ok, err := s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second", Wanted: 1 << 62})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok
+}
+
+// files returns what the files of the store's directory have, by name.
+func files(t testing.TB, s *Store) map[string]string {
+	t.Helper()
+	names, err := os.ReadDir(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string]string)
+	for _, n := range names {
+		text, err := os.ReadFile(filepath.Join(s.path, n.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[n.Name()] = string(text)
+	}
+	return all
+}
+
+func open(t testing.TB, s *Store, cfg snowkey.Config) *idgen.Pool {
+	t.Helper()
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	pool, err := snowkey.Open(ctx, s, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close(context.Background()) })
+	return pool
+}
+
+func TestNumbersGoByStartOrder(t *testing.T) {
+	s := Dir(t.TempDir())
+	var pools []*idgen.Pool
+	for want := range int64(6) {
+		pools = append(pools, open(t, s, snowkey.Config{}))
+		if got := pools[want].Worker(); got != want {
+			t.Fatalf("process %d has worker %d", want, got)
+		}
+	}
+	for _, i := range []int64{4, 2} {
+		if err := pools[i].Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int64{2, 4, 6} {
+		if got := open(t, s, snowkey.Config{}).Worker(); got != want {
+			t.Errorf("got worker %d; the least that is free is %d", got, want)
+		}
+	}
+}
+
+// The host's clock, which is the store's, goes back by an hour. Whoever starts
+// then takes another number at once, and nobody repeats an id.
+func TestClockIsSetBack(t *testing.T) {
+	path := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
+		var ahead atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		start := func(cfg snowkey.Config) *idgen.Pool {
+			s := Dir(path)
+			s.clock, cfg.Pool.Clock = clock, clock
+			return open(t, s, cfg)
+		}
+		seen := make(map[int64]bool)
+		draw := func(p *idgen.Pool) {
+			t.Helper()
+			began := time.Now()
+			for range 1000 {
+				id, err := p.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if seen[id] {
+					t.Fatalf("id %d twice", id)
+				}
+				seen[id] = true
+			}
+			if d := time.Since(began); d > time.Second {
+				t.Errorf("1000 ids took %v", d)
+			}
+		}
+		only := func(worker int64) snowkey.Config { return snowkey.Config{MinWorker: worker, MaxWorker: worker} }
+
+		start(snowkey.Config{}).Close(t.Context()) // founds the namespace
+		time.Sleep(2 * time.Hour)
+		closed, living := start(only(1)), start(only(2))
+		draw(closed)
+		draw(living)
+		closed.Close(t.Context())
+
+		ahead.Store(int64(-time.Hour))
+		began := time.Now()
+		after := start(snowkey.Config{MinWorker: 1})
+		draw(after)
+		if d := time.Since(began); d > time.Second || after.Worker() < 3 {
+			t.Errorf("worker %d after %v", after.Worker(), d)
+		}
+
+		// If there is no other number, there is no id.
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		s, cfg := Dir(path), only(1)
+		s.clock, cfg.Pool.Clock, cfg.Logger = clock, clock, slog.New(slog.DiscardHandler)
+		_, err := snowkey.Open(ctx, s, cfg)
+		if _, ok := errors.AsType[*lease.HoldOffError](err); !ok {
+			t.Errorf("with the number of before: %v", err)
+		}
+		ahead.Store(0)
+		draw(start(only(1)))
+	})
+}
+
+func TestWaitEndsWithContext(t *testing.T) {
+	s, held := newStore(t, 2)
+	err := s.locked(t.Context(), func(*dir) error {
+		before := files(t, s)
+		for _, deadline := range []time.Duration{time.Millisecond, 30 * time.Millisecond} {
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			defer cancel()
+			_, _, err := Dir(s.path).Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
+			if e, ok := errors.AsType[*LockError](err); !ok || !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(e.Path, s.path) {
+				t.Errorf("after %v: %v", deadline, err)
+			}
+		}
+		if after := files(t, s); len(after) != len(before) || after[fileName("ns")] != before[fileName("ns")] {
+			t.Errorf("before: %q\nafter: %q", before, after)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if !renewed(t, s, held) {
+		t.Error("the lease is lost")
+	}
+}
+
+func TestNoDirectory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]*Store{
+		"a nil store":     nil,
+		"the zero store":  {},
+		"an empty path":   Dir(""),
+		"a file":          Dir(file),
+		"below a file":    Dir(filepath.Join(file, "below")),
+		"with a NUL byte": Dir("a\x00b"),
+	} {
+		err := s.Migrate(t.Context())
+		if e, ok := errors.AsType[*DirError](err); !ok || s != nil && e.Path != s.path {
+			t.Errorf("%s: %v", name, err)
+		}
+		_, err = s.Probe(t.Context(), lease.Query{Terms: terms})
+		if _, ok := errors.AsType[*DirError](err); !ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if text, err := os.ReadFile(file); string(text) != "a file" || err != nil {
+		t.Errorf("the file now has %q, %v", text, err)
+	}
+}
+
+// A program may change its working directory.
+func TestRelativePath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s := Dir("leases")
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := s.Found(t.Context(), terms, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMigrateTidies(t *testing.T) {
+	s, held := newStore(t, 1)
+	want := files(t, s)
+	want["of somebody.tmp"] = ""
+	left := strings.TrimSuffix(fileName("ns"), suffix) + ".LEFT" + unfinished
+	for _, name := range []string{left, "of somebody.tmp"} {
+		if err := os.WriteFile(filepath.Join(s.path, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := files(t, s); len(got) != len(want) || got[fileName("ns")] != want[fileName("ns")] {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !renewed(t, s, held) {
+		t.Error("the lease is lost")
+	}
+}

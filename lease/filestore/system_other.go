@@ -1,0 +1,22 @@
+//go:build !darwin && !dragonfly && !freebsd && !illumos && !linux && !netbsd && !openbsd && !windows
+
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+)
+
+var errNoLocks = fmt.Errorf("files cannot be locked on %s: %w", runtime.GOOS, errors.ErrUnsupported)
+
+func openLock(*os.Root) (*os.File, error) { return nil, errNoLocks }
+
+func tryLock(*os.File) (bool, error) { return false, errNoLocks }
+
+func identity(*os.File) (string, error) { return "", errNoLocks }
+
+func (d *dir) settle(string) error { return errNoLocks }
+
+func syncDir(string) error { return errNoLocks }

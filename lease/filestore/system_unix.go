@@ -1,0 +1,48 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// openLock opens what is locked. It is the directory: a lock file could be
+// deleted while it is locked, and the next one would be another.
+func openLock(root *os.Root) (*os.File, error) { return root.Open(".") }
+
+// tryLock reports whether it has locked the file, until that is closed.
+func tryLock(f *os.File) (bool, error) {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// identity tells a file from all others, deleted ones too if the system can.
+func identity(f *os.File) (string, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "", errors.ErrUnsupported
+	}
+	return fmt.Sprintf("%d.%d", stat.Ino, generation(f)), nil
+}
+
+// settle returns when the file that was given this name has it on the disk too.
+func (d *dir) settle(string) error { return d.lock.Sync() }
+
+func syncDir(path string) (err error) {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	return dir.Sync()
+}

@@ -1,0 +1,61 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"unsafe"
+)
+
+var lockFileEx = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
+
+// openLock opens what is locked, because a directory cannot be. os.OpenFile lets
+// nobody delete what it has opened.
+func openLock(root *os.Root) (*os.File, error) {
+	return os.OpenFile(filepath.Join(root.Name(), prefix+"lock"), os.O_RDWR|os.O_CREATE, 0o666)
+}
+
+// tryLock reports whether it has locked the file, until that is closed.
+func tryLock(f *os.File) (bool, error) {
+	const exclusively, immediately = 2, 1
+	const isLocked = syscall.Errno(33) // ERROR_LOCK_VIOLATION
+	var at syscall.Overlapped
+	ok, _, err := lockFileEx.Call(f.Fd(), exclusively|immediately, 0, 1, 0, uintptr(unsafe.Pointer(&at)))
+	switch {
+	case ok != 0:
+		return true, nil
+	case errors.Is(err, isLocked), errors.Is(err, syscall.ERROR_IO_PENDING):
+		return false, nil
+	}
+	return false, err
+}
+
+// identity tells a file from all others: the index of NTFS also counts how many
+// files there were in one place.
+func identity(f *os.File) (string, error) {
+	var info syscall.ByHandleFileInformation
+	if err := syscall.GetFileInformationByHandle(syscall.Handle(f.Fd()), &info); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d.%d", info.FileIndexHigh, info.FileIndexLow), nil
+}
+
+// settle returns when the file that was given this name has it on the disk too,
+// which is when the file system's log is there.
+func (d *dir) settle(name string) (err error) {
+	file, err := d.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return file.Sync()
+}
+
+// syncDir does nothing: settle does, for the whole file system.
+func syncDir(string) error { return nil }

@@ -1,0 +1,130 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package filestore
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// The directory is deleted while a call has its lock, and made anew by others.
+// What the call does is in neither, and it says so.
+func TestDirectoryIsDeletedInUse(t *testing.T) {
+	s, held := newStore(t, 1)
+	s.clock = func() time.Time {
+		os.RemoveAll(s.path)
+		other := Dir(s.path)
+		if err := errors.Join(other.Migrate(t.Context()), other.Found(t.Context(), terms, 0)); err != nil {
+			t.Error(err)
+		}
+		return time.Now()
+	}
+	_, ok, err := s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second"})
+	if e, typed := errors.AsType[*DirError](err); ok || !typed || e.Path != s.path || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, %v", ok, err)
+	}
+	s.clock = nil
+	if p := probe(t, s); !p.Founded || p.Found {
+		t.Errorf("the new directory has %+v", p)
+	}
+}
+
+// However a file is restored, the next claim knows that what was granted since is
+// not in it.
+func TestRestoredFile(t *testing.T) {
+	sh := func(command string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			t.Helper()
+			cmd := exec.Command("sh", "-ec", command)
+			cmd.Dir = filepath.Dir(dir)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", command, err, out)
+			}
+		}
+	}
+	for what, tc := range map[string]struct {
+		backup, restore string
+	}{
+		"archive":                  {"tar cf backup.tar leases", "rm -r leases; tar xf backup.tar"},
+		"archive, over it":         {"tar cf backup.tar leases", "tar xf backup.tar"},
+		"copy":                     {"cp -pR leases backup", "rm -r leases; cp -pR backup leases"},
+		"copy of the file":         {"cp -p leases/*.leases backup", "cp -p backup leases/backup; mv leases/backup leases/*.leases"},
+		"into the file":            {"cp leases/*.leases backup", "tee leases/*.leases <backup"},
+		"the copy is what is left": {"cp -pR leases backup", "rm -r leases; mv backup leases"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			s, held := newStore(t, 2)
+			dir := filepath.Join(filepath.Dir(s.path), "leases")
+			if err := os.Rename(s.path, dir); err != nil {
+				t.Fatal(err)
+			}
+			s.path = dir
+			sh(tc.backup)(t, dir)
+			if !renewed(t, s, held) {
+				t.Fatal("the lease is lost")
+			}
+			before := probe(t, s)
+			if before.Current != before.Fingerprint {
+				t.Fatalf("before: %+v", before)
+			}
+			sh(tc.restore)(t, dir)
+			noticed := probe(t, s)
+			if noticed.Current == noticed.Fingerprint {
+				t.Fatalf("not noticed: %+v", noticed)
+			}
+			// Other updates do not make it forgotten.
+			if err := s.Bear(t.Context(), terms, 2, 2); err != nil {
+				t.Fatal(err)
+			}
+			c := lease.Claim{Terms: terms, Seen: noticed.Free, Fence: noticed.Fence, Token: "another", Wanted: 1 << 62}
+			if _, ok, err := s.Claim(t.Context(), c); ok || err != nil {
+				t.Errorf("a claim: %v, %v", ok, err)
+			}
+			if again := probe(t, s); again.Current != noticed.Current {
+				t.Errorf("the store is %q and then %q", noticed.Current, again.Current)
+			}
+			if err := s.Fence(t.Context(), terms, noticed.Fingerprint); err != nil {
+				t.Fatal(err)
+			}
+			fenced := probe(t, s)
+			if fenced.Current != fenced.Fingerprint || fenced.Fence <= before.Fence {
+				t.Errorf("fenced: %+v", fenced)
+			}
+			c.Fence = fenced.Fence
+			if _, ok, err := s.Claim(t.Context(), c); !ok || err != nil {
+				t.Errorf("a claim behind the fence: %v, %v", ok, err)
+			}
+		})
+	}
+}
+
+// What does not change the leases raises no fence, because a layout of long ticks
+// would wait for the next one.
+func TestNoFalseAlarm(t *testing.T) {
+	s, held := newStore(t, 2)
+	dir := filepath.Join(filepath.Dir(s.path), "leases")
+	for _, what := range []string{
+		"touch $0/*", "chmod -R go+rx $0", "chown -R $(id -u):$(id -g) $0", "ln $0/*.leases $0/link; rm $0/link",
+		"mv $0 $0.away; mv $0.away $0", "cp -R $0 $0.copy; rm -r $0.copy", "mv $0 " + dir,
+	} {
+		if out, err := exec.Command("sh", "-ec", what, s.path).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", what, err, out)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			s.path = dir
+		}
+		if p := probe(t, s); p.Current != p.Fingerprint {
+			t.Errorf("%s: %+v", what, p)
+		}
+	}
+	if !renewed(t, s, held) {
+		t.Error("the lease is lost")
+	}
+}

@@ -1,0 +1,243 @@
+package sqlstore_test
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// A cast is the processes of one namespace. There is a single worker number, so
+// that they get into each other's way.
+type cast struct {
+	*testing.T
+	db     dbtest.DB
+	table  string
+	broken func(*operated) lease.Store // takes the remedy away; nil for a store as it is
+	window time.Duration
+	links  []*dbtest.Proxy // of the processes, in the order of their starts; none on SQLite
+
+	failures atomic.Int64 // of statements, as the issuers were told
+
+	mu     sync.Mutex
+	grants []*grant
+}
+
+// A grant is the numbers that a process may issue under one lease.
+type grant struct{ start, bound int64 }
+
+// variant names what its stores are like.
+func (c *cast) variant() string {
+	if c.broken == nil {
+		return "as it is"
+	}
+	return "without the remedy"
+}
+
+// terms are those of all its processes.
+func (c *cast) terms() lease.Terms {
+	skew := 100 * time.Millisecond
+	return lease.Terms{
+		Namespace: "ns", Layout: "41/0/12", Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000, PerTick: 4096, Workers: 1,
+		Ahead: (c.window + skew).Microseconds(), Skew: skew.Microseconds(), TTL: c.window.Microseconds(),
+	}
+}
+
+// connect returns the store of one more process.
+func (c *cast) connect() lease.Store {
+	c.Helper()
+	db := c.db
+	if db.Dialect != "sqlite" {
+		led, link := db.Through(c)
+		c.links = append(c.links, link)
+		db = led
+	}
+	store := open(c.T, db, db.Connect(c), c.table)
+	if c.broken != nil {
+		return c.broken(store)
+	}
+	return store
+}
+
+// begin leases for a process until ctx ends.
+func (c *cast) begin(ctx context.Context, store lease.Store) (*lease.Keeper, error) {
+	terms := c.terms()
+	return lease.Open(ctx, store, &greedy{cast: c}, lease.Config{
+		Namespace: terms.Namespace, Layout: terms.Layout, Epoch: time.UnixMicro(terms.Epoch), Unit: time.Millisecond,
+		PerTick: terms.PerTick, Workers: terms.Workers, Window: c.window, TTL: c.window,
+		MaxClockSkew: time.Duration(terms.Skew) * time.Microsecond, Logger: slog.New(slog.DiscardHandler),
+	})
+}
+
+// start starts a process and returns when it has a lease.
+func (c *cast) start() { c.Helper(); c.started() }
+
+func (c *cast) started() *lease.Keeper {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
+	defer cancel()
+	keeper, err := c.begin(ctx, c.connect())
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() { keeper.Close(context.Background()) })
+	return keeper
+}
+
+// startAndClose has a process come and go.
+func (c *cast) startAndClose() {
+	c.Helper()
+	if err := c.started().Close(c.Context()); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// join starts a process that competes with those that live.
+func (c *cast) join() {
+	c.Helper()
+	store := c.connect()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if keeper, err := c.begin(ctx, store); err == nil {
+			<-ctx.Done()
+			keeper.Close(context.Background())
+		}
+	}()
+	c.Cleanup(func() { cancel(); <-done })
+}
+
+// goOn leads all processes to db, lets a newcomer join, and returns when any of
+// them has been granted something new.
+func (c *cast) goOn(db dbtest.DB) {
+	c.Helper()
+	before := c.issued()
+	c.db = db
+	for _, link := range c.links {
+		if err := link.Lead(db); err != nil {
+			c.Fatal(err)
+		}
+	}
+	c.join()
+	await(c.T, "a grant", func() bool { return c.issued() > before })
+}
+
+func await(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !happened(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited a minute for %s", what)
+		}
+	}
+}
+
+// renewals waits until the bound has been raised in a statement that was sent
+// after the call: one may have been under way.
+func (c *cast) renewals() {
+	c.Helper()
+	for range 2 {
+		bound := c.bound()
+		await(c.T, "a renewal", func() bool { return c.bound() > bound })
+	}
+}
+
+// issued returns how many numbers were issued.
+func (c *cast) issued() (n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range c.grants {
+		n += max(g.bound-g.start, 0)
+	}
+	return n
+}
+
+// bound returns the largest bound of all.
+func (c *cast) bound() (bound int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range c.grants {
+		bound = max(bound, g.bound)
+	}
+	return bound
+}
+
+// leases returns how many were claimed.
+func (c *cast) leases() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.grants)
+}
+
+// twice returns how many numbers were issued again.
+func (c *cast) twice() (n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	grants := slices.SortedFunc(slices.Values(c.grants), func(a, b *grant) int { return cmp.Compare(a.start, b.start) })
+	end := int64(0) // of those before
+	for _, g := range grants {
+		n += max(min(g.bound, end)-g.start, 0)
+		end = max(end, g.bound)
+	}
+	return n
+}
+
+// verdict is what the test was for.
+func (c *cast) verdict(t *testing.T) {
+	t.Helper()
+	twice := c.twice()
+	t.Logf("%d numbers, %d of them issued again", c.issued(), twice)
+	if c.broken == nil && twice > 0 {
+		t.Errorf("%d numbers were issued twice", twice)
+	}
+	if c.broken != nil && twice == 0 {
+		t.Error("no number was issued twice, so that this test shows nothing")
+	}
+}
+
+// A greedy issuer issues every number at once that it is granted, as a pool does
+// whose clock is ahead. So what two of them were granted was issued twice, and a
+// test need not hit the moment when both are at it.
+type greedy struct {
+	cast  *cast
+	grant *grant // nil without a lease
+}
+
+func (g *greedy) Grant(_, start, bound int64) {
+	g.cast.mu.Lock()
+	defer g.cast.mu.Unlock()
+	g.grant = &grant{start, bound}
+	g.cast.grants = append(g.cast.grants, g.grant)
+}
+
+func (g *greedy) Extend(bound int64) {
+	g.cast.mu.Lock()
+	defer g.cast.mu.Unlock()
+	if g.grant != nil { // a keeper that is closed in doubt reads its row once more
+		g.grant.bound = max(g.grant.bound, bound)
+	}
+}
+
+func (g *greedy) Seal(error) (unused int64) {
+	if g.grant == nil {
+		return 0
+	}
+	unused = max(g.grant.start, g.grant.bound)
+	g.grant = nil
+	return unused
+}
+
+func (g *greedy) Explain(reason error) {
+	if reason != nil {
+		g.cast.failures.Add(1)
+	}
+}
+
+func (*greedy) Correct(time.Duration) {}

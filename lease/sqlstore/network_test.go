@@ -1,0 +1,357 @@
+package sqlstore_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+func TestMain(m *testing.M) {
+	mysql.SetLogger(&mysql.NopLogger{}) // it tells of each connection that these tests break
+	m.Run()
+}
+
+// A network is a store behind a proxy, and a way past it to the same rows, for
+// one call that is harmed.
+type network struct {
+	*testing.T
+	proxy         *dbtest.Proxy
+	through, past *operated
+	terms         lease.Terms
+}
+
+// Connections that take one round trip for a statement, and all there are: such
+// that first prepare it, too.
+var (
+	brief = map[string][]string{
+		"postgres": {"default_query_exec_mode=exec"},
+		"mysql":    {"interpolateParams=true"},
+	}
+	all = map[string][]string{
+		"postgres": {"default_query_exec_mode=exec", "default_query_exec_mode=cache_statement"},
+		"mysql":    {"interpolateParams=true", "interpolateParams=false"},
+	}
+)
+
+// eachConnection runs a test on each database server, over each of the connections.
+func eachConnection(t *testing.T, connections map[string][]string, test func(t *testing.T, db dbtest.DB)) {
+	for _, dialect := range dbtest.Databases(t) {
+		for _, settings := range connections[dialect] {
+			t.Run(dialect+" "+settings, func(t *testing.T) { test(t, with(dbtest.Open(t, dialect), settings)) })
+		}
+	}
+}
+
+// harm tries each operation again and again, each time in a namespace of its own:
+// with the first of its requests or replies harmed, with the second, and so on.
+// try does so with the n-th, and reports whether the call had its effect though
+// its caller was told of an error, and whether there was an n-th.
+func harm(t *testing.T, connections map[string][]string, operations []operation,
+	try func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool),
+) {
+	eachConnection(t, connections, func(t *testing.T, db dbtest.DB) {
+		past := open(t, db, db.Connect(t), "lease")
+		if err := past.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range operations {
+			t.Run(o.name, func(t *testing.T) {
+				secrets := 0
+				for n, harmed := 1, true; harmed; n++ {
+					// A network of its own, too: the last one may still be saying farewell.
+					led, proxy := db.Through(t)
+					nw := &network{T: t, proxy: proxy, past: past, through: open(t, led, led.Connect(t), "lease"), terms: terms}
+					nw.must(nw.through.Migrate(t.Context())) // the first call also asks for what the store needs to know
+					nw.terms.Namespace = fmt.Sprint(o.name, n)
+					call, done := o.prepare(nw)
+					var secretly bool
+					if secretly, harmed = try(nw, n, call, done); secretly {
+						secrets++
+					}
+					const most = 20
+					if n == most {
+						t.Fatalf("a call takes more than %d requests and replies", most)
+					}
+				}
+				if secrets == 0 {
+					t.Error("no call had its effect without its caller's knowledge, so that this test shows nothing")
+				}
+			})
+		}
+	})
+}
+
+func (n *network) must(err error) {
+	n.Helper()
+	if err != nil {
+		n.Fatal(err)
+	}
+}
+
+// A state is all that the store holds of a namespace that has one row at most.
+type state struct {
+	founded     bool
+	fence, born int64
+	fingerprint string
+	rows        int
+	row         lease.Row
+	now         int64
+}
+
+func (n *network) state() state {
+	n.Helper()
+	p, err := n.past.Probe(n.Context(), lease.Query{Terms: n.terms, Max: 1023})
+	n.must(err)
+	rows, err := n.past.Rows(n.Context(), n.terms, 0, 1023)
+	n.must(err)
+	s := state{founded: p.Founded, fence: p.Fence, born: p.Born, fingerprint: p.Fingerprint, rows: len(rows), now: p.Now}
+	if len(rows) > 0 {
+		s.row = rows[0]
+		s.row.Now = 0
+	}
+	return s
+}
+
+// same compares states but for when they were read.
+func (s state) same(other state) bool {
+	s.now, other.now = 0, 0
+	return s == other
+}
+
+// since reports whether n is what of tells of a time between two states.
+func (s state) since(before state, of func(now int64) int64, n int64) bool {
+	return of(before.now) <= n && n <= of(s.now)
+}
+
+// granted reports whether the row is that of before, under another token.
+func (s state) granted(before state, terms lease.Terms, token string) bool {
+	return s.rows == 1 && s.row.Token == token && s.row.Revision == before.row.Revision+1 &&
+		s.since(before, terms.Cap, s.row.Bound) && s.since(before, func(now int64) int64 { return now + terms.TTL }, s.row.Expires)
+}
+
+// An effect tells whether a call had its effect between two states, once.
+type effect func(before, after state) bool
+
+// An operation is a call of a store that changes something.
+type operation struct {
+	name string
+	// prepare makes what the call needs, and returns it and its effect.
+	prepare func(n *network) (call func(context.Context) error, done effect)
+}
+
+var onNamespaces = []operation{
+	{"Found", func(n *network) (func(context.Context) error, effect) {
+		return func(ctx context.Context) error { return n.through.Found(ctx, n.terms, 0) },
+			func(before, after state) bool {
+				return after.founded && after.since(before, n.terms.Founding, after.fence)
+			}
+	}},
+	{"Bear", func(n *network) (func(context.Context) error, effect) {
+		n.must(n.past.Found(n.Context(), n.terms, 0))
+		return func(ctx context.Context) error { return n.through.Bear(ctx, n.terms, 0, 1023) },
+			func(_, after state) bool { return after.born == 1 && after.rows == 1 && after.row.Worker == 0 }
+	}},
+	{"Replace", func(n *network) (func(context.Context) error, effect) {
+		n.must(n.past.Found(n.Context(), n.terms, 0))
+		return func(ctx context.Context) error { return n.through.Replace(ctx, n.terms, 7) },
+			func(before, after state) bool {
+				return after.rows == 1 && after.row.Worker == 7 && after.since(before, n.terms.Cap, after.row.Bound)
+			}
+	}},
+	{"Fence", func(n *network) (func(context.Context) error, effect) {
+		n.must(n.past.Found(n.Context(), n.terms, 0))
+		n.must(n.past.SetFingerprint(n.Context(), n.terms, "another database"))
+		n.terms.Ahead *= 2
+		return func(ctx context.Context) error { return n.through.Fence(ctx, n.terms, "another database") },
+			func(before, after state) bool {
+				return after.fingerprint != before.fingerprint && after.since(before, n.terms.Beyond, after.fence)
+			}
+	}},
+}
+
+var onLeases = []operation{
+	{"Claim", func(n *network) (func(context.Context) error, effect) {
+		c := n.claimOf(n.free(), "harmed")
+		return func(ctx context.Context) error { _, _, err := n.through.Claim(ctx, c); return err },
+			func(before, after state) bool { return after.granted(before, n.terms, c.Token) }
+	}},
+	{"Renew", func(n *network) (func(context.Context) error, effect) {
+		r := lease.Renewal{Terms: n.terms, Held: n.claim(n.claimOf(n.free(), "first")), Token: "harmed", Wanted: 1 << 62}
+		return func(ctx context.Context) error { _, _, err := n.through.Renew(ctx, r); return err },
+			func(before, after state) bool { return after.granted(before, n.terms, r.Token) }
+	}},
+	{"Release", func(n *network) (func(context.Context) error, effect) {
+		r := lease.Release{Terms: n.terms, Held: n.claim(n.claimOf(n.free(), "first")), Unused: 7}
+		return func(ctx context.Context) error { _, err := n.through.Release(ctx, r); return err },
+			func(before, after state) bool {
+				return after.row.Token == "" && after.row.Bound == r.Unused && after.row.Revision == before.row.Revision+1
+			}
+	}},
+}
+
+// free returns the row of a worker that nobody has.
+func (n *network) free() lease.Row {
+	n.Helper()
+	n.must(n.past.Found(n.Context(), n.terms, 0))
+	n.must(n.past.Bear(n.Context(), n.terms, 0, 1023))
+	return n.state().row
+}
+
+func (n *network) claimOf(seen lease.Row, token string) lease.Claim {
+	n.Helper()
+	return lease.Claim{Terms: n.terms, Seen: seen, Fence: n.state().fence, Token: token, Wanted: 1 << 62}
+}
+
+func (n *network) claim(c lease.Claim) lease.Row {
+	n.Helper()
+	row, ok, err := n.past.Claim(n.Context(), c)
+	if !ok || err != nil {
+		n.Fatal("not claimed:", ok, err)
+	}
+	return row
+}
+
+// After a lost reply the row is as if the call had succeeded, or as if it had not
+// been made.
+func TestLostReplies(t *testing.T) {
+	harm(t, all, slices.Concat(onNamespaces, onLeases), func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool) {
+		before := nw.state()
+		lost := nw.proxy.LoseReply(n)
+		err := call(nw.Context())
+		after := nw.state()
+		if had := done(before, after); !had && (err == nil || !after.same(before)) {
+			nw.Errorf("without reply %d the call said %v, and %+v became %+v", n, err, before, after)
+		} else {
+			secretly = had && err != nil
+		}
+		select {
+		case <-lost:
+			return secretly, true
+		default:
+			nw.must(err)
+			return secretly, false
+		}
+	})
+}
+
+// late has the n-th request of a call be kept back until its caller has given up.
+// It reports false if there is no n-th.
+func (nw *network) late(n int, call func(context.Context) error) bool {
+	nw.Helper()
+	ctx, cancel := context.WithCancel(nw.Context())
+	defer cancel()
+	kept := nw.proxy.KeepRequest(n)
+	called := make(chan error, 1)
+	go func() { called <- call(ctx) }()
+	select {
+	case err := <-called:
+		nw.must(err)
+		return false
+	case <-kept:
+	}
+	cancel()
+	select {
+	case err := <-called:
+		if err == nil {
+			nw.Fatal("the call succeeded before its request was delivered")
+		}
+	case <-time.After(time.Minute):
+		nw.Fatal("the call does not give up")
+	}
+	return true
+}
+
+// A request that arrives when its caller has given up has its effect, or none.
+func TestLateRequests(t *testing.T) {
+	harm(t, brief, slices.Concat(onNamespaces, onLeases), func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool) {
+		before := nw.state()
+		if !nw.late(n, call) {
+			return false, false
+		}
+		if after := nw.state(); !after.same(before) {
+			nw.Errorf("before request %d arrived, %+v became %+v", n, before, after)
+		}
+		nw.must(nw.proxy.Deliver())
+		after := nw.state()
+		if secretly = done(before, after); !secretly && !after.same(before) {
+			nw.Errorf("request %d was late, and %+v became %+v", n, before, after)
+		}
+		return secretly, true
+	})
+}
+
+// A request that arrives when another process has claimed the row has no effect.
+func TestOvertakenRequests(t *testing.T) {
+	harm(t, brief, onLeases, func(nw *network, n int, call func(context.Context) error, _ effect) (secretly, harmed bool) {
+		if !nw.late(n, call) {
+			return false, false
+		}
+		seen := nw.state().row
+		seen.Expires = 0
+		nw.must(nw.past.Edit(nw.Context(), nw.terms, seen))
+		nw.claim(nw.claimOf(seen, "another's"))
+		before := nw.state()
+		nw.must(nw.proxy.Deliver())
+		if after := nw.state(); !after.same(before) {
+			nw.Errorf("request %d was overtaken, and %+v became %+v", n, before, after)
+		}
+		return true, true
+	})
+}
+
+// A keeper whose renewals lose their replies, or arrive late, keeps its lease: it
+// knows its own tokens when it reads them.
+func TestKeeperAdoptsItsRenewals(t *testing.T) {
+	eachConnection(t, all, func(t *testing.T, db dbtest.DB) {
+		t.Parallel() // it mostly waits
+		c := &cast{T: t, db: db, table: "lease", window: 4 * time.Second}
+		keeper, past := c.started(), open(t, db, db.Connect(t), "lease")
+		link, adopted := c.links[0], 0
+		try := func(harmed <-chan struct{}, mend func()) {
+			t.Helper()
+			known := c.bound()
+			await(t, "a renewal", func() bool {
+				keeper.Want(c.bound() + 1)
+				select {
+				case <-harmed:
+					return true
+				default:
+					return false
+				}
+			})
+			mend()
+			if rows, err := past.Rows(t.Context(), c.terms(), 0, 0); err != nil || len(rows) != 1 {
+				t.Fatal(rows, err)
+			} else if rows[0].Bound > known {
+				adopted++
+			}
+			await(t, "a greater bound", func() bool { keeper.Want(c.bound() + 1); return c.bound() > known })
+		}
+		for n := range 6 { // drivers say more than the statement
+			try(link.LoseReply(1+n%3), func() {})
+		}
+		for n := range 2 {
+			failures := c.failures.Load()
+			try(link.KeepRequest(1+n), func() {
+				await(t, "an error", func() bool { return c.failures.Load() > failures })
+				if err := link.Deliver(); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		if adopted == 0 {
+			t.Error("no renewal that was harmed was applied, so that this test shows nothing")
+		}
+		if n := c.leases(); n != 1 {
+			t.Errorf("the lease was lost, and %d more were claimed", n-1)
+		}
+		t.Logf("%d renewals adopted", adopted)
+	})
+}

@@ -1,0 +1,20 @@
+package sqlstore_test
+
+import (
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// TestPgBouncer runs the suite through a pooler that may give each transaction
+// another connection.
+func TestPgBouncer(t *testing.T) {
+	for _, mode := range []string{"exec", "simple_protocol"} {
+		t.Run(mode, func(t *testing.T) {
+			db := with(dbtest.Postgres(t).ThroughPgBouncer(t, "transaction"), "default_query_exec_mode="+mode)
+			conn := db.Connect(t)
+			conn.SetMaxIdleConns(64)
+			suite(t, db, conn)
+		})
+	}
+}
