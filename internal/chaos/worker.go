@@ -28,6 +28,7 @@ import (
 type Orders struct {
 	Dialect, Driver, DSN string
 	Label                string
+	Days                 bool // of a layout whose ticks are days
 	MaxWorker            int64
 	Window, TTL, Skew    time.Duration
 	Rate                 int           // ids a second; 0 for all it can
@@ -58,6 +59,9 @@ func Work() {
 		os.Exit(2)
 	}
 	w := &worker{layout: idgen.DefaultLayout()}
+	if o.Days {
+		w.layout = days
+	}
 	w.ahead.Store(int64(o.Clock))
 	closing, closed := make(chan struct{}), make(chan error, 1)
 	go w.obey(closing)
@@ -82,7 +86,7 @@ func Work() {
 		cancel()
 	}()
 	pool, err := snowkey.Open(ctx, store, snowkey.Config{
-		Label: o.Label, MaxWorker: o.MaxWorker, Window: o.Window, TTL: o.TTL, MaxClockSkew: o.Skew,
+		Layout: w.layout, Label: o.Label, MaxWorker: o.MaxWorker, Window: o.Window, TTL: o.TTL, MaxClockSkew: o.Skew,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Pool:   idgen.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }},
 	})
@@ -103,6 +107,17 @@ func Work() {
 		w.note("close: ", err.Error())
 	}
 }
+
+// days has room for a run in one day, though not for a process that takes the
+// rest of the day with it when it is killed.
+var days = func() idgen.Layout {
+	epoch := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	l, err := idgen.NewLayout(epoch, 24*time.Hour, idgen.Time(15), idgen.Worker(10), idgen.Sequence(32))
+	if err != nil {
+		panic(err)
+	}
+	return l
+}()
 
 type worker struct {
 	layout   idgen.Layout
@@ -218,13 +233,12 @@ func (w *worker) record(ids []int64, before, after int64) {
 			w.claims = -1
 		}
 	}
-	foreign := int64(1<<22-1) &^ (1<<12 - 1) // the worker's bits of the default layout
 	last := w.span.Last
 	for _, id := range ids {
 		if id <= last {
 			w.say(lineBad, fmt.Sprintf("id %d after %d under one lease of worker %d", id, last, of))
 		}
-		if (id^ids[0])&foreign != 0 {
+		if w.layout.Decode(id).Worker != of {
 			w.say(lineBad, fmt.Sprintf("id %d is not of worker %d", id, of))
 		}
 		last = id
