@@ -1,0 +1,284 @@
+package idgen
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Segment hands out dense numbers, 1, 2, 3 and so on, that processes share
+// through a store: for each name the store keeps a bound, the first number that
+// it has granted to nobody, and one statement moves it. A Segment fetches ahead
+// of need, so that calls do not wait for the store: it keeps a chain of segments,
+// whose step follows demand (see [SegmentConfig]).
+//
+// Numbers of one Segment are dense and ascend. Those of several processes
+// interleave by the step. A number that was granted and not drawn when its
+// process ended is never used, nor is one whose grant was lost on the way:
+// nothing is given back, because a gap costs nothing and a number that is given
+// back twice does.
+//
+// A Segment is safe for concurrent use. It needs no closing while it lives as
+// long as the process, and runs no goroutine while its chain is full. The zero
+// Segment is not valid: [NewSegment] makes them.
+type Segment struct {
+	store SegmentStore
+	cfg   SegmentConfig
+
+	head atomic.Pointer[head] // what calls draw from, never nil; replaced under mu
+
+	mu        sync.Mutex // guards what follows
+	chain     []run      // what comes behind head
+	ready     int64      // how many numbers chain has
+	queue     []*waiter  // the calls that wait, the first first
+	demand    demand
+	bound     int64 // the end of what was granted; nothing below it may be granted again
+	exhausted bool  // bound is behind MaxValue
+	closed    bool
+	reason    error // why the last fetch failed; nil if it did not
+
+	// The fetch that runs: cancel ends it, and done is closed when it has ended. Nil
+	// while none runs.
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// A run is a segment, or a part of one.
+type run struct{ first, count int64 }
+
+// A head is the run that calls draw from.
+//
+// Invariant: below count, next only grows, and the call that moves it from a to b
+// alone owns the places from a to b-1. Places from count on are nothing: who gets
+// one looks for numbers under the lock.
+type head struct {
+	run
+	stride int64 // from one number to the next
+
+	_    cacheLine
+	next atomic.Int64 // the place to hand out next
+	_    cacheLine
+}
+
+// NewSegment returns a source of numbers from store. It does not ask the store
+// yet: the first call for a number does. A cfg that cannot be is a
+// [*SegmentConfigError].
+func NewSegment(store SegmentStore, cfg SegmentConfig) (*Segment, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(store); err != nil {
+		return nil, err
+	}
+	s := &Segment{
+		store:  store,
+		cfg:    cfg,
+		demand: demand{step: cfg.MinStep, since: time.Now()},
+		bound:  cfg.MinValue,
+	}
+	s.head.Store(&head{stride: cfg.Stride})
+	return s, nil
+}
+
+// Next returns one number. It waits only if none is left that was fetched
+// before, and no longer than ctx lasts; calls that wait are served in their
+// order. Errors are [*SegmentExhaustedError], [ErrSegmentClosed], and that of ctx
+// when it ended a wait, together with a [*SegmentStoreError] if the store is why.
+func (s *Segment) Next(ctx context.Context) (int64, error) {
+	h := s.head.Load()
+	if place := h.next.Add(1) - 1; place < h.count {
+		return h.first + place*h.stride, nil
+	}
+	runs, err := s.draw(ctx, 1)
+	if err != nil {
+		return 0, err
+	}
+	return runs[0].first, nil
+}
+
+// Append appends n numbers to dst in ascending order and returns the extended
+// slice. It draws them in one step, so that no other call gets a number between
+// them, and fails as [Segment.Next] does, and with a [*CountError] for an n below
+// 0 or above 16,777,216. After an error dst is unchanged and no number is lost.
+func (s *Segment) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
+	if n < 0 || n > maxBatch {
+		return dst, &CountError{Count: int64(n), Max: maxBatch}
+	}
+	if n == 0 {
+		return dst, nil
+	}
+	if first, ok := s.head.Load().take(int64(n)); ok {
+		return s.fill(dst, run{first, int64(n)}), nil
+	}
+	runs, err := s.draw(ctx, int64(n))
+	if err != nil {
+		return dst, err
+	}
+	return s.fill(dst, runs...), nil
+}
+
+func (s *Segment) fill(dst []int64, runs ...run) []int64 {
+	for _, r := range runs {
+		dst = slices.Grow(dst, int(r.count))
+		for place := range r.count {
+			dst = append(dst, r.first+place*s.cfg.Stride)
+		}
+	}
+	return dst
+}
+
+// take takes n numbers, if there are as many, and returns the first.
+func (h *head) take(n int64) (first int64, ok bool) {
+	for {
+		place := h.next.Load()
+		if n > h.count-place {
+			return 0, false
+		}
+		if h.next.CompareAndSwap(place, place+n) {
+			return h.first + place*h.stride, true
+		}
+	}
+}
+
+func (h *head) left() int64 { return max(h.count-h.next.Load(), 0) }
+
+// left returns how many numbers are granted and not drawn. The caller holds mu.
+func (s *Segment) left() int64 { return s.head.Load().left() + s.ready }
+
+// take takes the n least numbers, or none if there are not as many. The caller
+// holds mu.
+func (s *Segment) take(n int64) (runs []run) {
+	h := s.head.Load()
+	// Another call may have put a new head in place since ours found none.
+	if first, ok := h.take(n); ok {
+		return []run{{first, n}}
+	}
+	s.recall()
+	if n <= s.ready {
+		s.ready -= n
+		for n > 0 {
+			r := &s.chain[0]
+			part := run{r.first, min(n, r.count)}
+			runs = append(runs, part)
+			n -= part.count
+			r.first += part.count * s.cfg.Stride
+			r.count -= part.count
+			if r.count == 0 {
+				s.chain = s.chain[1:]
+			}
+		}
+	}
+	s.publish()
+	return runs
+}
+
+// recall puts what head still has back to the beginning of the chain. Until
+// publish, all who draw come to the lock. The caller holds mu.
+func (s *Segment) recall() {
+	h := s.head.Load()
+	if place := h.next.Swap(h.count); place < h.count {
+		s.chain = slices.Insert(s.chain, 0, run{h.first + place*h.stride, h.count - place})
+		s.ready += h.count - place
+	}
+}
+
+// publish makes the first run of the chain the head. The caller holds mu, and has
+// found no number left in the head.
+func (s *Segment) publish() {
+	if len(s.chain) == 0 {
+		return
+	}
+	s.head.Store(&head{run: s.chain[0], stride: s.cfg.Stride})
+	s.ready -= s.chain[0].count
+	s.chain = s.chain[1:]
+}
+
+// A waiter is a call that waits for n numbers.
+type waiter struct {
+	n      int64
+	served chan struct{} // closed when what follows is set
+	runs   []run
+	err    error
+}
+
+// draw takes n numbers, and waits for them if need be. A call that gives up
+// takes none.
+func (s *Segment) draw(ctx context.Context, n int64) ([]run, error) {
+	w := &waiter{n: n, served: make(chan struct{})}
+	s.mu.Lock()
+	s.queue = append(s.queue, w)
+	s.serve()
+	s.refill()
+	s.mu.Unlock()
+	select {
+	case <-w.served:
+	case <-ctx.Done():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if i := slices.Index(s.queue, w); i >= 0 { // else it was served
+			s.queue = slices.Delete(s.queue, i, i+1)
+			s.serve() // there may be enough for who comes behind
+			return nil, s.waitError(ctx)
+		}
+	}
+	return w.runs, w.err
+}
+
+// serve answers those who wait, in their order. The caller holds mu.
+func (s *Segment) serve() {
+	for len(s.queue) > 0 {
+		w := s.queue[0]
+		if w.runs = s.take(w.n); w.runs == nil {
+			if w.err = s.ended(); w.err == nil {
+				return
+			}
+		}
+		close(w.served)
+		s.queue = s.queue[1:]
+	}
+}
+
+// ended returns why there will be no more numbers, nil if there will. The caller
+// holds mu.
+func (s *Segment) ended() error {
+	switch {
+	case s.closed:
+		return ErrSegmentClosed
+	case s.exhausted:
+		return &SegmentExhaustedError{Name: s.cfg.Name, MaxValue: s.cfg.MaxValue}
+	}
+	return nil
+}
+
+func (s *Segment) waitError(ctx context.Context) error {
+	if s.reason == nil {
+		return fmt.Errorf("idgen: waiting for numbers of %q: %w", s.cfg.Name, ctx.Err())
+	}
+	return fmt.Errorf("idgen: waiting for numbers of %q: %w: %w", s.cfg.Name, ctx.Err(), s.reason)
+}
+
+// Close ends all waits with [ErrSegmentClosed]; no number is drawn afterwards.
+// Those that were fetched and not drawn are never used. It waits for a statement
+// that is on its way to end, no longer than ctx lasts, and can be called again.
+func (s *Segment) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.recall()
+	s.chain, s.ready = nil, 0
+	s.serve()
+	done := s.done
+	if done != nil {
+		s.cancel()
+	}
+	s.mu.Unlock()
+	if done == nil {
+		return nil
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("idgen: waiting for the store of %q to give up: %w", s.cfg.Name, ctx.Err())
+	}
+}

@@ -1,0 +1,101 @@
+package idgen
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// SegmentConfig configures a [Segment]. Only Name must be set.
+type SegmentConfig struct {
+	// Name says which numbers: processes that fill one table share a name, and
+	// each table may have its own. It is made on first use. At most 64 bytes.
+	Name string
+
+	// MinValue and MaxValue limit the numbers, both included. A name that is
+	// there already goes on above MinValue, so it can be raised, to leave the
+	// numbers of a table behind for instance. MinValue defaults to 1, MaxValue to
+	// 2^63-2, which is the largest; for a column of 32 bits set math.MaxInt32.
+	MinValue, MaxValue int64
+
+	// Offset and Stride are for writers with databases of their own whose rows
+	// come together later. All have the same Stride, the number of writers that
+	// there may be, and each another Offset from 0 to Stride-1; it hands out the
+	// numbers that leave Offset when divided by Stride. To change the Stride, stop
+	// all writers and raise MinValue above what any of them was granted. Stride is
+	// at most 2^32. Defaults to 0 and 1, all numbers.
+	Offset, Stride int64
+
+	// MinStep and MaxStep limit the step, which is how many numbers a statement
+	// fetches. What was fetched and not drawn when a process ends is a gap, about
+	// one to two steps. A call that waits for more than MaxStep gets them in one
+	// statement too. MaxStep is at most 2^32. Defaults to 100 and 1,048,576, or to
+	// MinStep if that is larger.
+	MinStep, MaxStep int64
+
+	// Ahead is how long a step should last. Numbers then last as long, or up to
+	// twice that, when the store is away, and demand can jump a hundredfold
+	// without a wait if a statement takes less than a hundredth of it. The step
+	// follows demand, within its limits. Defaults to 1 s.
+	Ahead time.Duration
+
+	// Timeout is how long a statement may take. One that takes longer is given up
+	// and another tried, and what it may have fetched is skipped. Defaults to 5 s.
+	Timeout time.Duration
+
+	// Logger is told when the store fails and when it is back. Defaults to
+	// slog.Default().
+	Logger *slog.Logger
+}
+
+// withDefaults returns cfg with every zero replaced.
+func (cfg SegmentConfig) withDefaults() SegmentConfig {
+	cfg.MinValue = cmp.Or(cfg.MinValue, 1)
+	cfg.MaxValue = cmp.Or(cfg.MaxValue, math.MaxInt64-1)
+	cfg.Stride = cmp.Or(cfg.Stride, 1)
+	cfg.MinStep = cmp.Or(cfg.MinStep, 100)
+	cfg.MaxStep = cmp.Or(cfg.MaxStep, max(1<<20, cfg.MinStep))
+	cfg.Ahead = cmp.Or(cfg.Ahead, time.Second)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Second)
+	return cfg
+}
+
+func (cfg SegmentConfig) log() *slog.Logger {
+	return cmp.Or(cfg.Logger, slog.Default())
+}
+
+func (cfg SegmentConfig) validate(store SegmentStore) error {
+	const longest = 64
+	const largest, widest int64 = math.MaxInt64 - 1, 1 << 32
+	switch {
+	case store == nil:
+		return &SegmentConfigError{"Name", fmt.Sprintf("%.80q has no store; give NewSegment one, such as segmentstore.Postgres(db)", cfg.Name)}
+	case cfg.Name == "" || len(cfg.Name) > longest || !utf8.ValidString(cfg.Name) || strings.ContainsRune(cfg.Name, 0) || strings.HasSuffix(cfg.Name, " "):
+		return &SegmentConfigError{"Name", fmt.Sprintf("%.80q cannot be stored; use 1 to %d bytes of UTF-8, without zeros and without a space at the end", cfg.Name, longest)}
+	case cfg.MinValue < 1 || cfg.MaxValue < cfg.MinValue || cfg.MaxValue > largest:
+		return &SegmentConfigError{"MinValue", fmt.Sprintf("%d and MaxValue %d are not a range within 1 to %d", cfg.MinValue, cfg.MaxValue, largest)}
+	case cfg.Stride < 1 || cfg.Stride > widest || cfg.Offset < 0 || cfg.Offset >= cfg.Stride:
+		return &SegmentConfigError{"Offset", fmt.Sprintf("%d is not within 0 to Stride-1, or Stride %d not within 1 to %d; of three writers the Stride is 3 and the Offsets are 0, 1 and 2", cfg.Offset, cfg.Stride, widest)}
+	case cfg.MinStep < 1 || cfg.MaxStep < cfg.MinStep || cfg.MaxStep > widest:
+		return &SegmentConfigError{"MinStep", fmt.Sprintf("%d and MaxStep %d are not a range within 1 to %d", cfg.MinStep, cfg.MaxStep, widest)}
+	case cfg.Ahead < 0:
+		return &SegmentConfigError{"Ahead", fmt.Sprintf("%v is negative", cfg.Ahead)}
+	case cfg.Timeout < 0:
+		return &SegmentConfigError{"Timeout", fmt.Sprintf("%v is negative", cfg.Timeout)}
+	}
+	return nil
+}
+
+// within returns the numbers of Offset and Stride from start up to, and without,
+// end.
+func (cfg SegmentConfig) within(start, end int64) run {
+	skip := (cfg.Offset - start%cfg.Stride + cfg.Stride) % cfg.Stride
+	if skip >= end-start {
+		return run{}
+	}
+	return run{start + skip, (end-start-skip-1)/cfg.Stride + 1}
+}

@@ -1,0 +1,143 @@
+package idgen
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// demand is what a [Segment] knows of how fast numbers are drawn.
+type demand struct {
+	step    int64     // how many numbers a fetch asks for
+	granted int64     // how many there were
+	drawn   int64     // how many of them had been drawn by since
+	since   time.Time // when the step was last set
+}
+
+// maxGrowth keeps a burst from fetching what is not needed any more: the step
+// grows again only when all of it was drawn.
+const maxGrowth = 8
+
+// adapt sets the step to what is drawn in cfg.Ahead, once a whole step was drawn
+// since it was last set; left is how many of those granted were not drawn. So
+// the step grows while numbers go fast, and falls at once when they have gone
+// slowly, without a timer.
+func (d *demand) adapt(cfg *SegmentConfig, left int64, now time.Time) {
+	drawn := d.granted - left
+	n := drawn - d.drawn
+	if n < d.step {
+		return
+	}
+	elapsed := max(now.Sub(d.since), 1)
+	wanted := float64(n) * float64(cfg.Ahead) / float64(elapsed)
+	most := min(d.step*maxGrowth, cfg.MaxStep)
+	d.step = max(int64(min(wanted, float64(most))), cfg.MinStep)
+	d.drawn, d.since = drawn, now
+}
+
+// How long to wait after a fetch that failed: twice as long each time, and up to
+// a half less by chance, because those who failed by each other would do so again.
+const (
+	firstPause = 10 * time.Millisecond
+	mostPause  = time.Second
+)
+
+// refill fetches if numbers are short. The caller holds mu.
+func (s *Segment) refill() {
+	if s.done != nil || !s.short() {
+		return
+	}
+	var ctx context.Context
+	ctx, s.cancel = context.WithCancel(context.Background())
+	s.done = make(chan struct{})
+	go s.fetch(ctx)
+}
+
+// short reports whether there is to fetch: for those who wait, and else until as
+// much as a step is ready behind the head. The caller holds mu.
+func (s *Segment) short() bool {
+	return s.ended() == nil && (len(s.queue) > 0 || s.ready < s.demand.step)
+}
+
+// fetch fetches until the chain is full. There is one at a time.
+func (s *Segment) fetch(ctx context.Context) {
+	pause := firstPause
+	for {
+		f, ok := s.plan()
+		if !ok {
+			return
+		}
+		start, err := s.ask(ctx, f)
+		if s.settle(f, start, err); err == nil {
+			pause = firstPause
+			continue
+		}
+		select {
+		case <-time.After(pause - rand.N(pause/2)):
+		case <-ctx.Done():
+		}
+		pause = min(2*pause, mostPause)
+	}
+}
+
+// plan returns what to fetch next. If that is nothing, it says that fetch has
+// ended, in the same step: a call that finds numbers short later starts another.
+func (s *Segment) plan() (f SegmentFetch, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.demand.adapt(&s.cfg, s.left(), time.Now())
+	if !s.short() {
+		s.cancel()
+		close(s.done)
+		s.cancel, s.done = nil, nil
+		return f, false
+	}
+	wanted := int64(0)
+	for _, w := range s.queue {
+		wanted += w.n
+	}
+	count := min(max(s.demand.step, wanted), math.MaxInt64/s.cfg.Stride)
+	return SegmentFetch{Name: s.cfg.Name, Min: s.bound, Limit: s.cfg.MaxValue + 1, Span: count * s.cfg.Stride}, true
+}
+
+// ask runs one statement, and trusts no answer that breaks the store's promises.
+func (s *Segment) ask(ctx context.Context, f SegmentFetch) (start int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	start, err = s.store.Fetch(ctx, f)
+	if err == nil && (start < f.Min || start > f.Limit) {
+		err = fmt.Errorf("it granted numbers from %d on, not within %d to %d; see with segmenttest.Run what is wrong with it", start, f.Min, f.Limit)
+	}
+	return start, err
+}
+
+// settle takes note of what came of a fetch. What the store may have granted
+// without a reply is skipped.
+func (s *Segment) settle(f SegmentFetch, start int64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if err != nil {
+		if s.reason == nil {
+			s.cfg.log().Warn("idgen: the store grants no numbers; those that were fetched go on", "name", f.Name, "left", s.left(), "error", err)
+		}
+		s.reason = &SegmentStoreError{Name: f.Name, Err: err}
+		return
+	}
+	if s.reason != nil {
+		s.cfg.log().Info("idgen: the store grants numbers again", "name", f.Name)
+		s.reason = nil
+	}
+	s.bound = f.End(start)
+	s.exhausted = s.bound == f.Limit
+	if r := s.cfg.within(start, s.bound); r.count > 0 {
+		s.chain = append(s.chain, r)
+		s.ready += r.count
+		s.demand.granted += r.count
+	}
+	s.serve()
+}

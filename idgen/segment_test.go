@@ -1,0 +1,654 @@
+package idgen_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/segmenttest"
+)
+
+var _ idgen.Source = (*idgen.Segment)(nil)
+
+// base is above 2^53, where a number that passed through a float shows.
+const base int64 = 1<<53 + 1
+
+var silent = slog.New(slog.DiscardHandler)
+
+// newSegment returns a Segment named "orders" that begins at base, unless cfg
+// says otherwise, and is closed at the test's end.
+func newSegment(t *testing.T, store idgen.SegmentStore, cfg idgen.SegmentConfig) *idgen.Segment {
+	t.Helper()
+	if cfg.Name == "" {
+		cfg.Name = "orders"
+	}
+	if cfg.MinValue == 0 {
+		cfg.MinValue = base
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = silent
+	}
+	s, err := idgen.NewSegment(store, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// draws fails unless the source hands out want.
+func draws(t *testing.T, src idgen.Source, want ...int64) {
+	t.Helper()
+	for _, want := range want {
+		if got := mustNext(t, src); got != want {
+			t.Fatalf("drew %d, want %d", got, want)
+		}
+	}
+}
+
+// appends fails unless the source hands out n numbers from first on, a step apart.
+func appends(t *testing.T, src idgen.Source, n int, first, step int64) {
+	t.Helper()
+	ids, err := src.Append(t.Context(), []int64{-1}, n)
+	if err != nil || len(ids) != n+1 || ids[0] != -1 {
+		t.Fatalf("%d numbers behind one, %v; want %d", len(ids), err, n)
+	}
+	for i, id := range ids[1:] {
+		if want := first + int64(i)*step; id != want {
+			t.Fatalf("number %d is %d, want %d", i, id, want)
+		}
+	}
+}
+
+func TestSegmentIsDense(t *testing.T) {
+	s := newSegment(t, new(segmenttest.Memory), idgen.SegmentConfig{MinStep: 3, MaxStep: 10})
+	next := base
+	for i := range 1000 {
+		n := 1 + i%7*i%13 // some longer than a step
+		appends(t, s, n, next, 1)
+		next += int64(n)
+		draws(t, s, next, next+1)
+		next += 2
+	}
+	appends(t, s, 0, next, 1)
+	draws(t, s, next)
+}
+
+func TestSegmentBeginsAtOne(t *testing.T) {
+	s, err := idgen.NewSegment(new(segmenttest.Memory), idgen.SegmentConfig{Name: "orders"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	draws(t, s, 1, 2, 3)
+}
+
+// drawAll has goroutines draw from sources, one and several at a time, and returns
+// all numbers in order. Each goroutine's ascend, and those of one Append of a
+// dense source are neighbours.
+func drawAll(t *testing.T, sources []idgen.Source, each int, neighbours bool) []int64 {
+	t.Helper()
+	var mu sync.Mutex
+	var all []int64
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(7, uint64(i)))
+			src := sources[i%len(sources)]
+			var mine []int64
+			for len(mine) < each {
+				if r.IntN(4) > 0 {
+					id, err := src.Next(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mine = append(mine, id)
+					continue
+				}
+				before, n := len(mine), 1+r.IntN(40)
+				var err error
+				if mine, err = src.Append(t.Context(), mine, n); err != nil {
+					t.Error(err)
+					return
+				}
+				if neighbours && mine[len(mine)-1]-mine[before] != int64(n-1) {
+					t.Errorf("one call got %v", mine[before:])
+				}
+			}
+			for i := range mine[1:] {
+				if mine[i] >= mine[i+1] {
+					t.Errorf("%d before %d", mine[i], mine[i+1])
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, mine...)
+		})
+	}
+	wg.Wait()
+	slices.Sort(all)
+	return all
+}
+
+func TestSegmentOfManyGoroutines(t *testing.T) {
+	for _, step := range []int64{2, 1 << 20} {
+		s := newSegment(t, new(segmenttest.Memory), idgen.SegmentConfig{MinStep: step, MaxStep: 32 * step})
+		all := drawAll(t, []idgen.Source{s}, 2000, true)
+		for i, id := range all {
+			if id != base+int64(i) {
+				t.Fatalf("number %d is %d, want %d", i, id, base+int64(i))
+			}
+		}
+	}
+}
+
+func TestSegmentsOfManyProcesses(t *testing.T) {
+	store := new(segmenttest.Memory)
+	var sources []idgen.Source
+	for range 8 {
+		sources = append(sources, newSegment(t, store, idgen.SegmentConfig{MinStep: 2, MaxStep: 64}))
+	}
+	all := drawAll(t, sources, 500, false)
+	if unique := len(slices.Compact(slices.Clone(all))); unique != len(all) {
+		t.Errorf("%d of %d numbers are unique", unique, len(all))
+	}
+	if most := all[len(all)-1]; most >= store.Bound("orders") {
+		t.Errorf("drew %d; the bound is %d", most, store.Bound("orders"))
+	}
+}
+
+// Writers with rows of their own share the numbers by their Offset, wherever
+// their rows are.
+func TestSegmentStrides(t *testing.T) {
+	for offset := range int64(3) {
+		store := new(segmenttest.Memory)
+		store.SetBound("orders", base+1000*offset)
+		s := newSegment(t, store, idgen.SegmentConfig{Offset: offset, Stride: 3, MinStep: 5, MaxStep: 5})
+		first := base + 1000*offset
+		for first%3 != offset {
+			first++
+		}
+		draws(t, s, first, first+3)
+		appends(t, s, 20, first+6, 3)
+		draws(t, s, first+66)
+		for _, f := range store.Fetches() {
+			if f.Span < 15 || f.Span%3 != 0 {
+				t.Errorf("a fetch moves the bound by %d", f.Span)
+			}
+		}
+	}
+}
+
+// The last numbers of a range, whatever part of them a writer has.
+func TestSegmentEnds(t *testing.T) {
+	for _, most := range []int64{math.MaxInt32, math.MaxInt64 - 1} {
+		for stride := range int64(12) {
+			cfg := idgen.SegmentConfig{MinValue: most - 9, MaxValue: most, MinStep: 4, MaxStep: 4, Stride: stride + 1, Offset: stride}
+			var want []int64
+			for id := cfg.MinValue; id <= most && id > 0; id++ {
+				if id%cfg.Stride == cfg.Offset {
+					want = append(want, id)
+				}
+			}
+			s := newSegment(t, new(segmenttest.Memory), cfg)
+			draws(t, s, want...)
+			for range 2 {
+				id, err := s.Next(t.Context())
+				e, ok := errors.AsType[*idgen.SegmentExhaustedError](err)
+				if !ok || e.MaxValue != most || e.Name != "orders" {
+					t.Fatalf("drew %d, %v", id, err)
+				}
+			}
+			if h := s.Health(); h.State != idgen.Exhausted || h.Ready != 0 || h.Remaining != 0 {
+				t.Errorf("health is %+v", h)
+			}
+		}
+	}
+}
+
+// A call for more than is left takes nothing.
+func TestSegmentEndsForLargeCallsFirst(t *testing.T) {
+	s := newSegment(t, new(segmenttest.Memory), idgen.SegmentConfig{MaxValue: base + 9, MinStep: 3, MaxStep: 3})
+	draws(t, s, base)
+	if ids, err := s.Append(t.Context(), []int64{-1}, 10); len(ids) != 1 || err == nil {
+		t.Fatalf("drew %d of 9 numbers, %v", len(ids), err)
+	}
+	if h := s.Health(); h != (idgen.SegmentHealth{Ready: 9, Step: 3}) {
+		t.Errorf("with 9 left: %+v", h)
+	}
+	appends(t, s, 9, base+1, 1)
+}
+
+func TestSegmentCounts(t *testing.T) {
+	s := newSegment(t, new(segmenttest.Memory), idgen.SegmentConfig{})
+	for _, n := range []int{-1, 1<<24 + 1, math.MaxInt} {
+		ids, err := s.Append(t.Context(), []int64{-1}, n)
+		if e, ok := errors.AsType[*idgen.CountError](err); !ok || e.Count != int64(n) || len(ids) != 1 {
+			t.Errorf("%d numbers: %v", n, err)
+		}
+	}
+}
+
+func TestNewSegmentRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		cfg         idgen.SegmentConfig
+		field, want string
+	}{
+		{idgen.SegmentConfig{}, "Name", `SegmentConfig.Name "" cannot be stored`},
+		{idgen.SegmentConfig{Name: strings.Repeat("ä", 33)}, "Name", "use 1 to 64 bytes"},
+		{idgen.SegmentConfig{Name: "a\x00"}, "Name", "without zeros"},
+		{idgen.SegmentConfig{Name: "a\xff"}, "Name", "UTF-8"},
+		{idgen.SegmentConfig{Name: "a "}, "Name", "a space at the end"},
+		{idgen.SegmentConfig{Name: "a", MinValue: -1}, "MinValue", "-1 and MaxValue"},
+		{idgen.SegmentConfig{Name: "a", MinValue: 10, MaxValue: 9}, "MinValue", "10 and MaxValue 9"},
+		{idgen.SegmentConfig{Name: "a", MaxValue: math.MaxInt64}, "MinValue", "within 1 to 9223372036854775806"},
+		{idgen.SegmentConfig{Name: "a", Stride: -1}, "Offset", "Stride -1 not"},
+		{idgen.SegmentConfig{Name: "a", Stride: 1<<32 + 1}, "Offset", "Stride 4294967297 not"},
+		{idgen.SegmentConfig{Name: "a", Offset: 1}, "Offset", "1 is not within 0 to Stride-1"},
+		{idgen.SegmentConfig{Name: "a", Stride: 3, Offset: -1}, "Offset", "-1 is not"},
+		{idgen.SegmentConfig{Name: "a", MinStep: -1}, "MinStep", "-1 and MaxStep"},
+		{idgen.SegmentConfig{Name: "a", MaxStep: 99}, "MinStep", "100 and MaxStep 99"},
+		{idgen.SegmentConfig{Name: "a", MaxStep: 1<<32 + 1}, "MinStep", "within 1 to 4294967296"},
+		{idgen.SegmentConfig{Name: "a", Ahead: -1}, "Ahead", "-1ns is negative"},
+		{idgen.SegmentConfig{Name: "a", Timeout: -1}, "Timeout", "-1ns is negative"},
+	} {
+		s, err := idgen.NewSegment(new(segmenttest.Memory), tt.cfg)
+		e, ok := errors.AsType[*idgen.SegmentConfigError](err)
+		if !ok || s != nil || e.Field != tt.field || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v; want %q", tt.cfg, err, tt.want)
+		}
+	}
+	if _, err := idgen.NewSegment(nil, idgen.SegmentConfig{Name: "a"}); err == nil || !strings.Contains(err.Error(), "has no store") {
+		t.Errorf("without a store: %v", err)
+	}
+	for _, cfg := range []idgen.SegmentConfig{
+		{Name: strings.Repeat("ä", 32), MinStep: 1 << 32, Stride: 1 << 32, Offset: 1<<32 - 1},
+		{Name: " a", MinValue: math.MaxInt64 - 1},
+	} {
+		newSegment(t, new(segmenttest.Memory), cfg)
+	}
+}
+
+// A store that has forgotten what it granted, or grants something else, repeats
+// no number of a Segment.
+func TestSegmentOfAStoreThatForgets(t *testing.T) {
+	store := new(segmenttest.Memory)
+	s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 10})
+	draws(t, s, base)
+	store.SetBound("orders", base-1000)
+	appends(t, s, 99, base+1, 1)
+	if bound := store.Bound("orders"); bound < base+100 {
+		t.Errorf("the bound is %d, and %d is drawn", bound, base+99)
+	}
+}
+
+func TestSegmentTrustsNoStore(t *testing.T) {
+	for _, offset := range []int64{-1, 1000} {
+		s := newSegment(t, storeFunc(func(_ context.Context, f idgen.SegmentFetch) (int64, error) {
+			if offset < 0 {
+				return f.Min + offset, nil
+			}
+			return f.Limit + offset, nil
+		}), idgen.SegmentConfig{MaxValue: 1 << 60})
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		id, err := s.Next(ctx)
+		if e, ok := errors.AsType[*idgen.SegmentStoreError](err); !ok || !strings.Contains(e.Error(), "it granted numbers from") {
+			t.Errorf("drew %d, %v", id, err)
+		}
+	}
+}
+
+type storeFunc func(context.Context, idgen.SegmentFetch) (int64, error)
+
+func (f storeFunc) Fetch(ctx context.Context, fetch idgen.SegmentFetch) (int64, error) {
+	return f(ctx, fetch)
+}
+
+// A lost reply skips what was granted, and that alone.
+func TestSegmentSkipsLostReplies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, fault := range []segmenttest.Fault{segmenttest.LoseReply, segmenttest.HangAfter} {
+			store := new(segmenttest.Memory)
+			calls := 0
+			store.Fault(func() segmenttest.Fault {
+				if calls++; calls == 3 {
+					return fault
+				}
+				return segmenttest.None
+			})
+			s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 10})
+			appends(t, s, 20, base, 1) // the first fetch, of 20
+			appends(t, s, 10, base+20, 1)
+			draws(t, s, base+40, base+41)
+		}
+	})
+}
+
+// slow has the store take so long for each call.
+func slow(store *segmenttest.Memory, d *time.Duration) {
+	store.Fault(func() segmenttest.Fault { time.Sleep(*d); return segmenttest.None })
+}
+
+// While the store is away numbers go on until none is left. Calls then wait as
+// long as their context lasts, and say why. When it is back they go on at once.
+func TestSegmentOfAStoreThatIsAway(t *testing.T) {
+	for name, fault := range map[string]segmenttest.Fault{"refuses": segmenttest.Refuse, "hangs": segmenttest.Hang} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := new(segmenttest.Memory)
+				s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 10})
+				draws(t, s, base)
+				synctest.Wait()
+				store.Fault(func() segmenttest.Fault { return fault })
+				appends(t, s, 18, base+1, 1)
+				time.Sleep(6 * time.Second)
+				if h := s.Health(); h.State != idgen.Serving || h.Reason == nil || h.Ready != 1 {
+					t.Errorf("with one left: %+v", h)
+				}
+				draws(t, s, base+19)
+
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				began := time.Now()
+				_, err := s.Next(ctx)
+				e, ok := errors.AsType[*idgen.SegmentStoreError](err)
+				if !ok || e.Name != "orders" || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
+					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+				if fault == segmenttest.Refuse && !errors.Is(err, segmenttest.ErrFault) {
+					t.Errorf("%v hides the store's own error", err)
+				}
+				if h := s.Health(); h.State != idgen.Waiting || h.Reason == nil || h.Ready != 0 {
+					t.Errorf("health is %+v", h)
+				}
+				if n := len(store.Fetches()); n > 130 {
+					t.Errorf("%d statements in a minute", n)
+				}
+				store.Fault(nil)
+				began = time.Now()
+				draws(t, s, base+20)
+				if took := time.Since(began); took > 6*time.Second {
+					t.Errorf("noticed %v later that the store is back", took)
+				}
+				if h := s.Health(); h.State != idgen.Serving || h.Reason != nil {
+					t.Errorf("health is %+v", h)
+				}
+			})
+		})
+	}
+}
+
+// A call that gives up takes no number, and does not keep others from theirs.
+func TestSegmentCallsThatGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(segmenttest.Memory)
+		takes := time.Second
+		slow(store, &takes)
+		s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 10})
+		draws(t, s, base)
+		time.Sleep(time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if ids, err := s.Append(ctx, nil, 1000); !errors.Is(err, context.DeadlineExceeded) || ids != nil {
+				t.Errorf("%d numbers, %v", len(ids), err)
+			}
+		})
+		synctest.Wait()
+		draws(t, s, base+1)
+		appends(t, s, 18, base+2, 1)
+		if took := time.Since(began); took != 100*time.Millisecond {
+			t.Errorf("those behind a call that waits were served after %v", took)
+		}
+		wg.Wait()
+		draws(t, s, base+20)
+		time.Sleep(time.Minute)
+
+		again, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		wg.Go(func() { appends(t, s, 5000, base+21, 1) })
+		synctest.Wait()
+		if ids, err := s.Append(again, nil, 5001); !errors.Is(err, context.DeadlineExceeded) || ids != nil {
+			t.Errorf("%d numbers, %v", len(ids), err)
+		}
+		wg.Wait()
+	})
+}
+
+// Calls that wait are served in their order, and small ones do not starve a
+// large one.
+func TestSegmentServesInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(segmenttest.Memory)
+		takes := time.Second
+		slow(store, &takes)
+		s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 10})
+		var wg sync.WaitGroup
+		first := base
+		for i := range 30 {
+			n, want := 1+i%3*50, first
+			first += int64(n)
+			wg.Go(func() { appends(t, s, n, want, 1) })
+			synctest.Wait()
+		}
+		began := time.Now()
+		wg.Wait()
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("the last was served after %v", took)
+		}
+	})
+}
+
+// No goroutine outlives the filling of the chain: the bubble would not end.
+func TestSegmentRunsNothingWhileNobodyDraws(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(segmenttest.Memory)
+		s, err := idgen.NewSegment(store, idgen.SegmentConfig{Name: "orders"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		draws(t, s, 1)
+		before := len(store.Fetches())
+		time.Sleep(time.Hour)
+		if n := len(store.Fetches()); n != before {
+			t.Errorf("%d statements while nobody drew", n-before)
+		}
+		draws(t, s, 2)
+	})
+}
+
+// rate draws n numbers a second for a time, each in a goroutine of its own, and
+// returns the longest that one waited.
+func rate(t *testing.T, s *idgen.Segment, n int, d time.Duration) (longest time.Duration) {
+	t.Helper()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range int(d * time.Duration(n) / time.Second) {
+		wg.Go(func() {
+			began := time.Now()
+			mustNext(t, s)
+			mu.Lock()
+			defer mu.Unlock()
+			longest = max(longest, time.Since(began))
+		})
+		time.Sleep(time.Second / time.Duration(n))
+	}
+	wg.Wait()
+	return longest
+}
+
+// Calls wait for no more than one statement when demand jumps a hundredfold, if it
+// takes a fiftieth of Ahead, and for none if it takes less than a hundredth.
+func TestSegmentDemandJumps(t *testing.T) {
+	for _, takes := range []time.Duration{time.Millisecond, 9 * time.Millisecond, 20 * time.Millisecond} {
+		for sixth := range time.Duration(6) { // wherever it is in its chain
+			t.Run(fmt.Sprintf("a statement takes %v, %d", takes, sixth), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := new(segmenttest.Memory)
+					slow(store, &takes)
+					s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10})
+					rate(t, s, 1000, 5*time.Second+sixth*time.Second/6)
+					allowed := takes
+					if takes < 10*time.Millisecond {
+						allowed = 0
+					}
+					if longest := rate(t, s, 100_000, 300*time.Millisecond); longest > allowed {
+						t.Errorf("a call waited for %v, a statement takes %v", longest, takes)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The step follows demand: a statement every Ahead, or about so.
+func TestSegmentStepFollowsDemand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(segmenttest.Memory)
+		takes := time.Millisecond
+		slow(store, &takes)
+		s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 5000})
+		statements := func(n int, d time.Duration) (in int) {
+			before := len(store.Fetches())
+			rate(t, s, n, d)
+			return len(store.Fetches()) - before
+		}
+		between := func(what string, got, least, most int64) {
+			t.Helper()
+			if got < least || got > most {
+				t.Errorf("%s is %d, not within %d to %d", what, got, least, most)
+			}
+		}
+		statements(1000, 3*time.Second)
+		between("statements in 20 s", int64(statements(1000, 20*time.Second)), 15, 25)
+		between("the step", s.Health().Step, 900, 1100)
+		statements(20_000, 3*time.Second)
+		between("the step, limited", s.Health().Step, 5000, 5000)
+		rate(t, s, 5, 2*time.Hour)
+		between("the step after hours of little demand", s.Health().Step, 10, 10)
+		between("what is ready then", s.Health().Ready, 0, 20)
+		for _, f := range store.Fetches() {
+			between("a span", f.Span, 10, 5000)
+		}
+	})
+}
+
+// A burst does not make the step what it would be if the burst went on.
+func TestSegmentStepAfterABurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(segmenttest.Memory)
+		takes := time.Millisecond
+		slow(store, &takes)
+		s := newSegment(t, store, idgen.SegmentConfig{})
+		appends(t, s, 50, base, 1) // less than a step says nothing
+		time.Sleep(time.Minute)
+		if step := s.Health().Step; step != 100 {
+			t.Errorf("the step is %d after 50 numbers", step)
+		}
+		for i := range int64(10) {
+			appends(t, s, 100, base+50+100*i, 1)
+		}
+		time.Sleep(time.Minute)
+		if bound := store.Bound("orders"); bound > base+10*1050 {
+			t.Errorf("fetched %d numbers for 1,050", bound-base)
+		}
+	})
+}
+
+func TestSegmentHealth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSegment(t, new(segmenttest.Memory), idgen.SegmentConfig{MinStep: 10, MaxStep: 10, MaxValue: base + 999})
+		if h := s.Health(); h != (idgen.SegmentHealth{Remaining: 1000, Step: 10}) {
+			t.Errorf("before the first call: %+v", h)
+		}
+		draws(t, s, base)
+		synctest.Wait()
+		if h := s.Health(); h != (idgen.SegmentHealth{Ready: 19, Remaining: 980, Step: 10}) {
+			t.Errorf("after the first call: %+v", h)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if h := s.Health(); h.State != idgen.Closed || h.Ready != 0 {
+			t.Errorf("closed: %+v", h)
+		}
+	})
+}
+
+func TestSegmentClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(segmenttest.Memory)
+		s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 10})
+		draws(t, s, base)
+		synctest.Wait()
+		store.Fault(func() segmenttest.Fault { return segmenttest.Hang })
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if ids, err := s.Append(t.Context(), nil, 100); !errors.Is(err, idgen.ErrSegmentClosed) {
+				t.Errorf("a call that waits: %d numbers, %v", len(ids), err)
+			}
+		})
+		synctest.Wait()
+		for range 2 {
+			began := time.Now()
+			if err := s.Close(t.Context()); err != nil || time.Since(began) != 0 {
+				t.Errorf("closed after %v, %v", time.Since(began), err)
+			}
+		}
+		wg.Wait()
+		if id, err := s.Next(t.Context()); !errors.Is(err, idgen.ErrSegmentClosed) {
+			t.Errorf("a closed segment drew %d, %v", id, err)
+		}
+	})
+}
+
+// Close waits for a store that does not look at its context, until its own ends.
+func TestSegmentCloseWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSegment(t, storeFunc(func(_ context.Context, f idgen.SegmentFetch) (int64, error) {
+			time.Sleep(time.Hour)
+			return f.Min, nil
+		}), idgen.SegmentConfig{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if id, err := s.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("drew %d, %v", id, err)
+		}
+		if err := s.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("closed: %v", err)
+		}
+		began := time.Now()
+		if err := s.Close(t.Context()); err != nil || time.Since(began) != time.Hour-time.Second {
+			t.Errorf("closed after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
+func TestSegmentAllocatesNothing(t *testing.T) {
+	s := newSegment(t, new(segmenttest.Memory), idgen.SegmentConfig{MinStep: 1 << 30, MaxStep: 1 << 30})
+	mustNext(t, s)
+	ctx, dst := t.Context(), make([]int64, 0, 100)
+	if n := testing.AllocsPerRun(1000, func() {
+		_, _ = s.Next(ctx)
+		dst, _ = s.Append(ctx, dst[:0], 100)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,56 @@
+package segmentstore_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/glebarez/sqlite"
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/hooks/gormid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/segmentstore"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// GORM numbers invoices from 1001 on, by segments from the database that they are
+// inserted into.
+func Example() {
+	ctx := context.Background()
+	db, err := gorm.Open(sqlite.Open(":memory:"))
+	check(err)
+	pool, err := db.DB()
+	check(err)
+	defer pool.Close()
+	pool.SetMaxOpenConns(1) // each connection would have a database of its own
+
+	store := segmentstore.SQLite(pool)
+	check(store.Migrate(ctx))
+	numbers, err := idgen.NewSegment(store, idgen.SegmentConfig{Name: "invoices", MinValue: 1001})
+	check(err)
+	defer numbers.Close(ctx)
+
+	check(db.Use(gormid.New(gormid.Config{Source: numbers})))
+	type Invoice struct {
+		ID   pk.ID
+		Item string
+	}
+	check(db.AutoMigrate(&Invoice{}))
+
+	invoices := []Invoice{{Item: "tea"}, {Item: "milk"}, {Item: "sugar"}}
+	check(db.Create(&invoices).Error)
+	for _, i := range invoices {
+		fmt.Println(i.ID, i.Item)
+	}
+	// Output:
+	// 1001 tea
+	// 1002 milk
+	// 1003 sugar
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}

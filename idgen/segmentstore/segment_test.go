@@ -1,0 +1,118 @@
+package segmentstore_test
+
+import (
+	"database/sql"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// fleet has 64 processes draw numbers of one name, and returns them in order.
+func fleet(t *testing.T, store idgen.SegmentStore, each int) []int64 {
+	t.Helper()
+	var mu sync.Mutex
+	var all []int64
+	var wg sync.WaitGroup
+	for range 64 {
+		s, err := idgen.NewSegment(store, idgen.SegmentConfig{
+			Name: "fleet", MinValue: base, MinStep: 10, MaxStep: 40, Logger: slog.New(slog.DiscardHandler),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			var mine []int64
+			for len(mine) < each {
+				id, err := s.Next(t.Context())
+				if err == nil {
+					mine, err = s.Append(t.Context(), append(mine, id), 15)
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if !slices.IsSorted(mine) {
+				t.Error("the numbers of one process do not ascend")
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, mine...)
+		})
+	}
+	wg.Wait()
+	slices.Sort(all)
+	if unique := len(slices.Compact(slices.Clone(all))); unique != len(all) {
+		t.Errorf("%d of %d numbers are unique", unique, len(all))
+	}
+	if len(all) < 64*each {
+		t.Fatalf("%d numbers, want %d", len(all), 64*each)
+	}
+	return all
+}
+
+// bound reads where the fleet's numbers end.
+func bound(t *testing.T, conn *sql.DB) (bound int64) {
+	t.Helper()
+	if err := conn.QueryRow("SELECT bound FROM fleet WHERE name = 'fleet'").Scan(&bound); err != nil {
+		t.Fatal(err)
+	}
+	return bound
+}
+
+// checkFleet draws, and looks that little is skipped: what each process had
+// fetched and not drawn.
+func checkFleet(t *testing.T, db dbtest.DB, conn *sql.DB) {
+	t.Helper()
+	t.Run("64 processes", func(t *testing.T) {
+		all := fleet(t, open(t, db, conn, "fleet"), 160)
+		if skipped := bound(t, conn) - base - int64(len(all)); skipped < 0 || skipped > 64*200 {
+			t.Errorf("%d numbers were skipped", skipped)
+		}
+	})
+}
+
+// Replies are lost while 64 processes draw. Nobody sees an error or a number
+// twice.
+func TestLostReplies(t *testing.T) {
+	for _, dialect := range dbtest.Databases(t) {
+		if dialect == "sqlite" {
+			continue // it has no network
+		}
+		t.Run(dialect, func(t *testing.T) {
+			direct := dbtest.Open(t, dialect)
+			conn := direct.Connect(t)
+			open(t, direct, conn, "fleet")
+			db, proxy := direct.Through(t)
+			lossy := db.Connect(t)
+			lossy.SetMaxIdleConns(64)
+			store := open(t, db, lossy, "fleet")
+			done, lost := make(chan struct{}), 0
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				for {
+					select {
+					case <-proxy.LoseReply(7):
+						lost++
+					case <-done:
+						return
+					}
+				}
+			})
+			all := fleet(t, store, 160)
+			close(done)
+			wg.Wait()
+			t.Logf("%d replies lost, %d of %d numbers drawn", lost, len(all), bound(t, conn)-base)
+			if lost < 10 {
+				t.Errorf("only %d replies were lost", lost)
+			}
+		})
+	}
+}

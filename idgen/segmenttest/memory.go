@@ -1,0 +1,112 @@
+package segmenttest
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// A Memory is an [idgen.SegmentStore] in memory, whose faults and losses a test
+// controls. It starts no goroutine and waits for nothing but the ctx of a call
+// that is told to hang, so that it works in the bubbles of testing/synctest.
+//
+// The zero value is an empty store. A Memory is safe for concurrent use.
+type Memory struct {
+	mu      sync.Mutex
+	bounds  map[string]int64
+	fetches []idgen.SegmentFetch
+	fault   func() Fault
+}
+
+var _ idgen.SegmentStore = (*Memory)(nil)
+
+// ErrFault is what a [Memory] returns when it fails on a test's demand.
+var ErrFault = errors.New("segmenttest: the store failed, as the test demands")
+
+// A Fault is what goes wrong with one call of a [Memory].
+type Fault uint8
+
+// What can go wrong. A call that hangs does so until its ctx ends, and returns
+// its error.
+const (
+	None      Fault = iota // the call goes well
+	Refuse                 // it fails and has no effect
+	LoseReply              // it has its effect and fails all the same
+	Hang                   // it hangs and has no effect
+	HangAfter              // it has its effect and then hangs
+)
+
+// Fault has every further call ask f what goes wrong with it; nil ends that. f is
+// called without a lock, before the call has an effect, and may sleep to make the
+// store slow.
+func (m *Memory) Fault(f func() Fault) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fault = f
+}
+
+// Fetch implements [idgen.SegmentStore].
+func (m *Memory) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, err error) {
+	m.mu.Lock()
+	m.fetches = append(m.fetches, f)
+	fault := m.fault
+	m.mu.Unlock()
+	kind := None
+	if fault != nil {
+		kind = fault()
+	}
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	if kind != Refuse && kind != Hang {
+		start = m.grant(f)
+	}
+	switch kind {
+	case Refuse, LoseReply:
+		return 0, ErrFault
+	case Hang, HangAfter:
+		<-ctx.Done()
+		return 0, ctx.Err()
+	}
+	return start, nil
+}
+
+func (m *Memory) grant(f idgen.SegmentFetch) (start int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	start = min(max(m.bounds[f.Name], f.Min), f.Limit)
+	if start < f.Limit {
+		m.set(f.Name, f.End(start))
+	}
+	return start
+}
+
+func (m *Memory) set(name string, bound int64) {
+	if m.bounds == nil {
+		m.bounds = make(map[string]int64)
+	}
+	m.bounds[name] = bound
+}
+
+// Fetches returns what was asked for, whatever came of it.
+func (m *Memory) Fetches() []idgen.SegmentFetch {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]idgen.SegmentFetch(nil), m.fetches...)
+}
+
+// Bound returns the bound of a name, 0 if there is none.
+func (m *Memory) Bound(name string) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.bounds[name]
+}
+
+// SetBound overwrites the bound of a name, as a restored backup does.
+func (m *Memory) SetBound(name string, bound int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.set(name, bound)
+}

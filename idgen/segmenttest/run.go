@@ -1,0 +1,229 @@
+package segmenttest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// Run tests that stores do what [idgen.SegmentStore] promises. open is called
+// once for each property and returns an empty store that lives until t ends. A
+// store may refuse calls that meet, as databases do, but must then have done
+// nothing.
+func Run(t *testing.T, open func(t *testing.T) idgen.SegmentStore) {
+	for _, p := range properties {
+		t.Run(p.name, func(t *testing.T) {
+			if err := p.check(t.Context(), open(t)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A property returns an error if the store does not have it.
+type property struct {
+	name  string
+	check func(context.Context, idgen.SegmentStore) error
+}
+
+var properties = []property{
+	{"a name is made on first use", firstUse},
+	{"segments follow each other", follow},
+	{"a fetch begins at Min if the bound is below it", above},
+	{"numbers end at the limit", limit},
+	{"the limit is the caller's", otherLimit},
+	{"numbers end where int64 does", largest},
+	{"names have nothing in common", names},
+	{"64 fetchers get segments of their own", fetchers},
+	{"64 fetchers exhaust a name once", exhausters},
+	{"a call whose context has ended does nothing", cancelled},
+}
+
+// base is above 2^53, where a number that passed through a float shows.
+const base int64 = 1<<53 + 1
+
+// grants fetches, and compares what is granted.
+func grants(ctx context.Context, store idgen.SegmentStore, f idgen.SegmentFetch, want int64) error {
+	start, err := store.Fetch(ctx, f)
+	if err != nil {
+		return fmt.Errorf("%+v: %w", f, err)
+	}
+	if start != want {
+		return fmt.Errorf("%+v is granted from %d on, want %d", f, start, want)
+	}
+	return nil
+}
+
+// fetch is of everything that is not the test's subject.
+func fetch(name string, span int64) idgen.SegmentFetch {
+	return idgen.SegmentFetch{Name: name, Min: base, Limit: math.MaxInt64, Span: span}
+}
+
+func firstUse(ctx context.Context, store idgen.SegmentStore) error {
+	return errors.Join(
+		grants(ctx, store, fetch("a", 1), base),
+		grants(ctx, store, fetch("b", 1000), base),
+		grants(ctx, store, idgen.SegmentFetch{Name: "c", Min: 1, Limit: 2, Span: 1}, 1),
+	)
+}
+
+func follow(ctx context.Context, store idgen.SegmentStore) error {
+	var errs []error
+	next := base
+	for _, span := range []int64{1, 1, 100, 7, 1 << 32, 1, 2} {
+		errs = append(errs, grants(ctx, store, fetch("a", span), next))
+		next += span
+	}
+	return errors.Join(errs...)
+}
+
+func above(ctx context.Context, store idgen.SegmentStore) error {
+	f := fetch("a", 10)
+	atLeast := func(min, want int64) error {
+		f.Min = min
+		return grants(ctx, store, f, want)
+	}
+	return errors.Join(
+		atLeast(base, base),
+		atLeast(base+9, base+10),    // granted already
+		atLeast(base+20, base+20),   // the bound itself
+		atLeast(base+100, base+100), // skips
+		atLeast(1, base+110),        // what was skipped does not come back
+	)
+}
+
+func limit(ctx context.Context, store idgen.SegmentStore) error {
+	f := idgen.SegmentFetch{Name: "a", Min: base, Limit: base + 25, Span: 10}
+	errs := []error{
+		grants(ctx, store, f, base),
+		grants(ctx, store, f, base+10),
+		grants(ctx, store, f, base+20), // five of them
+	}
+	for range 3 {
+		errs = append(errs, grants(ctx, store, f, f.Limit))
+	}
+	f.Limit += 100 // nothing was taken from behind the old one
+	return errors.Join(append(errs, grants(ctx, store, f, base+25))...)
+}
+
+func otherLimit(ctx context.Context, store idgen.SegmentStore) error {
+	low, high := fetch("a", 100), fetch("a", 100)
+	low.Limit = base + 50
+	return errors.Join(
+		grants(ctx, store, high, base),
+		grants(ctx, store, low, low.Limit), // the bound is far behind it
+		grants(ctx, store, high, base+100),
+	)
+}
+
+func largest(ctx context.Context, store idgen.SegmentStore) error {
+	f := fetch("a", math.MaxInt64-1)
+	f.Min = math.MaxInt64 - 12
+	first := f
+	first.Span = 5
+	return errors.Join(
+		grants(ctx, store, first, math.MaxInt64-12),
+		grants(ctx, store, f, math.MaxInt64-7),
+		grants(ctx, store, f, math.MaxInt64),
+		grants(ctx, store, fetch("b", math.MaxInt64), base),
+		grants(ctx, store, fetch("b", 1), math.MaxInt64),
+	)
+}
+
+func names(ctx context.Context, store idgen.SegmentStore) error {
+	list := []string{
+		"a", "A", "ä", "a'b", `a"b`, "a`b", `a\b`, `\`, "a;b--", "100%", "$1", "?", "@min", "{table}", "a\nb", " a", "日本語", "🜁",
+		"0123456789012345678901234567890123456789012345678901234567890123", // 64 bytes
+		"ääääääääääääääääääääääääääääääää",                                 // 64 bytes as well
+	}
+	var errs []error
+	for round := range int64(2) {
+		for i, name := range list {
+			span := int64(i + 1)
+			errs = append(errs, grants(ctx, store, fetch(name, span), base+round*span))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A granted segment is what a fetcher got.
+type granted struct{ start, end int64 }
+
+// race has 64 fetchers fetch until each has n segments, or there are none. A
+// refused call is repeated.
+func race(ctx context.Context, store idgen.SegmentStore, n int, f idgen.SegmentFetch) ([]granted, error) {
+	const most = 1000 // refusals
+	var mu sync.Mutex
+	var all []granted
+	var errs []error
+	var wg sync.WaitGroup
+	for i := range 64 {
+		f := f
+		f.Span += int64(i)
+		wg.Go(func() {
+			for refused, got := 0, 0; got < n; {
+				start, err := store.Fetch(ctx, f)
+				mu.Lock()
+				switch {
+				case err == nil:
+					got++
+					all = append(all, granted{start, f.End(start)})
+				case refused == most:
+					errs = append(errs, err)
+					got = n
+				default:
+					refused++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(all, func(a, b granted) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
+	})
+	return all, errors.Join(errs...)
+}
+
+// dense fails if segments overlap, or leave a gap.
+func dense(all []granted, start int64) error {
+	for _, g := range all {
+		if g.start != start {
+			return fmt.Errorf("one segment ends at %d, the next begins at %d", start, g.start)
+		}
+		start = g.end
+	}
+	return nil
+}
+
+func fetchers(ctx context.Context, store idgen.SegmentStore) error {
+	all, err := race(ctx, store, 5, fetch("a", 3))
+	if err == nil && len(all) != 5*64 {
+		err = fmt.Errorf("%d segments", len(all))
+	}
+	return errors.Join(err, dense(all, base))
+}
+
+func exhausters(ctx context.Context, store idgen.SegmentStore) error {
+	f := fetch("a", 1)
+	f.Limit = base + 1000
+	all, err := race(ctx, store, 5, f)
+	return errors.Join(err, dense(all, base), grants(ctx, store, f, f.Limit))
+}
+
+func cancelled(ctx context.Context, store idgen.SegmentStore) error {
+	first := grants(ctx, store, fetch("a", 10), base)
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := store.Fetch(over, fetch("a", 10)); err == nil {
+		return errors.New("it succeeds")
+	}
+	return errors.Join(first, grants(ctx, store, fetch("a", 10), base+10))
+}
