@@ -24,6 +24,7 @@ type session struct {
 	*sql.DB
 	dialect string
 	mariaDB bool
+	strict  bool // on SQLite, whose other tables take anything in any column
 }
 
 func eachSession(t *testing.T, test func(*testing.T, session)) {
@@ -31,6 +32,7 @@ func eachSession(t *testing.T, test func(*testing.T, session)) {
 }
 
 func sessions(t *testing.T, db dbtest.DB, test func(*testing.T, session)) {
+	strict := false
 	run := func(name string, open func() (*sql.DB, error)) {
 		t.Run(name, func(t *testing.T) {
 			conn, err := open()
@@ -38,7 +40,7 @@ func sessions(t *testing.T, db dbtest.DB, test func(*testing.T, session)) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			test(t, session{conn, db.Dialect, db.MariaDB})
+			test(t, session{conn, db.Dialect, db.MariaDB, strict})
 		})
 	}
 	switch db.Dialect {
@@ -56,7 +58,8 @@ func sessions(t *testing.T, db dbtest.DB, test func(*testing.T, session)) {
 		}
 	case "postgres":
 		for name, mode := range map[string]pgx.QueryExecMode{
-			"cached": pgx.QueryExecModeCacheStatement, "exec": pgx.QueryExecModeExec, "simple": pgx.QueryExecModeSimpleProtocol,
+			"cached": pgx.QueryExecModeCacheStatement, "described": pgx.QueryExecModeDescribeExec,
+			"exec": pgx.QueryExecModeExec, "simple": pgx.QueryExecModeSimpleProtocol,
 		} {
 			run(name, func() (*sql.DB, error) {
 				config, err := pgx.ParseConfig(db.DSN)
@@ -69,6 +72,8 @@ func sessions(t *testing.T, db dbtest.DB, test func(*testing.T, session)) {
 		}
 	default:
 		run("default", func() (*sql.DB, error) { return sql.Open(db.Driver, db.DSN) })
+		strict = true
+		run("strict", func() (*sql.DB, error) { return sql.Open(db.Driver, db.DSN) })
 	}
 }
 
@@ -104,8 +109,15 @@ func (s session) table(t *testing.T, column string) {
 	s.SetMaxIdleConns(0)
 	s.SetMaxIdleConns(1)
 	s.exec(t, "DROP TABLE IF EXISTS t")
+	if s.strict {
+		s.exec(t, "CREATE TABLE t (label TEXT, id "+strictTypes.Replace(column)+") STRICT")
+		return
+	}
 	s.exec(t, "CREATE TABLE t (label VARCHAR(20), id "+column+")")
 }
+
+// strictTypes turns the types of columns into those of SQLite's STRICT tables.
+var strictTypes = strings.NewReplacer("BIGINT", "INTEGER", "VARCHAR(20)", "TEXT", "CHAR(20)", "TEXT", "CHAR(13)", "TEXT")
 
 // labels returns the labels of the rows that a condition selects, in key order.
 func (s session) labels(t *testing.T, condition string, args ...any) string {
@@ -287,6 +299,18 @@ func TestColumnsOfOldTables(t *testing.T) {
 		s.exec(t, "INSERT INTO t (id) VALUES (9223372036854775808)")
 		var id pk.ID
 		mustRefuse(t, "2^63", s.QueryRowContext(t.Context(), "SELECT id FROM t").Scan(&id))
+	})
+}
+
+// SQLite is the one database that stores text in an integer column, unless the
+// table is STRICT.
+func TestSQLiteStrict(t *testing.T) {
+	sessions(t, dbtest.SQLite(t), func(t *testing.T, s session) {
+		s.table(t, "BIGINT")
+		_, err := s.ExecContext(t.Context(), "INSERT INTO t (id) VALUES (?)", pk.SortText(high))
+		if (err != nil) != s.strict {
+			t.Errorf("INSERT of a SortText into an integer column: %v", err)
+		}
 	})
 }
 

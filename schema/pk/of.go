@@ -58,6 +58,9 @@ func (id Of[T]) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
 // UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse].
 func (id *Of[T]) UnmarshalText(text []byte) error { return set(id.form(), id, text) }
 
+// UnmarshalParam serves gin and echo as [ID.UnmarshalParam] does.
+func (id *Of[T]) UnmarshalParam(param string) error { return set(id.form(), id, param) }
+
 // MarshalJSON implements [encoding/json.Marshaler] as [ID.MarshalJSON] does.
 func (id Of[T]) MarshalJSON() ([]byte, error) { return ID(id).MarshalJSON() }
 

@@ -58,6 +58,7 @@ type (
 		encoding.TextUnmarshaler
 		json.Unmarshaler
 		UnmarshalGQL(any) error
+		UnmarshalParam(string) error
 	}
 )
 
@@ -176,6 +177,7 @@ func (s spec[K, P]) roundTrip(t *testing.T) {
 			"Scan(pk.ID)":           func(p P) error { return p.Scan(pk.ID(n)) },
 			"Scan(*pk.ID)":          func(p P) error { return p.Scan(new(pk.ID(n))) },
 			"UnmarshalText":         func(p P) error { return p.UnmarshalText([]byte(text)) },
+			"UnmarshalParam":        func(p P) error { return p.UnmarshalParam(text) },
 			"UnmarshalJSON string":  func(p P) error { return p.UnmarshalJSON([]byte(`"` + text + `"`)) },
 			"UnmarshalJSON integer": func(p P) error { return p.UnmarshalJSON([]byte(decimal(n))) },
 			"UnmarshalGQL string":   func(p P) error { return p.UnmarshalGQL(text) },
@@ -270,8 +272,9 @@ func (s spec[K, P]) textRefuses(t *testing.T) {
 		got := s.make(7)
 		err := P(&got).UnmarshalText([]byte(text))
 		mustRefuse(t, fmt.Sprintf("UnmarshalText(%.40q)", text), err)
+		mustRefuse(t, fmt.Sprintf("UnmarshalParam(%.40q)", text), P(&got).UnmarshalParam(text))
 		if got != s.make(7) {
-			t.Errorf("UnmarshalText(%.40q) was refused and left %v", text, got)
+			t.Errorf("UnmarshalText or UnmarshalParam(%.40q) was refused and left %v", text, got)
 		}
 	}
 }
@@ -557,6 +560,10 @@ func TestStringNull(t *testing.T) {
 	read := pk.String("7")
 	if err := read.UnmarshalText(nil); read != "" || err != nil {
 		t.Errorf("UnmarshalText of nothing = %q, %v", string(read), err)
+	}
+	read = "5"
+	if err := read.UnmarshalParam(""); read != "" || err != nil {
+		t.Errorf("UnmarshalParam of nothing = %q, %v", string(read), err)
 	}
 	var out bytes.Buffer
 	null.MarshalGQL(&out)

@@ -62,6 +62,10 @@ func (t SortText) MarshalText() ([]byte, error) { return sortForm.text(int64(t))
 // UnmarshalText implements [encoding.TextUnmarshaler]; see [ParseSort].
 func (t *SortText) UnmarshalText(text []byte) error { return set(sortForm, t, text) }
 
+// UnmarshalParam serves gin and echo as [ID.UnmarshalParam] does. Without it gin
+// would read 13 characters that happen to be digits as another number.
+func (t *SortText) UnmarshalParam(param string) error { return set(sortForm, t, param) }
+
 // MarshalJSON implements [encoding/json.Marshaler] with the 13 characters.
 func (t SortText) MarshalJSON() ([]byte, error) { return sortForm.json(int64(t)) }
 

@@ -77,6 +77,10 @@ func (s *String) UnmarshalText(text []byte) error {
 	return s.hold(&id, set(stringForm, &id, text))
 }
 
+// UnmarshalParam serves gin and echo as [ID.UnmarshalParam] does. Empty text
+// becomes "".
+func (s *String) UnmarshalParam(param string) error { return s.UnmarshalText([]byte(param)) }
+
 // MarshalJSON implements [encoding/json.Marshaler] with a JSON string, or null
 // for "".
 func (s String) MarshalJSON() ([]byte, error) {

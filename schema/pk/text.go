@@ -46,6 +46,9 @@ func (t Text) MarshalText() ([]byte, error) { return textForm.text(int64(t)) }
 // UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse].
 func (t *Text) UnmarshalText(text []byte) error { return set(textForm, t, text) }
 
+// UnmarshalParam serves gin and echo as [ID.UnmarshalParam] does.
+func (t *Text) UnmarshalParam(param string) error { return set(textForm, t, param) }
+
 // MarshalJSON implements [encoding/json.Marshaler] as [ID.MarshalJSON] does.
 func (t Text) MarshalJSON() ([]byte, error) { return textForm.json(int64(t)) }
 

@@ -1,0 +1,146 @@
+package pk_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// A document is what programs keep in JSON columns.
+type document struct {
+	ID    pk.ID        `json:"id"`
+	Owner *pk.Of[user] `json:"owner"`
+	None  *pk.ID       `json:"none"`
+	Code  pk.SortText  `json:"code"`
+	Old   pk.Text      `json:"old"`
+	Name  pk.String    `json:"name"`
+	List  []pk.ID      `json:"list"`
+}
+
+func documentOf(n int64) document {
+	return document{
+		ID: pk.ID(n), Owner: new(pk.Of[user](n)), Code: pk.SortText(n), Old: pk.Text(n), Name: pk.String(decimal(n)),
+		List: []pk.ID{pk.ID(n), pk.ID(n + 1)},
+	}
+}
+
+// documents makes a table of documents.
+func (s session) documents(t *testing.T, docs ...any) {
+	t.Helper()
+	s.table(t, map[string]string{"postgres": "jsonb", "mysql": "JSON", "sqlite": "TEXT"}[s.dialect])
+	for _, doc := range docs {
+		text, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.exec(t, "INSERT INTO t (id) VALUES (?)", string(text))
+	}
+}
+
+// member is a member of a document as text.
+func (s session) member(name string) string {
+	switch s.dialect {
+	case "postgres":
+		return "id->>'" + name + "'"
+	case "mysql": // MariaDB has no ->>
+		return "JSON_UNQUOTE(JSON_EXTRACT(id, '$." + name + "'))"
+	default:
+		return "id->>'$." + name + "'"
+	}
+}
+
+func TestJSONColumns(t *testing.T) {
+	eachSession(t, func(t *testing.T, s session) {
+		s.documents(t, documentOf(low), documentOf(high))
+		for _, n := range []int64{low, high} {
+			where := " FROM t WHERE " + s.member("id") + " = ?"
+			texts := column[string](t, s, "SELECT id"+where, pk.Text(n))
+			if len(texts) != 1 {
+				t.Fatalf("WHERE finds %d documents of %d", len(texts), n)
+			}
+			var doc document
+			if err := json.Unmarshal([]byte(texts[0]), &doc); err != nil {
+				t.Error(err)
+			}
+			if want := documentOf(n); !reflect.DeepEqual(doc, want) {
+				t.Errorf("the document comes back as %+v, want %+v", doc, want)
+			}
+			same(t, s, "id", where, pk.Text(n), pk.ID(n))
+			same(t, s, "owner", where, pk.Text(n), pk.Of[user](n))
+			same(t, s, "code", where, pk.Text(n), pk.SortText(n))
+			same(t, s, "old", where, pk.Text(n), pk.Text(n))
+			same(t, s, "name", where, pk.Text(n), pk.String(decimal(n)))
+			same(t, s, "id", " FROM t WHERE "+s.member("code")+" = ?", pk.SortText(n), pk.ID(n))
+		}
+		// A member is text, so the warning of the package documentation holds.
+		if s.dialect == "mysql" && !s.mariaDB {
+			if got := column[int](t, s, "SELECT count(*) FROM t WHERE "+s.member("id")+" = ?", pk.ID(low)); got[0] != 2 {
+				t.Errorf("an ID finds %d documents, not both neighbours: MySQL has changed, so should the documentation", got[0])
+			}
+		}
+	})
+}
+
+// same looks for a member of the one document that a condition selects.
+func same[K key](t *testing.T, s session, member, where string, arg any, want K) {
+	t.Helper()
+	got := column[K](t, s, "SELECT "+s.member(member)+where, arg)
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("%s is %v, want %v", member, got, want)
+	}
+}
+
+// Documents of other programs hold numbers, and so does a key that is a document
+// by itself. No database rounds them.
+func TestJSONColumnsOfNumbers(t *testing.T) {
+	eachSession(t, func(t *testing.T, s session) {
+		s.documents(t, map[string]any{"id": int64(low), "list": []int64{low, high}})
+		var doc document
+		if err := json.Unmarshal([]byte(column[string](t, s, "SELECT id FROM t")[0]), &doc); err != nil {
+			t.Error(err)
+		}
+		if doc.ID != low || !reflect.DeepEqual(doc.List, []pk.ID{low, high}) {
+			t.Errorf("the document comes back as %+v", doc)
+		}
+		if got := column[pk.ID](t, s, "SELECT "+s.member("id")+" FROM t")[0]; got != low {
+			t.Errorf("the member is %d", got)
+		}
+
+		for _, key := range []any{pk.ID(high), pk.Of[user](high), pk.String(decimal(high)), pk.Text(high)} {
+			s.documents(t)
+			if _, text := key.(pk.Text); s.dialect == "mysql" && !s.mariaDB && !text {
+				if _, err := s.ExecContext(t.Context(), "INSERT INTO t (id) VALUES (?)", key); err == nil {
+					t.Errorf("a %T went into a JSON column of MySQL, which used to want a CAST", key)
+				}
+				s.exec(t, "INSERT INTO t (id) VALUES (CAST(? AS JSON))", key)
+			} else {
+				s.exec(t, "INSERT INTO t (id) VALUES (?)", key)
+			}
+			if got := column[pk.ID](t, s, "SELECT id FROM t")[0]; got != high {
+				t.Errorf("a %T alone comes back as %d", key, got)
+			}
+		}
+	})
+}
+
+// Rows that are gathered into one JSON array keep their keys.
+func TestJSONAggregates(t *testing.T) {
+	aggregate := map[string]string{"postgres": "json_agg(id)", "mysql": "JSON_ARRAYAGG(id)", "sqlite": "json_group_array(id)"}
+	eachSession(t, func(t *testing.T, s session) {
+		for columnType, keys := range map[string][2]any{
+			"BIGINT": {pk.ID(low), pk.ID(high)}, "VARCHAR(20)": {pk.Text(low), pk.Text(high)},
+		} {
+			s.table(t, columnType)
+			s.exec(t, "INSERT INTO t (id) VALUES (?), (?)", keys[0], keys[1])
+			text := column[string](t, s, "SELECT "+aggregate[s.dialect]+" FROM t")[0]
+			var ids []pk.ID
+			if err := json.Unmarshal([]byte(text), &ids); err != nil || fmt.Sprint(ids) != fmt.Sprint(keys) {
+				t.Errorf("%s: %s reads as %v (%v)", columnType, strings.TrimSpace(text), ids, err)
+			}
+		}
+	})
+}
