@@ -32,14 +32,22 @@ type listed struct {
 }
 
 // selfContained are the trees that use the standard library and themselves.
-// That keeps idgen and lease from each other, and drivers from the stores.
-var selfContained = []string{"idgen", "lease", "schema/pk"}
+// That keeps idgen and lease from each other, and drivers from the stores and
+// from the inspection of schemas.
+var selfContained = []string{"idgen", "lease", "schema/pk", "schema/autoinc"}
 
 // integrations are the folders with one integration in each folder below.
 var integrations = []string{"ent", "hooks"}
 
 // orms are what integrations integrate.
 var orms = []string{"entgo.io/ent", "gorm.io/gorm", "github.com/uptrace/bun", "github.com/jackc/pgx/v5", "xorm.io/xorm"}
+
+// plain are the integrations without one: they are for users of the standard
+// library, and of what builds on it.
+var plain = []string{"hooks/sqlid"}
+
+// suites are for the tests of users, and the only packages that import testing.
+var suites = []string{"lease/leasetest", "idgen/segmenttest"}
 
 // A rule returns what p imports against it. The path of p is given without the
 // module's; standard tells the standard library's packages from all others.
@@ -74,7 +82,7 @@ func oneORM(path string, p listed, standard func(string) bool) []string {
 	bad := pick(p.Imports, func(dep string) (string, bool) {
 		if orm := treeOf(dep, orms); orm != "" {
 			found[orm] = true
-			return "", false
+			return "this integration has no ORM", treeOf(path, plain) != ""
 		}
 		allowed := standard(dep) || within(dep, module+"/"+own) ||
 			within(dep, module+"/idgen") || within(dep, module+"/schema/pk") || within(dep, module+"/internal")
@@ -101,7 +109,7 @@ func noLeaseNorOtherIntegration(path string, p listed, _ func(string) bool) []st
 }
 
 func noTesting(path string, p listed, _ func(string) bool) []string {
-	if within(path, "lease/leasetest") {
+	if treeOf(path, suites) != "" {
 		return nil
 	}
 	return pick(p.Deps, func(dep string) (string, bool) {
@@ -138,7 +146,10 @@ func TestImports(t *testing.T) {
 	}
 	// "C" and "unsafe" are not packages that go list always describes.
 	standard["C"], standard["unsafe"] = true, true
-	for _, path := range []string{"idgen", "idgen/worker", "schema/pk", "ent/entid", "hooks/gormid", "internal/dbtest"} {
+	for _, path := range []string{
+		"idgen", "idgen/worker", "schema/pk", "schema/autoinc", "ent/entid",
+		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "cmd/snowkey", "internal/dbtest",
+	} {
 		if _, ok := ours[path]; !ok {
 			t.Errorf("go list does not know %s: are the rules still about this module?", path)
 		}
@@ -160,15 +171,23 @@ func TestRulesCatch(t *testing.T) {
 		{"idgen", module + "/idgen/internal/clock", false},
 		{"idgen", "golang.org/x/sync/errgroup", true},
 		{"idgen/worker", "github.com/google/uuid", true},
+		{"idgen/segmentstore", "database/sql", false},
+		{"idgen/segmentstore", "github.com/jackc/pgx/v5/stdlib", true},
+		{"idgen/segmentstore", module + "/lease/sqlstore", true},
 		{"idgen", module + "/lease", true},
 		{"idgen", module, true},
 		{"lease", module + "/idgen", true},
 		{"lease/sqlstore", module + "/lease", false},
 		{"lease/sqlstore", "github.com/jackc/pgx/v5/stdlib", true},
+		{"lease/filestore", "golang.org/x/sys/unix", true},
 		{"schema/pk", "database/sql/driver", false},
 		{"schema/pk", "gorm.io/gorm/schema", true},
 		{"schema/pk", module + "/idgen", true},
-		{"schema/autoinc", "github.com/jackc/pgx/v5", false},
+		{"schema/autoinc", "database/sql", false},
+		{"schema/autoinc", "github.com/jackc/pgx/v5", true},
+		{"schema/autoinc", "entgo.io/ent/dialect", true},
+		{"schema/autoinc", module + "/schema/pk", true},
+		{"schema/autoinc", module + "/cmd/snowkey", true},
 
 		{"ent/entid", "entgo.io/ent/schema/mixin", false},
 		{"ent/entid", module + "/idgen", false},
@@ -180,19 +199,27 @@ func TestRulesCatch(t *testing.T) {
 		{"ent/entid", module + "/lease/sqlstore", true},
 		{"hooks/gormid", module + "/lease", true},
 		{"hooks/gormid", module + "/hooks/gormid2", true},
+		{"hooks/bunid", "github.com/uptrace/bun/dialect/feature", false},
+		{"hooks/bunid", module + "/internal/keytype", false},
+		{"hooks/bunid", module + "/hooks/sqlid", true},
 		{"hooks/sqlid", "database/sql", false},
+		{"hooks/sqlid", "xorm.io/xorm", true},
+		{"hooks/sqlid", "github.com/jmoiron/sqlx", true},
 		{"hooks/pgxid", "github.com/jackc/pgx/v5/pgtype", false},
 
 		{"", "testing", true},
 		{"internal/dbtest", "testing", true},
 		{"hooks/gormid", "testing/synctest", true},
 		{"lease/leasetest", "testing", false},
+		{"idgen/segmenttest", "testing", false},
+		{"idgen/segmentstore", "testing", true},
 
 		{"", module + "/cmd/snowkey", true},
 		{"schema/autoinc", module + "/examples/quickstart/ent", true},
 		{"examples/twodb", module + "/examples/quickstart/ent", true},
 		{"examples/quickstart", module + "/examples/quickstart/ent", false},
 		{"cmd/snowkey", module + "/cmd/snowkey/internal/term", false},
+		{"cmd/snowkey", "github.com/jackc/pgx/v5/stdlib", false},
 
 		{"lease/leasetest", module + "/internal/dbtest", true},
 		{"hooks/gormid", module + "/internal/dbtest", true},

@@ -1,0 +1,236 @@
+package bunid_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/mysqldialect"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"github.com/uptrace/bun/schema"
+
+	"github.com/snowkey-go/snowkey/hooks/bunid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// Two keys that a float64 cannot tell apart, and that no rounding survives.
+const (
+	idA pk.ID = 1<<53 + 1
+	idB pk.ID = 1<<53 + 2
+)
+
+// A source counts up by one from far above 2^53 and remembers how it was asked.
+type source struct {
+	mu    sync.Mutex
+	last  int64
+	calls int
+	err   error // to fail with, if set
+	short int   // how many ids too few to return
+}
+
+func newSource() *source { return &source{last: 1<<60 + 1} }
+
+func (s *source) Next(ctx context.Context) (int64, error) {
+	ids, err := s.Append(ctx, nil, 1)
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+func (s *source) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	if s.err != nil {
+		return dst, s.err
+	}
+	for range n - s.short {
+		s.last++
+		dst = append(dst, s.last)
+	}
+	return dst, nil
+}
+
+func (s *source) snapshot() *source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &source{last: s.last, calls: s.calls}
+}
+
+// sourceKey carries the source of a test to the models, in the context.
+type sourceKey struct{}
+
+func (e *env) context(t testing.TB) context.Context {
+	return context.WithValue(t.Context(), sourceKey{}, e.source)
+}
+
+// sourced is embedded in models that draw from the source of the test.
+type sourced struct{}
+
+func (*sourced) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
+	s, _ := ctx.Value(sourceKey{}).(idgen.Source) // nil without one
+	return bunid.Fill(ctx, q, s)
+}
+
+// An env is a database with bun on it.
+type env struct {
+	*bun.DB
+	conn   *sql.DB
+	source *source
+	about  dbtest.DB
+}
+
+// bare opens bun and creates tables.
+func bare(t testing.TB, about dbtest.DB, models ...any) *env {
+	t.Helper()
+	e := &env{conn: about.Connect(t), source: newSource(), about: about}
+	var dialect schema.Dialect
+	switch about.Dialect {
+	case "sqlite":
+		dialect = sqlitedialect.New()
+	case "postgres":
+		dialect = pgdialect.New()
+	case "mysql":
+		dialect = mysqldialect.New()
+	}
+	e.DB = bun.NewDB(e.conn, dialect)
+	for _, m := range models {
+		if _, err := e.NewCreateTable().Model(m).Varchar(40).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e
+}
+
+// open opens bun with the guard, and creates the tables of models.
+func open(t testing.TB, about dbtest.DB, models ...any) *env {
+	t.Helper()
+	e := bare(t, about, models...)
+	e.use(t, models...)
+	return e
+}
+
+func (e *env) use(t testing.TB, models ...any) {
+	t.Helper()
+	db, err := bunid.Use(e.DB, models...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.DB = db
+}
+
+// isMySQL reports whether the database is MySQL, which has no RETURNING, and
+// not MariaDB.
+func (e *env) isMySQL() bool { return e.about.Dialect == "mysql" && !e.about.MariaDB }
+
+// table reads rows past bun and joins each row's columns with spaces.
+func (e *env) table(t testing.TB, query string) []string {
+	t.Helper()
+	rows, err := e.conn.Query(query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for rows.Next() {
+		values := make([]sql.NullString, len(columns))
+		into := make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		var words []string
+		for _, v := range values {
+			if !v.Valid {
+				v.String = "NULL"
+			}
+			words = append(words, v.String)
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// wantTable checks what a query reads past bun.
+func (e *env) wantTable(t testing.TB, query string, want ...string) {
+	t.Helper()
+	if got := e.table(t, query); !reflect.DeepEqual(got, want) {
+		t.Errorf("%s\n got %q\nwant %q", query, got, want)
+	}
+}
+
+// line is what table makes of values.
+func line(values ...any) string { return strings.TrimSuffix(fmt.Sprintln(values...), "\n") }
+
+func (e *env) wipe(t testing.TB, tables ...string) {
+	t.Helper()
+	for _, name := range tables {
+		e.exec(t, "DELETE FROM "+name)
+	}
+}
+
+func (e *env) exec(t testing.TB, statement string) {
+	t.Helper()
+	if _, err := e.conn.Exec(statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// insert is for the inserts of a test that are not its subject.
+func (e *env) insert(t testing.TB, model any) {
+	t.Helper()
+	if _, err := e.NewInsert().Model(model).Exec(e.context(t)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantInsertError(t testing.TB, err error, row int, problem string) {
+	t.Helper()
+	e, ok := errors.AsType[*bunid.InsertError](err)
+	if !ok {
+		t.Fatalf("got %v, want an *InsertError", err)
+	}
+	if e.Row != row || !strings.Contains(e.Problem, problem) || e.Remedy == "" || e.Model == "" {
+		t.Errorf("got row %d %q (remedy %q), want row %d %q", e.Row, e.Problem, e.Remedy, row, problem)
+	}
+}
+
+type user struct {
+	bun.BaseModel `bun:"table:users"`
+	sourced
+
+	ID   pk.ID  `bun:",pk"`
+	Name string `bun:",unique"`
+	Age  int
+}
+
+// newPool returns a real pool; tests use distinct workers.
+func newPool(t testing.TB, number int64) *idgen.Pool {
+	t.Helper()
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(number)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close(context.Background()) })
+	return pool
+}

@@ -1,0 +1,81 @@
+package bunid
+
+import (
+	"context"
+	"errors"
+	"reflect"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/feature"
+	"github.com/uptrace/bun/schema"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// propose sends keys for the rows of an INSERT that may leave rows out or merge
+// them, but does not set them in memory: what comes back with RETURNING is what
+// is stored.
+func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Value, list bool, source idgen.Source) error {
+	const own = "set the keys before, and look afterwards which are stored"
+	if !q.DB().HasFeature(feature.InsertReturning) {
+		return refuse(k.table, "may be left out or merged, and this database does not say with which key", own)
+	}
+	p := &proposal{key: k, model: q.GetModel()}
+	q.Value(k.Name, "?", p) // also has bun return the key, unless Returning says otherwise
+	s, err := statementOf(q)
+	if err != nil {
+		return err
+	}
+	switch {
+	case list && !s.returnsAll():
+		return refuse(k.table, "may be left out or merged, row by row, and bun would give the keys of some rows to others",
+			`add Returning("*"), which leaves in the slice what is stored, or `+own)
+	case !s.returns(k.Name):
+		return refuse(k.table, "may be left out or merged, and its key does not come back", "name the key "+k.Name+" in Returning")
+	}
+	ids, err := k.draw(ctx, len(empty(keys)), source)
+	if err != nil {
+		return err
+	}
+	p.ids = make([]int64, len(keys))
+	for i, v := range keys {
+		if v.IsZero() {
+			p.ids[i], ids = ids[0], ids[1:]
+		}
+	}
+	return nil
+}
+
+// A proposal writes the keys of the rows in their order, as often as bun writes
+// the query.
+type proposal struct {
+	key   *key
+	model bun.Model
+	ids   []int64         // for those rows that have no key; none if the INSERT was refused
+	keys  []reflect.Value // of the rows, while they are written
+	next  int             // of these
+}
+
+var errRefused = errors.New("bunid: the INSERT has been refused, or has other rows since; execute a new one")
+
+// AppendQuery implements [schema.QueryAppender].
+func (p *proposal) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
+	if probe, ok := gen.Dialect().(probe); ok { // the query runs again
+		return append(b, probe.sample...), nil
+	}
+	if p.next == 0 {
+		var err error
+		if p.keys, _, err = p.key.keysOf(p.model.Value()); err != nil {
+			return nil, err
+		}
+	}
+	v := p.keys[p.next]
+	if v.IsZero() { // else a hook of the model has set it since, or the query runs again
+		if p.next >= len(p.ids) {
+			return nil, errRefused
+		}
+		v = p.key.value(p.ids[p.next])
+	}
+	p.next = (p.next + 1) % len(p.keys)
+	return p.key.Append(gen, b, v), nil
+}

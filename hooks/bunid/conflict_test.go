@@ -1,0 +1,288 @@
+package bunid_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/uptrace/bun"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+func ignore(q *bun.InsertQuery) *bun.InsertQuery { return q.Ignore() }
+
+func returning(query string, next func(*bun.InsertQuery) *bun.InsertQuery) func(*bun.InsertQuery) *bun.InsertQuery {
+	return func(q *bun.InsertQuery) *bun.InsertQuery { return next(q).Returning(query) }
+}
+
+// each runs a test on every database with one user, ada, in the table.
+func each(t *testing.T, test func(t *testing.T, e *env, ctx context.Context, ada pk.ID)) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, (*user)(nil))
+		ada := user{Name: "ada"}
+		e.insert(t, &ada)
+		test(t, e, e.context(t), ada.ID)
+	})
+}
+
+// TestConflictOfOne: a row that was left out has no key, a merged one that of
+// the row in the table.
+func TestConflictOfOne(t *testing.T) {
+	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
+		if e.isMySQL() {
+			for _, set := range []func(*bun.InsertQuery) *bun.InsertQuery{ignore, upsert} {
+				u := user{Name: "ada"}
+				_, err := set(e.NewInsert().Model(&u)).Exec(ctx)
+				wantInsertError(t, err, -1, "this database does not say with which key")
+				if u.ID != 0 {
+					t.Errorf("the row got the key %d", u.ID)
+				}
+			}
+			e.wantTable(t, "SELECT id, age FROM users", line(ada, 0))
+			return
+		}
+		for name, c := range map[string]struct {
+			set  func(*bun.InsertQuery) *bun.InsertQuery
+			want pk.ID
+			only string
+		}{
+			"Ignore":                     {ignore, 0, ""},
+			"Ignore, Returning":          {returning("*", ignore), 0, ""},
+			"upsert":                     {upsert, ada, ""},
+			"upsert, Returning the key":  {returning("name, id", upsert), ada, ""},
+			"upsert, Returning by alias": {returning(`"user"."id"`, upsert), ada, "postgres"},
+			"upsert, Returning all":      {returning("*", upsert), ada, ""},
+			"upsert, Returning keys":     {returning("?PKs", upsert), ada, ""},
+			"upsert, Returning columns":  {returning("?Columns", upsert), ada, ""},
+			"upsert of all columns": {func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.On("CONFLICT (name) DO UPDATE")
+			}, ada, "sqlite postgres"},
+			"upsert by constraint": {func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.On("CONFLICT ON CONSTRAINT users_name_key DO UPDATE")
+			}, ada, "postgres"},
+			"upsert of other rows only": {func(q *bun.InsertQuery) *bun.InsertQuery {
+				return upsert(q).Where("EXCLUDED.age > 100")
+			}, 0, "sqlite postgres"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				if c.only != "" && !strings.Contains(c.only, e.about.Dialect) {
+					return
+				}
+				before := e.source.snapshot().calls
+				u := user{Name: "ada", Age: 7}
+				if _, err := c.set(e.NewInsert().Model(&u)).Exec(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if u.ID != c.want {
+					t.Errorf("the row got the key %d, want %d", u.ID, c.want)
+				}
+				if calls := e.source.snapshot().calls - before; calls != 1 {
+					t.Errorf("keys were drawn %d times", calls)
+				}
+				age := 7
+				if c.want == 0 {
+					age = 0
+				}
+				e.wantTable(t, "SELECT id, age FROM users", line(ada, age))
+				e.exec(t, "UPDATE users SET age = 0")
+			})
+		}
+		t.Run("Scan", func(t *testing.T) {
+			u := user{Name: "ada"}
+			if err := e.NewInsert().Model(&u).Ignore().Scan(ctx); !errors.Is(err, sql.ErrNoRows) || u.ID != 0 {
+				t.Errorf("got %v and the key %d", err, u.ID)
+			}
+			var id pk.ID
+			if err := upsert(e.NewInsert().Model(&u)).Returning("id").Scan(ctx, &id); err != nil || id != ada {
+				t.Errorf("got %v and the key %d, want %d", err, id, ada)
+			}
+		})
+	})
+}
+
+// TestConflictOfSeveral: bun gives what RETURNING yields to the first rows of a
+// slice; so it must be whole rows.
+func TestConflictOfSeveral(t *testing.T) {
+	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
+		for name, set := range map[string]func(*bun.InsertQuery) *bun.InsertQuery{
+			"Ignore": ignore, "upsert": upsert,
+			"Ignore, Returning the key": returning("id", ignore), "upsert, Returning the key": returning("id", upsert),
+		} {
+			t.Run(name, func(t *testing.T) {
+				before := e.source.snapshot().calls
+				us := []user{{Name: "a"}, {Name: "ada"}, {Name: "b"}}
+				_, err := set(e.NewInsert().Model(&us)).Exec(ctx)
+				problem := "row by row"
+				if e.isMySQL() {
+					problem = "does not say"
+				}
+				wantInsertError(t, err, -1, problem)
+				if us[0].ID+us[1].ID+us[2].ID != 0 || e.source.snapshot().calls != before {
+					t.Errorf("keys were drawn: %v", us)
+				}
+				e.wantTable(t, "SELECT id FROM users", line(ada))
+			})
+		}
+		if e.isMySQL() {
+			return
+		}
+		t.Run("Ignore, Returning all", func(t *testing.T) {
+			a, out, b := &user{Name: "a"}, &user{Name: "ada"}, &user{Name: "b"}
+			us := []*user{a, out, b}
+			if _, err := e.NewInsert().Model(&us).Ignore().Returning("*").Exec(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if len(us) != 2 || us[0].Name != "a" || us[1].Name != "b" || us[0].ID >= us[1].ID {
+				t.Errorf("the slice holds %v", us)
+			}
+			e.wantTable(t, "SELECT id, name FROM users WHERE name <> 'ada' ORDER BY name", line(us[0].ID, "a"), line(us[1].ID, "b"))
+			for _, u := range []*user{a, out, b} { // whatever became of them, nothing that is not stored
+				if u.ID != 0 && u.ID != us[0].ID && u.ID != us[1].ID {
+					t.Errorf("%s has the key %d", u.Name, u.ID)
+				}
+			}
+			e.exec(t, "DELETE FROM users WHERE name <> 'ada'")
+		})
+		t.Run("upsert, Returning all", func(t *testing.T) {
+			us := []user{{Name: "a", Age: 1}, {Name: "ada", Age: 2}, {ID: idA, Name: "b", Age: 3}}
+			if _, err := upsert(e.NewInsert().Model(&us)).Returning("?Columns").Exec(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if len(us) != 3 || us[1].ID != ada || us[2].ID != idA {
+				t.Errorf("the slice holds %v", us)
+			}
+			e.wantTable(t, "SELECT id, name, age FROM users ORDER BY age", line(us[0].ID, "a", 1), line(ada, "ada", 2), line(idA, "b", 3))
+			e.exec(t, "DELETE FROM users WHERE name <> 'ada'")
+		})
+	})
+}
+
+// TestConflictUnseen: the key must come back.
+func TestConflictUnseen(t *testing.T) {
+	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
+		if e.isMySQL() {
+			return // refused for another reason
+		}
+		for _, list := range []string{"name", "NULL", "", "id AS age", "name, lower(id)"} {
+			u := user{Name: "ada", Age: 7}
+			_, err := upsert(e.NewInsert().Model(&u)).Returning(list).Exec(ctx)
+			wantInsertError(t, err, -1, "its key does not come back")
+			if u.ID != 0 {
+				t.Errorf("the row got the key %d", u.ID)
+			}
+		}
+		e.wantTable(t, "SELECT id, age FROM users", line(ada, 0))
+	})
+}
+
+// TestConflictOfGivenKeys: keys that are the caller's are left to the caller.
+func TestConflictOfGivenKeys(t *testing.T) {
+	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
+		before := e.source.snapshot().calls
+		us := []user{{ID: idA, Name: "ada"}, {ID: idB, Name: "b"}}
+		if _, err := e.NewInsert().Model(&us).Ignore().Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if us[0].ID != idA || us[1].ID != idB || e.source.snapshot().calls != before {
+			t.Errorf("the rows are %v", us)
+		}
+		e.wantTable(t, "SELECT id, name FROM users ORDER BY name", line(ada, "ada"), line(idB, "b"))
+	})
+}
+
+// TestConflictAgain: a query that runs again, after a failure or after success,
+// sends what is in memory.
+func TestConflictAgain(t *testing.T) {
+	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
+		if e.isMySQL() {
+			return
+		}
+		u := user{Name: "b", Age: 1}
+		q := upsert(e.NewInsert().Model(&u))
+		cancelled, cancel := context.WithCancel(ctx)
+		cancel()
+		if _, err := q.Exec(cancelled); !errors.Is(err, context.Canceled) || u.ID != 0 {
+			t.Fatalf("got %v and the key %d", err, u.ID)
+		}
+		var ids []pk.ID
+		for range 3 {
+			_ = q.String()
+			if _, err := q.Exec(ctx); err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, u.ID)
+			e.wantTable(t, "SELECT id, name FROM users WHERE name <> 'ada'", line(u.ID, "b"))
+		}
+		if ids[0] == 0 || ids[0] != ids[1] || ids[0] != ids[2] {
+			t.Errorf("the keys were %v", ids)
+		}
+		u = user{Name: "c"}
+		if _, err := q.Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		e.wantTable(t, "SELECT id FROM users WHERE name = 'c'", line(u.ID))
+
+		us := []user{{Name: "d", Age: 1}, {ID: idA, Name: "e", Age: 2}, {Name: "f", Age: 3}}
+		q = upsert(e.NewInsert().Model(&us)).Returning("*")
+		for range 2 {
+			if _, err := q.Exec(ctx); err != nil {
+				t.Fatal(err)
+			}
+			e.wantTable(t, "SELECT name, id FROM users WHERE name >= 'd' ORDER BY age", line("d", us[0].ID), line("e", idA), line("f", us[2].ID))
+			e.exec(t, "DELETE FROM users WHERE name = 'd'") // it comes back
+		}
+		us = []user{{ID: idB, Name: "g"}}
+		if _, err := q.Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		e.wantTable(t, "SELECT id FROM users WHERE name = 'g'", line(idB))
+	})
+}
+
+// TestConflictRefused: a query that was refused writes no key.
+func TestConflictRefused(t *testing.T) {
+	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
+		if e.isMySQL() {
+			return
+		}
+		us := []user{{Name: "a"}, {Name: "b"}}
+		q := e.NewInsert().Model(&us).Ignore()
+		for range 2 {
+			_, err := q.Exec(ctx)
+			wantInsertError(t, err, -1, "row by row")
+		}
+		if text := q.String(); !strings.Contains(text, "has been refused") {
+			t.Errorf("it reads %s", text)
+		}
+	})
+}
+
+// TestReplace: a row that replaces another has a key of its own.
+func TestReplace(t *testing.T) {
+	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
+		if e.about.Dialect == "postgres" {
+			return // which does not have it
+		}
+		u := user{Name: "ada", Age: 7}
+		if _, err := e.NewInsert().Model(&u).Replace().Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if u.ID <= ada {
+			t.Errorf("the row got the key %d", u.ID)
+		}
+		e.wantTable(t, "SELECT id, age FROM users", line(u.ID, 7))
+
+		us := []user{{Name: "b"}, {Name: "b"}}
+		_, err := e.NewInsert().Model(&us).Replace().Exec(ctx)
+		wantInsertError(t, err, -1, "may lose rows")
+		us = []user{{ID: idA, Name: "b"}, {ID: idB, Name: "c"}}
+		if _, err := e.NewInsert().Model(&us).Replace().Exec(ctx); err != nil {
+			t.Error(err)
+		}
+		e.wantTable(t, "SELECT id FROM users WHERE name <> 'ada' ORDER BY name", line(idA), line(idB))
+	})
+}

@@ -1,0 +1,323 @@
+package bunid_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/snowkey-go/snowkey/hooks/bunid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// TestFillRefuses: what would be stored under another key than that in memory.
+func TestFillRefuses(t *testing.T) {
+	type note struct {
+		bun.BaseModel `bun:"table:users"`
+		ID            pk.ID `bun:",pk"`
+	}
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, (*user)(nil))
+		for _, c := range []struct {
+			name    string
+			set     func(q *bun.InsertQuery) *bun.InsertQuery
+			row     int
+			problem string
+		}{
+			{"Column without the key", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&user{Name: "a"}).Column("name")
+			}, -1, "without its key id"},
+			{"Column without a given key", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&user{ID: idA, Name: "a"}).Column("name")
+			}, -1, "without its key id"},
+			{"ExcludeColumn of the key", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&[]user{{Name: "a"}}).ExcludeColumn("id")
+			}, -1, "without its key id"},
+			{"Value for the key", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&user{Name: "a"}).Value("id", "?", idA)
+			}, -1, "has its key set by Value"},
+			{"expression for the key", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&user{ID: idA, Name: "a"}).Value("id", "1 + 1")
+			}, -1, "has its key set by Value"},
+			{"backslash before a quote", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&user{Name: "a"}).Value("name", `'it\'s'`)
+			}, -1, "not certain where the text ends"},
+			{"nil pointer", func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model((*user)(nil)) }, -1, "without a row"},
+			{"no rows", func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model(&[]user{}) }, -1, "without a row"},
+			{"nil row", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&[]*user{{Name: "a"}, nil})
+			}, 1, "is nil"},
+			{"nil interface", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&[]any{&user{Name: "a"}, nil})
+			}, 1, "is nil"},
+			{"row of another model", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&[]any{&user{Name: "a"}, &note{}})
+			}, 1, "is a bunid_test.note"},
+			{"row by value", func(q *bun.InsertQuery) *bun.InsertQuery {
+				return q.Model(&[]any{&user{Name: "a"}, user{Name: "b"}})
+			}, 1, "by value"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				_, err := c.set(e.NewInsert()).Exec(e.context(t))
+				wantInsertError(t, err, c.row, c.problem)
+				e.wantTable(t, "SELECT id FROM users")
+			})
+		}
+		if e.source.calls != 0 {
+			t.Errorf("keys were drawn %d times", e.source.calls)
+		}
+	})
+}
+
+// TestSourceFails: the error of the source reaches the caller, nothing is
+// inserted and the rows are as they were.
+func TestSourceFails(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, (*user)(nil))
+		full := errors.New("no more")
+		closed := newPool(t, 331)
+		closed.Close(t.Context())
+		for _, c := range []struct {
+			name    string
+			ctx     context.Context
+			want    error
+			problem string
+		}{
+			{"no pool", t.Context(), idgen.ErrNoPool, "got no keys for 2 rows: idgen: no pool is set"},
+			{"error", context.WithValue(t.Context(), sourceKey{}, &source{err: full}), full, "got no keys for 2 rows: no more"},
+			{"too few", context.WithValue(t.Context(), sourceKey{}, &source{short: 1}), nil, "the source returned 1 keys"},
+		} {
+			for name, insert := range map[string]func(us *[]user) error{
+				"INSERT": func(us *[]user) error { return exec(e.NewInsert().Model(us).Exec(c.ctx)) },
+				"upsert": func(us *[]user) error {
+					if e.isMySQL() {
+						return exec(e.NewInsert().Model(us).Exec(c.ctx))
+					}
+					return exec(upsert(e.NewInsert().Model(us)).Returning("*").Exec(c.ctx))
+				},
+				"FillRows": func(us *[]user) error {
+					s, _ := c.ctx.Value(sourceKey{}).(idgen.Source)
+					return bunid.FillRows(c.ctx, e, us, s)
+				},
+			} {
+				t.Run(c.name+"/"+name, func(t *testing.T) {
+					us := []user{{Name: "a"}, {ID: idA, Name: "b"}, {Name: "c"}}
+					err := insert(&us)
+					wantInsertError(t, err, -1, c.problem)
+					if c.want != nil && !errors.Is(err, c.want) {
+						t.Errorf("%v does not wrap %v", err, c.want)
+					}
+					if us[0].ID != 0 || us[1].ID != idA || us[2].ID != 0 {
+						t.Errorf("the rows are %v", us)
+					}
+					e.wantTable(t, "SELECT id FROM users")
+				})
+			}
+		}
+		t.Run("closed pool", func(t *testing.T) {
+			us := []user{{Name: "a"}}
+			if err := bunid.FillRows(t.Context(), e, &us, closed); !errors.Is(err, idgen.ErrClosed) {
+				t.Errorf("got %v", err)
+			}
+		})
+	})
+}
+
+// TestDefaultPool: with Filled, the keys come from the process's pool, looked up
+// when the row is inserted.
+func TestDefaultPool(t *testing.T) {
+	type word struct {
+		bunid.Filled
+		ID   pk.ID `bun:",pk"`
+		Text string
+	}
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, (*word)(nil))
+		ws := []word{{Text: "a"}, {Text: "b"}}
+		if _, err := e.NewInsert().Model(&ws).Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
+			t.Fatalf("without a pool: %v", err)
+		}
+		pool := newPool(t, 332)
+		idgen.SetDefault(pool)
+		t.Cleanup(func() { idgen.SetDefault(nil) })
+		if _, err := e.NewInsert().Model(&ws).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range ws {
+			if got := pool.Layout().Decode(w.ID.Int64()).Worker; got != 332 {
+				t.Errorf("%d is of worker %d", w.ID, got)
+			}
+		}
+		e.wantTable(t, "SELECT id, text FROM words ORDER BY id", line(ws[0].ID, "a"), line(ws[1].ID, "b"))
+	})
+}
+
+// TestNamedGenerator: a tag names the generator that a key is drawn from.
+func TestNamedGenerator(t *testing.T) {
+	type order struct {
+		sourced
+		ID pk.ID `bun:",pk" snowkey:"orders"`
+	}
+	e := open(t, dbtest.SQLite(t), (*order)(nil))
+	_, err := e.NewInsert().Model(&order{}).Exec(e.context(t))
+	wantModelError(t, err, "ID (pk.ID)", `names the generator "orders", which its source (*bunid_test.source) does not have`)
+	if _, err := e.NewInsert().Model(&order{}).Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
+		t.Errorf("without a pool: %v", err)
+	}
+
+	// Where the clock stands, a generator counts by one from where it was made.
+	now := time.Now()
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(333), NoSpread: true, Clock: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close(context.Background()) })
+	ctx := context.WithValue(t.Context(), sourceKey{}, pool)
+	before, err := pool.Named("orders").Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o order
+	if _, err := e.NewInsert().Model(&o).Exec(ctx); err != nil || o.ID.Int64() != before+1 {
+		t.Errorf("the key after %d is %d: %v", before, o.ID, err)
+	}
+	e.wantTable(t, "SELECT id FROM orders", line(o.ID))
+}
+
+// TestRowsKeepTheirKeys: an INSERT that fails can be repeated without inserting
+// its rows twice.
+func TestRowsKeepTheirKeys(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, (*user)(nil))
+		e.insert(t, &user{ID: idA, Name: "taken"})
+		us := []user{{Name: "a"}, {Name: "taken"}}
+		if _, err := e.NewInsert().Model(&us).Exec(e.context(t)); err == nil {
+			t.Fatal("no error")
+		}
+		first := us[0].ID
+		us[1].Name = "b"
+		e.insert(t, &us)
+		if first == 0 || us[0].ID != first {
+			t.Errorf("the key was %d and is %d", first, us[0].ID)
+		}
+		e.wantTable(t, "SELECT name, id FROM users WHERE name <> 'taken' ORDER BY name", line("a", us[0].ID), line("b", us[1].ID))
+	})
+}
+
+func TestFillWithoutModel(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t))
+	for _, q := range []*bun.InsertQuery{e.NewInsert().Table("users"), e.NewInsert().Model(&map[string]any{}).Table("users")} {
+		wantInsertError(t, bunid.Fill(t.Context(), q, e.source), -1, "has no model")
+	}
+}
+
+// TestConcurrently: one database and its guard serve many goroutines.
+func TestConcurrently(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about)
+		if _, err := e.NewCreateTable().Model((*user)(nil)).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx := e.context(t)
+		var wg sync.WaitGroup
+		var lists [4][3]user
+		for i := range lists {
+			wg.Go(func() {
+				for j := range lists[i] {
+					lists[i][j].Name = fmt.Sprint(i, j)
+				}
+				us := lists[i][:]
+				if _, err := e.NewInsert().Model(&us).Exec(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		var want []string
+		for _, list := range lists {
+			for _, u := range list {
+				want = append(want, line(u.Name, u.ID))
+			}
+		}
+		e.wantTable(t, "SELECT name, id FROM users ORDER BY name", want...)
+	})
+}
+
+func TestFillRowsRefuses(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t))
+	for _, rows := range []any{nil, 7, new(int), user{Name: "a"}, []user{{Name: "a"}}, map[string]any{}, &[]any{&user{}}, new(*user)} {
+		err := bunid.FillRows(t.Context(), e, rows, e.source)
+		if e, ok := errors.AsType[*bunid.InsertError](err); !ok || e.Remedy == "" {
+			t.Errorf("FillRows of a %T: %v", rows, err)
+		}
+	}
+	if err := bunid.FillRows(t.Context(), e, (*user)(nil), e.source); err != nil || e.source.calls != 0 {
+		t.Errorf("FillRows of no row: %v", err)
+	}
+}
+
+// TestInsertsOnly: no other query fills keys.
+func TestInsertsOnly(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, (*user)(nil))
+		ctx := e.context(t)
+		ada := user{Name: "ada"}
+		e.insert(t, &ada)
+		calls := e.source.calls
+		u := user{Age: 7}
+		if _, err := e.NewUpdate().Model(&u).Column("age").Where("name = ?", "ada").Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.NewDelete().Model(&u).WherePK().Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if about.Dialect != "mysql" {
+			if _, err := e.NewUpdate().With("data", e.NewValues(&[]user{{Name: "ada", Age: 8}})).Model((*user)(nil)).
+				TableExpr("data").Set("age = data.age").Where("?TableAlias.name = data.name").Exec(ctx); err != nil {
+				t.Fatal(err)
+			}
+			e.wantTable(t, "SELECT id, age FROM users", line(ada.ID, 8))
+		}
+		if err := e.NewSelect().Model(&u).Where("name = ?", "ada").Scan(ctx); err != nil || u.ID != ada.ID {
+			t.Errorf("%v: %v", u, err)
+		}
+		if e.source.calls != calls {
+			t.Error("keys were drawn")
+		}
+	})
+}
+
+// TestFillLeavesTheQueryAlone: what bun writes is what it would write for rows
+// that have their keys.
+func TestFillLeavesTheQueryAlone(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, (*stamped)(nil))
+		sent := new(tracer)
+		e.DB = e.WithQueryHook(sent)
+		for _, s := range []stamped{{Name: "a"}, {ID: idA, Name: "b"}} {
+			e.insert(t, &[]stamped{s})
+		}
+		want := strings.NewReplacer(fmt.Sprint(e.source.last), fmt.Sprint(idA), "'a'", "'b'").Replace(sent.queries[0])
+		if sent.queries[1] != want || strings.Contains(want, "RETURNING") {
+			t.Errorf("with keys drawn %s\nand given %s", sent.queries[0], sent.queries[1])
+		}
+	})
+}
+
+// stamped has a column that bun would read back, had the hook not set it.
+type stamped struct {
+	sourced
+	ID      pk.ID `bun:",pk"`
+	Name    string
+	Created int64 `bun:",nullzero,notnull,default:7"`
+}
+
+func (s *stamped) BeforeAppendModel(context.Context, bun.Query) error { s.Created = 1; return nil }

@@ -1,0 +1,239 @@
+package bunid
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+
+	"github.com/snowkey-go/snowkey/internal/keytype"
+)
+
+// A guard looks at each query as it is sent. It cannot fill keys, because the
+// SQL is written by then.
+type guard struct {
+	verdicts sync.Map // *schema.Table → verdict; a table lives as long as its database
+}
+
+// BeforeQuery implements [bun.QueryHook]. bun does not ask it for an error, but
+// has yet to ask the query for its connection: a query to be refused gets one
+// that only returns the error. To end the context would not do. database/sql
+// looks at it for a *sql.DB and a *sql.Tx, but not for a *sql.Conn, and a driver
+// may have run the statement by the time that it looks.
+func (g *guard) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+	err := g.check(ctx, event)
+	if err == nil {
+		return ctx
+	}
+	// The methods also are those of what bun wraps around a query, such as Count.
+	switch q := event.IQuery.(type) {
+	case interface {
+		Conn(bun.IConn) *bun.InsertQuery
+	}:
+		q.Conn(refusal{err})
+	case interface {
+		Conn(bun.IConn) *bun.MergeQuery
+	}:
+		q.Conn(refusal{err})
+	case interface {
+		Conn(bun.IConn) *bun.SelectQuery
+	}:
+		q.Conn(refusal{err})
+	case interface {
+		Conn(bun.IConn) *bun.UpdateQuery
+	}:
+		q.Conn(refusal{err})
+	case interface {
+		Conn(bun.IConn) *bun.DeleteQuery
+	}:
+		q.Conn(refusal{err})
+	case *bun.RawQuery:
+		q.Conn(refusal{err})
+	}
+	return ctx
+}
+
+// AfterQuery implements [bun.QueryHook] and does nothing.
+func (*guard) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+func (g *guard) check(ctx context.Context, event *bun.QueryEvent) error {
+	switch q := event.IQuery.(type) {
+	case nil: // SQL by hand, and no query to refuse
+		return nil
+	case *bun.RawQuery: // SQL by hand, unless NewValues has written the rows
+		template, err := q.AppendQuery(schema.NewNopQueryGen(), nil)
+		if err != nil || !strings.Contains(event.Query, "VALUES ") || bytes.Contains(template, []byte("VALUES ")) {
+			return nil
+		}
+		return g.checkTargets(ctx, event, 0)
+	case *bun.InsertQuery:
+		switch model := q.GetModel().(type) {
+		case bun.TableModel:
+			if err := g.checkRows(ctx, event.DB, q, model); err != nil || strings.Count(event.Query, "INTO ") < 2 {
+				return err
+			}
+			return g.checkTargets(ctx, event, 1)
+		case bun.Model:
+			if m, ok := model.Value().(*map[string]any); ok {
+				return g.checkMap(event, *m)
+			}
+		}
+	}
+	if !strings.Contains(event.Query, "INTO ") { // bun writes its words in capitals
+		return nil
+	}
+	return g.checkTargets(ctx, event, 0)
+}
+
+// A refusal is the connection of a query that is refused.
+type refusal struct{ err error }
+
+func (r refusal) ExecContext(context.Context, string, ...any) (sql.Result, error) { return nil, r.err }
+
+func (r refusal) QueryContext(context.Context, string, ...any) (*sql.Rows, error) { return nil, r.err }
+
+func (r refusal) QueryRowContext(ctx context.Context, query string, _ ...any) *sql.Row {
+	db := sql.OpenDB(r) // only a database makes a row with an error
+	defer db.Close()
+	return db.QueryRowContext(ctx, query)
+}
+
+// Connect implements [driver.Connector].
+func (r refusal) Connect(context.Context) (driver.Conn, error) { return nil, r.err }
+
+// Driver implements [driver.Connector].
+func (refusal) Driver() driver.Driver { return nil }
+
+// checkRows refuses rows without a key, however they have come by with none.
+func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, model bun.TableModel) error {
+	t := model.Table()
+	v := g.verdictOn(db, t)
+	if !v.filled && v.err != nil && !isGiven(ctx) {
+		if s, err := statementOf(q); err == nil && s.query {
+			return unseen(t)
+		}
+	}
+	for _, f := range t.PKs {
+		if !v.filled && v.err == nil && !keytype.IsPK(f.IndirectType) {
+			continue // somebody else's
+		}
+		k := &key{f, t}
+		keys, _, err := k.keysOf(model.Value())
+		if err != nil {
+			return err
+		}
+		i := indexZero(keys)
+		if i < 0 || v.filled && proposed(q) {
+			continue
+		}
+		e := &InsertError{Model: modelName(t), Row: i, Problem: "has no key", Err: v.err}
+		switch {
+		case v.filled:
+			e.Problem, e.Remedy = "has lost its key since it was filled", "do not set "+f.GoName+" to zero in BeforeAppendModel"
+		case v.err != nil:
+			e.Problem, e.Remedy = "has no key: "+v.err.Error(), "or set it before"
+		default:
+			e.Problem, e.Remedy = "has no key, and "+f.GoName+" "+given(t), "set it"
+		}
+		return e
+	}
+	return nil
+}
+
+// proposed reports whether the keys of an INSERT are on their way without being
+// in memory.
+func proposed(q *bun.InsertQuery) bool {
+	s, err := statementOf(q)
+	return err == nil && s.conflict
+}
+
+func indexZero(keys []reflect.Value) int {
+	for i, v := range keys {
+		if v.IsZero() {
+			return i
+		}
+	}
+	return -1
+}
+
+// checkMap refuses a map without its key, if the table is known.
+func (g *guard) checkMap(event *bun.QueryEvent, m map[string]any) error {
+	for _, to := range targets(event.Query) {
+		t := g.keyed(event.DB, to.text)
+		if t == nil {
+			continue
+		}
+		column := t.PKs[0].Name
+		if to.depth == 0 && isSet(m[column]) {
+			continue
+		}
+		return &InsertError{Model: to.text, Row: -1,
+			Problem: "would get a map without its key " + column + ", because bun calls no hooks for maps",
+			Remedy:  fmt.Sprintf("set m[%q] to a key from the pool, or insert a %s", column, modelName(t))}
+	}
+	return nil
+}
+
+// isSet reports whether v is a key.
+func isSet(v any) bool {
+	rv := reflect.ValueOf(v)
+	for rv.Kind() == reflect.Pointer {
+		rv = rv.Elem()
+	}
+	return rv.IsValid() && !rv.IsZero()
+}
+
+// checkTargets refuses to insert rows that do not come from a model into a table
+// whose keys are filled. It looks at the tables from some depth on.
+func (g *guard) checkTargets(ctx context.Context, event *bun.QueryEvent, depth int) error {
+	if isGiven(ctx) {
+		return nil
+	}
+	for _, to := range targets(event.Query) {
+		if to.depth < depth {
+			continue
+		}
+		if t := g.keyed(event.DB, to.text); t != nil {
+			return unseen(t)
+		}
+	}
+	return nil
+}
+
+// keyed returns the registered table of that name if its keys are filled, or
+// should be.
+func (g *guard) keyed(db *bun.DB, name string) *schema.Table {
+	for _, t := range db.Dialect().Tables().All() {
+		if strings.EqualFold(t.Name[strings.LastIndexByte(t.Name, '.')+1:], name) {
+			if v := g.verdictOn(db, t); len(t.PKs) == 1 && (v.filled || v.err != nil) {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+func unseen(t *schema.Table) error {
+	return refuse(t, "would get rows that bun calls no hooks for (INSERT … SELECT, MERGE, NewValues, an INSERT inside WITH)",
+		"see to their keys, with bunid.FillRows for example, and execute it with bunid.Given(ctx)")
+}
+
+type givenKey struct{}
+
+// Given returns a context for statements whose rows all have their keys, where
+// this package cannot see it and refuses: INSERT … SELECT, MERGE, NewValues and
+// an INSERT inside WITH.
+//
+//	err := bunid.FillRows(ctx, db, &users, nil)
+//	…
+//	_, err = db.NewMerge().With("data", db.NewValues(&users)).….Exec(bunid.Given(ctx))
+func Given(ctx context.Context) context.Context { return context.WithValue(ctx, givenKey{}, true) }
+
+func isGiven(ctx context.Context) bool { return ctx.Value(givenKey{}) != nil }

@@ -1,0 +1,306 @@
+package bunid_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/uptrace/bun"
+
+	"github.com/snowkey-go/snowkey/hooks/bunid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+type (
+	number int64
+	ofKey  struct {
+		sourced
+		ID pk.Of[user] `bun:",pk"`
+		N  int
+	}
+	textKey struct {
+		sourced
+		ID pk.Text `bun:",pk,type:varchar(20)"`
+		N  int
+	}
+	sortKey struct {
+		sourced
+		ID pk.SortText `bun:",pk,type:char(13)"`
+		N  int
+	}
+	strKey struct {
+		sourced
+		ID pk.String `bun:",pk,type:bigint"`
+		N  int
+	}
+	bigKey struct {
+		sourced
+		ID pk.ID `bun:",pk,type:bigint"`
+		N  int
+	}
+	intKey struct {
+		sourced
+		ID int64 `bun:",pk"`
+		N  int
+	}
+	uintKey struct {
+		sourced
+		ID uint64 `bun:",pk"`
+		N  int
+	}
+	goKey struct {
+		sourced
+		ID string `bun:",pk,type:varchar(20)"`
+		N  int
+	}
+	namedKey struct {
+		sourced
+		Number number `bun:"id,pk"`
+		N      int
+	}
+)
+
+// TestKeyTypes: each type that can hold a key does, in a column that no
+// database numbers.
+func TestKeyTypes(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		for _, c := range []struct {
+			model  any
+			column string // bigint unless
+			stored func(id int64) string
+		}{
+			{new([]ofKey), "", nil},
+			{new([]bigKey), "", nil},
+			{new([]strKey), "", nil},
+			{new([]intKey), "", nil},
+			{new([]uintKey), "", nil},
+			{new([]namedKey), "", nil},
+			{new([]textKey), "char", nil},
+			{new([]goKey), "char", nil},
+			{new([]sortKey), "char", func(id int64) string { return pk.SortText(id).String() }},
+		} {
+			rows := reflect.ValueOf(c.model).Elem()
+			typ := rows.Type().Elem()
+			t.Run(typ.Name(), func(t *testing.T) {
+				e := open(t, about, reflect.New(typ).Interface())
+				table := e.Table(typ).Name
+				defer e.exec(t, "DROP TABLE "+table)
+				rows.Set(reflect.MakeSlice(rows.Type(), 3, 3))
+				for i := range 3 {
+					rows.Index(i).FieldByName("N").SetInt(int64(i))
+				}
+				last := e.source.last
+				e.insert(t, c.model)
+				var want []string
+				for i := range 3 {
+					text := fmt.Sprint(last + int64(i) + 1)
+					if c.stored != nil {
+						text = c.stored(last + int64(i) + 1)
+					}
+					want = append(want, line(text, i))
+					key := rows.Index(i).FieldByIndex(e.Table(typ).PKs[0].Index)
+					if got := fmt.Sprint(key.Interface()); got != text {
+						t.Errorf("row %d has the key %s, want %s", i, got, text)
+					}
+				}
+				e.wantTable(t, "SELECT id, n FROM "+table+" ORDER BY n", want...)
+
+				back := reflect.New(rows.Type())
+				if err := e.NewSelect().Model(back.Interface()).Order("n").Scan(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(back.Elem().Interface(), rows.Interface()) {
+					t.Errorf("read back %v, want %v", back.Elem(), rows)
+				}
+				e.wantColumn(t, table, c.column)
+			})
+		}
+	})
+}
+
+// wantColumn checks the type of the column id, and that the database refuses a
+// row without one.
+func (e *env) wantColumn(t *testing.T, table, text string) {
+	t.Helper()
+	query := "SELECT LOWER(CONCAT(data_type, ' ', is_nullable, ' ', COALESCE(column_default, ''))) FROM information_schema.columns WHERE column_name = 'id' AND table_name = '" + table + "'"
+	switch e.about.Dialect {
+	case "sqlite":
+		query = "SELECT lower(type) FROM pragma_table_info('" + table + "') WHERE name = 'id'"
+	case "mysql":
+		query = strings.Replace(query, "COALESCE(column_default, '')", "extra", 1) + " AND table_schema = DATABASE()"
+	}
+	got := e.table(t, query)
+	want := "bigint"
+	if text != "" {
+		want = text
+	}
+	if len(got) != 1 || !strings.Contains(got[0], want) && !(e.about.Dialect == "sqlite" && got[0] == "integer") ||
+		strings.Contains(got[0], "auto_increment") || strings.Contains(got[0], "nextval") {
+		t.Errorf("the column of %s is %q, want %s", table, got, want)
+	}
+	if e.about.Dialect == "sqlite" && got[0] == "integer" {
+		return // an alias of the rowid, which SQLite fills
+	}
+	if _, err := e.conn.Exec("INSERT INTO " + table + " (n) VALUES (7)"); err == nil {
+		t.Errorf("%s takes a row without a key", table)
+	}
+}
+
+// Models whose key cannot be filled.
+type (
+	noKey struct {
+		sourced
+		N int
+	}
+	pointerKey struct {
+		sourced
+		ID *pk.ID `bun:",pk"`
+	}
+	narrowKey struct {
+		sourced
+		ID int32 `bun:",pk"`
+	}
+	floatKey struct {
+		sourced
+		ID float64 `bun:",pk"`
+	}
+	numberedKey struct {
+		sourced
+		ID pk.ID `bun:",pk,autoincrement"`
+	}
+	identityKey struct {
+		sourced
+		ID pk.ID `bun:",pk,identity"`
+	}
+	serialKey struct {
+		sourced
+		ID pk.ID `bun:",pk,type:bigserial"`
+	}
+	defaultKey struct {
+		sourced
+		ID pk.ID `bun:",pk,default:7"`
+	}
+	nullzeroKey struct {
+		sourced
+		ID pk.ID `bun:",pk,nullzero"`
+	}
+	realKey struct {
+		sourced
+		ID pk.ID `bun:",pk,type:real"`
+	}
+	smallKey struct {
+		sourced
+		ID pk.ID `bun:",pk,type:integer"`
+	}
+	shortKey struct {
+		sourced
+		ID string `bun:",pk,type:varchar(10)"`
+	}
+	shortSortKey struct {
+		sourced
+		ID pk.SortText `bun:",pk,type:char(12)"`
+	}
+	sortBigintKey struct {
+		sourced
+		ID pk.SortText `bun:",pk"`
+	}
+	compositeKey struct {
+		sourced
+		A, B pk.ID `bun:",pk"`
+	}
+	foreignKey struct {
+		sourced
+		UserID pk.ID `bun:",pk"`
+		User   *user `bun:"rel:belongs-to,join:user_id=id"`
+	}
+	untaggedKey struct {
+		sourced
+		ID pk.ID `bun:",pk" snowkey:"-"`
+	}
+	profile struct {
+		sourced
+		UserID pk.ID `bun:",pk"`
+	}
+	profiled struct {
+		sourced
+		ID      pk.ID    `bun:",pk"`
+		Profile *profile `bun:"rel:has-one,join:id=user_id"`
+	}
+)
+
+var declarations = []struct {
+	model   any
+	field   string
+	problem string
+	only    string // dialects; all if empty
+}{
+	{&noKey{}, "", "has no primary key", ""},
+	{&pointerKey{}, "ID (*pk.ID)", "is a pointer", ""},
+	{&narrowKey{}, "ID (int32)", "cannot hold a 64-bit key", ""},
+	{&floatKey{}, "ID (float64)", "cannot hold a 64-bit key", ""},
+	{&numberedKey{}, "ID (pk.ID)", "is numbered by the database", ""},
+	{&identityKey{}, "ID (pk.ID)", "is numbered by the database", ""},
+	{&serialKey{}, "ID (pk.ID)", "is numbered by the database", ""},
+	{&defaultKey{}, "ID (pk.ID)", "has a default", ""},
+	{&nullzeroKey{}, "ID (pk.ID)", "is left out by bun when it is zero", ""},
+	{&realKey{}, "ID (pk.ID)", "has a column that cannot hold every key (real)", ""},
+	{&smallKey{}, "ID (pk.ID)", "has a column that cannot hold every key (integer)", "postgres mysql"},
+	{&shortKey{}, "ID (string)", "has a column that cannot hold every key (varchar(10))", ""},
+	{&shortSortKey{}, "ID (pk.SortText)", "has a column that cannot hold every key (char(12))", ""},
+	{&sortBigintKey{}, "ID (pk.SortText)", "has a column that cannot hold every key", ""},
+	{&compositeKey{}, "A (pk.ID)", "is part of a composite key", ""},
+	{&foreignKey{}, "UserID (pk.ID)", "is a foreign key", ""},
+	{&untaggedKey{}, "ID (pk.ID)", `is tagged snowkey:"-"`, ""},
+}
+
+// TestDeclarations: a key that cannot be filled is refused, when the program
+// starts and when a row is inserted.
+func TestDeclarations(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		for _, c := range declarations {
+			if c.only != "" && !strings.Contains(c.only, about.Dialect) {
+				continue
+			}
+			t.Run(reflect.TypeOf(c.model).Elem().Name(), func(t *testing.T) {
+				e := bare(t, about)
+				_, err := bunid.Use(e.DB, c.model)
+				wantModelError(t, err, c.field, c.problem)
+				_, err = e.NewInsert().Model(c.model).Exec(e.context(t))
+				wantModelError(t, err, c.field, c.problem)
+				if e.source.calls != 0 {
+					t.Error("a key was drawn")
+				}
+			})
+		}
+	})
+}
+
+// TestForeignKeyByAnother: what another model says of a key is known at the start.
+func TestForeignKeyByAnother(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t))
+	_, err := bunid.Use(e.DB, (*profile)(nil), (*profiled)(nil))
+	wantModelError(t, err, "UserID (pk.ID)", "is a foreign key by bunid_test.profiled.Profile")
+	if _, err := bunid.Use(bare(t, dbtest.SQLite(t)).DB, (*profiled)(nil)); err != nil {
+		t.Error(err)
+	}
+}
+
+func wantModelError(t testing.TB, err error, field, problem string) {
+	t.Helper()
+	e, ok := errors.AsType[*bunid.ModelError](err)
+	if !ok {
+		t.Fatalf("got %v, want a *ModelError", err)
+	}
+	got := e.Field
+	if e.Type != "" {
+		got += " (" + e.Type + ")"
+	}
+	if got != field || !strings.Contains(e.Problem, problem) || e.Remedy == "" || !strings.HasPrefix(e.Model, "bunid_test.") {
+		t.Errorf("got %+v, want field %q and problem %q", *e, field, problem)
+	}
+}
+
+var _ bun.BeforeInsertHook = (*noKey)(nil)

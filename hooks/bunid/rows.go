@@ -1,0 +1,65 @@
+package bunid
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// keysOf returns the keys of the rows that a model stands for, in their order,
+// ready to be set: embedded structs on the way that are nil pointers are made. A
+// nil pointer to a row stands for none.
+func (k *key) keysOf(model any) (keys []reflect.Value, list bool, err error) {
+	v := reflect.ValueOf(model)
+	if v.Kind() != reflect.Pointer {
+		return nil, false, &InsertError{Model: modelName(k.table), Row: -1,
+			Problem: fmt.Sprintf("was given as %T", model), Remedy: "pass a pointer to the row, or to a slice of rows"}
+	}
+	if v.IsNil() {
+		return nil, false, nil
+	}
+	v = v.Elem()
+	if v.Kind() != reflect.Slice {
+		row, err := k.row(v, -1)
+		if err != nil {
+			return nil, false, err
+		}
+		return []reflect.Value{k.Value(row)}, false, nil
+	}
+	keys = make([]reflect.Value, v.Len())
+	for i := range keys {
+		row, err := k.row(v.Index(i), i)
+		if err != nil {
+			return nil, false, err
+		}
+		keys[i] = k.Value(row)
+	}
+	return keys, true, nil
+}
+
+// row returns the struct behind an element of a slice, which may be a pointer,
+// or an interface that holds one.
+func (k *key) row(v reflect.Value, i int) (reflect.Value, error) {
+	for v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
+		v = v.Elem() // the zero Value for nil
+	}
+	switch {
+	case !v.IsValid():
+		return v, &InsertError{Model: modelName(k.table), Row: i, Problem: "is nil", Remedy: "leave it out"}
+	case v.Type() != k.table.Type:
+		return v, &InsertError{Model: modelName(k.table), Row: i, Problem: "is a " + v.Type().String(), Remedy: "insert rows of one model at a time"}
+	case !v.CanAddr():
+		return v, &InsertError{Model: modelName(k.table), Row: i, Problem: "was given by value, so that its key cannot be filled", Remedy: "give a pointer to it"}
+	}
+	return v, nil
+}
+
+// empty returns those keys that are zero.
+func empty(keys []reflect.Value) []reflect.Value {
+	var zero []reflect.Value
+	for _, v := range keys {
+		if v.IsZero() {
+			zero = append(zero, v)
+		}
+	}
+	return zero
+}

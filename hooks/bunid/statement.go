@@ -1,0 +1,183 @@
+package bunid
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+)
+
+// A statement is what there is to know of an INSERT before it is sent. bun
+// keeps its queries to itself, but writes any of them as a template, in which
+// all values are question marks: so nothing in it comes from outside the
+// program.
+type statement struct {
+	unclear   bool     // a quote may be escaped by a backslash, or not, as databases differ
+	replace   bool     // REPLACE INTO
+	conflict  bool     // IGNORE, ON CONFLICT or ON DUPLICATE KEY: rows may be left out or merged
+	query     bool     // the rows come from a query
+	columns   []string // that are written
+	returning []string
+}
+
+// statementOf returns what q is going to send. It works on a copy, because bun
+// takes notes in the query as it writes it.
+func statementOf(q *bun.InsertQuery) (statement, error) {
+	c := *q
+	template, err := c.AppendQuery(schema.NewNopQueryGen(), nil)
+	if err != nil {
+		return statement{}, err
+	}
+	return parse(string(template)), nil
+}
+
+// parse reads the outermost words of an INSERT's template.
+func parse(template string) statement {
+	s := statement{unclear: strings.Contains(template, `\'`) || strings.Contains(template, `\"`)}
+	var clause string
+	for w := range words(template) {
+		if w.depth == 0 {
+			switch next := strings.ToUpper(w.text); next {
+			case "INSERT", "REPLACE":
+				if clause == "" {
+					clause, s.replace = next, next == "REPLACE"
+				}
+				continue
+			case "IGNORE":
+				s.conflict = s.conflict || clause == "INSERT"
+				continue
+			case "INTO", "VALUES", "SELECT", "ON", "RETURNING":
+				if follows(clause, next) {
+					clause = next
+					s.conflict = s.conflict || next == "ON"
+					s.query = s.query || next == "SELECT"
+					continue
+				}
+			}
+		}
+		switch {
+		case clause == "INTO" && w.depth == 1 && w.text != ",":
+			s.columns = append(s.columns, w.name())
+		case clause == "RETURNING" && w.depth == 0 && (w.text == "," || len(s.returning) == 0):
+			s.returning = append(s.returning, w.name())
+		case clause == "RETURNING" && w.depth == 0:
+			s.returning[len(s.returning)-1] = w.name() // users.id is id, and id AS x is x
+		}
+	}
+	return s
+}
+
+// clauses are those of an INSERT, in their order.
+var clauses = []string{"", "INSERT", "REPLACE", "INTO", "VALUES", "SELECT", "ON", "RETURNING"}
+
+// follows reports whether an INSERT can go on with a clause after another.
+func follows(clause, next string) bool {
+	return clause != "" && slices.Index(clauses, clause) < slices.Index(clauses, next)
+}
+
+// writes reports whether a column is among those that are written.
+func (s statement) writes(column string) bool { return has(s.columns, column) }
+
+// returns reports whether the key of the rows comes back.
+func (s statement) returns(key string) bool {
+	return s.returnsAll() || has(s.returning, key, "?PKs", "?TablePKs")
+}
+
+// returnsAll reports whether whole rows come back.
+func (s statement) returnsAll() bool { return has(s.returning, "*", "?Columns", "?TableColumns") }
+
+// has reports whether one of some names is in the list.
+func has(list []string, some ...string) bool {
+	return slices.ContainsFunc(list, func(name string) bool {
+		return slices.ContainsFunc(some, func(s string) bool { return strings.EqualFold(s, name) })
+	})
+}
+
+// targets returns the tables that a query inserts into, and how deep. In what
+// bun writes a quote inside quotes is always doubled, so the query may have its
+// values.
+func targets(query string) []word {
+	var found []word
+	into := -1 // the depth of the INTO whose table follows
+	var table string
+	for w := range words(query) {
+		switch {
+		case strings.EqualFold(w.text, "INTO"):
+			into, table = w.depth, ""
+		case into < 0:
+		case w.text == ".": // of shop.users, the last
+			table = ""
+		case table == "":
+			table = w.name()
+		default:
+			found = append(found, word{table, into})
+			into = -1
+		}
+	}
+	if into >= 0 && table != "" {
+		found = append(found, word{table, into})
+	}
+	return found
+}
+
+// A word is a name, a number or a sign.
+type word struct {
+	text  string
+	depth int // of the parentheses that it stands in
+}
+
+// name returns the word without its quotes.
+func (w word) name() string {
+	if len(w.text) > 1 && strings.ContainsRune("\"`", rune(w.text[0])) {
+		return w.text[1 : len(w.text)-1]
+	}
+	return w.text
+}
+
+// words yields the words of SQL, without comments and parentheses.
+// What is in quotes is one word.
+func words(s string) iter.Seq[word] {
+	return func(yield func(word) bool) {
+		for depth, i := 0, 0; i < len(s); {
+			n := 1
+			switch c := s[i]; {
+			case c == '(':
+				depth++
+			case c == ')':
+				depth--
+			case c == ' ', c == '\t', c == '\n', c == '\r':
+			case strings.HasPrefix(s[i:], "--"):
+				n = through(s[i:], "\n", 2)
+			case strings.HasPrefix(s[i:], "/*"):
+				n = through(s[i:], "*/", 2)
+			default:
+				switch {
+				case c == '\'', c == '"', c == '`':
+					n = through(s[i:], s[i:i+1], 1)
+				case inName(c):
+					n = len(s[i:]) - len(strings.TrimLeftFunc(s[i:], func(r rune) bool { return r >= 0x80 || inName(byte(r)) }))
+				}
+				if !yield(word{s[i : i+n], depth}) {
+					return
+				}
+			}
+			i += n
+		}
+	}
+}
+
+// through returns the length of s up to and with the end, which is looked for
+// after skip bytes. A doubled quote is so two words side by side, which does no
+// harm here.
+func through(s, end string, skip int) int {
+	if i := strings.Index(s[skip:], end); i >= 0 {
+		return skip + i + len(end)
+	}
+	return len(s)
+}
+
+func inName(c byte) bool {
+	return c == '_' || c == '?' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}

@@ -1,0 +1,176 @@
+package bunid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+
+	"github.com/snowkey-go/snowkey/internal/keytype"
+)
+
+// Use returns db with a guard, after a check of its models. Work with the
+// returned database only.
+//
+// The check is of the models listed and of those that db has registered
+// already. Listing registers them; bun finds relations and this package the
+// tables of maps by it. The errors, joined, are a [*ModelError] for each model
+// whose key would not be filled, or not right: above all for each whose own
+// BeforeInsert shadows that of [Filled]. To find out, Use calls BeforeInsert
+// once, with an empty row, a query that is never sent and a context that has
+// ended. Other models are looked at when their first row is inserted.
+//
+// The guard is a [bun.QueryHook]. It refuses, before anything is sent and with
+// an [*InsertError], what would insert rows without their keys because bun calls
+// no hooks: a map without its key, INSERT … SELECT and MERGE, which take rows
+// from NewValues, an INSERT inside WITH, and models whose hook does not run. A
+// query that it refused cannot be executed again. SQL that is written by hand it
+// leaves alone. It is safe for concurrent use.
+func Use(db *bun.DB, models ...any) (*bun.DB, error) {
+	for _, model := range models {
+		if t := reflect.TypeOf(model); t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+			return nil, &ModelError{Model: fmt.Sprintf("%T", model), Problem: "is no model", Remedy: "list pointers to structs, as in (*User)(nil)"}
+		}
+	}
+	db.RegisterModel(models...)
+	g := new(guard)
+	var errs []error
+	for _, t := range db.Dialect().Tables().All() {
+		if err := g.verdictOn(db, t).err; err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+		return nil, errors.Join(errs...)
+	}
+	return db.WithQueryHook(g), nil
+}
+
+// A verdict is what the guard knows of a model.
+type verdict struct {
+	filled bool  // its BeforeInsert comes to Fill
+	err    error // why its key is not filled, or not right, although it should be
+}
+
+// verdictOn looks at each model once.
+func (g *guard) verdictOn(db *bun.DB, t *schema.Table) verdict {
+	if v, ok := g.verdicts.Load(t); ok {
+		return v.(verdict)
+	}
+	v := judge(db, t)
+	g.verdicts.Store(t, v)
+	return v
+}
+
+func judge(db *bun.DB, t *schema.Table) verdict {
+	var r rehearsal
+	hook, hooked := t.ZeroIface.(bun.BeforeInsertHook)
+	if hooked {
+		r.run(db, t, hook)
+	}
+	embeds := embedsFilled(t.Type)
+	switch {
+	case r.reached:
+		_, err := keyOf(t)
+		if err == nil {
+			err = referred(db, t)
+		}
+		return verdict{filled: true, err: err}
+	case !embeds && (given(t) != "" || !keytype.IsPK(t.PKs[0].IndirectType)):
+		return verdict{} // somebody else's
+	case r.panicked != nil:
+		return verdict{err: &ModelError{Model: modelName(t),
+			Problem: fmt.Sprintf("has a BeforeInsert that panics for an empty row: %v", r.panicked),
+			Remedy:  "call bunid.Fill first in it, and embed the struct that has it by value"}}
+	case embeds && hooked:
+		return verdict{err: &ModelError{Model: modelName(t),
+			Problem: "has a BeforeInsert of its own, which shadows that of bunid.Filled",
+			Remedy:  "begin it with: if err := bunid.Fill(ctx, query, nil); err != nil { return err }"}}
+	case embeds:
+		return verdict{err: &ModelError{Model: modelName(t),
+			Problem: "embeds bunid.Filled beside another BeforeInsert, so that Go promotes neither",
+			Remedy:  "give it a BeforeInsert of its own that calls bunid.Fill and the other"}}
+	}
+	k, err := keyOf(t)
+	if err == nil {
+		err = k.fault("is filled by nobody",
+			`embed bunid.Filled, call bunid.Fill in BeforeInsert, or tag the key snowkey:"-" if it is always set before`)
+	}
+	return verdict{err: err}
+}
+
+// embedsFilled reports whether t embeds Filled, at any depth and even where Go
+// does not promote it.
+func embedsFilled(t reflect.Type) bool {
+	seen := make(map[reflect.Type]bool)
+	var embeds func(t reflect.Type) bool
+	embeds = func(t reflect.Type) bool {
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct || seen[t] {
+			return false
+		}
+		seen[t] = true
+		if t == reflect.TypeFor[Filled]() {
+			return true
+		}
+		for f := range t.Fields() {
+			if f.Anonymous && embeds(f.Type) {
+				return true
+			}
+		}
+		return false
+	}
+	return embeds(t)
+}
+
+// referred returns the fault of a model whose key another one calls its own by
+// has-one or has-many.
+func referred(db *bun.DB, t *schema.Table) error {
+	for _, other := range db.Dialect().Tables().All() {
+		for _, rel := range other.Relations {
+			if (rel.Type == schema.HasOneRelation || rel.Type == schema.HasManyRelation) &&
+				rel.JoinTable.Type == t.Type && slices.ContainsFunc(rel.JoinPKs, func(f *schema.Field) bool { return f.Name == t.PKs[0].Name }) {
+				return (&key{t.PKs[0], t}).fault("is a foreign key by "+modelName(other)+"."+rel.Field.GoName, `tag it snowkey:"-", and set it yourself`)
+			}
+		}
+	}
+	return nil
+}
+
+// A rehearsal finds out whether BeforeInsert comes to Fill. Go does not tell
+// whose method a struct has, and one of its own may well call Fill.
+type rehearsal struct {
+	reached  bool
+	panicked any
+}
+
+var errRehearsal = errors.New("bunid: this was a rehearsal")
+
+type rehearsalKey struct{}
+
+func (r *rehearsal) run(db *bun.DB, t *schema.Table, hook bun.BeforeInsertHook) {
+	defer func() { r.panicked = recover() }()
+	row := reflect.New(t.Type)
+	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), rehearsalKey{}, r))
+	cancel(errRehearsal)
+	if err := hook.BeforeInsert(ctx, db.NewInsert().Model(row.Interface())); err == nil && len(t.PKs) == 1 {
+		r.reached = r.reached || !t.PKs[0].HasZeroValue(row.Elem()) // filled in some way of its own
+	}
+}
+
+// reached tells a rehearsal that Fill was called, if ctx belongs to one.
+func reached(ctx context.Context) bool {
+	r, ok := ctx.Value(rehearsalKey{}).(*rehearsal)
+	if ok {
+		r.reached = true
+	}
+	return ok
+}

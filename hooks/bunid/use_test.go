@@ -1,0 +1,244 @@
+package bunid_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/uptrace/bun"
+
+	"github.com/snowkey-go/snowkey/hooks/bunid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// Models with a BeforeInsert of their own, or of a struct that they embed.
+type (
+	ownByPointer struct {
+		bunid.Filled
+		ID pk.ID `bun:",pk"`
+	}
+	ownByValue struct {
+		bunid.Filled
+		ID int64 `bun:",pk"`
+	}
+	ownOfBase struct {
+		filledBase
+		audited
+	}
+	ambiguous struct {
+		bunid.Filled
+		audited
+		ID string `bun:",pk"`
+	}
+	twice struct {
+		filledBase
+		second
+	}
+	panicking struct {
+		*filledBase
+		Name string
+	}
+	closing struct {
+		bunid.Filled
+		ID pk.ID `bun:",pk"`
+	}
+	nobodys struct {
+		ID pk.ID `bun:",pk"`
+	}
+	careless struct {
+		audited
+		ID pk.ID `bun:",pk"`
+	}
+
+	calling struct {
+		bunid.Filled
+		ID pk.ID `bun:",pk"`
+	}
+	byItself struct {
+		ID pk.ID `bun:",pk"`
+	}
+	deep struct {
+		filledBase
+		Name string
+	}
+	byPointer struct {
+		*bunid.Filled
+		ID pk.ID `bun:",pk"`
+	}
+	appending struct {
+		bunid.Filled
+		ID pk.ID `bun:",pk"`
+	}
+	strangers struct {
+		audited
+		ID int64 `bun:",pk,autoincrement"`
+	}
+	panickingStranger struct {
+		*audited
+		ID string `bun:",pk"`
+	}
+
+	letter struct {
+		ID       int64 `bun:",pk,autoincrement"`
+		AuthorID pk.ID
+		Author   *deep `bun:"rel:belongs-to,join:author_id=id"`
+	}
+	Endless struct {
+		*Endless
+		ID int64 `bun:",pk"`
+	}
+
+	filledBase struct {
+		bunid.Filled
+		ID pk.ID `bun:",pk"`
+	}
+	second  struct{ bunid.Filled }
+	audited struct {
+		By string
+	}
+)
+
+func (*ownByPointer) BeforeInsert(context.Context, *bun.InsertQuery) error { return nil }
+
+func (ownByValue) BeforeInsert(context.Context, *bun.InsertQuery) error { return errors.New("no") }
+
+func (a *audited) BeforeInsert(context.Context, *bun.InsertQuery) error { a.By = "me"; return nil }
+
+// BeforeInsert asks the database first, which a rehearsal does not let it do.
+func (*closing) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
+	if err := q.DB().PingContext(ctx); err != nil {
+		return err
+	}
+	return bunid.Fill(ctx, q, nil)
+}
+
+func (*calling) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
+	if err := bunid.Fill(ctx, q, nil); err != nil {
+		return err
+	}
+	panic("a rehearsal ends with Fill")
+}
+
+func (*byItself) BeforeInsert(_ context.Context, q *bun.InsertQuery) error {
+	q.GetModel().Value().(*byItself).ID = 7
+	return nil
+}
+
+func (*appending) BeforeAppendModel(context.Context, bun.Query) error { return nil }
+
+func TestUse(t *testing.T) {
+	const shadows = "has a BeforeInsert of its own, which shadows that of bunid.Filled"
+	for _, c := range []struct {
+		model   any
+		problem string // none if empty
+		field   string
+	}{
+		{(*ownByPointer)(nil), shadows, ""},
+		{(*ownByValue)(nil), shadows, ""},
+		{(*ownOfBase)(nil), shadows, ""},
+		{(*closing)(nil), shadows, ""},
+		{(*ambiguous)(nil), "so that Go promotes neither", ""},
+		{(*twice)(nil), "so that Go promotes neither", ""},
+		{(*panicking)(nil), "has a BeforeInsert that panics for an empty row: runtime error: invalid memory address", ""},
+		{(*nobodys)(nil), "is filled by nobody", "ID (pk.ID)"},
+		{(*careless)(nil), "is filled by nobody", "ID (pk.ID)"},
+		{(*calling)(nil), "", ""},
+		{(*byItself)(nil), "", ""},
+		{(*deep)(nil), "", ""},
+		{(*byPointer)(nil), "", ""},
+		{(*appending)(nil), "", ""},
+		{(*strangers)(nil), "", ""},
+		{(*panickingStranger)(nil), "", ""},
+		{(*letter)(nil), "", ""},
+		{(*Endless)(nil), "", ""},
+		{(*byHand)(nil), "", ""},
+		{(*boss)(nil), "", ""},
+		{(*pair)(nil), "", ""},
+	} {
+		_, err := bunid.Use(bare(t, dbtest.SQLite(t)).DB, c.model)
+		switch {
+		case c.problem != "":
+			wantModelError(t, err, c.field, c.problem)
+		case err != nil:
+			t.Errorf("%T: %v", c.model, err)
+		}
+	}
+}
+
+func TestErrorsName(t *testing.T) {
+	for want, err := range map[string]error{
+		"bunid: shop.User embeds two; embed one":             &bunid.ModelError{Model: "shop.User", Problem: "embeds two", Remedy: "embed one"},
+		"bunid: shop.User.ID (int32) is narrow; use int64":   &bunid.ModelError{Model: "shop.User", Field: "ID", Type: "int32", Problem: "is narrow", Remedy: "use int64"},
+		"bunid: row 2 of shop.User is nil; leave it out":     &bunid.InsertError{Model: "shop.User", Row: 2, Problem: "is nil", Remedy: "leave it out"},
+		"bunid: shop.User got no keys; none of them is here": &bunid.InsertError{Model: "shop.User", Row: -1, Problem: "got no keys", Remedy: "none of them is here"},
+	} {
+		if err.Error() != want {
+			t.Errorf("got %q, want %q", err, want)
+		}
+	}
+}
+
+// TestUseNamesAll: all faults at once, of listed models and of registered ones.
+func TestUseNamesAll(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t))
+	e.RegisterModel((*ownByValue)(nil), (*user)(nil))
+	db, err := bunid.Use(e.DB, (*ownByPointer)(nil), (*nobodys)(nil), (*deep)(nil))
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || db != nil {
+		t.Fatalf("got %v, %v", db, err)
+	}
+	var models []string
+	for _, err := range joined.Unwrap() {
+		if e, ok := errors.AsType[*bunid.ModelError](err); ok {
+			models = append(models, e.Model)
+		}
+	}
+	if want := []string{"bunid_test.nobodys", "bunid_test.ownByPointer", "bunid_test.ownByValue"}; !slices.Equal(models, want) {
+		t.Errorf("named %q, want %q", models, want)
+	}
+}
+
+func TestUseRefusesWhatIsNoModel(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t))
+	for _, model := range []any{nil, user{}, 7, new(int), &[]user{}} {
+		if _, err := bunid.Use(e.DB, model); err == nil {
+			t.Errorf("a %T passes", model)
+		} else if e, ok := errors.AsType[*bunid.ModelError](err); !ok || e.Remedy == "" {
+			t.Errorf("a %T: %v", model, err)
+		}
+	}
+}
+
+// TestUseSendsNothing: the rehearsal draws no key and opens no connection.
+func TestUseSendsNothing(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t))
+	e.conn.Close()
+	if _, err := bunid.Use(e.DB, (*user)(nil), (*deep)(nil)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestGuardJudgesOnce: a model that was not listed is looked at when its first
+// row is inserted.
+func TestGuardJudgesOnce(t *testing.T) {
+	e := open(t, dbtest.SQLite(t))
+	if _, err := e.NewCreateTable().Model((*counting)(nil)).Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		e.insert(t, &counting{ID: pk.ID(i + 1)})
+	}
+	if counted != 4 {
+		t.Errorf("BeforeInsert was called %d times for 3 rows, want one more", counted)
+	}
+}
+
+type counting struct {
+	ID pk.ID `bun:",pk"`
+}
+
+var counted int
+
+func (*counting) BeforeInsert(context.Context, *bun.InsertQuery) error { counted++; return nil }

@@ -1,0 +1,331 @@
+package bunid_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/uptrace/bun"
+
+	"github.com/snowkey-go/snowkey/hooks/bunid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// A way is one way for the users "a" and "b" to come into being. It is given
+// their keys, or zeros, and returns the keys in memory afterwards.
+type way struct {
+	name   string
+	create func(ctx context.Context, e *env, a, b pk.ID) (memory [2]pk.ID, err error)
+	about  about
+}
+
+// about is what the test must know of a way.
+type about int
+
+const (
+	several   about = 1 << iota // the rows do not come into being in one INSERT
+	conflict                    // rows may be left out or merged, which MySQL does not tell
+	replacing                   // REPLACE, which Postgres does not have
+	with                        // INSERT after WITH, which MySQL does not take
+	values                      // NewValues, which bun does not write right for MariaDB
+)
+
+var ways = []way{
+	{"struct", func(ctx context.Context, e *env, a, b pk.ID) ([2]pk.ID, error) {
+		x, y := user{ID: a, Name: "a"}, user{ID: b, Name: "b"}
+		_, err := e.NewInsert().Model(&x).Exec(ctx)
+		if err == nil {
+			_, err = e.NewInsert().Model(&y).Exec(ctx)
+		}
+		return [2]pk.ID{x.ID, y.ID}, err
+	}, several},
+	list("slice", func(q *bun.InsertQuery, us []user) *bun.InsertQuery { return q.Model(&us) }, 0),
+	list("slice of pointers", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
+		return q.Model(&[]*user{&us[0], &us[1]})
+	}, 0),
+	list("slice of interfaces", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
+		return q.Model(&[]any{&us[0], &us[1]})
+	}, 0),
+	{"embedded base", func(ctx context.Context, e *env, a, b pk.ID) ([2]pk.ID, error) {
+		us := []derived{{base: base{ID: a}, Name: "a"}, {base: base{ID: b}, Name: "b"}}
+		_, err := e.NewInsert().Model(&us).Exec(ctx)
+		return [2]pk.ID{us[0].ID, us[1].ID}, err
+	}, 0},
+	{"base embedded by pointer", func(ctx context.Context, e *env, a, b pk.ID) ([2]pk.ID, error) {
+		us := []pointing{{Name: "a"}, {Name: "b"}}
+		if a != 0 {
+			us[0].Numbers = &Numbers{ID: a}
+		}
+		if b != 0 {
+			us[1].Numbers = &Numbers{ID: b}
+		}
+		_, err := e.NewInsert().Model(&us).Exec(ctx)
+		if err != nil {
+			return [2]pk.ID{}, err
+		}
+		return [2]pk.ID{us[0].ID, us[1].ID}, nil
+	}, 0},
+	{"key in an embed with a prefix", func(ctx context.Context, e *env, a, b pk.ID) ([2]pk.ID, error) {
+		us := []*prefixed{{Key: part{D: a}, Name: "a"}, {Key: part{D: b}, Name: "b"}}
+		_, err := e.NewInsert().Model(&us).Exec(ctx)
+		return [2]pk.ID{us[0].Key.D, us[1].Key.D}, err
+	}, 0},
+	{"model with hooks of its own", func(ctx context.Context, e *env, a, b pk.ID) ([2]pk.ID, error) {
+		us := []hooked{{ID: pk.Of[hooked](a), Name: "A"}, {ID: pk.Of[hooked](b), Name: "B"}}
+		_, err := e.NewInsert().Model(&us).Exec(ctx)
+		return [2]pk.ID{us[0].ID.ID(), us[1].ID.ID()}, err
+	}, 0},
+
+	list("Column", func(q *bun.InsertQuery, us []user) *bun.InsertQuery { return q.Model(&us).Column("id", "name") }, 0),
+	list("ExcludeColumn", func(q *bun.InsertQuery, us []user) *bun.InsertQuery { return q.Model(&us).ExcludeColumn("age") }, 0),
+	list("Value", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
+		return q.Model(&us).Value("age", "? + 1", 41)
+	}, 0),
+	list("ModelTableExpr", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
+		return q.Model(&us).ModelTableExpr("users")
+	}, 0),
+	list("Comment", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
+		return q.Model(&us).Comment("INSERT IGNORE INTO users SELECT * ON RETURNING 'it")
+	}, 0),
+	list("Apply", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
+		return q.Apply(func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model(&us) })
+	}, 0),
+	list("Returning of the key", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
+		return q.Model(&us).Returning("id")
+	}, 0),
+	list("Returning of everything", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
+		return q.Model(&us).Returning("*")
+	}, 0),
+	list("Returning of nothing", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
+		return q.Model(&us).Returning("NULL")
+	}, 0),
+	list("Returning of something else", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
+		return q.Model(&us).Returning("name")
+	}, 0),
+
+	several.way("transaction", func(ctx context.Context, e *env, us []user) error {
+		return e.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			if _, err := tx.NewInsert().Model(&us[0]).Exec(ctx); err != nil {
+				return err
+			}
+			return tx.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error { // a savepoint
+				_, err := tx.NewInsert().Model(&us[1]).Exec(ctx)
+				return err
+			})
+		})
+	}),
+	several.way("savepoint rolled back and repeated", func(ctx context.Context, e *env, us []user) error {
+		return e.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			if _, err := tx.NewInsert().Model(&us[0]).Exec(ctx); err != nil {
+				return err
+			}
+			tx.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+				tx.NewInsert().Model(&us[1]).Exec(ctx)
+				return fmt.Errorf("roll back")
+			})
+			_, err := tx.NewInsert().Model(&us[1]).Exec(ctx)
+			return err
+		})
+	}),
+	about(0).way("connection", func(ctx context.Context, e *env, us []user) error {
+		conn, err := e.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		_, err = conn.NewInsert().Model(&us).Exec(ctx)
+		return err
+	}),
+	about(0).way("Conn of another", func(ctx context.Context, e *env, us []user) error {
+		_, err := e.NewInsert().Conn(e.conn).Model(&us).Exec(ctx)
+		return err
+	}),
+	about(0).way("query written twice", func(ctx context.Context, e *env, us []user) error {
+		q := e.NewInsert().Model(&us)
+		_ = q.String()
+		_, err := q.Exec(ctx)
+		return err
+	}),
+	several.way("map", func(ctx context.Context, e *env, us []user) error {
+		for i := range us {
+			if us[i].ID == 0 {
+				if err := bunid.FillRows(ctx, e, &us[i], e.source); err != nil {
+					return err
+				}
+			}
+			m := map[string]any{"id": us[i].ID, "name": us[i].Name}
+			if _, err := e.NewInsert().Model(&m).Table("users").Exec(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}),
+	(values | with).way("NewValues", func(ctx context.Context, e *env, us []user) error {
+		if err := bunid.FillRows(ctx, e, &us, e.source); err != nil {
+			return err
+		}
+		_, err := e.NewInsert().With("data", e.NewValues(&us)).Model((*user)(nil)).Table("data").Exec(bunid.Given(ctx))
+		return err
+	}),
+
+	values.way("NewValues in SQL by hand", func(ctx context.Context, e *env, us []user) error {
+		if err := bunid.FillRows(ctx, e, &us, e.source); err != nil {
+			return err
+		}
+		_, err := e.NewRaw("INSERT INTO users (?) ?", bun.Safe("id, name, age"), e.NewValues(&us)).Exec(bunid.Given(ctx))
+		return err
+	}),
+
+	several.one("Ignore", conflict, func(q *bun.InsertQuery) *bun.InsertQuery { return q.Ignore() }),
+	several.one("upsert", conflict, upsert),
+	several.one("upsert with Returning", conflict, func(q *bun.InsertQuery) *bun.InsertQuery { return upsert(q).Returning("?PKs, name") }),
+	list("Ignore of a slice", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
+		return q.Model(&us).Ignore().Returning("*")
+	}, conflict),
+	list("upsert of a slice", func(q *bun.InsertQuery, us []user) *bun.InsertQuery {
+		return upsert(q.Model(&us)).Returning("*")
+	}, conflict),
+	several.one("Replace", replacing, func(q *bun.InsertQuery) *bun.InsertQuery { return q.Replace() }),
+}
+
+// list is a way for slices, in one INSERT.
+func list(name string, set func(q *bun.InsertQuery, us []user) *bun.InsertQuery, about about) way {
+	return about.way(name, func(ctx context.Context, e *env, us []user) error {
+		_, err := set(e.NewInsert(), us).Exec(ctx)
+		return err
+	})
+}
+
+// one is a way for single structs.
+func (x about) one(name string, more about, set func(q *bun.InsertQuery) *bun.InsertQuery) way {
+	return (x | more).way(name, func(ctx context.Context, e *env, us []user) error {
+		for i := range us {
+			if _, err := set(e.NewInsert().Model(&us[i])).Exec(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (x about) way(name string, create func(ctx context.Context, e *env, us []user) error) way {
+	return way{name, func(ctx context.Context, e *env, a, b pk.ID) ([2]pk.ID, error) {
+		us := []user{{ID: a, Name: "a"}, {ID: b, Name: "b"}}
+		err := create(ctx, e, us)
+		return [2]pk.ID{us[0].ID, us[1].ID}, err
+	}, x}
+}
+
+// upsert merges rows by their names.
+func upsert(q *bun.InsertQuery) *bun.InsertQuery {
+	if q.DB().Dialect().Name().String() == "mysql" {
+		return q.On("DUPLICATE KEY UPDATE").Set("age = VALUES(age)")
+	}
+	return q.On("CONFLICT (name) DO UPDATE").Set("age = EXCLUDED.age")
+}
+
+// Models of other shapes over the same table.
+type (
+	base struct {
+		sourced
+		ID pk.ID `bun:",pk"`
+	}
+	derived struct {
+		bun.BaseModel `bun:"table:users"`
+		base
+		Name string
+	}
+
+	Numbers struct {
+		ID pk.ID `bun:",pk"`
+	}
+	pointing struct {
+		bun.BaseModel `bun:"table:users"`
+		sourced
+		*Numbers
+		Name string
+	}
+
+	part struct {
+		D pk.ID `bun:",pk"`
+	}
+	prefixed struct {
+		bun.BaseModel `bun:"table:users"`
+		sourced
+		Key  part `bun:"embed:i"`
+		Name string
+	}
+
+	hooked struct {
+		bun.BaseModel `bun:"table:users"`
+		ID            pk.Of[hooked] `bun:",pk"`
+		Name          string
+		checked       int
+	}
+)
+
+// BeforeInsert calls Fill, as it would be shadowed otherwise.
+func (*hooked) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
+	return (*sourced)(nil).BeforeInsert(ctx, q)
+}
+
+// BeforeAppendModel sees the key.
+func (h *hooked) BeforeAppendModel(_ context.Context, q bun.Query) error {
+	if _, ok := q.(*bun.InsertQuery); ok && h.ID == 0 {
+		return fmt.Errorf("%s has no key yet", h.Name)
+	}
+	h.checked++
+	h.Name = string(h.Name[0] | 0x20) // to lower case
+	return nil
+}
+
+// TestWays: in every way, what is in memory is what is in the table.
+func TestWays(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		e := open(t, db, (*user)(nil))
+		e.use(t, (*derived)(nil), (*pointing)(nil), (*prefixed)(nil), (*hooked)(nil))
+		for _, w := range ways {
+			if w.about&replacing != 0 && db.Dialect == "postgres" || w.about&with != 0 && db.Dialect == "mysql" || w.about&values != 0 && db.MariaDB {
+				continue
+			}
+			for _, given := range [][2]pk.ID{{}, {idA, idB}, {idA, 0}, {0, idB}} {
+				t.Run(fmt.Sprintf("%s/%d", w.name, given), func(t *testing.T) {
+					e.wipe(t, "users")
+					before := e.source.snapshot()
+					memory, err := w.create(e.context(t), e, given[0], given[1])
+					if w.about&conflict != 0 && e.isMySQL() && given != [2]pk.ID{idA, idB} {
+						wantInsertError(t, err, -1, "this database does not say with which key")
+						if memory != given || e.source.calls != before.calls {
+							t.Errorf("%d became %d, and %d calls drew keys", given, memory, e.source.calls-before.calls)
+						}
+						return
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := range memory {
+						if given[i] != 0 && memory[i] != given[i] {
+							t.Errorf("the given key %d has become %d", given[i], memory[i])
+						}
+						if given[i] == 0 && memory[i] <= pk.ID(before.last) {
+							t.Errorf("the key %d is not from the source", memory[i])
+						}
+					}
+					if given == [2]pk.ID{} {
+						if memory[0] >= memory[1] {
+							t.Errorf("the keys %d do not ascend in the order of the rows", memory)
+						}
+						if calls := e.source.calls - before.calls; w.about&several == 0 && calls != 1 {
+							t.Errorf("one INSERT has drawn keys %d times", calls)
+						}
+					}
+					if given == [2]pk.ID{idA, idB} && e.source.calls != before.calls {
+						t.Error("keys were drawn for rows that have theirs")
+					}
+					e.wantTable(t, "SELECT name, id FROM users ORDER BY name", line("a", memory[0]), line("b", memory[1]))
+				})
+			}
+		}
+	})
+}

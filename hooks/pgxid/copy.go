@@ -1,0 +1,196 @@
+package pgxid
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/keytype"
+)
+
+// A DB is what rows are copied into: a [*pgx.Conn], a [pgx.Tx], a *pgxpool.Pool
+// or a *pgxpool.Conn.
+type DB interface {
+	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
+}
+
+// CopyFrom copies rows as db.CopyFrom does and fills their keys on the way. It
+// is [Copier.CopyFrom] of the zero Copier: the key column is "id", and the keys
+// come from [idgen.Default].
+func CopyFrom(ctx context.Context, db DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	return Copier{}.CopyFrom(ctx, db, table, columns, rows)
+}
+
+// A Copier copies rows into tables and fills their keys on the way. The zero
+// Copier is ready to use. It is safe for concurrent use.
+type Copier struct {
+	// Source hands out the keys. Defaults to idgen.Default(), looked up by each
+	// call.
+	Source idgen.Source
+
+	// Key is the column that is filled. Defaults to "id".
+	Key string
+}
+
+// CopyFrom copies rows as db.CopyFrom does and fills their keys on the way. The
+// key column must be among the columns. What a row has there decides:
+//
+//	&user.ID   a pointer to a key      a zero is filled where it points to
+//	user.ID    a key by value          a zero is filled in what is sent alone
+//	nil                                is filled as an int64
+//
+// A key is any type of package pk, a 64-bit integer or decimal text, named types
+// included; a field that is itself a pointer is given as &user.ID, too. Any
+// other key than zero is kept.
+//
+// Keys ascend in the order of the rows. They are drawn ahead in batches, no more
+// at a time than the rows before have used and never more than 1,024, so a
+// million rows ask the source a thousand times, and memory stays the same.
+//
+// If no key can be had the error is a [*CopyError] that wraps the generator's.
+// An error of rows is returned as it is, where pgx returns the server's echo of
+// its text. In both cases nothing is copied. Rows that were filled by then keep
+// their keys, so that the call can be repeated.
+func (c Copier) CopyFrom(ctx context.Context, db DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+	key := cmp.Or(c.Key, "id")
+	f := &filling{CopyFromSource: rows, ctx: ctx, source: c.Source, table: strings.Join(table, "."), column: key, row: -1, most: maxBatch}
+	if f.source == nil {
+		f.source = idgen.Default()
+	}
+	if f.key = slices.Index(columns, key); f.key < 0 {
+		return 0, f.refuse(nil, fmt.Sprintf("is copied without its key column %q", key),
+			"list it among the columns, or set Copier.Key to its name")
+	}
+	if rows == nil {
+		return 0, f.refuse(nil, "has no source of rows", "pass one, such as pgx.CopyFromSlice")
+	}
+	n, err := db.CopyFrom(ctx, table, columns, f)
+	return n, cmp.Or(f.err, err)
+}
+
+// maxBatch is how many keys are drawn at once. More would make the call no
+// faster and a copy that fails leave larger gaps.
+const maxBatch = 1024
+
+// A filling is the rows of one call with their keys filled. Like every
+// CopyFromSource it is used by one goroutine, and not after the call.
+type filling struct {
+	pgx.CopyFromSource // the caller's rows
+
+	ctx    context.Context // the call's
+	source idgen.Source
+	table  string
+	column string
+	key    int // its place among the columns
+
+	row   int     // the current one, from 0
+	drawn int     // keys so far
+	most  int     // keys that the source gives at once
+	ids   []int64 // drawn and not used yet
+	batch []int64 // what ids is a part of, for the next batch
+	cells []any   // the current row, if it differs from the caller's
+	err   error   // the first one; pgx passes on no more than its text
+}
+
+func (f *filling) Next() bool {
+	f.row++
+	return f.CopyFromSource.Next()
+}
+
+func (f *filling) Err() error {
+	f.err = cmp.Or(f.err, f.CopyFromSource.Err())
+	return f.err
+}
+
+func (f *filling) Values() ([]any, error) {
+	cells, err := f.CopyFromSource.Values()
+	if err == nil && f.key < len(cells) { // else pgx counts them
+		cells, err = f.fill(cells)
+	}
+	f.err = cmp.Or(f.err, err)
+	return cells, err
+}
+
+// fill returns the row with its key. It does not write to cells, which belong to
+// the caller, but to what a pointer in it points to.
+func (f *filling) fill(cells []any) ([]any, error) {
+	cell := cells[f.key]
+	if cell == nil {
+		cell = int64(0)
+	}
+	v := reflect.ValueOf(cell)
+	to := v // what is to hold the key
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		to = v.Elem()
+	}
+	t := to.Type()
+	pointer := t.Kind() == reflect.Pointer
+	if pointer {
+		t = t.Elem()
+	}
+	if !keytype.Holds(t) {
+		return nil, f.refuse(nil, fmt.Sprintf("has %T as the type of its key %s", cells[f.key], f.column),
+			"give a pk.ID, int64, uint64 or string, or a pointer to one")
+	}
+	if !to.IsZero() && !(pointer && to.Elem().IsZero()) {
+		return cells, nil
+	}
+
+	id, err := f.next()
+	if err != nil {
+		return nil, err
+	}
+	filled := reflect.New(t)
+	keytype.Set(filled.Elem(), id)
+	if !pointer {
+		filled = filled.Elem()
+	}
+	if to.CanSet() {
+		to.Set(filled)
+		return cells, nil
+	}
+	f.cells = append(f.cells[:0], cells...)
+	f.cells[f.key] = filled.Interface()
+	return f.cells, nil
+}
+
+// next returns the next key.
+func (f *filling) next() (int64, error) {
+	if len(f.ids) == 0 {
+		if err := f.draw(); err != nil {
+			return 0, f.refuse(err, fmt.Sprintf("got no key: %v", err), "nothing was copied")
+		}
+	}
+	id := f.ids[0]
+	f.ids = f.ids[1:]
+	return id, nil
+}
+
+func (f *filling) draw() error {
+	n := min(max(f.drawn, 1), f.most)
+	ids, err := f.source.Append(f.ctx, f.batch[:0], n)
+	if e, ok := errors.AsType[*idgen.CountError](err); ok && 0 < e.Max && e.Max < int64(n) {
+		f.most, n = int(e.Max), int(e.Max) // a layout with a short sequence
+		ids, err = f.source.Append(f.ctx, f.batch[:0], n)
+	}
+	if err == nil && len(ids) != n {
+		err = fmt.Errorf("the source returned %d keys instead of %d", len(ids), n)
+	}
+	if err != nil {
+		return err
+	}
+	f.drawn += n
+	f.batch, f.ids = ids, ids
+	return nil
+}
+
+func (f *filling) refuse(err error, problem, remedy string) error {
+	return &CopyError{Table: f.table, Row: f.row, Problem: problem, Remedy: remedy, Err: err}
+}

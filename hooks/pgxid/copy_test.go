@@ -1,0 +1,452 @@
+package pgxid_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/snowkey-go/snowkey/hooks/pgxid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// Every connection of pgx is a DB.
+var _ = []pgxid.DB{(*pgx.Conn)(nil), pgx.Tx(nil), (*pgxpool.Pool)(nil), (*pgxpool.Conn)(nil), (*pgxpool.Tx)(nil)}
+
+// copies copies three rows of each shape of key into a column, one of them with
+// a preset, and compares memory with the table. form turns a number into a key,
+// and the key into text.
+func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text func(K) string) {
+	t.Run(fmt.Sprintf("%T in %s", preset, column), func(t *testing.T) {
+		exec(t, conn, "DROP TABLE IF EXISTS t")
+		exec(t, conn, "CREATE TABLE t (label text, id "+column+" PRIMARY KEY)")
+		exec(t, conn, "DEALLOCATE ALL")
+		if err := conn.DeallocateAll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		// The rows keep their keys by value or behind a pointer.
+		type row struct {
+			label string
+			id    K
+			ref   *K
+		}
+		for _, shape := range []struct {
+			name    string
+			cell    func(*row) any
+			written func(row) *K // what is left in memory; nil if nothing
+		}{
+			{"pointer", func(r *row) any { return &r.id }, func(r row) *K { return &r.id }},
+			{"value", func(r *row) any { return r.id }, nil},
+			{"pointer to a pointer", func(r *row) any { return &r.ref }, func(r row) *K { return r.ref }},
+			{"nil pointer", func(r *row) any { return r.ref }, nil},
+		} {
+			rows := []row{{label: "a", ref: new(K)}, {label: "b", id: preset, ref: &preset}, {label: "c"}}
+			rows[0].ref, rows[2].ref = nil, new(K)
+			if shape.name == "nil pointer" {
+				rows[2].ref = nil
+			}
+			exec(t, conn, "TRUNCATE t")
+			source := newSource()
+			n, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"label", "id"},
+				pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{rows[i].label, shape.cell(&rows[i])}, nil }))
+			if err != nil || n != 3 {
+				t.Errorf("%s: copied %d rows: %v", shape.name, n, err)
+				continue
+			}
+			first := newSource().last + 1
+			labels := all[string](t, conn, "SELECT label FROM t ORDER BY id")
+			stored := all[K](t, conn, "SELECT id FROM t ORDER BY label")
+			if stored[1] != preset {
+				t.Errorf("%s: the preset is stored as %v", shape.name, stored[1])
+			}
+			if got, want := text(stored[0])+" "+text(stored[2]), decimal(first)+" "+decimal(first+1); got != want {
+				t.Errorf("%s: the table holds %s, want %s", shape.name, got, want)
+			}
+			if i, j := slices.Index(labels, "a"), slices.Index(labels, "c"); i > j {
+				t.Errorf("%s: keys do not ascend with the rows: %v", shape.name, labels)
+			}
+			for i, r := range rows {
+				if shape.written == nil {
+					continue
+				}
+				if id := shape.written(r); id == nil || *id != stored[i] {
+					t.Errorf("%s: row %d has %v in memory, %v in the table", shape.name, i, id, stored[i])
+				}
+			}
+		}
+	})
+}
+
+func TestCopyFrom(t *testing.T) {
+	each(t, func(t *testing.T, conn *pgx.Conn) {
+		copies(t, conn, "bigint", pk.ID(high), func(k pk.ID) string { return k.String() })
+		copies(t, conn, "bigint", pk.Of[user](high), func(k pk.Of[user]) string { return k.String() })
+		copies(t, conn, "bigint", pk.String(decimal(high)), func(k pk.String) string { return k.String() })
+		copies(t, conn, "bigint", pk.Text(high), func(k pk.Text) string { return k.String() })
+		copies(t, conn, "text", pk.Text(high), func(k pk.Text) string { return k.String() })
+		copies(t, conn, "varchar(20)", pk.Text(high), func(k pk.Text) string { return k.String() })
+		copies(t, conn, "char(13)", pk.SortText(high), func(k pk.SortText) string { return k.ID().String() })
+		copies(t, conn, "text", pk.SortText(high), func(k pk.SortText) string { return k.ID().String() })
+	})
+}
+
+// Keys of plain Go types, and no key at all.
+func TestCopyFromPlainKeys(t *testing.T) {
+	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
+	exec(t, conn, "CREATE TABLE t (n int, number bigint PRIMARY KEY)")
+	exec(t, conn, "CREATE TABLE s (n int, number text PRIMARY KEY)")
+	var (
+		i64  int64
+		u64  uint64
+		word int
+		text string
+		name = name("")
+	)
+	source := newSource()
+	copier := pgxid.Copier{Source: source, Key: "number"}
+	for table, cells := range map[string][]any{"t": {&i64, &u64, &word, int64(0), uint64(0), nil}, "s": {&text, &name, "", (*string)(nil)}} {
+		var rows [][]any
+		for i, cell := range cells {
+			rows = append(rows, []any{i, cell})
+		}
+		before := source.last
+		if _, err := copier.CopyFrom(t.Context(), conn, pgx.Identifier{table}, []string{"n", "number"}, pgx.CopyFromRows(rows)); err != nil {
+			t.Fatal(err)
+		}
+		for i, got := range all[string](t, conn, "SELECT number::text FROM "+table+" ORDER BY n") {
+			want := decimal(before + 1 + int64(i))
+			if got != want {
+				t.Errorf("a %T is stored as %s, want %s", cells[i], got, want)
+			}
+			if v := reflect.ValueOf(cells[i]); v.IsValid() && v.Kind() == reflect.Pointer && !v.IsNil() {
+				if memory := fmt.Sprint(v.Elem()); memory != want {
+					t.Errorf("a %T is %s in memory, want %s", cells[i], memory, want)
+				}
+			}
+			if reflect.ValueOf(rows[i][1]) != reflect.ValueOf(cells[i]) && rows[i][1] != cells[i] {
+				t.Errorf("the caller's row %d was written to: %v", i, rows[i])
+			}
+		}
+	}
+}
+
+type name string
+
+func TestCopyFromDefaultPool(t *testing.T) {
+	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
+	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
+	rows := func() pgx.CopyFromSource { return pgx.CopyFromRows([][]any{{pk.ID(0)}, {pk.ID(0)}}) }
+
+	idgen.SetDefault(nil)
+	n, err := pgxid.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, rows())
+	if n != 0 || !errors.Is(err, idgen.ErrNoPool) {
+		t.Errorf("without a pool: %d rows, %v", n, err)
+	}
+
+	pool, err := idgen.NewPool(idgen.Config{Worker: func(int) (int64, error) { return 611, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close(context.Background())
+	idgen.SetDefault(pool)
+	defer idgen.SetDefault(nil)
+	if n, err := pgxid.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, rows()); n != 2 || err != nil {
+		t.Errorf("%d rows, %v", n, err)
+	}
+	for _, id := range all[int64](t, conn, "SELECT id FROM t") {
+		if worker := pool.Layout().Decode(id).Worker; worker != 611 {
+			t.Errorf("%d is by worker %d", id, worker)
+		}
+	}
+}
+
+// When the source fails in the middle of a copy, its error arrives, nothing is
+// in the table, and the same rows can be copied again.
+func TestCopyFromSourceFails(t *testing.T) {
+	type row struct {
+		id  pk.ID
+		pad string
+	}
+	each(t, func(t *testing.T, conn *pgx.Conn) {
+		exec(t, conn, "DROP TABLE IF EXISTS t")
+		exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY, pad text)")
+		for _, fail := range []int{1, 2, 8} {
+			rows := make([]row, 500)
+			for i := range rows {
+				rows[i].pad = strings.Repeat("x", 2000) // so that the server has seen some rows before the error
+			}
+			list := func() pgx.CopyFromSource {
+				return pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{&rows[i].id, rows[i].pad}, nil })
+			}
+			exec(t, conn, "TRUNCATE t")
+			source := newSource()
+			source.fail, source.err = fail, &idgen.ClockError{Behind: 7}
+			copier := pgxid.Copier{Source: source}
+			n, err := copier.CopyFrom(t.Context(), conn, pgx.Identifier{"public", "t"}, []string{"id", "pad"}, list())
+			if cause, ok := errors.AsType[*idgen.ClockError](err); n != 0 || !ok || cause.Behind != 7 {
+				t.Errorf("call %d fails: %d rows, %v", fail, n, err)
+			}
+			filled := slices.IndexFunc(rows, func(r row) bool { return r.id == 0 })
+			if e, ok := errors.AsType[*pgxid.CopyError](err); !ok || e.Table != "public.t" || e.Row != filled {
+				t.Errorf("call %d fails: %#v, want row %d", fail, err, filled)
+			}
+			if n := all[int](t, conn, "SELECT count(*) FROM t")[0]; n != 0 {
+				t.Errorf("call %d fails: %d rows are in the table", fail, n)
+			}
+
+			first := rows[0].id
+			if n, err := copier.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id", "pad"}, list()); n != 500 || err != nil {
+				t.Fatalf("again: %d rows, %v", n, err)
+			}
+			if filled > 0 && rows[0].id != first {
+				t.Errorf("a row that was filled has changed its key")
+			}
+			var want []int64
+			for _, r := range rows {
+				want = append(want, r.id.Int64())
+			}
+			if got := all[int64](t, conn, "SELECT id FROM t ORDER BY id"); !slices.Equal(got, want) {
+				t.Errorf("after %d, the table does not hold the keys in memory", fail)
+			}
+		}
+	})
+}
+
+// In a transaction the caller rolls back, as after any error.
+func TestCopyFromTransaction(t *testing.T) {
+	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
+	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
+	source := newSource()
+	for _, fail := range []int{2, 0} {
+		source.asked, source.fail, source.err = nil, fail, io.ErrUnexpectedEOF
+		err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
+			_, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), tx, pgx.Identifier{"t"}, []string{"id"},
+				pgx.CopyFromRows([][]any{{nil}, {nil}, {int64(high)}}))
+			return err
+		})
+		want := 3
+		if fail > 0 {
+			want = 0
+			if !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("the transaction returns %v", err)
+			}
+		} else if err != nil {
+			t.Error(err)
+		}
+		if n := all[int](t, conn, "SELECT count(*) FROM t")[0]; n != want {
+			t.Errorf("%d rows are in the table, want %d", n, want)
+		}
+	}
+}
+
+// An error of the caller's rows comes back as it is.
+func TestCopyFromRowsFail(t *testing.T) {
+	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
+	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
+	calls := 0
+	for name, rows := range map[string]pgx.CopyFromSource{
+		"Values": pgx.CopyFromSlice(3, func(i int) ([]any, error) {
+			if i == 1 {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return []any{nil}, nil
+		}),
+		"Next": pgx.CopyFromFunc(func() ([]any, error) {
+			if calls++; calls == 2 {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return []any{nil}, nil
+		}),
+	} {
+		n, err := pgxid.Copier{Source: newSource()}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, rows)
+		if n != 0 || err != io.ErrUnexpectedEOF {
+			t.Errorf("%s: %d rows, %v", name, n, err)
+		}
+		if n := all[int](t, conn, "SELECT count(*) FROM t")[0]; n != 0 {
+			t.Errorf("%s: %d rows are in the table", name, n)
+		}
+	}
+
+	// The database's own errors, and pgx's, are not touched.
+	for name, rows := range map[string][][]any{"duplicate": {{int64(1)}, {int64(1)}}, "too many": {{nil, nil}}, "too few": {{}}} {
+		_, err := pgxid.Copier{Source: newSource()}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows(rows))
+		state, ok := errors.AsType[interface {
+			error
+			SQLState() string
+		}](err)
+		if want := map[string]string{"duplicate": "23505"}[name]; !ok || want != "" && state.SQLState() != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCopyFromRefuses(t *testing.T) {
+	type narrow int32
+	for _, c := range []struct {
+		name    string
+		columns []string
+		rows    pgx.CopyFromSource
+		row     int
+		problem string
+	}{
+		{"no key column", []string{"name"}, pgx.CopyFromRows(nil), -1, `is copied without its key column "id"`},
+		{"no rows", []string{"id"}, nil, -1, "has no source of rows"},
+		{"int32", []string{"id"}, pgx.CopyFromRows([][]any{{nil}, {int32(0)}}), 1, "has int32 as the type of its key id"},
+		{"*narrow", []string{"id"}, pgx.CopyFromRows([][]any{{new(narrow)}}), 0, "has *pgxid_test.narrow as the type of its key id"},
+		{"preset narrow", []string{"id"}, pgx.CopyFromRows([][]any{{narrow(7)}}), 0, "has pgxid_test.narrow as the type of its key id"},
+		{"float64", []string{"id"}, pgx.CopyFromRows([][]any{{0.5}}), 0, "has float64 as the type of its key id"},
+		{"bytes", []string{"id"}, pgx.CopyFromRows([][]any{{[]byte(nil)}}), 0, "has []uint8 as the type of its key id"},
+		{"deep", []string{"id"}, pgx.CopyFromRows([][]any{{new(new(new(pk.ID)))}}), 0, "has ***pk.ID as the type of its key id"},
+		{"deep nil", []string{"id"}, pgx.CopyFromRows([][]any{{(**pk.ID)(nil)}}), 0, "has **pk.ID as the type of its key id"},
+	} {
+		_, err := pgxid.Copier{Source: newSource()}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, c.columns, c.rows)
+		e, ok := errors.AsType[*pgxid.CopyError](err)
+		if !ok || e.Row != c.row || e.Problem != c.problem || e.Remedy == "" {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+
+	source := newSource()
+	source.short = 1
+	_, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}}))
+	if err == nil || !strings.Contains(err.Error(), "returned 0 keys instead of 1") {
+		t.Errorf("a source that returns too few: %v", err)
+	}
+}
+
+// A recorder takes rows as pgx does, without a server.
+type recorder struct{ got [][]any }
+
+func (r *recorder) CopyFrom(_ context.Context, _ pgx.Identifier, _ []string, rows pgx.CopyFromSource) (int64, error) {
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			return 0, err
+		}
+		var now []any
+		for _, v := range values {
+			if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer {
+				v = p.Elem().Interface()
+			}
+			now = append(now, v)
+		}
+		r.got = append(r.got, now)
+	}
+	return int64(len(r.got)), rows.Err()
+}
+
+// Whatever rows are preset, the others get ascending keys, and keys are drawn
+// ahead within the limits that the documentation gives.
+func TestCopyFromBatches(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		ids := make([]pk.ID, random.IntN(1<<random.IntN(14)))
+		given := make([]pk.ID, len(ids))
+		empty := 0
+		for i := range ids {
+			if random.IntN(3) == 0 {
+				ids[i] = pk.ID(1 + random.Int64N(low))
+			} else {
+				empty++
+			}
+			given[i] = ids[i]
+		}
+		source, r := newSource(), &recorder{}
+		if _, err := (pgxid.Copier{Source: source}).CopyFrom(t.Context(), r, nil, []string{"i", "id"},
+			pgx.CopyFromSlice(len(ids), func(i int) ([]any, error) { return []any{i, &ids[i]}, nil })); err != nil {
+			t.Fatal(err)
+		}
+
+		next := newSource().last
+		for i := range ids {
+			want := given[i]
+			if want == 0 {
+				next++
+				want = pk.ID(next)
+			}
+			if ids[i] != want || r.got[i][1] != any(want) {
+				t.Fatalf("row %d of %d: %d was sent, %d is in memory, want %d", i, len(ids), r.got[i][1], ids[i], want)
+			}
+		}
+		drawn := 0
+		for i, n := range source.asked {
+			if n > max(1, drawn) || n > 1024 {
+				t.Fatalf("draw %d asks for %d keys after %d", i, n, drawn)
+			}
+			drawn += n
+		}
+		if drawn > max(2*empty, 1) || drawn < empty || drawn-empty > 1024 {
+			t.Fatalf("%d keys drawn for %d rows", drawn, empty)
+		}
+		if limit := 12 + empty/1024; len(source.asked) > limit {
+			t.Fatalf("%d draws for %d rows", len(source.asked), empty)
+		}
+	}
+}
+
+// A layout with a short sequence gives few keys at once. The batches adapt.
+func TestCopyFromShortSequence(t *testing.T) {
+	source := &limited{source: newSource(), most: 16}
+	r := &recorder{}
+	n, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), r, nil, []string{"id"},
+		pgx.CopyFromSlice(100, func(int) ([]any, error) { return []any{nil}, nil }))
+	if n != 100 || err != nil {
+		t.Fatalf("%d rows, %v", n, err)
+	}
+	first := newSource().last + 1
+	if got := r.got[99][0]; got != any(first+99) {
+		t.Errorf("the last key is %v", got)
+	}
+	if source.refused != 1 {
+		t.Errorf("asked for too much %d times", source.refused)
+	}
+}
+
+type limited struct {
+	*source
+	most    int
+	refused int
+}
+
+func (l *limited) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
+	if n > l.most {
+		l.refused++
+		return dst, &idgen.CountError{Count: int64(n), Max: int64(l.most)}
+	}
+	return l.source.Append(ctx, dst, n)
+}
+
+// The context of the call ends a wait for keys.
+func TestCopyFromContext(t *testing.T) {
+	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
+	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := pgxid.Copier{Source: waiting(cancel)}.CopyFrom(ctx, conn, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}}))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// waiting is a source that cancels the context that it is given, and waits.
+type waiting context.CancelFunc
+
+func (w waiting) Next(ctx context.Context) (int64, error) {
+	w()
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+func (w waiting) Append(ctx context.Context, dst []int64, _ int) ([]int64, error) {
+	_, err := w.Next(ctx)
+	return dst, err
+}

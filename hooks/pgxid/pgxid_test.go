@@ -1,0 +1,128 @@
+package pgxid_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/snowkey-go/snowkey/hooks/pgxid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// Neighbours above 2^53: as float64 they are one number.
+const (
+	low  = 1234567890123456788
+	high = 1234567890123456789
+)
+
+type user struct{}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// modes are all of pgx's. In the last two it does not ask the server for the
+// types of the parameters.
+var modes = []pgx.QueryExecMode{
+	pgx.QueryExecModeCacheStatement,
+	pgx.QueryExecModeCacheDescribe,
+	pgx.QueryExecModeDescribeExec,
+	pgx.QueryExecModeExec,
+	pgx.QueryExecModeSimpleProtocol,
+}
+
+func describes(mode pgx.QueryExecMode) bool {
+	return mode != pgx.QueryExecModeExec && mode != pgx.QueryExecModeSimpleProtocol
+}
+
+func connect(t testing.TB, db dbtest.DB, mode pgx.QueryExecMode) *pgx.Conn {
+	t.Helper()
+	config, err := pgx.ParseConfig(db.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.DefaultQueryExecMode = mode
+	conn, err := pgx.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+// each runs a subtest in every mode, on a connection with Register.
+func each(t *testing.T, test func(*testing.T, *pgx.Conn)) {
+	db := dbtest.Postgres(t)
+	for _, mode := range modes {
+		t.Run(mode.String(), func(t *testing.T) {
+			conn := connect(t, db, mode)
+			pgxid.Register(conn.TypeMap())
+			test(t, conn)
+		})
+	}
+}
+
+func exec(t testing.TB, conn *pgx.Conn, query string, args ...any) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), query, args...); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+// one returns the single value that a query finds.
+func one[V any](t testing.TB, conn *pgx.Conn, query string, args ...any) (V, error) {
+	t.Helper()
+	rows, _ := conn.Query(t.Context(), query, args...)
+	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[V])
+	if err != nil {
+		err = fmt.Errorf("%s: %w", query, err)
+	}
+	return v, err
+}
+
+// all returns the column that a query finds.
+func all[V any](t testing.TB, conn *pgx.Conn, query string, args ...any) []V {
+	t.Helper()
+	rows, _ := conn.Query(t.Context(), query, args...)
+	list, err := pgx.CollectRows(rows, pgx.RowTo[V])
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return list
+}
+
+// A source counts up by one from far above 2^53 and remembers how it was asked.
+type source struct {
+	mu    sync.Mutex
+	last  int64
+	asked []int // what each call of Append wanted
+	fail  int   // the call that fails, from 1; 0 is none
+	err   error // with what
+	short int   // how many ids too few to return
+}
+
+func newSource() *source { return &source{last: 1<<60 + 1} }
+
+func (s *source) Next(ctx context.Context) (int64, error) {
+	ids, err := s.Append(ctx, nil, 1)
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+func (s *source) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, n)
+	if s.fail == len(s.asked) {
+		return dst, s.err
+	}
+	for range n - s.short {
+		s.last++
+		dst = append(dst, s.last)
+	}
+	return dst, nil
+}

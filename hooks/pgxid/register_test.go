@@ -1,0 +1,551 @@
+package pgxid_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/snowkey-go/snowkey/hooks/pgxid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+var update = flag.Bool("update", false, "write the table of docs/pgx.md anew")
+
+const page = "../../docs/pgx.md"
+
+// A cell is one way to use a key, and part of one line of the table.
+type cell struct {
+	line string
+	name string
+	run  func(*testing.T, *pgx.Conn) error
+}
+
+// The lines of the table, in its order.
+const (
+	lineArgument  = "a key, a pointer to one, NULL"
+	lineList      = "a slice or array of keys or of pointers, as in `= ANY($1)`"
+	lineArray     = "`pgtype.FlatArray`, `pgtype.Array`, a pointer to a slice"
+	lineBatch     = "a slice in a `pgx.Batch`"
+	lineDomain    = "a slice for an array of a domain"
+	lineComposite = "a key or slice in a composite"
+	lineCopy      = "a key or slice in COPY"
+	lineResult    = "results: a key, a pointer, NULL"
+	lineResults   = "results: arrays, composites"
+)
+
+var lines = []string{lineArgument, lineList, lineArray, lineBatch, lineDomain, lineComposite, lineCopy, lineResult, lineResults}
+
+// A key is what every type of package pk is.
+type key interface {
+	comparable
+	driver.Valuer
+	fmt.Stringer
+}
+
+// cellsOf are the cells of one type of key over one type of column. Each starts
+// with an empty table.
+func cellsOf[K key](column string, a, b K) []cell {
+	var cells []cell
+	add := func(line, name string, run func(*testing.T, *pgx.Conn) error) {
+		cells = append(cells, cell{line, fmt.Sprintf("%s %T: %s", column, a, name), func(t *testing.T, conn *pgx.Conn) error {
+			exec(t, conn, "TRUNCATE "+table(column))
+			return run(t, conn)
+		}})
+	}
+	expand := strings.NewReplacer("TABLE", table(column), "COLUMN", column).Replace
+	insert := func(t *testing.T, conn *pgx.Conn) error {
+		_, err := conn.Exec(t.Context(), expand("INSERT INTO TABLE (label, id) VALUES ('low', $1), ('high', $2), ('null', $3)"), a, &b, (*K)(nil))
+		return err
+	}
+	// stored says whether the table holds what the keys say, as the server sees it.
+	stored := func(t *testing.T, conn *pgx.Conn, want string) error {
+		got, err := one[string](t, conn, expand("SELECT coalesce(string_agg(label || '=' || coalesce(id::text, 'NULL') || coalesce(' ' || ids::text, ''), ' ' ORDER BY id), '') FROM TABLE"))
+		if err == nil && got != want {
+			err = fmt.Errorf("the table holds %s, want %s", got, want)
+		}
+		return err
+	}
+	plain := fmt.Sprintf("low=%v high=%v null=NULL", a, b)
+	arrayText := fmt.Sprintf("{%v,NULL,%v}", a, b)
+	// sent says whether the server sees want in an argument.
+	sent := func(t *testing.T, conn *pgx.Conn, arg any, want string) error {
+		got, err := one[*string](t, conn, expand("SELECT ($1::COLUMN[])::text"), arg)
+		if err == nil && (got == nil || *got != want) && (got != nil || want != "NULL") {
+			err = fmt.Errorf("%T arrives as %v, want %s", arg, got, want)
+		}
+		return err
+	}
+
+	add(lineArgument, "INSERT", func(t *testing.T, conn *pgx.Conn) error {
+		return errors.Join(insert(t, conn), stored(t, conn, plain))
+	})
+	add(lineArgument, "WHERE", func(t *testing.T, conn *pgx.Conn) error {
+		errs := []error{insert(t, conn)}
+		for _, c := range []struct {
+			arg  any
+			want string
+		}{{a, "low"}, {b, "high"}, {&a, "low"}, {new(&b), "high"}, {sql.Null[K]{V: b, Valid: true}, "high"}} {
+			got, err := one[string](t, conn, expand("SELECT label FROM TABLE WHERE id = $1"), c.arg)
+			if err == nil && got != c.want {
+				err = fmt.Errorf("WHERE id = %v finds %s", c.arg, got)
+			}
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	})
+	for _, list := range []any{[]K(nil), []*K(nil), keys[K](nil), (*[]K)(nil), pgtype.FlatArray[K](nil)} {
+		add(lineArgument, fmt.Sprintf("nil %T", list), func(t *testing.T, conn *pgx.Conn) error { return sent(t, conn, list, "NULL") })
+	}
+	for _, c := range []struct {
+		name string
+		list any
+		want string
+	}{
+		{"[]K", []K{a, b}, fmt.Sprintf("{%v,%v}", a, b)},
+		{"empty []K", []K{}, "{}"},
+		{"[2]K", [2]K{a, b}, fmt.Sprintf("{%v,%v}", a, b)},
+		{"[]*K", []*K{&a, nil, &b}, arrayText},
+		{"[3]*K", [3]*K{&a, nil, &b}, arrayText},
+		{"named", keys[K]{a, b}, fmt.Sprintf("{%v,%v}", a, b)},
+	} {
+		add(lineList, c.name, func(t *testing.T, conn *pgx.Conn) error { return sent(t, conn, c.list, c.want) })
+	}
+	add(lineList, "= ANY", func(t *testing.T, conn *pgx.Conn) error {
+		if err := insert(t, conn); err != nil {
+			return err
+		}
+		got, err := one[string](t, conn, expand("SELECT string_agg(label, ' ' ORDER BY label) FROM TABLE WHERE id = ANY($1)"), []K{b})
+		if err == nil && got != "high" {
+			err = fmt.Errorf("= ANY finds %s", got)
+		}
+		return err
+	})
+	for _, c := range []struct {
+		name string
+		list any
+		want string
+	}{
+		{"FlatArray", pgtype.FlatArray[K]{a, b}, fmt.Sprintf("{%v,%v}", a, b)},
+		{"FlatArray of pointers", pgtype.FlatArray[*K]{&a, nil, &b}, arrayText},
+		{"Array", pgtype.Array[K]{Elements: []K{a, b}, Dims: []pgtype.ArrayDimension{{Length: 2, LowerBound: 1}, {Length: 1, LowerBound: 1}}, Valid: true}, fmt.Sprintf("{{%v},{%v}}", a, b)},
+		{"Array of pointers", pgtype.Array[*K]{Elements: []*K{&a, nil, &b}, Dims: []pgtype.ArrayDimension{{Length: 3, LowerBound: 1}}, Valid: true}, arrayText},
+		{"empty Array", pgtype.Array[K]{Dims: []pgtype.ArrayDimension{}, Valid: true}, "{}"},
+		{"Array of NULL", pgtype.Array[K]{}, "NULL"},
+		{"pointer to a slice", &[]*K{&a, nil, &b}, arrayText},
+		{"pointer to an Array", &pgtype.Array[*K]{Elements: []*K{&a, nil, &b}, Dims: []pgtype.ArrayDimension{{Length: 3, LowerBound: 1}}, Valid: true}, arrayText},
+	} {
+		add(lineArray, c.name, func(t *testing.T, conn *pgx.Conn) error { return sent(t, conn, c.list, c.want) })
+	}
+	add(lineBatch, "= ANY", func(t *testing.T, conn *pgx.Conn) error {
+		batch := &pgx.Batch{}
+		batch.Queue(expand("INSERT INTO TABLE (label, ids) VALUES ('list', $1)"), []*K{&a, nil, &b})
+		batch.Queue(expand("DELETE FROM TABLE WHERE ids <> $1"), []*K{&a, nil, &b})
+		if err := conn.SendBatch(t.Context(), batch).Close(); err != nil {
+			return err
+		}
+		return stored(t, conn, "list=NULL "+arrayText)
+	})
+	add(lineCopy, "COPY", func(t *testing.T, conn *pgx.Conn) error {
+		_, err := conn.CopyFrom(t.Context(), pgx.Identifier{table(column)}, []string{"label", "id", "ids"}, pgx.CopyFromRows([][]any{
+			{"low", a, []K{a, b}}, {"high", &b, []*K{&a, nil, &b}}, {"null", (*K)(nil), []K(nil)},
+		}))
+		return errors.Join(err, stored(t, conn, fmt.Sprintf("low=%v {%v,%v} high=%v %s null=NULL", a, a, b, b, arrayText)))
+	})
+	add(lineResult, "SELECT", func(t *testing.T, conn *pgx.Conn) error {
+		errs := []error{insert(t, conn)}
+		for label, want := range map[string]*K{"low": &a, "high": &b, "null": nil} {
+			query := expand("SELECT id FROM TABLE WHERE label = $1")
+			pointer, err := one[*K](t, conn, query, label)
+			if err == nil && !equal(pointer, want) {
+				err = fmt.Errorf("%s comes back as the pointer %v", label, pointer)
+			}
+			null, err2 := one[sql.Null[K]](t, conn, query, label)
+			if err2 == nil && (null.Valid != (want != nil) || want != nil && null.V != *want) {
+				err2 = fmt.Errorf("%s comes back as %+v", label, null)
+			}
+			if want == nil {
+				want = new(K)
+			}
+			value, err3 := one[K](t, conn, query, label)
+			if err3 == nil && value != *want {
+				err3 = fmt.Errorf("%s comes back as %v", label, value)
+			}
+			errs = append(errs, err, err2, err3)
+		}
+		return errors.Join(errs...)
+	})
+	add(lineResults, "arrays", func(t *testing.T, conn *pgx.Conn) error {
+		query := expand(fmt.Sprintf("SELECT '{%v,NULL,%v}'::COLUMN[]", a, b))
+		slice, err := one[[]K](t, conn, query)
+		if want := []K{a, *new(K), b}; err == nil && !reflect.DeepEqual(slice, want) {
+			err = fmt.Errorf("the array comes back as %v", slice)
+		}
+		pointers, err2 := one[[]*K](t, conn, query)
+		if want := []*K{&a, nil, &b}; err2 == nil && !reflect.DeepEqual(pointers, want) {
+			err2 = fmt.Errorf("the array comes back as the pointers %v", pointers)
+		}
+		flat, err3 := one[pgtype.FlatArray[*K]](t, conn, query)
+		if want := (pgtype.FlatArray[*K]{&a, nil, &b}); err3 == nil && !reflect.DeepEqual(flat, want) {
+			err3 = fmt.Errorf("the array comes back as the FlatArray %v", flat)
+		}
+		array, err4 := one[pgtype.Array[*K]](t, conn, query)
+		if want := []*K{&a, nil, &b}; err4 == nil && !reflect.DeepEqual(array.Elements, want) {
+			err4 = fmt.Errorf("the array comes back as the Array %v", array)
+		}
+		null, err5 := one[[]K](t, conn, expand("SELECT NULL::COLUMN[]"))
+		if err5 == nil && null != nil {
+			err5 = fmt.Errorf("NULL comes back as %v", null)
+		}
+		return errors.Join(err, err2, err3, err4, err5)
+	})
+	return cells
+}
+
+// keys is a slice under a name of its own.
+type keys[K any] []K
+
+func equal[K comparable](a, b *K) bool { return a == b || a != nil && b != nil && *a == *b }
+
+// table returns the name of the table that begin makes for a type of column.
+func table(column string) string {
+	return "t_" + strings.NewReplacer("(", "", ")", "").Replace(column)
+}
+
+// A compound is Go's view of the composite type of begin.
+type compound struct {
+	ID   pk.ID
+	Ref  *pk.Of[user]
+	Code pk.Text
+	IDs  []pk.ID
+}
+
+var compounds = []compound{
+	{low, new(pk.Of[user](high)), high, []pk.ID{low, high}},
+	{high, nil, low, nil},
+}
+
+const compoundText = `{"(1234567890123456788,1234567890123456789,1234567890123456789,\"{1234567890123456788,1234567890123456789}\")","(1234567890123456789,,1234567890123456788,)"}`
+
+// begin gives a connection its tables and types, and tells pgx of the composite.
+func begin(t *testing.T, conn *pgx.Conn) {
+	for _, column := range []string{"bigint", "text", "varchar(20)", "char(13)"} {
+		exec(t, conn, fmt.Sprintf("CREATE TEMP TABLE %s (label text, id %s, ids %[2]s[])", table(column), column))
+	}
+	exec(t, conn, "CREATE TEMP TABLE t_key (ids key[])")
+	for _, name := range []string{"compound", "_compound"} {
+		typ, err := conn.LoadType(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.TypeMap().RegisterType(typ)
+	}
+	conn.TypeMap().RegisterDefaultPgType(compound{}, "compound")
+	conn.TypeMap().RegisterDefaultPgType([]compound(nil), "_compound")
+}
+
+// allCells is every cell of every type.
+func allCells() []cell {
+	var cells []cell
+	for _, more := range [][]cell{
+		cellsOf("bigint", pk.ID(low), pk.ID(high)),
+		cellsOf("bigint", pk.Of[user](low), pk.Of[user](high)),
+		cellsOf("bigint", pk.String(decimal(low)), pk.String(decimal(high))),
+		cellsOf("bigint", pk.Text(low), pk.Text(high)),
+		cellsOf("text", pk.Text(low), pk.Text(high)),
+		cellsOf("text", pk.SortText(low), pk.SortText(high)),
+		cellsOf("varchar(20)", pk.Text(low), pk.Text(high)),
+		cellsOf("char(13)", pk.SortText(low), pk.SortText(high)),
+	} {
+		cells = append(cells, more...)
+	}
+	return append(cells,
+		cell{lineList, "empty pk.String", func(t *testing.T, conn *pgx.Conn) error {
+			got, err := one[string](t, conn, "SELECT ($1::bigint[])::text", []pk.String{"1", ""})
+			if err == nil && got != "{1,NULL}" {
+				err = fmt.Errorf("the list arrives as %s", got)
+			}
+			return err
+		}},
+		cell{lineDomain, "UPDATE", func(t *testing.T, conn *pgx.Conn) error {
+			exec(t, conn, "TRUNCATE t_key")
+			exec(t, conn, "INSERT INTO t_key DEFAULT VALUES")
+			if _, err := conn.Exec(t.Context(), "UPDATE t_key SET ids = $1", []pk.ID{low, high}); err != nil {
+				return err
+			}
+			got, err := one[string](t, conn, "SELECT ids::text FROM t_key")
+			if err == nil && got != "{1234567890123456788,1234567890123456789}" {
+				err = fmt.Errorf("the array of the domain is %s", got)
+			}
+			return err
+		}},
+		cell{lineComposite, "argument", func(t *testing.T, conn *pgx.Conn) error {
+			got, err := one[string](t, conn, "SELECT ($1::compound[])::text", compounds)
+			if err == nil && got != compoundText {
+				err = fmt.Errorf("the composites arrive as %s", got)
+			}
+			return err
+		}},
+		cell{lineResults, "composite", func(t *testing.T, conn *pgx.Conn) error {
+			got, err := one[[]compound](t, conn, "SELECT '"+compoundText+"'::compound[]")
+			if err == nil && !reflect.DeepEqual(got, compounds) {
+				err = fmt.Errorf("the composites come back as %+v", got)
+			}
+			return err
+		}},
+	)
+}
+
+// TestTable runs every cell in every mode, without Register and with it. The
+// results are the table in docs/pgx.md.
+func TestTable(t *testing.T) {
+	db := dbtest.Postgres(t)
+	setup := connect(t, db, pgx.QueryExecModeExec)
+	exec(t, setup, "CREATE TYPE compound AS (id bigint, ref bigint, code text, ids bigint[])")
+	exec(t, setup, "CREATE DOMAIN key AS bigint")
+
+	// What failed of a line, in each column of the table.
+	type column string
+	const (
+		described  column = "described"
+		blind      column = "blind"
+		registered column = "registered"
+	)
+	failed := make(map[column]map[string][]error)
+	worked := make(map[column]map[string]int)
+	for _, c := range []column{described, blind, registered} {
+		failed[c], worked[c] = make(map[string][]error), make(map[string]int)
+	}
+	for _, mode := range modes {
+		for _, register := range []bool{false, true} {
+			conn := connect(t, db, mode)
+			begin(t, conn)
+			in := blind
+			if describes(mode) {
+				in = described
+			}
+			if register {
+				in = registered
+				pgxid.Register(conn.TypeMap())
+			}
+			for _, c := range allCells() {
+				if err := c.run(t, conn); err != nil {
+					failed[in][c.line] = append(failed[in][c.line], fmt.Errorf("%v, %s: %w", mode, c.name, err))
+				} else {
+					worked[in][c.line]++
+				}
+			}
+		}
+	}
+
+	verdict := func(in column, line string) string {
+		switch errs := failed[in][line]; {
+		case len(errs) == 0 && worked[in][line] > 0:
+			return "yes"
+		case worked[in][line] == 0:
+			return "no"
+		default:
+			t.Errorf("%s (%s): some work and some do not, such as %v", line, in, errs[0])
+			return "some"
+		}
+	}
+	var b strings.Builder
+	b.WriteString("| | cache statement, cache describe, describe exec | exec, simple protocol | all, after `Register` |\n|---|---|---|---|\n")
+	for _, line := range lines {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", line, verdict(described, line), verdict(blind, line), verdict(registered, line))
+	}
+	for line, errs := range failed[registered] {
+		t.Errorf("after Register, %s: %d failed, such as %v", line, len(errs), errs[0])
+	}
+	compareTable(t, b.String())
+}
+
+// compareTable compares the table of docs/pgx.md with what was found.
+func compareTable(t *testing.T, table string) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const from, to = "<!-- table of TestTable -->\n", "<!-- end -->\n"
+	before, rest, ok1 := strings.Cut(string(text), from)
+	old, after, ok2 := strings.Cut(rest, to)
+	if !ok1 || !ok2 {
+		t.Fatalf("%s has no place for the table, between %q and %q", page, from, to)
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(before+from+table+to+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if old != table {
+		t.Errorf("%s says\n%s\nand the tests\n%s\nrun them with -update", page, old, table)
+	}
+}
+
+// What is no key, or not a list of ours, is sent as it was before Register.
+func TestLeftAlone(t *testing.T) {
+	each(t, func(t *testing.T, conn *pgx.Conn) {
+		for _, c := range []struct {
+			column string
+			arg    any
+			want   string
+		}{
+			{"bigint[]", []int64{low, high}, "{1234567890123456788,1234567890123456789}"},
+			{"text[]", []string{"a", "b"}, "{a,b}"},
+			{"text", joined{low, high}, "1234567890123456788 1234567890123456789"},
+			{"bytea", []byte("a"), `\x61`},
+		} {
+			got, err := one[string](t, conn, "SELECT ($1::"+c.column+")::text", c.arg)
+			if err != nil || got != c.want {
+				t.Errorf("%T arrives as %s (%v), want %s", c.arg, got, err, c.want)
+			}
+		}
+		// pgx cannot send this one, and is to say so rather than panic.
+		_, err := one[string](t, conn, "SELECT ($1::bigint[])::text", []*pgtype.FlatArray[pk.ID]{nil})
+		if err == nil {
+			t.Error("pgx can send lists of pointers to lists; test what arrives")
+		}
+		if describes(conn.Config().DefaultQueryExecMode) {
+			// A text column wants pk.Text, for the reason in the documentation of pk.
+			if _, err := one[string](t, conn, "SELECT ($1::text[])::text", []pk.ID{low}); err == nil {
+				t.Error("a []pk.ID went into a text[]: pgx has changed, so should the documentation")
+			}
+			// JSON has a form of its own.
+			got, err := one[string](t, conn, "SELECT ($1::jsonb)::text", []pk.ID{low, high})
+			if want := `["1234567890123456788", "1234567890123456789"]`; err != nil || got != want {
+				t.Errorf("a []pk.ID is %s as jsonb (%v), want %s", got, err, want)
+			}
+		} else {
+			got, err := one[string](t, conn, "SELECT ($1::bigint[])::text", counted{low, high})
+			if err != nil || got != "{2}" {
+				t.Errorf("a list with a Value of its own arrives as %s (%v), want {2}", got, err)
+			}
+			// Plans are remembered by type, and pgx has one wrapper each for all slices and arrays.
+			for _, lists := range [][2]any{{[]pk.ID{low}, []io.Reader{}}, {[1]pk.ID{low}, [1]io.Reader{}}} {
+				if _, err := one[string](t, conn, "SELECT ($1::bigint[])::text", lists[0]); err != nil {
+					t.Error(err)
+				}
+				if _, err := one[string](t, conn, "SELECT ($1::text[])::text", lists[1]); err == nil || strings.Contains(err.Error(), "pgxid") {
+					t.Errorf("a list of something else: %v", err)
+				}
+			}
+		}
+	})
+}
+
+// joined is a list of keys that says itself what it is in the database.
+type joined []pk.ID
+
+func (j joined) Value() (driver.Value, error) {
+	return strings.Trim(fmt.Sprint([]pk.ID(j)), "[]"), nil
+}
+
+// counted is a list of keys that is an array for pgx and has a value, too.
+type counted []pk.ID
+
+func (c counted) Value() (driver.Value, error)        { return fmt.Sprintf("{%d}", len(c)), nil }
+func (c counted) Dimensions() []pgtype.ArrayDimension { return pgtype.FlatArray[pk.ID](c).Dimensions() }
+func (c counted) Index(i int) any                     { return c[i] }
+func (c counted) IndexType() any                      { return pk.ID(0) }
+
+// A list reports a bad key as the key does.
+func TestListRefuses(t *testing.T) {
+	each(t, func(t *testing.T, conn *pgx.Conn) {
+		for column, list := range map[string]any{"bigint[]": []pk.String{"1", "007"}, "text[]": []pk.SortText{-1}} {
+			_, err := conn.Exec(t.Context(), "SELECT $1::"+column, list)
+			if _, ok := errors.AsType[*pk.Error](err); !ok {
+				t.Errorf("%v: %v, want a *pk.Error", list, err)
+			}
+		}
+	})
+}
+
+// The pool's AfterConnect, as the documentation has it.
+func TestPool(t *testing.T) {
+	config, err := pgxpool.ParseConfig(dbtest.Postgres(t).DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	config.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		pgxid.Register(conn.TypeMap())
+		return nil
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	var got []pk.ID
+	if err := pool.QueryRow(t.Context(), "SELECT $1::bigint[]", []pk.ID{low, high}).Scan(&got); err != nil {
+		t.Fatal(err)
+	}
+	if want := []pk.ID{low, high}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v", got)
+	}
+}
+
+// database/sql over pgx sends lists as pgx does.
+func TestDatabaseSQL(t *testing.T) {
+	db := dbtest.Postgres(t)
+	for _, mode := range modes {
+		for _, register := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v register=%v", mode, register), func(t *testing.T) {
+				config, err := pgx.ParseConfig(db.DSN)
+				if err != nil {
+					t.Fatal(err)
+				}
+				config.DefaultQueryExecMode = mode
+				conn := stdlib.OpenDB(*config, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
+					if register {
+						pgxid.Register(conn.TypeMap())
+					}
+					return nil
+				}))
+				defer conn.Close()
+				var got string
+				err = conn.QueryRowContext(t.Context(), "SELECT ($1::bigint[])::text", []pk.Of[user]{low, high}).Scan(&got)
+				if works := describes(mode) || register; (err == nil) != works {
+					t.Errorf("error %v, want one: %v", err, !works)
+				}
+				if want := "{1234567890123456788,1234567890123456789}"; err == nil && got != want {
+					t.Errorf("the list arrives as %s, want %s", got, want)
+				}
+
+				// database/sql hands arrays out as text. A map of the reader's own scans them.
+				m := pgtype.NewMap()
+				m.RegisterDefaultPgType(&[]pk.ID{}, "_int8")
+				var ids []pk.ID
+				err = conn.QueryRowContext(t.Context(), "SELECT ARRAY[1234567890123456788, NULL, 1234567890123456789]").Scan(m.SQLScanner(&ids))
+				if want := []pk.ID{low, 0, high}; err != nil || !reflect.DeepEqual(ids, want) {
+					t.Errorf("the array comes back as %v (%v), want %v", ids, err, want)
+				}
+			})
+		}
+	}
+}
+
+// The reason why pk.SortText is for text columns alone, here as everywhere.
+func TestSortTextInBigint(t *testing.T) {
+	each(t, func(t *testing.T, conn *pgx.Conn) {
+		got, err := one[string](t, conn, "SELECT ($1::bigint)::text", pk.SortText(32))
+		if err != nil || got != "10" {
+			t.Errorf("SortText(32) arrives as %s (%v): pgx has changed, so should the documentation", got, err)
+		}
+		if _, err := one[string](t, conn, "SELECT ($1::bigint)::text", pk.SortText(high)); err == nil {
+			t.Error("a SortText with letters went into a bigint")
+		}
+	})
+}

@@ -1,0 +1,40 @@
+// Package sqlid fills the keys of structs before they are inserted, for programs
+// on database/sql, sqlx or any library that writes structs and has no hooks.
+//
+//	type User struct {
+//		ID   pk.ID  `db:"id"`
+//		Name string `db:"name"`
+//	}
+//
+//	if err := sqlid.Fill(ctx, &user); err != nil { // or a slice: sqlid.Fill(ctx, users)
+//		return err
+//	}
+//	_, err := db.NamedExecContext(ctx, `INSERT INTO users (id, name) VALUES (:id, :name)`, user)
+//
+// The keys come from [idgen.Default], or from the source of a [Filler].
+//
+// # Which field is the key
+//
+// The field tagged snowkey; without such a tag, the field ID if its type is one of
+// package pk. Fields of embedded structs count as Go promotes them. The value of
+// the tag is the name of the pool's generator, and empty for the pool's own:
+//
+//	ID     pk.ID                      // or pk.Of[User], pk.Text, pk.SortText, pk.String
+//	ID     *pk.ID                     // nil, or a pointer to zero, is filled with a new pointer
+//	ID     int64  `snowkey:""`        // any named type of it, uint64 and string, too
+//	Number pk.ID  `snowkey:"orders"`  // from the pool's generator "orders"
+//	UserID pk.ID  `snowkey:"-"`       // the caller sets it
+//
+// A string is filled with decimal text. A row whose key is tagged snowkey:"-" is
+// not filled, and is refused if that field, or the first of several, is zero.
+//
+// # What holds
+//
+// After Fill every row has a key, or Fill has failed and no row has changed. A
+// zero key is filled and any other is kept. The keys of one call are drawn in one
+// step, and ascend in the order of the slice. A declaration that cannot hold such
+// a key is a [FieldError], rows that cannot be filled are a [RowError], and an
+// error of the generator is wrapped in one.
+//
+// A type is looked at once. Fill keeps nothing of the rows.
+package sqlid

@@ -1,0 +1,174 @@
+package sqlid
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// Fill gives a key to every row that has none, from [idgen.Default]. See
+// [Filler.Fill].
+func Fill(ctx context.Context, rows any) error { return (&Filler{}).Fill(ctx, rows) }
+
+// A Filler fills rows with the keys of one source. The zero Filler draws them from
+// [idgen.Default], looked up by each call. It is safe for concurrent use.
+type Filler struct {
+	source idgen.Source
+}
+
+// New returns a Filler that draws from source. If source is an [*idgen.Pool], tags
+// may name its generators. A nil source is idgen.Default().
+func New(source idgen.Source) *Filler { return &Filler{source: source} }
+
+// Fill gives a key to every row that has none. The rows are a pointer to a struct,
+// a slice of structs or of pointers to them, a pointer to such a slice or array, or
+// an array of pointers. All have one type, and nobody else uses them meanwhile.
+//
+// The keys are drawn in one step and ascend in the order of the rows. After an
+// error, a [*FieldError] or [*RowError], no row has changed. If it is the
+// generator's, it is in the chain.
+func (f *Filler) Fill(ctx context.Context, rows any) error {
+	l, err := listOf(rows)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for i := range l.len() {
+		empty, err := l.empty(i)
+		if err != nil {
+			return err
+		}
+		if empty {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	ids, err := f.draw(ctx, l.key, n)
+	if err != nil {
+		return err
+	}
+	for i := range l.len() {
+		row := l.row(i)
+		// A row that is in the list twice is no longer empty the second time.
+		if len(ids) > 0 && l.key.empty(row) {
+			l.key.set(row, ids[0])
+			ids = ids[1:]
+		}
+	}
+	return nil
+}
+
+// draw reserves n keys in one step.
+func (f *Filler) draw(ctx context.Context, k *key, n int) ([]int64, error) {
+	source, err := f.sourceOf(k)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := source.Append(ctx, make([]int64, 0, n), n)
+	if err == nil && len(ids) != n {
+		err = fmt.Errorf("the source returned %d keys", len(ids))
+	}
+	if err != nil {
+		return nil, &RowError{Model: k.model.String(), Row: -1, Err: err,
+			Problem: fmt.Sprintf("got no keys for %d rows: %v", n, err),
+			Remedy:  "none of them was filled"}
+	}
+	return ids, nil
+}
+
+func (f *Filler) sourceOf(k *key) (idgen.Source, error) {
+	switch {
+	case f.source == nil && k.generator == "":
+		return idgen.Default(), nil
+	case f.source == nil:
+		return idgen.Default().Named(k.generator), nil
+	case k.generator == "":
+		return f.source, nil
+	}
+	pool, ok := f.source.(*idgen.Pool)
+	if !ok {
+		return nil, refuse(k.model, k.field, fmt.Sprintf("names the generator %q, which the Filler's source (%T) does not have", k.generator, f.source),
+			"give sqlid.New an *idgen.Pool, or leave the value of the tag empty")
+	}
+	return pool.Named(k.generator), nil
+}
+
+// A list is the rows of one call.
+type list struct {
+	key      *key
+	v        reflect.Value // the struct, or the list of them
+	many     bool
+	pointers bool // the elements are pointers to structs
+}
+
+// listOf returns the rows that a caller means.
+func listOf(rows any) (l list, err error) {
+	v := reflect.Indirect(reflect.ValueOf(rows))
+	if !v.IsValid() {
+		return l, &RowError{Model: fmt.Sprintf("%T", rows), Row: -1, Problem: "is nil", Remedy: "pass a pointer to a struct, or a slice"}
+	}
+	l.v = v
+	model := v.Type()
+	if l.many = v.Kind() == reflect.Slice || v.Kind() == reflect.Array; l.many {
+		model = model.Elem()
+		if l.pointers = model.Kind() == reflect.Pointer; l.pointers {
+			model = model.Elem()
+		}
+	}
+	if model.Kind() != reflect.Struct {
+		return l, &RowError{Model: fmt.Sprintf("%T", rows), Row: -1, Problem: "is no struct and no list of structs of one type",
+			Remedy: "pass a pointer to a struct, or a slice of structs or of pointers to them"}
+	}
+	if l.key, err = keyOf(model); err != nil {
+		return l, err
+	}
+	if !v.CanAddr() && v.Kind() != reflect.Slice && !l.pointers {
+		return l, &RowError{Model: v.Type().String(), Row: -1, Problem: "was passed by value, so that its key cannot be filled",
+			Remedy: "pass a pointer to it"}
+	}
+	return l, nil
+}
+
+func (l list) len() int {
+	if !l.many {
+		return 1
+	}
+	return l.v.Len()
+}
+
+// row returns the struct of row i, or the zero Value for a nil pointer.
+func (l list) row(i int) reflect.Value {
+	if !l.many {
+		return l.v
+	}
+	return reflect.Indirect(l.v.Index(i))
+}
+
+// empty reports whether row i is to be filled, or why it cannot be.
+func (l list) empty(i int) (bool, error) {
+	row, k := l.row(i), l.key
+	if !row.IsValid() {
+		return false, l.refuse(i, "is a nil pointer", "leave it out")
+	}
+	if !k.empty(row) {
+		return false, nil
+	}
+	if k.given {
+		return false, l.refuse(i, "has no key, and "+k.field.Name+" is tagged `snowkey:\"-\"`", "set it")
+	}
+	if k.sealed(row) {
+		return false, l.refuse(i, fmt.Sprintf("is without its %v, which cannot be made because it is not exported", k.seal), "set it, or export the type")
+	}
+	return true, nil
+}
+
+func (l list) refuse(i int, problem, remedy string) error {
+	if !l.many {
+		i = -1
+	}
+	return &RowError{Model: l.key.model.String(), Row: i, Problem: problem, Remedy: remedy}
+}

@@ -1,0 +1,148 @@
+package sqlid
+
+import (
+	"reflect"
+	"sync"
+
+	"github.com/snowkey-go/snowkey/internal/keytype"
+)
+
+const tag = "snowkey"
+
+// A key is what Fill knows of a type of rows: which field to fill, and how.
+type key struct {
+	model     reflect.Type
+	field     reflect.StructField
+	typ       reflect.Type // of the field, or of what it points to
+	pointer   bool
+	generator string // the pool's generator to draw from; "" is the pool's own
+	given     bool   // the caller sets it
+
+	// The deepest embedded pointer on the way to the field that reflection cannot
+	// set, because its type is not exported; depth 0 if there is none.
+	seal      reflect.Type
+	sealDepth int
+}
+
+// keys holds a *key or an error for every type that was seen.
+var keys sync.Map // reflect.Type → *key or error
+
+func keyOf(model reflect.Type) (*key, error) {
+	v, ok := keys.Load(model)
+	if !ok {
+		k, err := newKey(model)
+		v = k
+		if err != nil {
+			v = err
+		}
+		keys.Store(model, v)
+	}
+	if err, ok := v.(error); ok {
+		return nil, err
+	}
+	return v.(*key), nil
+}
+
+func newKey(model reflect.Type) (*key, error) {
+	f, err := choose(model)
+	if err != nil {
+		return nil, err
+	}
+	k := &key{model: model, field: f, typ: f.Type, generator: f.Tag.Get(tag)}
+	if k.pointer = f.Type.Kind() == reflect.Pointer; k.pointer {
+		k.typ = f.Type.Elem()
+	}
+	for depth := 1; depth < len(f.Index); depth++ {
+		if e := model.FieldByIndex(f.Index[:depth]); e.Type.Kind() == reflect.Pointer && !e.IsExported() {
+			k.seal, k.sealDepth = e.Type, depth
+		}
+	}
+	switch k.given = k.generator == "-"; {
+	case !f.IsExported():
+		return nil, refuse(model, f, "is not exported", "capitalise its name, or tag another field")
+	case k.given:
+	case !keytype.Holds(k.typ):
+		return nil, refuse(model, f, "cannot hold a 64-bit key", "declare it as pk.ID, int64, uint64 or string, or a pointer to one")
+	}
+	return k, nil
+}
+
+// choose returns the field that is the key.
+func choose(model reflect.Type) (reflect.StructField, error) {
+	var tagged, given, id reflect.StructField
+	for _, f := range reflect.VisibleFields(model) {
+		name, ok := f.Tag.Lookup(tag)
+		switch {
+		case ok && name == "-":
+			if given.Type == nil {
+				given = f
+			}
+		case ok && tagged.Type != nil:
+			return f, refuse(model, f, "is tagged snowkey, and so is "+tagged.Name, "tag one field")
+		case ok:
+			tagged = f
+		case f.Name == "ID":
+			id = f
+		}
+	}
+	switch {
+	case tagged.Type != nil:
+		return tagged, nil
+	case id.Type == nil && given.Type == nil:
+		return id, &FieldError{Model: model.String(), Problem: "has no key to fill", Remedy: "declare a field ID of type pk.ID, or tag the key `snowkey:\"\"`"}
+	case id.Type != nil && isPK(id.Type):
+		return id, nil
+	case given.Type != nil:
+		return given, nil
+	}
+	return id, refuse(model, id, "is not known to be a key", "declare it as pk.ID, or tag it `snowkey:\"\"`")
+}
+
+// isPK reports whether t is one of pk's types or a pointer to one.
+func isPK(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return keytype.IsPK(t)
+}
+
+// in returns the field of the key in a row. If an embedded struct on the way is a
+// nil pointer, it returns that and how deep it lies; otherwise the depth is 0.
+func (k *key) in(row reflect.Value) (v reflect.Value, depth int) {
+	for depth, i := range k.field.Index {
+		if depth > 0 && row.Kind() == reflect.Pointer {
+			if row.IsNil() {
+				return row, depth
+			}
+			row = row.Elem()
+		}
+		row = row.Field(i)
+	}
+	return row, 0
+}
+
+// empty reports whether a row is without its key.
+func (k *key) empty(row reflect.Value) bool {
+	v, depth := k.in(row)
+	return depth > 0 || v.IsZero() || k.pointer && v.Elem().IsZero()
+}
+
+// sealed reports whether a row is without an embedded struct that cannot be made.
+func (k *key) sealed(row reflect.Value) bool {
+	_, depth := k.in(row)
+	return 0 < depth && depth <= k.sealDepth
+}
+
+// set gives a row the key id. It makes the embedded structs that are missing.
+func (k *key) set(row reflect.Value, id int64) {
+	v, depth := k.in(row)
+	for ; depth > 0; v, depth = k.in(row) {
+		v.Set(reflect.New(v.Type().Elem()))
+	}
+	if k.pointer {
+		// A new one each time: rows may share the pointer to a zero.
+		v.Set(reflect.New(k.typ))
+		v = v.Elem()
+	}
+	keytype.Set(v, id)
+}

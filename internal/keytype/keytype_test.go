@@ -1,0 +1,74 @@
+package keytype_test
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/keytype"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+type (
+	user     struct{}
+	number   int64
+	unsigned uint64
+	text     string
+)
+
+func TestTypes(t *testing.T) {
+	words := strconv.IntSize == 64
+	for _, c := range []struct {
+		zero        any
+		isPK, holds bool
+	}{
+		{pk.ID(0), true, true},
+		{pk.Text(0), true, true},
+		{pk.SortText(0), true, true},
+		{pk.String(""), true, true},
+		{pk.Of[user](0), true, true},
+		{pk.Error{}, false, false},
+		{int64(0), false, true},
+		{uint64(0), false, true},
+		{"", false, true},
+		{number(0), false, true},
+		{unsigned(0), false, true},
+		{text(""), false, true},
+		{0, false, words},
+		{uint(0), false, words},
+		{int32(0), false, false},
+		{uint32(0), false, false},
+		{uintptr(0), false, false},
+		{float64(0), false, false},
+		{false, false, false},
+		{[]byte(nil), false, false},
+		{new(pk.ID), false, false},
+		{user{}, false, false},
+		{time.Time{}, false, false},
+	} {
+		typ := reflect.TypeOf(c.zero)
+		if got := keytype.IsPK(typ); got != c.isPK {
+			t.Errorf("IsPK(%v) = %v", typ, got)
+		}
+		if got := keytype.Holds(typ); got != c.holds {
+			t.Errorf("Holds(%v) = %v", typ, got)
+		}
+		if !c.holds {
+			continue
+		}
+		for _, id := range []int64{1, 1<<53 + 1, 1<<53 + 2, math.MaxInt64 - 1, math.MaxInt64} {
+			v := reflect.New(typ).Elem()
+			keytype.Set(v, id)
+			want := strconv.FormatInt(id, 10)
+			if typ == reflect.TypeFor[pk.SortText]() {
+				want = pk.SortText(id).String()
+			}
+			if got := fmt.Sprint(v.Interface()); got != want {
+				t.Errorf("a %v set to %d is %s", typ, id, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,5 @@
+// Package ent is the client of the suite, generated from the schema beside it
+// as a user's would be.
+package ent
+
+//go:generate go run -mod=mod entgo.io/ent/cmd/ent generate --feature sql/upsert ./schema

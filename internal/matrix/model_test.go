@@ -1,0 +1,41 @@
+package matrix
+
+// Cells are what a model has beside its key. Exported, because GORM passes over
+// embedded structs that are not.
+type Cells struct {
+	Name string `gorm:"size:40"`
+	N    int
+}
+
+// A model declares an item as an integration wants it.
+type model[M any] interface {
+	*M
+	set(i item)
+	get() item
+}
+
+// modelsOf makes models of items.
+func modelsOf[M any, P model[M]](items []item) []M {
+	models := make([]M, len(items))
+	for i := range models {
+		P(&models[i]).set(items[i])
+	}
+	return models
+}
+
+// itemsOf reads models.
+func itemsOf[M any, P model[M]](models []M) []item {
+	items := make([]item, len(models))
+	for i := range models {
+		items[i] = P(&models[i]).get()
+	}
+	return items
+}
+
+func pointersTo[M any](models []M) []*M {
+	list := make([]*M, len(models))
+	for i := range models {
+		list[i] = &models[i]
+	}
+	return list
+}

@@ -1,0 +1,235 @@
+package matrix
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// A kind is what ways of different integrations have in common.
+type kind string
+
+const (
+	one      kind = "one row"
+	slice    kind = "slice in bulk"
+	pointers kind = "slice of pointers"
+	batches  kind = "batches"
+	graph    kind = "graph"
+	upsert   kind = "upsert with update"
+	ignore   kind = "insert or ignore"
+	raw      kind = "map, raw rows"
+	preset   kind = "preset keys"
+	rollback kind = "rolled back, then again"
+	failure  kind = "generator error"
+)
+
+var kinds = []kind{one, slice, pointers, batches, graph, upsert, ignore, raw, preset, rollback, failure}
+
+// batchSize is for the ways that create rows in batches.
+const batchSize = 2
+
+// An item is a row. Its name tells it from others wherever its key is.
+type item struct {
+	name   string
+	key    int64 // 0 is none
+	n      int
+	parent string // the name of another; "" is none
+}
+
+// A scenario is what a kind of way is put to, in any integration.
+type scenario struct {
+	before []item // in the table
+	items  []item // to be created; those with a key keep it
+
+	updates    bool // rows that exist are to take the new n
+	rolledBack bool // the transaction is, and the rows are created once more
+	fails      bool // the source fails when it has handed out three ids
+}
+
+// Two keys that a float64 cannot tell apart, and that are not of the source.
+const (
+	presetLow  = 1<<53 + 1
+	presetHigh = 1<<53 + 2
+)
+
+var (
+	fresh    = []item{{name: "a", n: 2}, {name: "b", n: 2}, {name: "c", n: 2}, {name: "d", n: 2}, {name: "e", n: 2}}
+	existing = []item{{name: "b", key: presetLow, n: 1}, {name: "e", key: presetHigh, n: 1}}
+)
+
+var scenarios = map[kind]scenario{
+	one:      {items: fresh[:2]},
+	slice:    {items: fresh},
+	pointers: {items: fresh},
+	batches:  {items: fresh},
+	graph: {items: []item{{name: "a", n: 2}, {name: "b", n: 2}, {name: "c", n: 2},
+		{name: "a1", n: 3, parent: "a"}, {name: "b1", n: 3, parent: "b"}, {name: "b2", n: 3, parent: "b"}, {name: "c1", n: 3, parent: "c"}}},
+	upsert:   {before: existing, items: fresh, updates: true},
+	ignore:   {before: existing, items: fresh},
+	raw:      {items: fresh},
+	preset:   {items: []item{{name: "a", n: 2}, {name: "b", key: presetHigh, n: 2}, {name: "c", n: 2}, {name: "d", key: presetLow, n: 2}}},
+	rollback: {items: fresh, rolledBack: true},
+	failure:  {items: fresh, fails: true},
+}
+
+// An attempt is what came of a scenario.
+type attempt struct {
+	scenario
+	issued func(key int64) bool // by the source
+
+	memory []item // what create returned
+	err    error
+	after  []item // the table
+}
+
+// The outcomes, beside a refusal.
+const (
+	agrees = "✓"      // what is in memory is what the table holds
+	stored = "stored" // the table is right, and memory was not told
+)
+
+// outcome says what came of the scenario: that memory and table agree, or that it
+// was refused and nothing written. The error says that it was neither.
+func (a attempt) outcome() (string, error) {
+	if a.err != nil {
+		return a.refusal()
+	}
+	if a.fails {
+		return "", errors.New("the source failed and the call did not")
+	}
+	table, err := a.checkTable()
+	if err != nil {
+		return "", err
+	}
+	if a.memory == nil {
+		return stored, nil
+	}
+	left := byName(a.memory)
+	if len(left) != len(a.memory) {
+		return "", fmt.Errorf("memory holds a row twice: %v", a.memory)
+	}
+	for _, want := range a.items {
+		row, told := left[want.name]
+		delete(left, want.name)
+		_, existed := byName(a.before)[want.name]
+		switch {
+		case existed && !a.updates && (!told || row.key == 0): // left out, and said so
+		case !told:
+			return "", fmt.Errorf("memory has lost %s", want.name)
+		case row.key != table[want.name].key:
+			return "", fmt.Errorf("%s has the key %d in memory and %d in the table", want.name, row.key, table[want.name].key)
+		}
+	}
+	if len(left) > 0 {
+		return "", fmt.Errorf("memory holds rows that nobody created: %v", left)
+	}
+	return agrees, nil
+}
+
+// refusal names the error, if it is one of ours and the table is as it was.
+func (a attempt) refusal() (string, error) {
+	name := typeOf(a.err)
+	switch {
+	case name == "":
+		return "", fmt.Errorf("failed with an error that has no type of Snowkey: %w", a.err)
+	case a.fails && !errors.Is(a.err, errSource):
+		return "", fmt.Errorf("the source's error is not in the chain of: %w", a.err)
+	case !a.fails && errors.Is(a.err, errSource):
+		return "", fmt.Errorf("the source has failed unasked: %w", a.err)
+	case !reflect.DeepEqual(byName(a.after), byName(a.before)):
+		return "", fmt.Errorf("failed (%w) and left %v in the table instead of %v", a.err, a.after, a.before)
+	}
+	wanted := byName(a.items)
+	for _, i := range a.memory {
+		if want := wanted[i.name].key; i.key != want && (want != 0 || !a.issued(i.key)) {
+			return "", fmt.Errorf("failed (%w) and made the key %d of %s %d", a.err, want, i.name, i.key)
+		}
+	}
+	return "refused: `" + name + "`", nil
+}
+
+// checkTable returns the rows of the table, which must be those of the scenario:
+// the keys that were given, or else from the source and in the order of the rows,
+// parents and children each by themselves.
+func (a attempt) checkTable() (map[string]item, error) {
+	table, before := byName(a.after), byName(a.before)
+	last := make(map[bool]int64)
+	for _, want := range a.items {
+		row, ok := table[want.name]
+		old, existed := before[want.name]
+		if existed {
+			want.key = old.key
+			if !a.updates {
+				want.n = old.n
+			}
+		}
+		child := want.parent != ""
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%s is not in the table", want.name)
+		case row.n != want.n || row.parent != want.parent:
+			return nil, fmt.Errorf("the table holds %+v, want %+v", row, want)
+		case want.key != 0 && row.key != want.key:
+			return nil, fmt.Errorf("the key of %s was %d and is %d in the table", want.name, want.key, row.key)
+		case want.key == 0 && !a.issued(row.key):
+			return nil, fmt.Errorf("the key %d of %s is not from the source", row.key, want.name)
+		case want.key == 0 && row.key <= last[child]:
+			return nil, fmt.Errorf("the key %d of %s comes after %d", row.key, want.name, last[child])
+		case want.key == 0:
+			last[child] = row.key
+		}
+	}
+	if names := byName(append(slices.Clone(a.before), a.items...)); len(a.after) != len(names) {
+		return nil, fmt.Errorf("the table holds %d rows, want %d: %v", len(a.after), len(names), a.after)
+	}
+	return table, nil
+}
+
+// leftNothing checks an attempt that was rolled back: the table is empty, and the
+// rows have keys to be created with again.
+func (a attempt) leftNothing() error {
+	if a.err != nil {
+		return fmt.Errorf("before it was rolled back: %w", a.err)
+	}
+	if len(a.after) > 0 {
+		return fmt.Errorf("the rollback has left %v", a.after)
+	}
+	a.after = a.memory
+	_, err := a.outcome()
+	return err
+}
+
+func byName(items []item) map[string]item {
+	m := make(map[string]item)
+	for _, i := range items {
+		m[i.name] = i
+	}
+	return m
+}
+
+// typeOf names the first type of Snowkey in the chain of an error, such as
+// "*gormid.CreateError"; "" if there is none.
+func typeOf(err error) string {
+	const module = "github.com/snowkey-go/snowkey/"
+	if t := reflect.TypeOf(err); t.Kind() == reflect.Pointer {
+		path, ours := strings.CutPrefix(t.Elem().PkgPath(), module)
+		if ours && !strings.HasPrefix(path, "internal/") { // which is where ent's errors are generated
+			return t.String()
+		}
+	}
+	switch err := err.(type) {
+	case interface{ Unwrap() error }:
+		if cause := err.Unwrap(); cause != nil {
+			return typeOf(cause)
+		}
+	case interface{ Unwrap() []error }:
+		for _, cause := range err.Unwrap() {
+			if name := typeOf(cause); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
+}
