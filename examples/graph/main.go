@@ -1,0 +1,117 @@
+// Graph measures what it is worth to know keys before rows are sent. It writes
+// orders, each with three lines and a payment, in several ways: with the keys of
+// a pool, with keys that the database counts up, and with UUIDs of version 7. The
+// ways take turns, and the table says how much faster ours is.
+//
+//	go run ./examples/graph -postgres postgres://user:password@127.0.0.1/scratch
+//	go run ./examples/graph -mysql 'user:password@tcp(127.0.0.1)/scratch'
+//
+// The two can also be given as GRAPH_POSTGRES and GRAPH_MYSQL. It makes tables
+// whose names begin with snowkey_graph_ and removes them again. It takes a minute
+// for each database.
+//
+// All ways leave every object in memory with the key that it is stored under,
+// use the same columns, indexes and transactions, and are what one would write
+// whom it mattered to. docs/graph.md has the results and what they mean.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+)
+
+// options are how much is measured.
+type options struct {
+	rounds int
+	graphs int // orders in a transaction that writes them one after another
+	late   int // the same with a delay
+	bulk   int // orders in a transaction that writes them in bulk
+	delay  time.Duration
+}
+
+var usual = options{rounds: 21, graphs: 500, late: 100, bulk: 5000, delay: time.Millisecond}
+
+func main() {
+	log.SetFlags(0)
+	postgres := flag.String("postgres", "", "the `DSN` of a Postgres database (GRAPH_POSTGRES)")
+	mysql := flag.String("mysql", "", "the `DSN` of a MySQL or MariaDB database (GRAPH_MYSQL)")
+	o := usual
+	flag.IntVar(&o.rounds, "rounds", o.rounds, "how many times each way is measured")
+	flag.IntVar(&o.graphs, "graphs", o.graphs, "orders in a transaction that writes them one after another")
+	flag.IntVar(&o.late, "late", o.late, "the same on a delayed connection")
+	flag.IntVar(&o.bulk, "bulk", o.bulk, "orders in a transaction that writes them in bulk")
+	flag.DurationVar(&o.delay, "delay", o.delay, "how much later a delayed connection sends")
+	flag.Parse()
+	ctx := context.Background()
+	servers := []struct {
+		open opener
+		dsn  string
+	}{
+		{openPostgres, cmp.Or(*postgres, os.Getenv("GRAPH_POSTGRES"))},
+		{openMySQL, cmp.Or(*mysql, os.Getenv("GRAPH_MYSQL"))},
+	}
+	measured := false
+	for _, s := range servers {
+		if s.dsn == "" {
+			continue
+		}
+		measured = true
+		if err := run(ctx, os.Stdout, s.open, s.dsn, o); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if !measured {
+		log.Fatal("graph: what it measures are round trips to a server: name one with -postgres or -mysql")
+	}
+}
+
+// opener connects to a kind of server.
+type opener func(ctx context.Context, dsn string, o options) (server, error)
+
+// run measures one server and prints a table for each job.
+func run(ctx context.Context, out io.Writer, open opener, dsn string, o options) (err error) {
+	if min(o.rounds, o.graphs, o.late, o.bulk) < 1 {
+		return errors.New("graph: -rounds, -graphs, -late and -bulk must be at least 1")
+	}
+	s, err := open(ctx, dsn, o)
+	if err != nil {
+		return err
+	}
+	defer s.close(ctx)
+
+	// A worker number of our own will do: nobody else writes to these tables.
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(0)})
+	if err != nil {
+		return err
+	}
+	defer pool.Close(ctx)
+
+	about, err := s.describe(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s\n%s %s/%s, %d CPUs, %s\n", about, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), time.Now().Format(time.DateOnly))
+	for _, foreignKeys := range []bool{true, false} {
+		for _, j := range s.jobs(pool, o) {
+			r, err := measure(ctx, s, j, foreignKeys, o.rounds)
+			if err != nil {
+				return err
+			}
+			if err := r.print(out); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

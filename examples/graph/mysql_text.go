@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+)
+
+// oneText sends an order with all that belongs to it in one round trip, because
+// all keys are known before.
+func oneText[K any](t tables, k keys[K]) writer[*sql.Conn, K] {
+	text := "INSERT INTO " + t.orders() + " (id, customer) VALUES (?, ?)" +
+		"; INSERT INTO " + t.lines() + " (id, order_id, product, quantity) VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?)" +
+		"; INSERT INTO " + t.payments() + " (id, order_id, cents) VALUES (?, ?, ?)"
+	return writer[*sql.Conn, K]{t, func(ctx context.Context, conn *sql.Conn, orders []order[K]) error {
+		for i := range orders {
+			o := &orders[i]
+			if err := k.fill(ctx, o); err != nil {
+				return err
+			}
+			id := k.arg(o.id)
+			args := []any{id, o.customer}
+			for _, l := range o.lines {
+				args = append(args, k.arg(l.id), id, l.product, l.quantity)
+			}
+			args = append(args, k.arg(o.payment.id), id, o.payment.cents)
+			if _, err := conn.ExecContext(ctx, text, args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// parentThenText has the database number an order, waits for that key, and sends
+// the children with it.
+func parentThenText(t tables, step int64) writer[*sql.Conn, int64] {
+	parent := "INSERT INTO " + t.orders() + " (customer) VALUES (?)"
+	children := "INSERT INTO " + t.lines() + " (order_id, product, quantity) VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?)" +
+		"; INSERT INTO " + t.payments() + " (order_id, cents) VALUES (?, ?)"
+	return writer[*sql.Conn, int64]{t, func(ctx context.Context, conn *sql.Conn, orders []order[int64]) error {
+		for i := range orders {
+			o := &orders[i]
+			ids, err := execAll(ctx, conn, parent, o.customer)
+			if err != nil {
+				return err
+			}
+			o.id = ids[0]
+			var args []driver.Value
+			for _, l := range o.lines {
+				args = append(args, o.id, l.product, int64(l.quantity))
+			}
+			args = append(args, o.id, o.payment.cents)
+			if ids, err = execAll(ctx, conn, children, args...); err != nil {
+				return err
+			}
+			numberChildren(o, ids, step)
+		}
+		return nil
+	}}
+}
+
+// variable leaves it to the server to put the key of the order into the children.
+// That saves the round trip too, but is SQL for this one shape.
+func variable(t tables, step int64) writer[*sql.Conn, int64] {
+	text := "INSERT INTO " + t.orders() + " (customer) VALUES (?); SET @parent = LAST_INSERT_ID()" +
+		"; INSERT INTO " + t.lines() + " (order_id, product, quantity) VALUES (@parent, ?, ?), (@parent, ?, ?), (@parent, ?, ?)" +
+		"; INSERT INTO " + t.payments() + " (order_id, cents) VALUES (@parent, ?)"
+	return writer[*sql.Conn, int64]{t, func(ctx context.Context, conn *sql.Conn, orders []order[int64]) error {
+		for i := range orders {
+			o := &orders[i]
+			args := []driver.Value{o.customer}
+			for _, l := range o.lines {
+				args = append(args, l.product, int64(l.quantity))
+			}
+			ids, err := execAll(ctx, conn, text, append(args, o.payment.cents)...)
+			if err != nil {
+				return err
+			}
+			o.id = ids[0]
+			numberChildren(o, ids[2:], step)
+		}
+		return nil
+	}}
+}
+
+// execAll sends a text of several statements, and returns the key that each of
+// them made: that of its first row.
+func execAll(ctx context.Context, conn *sql.Conn, text string, args ...driver.Value) (ids []int64, err error) {
+	named := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+	}
+	err = conn.Raw(func(conn any) error {
+		result, err := conn.(driver.ExecerContext).ExecContext(ctx, text, named)
+		if err != nil {
+			return err
+		}
+		ids = result.(mysqldriver.Result).AllLastInsertIds()
+		return nil
+	})
+	return ids, err
+}
+
+// numberChildren gives the lines and the payment the keys that the database gave
+// to the first line and to the payment. Those of an INSERT differ by step.
+func numberChildren(o *order[int64], ids []int64, step int64) {
+	for i := range o.lines {
+		o.lines[i].id = ids[0] + step*int64(i)
+	}
+	o.payment.id = ids[1]
+}

@@ -1,0 +1,45 @@
+package main
+
+import "fmt"
+
+// tables are the three that one way writes to. They differ between the ways only
+// in the type of the keys.
+type tables struct {
+	name   string
+	key    string // the type of a key
+	serial string // makes the database number the rows; "" if it does not
+}
+
+func (t tables) orders() string   { return "snowkey_graph_" + t.name + "_orders" }
+func (t tables) lines() string    { return "snowkey_graph_" + t.name + "_lines" }
+func (t tables) payments() string { return "snowkey_graph_" + t.name + "_payments" }
+
+// create returns the statements that make the tables, with foreign keys or
+// without. The columns of the foreign keys have an index either way.
+func (t tables) create(foreignKeys bool) []string {
+	reference := ""
+	if foreignKeys {
+		reference = ", FOREIGN KEY (order_id) REFERENCES " + t.orders() + " (id)"
+	}
+	parent := func(table, columns string) string {
+		return fmt.Sprintf("CREATE TABLE %s (id %s%s PRIMARY KEY, %s)", table, t.key, t.serial, columns)
+	}
+	child := func(table, columns string) string {
+		return parent(table, fmt.Sprintf("order_id %s NOT NULL, %s%s", t.key, columns, reference))
+	}
+	return []string{
+		parent(t.orders(), "customer VARCHAR(40) NOT NULL"),
+		child(t.lines(), "product VARCHAR(40) NOT NULL, quantity INTEGER NOT NULL"),
+		child(t.payments(), "cents BIGINT NOT NULL"),
+		fmt.Sprintf("CREATE INDEX %s_order ON %[1]s (order_id)", t.lines()),
+		fmt.Sprintf("CREATE INDEX %s_order ON %[1]s (order_id)", t.payments()),
+	}
+}
+
+// drop returns the statements that take the tables away, if they are there.
+func (t tables) drop() (statements []string) {
+	for _, table := range []string{t.payments(), t.lines(), t.orders()} {
+		statements = append(statements, "DROP TABLE IF EXISTS "+table)
+	}
+	return statements
+}

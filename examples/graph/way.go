@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"runtime"
+	"time"
+)
+
+// A writer writes orders into tables of its own, in a transaction that it is given,
+// and leaves every object with the key that it is stored under.
+type writer[Tx, K any] struct {
+	tables tables
+	write  func(ctx context.Context, tx Tx, orders []order[K]) error
+}
+
+// A way is a writer with the types of its transactions and keys forgotten.
+type way struct {
+	name   string
+	tables tables
+	bar    float64 // how much faster ours is to be; 0 if no bar is set
+
+	// write writes n new orders in a transaction and says how long that took.
+	write func(ctx context.Context, n int) (time.Duration, error)
+
+	// rows describes the orders that write has written last.
+	rows func() []string
+}
+
+// transact runs a function in a transaction. It commits if the function returns
+// nil and rolls back if not.
+type transact[Tx any] func(ctx context.Context, f func(Tx) error) error
+
+func newWay[Tx, K any](name string, bar float64, in transact[Tx], w writer[Tx, K]) way {
+	var orders []order[K]
+	written := 0
+	return way{
+		name: name, tables: w.tables, bar: bar,
+		write: func(ctx context.Context, n int) (time.Duration, error) {
+			orders = newOrders[K](written, n)
+			written += n
+			runtime.GC() // nobody pays for the garbage of another
+			start := time.Now()
+			err := in(ctx, func(tx Tx) error { return w.write(ctx, tx, orders) })
+			return time.Since(start), err
+		},
+		rows: func() []string { return rows(orders) },
+	}
+}

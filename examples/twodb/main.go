@@ -1,0 +1,156 @@
+// Twodb keeps rows of one kind in two databases, through ent in one and through
+// GORM in the other. One pool fills the keys of both, so that they are unique
+// and ordered across the two, and a range of time is a range of keys in each.
+//
+//	go run ./examples/twodb -postgres postgres://… -mysql 'user:password@tcp(host)/shop'
+//
+// The two can also be given as TWODB_POSTGRES and TWODB_MYSQL. For one that is
+// not given, the program uses an SQLite file that it removes at the end: without
+// any it runs on every machine that has Go.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"math"
+	"os"
+	"time"
+
+	"entgo.io/ent/dialect"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+func main() {
+	log.SetFlags(0)
+	postgres := flag.String("postgres", "", "the `DSN` of the Postgres database that ent uses (TWODB_POSTGRES)")
+	mysql := flag.String("mysql", "", "the `DSN` of the MySQL or MariaDB database that GORM uses (TWODB_MYSQL)")
+	flag.Parse()
+	err := twodb(context.Background(), os.Stdout,
+		cmp.Or(*postgres, os.Getenv("TWODB_POSTGRES")), cmp.Or(*mysql, os.Getenv("TWODB_MYSQL")))
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func twodb(ctx context.Context, out io.Writer, postgresDSN, mysqlDSN string) (err error) {
+	dir, err := os.MkdirTemp("", "twodb-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	first, err := open(ctx, dialect.Postgres, postgresDSN, dir, "ent.db")
+	if err != nil {
+		return fmt.Errorf("opening the first database: %w", err)
+	}
+	defer first.Close()
+	second, err := open(ctx, dialect.MySQL, mysqlDSN, dir, "gorm.db")
+	if err != nil {
+		return fmt.Errorf("opening the second database: %w", err)
+	}
+	defer second.Close()
+
+	// One lease serves both databases. What it makes unique is the number, wherever
+	// that is stored: no other process has this worker number at the same time.
+	// That holds among the processes that lease from the same store, so all of them
+	// lease from the first database, whichever they write to.
+	//
+	// The keys of a new worker number carry a time up to Window and MaxClockSkew
+	// ahead. Both are short here, because this program searches by the time.
+	pool, err := snowkey.Open(ctx, first.store(), snowkey.Config{Window: time.Second, MaxClockSkew: 200 * time.Millisecond})
+	if err != nil {
+		return fmt.Errorf("leasing a worker number: %w", err)
+	}
+	defer pool.Close(ctx)
+	idgen.SetDefault(pool)
+	if err := present(ctx, pool); err != nil {
+		return err
+	}
+
+	byEnt, err := openEnt(ctx, first)
+	if err != nil {
+		return fmt.Errorf("opening ent: %w", err)
+	}
+	byGORM, err := openGORM(ctx, second)
+	if err != nil {
+		return fmt.Errorf("opening GORM: %w", err)
+	}
+	return spendDay(ctx, out, pool.Layout(), []journal{byEnt, byGORM})
+}
+
+// spendDay records the meals of a day, shows what happened at lunch, and counts.
+func spendDay(ctx context.Context, out io.Writer, layout idgen.Layout, journals []journal) error {
+	if err := record(ctx, journals, "breakfast"); err != nil {
+		return err
+	}
+	from := time.Now()
+	if err := record(ctx, journals, "lunch"); err != nil {
+		return err
+	}
+	to := time.Now()
+	if err := record(ctx, journals, "dinner"); err != nil {
+		return err
+	}
+
+	found, err := during(ctx, layout, journals, from, to)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "from %s to %s:\n\n", from.UTC().Format(clock), to.UTC().Format(clock))
+	if err := printEvents(out, layout, found); err != nil {
+		return err
+	}
+	all, err := between(ctx, journals, 1, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	if err := distinct(all); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\n%d events in both, each with a key of its own\n", len(all))
+	return err
+}
+
+// present returns when new keys carry the present time.
+func present(ctx context.Context, pool *idgen.Pool) error {
+	for {
+		behind := pool.Health().Behind
+		if behind == 0 {
+			return nil
+		}
+		if err := sleep(ctx, behind); err != nil {
+			return err
+		}
+	}
+}
+
+// record writes four events, in turns to each of the journals.
+func record(ctx context.Context, journals []journal, meal string) error {
+	// A moment before and after each, so that the times can be told apart.
+	const moment = 10 * time.Millisecond
+	for i, what := range []string{"guests come", "they order", "they pay", "they go"} {
+		if err := sleep(ctx, moment); err != nil {
+			return err
+		}
+		j := journals[i%len(journals)]
+		if err := j.record(ctx, meal+": "+what); err != nil {
+			return fmt.Errorf("recording in %v: %w", j, err)
+		}
+	}
+	return sleep(ctx, moment)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,46 @@
+package web
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+func TestCSV(t *testing.T) {
+	record := func(text string) string { return `"` + text + `",Ada` }
+	read := func(in target, wire string) error {
+		fields, err := csv.NewReader(strings.NewReader(wire)).Read()
+		if err != nil {
+			return err
+		}
+		return setText(in.id, fields[0])
+	}
+	checkTable(t, []edge{{name: "a field", wire: record, read: read}})
+}
+
+// A file that a spreadsheet opens without rounding, and the way back.
+func Example_csv() {
+	out := csv.NewWriter(os.Stdout)
+	_ = out.Write([]string{"id", "name"})
+	_ = out.Write([]string{`="` + pk.ID(high).String() + `"`, "Ada"}) // a formula whose value is text
+	out.Flush()
+
+	// A spreadsheet that opened plain digits has rounded them, and stores this.
+	for _, field := range []string{`="1234567890123456789"`, "1234567890123456789", "1.23457E+18"} {
+		text, isFormula := strings.CutPrefix(field, `="`)
+		if isFormula {
+			text = strings.TrimSuffix(text, `"`)
+		}
+		fmt.Println(pk.Parse(text))
+	}
+	// Output:
+	// id,name
+	// "=""1234567890123456789""",Ada
+	// 1234567890123456789 <nil>
+	// 1234567890123456789 <nil>
+	// 0 pk: pk.ID cannot hold "1.23457E+18": want plain decimal such as "1234567890123456789": digits only, no leading zero
+}

@@ -1,0 +1,202 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/graph-gophers/graphql-go"
+	"github.com/vektah/gqlparser/v2"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/rules"
+
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+func TestGraphQL(t *testing.T) {
+	quote := func(text string) string { return `"` + text + `"` }
+	bare := func(text string) string { return text }
+	checkTable(t, []edge{
+		{name: "gqlparser, literal `user(id: \"7\")`", wire: quote, read: gqlgenLiteral},
+		{name: "gqlparser, literal `user(id: 7)`", numbers: true, wire: bare, read: gqlgenLiteral},
+		{name: "gqlparser, variable `{\"id\":\"7\"}`", wire: jsonString, nothing: `{}`, read: gqlgenVariable},
+		{name: "gqlparser, variable `{\"id\":7}`", numbers: true, wire: jsonNumber, nothing: `{}`, read: gqlgenVariable},
+		{name: "graph-gophers, literal `user(id: \"7\")`", wire: quote, read: gophersLiteral},
+		{name: "graph-gophers, literal `user(id: 7)`", numbers: true, wire: bare, read: gophersLiteral},
+		{name: "graph-gophers, variable `{\"id\":\"7\"}`", wire: jsonString, nothing: `{}`, read: gophersVariable},
+		{name: "graph-gophers, variable `{\"id\":7}`", numbers: true, wire: jsonNumber, nothing: `{}`, read: gophersVariable},
+	})
+}
+
+const (
+	schema   = `type Query { user(id: ID!): String }`
+	variable = `query ($id: ID!) { user(id: $id) }`
+)
+
+func literal(id string) string { return `{ user(id: ` + id + `) }` }
+
+// setGraphQL does what generated code of gqlgen, and the wrapper below, do with
+// an argument. Plain Go types get the text of a graphql.ID.
+func setGraphQL(id, argument any) error {
+	if key, ok := id.(interface{ UnmarshalGQL(any) error }); ok {
+		return key.UnmarshalGQL(argument)
+	}
+	var text graphql.ID
+	if err := text.UnmarshalGraphQL(argument); err != nil {
+		return err
+	}
+	return setText(id, string(text))
+}
+
+// Servers of gqlgen parse and check requests with gqlparser, and hand what it
+// makes of an argument to UnmarshalGQL. They read variables with UseNumber.
+func gqlgenLiteral(in target, wire string) error { return gqlgen(in, literal(wire), nil) }
+
+func gqlgenVariable(in target, wire string) error {
+	var variables map[string]any
+	decoder := json.NewDecoder(strings.NewReader(wire))
+	decoder.UseNumber()
+	if err := decoder.Decode(&variables); err != nil {
+		return err
+	}
+	return gqlgen(in, variable, variables)
+}
+
+func gqlgen(in target, query string, variables map[string]any) (err error) {
+	if _, ok := in.id.(interface{ UnmarshalGQL(any) error }); !ok {
+		return errNoWay
+	}
+	defer func() {
+		// gqlparser panics where an integer is too large; servers of gqlgen recover.
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	schema, err := gqlparser.LoadSchema(&ast.Source{Input: schema})
+	if err != nil {
+		return err
+	}
+	document, errs := gqlparser.LoadQueryWithRules(schema, query, rules.NewDefaultRules())
+	if errs != nil {
+		return errs
+	}
+	operation := document.Operations[0]
+	variables, err = validator.VariableValues(schema, operation, variables)
+	if err != nil {
+		return err
+	}
+	arguments := operation.SelectionSet[0].(*ast.Field).ArgumentMap(variables)
+	return setGraphQL(in.id, arguments["id"])
+}
+
+func gophersLiteral(in target, wire string) error { return gophers(in, literal(wire), nil) }
+
+func gophersVariable(in target, wire string) error {
+	var variables map[string]any
+	if err := json.Unmarshal([]byte(wire), &variables); err != nil { // as package relay does
+		return err
+	}
+	return gophers(in, variable, variables)
+}
+
+func gophers(in target, query string, variables map[string]any) error {
+	server, err := graphql.ParseSchema(schema, &resolver{in})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, err := range server.Exec(context.Background(), query, "", variables).Errors {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+type resolver struct{ in target }
+
+func (r *resolver) User(args struct{ ID argument }) (*string, error) {
+	return nil, setGraphQL(r.in.id, args.ID.value)
+}
+
+// An argument is whatever graph-gophers makes of an ID.
+type argument struct{ value any }
+
+func (argument) ImplementsGraphQLType(name string) bool { return name == "ID" }
+func (a *argument) UnmarshalGraphQL(v any) error        { a.value = v; return nil }
+
+// A NodeID is a key as the ID of graph-gophers.
+type NodeID struct{ pk.ID }
+
+func (NodeID) ImplementsGraphQLType(name string) bool { return name == "ID" }
+func (id *NodeID) UnmarshalGraphQL(v any) error       { return id.UnmarshalGQL(v) }
+
+// An account and a post, as rows and as GraphQL objects.
+type (
+	account struct {
+		id   pk.ID
+		name string
+	}
+	article struct {
+		id    pk.ID
+		title string
+	}
+)
+
+func (a *account) ID() NodeID    { return NodeID{a.id} }
+func (a *account) Name() string  { return a.name }
+func (a *article) ID() NodeID    { return NodeID{a.id} }
+func (a *article) Title() string { return a.title }
+
+// A node resolves to whichever object it holds.
+type node struct{ object interface{ ID() NodeID } }
+
+func (n *node) ID() NodeID                  { return n.object.ID() }
+func (n *node) ToAccount() (*account, bool) { a, ok := n.object.(*account); return a, ok }
+func (n *node) ToArticle() (*article, bool) { a, ok := n.object.(*article); return a, ok }
+
+// A noder has all keys from one generator, so that an id is found in one table
+// only.
+type noder struct {
+	accounts map[pk.ID]*account
+	articles map[pk.ID]*article
+}
+
+func (n *noder) Node(args struct{ ID NodeID }) (*node, error) {
+	if a, ok := n.accounts[args.ID.ID]; ok {
+		return &node{a}, nil
+	}
+	if a, ok := n.articles[args.ID.ID]; ok {
+		return &node{a}, nil
+	}
+	return nil, nil // GraphQL's null
+}
+
+// A Noder finds the object of an ID, of whatever type.
+func Example_noder() {
+	server := graphql.MustParseSchema(`
+		interface Node { id: ID! }
+		type Account implements Node { id: ID! name: String! }
+		type Article implements Node { id: ID! title: String! }
+		type Query { node(id: ID!): Node }
+	`, &noder{
+		map[pk.ID]*account{low: {low, "Ada"}},
+		map[pk.ID]*article{high: {high, "On keys"}},
+	})
+	for _, id := range []string{`"1234567890123456788"`, `"1234567890123456789"`, `"1234567890123456790"`, `"12x"`} {
+		answer := server.Exec(context.Background(),
+			`{ node(id: `+id+`) { id ... on Account { name } ... on Article { title } } }`, "", nil)
+		if answer.Errors != nil {
+			fmt.Println(answer.Errors[0].Message)
+			continue
+		}
+		fmt.Println(string(answer.Data))
+	}
+	// Output:
+	// {"node":{"id":"1234567890123456788","name":"Ada"}}
+	// {"node":{"id":"1234567890123456789","title":"On keys"}}
+	// {"node":null}
+	// pk: pk.ID cannot hold "12x": want plain decimal such as "1234567890123456789": digits only, no leading zero
+}

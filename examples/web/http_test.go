@@ -1,0 +1,47 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+)
+
+func TestMain(m *testing.M) {
+	gin.SetMode(gin.ReleaseMode) // which does not print the routes
+	os.Exit(m.Run())
+}
+
+// Requests as text: a method, and the path or the form.
+func sentInQuery(text string) string { return "GET /users?id=" + url.QueryEscape(text) }
+func sentInForm(text string) string  { return "POST id=" + url.QueryEscape(text) }
+func sentInPath(text string) string  { return "GET /users/" + url.PathEscape(text) }
+
+// serve sends a request, and returns what the server has against it.
+func serve(handler http.Handler, wire string) error {
+	method, rest, _ := strings.Cut(wire, " ")
+	r := httptest.NewRequest(method, "/users", strings.NewReader(rest))
+	if method == http.MethodGet {
+		r = httptest.NewRequest(method, rest, nil)
+	} else {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		return fmt.Errorf("%d %s", w.Code, w.Body)
+	}
+	return nil
+}
+
+// get returns the answer to a request as one line.
+func get(handler http.Handler, path string) string {
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return fmt.Sprintf("%d %s", w.Code, strings.TrimSpace(w.Body.String()))
+}

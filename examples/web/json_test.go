@@ -1,0 +1,73 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// A key as a string and as a number of JSON.
+func jsonString(text string) string { return `{"id":"` + text + `"}` }
+func jsonNumber(text string) string { return `{"id":` + text + `}` }
+
+func TestJSON(t *testing.T) {
+	request := func(in target, wire string) error { return json.Unmarshal([]byte(wire), in.request) }
+	checkTable(t, []edge{
+		{name: "a string: `{\"id\":\"7\"}`", wire: jsonString, nothing: `{}`, read: request},
+		{name: "a number: `{\"id\":7}`", numbers: true, wire: jsonNumber, nothing: `{}`, read: request},
+		{name: "a number, into `any`", numbers: true, wire: jsonNumber, nothing: `{}`, read: jsonAny},
+	})
+}
+
+// jsonAny is for those who decode without a struct, or in JavaScript.
+func jsonAny(in target, wire string) error {
+	id, ok := in.id.(*int64)
+	if !ok {
+		return errNoWay
+	}
+	var m map[string]any
+	if err := json.Unmarshal([]byte(wire), &m); err != nil {
+		return err
+	}
+	n, ok := m["id"].(float64)
+	if !ok {
+		return fmt.Errorf("the id is a %T", m["id"])
+	}
+	*id = int64(n)
+	return nil
+}
+
+// What a JavaScript client is sent, and what may be left out.
+func Example_json() {
+	type Account struct {
+		ID     pk.ID  `json:"id"`
+		Plain  int64  `json:"plain"` // a client in JavaScript reads 1234567890123456800
+		Parent *pk.ID `json:"parent"`
+	}
+	out, _ := json.Marshal(Account{ID: high, Plain: high})
+	fmt.Println(string(out))
+
+	// A pointer tells what was left out, or null, from an id. A zero is no id.
+	var in Account
+	fmt.Println(json.Unmarshal([]byte(`{"id":null}`), &in), in.ID.IsZero(), in.Parent == nil)
+	// Output:
+	// {"id":"1234567890123456789","plain":1234567890123456789,"parent":null}
+	// <nil> true true
+}
+
+// Without a struct, the text of a number is kept by UseNumber alone.
+func Example_useNumber() {
+	var m map[string]any
+	decoder := json.NewDecoder(strings.NewReader(`{"id":1234567890123456789}`))
+	decoder.UseNumber()
+	if err := decoder.Decode(&m); err != nil {
+		fmt.Println(err)
+	}
+	if n, ok := m["id"].(json.Number); ok {
+		fmt.Println(pk.Parse(n.String()))
+	}
+	// Output: 1234567890123456789 <nil>
+}

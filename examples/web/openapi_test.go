@@ -1,0 +1,73 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// The schemas of docs/web.md take every key, and nothing that the types refuse
+// but numbers just beyond the range, which no pattern of decent length excludes.
+// Schemas of OpenAPI 3.1 are JSON Schema.
+func TestOpenAPI(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(text), "```yaml\n")
+	block, _, ok := strings.Cut(block, "```\n")
+	if !ok {
+		t.Fatalf("%s has no schema", page)
+	}
+	var document map[string]any
+	if err := yaml.Unmarshal([]byte(block), &document); err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("web.json", document); err != nil {
+		t.Fatal(err)
+	}
+	for name, parse := range map[string]func(string) error{
+		"ID":      func(s string) error { _, err := pk.Parse(s); return err },
+		"ShortID": func(s string) error { _, err := pk.ParseSort(s); return err },
+	} {
+		schema, err := compiler.Compile("web.json#/components/schemas/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys []string
+		for _, n := range []int64{1, 9, 10, low, high, 9223372036854775807} {
+			keys = append(keys, map[string]string{"ID": decimal(n), "ShortID": pk.SortText(n).String()}[name])
+		}
+		for _, example := range schema.Examples {
+			keys = append(keys, example.(string))
+		}
+		if len(schema.Examples) == 0 {
+			t.Errorf("%s has no example", name)
+		}
+		for _, key := range keys {
+			if err := schema.Validate(key); err != nil || parse(key) != nil {
+				t.Errorf("%s, %s: the schema says %v, the type %v", name, key, err, parse(key))
+			}
+		}
+		for _, bad := range append(bads, bad{text: "0"}, bad{text: "10000000000000000000"}, bad{text: "128ggyhyyk08n"}, bad{text: "828GGYHYYK08N"}, bad{text: "128GGYHYYK08N "}) {
+			if name == "ID" && bad.text == "9223372036854775808" {
+				continue
+			}
+			if schema.Validate(bad.text) == nil {
+				t.Errorf("%s takes %q", name, bad.text)
+			}
+		}
+		err = schema.Validate(json.Number(decimal(high)))
+		if _, ok := errors.AsType[*jsonschema.ValidationError](err); !ok {
+			t.Errorf("%s says %v to a number of JSON", name, err)
+		}
+	}
+}

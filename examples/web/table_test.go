@@ -1,0 +1,266 @@
+package web
+
+import (
+	"encoding"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+var update = flag.Bool("update", false, "write the tables of docs/web.md anew")
+
+const page = "../../docs/web.md"
+
+// Neighbours above 2^53: as float64 they are one number.
+const (
+	low  = 1234567890123456788
+	high = 1234567890123456789
+)
+
+// A request is what a handler binds, with the tags of all frameworks.
+type request[K any] struct {
+	ID K `json:"id" form:"id" uri:"id" query:"id" param:"id"`
+}
+
+// A quoted request has the tag with which programs keep an int64 in JSON. It
+// points to the same key.
+type quoted[K any] struct {
+	ID *K `json:"id,string"`
+}
+
+// A target is a place for one key, in the types between which a program chooses.
+type target struct {
+	id      any // *K
+	request any // *request[K], which holds id
+	quoted  any // *quoted[K], which points to id
+}
+
+// User is an entity for typed keys.
+type User struct{ ID pk.Of[User] }
+
+// A kind is one type of key. Kinds of the same column must behave alike.
+type kind struct {
+	column string
+	name   string
+	target func() target
+	spell  func(int64) string // as a client writes it, and as it prints
+}
+
+func kindOf[K any](column string, spell func(int64) string) kind {
+	return kind{column, reflect.TypeFor[K]().String(), func() target {
+		r := new(request[K])
+		return target{&r.ID, r, &quoted[K]{&r.ID}}
+	}, spell}
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+var kinds = []kind{
+	kindOf[int64]("`int64`", decimal),
+	kindOf[string]("`string`", decimal),
+	kindOf[pk.ID]("`pk.ID`, `pk.Text`, `pk.Of`", decimal),
+	kindOf[pk.Text]("`pk.ID`, `pk.Text`, `pk.Of`", decimal),
+	kindOf[pk.Of[User]]("`pk.ID`, `pk.Text`, `pk.Of`", decimal),
+	kindOf[pk.String]("`pk.String`", decimal),
+	kindOf[pk.SortText]("`pk.SortText`", func(n int64) string { return pk.SortText(n).String() }),
+}
+
+// A bad id is no key, or not the one spelling of it. In quotes it goes into
+// every edge, as a bare number into those that have such.
+type bad struct {
+	text   string
+	number bool   // whether it is a number of JSON
+	means  string // what a lenient reader takes it for
+}
+
+var bads = []bad{
+	{"12x", false, ""},
+	{"", false, ""},
+	{"9223372036854775808", true, ""},
+	{"1e3", true, "1000"},
+	{"-1", true, "-1"},
+	{" 7", false, "7"},
+	{"007", false, "7"},
+}
+
+// An edge is one way for a key to enter a program.
+type edge struct {
+	name    string
+	numbers bool                       // ids are bare numbers here, not text
+	wire    func(text string) string   // what the client sends
+	nothing string                     // what it sends when it leaves the id out; "" if it cannot
+	lenient bool                       // whether it takes empty text for an id that was left out
+	read    func(target, string) error // from the wire into the target
+}
+
+// errNoWay comes from an edge that has no way to read the type at all.
+var errNoWay = errors.New("no such way")
+
+const nothing = "nothing" // what cells call an id that was left out
+
+// cell says what the edge makes of the ids, for one type.
+func (e edge) cell(t *testing.T, k kind) string {
+	read := func(wire string) (string, bool, error) {
+		in := k.target()
+		err := e.read(in, wire)
+		id := reflect.ValueOf(in.id).Elem()
+		return fmt.Sprint(id), id.IsZero(), err
+	}
+	var refused int
+	var rounded []string
+	for _, n := range []int64{low, high} {
+		text := k.spell(n)
+		if e.numbers {
+			text = decimal(n)
+		}
+		switch got, _, err := read(e.wire(text)); {
+		case errors.Is(err, errNoWay):
+			return "–"
+		case err != nil:
+			refused++
+		case got != k.spell(n):
+			rounded = append(rounded, got)
+		}
+	}
+	switch {
+	case refused == 2:
+		return "refuses every id"
+	case refused > 0 || len(rounded) == 1:
+		return "**keeps one id and not the other**"
+	case len(rounded) == 2:
+		return "**rounds**: both are " + rounded[0]
+	}
+
+	var zero, taken, wrong, refusals []string
+	try := func(name, wire, means string) {
+		switch got, isZero, err := read(wire); {
+		case err != nil:
+			refusals = append(refusals, name)
+		case isZero && k.name != "string":
+			if strings.HasPrefix(k.name, "pk.") && k.name != "pk.String" && name != nothing && !e.lenient {
+				t.Errorf("%s makes 0 of %s, in a %s", e.name, name, k.name)
+			}
+			zero = append(zero, name)
+		case got == means:
+			taken = append(taken, name)
+		default:
+			wrong = append(wrong, name+" as "+got)
+		}
+	}
+	for _, b := range bads {
+		if e.numbers && !b.number {
+			continue
+		}
+		if k.name == "string" {
+			b.means = b.text
+		}
+		name := "`" + b.text + "`"
+		if b.text == "" || b.text[0] == ' ' {
+			name = "`\"" + b.text + "\"`"
+		}
+		try(name, e.wire(b.text), b.means)
+	}
+	if e.nothing != "" {
+		try(nothing, e.nothing, "")
+	}
+	return verdict(k, zero, taken, wrong, refusals)
+}
+
+// verdict puts into words what became of the bad ids.
+func verdict(k kind, zero, taken, wrong, refusals []string) string {
+	list := func(names []string) string { return strings.Join(names, ", ") }
+	var said []string
+	if len(wrong) > 0 {
+		said = append(said, "**takes "+list(wrong)+"**")
+	}
+	if len(zero) > 0 {
+		value := "**0**"
+		if k.name == "pk.String" {
+			value = `""`
+		}
+		said = append(said, list(zero)+" → "+value)
+	}
+	switch {
+	case len(taken) == 0:
+	case k.name != "string":
+		said = append(said, "takes "+list(taken))
+	case len(refusals) == 0:
+		said = append(said, "takes all")
+	default:
+		said = append(said, "takes all but "+list(refusals))
+	}
+	if len(said) == 0 {
+		return "refuses all"
+	}
+	return strings.Join(said, "; ")
+}
+
+// checkTable compares the test's table in docs/web.md with what the edges do.
+func checkTable(t *testing.T, edges []edge) {
+	t.Helper()
+	var columns []string
+	for _, k := range kinds {
+		if !slices.Contains(columns, k.column) {
+			columns = append(columns, k.column)
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| | %s |\n|%s\n", strings.Join(columns, " | "), strings.Repeat("---|", len(columns)+1))
+	for _, e := range edges {
+		cells := make(map[string]string)
+		for _, k := range kinds {
+			cell := e.cell(t, k)
+			if other, ok := cells[k.column]; ok && other != cell {
+				t.Errorf("%s, %s: %s, unlike the others of its column: %s", e.name, k.name, cell, other)
+			}
+			cells[k.column] = cell
+		}
+		fmt.Fprintf(&b, "| %s", e.name)
+		for _, column := range columns {
+			fmt.Fprintf(&b, " | %s", cells[column])
+		}
+		b.WriteString(" |\n")
+	}
+
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := "<!-- table of "+t.Name()+" -->\n", "<!-- end -->\n"
+	before, rest, ok1 := strings.Cut(string(text), from)
+	old, after, ok2 := strings.Cut(rest, to)
+	if !ok1 || !ok2 {
+		t.Fatalf("%s has no place for the table, between %q and %q", page, from, to)
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(before+from+b.String()+to+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if old != b.String() {
+		t.Errorf("%s says\n%s\nand the tests\n%s\nrun them with -update", page, old, &b)
+	}
+}
+
+// setText is what a program does by hand where it is given text. A plain int64
+// has its error looked at.
+func setText(id any, text string) (err error) {
+	switch id := id.(type) {
+	case *int64:
+		*id, err = strconv.ParseInt(text, 10, 64)
+	case *string:
+		*id = text
+	case encoding.TextUnmarshaler:
+		err = id.UnmarshalText([]byte(text))
+	default:
+		err = errNoWay
+	}
+	return err
+}
