@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+// called is what a call of the program came to.
+type called struct {
+	status      int
+	out, errors string
+}
+
+func call(t *testing.T, env map[string]string, args ...string) called {
+	t.Helper()
+	var out, errors bytes.Buffer
+	status := run(t.Context(), system{&out, &errors, func(name string) string { return env[name] }}, args)
+	return called{status, out.String(), errors.String()}
+}
+
+func TestInspect(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		counting := map[string]string{
+			"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY",
+		}[db.Dialect]
+		if _, err := conn.Exec("CREATE TABLE users (id " + counting + ")"); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "dsn")
+		if err := os.WriteFile(file, []byte(db.DSN+"\nmore\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := called{}
+		for i, got := range []called{
+			call(t, nil, "migrate", "inspect", "-dsn", db.DSN),
+			call(t, nil, "migrate", "inspect", "--dsn-file="+file),
+			call(t, map[string]string{"SNOWKEY_DSN": db.DSN}, "migrate", "inspect"),
+			call(t, map[string]string{"SNOWKEY_DSN": db.DSN}, "migrate", "inspect", "--dialect", db.Dialect),
+		} {
+			if i == 0 {
+				want = got
+			}
+			if got != want || got.status != 0 || got.errors != "" || !strings.Contains(got.out, "1 auto-increment key;") {
+				t.Errorf("call %d: %+v", i, got)
+			}
+		}
+		var report autoinc.Report
+		got := call(t, map[string]string{"SNOWKEY_DSN": db.DSN}, "migrate", "inspect", "--json")
+		if err := json.Unmarshal([]byte(got.out), &report); err != nil || len(report.Keys) != 1 {
+			t.Errorf("JSON: %v of %+v", err, got)
+		}
+		got = call(t, map[string]string{"SNOWKEY_DSN": db.DSN}, "migrate", "inspect", "--schema", "main", "--schema", "nowhere")
+		if got.status != 1 || !strings.Contains(got.errors, "there is no schema") {
+			t.Errorf("of a schema that is not there: %+v", got)
+		}
+	})
+}
+
+// A file of SQLite is opened by its path, whatever is in it, and never made.
+func TestSQLiteFile(t *testing.T) {
+	dbtest.SQLite(t)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a b#c?d%20.db")
+	got := call(t, nil, "migrate", "inspect", "--dialect", "sqlite", "--dsn", path)
+	if got.status != 1 || !strings.Contains(got.errors, "a file that exists") {
+		t.Errorf("of no file: %+v", got)
+	}
+	got = call(t, nil, "migrate", "inspect", "--dsn", "file:"+filepath.Join(dir, "none.db"))
+	if got.status != 1 {
+		t.Errorf("of no file: %+v", got)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("a file was made: %v, %v", entries, err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil { // an empty file is an empty database
+		t.Fatal(err)
+	}
+	if got := call(t, nil, "migrate", "inspect", "--dsn", path); got.status != 0 || !strings.Contains(got.out, "0 auto-increment keys") {
+		t.Errorf("of an empty file: %+v", got)
+	}
+}
+
+// Whatever a data source name is mistaken for, the password is not printed.
+func TestPasswordIsNotPrinted(t *testing.T) {
+	const secret = "hunter2"
+	for _, dsn := range []string{
+		"postgres://user:" + secret + "@127.0.0.1:1/shop",
+		"postgres://user:" + secret + "@127.0.0.1:port/shop",
+		"postgres://user:x#" + secret + "@127.0.0.1:1/shop",
+		"postgres://user:x?" + secret + "@127.0.0.1:1/shop",
+		"postgres://user:x/" + secret + "@127.0.0.1:1/shop",
+		"postgres://user:%zz" + secret + "@127.0.0.1:1/shop",
+		"postgres://user:x@127.0.0.1:1/shop?sslmode=" + secret,
+		"host=127.0.0.1 port=1 password=" + secret,
+		"host=127.0.0.1 port=1 password='" + secret,
+		"host=127.0.0.1 port=" + secret,
+		"user:" + secret + "@tcp(127.0.0.1:1)/shop",
+		"user:" + secret + "@tcp(127.0.0.1:1",
+		"user:" + secret + "@127.0.0.1/shop",
+		"user:x@tcp(127.0.0.1:1)/shop?parseTime=" + secret,
+		"mysql://user:" + secret + "@127.0.0.1:1/shop",
+		secret,
+		"file:/nowhere?%zz=" + secret,
+	} {
+		for _, dialect := range []string{"", "postgres", "mysql", "sqlite"} {
+			if dialect == "sqlite" && strings.HasPrefix(dsn, "file:") {
+				continue
+			}
+			got := call(t, nil, "migrate", "inspect", "--dsn", dsn, "--dialect", dialect)
+			if got.status != 1 || got.errors == "" || strings.Contains(got.errors+got.out, secret) {
+				t.Errorf("%s as %q: %+v", dsn, dialect, got)
+			}
+		}
+		if got := call(t, nil, "migrate", "inspect", dsn); got.status != 2 || strings.Contains(got.errors+got.out, secret) {
+			t.Errorf("%s as an argument: %+v", dsn, got)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, tc := range []struct {
+		args   string
+		status int
+		says   string
+	}{
+		{"", 2, "migrate"},
+		{"help", 0, "migrate"},
+		{"--help", 0, "migrate"},
+		{"nonsense", 2, `no command "nonsense"`},
+		{"migrate", 2, "inspect"},
+		{"migrate -h", 0, "inspect"},
+		{"migrate inspect -h", 0, "SNOWKEY_DSN"},
+		{"migrate inspect --nonsense", 2, "nonsense"},
+		{"migrate inspect", 1, "which database?"},
+		{"migrate inspect --dsn a --dsn-file b", 1, "exclude each other"},
+		{"migrate inspect --dsn-file /nowhere/at/all", 1, "/nowhere/at/all"},
+		{"migrate inspect --dsn x --dialect oracle", 1, "-dialect is"},
+		{"migrate inspect --dsn nonsense", 1, "not recognised"},
+	} {
+		if got := call(t, nil, strings.Fields(tc.args)...); got.status != tc.status || !strings.Contains(got.out+got.errors, tc.says) {
+			t.Errorf("snowkey %s: %+v", tc.args, got)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"cmp"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "github.com/glebarez/go-sqlite" // the driver "sqlite"
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// A source says where the database is. Its errors hold no part of a data source
+// name, of which any part may be the password when it is not what it should be.
+type source struct{ dsn, file, dialect string }
+
+var (
+	errNoDSN       = errors.New("which database? Set SNOWKEY_DSN, or name a file with -dsn-file, or use -dsn")
+	errTwoDSNs     = errors.New("-dsn and -dsn-file exclude each other")
+	errUnknownDSN  = errors.New("the data source name is not recognised; say -dialect postgres, mysql or sqlite")
+	errDialect     = errors.New("-dialect is postgres, mysql or sqlite")
+	errPostgresDSN = errors.New("the data source name is not one of Postgres; write postgres://user:password@host:5432/database, with special characters of the password as %XX")
+	errMySQLDSN    = errors.New("the data source name is not one of MySQL; write user:password@tcp(host:3306)/database")
+	errSQLiteDSN   = errors.New("the data source name is not one of SQLite; write the path of a file that exists, or file:path")
+)
+
+// open opens the database for reading. It does not connect.
+func (s source) open(getenv func(string) string) (*sql.DB, error) {
+	dsn, err := s.read(getenv)
+	if err != nil {
+		return nil, err
+	}
+	switch cmp.Or(s.dialect, guess(dsn)) {
+	case "postgres":
+		return openPostgres(dsn)
+	case "mysql", "mariadb":
+		return openMySQL(dsn)
+	case "sqlite":
+		return openSQLite(dsn)
+	case "":
+		return nil, errUnknownDSN
+	default:
+		return nil, errDialect
+	}
+}
+
+func (s source) read(getenv func(string) string) (dsn string, err error) {
+	switch {
+	case s.dsn != "" && s.file != "":
+		return "", errTwoDSNs
+	case s.file != "":
+		text, err := os.ReadFile(s.file)
+		if err != nil {
+			return "", fmt.Errorf("reading the data source name: %w", err)
+		}
+		dsn, _, _ = strings.Cut(string(text), "\n")
+	default:
+		dsn = cmp.Or(s.dsn, getenv("SNOWKEY_DSN"))
+	}
+	if dsn = strings.TrimSpace(dsn); dsn == "" {
+		return "", errNoDSN
+	}
+	return dsn, nil
+}
+
+// guess returns the dialect that a data source name looks like.
+func guess(dsn string) string {
+	switch {
+	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
+		return "postgres"
+	case strings.HasPrefix(dsn, "file:"), isFile(dsn):
+		return "sqlite"
+	case strings.Contains(dsn, "@tcp("), strings.Contains(dsn, "@unix("), strings.HasPrefix(dsn, "tcp("), strings.HasPrefix(dsn, "unix("):
+		return "mysql"
+	case strings.Contains(dsn, "host="), strings.Contains(dsn, "dbname="):
+		return "postgres"
+	}
+	return ""
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
+func openPostgres(dsn string) (*sql.DB, error) {
+	if strings.Contains(dsn, "://") {
+		// A # or ? in the password ends the host's part of a URL, and what is left of
+		// it would be looked up as a host and shown.
+		u, err := url.Parse(dsn)
+		if err != nil || u.Fragment != "" || u.User == nil && strings.Contains(dsn, "@") {
+			return nil, errPostgresDSN
+		}
+	}
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, errPostgresDSN
+	}
+	return stdlib.OpenDB(*cfg), nil
+}
+
+func openMySQL(dsn string) (*sql.DB, error) {
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, errMySQLDSN
+	}
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, errMySQLDSN
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// openSQLite opens a file that exists, and only to read.
+func openSQLite(dsn string) (*sql.DB, error) {
+	uri, ok := strings.CutPrefix(dsn, "file:")
+	if !ok {
+		path, err := filepath.Abs(dsn)
+		if err != nil || !isFile(path) {
+			return nil, errSQLiteDSN
+		}
+		uri = (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
+	}
+	path, query, _ := strings.Cut(uri, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, errSQLiteDSN
+	}
+	if !values.Has("mode") {
+		values.Set("mode", "ro")
+	}
+	if !values.Has("_pragma") {
+		values.Set("_pragma", "busy_timeout(5000)")
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?"+values.Encode())
+	if err != nil {
+		return nil, errSQLiteDSN
+	}
+	return db, nil
+}

@@ -1,0 +1,220 @@
+package autoinc
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A catalog is what a database says of itself, before it is put together by key.
+type catalog struct {
+	schemas   []string // all that may be asked for
+	inspected []string // those that are, if nobody asks
+	keys      []Key    // of all schemas, without what uses them
+	links     []link
+	inherits  []inheritance
+	uses      []use
+	triggers  []Trigger
+	unseen    []Finding
+
+	// fold makes one of two spellings of a table or a column that the server does
+	// not tell apart.
+	foldTable, foldColumn func(string) string
+}
+
+// A link is a column of a foreign key.
+type link struct {
+	constraint string // tells constraints apart
+	ForeignKey
+}
+
+type inheritance struct{ child, parent Name }
+
+// A use is a view or something else that uses columns of a table.
+type use struct {
+	view      View
+	dependent string // what it is, if no view
+	table     Name
+	columns   []string // folded; a star is all of them
+}
+
+// A place is where a column is.
+type place struct{ schema, table, column string }
+
+func (c *catalog) place(table Name, column string) place {
+	return place{c.foldTable(table.Schema), c.foldTable(table.Name), c.foldColumn(column)}
+}
+
+func exact(name string) string { return name }
+
+// byTable returns the names of columns by their tables.
+func byTable(columns []Column) map[Name][]string {
+	names := make(map[Name][]string)
+	for _, c := range columns {
+		names[c.Table] = append(names[c.Table], c.Name)
+	}
+	return names
+}
+
+// assemble returns the keys of the schemas with all that uses them.
+func (c *catalog) assemble(schemas []string) []Key {
+	keys := c.shared(c.inherited())
+	keys = slices.DeleteFunc(keys, func(k Key) bool { return !slices.Contains(schemas, k.Column.Table.Schema) })
+	slices.SortFunc(keys, func(a, b Key) int {
+		return cmp.Or(
+			strings.Compare(a.Column.Table.Schema, b.Column.Table.Schema),
+			strings.Compare(a.Column.Table.Name, b.Column.Table.Name),
+			strings.Compare(a.Column.Name, b.Column.Name))
+	})
+	children := c.children()
+	uses := make(map[place][]use)
+	for _, u := range c.uses {
+		at := c.place(u.table, "")
+		uses[at] = append(uses[at], u)
+	}
+	for i := range keys {
+		k := &keys[i]
+		k.Counter.measure(k.Column)
+		k.ForeignKeys = c.held(*k, children)
+		c.used(k, uses)
+		for _, t := range c.triggers {
+			on := func(n Name) bool { return c.place(n, "") == c.place(t.Table, "") }
+			if on(k.Column.Table) || slices.ContainsFunc(k.Inheritors, on) {
+				k.Triggers = append(k.Triggers, t)
+			}
+		}
+	}
+	return keys
+}
+
+// inherited returns the keys, less those that a table has from its parent: they
+// count with the parent's sequence, and are altered with it.
+func (c *catalog) inherited() []Key {
+	parents := make(map[Name][]Name)
+	for _, i := range c.inherits {
+		parents[i.child] = append(parents[i.child], i.parent)
+	}
+	own := make(map[place]*Key)
+	for i, k := range c.keys {
+		own[c.place(k.Column.Table, k.Column.Name)] = &c.keys[i]
+	}
+	// above returns the key of the farthest ancestor, or k itself.
+	var above func(k *Key) *Key
+	above = func(k *Key) *Key {
+		for _, parent := range parents[k.Column.Table] {
+			of := own[c.place(parent, k.Column.Name)]
+			if of == nil {
+				continue
+			}
+			if sequence := k.Counter.Sequence; sequence == of.Counter.Sequence || sequence == (Name{}) {
+				return above(of)
+			}
+		}
+		return k
+	}
+	var keys []Key
+	for i := range c.keys {
+		k := &c.keys[i]
+		if top := above(k); top != k {
+			top.Inheritors = append(top.Inheritors, k.Column.Table)
+		}
+	}
+	for i := range c.keys {
+		if k := &c.keys[i]; above(k) == k {
+			keys = append(keys, *k)
+		}
+	}
+	return keys
+}
+
+// shared tells keys of the others that count with their sequence.
+func (c *catalog) shared(keys []Key) []Key {
+	by := make(map[Name][]Column)
+	for _, k := range keys {
+		if k.Counter.Sequence != (Name{}) {
+			by[k.Counter.Sequence] = append(by[k.Counter.Sequence], k.Column)
+		}
+	}
+	for i := range keys {
+		k := &keys[i]
+		others := by[k.Counter.Sequence]
+		if owner := k.Counter.owner; owner != nil && !slices.Contains(k.Inheritors, owner.Table) && !slices.ContainsFunc(others, owner.same) {
+			others = append(slices.Clone(others), *owner)
+		}
+		for _, other := range others {
+			if !k.Column.same(other) {
+				k.SharedWith = append(k.SharedWith, other)
+			}
+		}
+	}
+	return keys
+}
+
+func (c Column) same(other Column) bool { return c.Table == other.Table && c.Name == other.Name }
+
+// children returns the foreign keys by the column that they reference.
+func (c *catalog) children() map[place][]ForeignKey {
+	columns := make(map[string][]string)
+	for _, l := range c.links {
+		columns[l.constraint] = append(columns[l.constraint], l.Child.Name)
+	}
+	children := make(map[place][]ForeignKey)
+	for _, l := range c.links {
+		fk := l.ForeignKey
+		if all := columns[l.constraint]; len(all) > 1 {
+			fk.Columns = all
+		}
+		parent := c.place(fk.Parent.Table, fk.Parent.Name)
+		children[parent] = append(children[parent], fk)
+	}
+	return children
+}
+
+// held returns the foreign keys to k, and to those, and so on.
+func (c *catalog) held(k Key, children map[place][]ForeignKey) (all []ForeignKey) {
+	seen := make(map[place]bool)
+	next := k.columns()
+	for len(next) > 0 {
+		column := next[0]
+		next = next[1:]
+		at := c.place(column.Table, column.Name)
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		for _, fk := range children[at] {
+			all = append(all, fk)
+			next = append(next, fk.Child)
+		}
+	}
+	return all
+}
+
+// used adds the views and other things that use k or a column that holds it;
+// uses are by table.
+func (c *catalog) used(k *Key, uses map[place][]use) {
+	add := func(v View) {
+		if !slices.ContainsFunc(k.Views, func(known View) bool { return known.Name == v.Name }) {
+			k.Views = append(k.Views, v)
+		}
+	}
+	for _, column := range k.columns() {
+		for _, u := range uses[c.place(column.Table, "")] {
+			switch {
+			case !slices.Contains(u.columns, c.foldColumn(column.Name)) && !slices.Contains(u.columns, star):
+			case u.dependent == "":
+				add(u.view)
+			case !slices.Contains(k.Dependents, u.dependent):
+				k.Dependents = append(k.Dependents, u.dependent)
+			}
+		}
+	}
+	for i := 0; i < len(k.Views); i++ { // which grows meanwhile
+		for _, u := range uses[c.place(k.Views[i].Name, "")] {
+			if u.dependent == "" {
+				u.view.Indirect = true
+				add(u.view)
+			}
+		}
+	}
+}

@@ -1,0 +1,47 @@
+// Package autoinc helps a live application off auto-increment keys.
+//
+// [Inspect] reads the catalog of a database, through the application's own
+// *sql.DB, and reports every column that numbers its rows by itself, everything
+// that holds or uses its numbers, and what stands in the way of generated keys:
+//
+//	report, err := autoinc.Inspect(ctx, db, autoinc.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	return report.WriteText(os.Stdout)
+//
+// It changes nothing. The package imports no driver.
+//
+// # What counts as a key
+//
+//   - PostgreSQL 12 and later: identity columns, and columns whose default draws
+//     from a sequence: serial, bigserial, smallserial, or any expression. A default
+//     that names its sequence as text is found, its sequence is not.
+//   - MySQL 8.0 and MariaDB 10.6 and later: AUTO_INCREMENT columns, and on MariaDB
+//     also columns whose default draws from a sequence.
+//   - SQLite 3.37 and later: AUTOINCREMENT, and every other INTEGER PRIMARY KEY
+//     that is the rowid by another name, because it counts as well. A table
+//     WITHOUT ROWID counts nothing.
+//
+// A number that a trigger or a function assigns is not visible in a catalog, nor
+// is a program that calls nextval by itself.
+//
+// # What holds and uses it
+//
+// Foreign keys are those that are declared: self-references, single columns of
+// composite ones, and those that reference a column which is itself a foreign
+// key to the key. A column that only looks like one is not guessed.
+//
+// Views come from Postgres' own bookkeeping. MySQL and SQLite keep none by column:
+// there a view is listed if it reads the table and names such a column, or all of
+// them. A view of a listed view is listed too.
+//
+// # What it needs
+//
+// On Postgres any role may read the catalog; the counter of a sequence needs
+// SELECT on it. MySQL and MariaDB show an account what it was granted, and nothing
+// of the rest: SELECT, TRIGGER and SHOW VIEW on *.* show all. Whatever could not
+// be seen is itself a finding, [Unseen].
+//
+// Names in texts are quoted as the database quotes them.
+package autoinc

@@ -1,0 +1,70 @@
+package autoinc
+
+import "fmt"
+
+// A Finding is one thing to know before leaving auto-increment.
+type Finding struct {
+	Kind     Kind     `json:"kind"`
+	Severity Severity `json:"severity"`
+	Column   Column   `json:"column,omitzero"` // the key's or the child's; none in the findings of a [Report]
+	Text     string   `json:"text"`            // what was found, with names and numbers
+	Remedy   string   `json:"remedy"`          // what to do
+}
+
+// A Severity is how much a finding matters.
+type Severity int
+
+const (
+	Note    Severity = iota // good to know
+	Warning                 // the way off auto-increment has to take it into account
+	Blocker                 // to be dealt with before the first generated key is inserted
+)
+
+var severities = []string{"note", "warning", "blocker"}
+
+func (s Severity) String() string {
+	if s < Note || s > Blocker {
+		return fmt.Sprintf("Severity(%d)", int(s))
+	}
+	return severities[s]
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Severity) UnmarshalText(text []byte) error {
+	for i, name := range severities {
+		if name == string(text) {
+			*s = Severity(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("autoinc: %q is not a severity; use note, warning or blocker", text)
+}
+
+// A Kind says what a [Finding] is about.
+type Kind string
+
+const (
+	NarrowKey       Kind = "narrow-key"       // the key has fewer than 64 bits
+	NarrowChild     Kind = "narrow-child"     // a foreign key to it has fewer than 64 bits
+	AlwaysGenerated Kind = "always-generated" // GENERATED ALWAYS refuses a key that is given
+	StillCounts     Kind = "still-counts"     // a row without a key is still numbered
+	SignMismatch    Kind = "sign-mismatch"    // only one of a key and its child is UNSIGNED
+	TextChild       Kind = "text-child"       // a foreign key keeps the key as text
+	UnindexedChild  Kind = "unindexed-child"  // a foreign key has no index
+	NearEnd         Kind = "near-end"         // three quarters of the numbers are used up
+	Jumped          Kind = "jumped"           // the counter is where no counting leads
+	NarrowSequence  Kind = "narrow-sequence"  // the sequence ends before its column does
+	SharedSequence  Kind = "shared-sequence"  // several columns count with one sequence
+	LateSequence    Kind = "late-sequence"    // the default names its sequence as text
+	Partitioned     Kind = "partitioned"      // the table has partitions
+	Inherited       Kind = "inherited"        // other tables inherit the column
+	ViewDepends     Kind = "view"             // a view uses the key or a child
+	Depends         Kind = "dependent"        // something else that Postgres would not alter the type under
+	Triggered       Kind = "trigger"          // the table has a trigger
+	NotPrimary      Kind = "not-primary"      // the column is not the whole primary key
+	NotNumeric      Kind = "not-numeric"      // the column counts and holds no number
+	Unseen          Kind = "unseen"           // the account may not see all of it
+)

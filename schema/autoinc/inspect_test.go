@@ -1,0 +1,300 @@
+package autoinc_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+func exec(t *testing.T, conn *sql.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := conn.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+func inspect(t *testing.T, conn *sql.DB, options autoinc.Options) autoinc.Report {
+	t.Helper()
+	report, err := autoinc.Inspect(t.Context(), conn, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// key returns the key of a table, whatever its schema.
+func key(t *testing.T, report autoinc.Report, table string) autoinc.Key {
+	t.Helper()
+	i := slices.IndexFunc(report.Keys, func(k autoinc.Key) bool { return k.Column.Table.Name == table })
+	if i < 0 {
+		t.Fatalf("no key of %q in %s", table, text(t, report))
+	}
+	return report.Keys[i]
+}
+
+func text(t *testing.T, report autoinc.Report) string {
+	t.Helper()
+	var b strings.Builder
+	if err := report.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// kinds are the findings of a key as severity:kind, each once and in order.
+func kinds(findings []autoinc.Finding) string {
+	var all []string
+	for _, f := range findings {
+		all = append(all, fmt.Sprintf("%s:%s", f.Severity, f.Kind))
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), " ")
+}
+
+func requireKinds(t *testing.T, k autoinc.Key, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	if got := kinds(k.Findings); got != strings.Join(want, " ") {
+		t.Errorf("%s: findings\n%s\nwant\n%s", k.Column.Table.Name, got, strings.Join(want, " "))
+	}
+}
+
+// children are the foreign keys of a key as table.column, in order.
+func children(k autoinc.Key) string {
+	var all []string
+	for _, fk := range k.ForeignKeys {
+		all = append(all, fk.Child.Table.Name+"."+fk.Child.Name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+func views(k autoinc.Key) string {
+	var all []string
+	for _, v := range k.Views {
+		name := v.Name.Name
+		if v.Indirect {
+			name += "(indirect)"
+		}
+		if v.Materialized {
+			name += "(materialized)"
+		}
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+func require(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+func TestEmptyDatabase(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		report := inspect(t, db.Connect(t), autoinc.Options{})
+		if len(report.Keys) != 0 || len(report.Findings) != 0 || len(report.Schemas) == 0 {
+			t.Errorf("got %+v", report)
+		}
+		if got := text(t, report); strings.Count(got, "\n") != 1 || !strings.Contains(got, "0 auto-increment keys; 0 blockers") {
+			t.Errorf("the text is %q", got)
+		}
+		dialect, version, _ := strings.Cut(db.Version, " ")
+		require(t, "dialect", string(report.Dialect), dialect)
+		require(t, "version", report.Version, version)
+	})
+}
+
+func TestErrors(t *testing.T) {
+	if _, err := autoinc.Inspect(t.Context(), nil, autoinc.Options{}); err == nil || !strings.HasPrefix(err.Error(), "autoinc: there is no database") {
+		t.Errorf("of no database: %v", err)
+	}
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		_, err := autoinc.Inspect(t.Context(), conn, autoinc.Options{Schemas: []string{"Nowhere; --"}})
+		if missing, ok := errors.AsType[*autoinc.SchemaError](err); !ok || missing.Name != "Nowhere; --" || len(missing.Schemas) == 0 {
+			t.Errorf("of a schema that is not there: %v", err)
+		}
+		wrong := autoinc.SQLite
+		if db.Dialect == "sqlite" {
+			wrong = autoinc.Postgres
+		}
+		for _, dialect := range []autoinc.Dialect{wrong, "oracle"} {
+			_, err := autoinc.Inspect(t.Context(), conn, autoinc.Options{Dialect: dialect})
+			if refused, ok := errors.AsType[*autoinc.DialectError](err); !ok || refused.Dialect != dialect {
+				t.Errorf("as %s: %v", dialect, err)
+			}
+		}
+		if _, err := autoinc.Inspect(t.Context(), conn, autoinc.Options{Dialect: autoinc.Dialect(db.Dialect)}); err != nil {
+			t.Errorf("as %s: %v", db.Dialect, err)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := autoinc.Inspect(ended, conn, autoinc.Options{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("with an ended context: %v", err)
+		}
+	})
+}
+
+// A pool of one connection is enough, and it comes back as it was.
+func TestOneConnection(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		conn.SetMaxOpenConns(1)
+		setting := func() (value int) {
+			if err := conn.QueryRow("SELECT @@SESSION.information_schema_stats_expiry").Scan(&value); err != nil {
+				t.Fatal(err)
+			}
+			return value
+		}
+		mysql := db.Dialect == "mysql" && !db.MariaDB
+		if mysql {
+			exec(t, conn, "SET SESSION information_schema_stats_expiry = 123")
+		}
+		inspect(t, conn, autoinc.Options{})
+		inspect(t, conn, autoinc.Options{})
+		if mysql && setting() != 123 {
+			t.Error("the session's setting is not what it was")
+		}
+		if n := conn.Stats().InUse; n != 0 {
+			t.Errorf("%d connections are not given back", n)
+		}
+	})
+}
+
+var quotes = map[string]string{"postgres": `"`, "sqlite": `"`, "mysql": "`"}
+
+// A schema that all databases can make, with odd names: it finds the key, and
+// its children through a self-reference, a composite key and a shared one.
+func TestOddNames(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		q := func(name string) string {
+			mark := quotes[db.Dialect]
+			return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
+		}
+		table, id := `Or"de`+"`r's; DROP", "Önder Ключ"
+		counting := map[string]string{
+			"postgres": "integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+			"mysql":    "INT AUTO_INCREMENT PRIMARY KEY",
+			"sqlite":   "INTEGER PRIMARY KEY AUTOINCREMENT",
+		}[db.Dialect]
+		integer := map[string]string{"postgres": "integer", "mysql": "INT", "sqlite": "INTEGER"}[db.Dialect]
+		exec(t, conn,
+			fmt.Sprintf("CREATE TABLE %[1]s (%[2]s %[3]s, %[4]s %[5]s, tenant %[5]s NOT NULL DEFAULT 1, UNIQUE (tenant, %[2]s), FOREIGN KEY (%[4]s) REFERENCES %[1]s (%[2]s))",
+				q(table), q(id), counting, q("select"), integer),
+			fmt.Sprintf("CREATE TABLE %s (%s %s PRIMARY KEY, FOREIGN KEY (%[2]s) REFERENCES %[4]s (%[5]s))", q("Group"), q("from"), integer, q(table), q(id)),
+			fmt.Sprintf("CREATE TABLE %s (%s %s, FOREIGN KEY (%[2]s) REFERENCES %[4]s (%[5]s))", q("a.b"), q("c d"), integer, q("Group"), q("from")),
+			fmt.Sprintf("CREATE TABLE order_lines (t %[1]s, o %[1]s, FOREIGN KEY (t, o) REFERENCES %[2]s (tenant, %[3]s))", integer, q(table), q(id)),
+			fmt.Sprintf("CREATE VIEW %s AS SELECT %s AS x FROM %s", q("V\n\x1b[2J"), q(id), q(table)),
+			fmt.Sprintf("INSERT INTO %s (tenant) VALUES (1)", q(table)),
+			fmt.Sprintf("INSERT INTO %s (tenant) VALUES (1)", q(table)),
+		)
+		report := inspect(t, conn, autoinc.Options{})
+		k := key(t, report, table)
+		require(t, "column", k.Column.Name, id)
+		require(t, "children", children(k), "Group.from "+table+".select a.b.c d order_lines.o")
+		require(t, "views", views(k), "V\n\x1b[2J")
+		require(t, "next", k.Counter.Next.String(), "3")
+		if !k.Primary() {
+			t.Errorf("the primary key is %q", k.PrimaryKey)
+		}
+		composite := k.ForeignKeys[slices.IndexFunc(k.ForeignKeys, func(fk autoinc.ForeignKey) bool { return fk.Child.Table.Name == "order_lines" })]
+		require(t, "columns", strings.Join(composite.Columns, " "), "t o")
+		got := text(t, report)
+		if strings.Contains(got, "\x1b") || !strings.Contains(got, `\n\x1b[2J`) {
+			t.Errorf("the text holds control characters: %q", got)
+		}
+		if !strings.Contains(got, q(table)+"."+q(id)) {
+			t.Errorf("the text does not quote the names: %s", got)
+		}
+	})
+}
+
+func TestHundredTables(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		counting := map[string]string{
+			"postgres": "bigserial PRIMARY KEY",
+			"mysql":    "BIGINT AUTO_INCREMENT PRIMARY KEY",
+			"sqlite":   "INTEGER PRIMARY KEY",
+		}[db.Dialect]
+		integer := map[string]string{"postgres": "bigint", "mysql": "BIGINT", "sqlite": "INTEGER"}[db.Dialect]
+		for i := range 100 {
+			exec(t, conn, fmt.Sprintf("CREATE TABLE t%02d (id %s, up %s, FOREIGN KEY (up) REFERENCES t%02d (id))", i, counting, integer, max(i-1, 0)))
+		}
+		report := inspect(t, conn, autoinc.Options{})
+		if len(report.Keys) != 100 {
+			t.Fatalf("%d keys", len(report.Keys))
+		}
+		for i, k := range report.Keys {
+			require(t, "order", k.Column.Table.Name, fmt.Sprintf("t%02d", i))
+			want := fmt.Sprintf("t%02d.up", i+1)
+			switch i {
+			case 0:
+				want = "t00.up t01.up"
+			case 99:
+				want = ""
+			}
+			require(t, "children", children(k), want)
+		}
+	})
+}
+
+// What is written as JSON is read back as it was.
+func TestJSON(t *testing.T) {
+	db := dbtest.SQLite(t)
+	conn := db.Connect(t)
+	exec(t, conn, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO t VALUES (9007199254740993)")
+	report := inspect(t, conn, autoinc.Options{})
+	data, err := json.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`"next":"9007199254740994"`, `"mechanism":"autoincrement"`, `"severity":"blocker"`, `"kind":"jumped"`} {
+		if !strings.Contains(string(data), part) {
+			t.Errorf("%s is missing in %s", part, data)
+		}
+	}
+	var back autoinc.Report
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	require(t, "text of what was read back", text(t, back), text(t, report))
+}
+
+// as connects under another account.
+func as(t *testing.T, db dbtest.DB, account string) *sql.DB {
+	t.Helper()
+	if db.Dialect == "mysql" {
+		cfg, err := mysqldriver.ParseDSN(db.DSN)
+		if err != nil {
+			t.Fatal("the DSN is none")
+		}
+		cfg.User, cfg.Passwd = account, "x"
+		db.DSN = cfg.FormatDSN()
+		return db.Connect(t)
+	}
+	dsn, err := url.Parse(db.DSN)
+	if err != nil {
+		t.Fatal("the DSN is no URL")
+	}
+	dsn.User = url.UserPassword(account, "x")
+	db.DSN = dsn.String()
+	return db.Connect(t)
+}

@@ -1,0 +1,165 @@
+package autoinc_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+func TestMySQLKeys(t *testing.T) {
+	conn := dbtest.MySQL(t).Connect(t)
+	exec(t, conn,
+		"CREATE TABLE tiny (id TINYINT UNSIGNED AUTO_INCREMENT PRIMARY KEY)",
+		"CREATE TABLE medium (id MEDIUMINT AUTO_INCREMENT PRIMARY KEY)",
+		"CREATE TABLE signed (id INT AUTO_INCREMENT PRIMARY KEY)",
+		"CREATE TABLE `unsigned` (id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY)",
+		"CREATE TABLE filled (id INT(11) UNSIGNED ZEROFILL AUTO_INCREMENT PRIMARY KEY)",
+		"CREATE TABLE big (id BIGINT AUTO_INCREMENT PRIMARY KEY)",
+		"CREATE TABLE biggest (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY)",
+		"CREATE TABLE composite (tenant INT, id BIGINT AUTO_INCREMENT, PRIMARY KEY (tenant, id), KEY (id))",
+		"CREATE TABLE near (id TINYINT AUTO_INCREMENT PRIMARY KEY) AUTO_INCREMENT = 120",
+		"CREATE TABLE jumped (id BIGINT AUTO_INCREMENT PRIMARY KEY)",
+		"INSERT INTO jumped VALUES (9007199254740993)",
+		"CREATE TABLE partitioned (id BIGINT AUTO_INCREMENT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 4",
+		"CREATE TABLE plain (id BIGINT PRIMARY KEY)",
+	)
+	report := inspect(t, conn, autoinc.Options{})
+	const counts = "blocker:still-counts"
+	for _, want := range []struct{ table, counter, findings string }{
+		{"tiny", "1 255 255", "blocker:narrow-key " + counts},
+		{"medium", "1 8388607 8388607", "blocker:narrow-key " + counts},
+		{"signed", "1 2147483647 2147483647", "blocker:narrow-key " + counts},
+		{"unsigned", "1 4294967295 4294967295", "blocker:narrow-key " + counts},
+		{"filled", "1 4294967295 4294967295", "blocker:narrow-key " + counts},
+		{"big", "1 9223372036854775807 9223372036854775807", counts},
+		{"biggest", "1 18446744073709551615 18446744073709551615", counts},
+		{"composite", "1 9223372036854775807 9223372036854775807", counts + " note:not-primary"},
+		{"near", "120 127 8", "blocker:narrow-key " + counts + " warning:near-end"},
+		{"jumped", "9007199254740994 9223372036854775807 9214364837600034814", counts + " warning:jumped"},
+		{"partitioned", "1 9223372036854775807 9223372036854775807", counts + " warning:partitioned"},
+	} {
+		k := key(t, report, want.table)
+		if k.Counter.Next == nil {
+			t.Errorf("%s: no counter", want.table)
+			continue
+		}
+		require(t, want.table, k.Counter.Next.String()+" "+k.Counter.End.String()+" "+k.Counter.Left.String(), want.counter)
+		requireKinds(t, k, strings.Fields(want.findings)...)
+	}
+	if len(report.Keys) != 11 {
+		t.Errorf("%d keys", len(report.Keys))
+	}
+	require(t, "primary key", strings.Join(key(t, report, "composite").PrimaryKey, " "), "tenant id")
+}
+
+// A counter is what it is now, and not what it was when statistics were taken.
+func TestMySQLCounterIsFresh(t *testing.T) {
+	conn := dbtest.MySQL(t).Connect(t)
+	exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "ANALYZE TABLE t",
+		"DO (SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 't')",
+		"INSERT INTO t VALUES (41)")
+	require(t, "next", key(t, inspect(t, conn, autoinc.Options{}), "t").Counter.Next.String(), "42")
+}
+
+func TestMySQLUses(t *testing.T) {
+	db := dbtest.MySQL(t)
+	conn := db.Connect(t)
+	var database string
+	if err := conn.QueryRow("SELECT DATABASE()").Scan(&database); err != nil {
+		t.Fatal(err)
+	}
+	other := database + "_other"
+	exec(t, conn, "CREATE DATABASE "+other)
+	t.Cleanup(func() { exec(t, conn, "DROP DATABASE "+other) })
+	exec(t, conn,
+		"CREATE TABLE users (Id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20))",
+		"CREATE TABLE posts (id BIGINT AUTO_INCREMENT PRIMARY KEY, user_id INT, CONSTRAINT by_user FOREIGN KEY (USER_ID) REFERENCES users (ID))",
+		"CREATE TABLE "+other+".flags (user_id INT PRIMARY KEY, FOREIGN KEY (user_id) REFERENCES "+database+".users (id))",
+		"CREATE TABLE "+other+".marks (flag INT, FOREIGN KEY (flag) REFERENCES flags (user_id))",
+		"CREATE TABLE "+other+".keys_of_others (id INT AUTO_INCREMENT PRIMARY KEY)",
+		"CREATE VIEW every AS SELECT * FROM users",
+		"CREATE VIEW aliased AS SELECT u.id AS x, 'it\\'s `a`.`b`' AS y FROM users AS u",
+		"CREATE VIEW "+other+".outer_one AS SELECT x FROM "+database+".aliased",
+		"CREATE VIEW names AS SELECT name, 'id' FROM users",
+		"CREATE VIEW of_posts AS SELECT user_id FROM posts",
+		"CREATE VIEW unrelated AS SELECT id FROM posts",
+		"CREATE TABLE twin (Id INT PRIMARY KEY)",
+		"CREATE VIEW twins AS SELECT Id FROM twin",
+		"CREATE VIEW disguised AS SELECT users.Id FROM twins AS users", // which MySQL writes as if it were of this database
+		"CREATE TRIGGER stamp BEFORE INSERT ON users FOR EACH ROW SET NEW.name = UPPER(NEW.name)",
+	)
+	report := inspect(t, conn, autoinc.Options{})
+	if len(report.Keys) != 2 || len(report.Findings) != 0 {
+		t.Errorf("%d keys and %+v", len(report.Keys), report.Findings)
+	}
+	k := key(t, report, "users")
+	require(t, "children", children(k), "flags.user_id marks.flag posts.user_id")
+	require(t, "views", views(k), "aliased every of_posts outer_one(indirect)")
+	if len(k.Triggers) != 1 || k.Triggers[0].Name != "stamp" || k.Triggers[0].When != "BEFORE INSERT" {
+		t.Errorf("the triggers are %+v", k.Triggers)
+	}
+	requireKinds(t, k, "blocker:narrow-key", "blocker:narrow-child", "blocker:still-counts", "note:trigger", "note:view")
+	if others := inspect(t, conn, autoinc.Options{Schemas: []string{other}}); len(others.Keys) != 1 {
+		t.Errorf("%d keys of the other database", len(others.Keys))
+	}
+}
+
+// MariaDB lets a child be made before its parent, and does not compare them then.
+func TestMariaDBSignMismatch(t *testing.T) {
+	db := dbtest.MySQL(t)
+	if !db.MariaDB {
+		t.Skip("MySQL refuses to make such tables")
+	}
+	conn := db.Connect(t)
+	conn.SetMaxOpenConns(1)
+	exec(t, conn, "SET foreign_key_checks = 0",
+		"CREATE TABLE child (id INT PRIMARY KEY, parent_id BIGINT, FOREIGN KEY (parent_id) REFERENCES parent (id))",
+		"CREATE TABLE parent (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY)")
+	requireKinds(t, key(t, inspect(t, conn, autoinc.Options{}), "parent"), "blocker:still-counts", "warning:sign-mismatch")
+}
+
+func TestMariaDBSequence(t *testing.T) {
+	db := dbtest.MySQL(t)
+	if !db.MariaDB {
+		t.Skip("MySQL has no sequences")
+	}
+	conn := db.Connect(t)
+	exec(t, conn,
+		"CREATE SEQUENCE `s``(1)` NOCACHE",
+		"CREATE TABLE a (id BIGINT DEFAULT nextval(`s``(1)`) PRIMARY KEY)",
+		"CREATE TABLE b (id INT DEFAULT (nextval(`s``(1)`) * 2) PRIMARY KEY)",
+		"INSERT INTO a VALUES ()", "INSERT INTO a VALUES ()",
+	)
+	report := inspect(t, conn, autoinc.Options{})
+	k := key(t, report, "a")
+	require(t, "sequence", k.Counter.Sequence.Name, "s`(1)")
+	require(t, "next", k.Counter.Next.String(), "3")
+	requireKinds(t, k, "note:still-counts", "warning:shared-sequence")
+	requireKinds(t, key(t, report, "b"), "blocker:narrow-key", "note:still-counts", "warning:shared-sequence")
+}
+
+// An account sees what was granted to it, and the report says so.
+func TestMySQLPrivileges(t *testing.T) {
+	db := dbtest.MySQL(t)
+	conn := db.Connect(t)
+	var database string
+	if err := conn.QueryRow("SELECT DATABASE()").Scan(&database); err != nil {
+		t.Fatal(err)
+	}
+	account := strings.Replace(database, "snowkey_", "acc_", 1)
+	exec(t, conn, "CREATE TABLE users (id BIGINT AUTO_INCREMENT PRIMARY KEY)",
+		"CREATE USER "+account+"@'%' IDENTIFIED BY 'x'",
+		"GRANT SELECT ON "+database+".* TO "+account+"@'%'")
+	t.Cleanup(func() { exec(t, conn, "DROP USER "+account+"@'%'") })
+	limited := inspect(t, as(t, db, account), autoinc.Options{})
+	key(t, limited, "users")
+	if kinds(limited.Findings) != "warning:unseen" || !strings.Contains(limited.Findings[0].Text, "SELECT, TRIGGER, SHOW VIEW on *.*") {
+		t.Errorf("the findings are %+v", limited.Findings)
+	}
+	exec(t, conn, "GRANT SELECT, TRIGGER, SHOW VIEW ON *.* TO "+account+"@'%'")
+	if all := inspect(t, as(t, db, account), autoinc.Options{}); len(all.Findings) != 0 {
+		t.Errorf("with the privileges asked for: %+v", all.Findings)
+	}
+}

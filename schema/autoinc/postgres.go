@@ -1,0 +1,182 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	_ "embed" // for the queries
+	"fmt"
+	"slices"
+	"strings"
+)
+
+//go:embed postgres_keys.sql
+var postgresKeys string
+
+//go:embed postgres_links.sql
+var postgresLinks string
+
+//go:embed postgres_uses.sql
+var postgresUses string
+
+//go:embed postgres_triggers.sql
+var postgresTriggers string
+
+const (
+	postgresSchemas = `SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' ORDER BY nspname`
+
+	postgresInherits = `SELECT cn.nspname, c.relname, pn.nspname, p.relname
+FROM pg_inherits i
+JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_namespace cn ON cn.oid = c.relnamespace
+JOIN pg_class p ON p.oid = i.inhparent JOIN pg_namespace pn ON pn.oid = p.relnamespace
+WHERE c.relkind IN ('r', 'p', 'f')
+ORDER BY i.inhseqno, cn.nspname, c.relname`
+
+	postgresPrimary = `SELECT n.nspname, c.relname, a.attname
+FROM pg_index x
+JOIN pg_class c ON c.oid = x.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_'
+CROSS JOIN LATERAL generate_series(0, x.indnkeyatts - 1) AS i
+JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[i]
+WHERE x.indisprimary
+ORDER BY n.nspname, c.relname, i`
+)
+
+// readPostgres reads the catalog in one snapshot, and then the counters, which
+// obey no snapshot.
+func (s server) readPostgres(ctx context.Context, conn *sql.Conn) (*catalog, error) {
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("autoinc: %w", err)
+	}
+	defer tx.Rollback()
+	c := &catalog{foldTable: exact, foldColumn: exact}
+	if c.schemas, err = list(ctx, tx, postgresSchemas, text); err != nil {
+		return nil, err
+	}
+	c.inspected = c.schemas
+	counting, err := list(ctx, tx, postgresKeys, (*postgresKey).dest)
+	if err != nil {
+		return nil, err
+	}
+	primary, err := list(ctx, tx, postgresPrimary, (*Column).path)
+	if err != nil {
+		return nil, err
+	}
+	if c.links, err = list(ctx, tx, postgresLinks, postgresLink); err != nil {
+		return nil, err
+	}
+	c.inherits, err = list(ctx, tx, postgresInherits, func(i *inheritance) []any {
+		return []any{&i.child.Schema, &i.child.Name, &i.parent.Schema, &i.parent.Name}
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.uses, err = list(ctx, tx, postgresUses, func(u *use) []any {
+		u.columns = []string{""}
+		return []any{&u.table.Schema, &u.table.Name, &u.columns[0], &u.view.Name.Schema, &u.view.Name.Name, &u.view.Materialized, &u.dependent}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.triggers, err = list(ctx, tx, postgresTriggers, (*Trigger).dest); err != nil {
+		return nil, err
+	}
+	if err := tx.Rollback(); err != nil {
+		return nil, fmt.Errorf("autoinc: %w", err)
+	}
+	next, err := s.readSequences(ctx, conn, counting)
+	if err != nil {
+		return nil, err
+	}
+	primaryKeys := byTable(primary)
+	for _, k := range counting {
+		c.keys = append(c.keys, k.key(primaryKeys, next))
+		if sequence := k.Counter.Sequence; sequence != (Name{}) && next[sequence] == nil {
+			c.unseen = append(c.unseen, Finding{
+				Kind: Unseen, Severity: Warning,
+				Text:   fmt.Sprintf("this role may not read %s, which numbers %s, so that its counter is not known", s.name(sequence), s.column(k.Column)),
+				Remedy: fmt.Sprintf("GRANT USAGE ON SCHEMA %s and SELECT ON SEQUENCE %s to it, or inspect as their owner", s.quote(sequence.Schema), s.name(sequence)),
+			})
+		}
+	}
+	return c, nil
+}
+
+// A postgresKey is a row of the query for keys.
+type postgresKey struct {
+	Key
+	start, top sql.Null[int64] // where the sequence begins and ends
+	mayRead    bool
+	owner      Column // of the sequence
+}
+
+func (k *postgresKey) dest() []any {
+	return slices.Concat(k.Column.path(), []any{&k.Column.Type, shape{&k.Column, postgresHolds},
+		(*string)(&k.Mechanism), &k.Default, &k.Partitioned,
+		&k.Counter.Sequence.Schema, &k.Counter.Sequence.Name, &k.start, &k.top, &k.Counter.Step, &k.mayRead}, k.owner.path())
+}
+
+func (c *Column) path() []any { return []any{&c.Table.Schema, &c.Table.Name, &c.Name} }
+
+func (t *Trigger) dest() []any { return []any{&t.Table.Schema, &t.Table.Name, &t.Name, &t.When} }
+
+func postgresLink(l *link) []any {
+	return slices.Concat([]any{&l.constraint, &l.Name},
+		l.Child.path(), []any{&l.Child.Type, shape{&l.Child, postgresHolds}},
+		l.Parent.path(), []any{&l.Parent.Type, shape{&l.Parent, postgresHolds}},
+		[]any{&l.Indexed})
+}
+
+// key returns the key of a row, with what other queries have found.
+func (k postgresKey) key(primaryKeys map[Name][]string, next map[Name]*Number) Key {
+	key := k.Key
+	key.PrimaryKey = primaryKeys[key.Column.Table]
+	if k.owner.Name != "" {
+		key.Counter.owner = &k.owner
+	}
+	if key.Mechanism == Serial && !k.owner.same(key.Column) {
+		key.Mechanism = SequenceDefault
+	}
+	if k.top.Valid {
+		key.Counter.start, key.Counter.top = number(k.start.V), number(k.top.V)
+		key.Counter.Next = next[key.Counter.Sequence]
+	}
+	return key
+}
+
+// readSequences returns the next number of each sequence that may be read. It
+// asks for many at once, but not for all: a transaction can hold only so many locks.
+func (s server) readSequences(ctx context.Context, conn *sql.Conn, keys []postgresKey) (map[Name]*Number, error) {
+	const most = 500
+	next := make(map[Name]*Number)
+	steps := make(map[Name]int64)
+	var names []Name
+	for _, k := range keys {
+		if _, seen := steps[k.Counter.Sequence]; k.mayRead && !seen {
+			steps[k.Counter.Sequence] = k.Counter.Step
+			names = append(names, k.Counter.Sequence)
+		}
+	}
+	for part := range slices.Chunk(names, most) {
+		var selects []string
+		for i, name := range part {
+			selects = append(selects, fmt.Sprintf("SELECT %d, last_value, is_called FROM %s", i, s.name(name)))
+		}
+		type state struct {
+			i      int
+			last   int64
+			called bool
+		}
+		states, err := list(ctx, conn, strings.Join(selects, "\nUNION ALL "), func(s *state) []any { return []any{&s.i, &s.last, &s.called} })
+		if err != nil {
+			return nil, err
+		}
+		for _, state := range states {
+			n := number(state.last)
+			if state.called {
+				n.Add(&n.Int, &number(steps[part[state.i]]).Int)
+			}
+			next[part[state.i]] = n
+		}
+	}
+	return next, nil
+}

@@ -1,0 +1,21 @@
+-- What uses a column such that its type cannot be altered: views with their
+-- names, and the rest as Postgres describes it. A view that uses a column of a
+-- view is here too.
+SELECT DISTINCT tn.nspname, t.relname, a.attname,
+	coalesce(vn.nspname, ''), coalesce(v.relname, ''), coalesce(v.relkind = 'm', false),
+	CASE WHEN v.oid IS NULL THEN pg_describe_object(d.classid, d.objid, d.objsubid) ELSE '' END
+FROM pg_depend d
+JOIN pg_class t ON t.oid = d.refobjid
+JOIN pg_namespace tn ON tn.oid = t.relnamespace AND tn.nspname !~ '^pg_' AND tn.nspname <> 'information_schema'
+JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+LEFT JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND r.oid = d.objid
+LEFT JOIN pg_class v ON v.oid = r.ev_class AND v.relkind IN ('v', 'm')
+LEFT JOIN pg_namespace vn ON vn.oid = v.relnamespace
+LEFT JOIN pg_trigger g ON d.classid = 'pg_trigger'::regclass AND g.oid = d.objid
+LEFT JOIN pg_attrdef f ON d.classid = 'pg_attrdef'::regclass AND f.oid = d.objid
+WHERE d.refclassid = 'pg_class'::regclass AND d.refobjsubid > 0
+AND (d.classid IN ('pg_policy'::regclass, 'pg_proc'::regclass, 'pg_publication_rel'::regclass)
+	OR r.oid IS NOT NULL AND t.oid IS DISTINCT FROM v.oid
+	OR NOT g.tgisinternal
+	OR f.adrelid = t.oid AND f.adnum <> a.attnum)
+ORDER BY 1, 2, 3, 4, 5, 7

@@ -1,0 +1,288 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+const (
+	sqliteSchemas = `SELECT name FROM pragma_database_list WHERE name <> 'temp' ORDER BY seq`
+
+	// The primary key is the rowid under another name if it is one column of the
+	// very type INTEGER and has no index of its own, as it has WITHOUT ROWID.
+	sqliteColumns = `SELECT t.name, x.name, x.type, x.type, x.pk, m.sql,
+	x.pk = 1 AND upper(x.type) = 'INTEGER'
+	AND (SELECT count(*) FROM pragma_table_xinfo(t.name, ?1) WHERE pk > 0) = 1
+	AND NOT EXISTS (SELECT 1 FROM pragma_index_list(t.name, ?1) WHERE origin = 'pk')
+FROM pragma_table_list AS t
+JOIN {schema}.sqlite_master AS m ON m.type = 'table' AND m.name = t.name
+JOIN pragma_table_xinfo(t.name, ?1) AS x
+WHERE t.schema = ?1 AND t.type = 'table'
+ORDER BY t.name, x.pk`
+
+	sqliteLinks = `SELECT t.name, f.id, f."table", f.seq, f."from", coalesce(f."to", '')
+FROM pragma_table_list AS t JOIN pragma_foreign_key_list(t.name, ?1) AS f
+WHERE t.schema = ?1 AND t.type = 'table'
+ORDER BY t.name, f.id, f.seq`
+
+	// A partial index does not serve every row.
+	sqliteIndexes = `SELECT t.name, i.name, coalesce(c.name, '')
+FROM pragma_table_list AS t JOIN pragma_index_list(t.name, ?1) AS i JOIN pragma_index_info(i.name, ?1) AS c
+WHERE t.schema = ?1 AND t.type = 'table' AND i.partial = 0
+ORDER BY t.name, i.name, c.seqno`
+
+	sqliteViews = `SELECT name, sql FROM {schema}.sqlite_master WHERE type = 'view' ORDER BY name`
+
+	sqliteTriggers = `SELECT tbl_name, name FROM {schema}.sqlite_master WHERE type = 'trigger' ORDER BY tbl_name, name`
+
+	sqliteHasSequence = `SELECT count(*) FROM {schema}.sqlite_master WHERE name = 'sqlite_sequence'`
+
+	sqliteSequence = `SELECT name, CAST(seq AS INTEGER) FROM {schema}.sqlite_sequence`
+)
+
+func (s server) readSQLite(ctx context.Context, conn *sql.Conn) (*catalog, error) {
+	c := &catalog{foldTable: lowerASCII, foldColumn: lowerASCII}
+	var err error
+	if c.schemas, err = list(ctx, conn, sqliteSchemas, text); err != nil {
+		return nil, err
+	}
+	c.inspected = c.schemas
+	for _, schema := range c.schemas {
+		one := sqliteSchema{server: s, conn: conn, catalog: c, name: schema}
+		if err := one.read(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// lowerASCII folds the letters that SQLite folds.
+func lowerASCII(name string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, name)
+}
+
+// A sqliteSchema is the main database or an attached one. Nothing in it refers to
+// another.
+type sqliteSchema struct {
+	server
+	conn    *sql.Conn
+	catalog *catalog
+	name    string
+	columns []sqliteColumn
+}
+
+type sqliteColumn struct {
+	Column
+	primary int    // its place in the primary key, from 1, or 0
+	sql     string // of the table
+	rowid   bool   // whether it is the rowid under another name
+}
+
+// query puts the schema into a statement.
+func (s *sqliteSchema) query(text string) string {
+	return strings.ReplaceAll(text, "{schema}", s.quote(s.name))
+}
+
+func (s *sqliteSchema) read(ctx context.Context) error {
+	var err error
+	s.columns, err = list(ctx, s.conn, s.query(sqliteColumns), func(c *sqliteColumn) []any {
+		c.Table.Schema = s.name
+		return []any{&c.Table.Name, &c.Name, &c.Type, shape{&c.Column, sqliteHolds}, &c.primary, &c.sql, &c.rowid}
+	}, s.name)
+	if err != nil {
+		return err
+	}
+	if err := s.readKeys(ctx); err != nil {
+		return err
+	}
+	if err := s.readLinks(ctx); err != nil {
+		return err
+	}
+	if err := s.readViews(ctx); err != nil {
+		return err
+	}
+	triggers, err := list(ctx, s.conn, s.query(sqliteTriggers), func(t *Trigger) []any {
+		t.Table.Schema = s.name
+		return []any{&t.Table.Name, &t.Name}
+	})
+	s.catalog.triggers = append(s.catalog.triggers, triggers...)
+	return err
+}
+
+func (s *sqliteSchema) readKeys(ctx context.Context) error {
+	type sequence struct {
+		table string
+		last  int64
+	}
+	var sequences []sequence
+	counted, err := one(ctx, s.conn, s.query(sqliteHasSequence), func(n *int) []any { return []any{n} })
+	if err == nil && counted > 0 {
+		sequences, err = list(ctx, s.conn, s.query(sqliteSequence), func(s *sequence) []any { return []any{&s.table, &s.last} })
+	}
+	if err != nil {
+		return err
+	}
+	for _, column := range s.columns {
+		if !column.rowid {
+			continue
+		}
+		k := Key{Column: column.Column, Mechanism: Rowid, PrimaryKey: []string{column.Name}}
+		k.Counter = Counter{Step: 1, start: number(1), top: number(math.MaxInt64)}
+		largest, err := one(ctx, s.conn, fmt.Sprintf("SELECT max(%s) FROM %s", s.quote(column.Name), s.server.name(column.Table)),
+			func(n *sql.Null[int64]) []any { return []any{n} })
+		if err != nil {
+			return err
+		}
+		last := largest.V // 0 in an empty table
+		if slices.ContainsFunc(chains(column.sql, false), isAutoincrement) {
+			k.Mechanism = Autoincrement
+			for _, sequence := range sequences {
+				if lowerASCII(sequence.table) == lowerASCII(column.Table.Name) {
+					last = max(last, sequence.last)
+				}
+			}
+			last = max(last, 0)
+		}
+		k.Counter.Next = number(last)
+		k.Counter.Next.Add(&k.Counter.Next.Int, &number(1).Int)
+		s.catalog.keys = append(s.catalog.keys, k)
+	}
+	return nil
+}
+
+func isAutoincrement(c chain) bool {
+	return len(c) == 1 && !c[0].quoted && strings.EqualFold(c[0].text, "AUTOINCREMENT")
+}
+
+// find returns a column of a table by its name, or by its place in the primary
+// key if the name is empty.
+func (s *sqliteSchema) find(table, name string, primary int) (sqliteColumn, bool) {
+	i := slices.IndexFunc(s.columns, func(c sqliteColumn) bool {
+		same := lowerASCII(c.Name) == lowerASCII(name) || name == "" && c.primary == primary
+		return same && lowerASCII(c.Table.Name) == lowerASCII(table)
+	})
+	if i < 0 {
+		return sqliteColumn{}, false
+	}
+	return s.columns[i], true
+}
+
+func (s *sqliteSchema) readLinks(ctx context.Context) error {
+	type row struct {
+		child    string
+		id       int
+		parent   string
+		position int
+		from, to string
+	}
+	rows, err := list(ctx, s.conn, sqliteLinks, func(r *row) []any {
+		return []any{&r.child, &r.id, &r.parent, &r.position, &r.from, &r.to}
+	}, s.name)
+	if err != nil {
+		return err
+	}
+	indexes, err := s.readIndexes(ctx)
+	if err != nil {
+		return err
+	}
+	constraints := make(map[string][]string) // their columns
+	id := func(r row) string { return fmt.Sprintf("%q %q %d", s.name, r.child, r.id) }
+	for _, r := range rows {
+		constraints[id(r)] = append(constraints[id(r)], lowerASCII(r.from))
+	}
+	for _, r := range rows {
+		child, ok := s.find(r.child, r.from, 0)
+		parent, known := s.find(r.parent, r.to, r.position+1)
+		if !ok || !known {
+			continue // SQLite lets a foreign key reference what is not there
+		}
+		columns := constraints[id(r)]
+		fk := ForeignKey{Child: child.Column, Parent: parent.Column, Indexed: child.rowid && len(columns) == 1}
+		for _, index := range indexes[r.child] {
+			fk.Indexed = fk.Indexed || covers(index, columns)
+		}
+		s.catalog.links = append(s.catalog.links, link{constraint: id(r), ForeignKey: fk})
+	}
+	return nil
+}
+
+// covers reports whether an index begins with the columns, in any order.
+func covers(index, columns []string) bool {
+	if len(index) < len(columns) {
+		return false
+	}
+	for _, column := range columns {
+		if !slices.Contains(index[:len(columns)], column) {
+			return false
+		}
+	}
+	return true
+}
+
+// readIndexes returns the columns of the indexes of each table.
+func (s *sqliteSchema) readIndexes(ctx context.Context) (map[string][][]string, error) {
+	type row struct{ table, index, column string }
+	rows, err := list(ctx, s.conn, sqliteIndexes, func(r *row) []any { return []any{&r.table, &r.index, &r.column} }, s.name)
+	if err != nil {
+		return nil, err
+	}
+	indexes := make(map[string][][]string)
+	last := row{}
+	for _, r := range rows {
+		of := indexes[r.table]
+		if r.table != last.table || r.index != last.index {
+			of = append(of, nil)
+		}
+		of[len(of)-1] = append(of[len(of)-1], lowerASCII(r.column))
+		indexes[r.table], last = of, r
+	}
+	return indexes, nil
+}
+
+// readViews reads what views are made of, as they were written: a name in one may
+// be a table's or a column's, and the rowid has names of its own.
+func (s *sqliteSchema) readViews(ctx context.Context) error {
+	type view struct{ name, sql string }
+	views, err := list(ctx, s.conn, s.query(sqliteViews), func(v *view) []any { return []any{&v.name, &v.sql} })
+	if err != nil {
+		return err
+	}
+	tables := make(map[string]Name)
+	rowids := make(map[string]string) // the column that is the rowid of a table
+	for _, column := range s.columns {
+		tables[lowerASCII(column.Table.Name)] = column.Table
+		if column.rowid {
+			rowids[lowerASCII(column.Table.Name)] = lowerASCII(column.Name)
+		}
+	}
+	for _, v := range views {
+		tables[lowerASCII(v.name)] = Name{s.name, v.name}
+	}
+	for _, v := range views {
+		var columns []string
+		for _, n := range chains(v.sql, false) {
+			columns = append(columns, lowerASCII(n.last().text))
+		}
+		own := slices.ContainsFunc(columns, func(name string) bool { return name == "rowid" || name == "_rowid_" || name == "oid" })
+		for folded, table := range tables {
+			if folded == lowerASCII(v.name) || !slices.Contains(columns, folded) {
+				continue
+			}
+			u := use{view: View{Name: Name{s.name, v.name}}, table: table, columns: columns}
+			if own && rowids[folded] != "" {
+				u.columns = append(slices.Clone(columns), rowids[folded])
+			}
+			s.catalog.uses = append(s.catalog.uses, u)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package autoinc_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+func TestSQLiteKeys(t *testing.T) {
+	conn := dbtest.SQLite(t).Connect(t)
+	exec(t, conn,
+		`CREATE TABLE counting (id INTEGER PRIMARY KEY AUTOINCREMENT)`, `INSERT INTO counting VALUES (41)`, `DELETE FROM counting`,
+		`CREATE TABLE rowid_alias (id Integer PRIMARY KEY /* AUTOINCREMENT */, "AUTOINCREMENT" TEXT DEFAULT 'AUTOINCREMENT')`,
+		`INSERT INTO rowid_alias (id) VALUES (41)`, `DELETE FROM rowid_alias`, `INSERT INTO rowid_alias (id) VALUES (6)`,
+		`CREATE TABLE constraint_of_table (a TEXT, id INTEGER, PRIMARY KEY (id))`,
+		`CREATE TABLE jumped (id INTEGER PRIMARY KEY)`, `INSERT INTO jumped VALUES (9007199254740993)`,
+		`CREATE TABLE without_rowid (id INTEGER PRIMARY KEY) WITHOUT ROWID`,
+		`CREATE TABLE descending (id INTEGER PRIMARY KEY DESC)`,
+		`CREATE TABLE other_type (id BIGINT PRIMARY KEY)`,
+		`CREATE TABLE int_type (id INT PRIMARY KEY)`,
+		`CREATE TABLE composite (a INTEGER, b INTEGER, PRIMARY KEY (a, b))`,
+		`CREATE TABLE none (a INTEGER)`,
+		`CREATE VIRTUAL TABLE docs USING fts5(body)`,
+	)
+	report := inspect(t, conn, autoinc.Options{})
+	for _, want := range []struct {
+		table     string
+		mechanism autoinc.Mechanism
+		next      string
+		findings  string
+	}{
+		{"counting", autoinc.Autoincrement, "42", "blocker:still-counts"},
+		{"rowid_alias", autoinc.Rowid, "7", "blocker:still-counts"},
+		{"constraint_of_table", autoinc.Rowid, "1", "blocker:still-counts"},
+		{"jumped", autoinc.Rowid, "9007199254740994", "blocker:still-counts warning:jumped"},
+	} {
+		k := key(t, report, want.table)
+		require(t, want.table, string(k.Mechanism)+" "+k.Counter.Next.String(), string(want.mechanism)+" "+want.next)
+		requireKinds(t, k, strings.Fields(want.findings)...)
+	}
+	if len(report.Keys) != 4 {
+		t.Errorf("there are 4 keys: %s", text(t, report))
+	}
+
+	// What is not reported does not count indeed.
+	for _, insert := range []string{`INSERT INTO without_rowid DEFAULT VALUES`, `INSERT INTO descending DEFAULT VALUES`} {
+		if _, err := conn.Exec(insert); err == nil && strings.Contains(insert, "without") {
+			t.Errorf("%s: a row without a key was inserted", insert)
+		}
+	}
+	var numbered int
+	if err := conn.QueryRow(`SELECT count(id) FROM descending`).Scan(&numbered); err != nil || numbered != 0 {
+		t.Errorf("a DESC key was numbered: %v", err)
+	}
+}
+
+func TestSQLiteUses(t *testing.T) {
+	conn := dbtest.SQLite(t).Connect(t)
+	exec(t, conn,
+		`CREATE TABLE users (id INTEGER PRIMARY KEY, boss INTEGER REFERENCES Users, name TEXT)`,
+		`CREATE TABLE posts (id INTEGER PRIMARY KEY, user_id BIGINT REFERENCES users (ID))`, `CREATE INDEX by_user ON posts (USER_ID)`,
+		`CREATE TABLE notes (user_id VARCHAR(20) REFERENCES users)`, `CREATE INDEX partial ON notes (user_id) WHERE user_id > 7`,
+		`CREATE TABLE scores (user_id REAL PRIMARY KEY REFERENCES users)`,
+		`CREATE TABLE lost (user_id INTEGER REFERENCES nobody)`,
+		`CREATE VIEW everything AS SELECT * FROM users`,
+		`CREATE VIEW by_rowid AS SELECT oid FROM "users"`,
+		`CREATE VIEW names AS SELECT name, 2 * 3 FROM users -- id`,
+		`CREATE VIEW counted AS SELECT count(*) FROM users`,
+		`CREATE VIEW outermost AS SELECT name FROM everything`,
+		`CREATE TRIGGER stamp AFTER INSERT ON users BEGIN SELECT 1; END`,
+	)
+	k := key(t, inspect(t, conn, autoinc.Options{}), "users")
+	require(t, "children", children(k), "notes.user_id posts.user_id scores.user_id users.boss")
+	require(t, "views", views(k), "by_rowid everything outermost(indirect)")
+	var unindexed []string
+	for _, f := range k.Findings {
+		if f.Kind == autoinc.UnindexedChild {
+			unindexed = append(unindexed, f.Column.Table.Name)
+		}
+	}
+	require(t, "unindexed", strings.Join(unindexed, " "), "notes users")
+	requireKinds(t, k, "blocker:narrow-child", "blocker:still-counts", "warning:text-child", "warning:trigger",
+		"warning:unindexed-child", "warning:view")
+}
+
+func TestSQLiteAttached(t *testing.T) {
+	conn := dbtest.SQLite(t).Connect(t)
+	conn.SetMaxOpenConns(1) // a database is attached to a connection
+	exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "more.db")+"' AS `O\"ther`",
+		"CREATE TABLE `O\"ther`.t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO `O\"ther`.t VALUES (7)",
+		"CREATE TABLE t (id INTEGER PRIMARY KEY)",
+		"CREATE TEMP TABLE passing (id INTEGER PRIMARY KEY)")
+	report := inspect(t, conn, autoinc.Options{})
+	if len(report.Keys) != 2 {
+		t.Errorf("there are 2 keys: %s", text(t, report))
+	}
+	report = inspect(t, conn, autoinc.Options{Schemas: []string{`O"ther`}})
+	if len(report.Keys) != 1 || report.Keys[0].Counter.Next.String() != "8" {
+		t.Errorf("of the attached: %s", text(t, report))
+	}
+}

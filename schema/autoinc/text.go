@@ -1,0 +1,116 @@
+package autoinc
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// WriteText writes the report for people, with the gravest findings of each key
+// first. Control characters in names are written as Go writes them, so that no
+// name can move a terminal's cursor.
+func (r Report) WriteText(w io.Writer) error {
+	s := server{dialect: r.Dialect, version: r.Version}
+	var b bytes.Buffer
+	line := func(format string, args ...any) { b.WriteString(printable(fmt.Sprintf(format, args...)) + "\n") }
+	count := make(map[Severity]int)
+	for f := range r.All() {
+		count[f.Severity]++
+	}
+	line("%s %s, %s: %s; %s, %s, %s", r.Dialect, r.Version, s.schemas(r.Schemas), plural(len(r.Keys), "auto-increment key"),
+		plural(count[Blocker], "blocker"), plural(count[Warning], "warning"), plural(count[Note], "note"))
+	findings := func(all []Finding) {
+		for _, f := range slices.SortedStableFunc(slices.Values(all), func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) }) {
+			line("  %-8s %s [%s]", f.Severity, f.Text, f.Kind)
+			line("           → %s", f.Remedy)
+		}
+	}
+	findings(r.Findings)
+	for _, k := range r.Keys {
+		line("")
+		line("%s  %s, %s", s.column(k.Column), k.Column.Type, k.Mechanism)
+		line("  counter  %s", s.counter(k.Counter))
+		for _, name := range k.Inheritors {
+			line("  also     %s", s.name(name))
+		}
+		for _, fk := range k.ForeignKeys {
+			line("  child    %s  %s%s", s.column(fk.Child), fk.Child.Type, s.detail(k, fk))
+		}
+		for _, view := range k.Views {
+			line("  view     %s", s.name(view.Name))
+		}
+		for _, trigger := range k.Triggers {
+			line("  trigger  %s", strings.TrimSpace(s.quote(trigger.Name)+" "+trigger.When))
+		}
+		findings(k.Findings)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func (s server) schemas(names []string) string {
+	var quoted []string
+	for _, name := range names {
+		quoted = append(quoted, s.quote(name))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+func (s server) counter(c Counter) string {
+	var parts []string
+	if c.Sequence != (Name{}) {
+		parts = append(parts, s.name(c.Sequence))
+	}
+	if c.Next == nil {
+		return strings.Join(append(parts, "not known"), ", ")
+	}
+	parts = append(parts, "next "+c.Next.String())
+	if c.Left != nil {
+		parts = append(parts, fmt.Sprintf("%s left up to %s (%.1f %% used)", c.Left, c.End, c.Used*100))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// detail tells what is out of the ordinary with a foreign key.
+func (s server) detail(k Key, fk ForeignKey) string {
+	var details []string
+	if len(fk.Columns) > 0 {
+		details = append(details, "of ("+s.columns(fk)+")")
+	}
+	if !fk.Parent.same(k.Column) {
+		details = append(details, "through "+s.column(fk.Parent))
+	}
+	if !fk.Indexed {
+		details = append(details, "no index")
+	}
+	if len(details) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(details, ", ")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// printable escapes what does not print, line ends included.
+func printable(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
+}
