@@ -19,6 +19,9 @@ func Benchmark(b *testing.B) {
 	for _, topic := range s.topics {
 		b.Run(topic.name, func(b *testing.B) {
 			for _, t := range topic.trials {
+				if t.alone != nil {
+					continue
+				}
 				benchmark(b, t.name, t.work)
 				benchmark(b, t.name+"/beside "+t.against, t.yardstick)
 			}

@@ -9,7 +9,7 @@
 // turns; the ratio is the median of the rounds' ratios, with its quartiles. So a
 // noisy machine widens the quartiles before it moves the ratio, and a ratio says
 // the same on a slow machine as on a fast one. A cost does not. The whole takes
-// about 80 seconds; -t 100ms gives a quick look.
+// about two minutes; -t 100ms gives a quick look.
 //
 // A bar that was missed is printed as MISSED and named below the table. The
 // exit status is 0 all the same, because a measurement is not a test: it fails

@@ -25,11 +25,16 @@ func open(dir string) (*suite, error) {
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
+	segments, closeSegments, err := segments(dir)
+	end = func() error { return errors.Join(closeSegments(), closeFiles(), p.close()) }
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
 	peers, err := peers(p)
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	return &suite{[]topic{next(p), ceiling(p), waiting(p), batch(p), keys(), rows, peers}, end}, nil
+	return &suite{[]topic{next(p), ceiling(p), waiting(p), batch(p), keys(), segments, rows, peers}, end}, nil
 }
 
 // measure makes the table, for about d a line.

@@ -27,6 +27,10 @@ type trial struct {
 	// lines turns a result into lines of the table. Defaults to one that
 	// compares the costs.
 	lines func(result) []line
+
+	// alone measures, for about d, what is no matter of turns. Work and yardstick
+	// are then not set.
+	alone func(d time.Duration) ([]line, error)
 }
 
 // A bar is what a trial has to reach. The zero bar asks for nothing.
@@ -44,6 +48,13 @@ type result struct {
 
 // measure lets a trial run for about d, or several times that.
 func (t trial) measure(d time.Duration) ([]line, error) {
+	if t.alone != nil {
+		lines, err := t.alone(d)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", t.name, err)
+		}
+		return lines, err
+	}
 	c, err := compare(t.work, t.yardstick, t.pace, d*time.Duration(max(t.times, 1)))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.name, err)

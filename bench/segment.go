@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/segmentstore"
+)
+
+// segments asks what a dense number costs while the database grants more, how
+// many statements that takes, and how long a call waits when demand jumps.
+func segments(dir string) (t topic, closeAll func() error, err error) {
+	t = topic{
+		name:  "Segment",
+		title: "Dense numbers from databases that flush to disk; the yardstick is an atomic add whose sum is used",
+		note: "Steps are 1,048,576 to 16,777,216 numbers at full speed, the defaults where demand jumps: from 1,000 a second to 100,000,\n" +
+			"  where the ratio is the longest that a call waited, in that of a statement.",
+	}
+	s := &servers{dir: dir}
+	var sources []*idgen.Segment
+	closeAll = func() error {
+		var errs []error
+		for _, source := range sources {
+			errs = append(errs, source.Close(context.Background()))
+		}
+		return errors.Join(append(errs, s.close())...)
+	}
+	for _, kind := range []struct {
+		dialect string
+		store   func(*sql.DB) *segmentstore.Store
+	}{{"sqlite", segmentstore.SQLite}, {"postgres", segmentstore.Postgres}, {"mysql", segmentstore.MySQL}} {
+		db, version, err := s.open(kind.dialect)
+		if err != nil {
+			line, _, _ := strings.Cut(err.Error(), "\n")
+			t.note += "\n  Not measured: " + line
+			continue
+		}
+		store := &counted{store: kind.store(db)}
+		if err := kind.store(db).Migrate(context.Background()); err != nil {
+			return t, closeAll, err
+		}
+		source, err := idgen.NewSegment(store, idgen.SegmentConfig{Name: "full speed", MinStep: 1 << 20, MaxStep: 1 << 24})
+		if err != nil {
+			return t, closeAll, err
+		}
+		sources = append(sources, source)
+		// The first draws wait for the first statements, and say nothing of a turn.
+		if err := drawn(source)(1 << 24); err != nil {
+			return t, closeAll, err
+		}
+		for _, goroutines := range []int{1, runtime.GOMAXPROCS(0)} {
+			t.trials = append(t.trials, trial{
+				name:      version + ", " + crowd(goroutines),
+				work:      drawn(source).among(goroutines),
+				against:   "atomic add",
+				yardstick: adds().among(goroutines),
+				pace:      pace{turn: time.Millisecond}, // shorter than what a busy machine takes away at a time
+				times:     2,
+				lines:     func(r result) []line { return []line{rate(r), store.line(source)} },
+			})
+		}
+		t.trials = append(t.trials, trial{
+			name:  version + ", demand jumps",
+			alone: func(d time.Duration) ([]line, error) { return jumps(version+", demand jumps", store, d) },
+		})
+	}
+	return t, closeAll, nil
+}
+
+// drawn draws one number at a time. It is safe for concurrent use.
+func drawn(s *idgen.Segment) workload {
+	ctx := context.Background()
+	return func(n int) error {
+		for range n {
+			if _, err := s.Next(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// adds is the least that a number can cost which nobody else gets. It is safe for
+// concurrent use, and then all callers share one word.
+func adds() workload {
+	word := new(struct {
+		_ [64]byte
+		atomic.Int64
+		_ [64]byte
+	})
+	return func(n int) error {
+		var number int64
+		for range n {
+			number = word.Add(1)
+		}
+		runtime.KeepAlive(number)
+		return nil
+	}
+}
+
+// rate is our numbers a second in those of the yardstick.
+func rate(r result) line {
+	rate := r.spread(func(ours, theirs turn) float64 { return theirs.wallEach() / ours.wallEach() })
+	l := r.line()
+	l.ratio, l.bar = rate.format("%.2f", 1)+" of its rate", "≥ 0.92, 0 allocs"
+	l.verdict = verdict(rate.median >= 0.92 && r.allocs == 0)
+	return l
+}
+
+// counted is a store that counts its statements, and times them.
+type counted struct {
+	store               idgen.SegmentStore
+	statements, longest atomic.Int64
+}
+
+func (c *counted) Fetch(ctx context.Context, f idgen.SegmentFetch) (int64, error) {
+	began := time.Now()
+	start, err := c.store.Fetch(ctx, f)
+	took := int64(time.Since(began))
+	c.statements.Add(1)
+	for longest := c.longest.Load(); took > longest && !c.longest.CompareAndSwap(longest, took); {
+		longest = c.longest.Load()
+	}
+	return start, err
+}
+
+// line says how many statements a million numbers of source took so far.
+func (c *counted) line(source *idgen.Segment) line {
+	h := source.Health()
+	numbers := float64(1<<63-2) - float64(h.Remaining) - float64(h.Ready)
+	return line{
+		name: "  statements for a million numbers so far", cost: fmt.Sprintf("%.3g", float64(c.statements.Load())/numbers*1e6),
+		against: "longest statement", theirs: nanos(float64(c.longest.Load())),
+	}
+}
+
+// jumps has demand jump a hundredfold again and again.
+func jumps(name string, store *counted, d time.Duration) ([]line, error) {
+	var waits, statements, shares []float64
+	for began, round := time.Now(), 0; round < 3 || time.Since(began) < 2*d; round++ {
+		wait, statement, err := jump(fmt.Sprint("jump ", round), store, min(d, 300*time.Millisecond))
+		if err != nil {
+			return nil, err
+		}
+		waits, statements = append(waits, float64(wait)), append(statements, float64(statement))
+		shares = append(shares, float64(wait)/float64(statement))
+	}
+	share := spreadOf(shares)
+	return []line{{
+		name: name, cost: nanos(spreadOf(waits).median), against: "longest statement", theirs: nanos(spreadOf(statements).median),
+		ratio: share.format("%.2f", 1), bar: "≤ 1", verdict: verdict(share.median <= 1),
+	}}, nil
+}
+
+// jump draws 1,000 numbers a second and then 100,000, each for d, and returns
+// the longest that one was waited for after the jump, and the longest statement.
+func jump(name string, store *counted, d time.Duration) (wait, statement time.Duration, err error) {
+	ctx := context.Background()
+	own := &counted{store: store.store}
+	s, err := idgen.NewSegment(own, idgen.SegmentConfig{Name: name})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close(ctx)) }()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for _, each := range []int{1, 100} {
+		wait = 0
+		for end := time.Now().Add(d); time.Now().Before(end); <-tick.C {
+			for range each {
+				began := time.Now()
+				if _, err := s.Next(ctx); err != nil {
+					return 0, 0, err
+				}
+				wait = max(wait, time.Since(began))
+			}
+		}
+	}
+	return wait, time.Duration(own.longest.Load()), nil
+}

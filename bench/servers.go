@@ -1,0 +1,45 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// servers are databases of our own, which flush every commit to disk and are
+// otherwise as their makers ship them. It is to package dbtest what a test is.
+type servers struct {
+	dir  string
+	undo []func()
+}
+
+// A refusal is why there is no server.
+type refusal string
+
+func (s *servers) Helper()                   {}
+func (s *servers) Logf(string, ...any)       {}
+func (s *servers) TempDir() string           { return s.dir }
+func (s *servers) Cleanup(undo func())       { s.undo = append(s.undo, undo) }
+func (s *servers) Skipf(f string, a ...any)  { panic(refusal(fmt.Sprintf(f, a...))) }
+func (s *servers) Fatalf(f string, a ...any) { panic(refusal(fmt.Sprintf(f, a...))) }
+
+// open starts a server and connects to it.
+func (s *servers) open(dialect string) (db *sql.DB, version string, err error) {
+	defer func() {
+		if refused, ok := recover().(refusal); ok {
+			err = fmt.Errorf("%s: %s", dialect, refused)
+		}
+	}()
+	durable := dbtest.Durable(s, dialect)
+	return durable.Connect(s), durable.Version, nil
+}
+
+func (s *servers) close() error {
+	for len(s.undo) > 0 {
+		last := s.undo[len(s.undo)-1]
+		s.undo = s.undo[:len(s.undo)-1]
+		last()
+	}
+	return nil
+}
