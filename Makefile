@@ -3,7 +3,7 @@
 # The modules of this repository stand on their own, whatever go.work lies above them.
 export GOWORK := off
 
-modules     := . bench
+modules     := . bench examples/web
 withdb      := go run ./internal/dbtest/withdb
 staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -25,19 +25,24 @@ help: ## list these commands
 
 test: ## every test, on SQLite, Postgres and MySQL or MariaDB, with the race detector
 	@test -n "$(RACE)" || echo "make test: no C compiler, so no race detector"
-	$(withdb) go test $(RACE) $(TESTFLAGS) ./...
+	$(withdb) go test -timeout 30m $(RACE) $(TESTFLAGS) ./...
 	@# Once more without the race detector, which allocates and slows, and with the JSON of Go 1.27.
 	$(withdb) env GOEXPERIMENT=jsonv2 go test $(TESTFLAGS) ./idgen/... ./schema/...
 	cd bench && go test $(RACE) $(TESTFLAGS) ./...
+	@# These compare a page outside their module, of which the cache of go test knows nothing.
+	cd examples/web && go test -count=1 $(RACE) $(TESTFLAGS) ./...
+	cd examples/web && GOEXPERIMENT=jsonv2 go test -count=1 $(TESTFLAGS) ./...
 
 test-sql: ## only the tests that open databases
-	$(withdb) go test $(RACE) $(TESTFLAGS) $(sqlpackages)
+	$(withdb) go test -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
 chaos: ## 32 processes draw ids while they, the database and the network are harmed, for CHAOS (3m) each database
 	SNOWKEY_CHAOS=$(CHAOS) go test -count=1 -v -timeout 0 -run '^TestChaos$$' ./internal/chaos
 
-bench: ## one table: Snowkey and its peers on the same work
+bench: ## one table: Snowkey and its peers on the same work; then what a lease costs
 	cd bench && go run . $(BENCHFLAGS)
+	@echo; echo "Reading the bound of a lease, in Next; and the statements of a lease on servers that flush to disk"
+	@go test -run='^$$' -bench='^Benchmark(Bound|Lease)$$' ./idgen ./lease/sqlstore | grep '^Benchmark'
 
 bench-once: ## every benchmark once, to see that it works
 	$(withdb) go test -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) ./...
