@@ -255,6 +255,71 @@ func TestDoubtfulRenewals(t *testing.T) {
 	}
 }
 
+// A claim whose reply is lost does not cost the time of a lease, though nobody
+// else could take the worker until that is over.
+func TestDoubtfulClaims(t *testing.T) {
+	for _, volatile := range []bool{false, true} {
+		for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.LoseReply, leasetest.Hang, leasetest.HangAfter, leasetest.Late} {
+			t.Run(fmt.Sprintf("%v, volatile %v", fault, volatile), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := &leasetest.Memory{}
+					store.SetVolatile(volatile)
+					cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
+					open(t, store, cfg).Close(t.Context()) // founds the namespace
+					var lost lease.Row
+					away := false
+					store.Fault(func(op string) leasetest.Fault {
+						switch {
+						case op == "Claim" && !away:
+							away = true
+							time.AfterFunc(5*time.Second, func() {
+								store.Fault(nil)
+								if rows, err := store.Rows(t.Context(), terms(t), 15, 15); err != nil || len(rows) != 1 {
+									t.Error(rows, err)
+								} else {
+									lost = rows[0]
+								}
+							})
+							return fault
+						case away: // the network is cut: nor can the row be read
+							return leasetest.Hang
+						}
+						return leasetest.None
+					})
+					start := time.Now()
+					pool := open(t, store, cfg)
+					id := mustNext(t, pool)
+					took := time.Since(start)
+					// A store that forgets unnoticed has the claim burn a window and the skew.
+					limit := 8 * time.Second // 5 s, until the read that hangs is given up, and a pause
+					if volatile {
+						limit += 13 * time.Second
+					}
+					if took > limit {
+						t.Errorf("the first id after %v", took)
+					}
+					applied := fault == leasetest.LoseReply || fault == leasetest.HangAfter
+					if claims := store.Calls("Claim"); applied && claims != 2 || !applied && claims != 3 {
+						t.Errorf("%d claims", claims)
+					}
+					store.Deliver()
+					if counter := id>>16<<12 | id&4095; applied && volatile && counter < lost.Bound {
+						t.Errorf("counter %d was issued below %d, which the claim burnt", counter, lost.Bound)
+					}
+					for range 60 {
+						again := mustNext(t, pool)
+						if again <= id {
+							t.Fatalf("id %d after %d", again, id)
+						}
+						id = again
+						time.Sleep(time.Second)
+					}
+				})
+			})
+		}
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}

@@ -49,6 +49,9 @@ var errRace = errors.New("lease: another process was faster")
 func (k *Keeper) tryClaim(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, k.patience())
 	defer cancel()
+	if held, err := k.adopt(ctx); held || err != nil {
+		return err
+	}
 	for {
 		query := Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
 		if k.cfg.PreferSame {
@@ -113,7 +116,7 @@ func (k *Keeper) found(ctx context.Context, now int64) error {
 
 // take claims the row that a probe has found.
 func (k *Keeper) take(ctx context.Context, p Probe) error {
-	t := &tenancy{start: max(p.Free.Bound, p.Fence)}
+	t := &tenancy{row: Row{Worker: p.Free.Worker}, start: max(p.Free.Bound, p.Fence), burnt: p.Volatile}
 	c := Claim{
 		Terms: k.terms, Seen: p.Free, Fence: p.Fence, Token: newToken(), Label: k.cfg.Label,
 		Wanted: k.asked(t, max(t.start, k.terms.Counter(k.clocks.now().UnixMicro()))),
@@ -122,23 +125,49 @@ func (k *Keeper) take(ctx context.Context, p Probe) error {
 		c.Wanted = maxCounter
 		c.Terms.Ahead += k.terms.Skew
 	}
-	sent := k.clocks.read()
+	t.mine, t.renewed = map[string]bool{c.Token: true}, k.clocks.read().at
 	row, ok, err := k.store.Claim(ctx, c)
-	if err != nil {
-		return &StoreError{"claim", err} // its token is never used again, so that the row expires by itself
-	}
-	if !ok {
+	switch {
+	case err != nil:
+		k.unsure = t
+		return &StoreError{"claim", err}
+	case !ok:
 		return errRace
 	}
-	if p.Volatile {
+	k.hold(t, row)
+	return nil
+}
+
+// adopt reads the row of the last claim that had no reply. If it carries the
+// token of that claim, the lease is held as if the reply had come. If not, the
+// claim may still be under way; it then takes the row for nobody, or for this
+// keeper should it look again, until it expires.
+func (k *Keeper) adopt(ctx context.Context) (held bool, err error) {
+	t := k.unsure
+	if t == nil {
+		return false, nil
+	}
+	rows, err := k.store.Rows(ctx, k.terms, t.row.Worker, t.row.Worker)
+	if err != nil {
+		return false, &StoreError{"read", err}
+	}
+	if len(rows) == 0 || !t.mine[rows[0].Token] || rows[0].Expires < rows[0].Now {
+		return false, nil
+	}
+	k.hold(t, rows[0])
+	return true, nil
+}
+
+// hold begins a lease of a row that carries the token of its claim.
+func (k *Keeper) hold(t *tenancy, row Row) {
+	t.row = row
+	if t.burnt {
 		t.start = max(t.start, row.Bound) // hold-off: the claim only burns, and renewals grant
 	}
-	t.row, t.mine, t.renewed = row, map[string]bool{c.Token: true}, sent.at
-	k.held, k.warned = t, false
+	k.held, k.unsure, k.warned = t, nil, false
 	k.issuer.Grant(row.Worker, t.start, row.Bound)
 	k.announce(t)
 	k.log().Info("lease: leased a worker", "namespace", k.cfg.Namespace, "worker", row.Worker)
-	return nil
 }
 
 // replace adds a row for a worker that has lost its own. If none has, all

@@ -49,6 +49,7 @@ type Keeper struct {
 	stop    context.CancelFunc // ends run
 	done    chan struct{}      // closed when run has returned
 	held    *tenancy           // of run, and of Close once run has returned
+	unsure  *tenancy           // of run: what the last claim without a reply would hold
 	warned  bool               // that there is no lease
 }
 
@@ -61,6 +62,7 @@ type tenancy struct {
 	// since: the request of any of these may have been applied, or may yet be.
 	mine    map[string]bool
 	inDoubt bool      // whether a request may still be under way that finds the row as it is
+	burnt   bool      // whether the claim grants nothing; see [Probe].Volatile
 	renewed time.Time // when the last confirmed claim or renewal was sent
 	raised  time.Time // when its bound was last raised by a block
 }
