@@ -214,6 +214,49 @@ func (p *Pool) Close(ctx context.Context) error {
 	return err
 }
 
+// Suspend gives the worker number of a leased pool back until Resume. No id is
+// issued once it returns: calls wait, and if their context ends first say that the
+// pool is suspended. The process can then be copied, by a checkpoint, a snapshot or a clone
+// of its machine: each copy that resumes has a worker number of its own.
+//
+// An error says that the lease could not be given back; it then expires by
+// itself, and copies are safe all the same. A pool whose worker number is not
+// leased fails with [ErrNotLeased].
+func (p *Pool) Suspend(ctx context.Context) error {
+	s, err := p.suspender()
+	if err != nil {
+		return err
+	}
+	return s.Suspend(ctx)
+}
+
+// Resume leases a worker number for a pool that was suspended. It returns when
+// the first id can be issued, or with an error when ctx has ended: the pool then
+// is suspended as before.
+func (p *Pool) Resume(ctx context.Context) error {
+	s, err := p.suspender()
+	if err != nil {
+		return err
+	}
+	return s.Resume(ctx)
+}
+
+func (p *Pool) suspender() (Suspender, error) {
+	if p == nil {
+		return nil, ErrNoPool
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isClosed {
+		return nil, ErrClosed
+	}
+	s, ok := p.lessor.(Suspender)
+	if !ok {
+		return nil, ErrNotLeased
+	}
+	return s, nil
+}
+
 // seal ends the tenure and returns the first number that was not used under it.
 func (p *Pool) seal() (unused int64) {
 	if p.tenure == nil {

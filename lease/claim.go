@@ -5,14 +5,16 @@ import (
 	cryptorand "crypto/rand"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"time"
 )
 
 // maxCounter asks for all that the cap allows.
 const maxCounter = 1<<63 - 1
 
-// newToken returns 128 random bits as text.
-func newToken() string { return cryptorand.Text() }
+// newToken returns 128 random bits as text, and the time: a machine that was
+// cloned may draw the same bits as its clone.
+func newToken() string { return cryptorand.Text() + strconv.FormatInt(time.Now().UnixNano(), 36) }
 
 // claim leases a worker number. It pauses and tries again until ctx ends, but
 // for errors that time does not mend.

@@ -40,7 +40,7 @@
 //	│  claiming   ├───────────►│   holding   ├────────────────────────►│ renewing │
 //	└─────────────┘            └──┬──────▲───┘                         └───┬──────┘
 //	 probe, found, fence,         │      └──────── confirmed, adopted ─────┘
-//	 bear, replace, claim         ▼ Close
+//	 bear, replace, claim         ▼ Close, Suspend
 //	                       sealed and released
 //
 // cap(t) is the end of the tick that holds t + Window + MaxClockSkew. Every bound
@@ -103,7 +103,7 @@
 //
 // Two primaries that both accept writes for one namespace, a virtual machine
 // cloned while it runs (it repeats numbers for up to Window, until the first of
-// the two renews; or until its block is used up), databases that are merged, and
+// the two renews, or until its block is used up; [Keeper.Suspend] is for that), databases that are merged, and
 // bounds edited by hand. A row that is deleted in use, if the deletion itself is
 // lost in a failover. And for layouts of long ticks, the loss of all that is kept
 // of a namespace within a tick: a new one of its name begins in the same tick.

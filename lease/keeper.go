@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -43,14 +44,20 @@ type Keeper struct {
 	terms  Terms
 	clocks clocks
 
-	needed  atomic.Int64       // the largest end that Want was told
-	wanted  chan struct{}      // holds one: the issuer has reached its bound
-	granted chan struct{}      // closed when the first number may be issued
-	stop    context.CancelFunc // ends run
-	done    chan struct{}      // closed when run has returned
-	held    *tenancy           // of run, and of Close once run has returned
-	unsure  *tenancy           // of run: what the last claim without a reply would hold
-	warned  bool               // that there is no lease
+	needed atomic.Int64  // the largest end that Want was told
+	wanted chan struct{} // holds one: the issuer has reached its bound
+
+	life    context.Context    // ends with Close
+	endLife context.CancelFunc // of life
+	turn    sync.Mutex         // of those who begin and end
+	stop    context.CancelFunc // ends run; nil while the keeper is suspended or closed
+
+	// These are of run, while it runs, and else of whose turn it is.
+	granted chan struct{} // closed when the first number may be issued
+	done    chan struct{} // closed when run has returned
+	held    *tenancy
+	unsure  *tenancy // what the last claim without a reply would hold
+	warned  bool     // that there is no lease
 }
 
 // tenancy is one lease. It is dropped whole when it is lost.
@@ -77,29 +84,18 @@ func Open(ctx context.Context, store Store, issuer Issuer, cfg Config) (*Keeper,
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	k := &Keeper{
-		store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(),
-		wanted: make(chan struct{}, 1), granted: make(chan struct{}), done: make(chan struct{}),
-	}
+	k := &Keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(), wanted: make(chan struct{}, 1)}
 	k.clocks = clocks{cfg: cfg, issuer: issuer}
+	k.life, k.endLife = context.WithCancel(context.WithoutCancel(ctx))
 	if !cfg.SkipMigrate {
 		if err := k.retry(ctx, "migrate", func(ctx context.Context) error { return store.Migrate(ctx) }); err != nil {
 			return nil, err
 		}
 	}
-	if err := k.claim(ctx); err != nil {
-		return nil, err
+	if err := k.Resume(ctx); err != nil {
+		return nil, errors.Join(err, k.Close(ctx))
 	}
-	heldOff := k.heldOff(k.held)
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	k.stop = stop
-	go k.run(running)
-	select {
-	case <-k.granted:
-		return k, nil
-	case <-ctx.Done():
-		return nil, errors.Join(ctx.Err(), heldOff, k.Close(ctx))
-	}
+	return k, nil
 }
 
 // Want tells that numbers below end are needed and not granted. It does not
@@ -118,13 +114,66 @@ func (k *Keeper) Want(end int64) {
 	}
 }
 
+// Resume claims a worker number and keeps it, as [Open] does, if the keeper is
+// suspended. It returns when the first number may be issued, or with an error when ctx has
+// ended; the keeper then is suspended as before.
+func (k *Keeper) Resume(ctx context.Context) error {
+	k.turn.Lock()
+	defer k.turn.Unlock()
+	switch {
+	case k.life.Err() != nil:
+		return ErrClosed
+	case k.stop != nil:
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(k.life, cancel)()
+	k.granted, k.done = make(chan struct{}), make(chan struct{})
+	if err := k.claim(ctx); err != nil {
+		return err
+	}
+	heldOff := k.heldOff(k.held)
+	var running context.Context
+	running, k.stop = context.WithCancel(k.life)
+	go k.run(running)
+	select {
+	case <-k.granted:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), heldOff, k.end(ctx, ErrSuspended))
+	}
+}
+
+// Suspend seals the issuer and gives the worker number back, until Resume is
+// called. Nothing of a lease is left then in the memory of the process, so that
+// it may be copied: each copy that resumes has a number of its own. Errors are as
+// those of Close.
+func (k *Keeper) Suspend(ctx context.Context) error {
+	k.turn.Lock()
+	defer k.turn.Unlock()
+	return k.end(ctx, ErrSuspended)
+}
+
 // Close seals the issuer and gives the worker number back. It returns when the
 // store has confirmed that, or with an error when ctx has ended: the lease then
 // expires by itself. No number is issued either way.
 func (k *Keeper) Close(ctx context.Context) error {
+	k.endLife() // and a Resume that waits
+	k.turn.Lock()
+	defer k.turn.Unlock()
+	return k.end(ctx, ErrClosed)
+}
+
+// end is the way of the diagram from holding to released.
+func (k *Keeper) end(ctx context.Context, reason error) error {
+	if k.stop == nil {
+		return nil
+	}
 	k.stop()
 	<-k.done
-	unused := k.issuer.Seal(ErrClosed)
+	k.stop = nil
+	unused := k.issuer.Seal(reason)
 	t := k.held
 	if t == nil {
 		return nil
