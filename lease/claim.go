@@ -49,8 +49,8 @@ var errRace = errors.New("lease: another process was faster")
 // tryClaim goes the way to a lease step by step, as the state of the store
 // demands: it founds the namespace, fences it, adds a row, claims one.
 func (k *Keeper) tryClaim(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, k.patience())
-	defer cancel()
+	ctx, done := k.inTime(ctx)
+	defer done()
 	if held, err := k.adopt(ctx); held || err != nil {
 		return err
 	}
@@ -118,16 +118,17 @@ func (k *Keeper) found(ctx context.Context, now int64) error {
 
 // take claims the row that a probe has found.
 func (k *Keeper) take(ctx context.Context, p Probe) error {
-	t := &tenancy{row: Row{Worker: p.Free.Worker}, start: max(p.Free.Bound, p.Fence), burnt: p.Volatile}
-	c := Claim{
-		Terms: k.terms, Seen: p.Free, Fence: p.Fence, Token: newToken(), Label: k.cfg.Label,
-		Wanted: k.asked(t, max(t.start, k.terms.Counter(k.clocks.now().UnixMicro()))),
+	c := Claim{Terms: k.terms, Seen: p.Free, Fence: p.Fence, Token: newToken(), Label: k.cfg.Label}
+	t := &tenancy{
+		row:   Row{Worker: p.Free.Worker, Now: p.Now},
+		start: max(p.Free.Bound, p.Fence), burnt: p.Volatile,
+		mine: map[string]bool{c.Token: true}, renewed: k.clocks.read().at,
 	}
+	c.Wanted = k.asked(t, max(t.start, k.terms.Counter(k.clocks.now().UnixMicro())))
 	if p.Volatile { // burn all that the store can have granted, before a server whose clock is behind
 		c.Wanted = maxCounter
 		c.Terms.Ahead += k.terms.Skew
 	}
-	t.mine, t.renewed = map[string]bool{c.Token: true}, k.clocks.read().at
 	row, ok, err := k.store.Claim(ctx, c)
 	switch {
 	case err != nil:

@@ -58,6 +58,7 @@ type Keeper struct {
 	held    *tenancy
 	unsure  *tenancy // what the last claim without a reply would hold
 	warned  bool     // that there is no lease
+	gaveUp  int      // how many statements in a row were not answered in time
 }
 
 // tenancy is one lease. It is dropped whole when it is lost.
@@ -180,8 +181,8 @@ func (k *Keeper) end(ctx context.Context, reason error) error {
 	}
 	// A caller that is shutting down has often no time left; the store needs one
 	// statement or two.
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), k.patience())
-	defer cancel()
+	grace, done := k.inTime(context.WithoutCancel(ctx))
+	defer done()
 	if t.inDoubt {
 		if k.reread(grace, t); k.held == nil {
 			return nil // it was lost in the meantime
@@ -206,7 +207,7 @@ func (k *Keeper) run(ctx context.Context) {
 		if k.held == nil {
 			if err := k.claim(ctx); err != nil {
 				k.issuer.Explain(err)
-				k.pause(ctx, k.patience())
+				k.pause(ctx, k.cfg.Window/4)
 				continue
 			}
 		}
@@ -255,13 +256,14 @@ func (k *Keeper) untilGrantable(t *tenancy, needed int64) time.Duration {
 // store's, does not push a bound into the future; or a window ahead of what is
 // needed, when a lease began there. Where a window would be the rest of a long
 // tick, it is some counters more than are needed: twice as many as before if
-// they were used up quickly.
+// they were used up quickly. And none, if they are of a tick that the store cannot
+// grant yet: what it granted instead would be the rest of this one.
 func (k *Keeper) asked(t *tenancy, needed int64) int64 {
 	if !k.terms.Coarse() {
 		now := k.clocks.now().UnixMicro()
 		return max(k.terms.Cap(now), needed+k.terms.Cap(now)-k.terms.Counter(now))
 	}
-	if needed <= t.row.Bound {
+	if needed <= t.row.Bound || k.terms.Reached(needed) > t.row.Now+time.Since(t.renewed).Microseconds() {
 		return 0
 	}
 	if least := max(k.terms.PerTick/1024, 1); time.Since(t.raised) < k.cfg.Window/3 {
@@ -286,19 +288,19 @@ func (k *Keeper) renew(ctx context.Context, t *tenancy, needed int64) {
 		// The request may have been applied, or be applied later.
 		t.inDoubt = true
 		k.explain("renew", err)
-		k.pause(ctx, k.patience()/4)
+		k.pause(ctx, k.cfg.Window/16)
 		k.reread(ctx, t)
 	default:
 		before := t.row.Revision
 		if k.reread(ctx, t); k.held == t && t.row.Revision == before {
-			k.pause(ctx, k.patience()/4) // neither lost nor renewed: do not hurry
+			k.pause(ctx, k.cfg.Window/16) // neither lost nor renewed: do not hurry
 		}
 	}
 }
 
 func (k *Keeper) tryRenew(ctx context.Context, r Renewal) (Row, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, k.patience())
-	defer cancel()
+	ctx, done := k.inTime(ctx)
+	defer done()
 	return k.store.Renew(ctx, r)
 }
 
@@ -338,8 +340,8 @@ func (k *Keeper) heldOff(t *tenancy) error {
 
 // reread learns from the row itself what has become of a renewal.
 func (k *Keeper) reread(ctx context.Context, t *tenancy) {
-	timely, cancel := context.WithTimeout(ctx, k.patience())
-	defer cancel()
+	timely, done := k.inTime(ctx)
+	defer done()
 	sent := k.clocks.read()
 	rows, err := k.store.Rows(timely, k.terms, t.row.Worker, t.row.Worker)
 	switch {
@@ -368,8 +370,25 @@ func (k *Keeper) lose(t *tenancy, reason string) {
 }
 
 // patience is how long one statement may take: short enough that a second one
-// finds the lease alive.
-func (k *Keeper) patience() time.Duration { return k.cfg.Window / 4 }
+// finds the lease alive. When that one has come to nothing as well, there is
+// little left to save, and the store may be one that is busy with the requests of
+// all who were given up: then it is twice as long each time, up to Window.
+func (k *Keeper) patience() time.Duration {
+	return k.cfg.Window >> (2 - min(max(k.gaveUp-1, 0), 2))
+}
+
+// inTime limits ctx to patience. The second function it returns ends that, and learns.
+func (k *Keeper) inTime(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithTimeout(ctx, k.patience())
+	return ctx, func() {
+		if ctx.Err() == context.DeadlineExceeded {
+			k.gaveUp++
+		} else {
+			k.gaveUp = 0
+		}
+		cancel()
+	}
+}
 
 func (k *Keeper) explain(op string, err error) { k.issuer.Explain(&StoreError{op, err}) }
 
@@ -389,9 +408,9 @@ func (k *Keeper) pause(ctx context.Context, d time.Duration) bool {
 // retry calls f until it succeeds or ctx ends.
 func (k *Keeper) retry(ctx context.Context, op string, f func(context.Context) error) error {
 	for {
-		timely, cancel := context.WithTimeout(ctx, k.patience())
+		timely, done := k.inTime(ctx)
 		err := f(timely)
-		cancel()
+		done()
 		if err == nil {
 			return nil
 		}
