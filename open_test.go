@@ -321,6 +321,44 @@ func TestDoubtfulClaims(t *testing.T) {
 	}
 }
 
+// A claim that is late takes no worker for nobody: its own row is claimed again,
+// though others are free.
+func TestLateClaims(t *testing.T) {
+	for range 10 { // a claim takes one of the free rows at random
+		synctest.Test(t, func(t *testing.T) {
+			store := &leasetest.Memory{}
+			var pools []*idgen.Pool
+			for range 16 {
+				pools = append(pools, open(t, store, snowkey.Config{}))
+			}
+			for _, p := range pools {
+				p.Close(t.Context())
+			}
+			late := 3 // claims
+			store.Fault(func(op string) leasetest.Fault {
+				if op == "Claim" && late > 0 {
+					late--
+					return leasetest.Late
+				}
+				return leasetest.None
+			})
+			pool := open(t, store, snowkey.Config{})
+			store.Deliver()
+			rows, err := store.Rows(t.Context(), terms(t), 0, 15)
+			if err != nil || len(rows) != 16 {
+				t.Fatal(rows, err)
+			}
+			for _, r := range rows {
+				if leased := r.Token != ""; leased != (r.Worker == pool.Worker()) {
+					t.Errorf("the pool has worker %d, and the row of %d is %+v", pool.Worker(), r.Worker, r)
+				}
+			}
+			time.Sleep(time.Minute)
+			mustNext(t, pool)
+		})
+	}
+}
+
 // A pool that is suspended has nothing that a copy of the process could use.
 func TestSuspend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -51,7 +52,8 @@ var errRace = errors.New("lease: another process was faster")
 func (k *Keeper) tryClaim(ctx context.Context) error {
 	ctx, done := k.inTime(ctx)
 	defer done()
-	if held, err := k.adopt(ctx); held || err != nil {
+	again, err := k.settle(ctx)
+	if k.held != nil || err != nil {
 		return err
 	}
 	for {
@@ -69,6 +71,9 @@ func (k *Keeper) tryClaim(ctx context.Context) error {
 		}
 		if p.OneClock {
 			k.terms.Skew = 0
+		}
+		if again != nil && again.Bound < k.terms.Cap(p.Now) {
+			p.Free, p.Found = *again, true
 		}
 		switch {
 		case p.Volatile && k.terms.Coarse():
@@ -124,6 +129,10 @@ func (k *Keeper) take(ctx context.Context, p Probe) error {
 		start: max(p.Free.Bound, p.Fence), burnt: p.Volatile,
 		mine: map[string]bool{c.Token: true}, renewed: k.clocks.read().at,
 	}
+	if u := k.unsure; u != nil && u.row.Worker == t.row.Worker { // whichever is applied
+		t.start = max(t.start, u.start)
+		maps.Copy(t.mine, u.mine)
+	}
 	c.Wanted = k.asked(t, max(t.start, k.terms.Counter(k.clocks.now().UnixMicro())))
 	if p.Volatile { // burn all that the store can have granted, before a server whose clock is behind
 		c.Wanted = maxCounter
@@ -141,29 +150,33 @@ func (k *Keeper) take(ctx context.Context, p Probe) error {
 	return nil
 }
 
-// adopt reads the row of the last claim that had no reply. If it carries the
-// token of that claim, the lease is held as if the reply had come. If not, the
-// claim may still be under way; it then takes the row for nobody, or for this
-// keeper should it look again, until it expires.
-func (k *Keeper) adopt(ctx context.Context) (held bool, err error) {
+// settle reads the row of a claim that had no reply. If it carries the token of
+// that claim, the lease is held as if the reply had come. If the row is free, the
+// claim may be under way, and that row is to be claimed again, so that only one of
+// the two can have it: if it were another row, the first would be taken for nobody
+// until it expired.
+func (k *Keeper) settle(ctx context.Context) (again *Row, err error) {
 	t := k.unsure
 	if t == nil {
-		return false, nil
+		return nil, nil
 	}
 	rows, err := k.store.Rows(ctx, k.terms, t.row.Worker, t.row.Worker)
-	if err != nil {
-		return false, &StoreError{"read", err}
+	switch {
+	case err != nil:
+		return nil, &StoreError{"read", err}
+	case len(rows) == 1 && k.terms.Free(rows[0]):
+		return &rows[0], nil
+	case len(rows) == 0 || !t.mine[rows[0].Token]:
+		k.unsure = nil // it is of another process
+	case rows[0].Expires >= rows[0].Now:
+		k.hold(t, rows[0])
 	}
-	if len(rows) == 0 || !t.mine[rows[0].Token] || rows[0].Expires < rows[0].Now {
-		return false, nil
-	}
-	k.hold(t, rows[0])
-	return true, nil
+	return nil, nil
 }
 
 // hold begins a lease of a row that carries the token of its claim.
 func (k *Keeper) hold(t *tenancy, row Row) {
-	t.row = row
+	t.row, t.mine = row, map[string]bool{row.Token: true}
 	if t.burnt {
 		t.start = max(t.start, row.Bound) // hold-off: the claim only burns, and renewals grant
 	}

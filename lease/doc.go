@@ -63,9 +63,9 @@
 //     that token, revision and bound are those seen, that the row still is free or
 //     expired by MaxClockSkew and its worker born, that the fence is the one seen
 //     and the fingerprint the database's. The lease starts at the bound seen or the fence, whichever
-//     is larger. Without a reply the claimer reads the row before it claims again:
-//     if it carries the token of the claim, the lease is held as if the reply had
-//     come; if not, a claim that is late takes the row for nobody until it expires.
+//     is larger. Without a reply the claimer reads the row: if it carries the token
+//     of the claim, the lease is held as if the reply had come; if it is free, it
+//     is claimed again, and of the two claims one can have it.
 //   - Renew, one at a time, does the same for the holder, on the condition that
 //     the lease has not expired: an expired lease is never revived. Only a
 //     confirmed renewal raises the limit. Without a reply the holder reads the row:

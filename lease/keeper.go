@@ -372,9 +372,12 @@ func (k *Keeper) lose(t *tenancy, reason string) {
 // patience is how long one statement may take: short enough that a second one
 // finds the lease alive. When that one has come to nothing as well, there is
 // little left to save, and the store may be one that is busy with the requests of
-// all who were given up: then it is twice as long each time, up to Window.
+// all who gave up: then it is twice as long.
 func (k *Keeper) patience() time.Duration {
-	return k.cfg.Window >> (2 - min(max(k.gaveUp-1, 0), 2))
+	if k.gaveUp < 2 {
+		return k.cfg.Window / 4
+	}
+	return k.cfg.Window / 2
 }
 
 // inTime limits ctx to patience. The second function it returns ends that, and learns.

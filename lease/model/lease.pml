@@ -354,8 +354,8 @@ proctype Process(byte me) {
 end:
 	do
 	/* Probe, and send a claim. The range will begin where all earlier ones end, or at the fence. Who finds a row that is not
-	   counted bears its worker first. */
-	:: d_step { owner[me].state == IDLE && CLAIMABLE && FENCED && tokens < TOKENS && me <= started ->
+	   counted bears its worker first. Who has heard nothing of a claim may send another, and keeps the token of the first. */
+	:: d_step { (owner[me].state == IDLE || owner[me].state == UNSURE) && CLAIMABLE && FENCED && tokens < TOKENS && me <= started ->
 		if
 		:: me == started -> started++
 		:: else
@@ -365,13 +365,16 @@ end:
 		call[me].fresh = tokens; call[me].bound = row.bound;
 		owner[me].state = CLAIMING;
 #ifndef BROKEN_CLAIM_ZERO
-		owner[me].next = row.bound;
+		if
+		:: row.bound > owner[me].next -> owner[me].next = row.bound
+		:: else
+		fi;
 #endif
 #ifdef FINGERPRINT
 		call[me].fence = fence;
 #ifndef BROKEN_NO_FENCE
 		if
-		:: fence > row.bound -> owner[me].next = fence
+		:: fence > owner[me].next -> owner[me].next = fence
 		:: else
 		fi
 #endif
@@ -381,18 +384,17 @@ end:
 	/* The claim is executed, and answered or not. */
 	:: atomic { owner[me].state == CLAIMING ->
 		execute(call[me]);
-		owner[me].mine = 1 << call[me].fresh;
+		owner[me].mine = owner[me].mine | (1 << call[me].fresh);
 		if
-		:: done -> hold(me)
-		:: done -> owner[me].state = UNSURE
-		:: !done -> drop(me)
+		:: done -> hold(me); owner[me].mine = 1 << row.token
+		:: owner[me].state = UNSURE
 		fi;
 		done = 0;
 		forget(call[me]) }
 
 	/* No answer, though the claim may still be executed. */
 	:: d_step { owner[me].state == CLAIMING && ghost[me].kind == NOTHING ->
-		owner[me].mine = 1 << call[me].fresh;
+		owner[me].mine = owner[me].mine | (1 << call[me].fresh);
 #ifdef BROKEN_CLAIM_TIMEOUT
 		owner[me].state = HOLDING; owner[me].token = call[me].fresh; owner[me].revision = call[me].revision + 1;
 		owner[me].limit = CAP;
@@ -408,7 +410,7 @@ end:
 #ifdef BROKEN_CLAIM_ADOPT_ANY
 		:: PRESENT -> hold(me)
 #else
-		:: PRESENT && (owner[me].mine & (1 << row.token)) && ADOPTABLE -> hold(me)
+		:: PRESENT && (owner[me].mine & (1 << row.token)) && ADOPTABLE -> hold(me); owner[me].mine = 1 << row.token
 #endif
 		:: else -> drop(me)
 		fi }
