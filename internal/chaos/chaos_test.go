@@ -40,7 +40,7 @@ func readSettings(t *testing.T) settings {
 		if s.length, err = time.ParseDuration(text); err != nil {
 			t.Fatal("SNOWKEY_CHAOS:", err)
 		}
-		s.processes, s.rate = 32, 500_000
+		s.processes, s.rate = 32, 150_000 // half of two cores, so that the database and the network get their share
 	}
 	number := func(n *int, name string) {
 		if text := os.Getenv(name); text != "" {
