@@ -21,7 +21,7 @@ func rates(sources []source) study {
 		}
 		p := plot{
 			name: "rate", title: "An id against the rate",
-			x:     axis{title: "ids asked for in a millisecond", log: true},
+			x:     axis{title: "ids asked for in a millisecond", log: true, ticks: floats(offered)},
 			y:     axis{title: "ns an id", log: true},
 			marks: []mark{{4096, "DefaultLayout ends"}},
 		}
@@ -87,6 +87,7 @@ func cores(all []source) study {
 	return study{title: "Cost against cores", measure: func(d time.Duration) (found findings, err error) {
 		all := runtime.GOMAXPROCS(0)
 		defer runtime.GOMAXPROCS(all)
+		crowds := growing(all, 64)
 		s := sheet{
 			title: "An id against cores",
 			note: fmt.Sprintf("The time in which the process gets one id, from all goroutines together; in brackets its ratio to the yardstick's with quartiles. "+
@@ -95,7 +96,7 @@ func cores(all []source) study {
 		}
 		p := plot{
 			name: "cores", title: "An id against cores",
-			x:     axis{title: "goroutines", log: true},
+			x:     axis{title: "goroutines", log: true, ticks: floats(crowds)},
 			y:     axis{title: "ns an id"},
 			marks: []mark{{float64(all), "all cores"}},
 		}
@@ -107,7 +108,7 @@ func cores(all []source) study {
 			s.columns = append(s.columns, name)
 			p.series = append(p.series, series{name: source.name, ours: source.ours})
 		}
-		for _, goroutines := range growing(all, 64) {
+		for _, goroutines := range crowds {
 			runtime.GOMAXPROCS(min(goroutines, all))
 			sides, pieces := make([]workload, len(list)), make([]int, len(list))
 			for i, source := range list {
@@ -148,4 +149,11 @@ func growing(cores, last int) []int {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+func floats(list []int) (fs []float64) {
+	for _, n := range list {
+		fs = append(fs, float64(n))
+	}
+	return fs
 }

@@ -21,9 +21,9 @@ func latencies(all []source) study {
 	return study{title: "At the ceiling, call by call", measure: func(d time.Duration) (found findings, err error) {
 		sheet := sheet{
 			title: "At the ceiling, call by call",
-			note: "Every goroutine asks again at once. Each call is timed, which costs a reading of the clock. " +
+			note: "Every goroutine asks again at once. p99 is what 99 % of the calls take at most. Each call is timed, which costs a reading of the clock. " +
 				"The CPU is all that the process takes; how much of ours is for waiting is under “Waiting at the ceiling”.",
-			columns: []string{"", "goroutines", "rate, in that of its layout", "half within", "99 % within", "99.9 % within", "longest", "CPU, in cores"},
+			columns: []string{"", "goroutines", "rate, in that of its layout", "p50", "p99", "p99.9", "longest", "CPU, in cores"},
 		}
 		for _, goroutines := range crowds(64) {
 			results := make([]*crowded, len(limited))

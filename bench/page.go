@@ -33,12 +33,17 @@ func (r report) write(path string) error {
 	}
 	name := strings.TrimSuffix(filepath.Base(path), ".md")
 	var tables strings.Builder
+	var behind []string
 	for _, p := range r.table.parts {
 		if len(p.lines) > 0 {
 			p.sheet().markdown(&tables)
 		}
+		for _, l := range p.lines {
+			if l.behind {
+				behind = append(behind, fmt.Sprintf("%s, %s beside %s: %s", p.topic.name, l.name, l.against, l.ratio))
+			}
+		}
 	}
-	var behind []string
 	for _, f := range r.found {
 		fmt.Fprintf(&tables, "\n## %s\n", f.title)
 		behind = append(behind, f.behind...)

@@ -21,6 +21,7 @@ type plot struct {
 type axis struct {
 	title string
 	log   bool
+	ticks []float64 // where to draw lines; none means at round numbers
 }
 
 type series struct {
@@ -41,7 +42,7 @@ type mark struct {
 // The canvas, and the place within for the lines; to the right of it are their
 // names.
 const (
-	width, height            = 860, 420
+	width, height            = 900, 420
 	left, right, top, bottom = 78.0, 640.0, 52.0, 360.0
 )
 
@@ -102,7 +103,7 @@ func (p plot) svg() string {
 			continue
 		}
 		line("mark", x.at(m.x), top, x.at(m.x), bottom)
-		text("small", "end", x.at(m.x)-5, top+12, m.text)
+		text("small", "start", x.at(m.x)+5, bottom-7, m.text)
 	}
 	for i, s := range p.series {
 		class := fmt.Sprintf("line s%d", i%looks)
@@ -183,6 +184,14 @@ func (s scale) at(value float64) float64 {
 
 // scale has all values between from and to.
 func (a axis) scale(values []float64, from, to float64) scale {
+	s := a.round(values, from, to)
+	if a.ticks != nil {
+		s.ticks = a.ticks
+	}
+	return s
+}
+
+func (a axis) round(values []float64, from, to float64) scale {
 	s := scale{log: a.log, from: from, to: to, low: 0, high: 1}
 	if len(values) > 0 {
 		s.high = slices.Max(values)
@@ -225,7 +234,9 @@ func short(v float64) string {
 	case v >= 1e6:
 		return fmt.Sprintf("%gM", v/1e6)
 	case v >= 1e4:
-		return fmt.Sprintf("%gk", v/1e3)
+		return fmt.Sprintf("%.3gk", v/1e3)
+	case v >= 1e3:
+		return fmt.Sprintf("%g", v)
 	default:
 		return fmt.Sprintf("%.3g", v)
 	}

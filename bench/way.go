@@ -1,6 +1,9 @@
 package main
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // bulkRows is how many rows a bulk insert has.
 const bulkRows = 1000
@@ -56,10 +59,30 @@ type row[K any] struct {
 	CreatedAt   time.Time
 }
 
+// What all rows have.
+const (
+	someName  = "Ada"
+	someEmail = "ada@example.com"
+)
+
+var lastMoment atomic.Int64
+
+// moment is the time, to the microsecond that databases keep. No two rows have the
+// same, so that the index on it has as many entries as there are rows.
+func moment() time.Time {
+	for {
+		last := lastMoment.Load()
+		now := max(last+1, time.Now().UnixMicro())
+		if lastMoment.CompareAndSwap(last, now) {
+			return time.UnixMicro(now)
+		}
+	}
+}
+
 // rowsWith returns a function that makes rows with the keys of make.
 func rowsWith[K any](make func() (K, error)) func() (row[K], error) {
 	return func() (row[K], error) {
 		id, err := make()
-		return row[K]{id, "Ada", "ada@example.com", time.Now()}, err
+		return row[K]{id, someName, someEmail, moment()}, err
 	}
 }

@@ -47,11 +47,11 @@ func openBun(db *database, k keyKind) (ways, error) {
 	case k.ours:
 		orm, err := bunid.Use(orm, (*bunFilled)(nil))
 		return bunWays(orm, k, func() (bunFilled, error) {
-			return bunFilled{Name: "Ada", Email: "ada@example.com", CreatedAt: time.Now()}, nil
+			return bunFilled{Name: someName, Email: someEmail, CreatedAt: moment()}, nil
 		}), err
 	case k.make == nil:
 		return bunWays(orm, k, func() (bunCounted, error) {
-			return bunCounted{Name: "Ada", Email: "ada@example.com", CreatedAt: time.Now()}, nil
+			return bunCounted{Name: someName, Email: someEmail, CreatedAt: moment()}, nil
 		}), nil
 	case db.dialect == "mysql":
 		return bunWays(orm, k, bunRowsWith(binary(k.make))), nil
@@ -63,7 +63,7 @@ func openBun(db *database, k keyKind) (ways, error) {
 func bunRowsWith[K any](make func() (K, error)) func() (bunRow[K], error) {
 	return func() (bunRow[K], error) {
 		id, err := make()
-		return bunRow[K]{ID: id, Name: "Ada", Email: "ada@example.com", CreatedAt: time.Now()}, err
+		return bunRow[K]{ID: id, Name: someName, Email: someEmail, CreatedAt: moment()}, err
 	}
 }
 

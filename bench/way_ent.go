@@ -41,7 +41,7 @@ func named[C interface {
 	SetEmail(string) C
 	SetCreatedAt(time.Time) C
 }](c C) C {
-	return c.SetName("Ada").SetEmail("ada@example.com").SetCreatedAt(time.Now())
+	return c.SetName(someName).SetEmail(someEmail).SetCreatedAt(moment())
 }
 
 func entWays[C, B interface{ Exec(context.Context) error }](create func() (C, error), bulk func(...C) B) ways {
