@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // connections is how many a database is given at most.
@@ -22,13 +24,10 @@ type database struct {
 	pgx     *pgxpool.Pool // nil, unless it is Postgres
 }
 
-// openDatabase starts a server and makes the tables.
-func openDatabase(s *servers, dialect string) (*database, error) {
-	server, conn, err := s.start(dialect)
-	if err != nil {
-		return nil, err
-	}
-	db := &database{dialect: dialect, version: server.Version, sql: conn}
+// newDatabase makes the tables on a server that s has started.
+func newDatabase(s *servers, server dbtest.DB, conn *sql.DB) (db *database, err error) {
+	dialect := server.Dialect
+	db = &database{dialect: dialect, version: server.Version, sql: conn}
 	conn.SetMaxOpenConns(connections)
 	conn.SetMaxIdleConns(connections)
 	if dialect == "postgres" {

@@ -11,7 +11,7 @@ import (
 // millisecond.
 func rates(sources []source) study {
 	offered := []int{1, 4, 16, 64, 256, 1024, 4096, 16384}
-	return study{title: "Cost against rate", measure: func(d time.Duration) (found findings, err error) {
+	return study{title: "An id against the rate", measure: func(d time.Duration) (found findings, err error) {
 		s := sheet{
 			title: "An id against the rate",
 			note: "One goroutine asks for so many ids every millisecond, at once, and sleeps for the rest of it: the time an id takes its caller, " +
@@ -31,7 +31,7 @@ func rates(sources []source) study {
 		}
 		for _, rate := range offered {
 			each := make([][]float64, len(sources))
-			more := lasting(d)
+			more := lasting(3 * d)
 			for round := 0; more(round); round++ {
 				for _, i := range order(len(sources), round) {
 					cost, err := paced(sources[i], rate, min(d/10, 100*time.Millisecond))
@@ -84,7 +84,7 @@ func cores(all []source) study {
 			list = append(list, s)
 		}
 	}
-	return study{title: "Cost against cores", measure: func(d time.Duration) (found findings, err error) {
+	return study{title: "An id against cores", measure: func(d time.Duration) (found findings, err error) {
 		all := runtime.GOMAXPROCS(0)
 		defer runtime.GOMAXPROCS(all)
 		crowds := growing(all, 64)

@@ -23,10 +23,14 @@ func inserts(dir string, p *pools, dialect string, rows int) study {
 			idgen.SetDefault(p.full) // the integrations draw from it
 			s := &servers{dir: dir}
 			defer func() { err = errors.Join(err, s.close()) }()
-			db, err := openDatabase(s, dialect)
+			server, conn, err := s.start(dialect)
 			if err != nil {
 				line, _, _ := strings.Cut(err.Error(), "\n")
 				return findings{sheets: []sheet{{title: dialect, note: "Not measured: " + line, columns: []string{""}}}}, nil
+			}
+			db, err := newDatabase(s, server, conn)
+			if err != nil {
+				return found, err
 			}
 			in := &inserting{db: db, d: d, rows: rows}
 			if err := in.fill(); err != nil {
@@ -196,7 +200,7 @@ func (in *inserting) race(sides []workload) ([][]turn, error) {
 	for i := range pieces {
 		pieces[i] = least
 	}
-	return race(sides, pieces, lasting(in.d*time.Duration(len(sides))))
+	return race(sides, pieces, lasting(2*in.d*time.Duration(len(sides))))
 }
 
 // judge notes which kinds of keys were faster than ours, in three quarters of the

@@ -64,7 +64,7 @@ func slower(sources []source, results []*crowded, goroutines int) (list []string
 			}
 			for _, share := range []float64{0.5, 0.99, 0.999, 1} {
 				mine, its := results[i].calls.within(share), results[j].calls.within(share)
-				if mine > 1.1*its { // the histogram is coarser than a twentieth
+				if mine > 1.25*its { // some clocks tick in tens of nanoseconds
 					list = append(list, fmt.Sprintf("at the ceiling, %s: %g %% of calls within %s, with %s %s",
 						crowd(goroutines), 100*share, nanos(mine), peer.name, nanos(its)))
 				}

@@ -36,6 +36,7 @@ func (r report) write(path string) error {
 	var behind []string
 	for _, p := range r.table.parts {
 		if len(p.lines) > 0 {
+			fmt.Fprintf(&tables, "\n### %s\n", p.topic.title)
 			p.sheet().markdown(&tables)
 		}
 		for _, l := range p.lines {
@@ -55,6 +56,9 @@ func (r report) write(path string) error {
 			fmt.Fprintf(&tables, "\n![%s](%s)\n", p.title, file)
 		}
 		for _, s := range f.sheets {
+			if s.title != f.title {
+				fmt.Fprintf(&tables, "\n### %s\n", s.title)
+			}
 			s.markdown(&tables)
 		}
 	}
@@ -66,7 +70,7 @@ func (r report) write(path string) error {
 	err = text.Execute(&page, map[string]any{
 		"Machine": machine(), "Date": time.Now().Format(time.DateOnly), "Took": r.took.Round(time.Second),
 		"Each": r.each, "Rows": commas(int64(r.rows)), "Small": r.each < time.Second || r.rows < 1e6, "Cores": runtime.NumCPU(),
-		"Versions": versions(), "Bars": bars, "Behind": behind, "Tables": "\n## Ids, keys and rows in SQLite\n" + tables.String(),
+		"Versions": versions(), "Bars": bars, "Behind": behind, "Tables": "\n## Beside a yardstick\n" + tables.String(),
 	})
 	if err != nil {
 		return err

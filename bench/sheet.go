@@ -39,9 +39,9 @@ func (s sheet) print(w io.Writer) {
 	}
 }
 
-// markdown prints the sheet for the page.
+// markdown prints the sheet for the page, without its title.
 func (s sheet) markdown(w io.Writer) {
-	fmt.Fprintf(w, "\n### %s\n\n", s.title)
+	fmt.Fprintln(w)
 	line := func(cells []string) {
 		var b strings.Builder
 		for _, cell := range cells {
