@@ -24,8 +24,9 @@ type database struct {
 	pgx     *pgxpool.Pool // nil, unless it is Postgres
 }
 
-// newDatabase makes the tables on a server that s has started.
-func newDatabase(s *servers, server dbtest.DB, conn *sql.DB) (db *database, err error) {
+// newDatabase makes the tables in a server's database. At the end of t its
+// connections are closed.
+func newDatabase(t dbtest.TB, server dbtest.DB, conn *sql.DB) (db *database, err error) {
 	dialect := server.Dialect
 	db = &database{dialect: dialect, version: server.Version, sql: conn}
 	conn.SetMaxOpenConns(connections)
@@ -39,7 +40,7 @@ func newDatabase(s *servers, server dbtest.DB, conn *sql.DB) (db *database, err 
 		if db.pgx, err = pgxpool.NewWithConfig(context.Background(), config); err != nil {
 			return nil, err
 		}
-		s.Cleanup(db.pgx.Close)
+		t.Cleanup(db.pgx.Close)
 	}
 	buffer := map[string]string{
 		"postgres": "SELECT setting::bigint * 8 / 1024 FROM pg_settings WHERE name = 'shared_buffers'",

@@ -15,7 +15,7 @@
 // or MariaDB, by four integrations, with four kinds of keys, into tables of -rows
 // rows.
 //
-// The whole takes about seven minutes; -t 100ms -rows 20000 gives a quick look, and
+// The whole takes about eight minutes; -t 100ms -rows 20000 gives a quick look, and
 // -only a part. With -write it also writes docs/benchmarks.md and draws its plots:
 // see make benchmarks.
 //
