@@ -268,7 +268,7 @@ func (a *applier) attempt(ctx context.Context, phase Phase, steps []Step, before
 	}
 	defer func() {
 		// The connection is dropped rather than left with another setting.
-		if after := a.set(context.WithoutCancel(ctx), steps[0], steps[0].After); after != nil {
+		if after := a.set(context.WithoutCancel(ctx), steps[0], steps[len(steps)-1].After); after != nil {
 			a.spoilt = true
 			err = errors.Join(err, after)
 		}

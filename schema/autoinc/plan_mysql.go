@@ -195,6 +195,7 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 		p.note(Widen, "This server has no online way to change a column's type: it copies the table, and writers wait meanwhile (gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys). Foreign keys are dropped and added without locking.")
 	}
 	var seen []Column
+	var groups [][]Column // none has a table of another, so that each table is copied once
 	for _, k := range p.keys {
 		if slices.ContainsFunc(seen, k.Column.same) {
 			continue
@@ -213,14 +214,27 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 				p.refuse(c, "drop it and add it again as BIGINT", "it is a generated column")
 			}
 		}
-		if err := p.widenSet(ctx, narrow); err != nil {
+		apart := groups[:0:0]
+		for _, group := range groups {
+			if slices.ContainsFunc(group, func(c Column) bool {
+				return slices.ContainsFunc(narrow, func(other Column) bool { return c.Table == other.Table })
+			}) {
+				narrow = append(group, narrow...)
+			} else {
+				apart = append(apart, group)
+			}
+		}
+		groups = append(apart, narrow)
+	}
+	for _, group := range groups {
+		if err := p.widenGroup(ctx, group); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *mysqlPlanner) widenSet(ctx context.Context, columns []Column) error {
+func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []Column) error {
 	held := p.held(columns)
 	byChild := make(map[Name][]Reference)
 	var children []Name
