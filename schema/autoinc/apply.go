@@ -156,7 +156,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		}
 		return phase, nil
 	}
-	if err := a.ledger.create(ctx, a.conn); err != nil {
+	if err := a.patiently(ctx, func() error { return a.ledger.create(ctx, a.conn) }, func() {}); err != nil {
 		return Phase{}, err
 	}
 	for steps := phase.Steps; len(steps) > 0; {
@@ -173,7 +173,8 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		a.spoilt = true
 		return Phase{}, err
 	}
-	return phase, a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done})
+	err = a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done}) }, func() {})
+	return phase, err
 }
 
 // next returns the phase to apply.
@@ -249,20 +250,36 @@ func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries m
 		}
 		return nil
 	}
+	before := entries[steps[0].ID]
+	return a.patiently(ctx, func() error { return a.attempt(ctx, phase, steps, before) }, func() {
+		a.tell(phase, steps[0], Retried)
+		if steps[0].Unit == 0 && before.state == "" {
+			before.state = started
+		}
+	})
+}
+
+// patiently tries again while somebody else holds a lock.
+func (a *applier) patiently(ctx context.Context, try func() error, again func()) error {
 	const attempts = 20
 	for attempt := 1; ; attempt++ {
-		err := a.attempt(ctx, phase, steps, entries[steps[0].ID])
+		err := try()
 		if err == nil || attempt == attempts || !a.transient(err) {
 			return err
 		}
-		a.tell(phase, steps[0], Retried)
-		if err := sleep(ctx, time.Duration(attempt)*100*time.Millisecond); err != nil {
-			return &StepError{steps[0], err}
+		again()
+		if sleep(ctx, time.Duration(attempt)*100*time.Millisecond) != nil {
+			return err
 		}
 	}
 }
 
 func (a *applier) attempt(ctx context.Context, phase Phase, steps []Step, before entry) (err error) {
+	if a.dialect == Postgres { // a step may have set it otherwise
+		if err := a.set(ctx, steps[0], []string{a.lockTimeout()}); err != nil {
+			return err
+		}
+	}
 	if err := a.set(ctx, steps[0], steps[0].Before); err != nil {
 		return err
 	}

@@ -95,6 +95,11 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 	for i, r := range rows {
 		if i == 0 || rows[i-1].Name != r.Name || rows[i-1].Child != r.Child {
 			rule := by[[3]string{r.schema, r.Child.Name, r.Name}]
+			for _, action := range []*string{&rule.onUpdate, &rule.onDelete} {
+				if *action == "RESTRICT" { // which is the same to InnoDB, and is written either way
+					*action = noAction
+				}
+			}
 			r.OnUpdate, r.OnDelete, r.valid = rule.onUpdate, rule.onDelete, true
 			p.references = append(p.references, r.Reference)
 		}
@@ -325,9 +330,18 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []Column) error {
 
 // constraint writes a foreign key as SQL.
 func (s server) constraint(r Reference) string {
-	return fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s) ON UPDATE %s ON DELETE %s%s",
-		s.quote(r.Name), s.list(r.Columns), s.name(r.Parent), s.list(r.Keys), r.OnUpdate, r.OnDelete, r.detail)
+	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.quote(r.Name), s.list(r.Columns), s.name(r.Parent), s.list(r.Keys))
+	if r.OnUpdate != noAction {
+		text += " ON UPDATE " + r.OnUpdate
+	}
+	if r.OnDelete != noAction {
+		text += " ON DELETE " + r.OnDelete
+	}
+	return text + r.detail
 }
+
+// noAction is what a foreign key does that does not say.
+const noAction = "NO ACTION"
 
 // counted is a query of whether so many of the references are there.
 func (s server) counted(child Name, references []Reference, n int) string {
