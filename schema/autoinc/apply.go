@@ -142,7 +142,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		begun = begun || known
 	}
 	if !begun && phase.Name != Guard {
-		if err := a.compare(ctx, phase, len(entries) > 0); err != nil {
+		if err := a.compare(ctx, phase); err != nil {
 			return Phase{}, err
 		}
 	}
@@ -202,7 +202,7 @@ func (a *applier) next(entries map[string]entry) (Phase, error) {
 }
 
 // compare plans once more and refuses a phase that would be another now.
-func (a *applier) compare(ctx context.Context, phase Phase, resumed bool) error {
+func (a *applier) compare(ctx context.Context, phase Phase) error {
 	options := PlanOptions{Options: Options{Dialect: a.plan.Dialect}, Online: a.plan.Online, Floor: a.plan.Floor}
 	for _, k := range a.plan.Keys {
 		options.Tables = append(options.Tables, k.Column.Table)
@@ -379,12 +379,14 @@ func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) 
 			}
 		}
 	}
-	if before.state != started {
+	switch {
+	case s.Run == Check || s.Run == Count: // nothing is half done by reading
+	case before.state != started:
 		before = entry{state: started}
 		if err := a.record(ctx, s, before); err != nil {
 			return err
 		}
-	} else if s.Done == "" && s.Run == Exec {
+	case s.Done == "" && s.Run == Exec:
 		return &StepError{s, errors.New("it may have been taken or not, and the plan has no query that tells; see by hand")}
 	}
 	if err := a.at("before " + s.ID); err != nil {

@@ -284,3 +284,33 @@ func (w *writers) writeOne(ctx context.Context, name string, sends bool) error {
 	}
 	return tx.Commit()
 }
+
+// The online way ends where the other does, but for the order of the columns.
+func TestOnlineEndsAsOffline(t *testing.T) {
+	for _, dialect := range dbtest.Databases(t) {
+		var ends []string
+		for _, online := range []bool{false, true} {
+			s := newShop(t, dbtest.Open(t, dialect))
+			if dialect == "postgres" {
+				exec(t, s.conn,
+					"CREATE INDEX wide ON line (user_id DESC, no) INCLUDE (order_id)",
+					"COMMENT ON COLUMN orders.id IS 'it''s'", "COMMENT ON VIEW customers IS E'two\n\n-- end: widen/1\nlines'", "COMMENT ON COLUMN customers.id IS E'a\n\nb'",
+					"GRANT SELECT ON customers TO PUBLIC", "ALTER VIEW regulars SET (security_barrier = true)",
+					"ALTER TABLE orders ALTER COLUMN user_id SET DEFAULT 7")
+			}
+			p := plan(t, s.conn, autoinc.PlanOptions{Online: online})
+			applyAll(t, s.conn, p, autoinc.ApplyOptions{BatchSize: 1})
+			if v := verify(t, s.conn, p); v.Err() != nil {
+				t.Errorf("not proven:\n%s", verdicts(t, v))
+			}
+			ends = append(ends, s.state(t))
+			if dialect == "postgres" {
+				var comments string
+				if err := s.conn.QueryRow("SELECT string_agg(description, '|' ORDER BY description) FROM pg_description WHERE objoid IN ('orders'::regclass, 'customers'::regclass)").Scan(&comments); err != nil || comments != "a\n\nb|it's|two\n\n-- end: widen/1\nlines" {
+					t.Errorf("the comments are %q: %v", comments, err)
+				}
+			}
+		}
+		require(t, dialect, ends[1], ends[0])
+	}
+}

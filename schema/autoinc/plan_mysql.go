@@ -1,6 +1,7 @@
 package autoinc
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -36,7 +37,11 @@ type mysqlPlanner struct {
 }
 
 func (p *planner) planMySQL(ctx context.Context, conn *sql.Conn) error {
-	p.database = p.keys[0].Column.Table.Schema
+	database, err := one(ctx, conn, "SELECT COALESCE(DATABASE(), '')", text)
+	if err != nil {
+		return err
+	}
+	p.database = cmp.Or(database, p.keys[0].Column.Table.Schema)
 	my := mysqlPlanner{planner: p, conn: conn, columns: make(map[place]mysqlColumn), definitions: make(map[Name]string)}
 	if err := my.read(ctx); err != nil {
 		return err

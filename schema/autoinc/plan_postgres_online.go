@@ -208,7 +208,8 @@ func (o *onlinePlanner) prepare(table Name) {
 	add("add columns of 64 bits to "+o.name(table), "ALTER TABLE "+o.name(table)+" "+strings.Join(adds, ", "),
 		fmt.Sprintf("DROP TRIGGER %s ON %s; DROP FUNCTION %s(); ALTER TABLE %[2]s %s", syncTrigger, o.name(table), function, strings.Join(drops, ", ")))
 	add("make the function that keeps them equal",
-		"CREATE FUNCTION "+function+"() RETURNS trigger LANGUAGE plpgsql AS $snowkey$ BEGIN "+strings.Join(sets, " ")+" RETURN NEW; END $snowkey$", "")
+		// Names are in it, which could hold any dollar quote.
+		"CREATE FUNCTION "+function+"() RETURNS trigger LANGUAGE plpgsql AS "+o.literal("BEGIN "+strings.Join(sets, " ")+" RETURN NEW; END"), "")
 	add("have every new row and every update pass through it",
 		fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s()", syncTrigger, o.name(table), function), "")
 	add("refuse a row in which they are not equal, from here on", "ALTER TABLE "+o.name(table)+" "+strings.Join(checks, ", "), "")

@@ -61,6 +61,7 @@ func (a *applier) preparePostgres(ctx context.Context) error {
 		{"statement_timeout", "0"},
 		{"search_path", ""}, // every name of the plan has its schema
 		{"row_security", "off"},
+		{"standard_conforming_strings", "on"},
 	} {
 		was, err := one(ctx, a.conn, "SELECT current_setting("+a.literal(s[0])+")", text)
 		if err != nil {
