@@ -81,7 +81,7 @@ func TestOddPlans(t *testing.T) {
 			"mysql":    "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT",
 		}[db.Dialect]
 		tables := []string{`Or"de` + "`" + `r's\; DROP $1`, "select", `$snowkey$; %d 'Ключ`, strings.Repeat("long", 15) + "est"} // as long as Postgres has them
-		if db.Dialect == "mysql" { // which calls a foreign key as the table, with more
+		if db.Dialect == "mysql" {                                                                                               // which calls a foreign key as the table, with more
 			tables[3] = tables[3][8:]
 		}
 		for _, name := range tables {
@@ -110,9 +110,14 @@ func TestOddPlans(t *testing.T) {
 
 func TestHundredTablesPlanned(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
+		tables := 100
+		if db.Dialect == "sqlite" {
+			tables = 30 // the race detector makes a library of it fifteen times as slow
+		}
 		conn := db.Connect(t)
 		counting := map[string]string{"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}[db.Dialect]
-		for i := range 100 {
+		for i := range tables {
 			exec(t, conn, fmt.Sprintf("CREATE TABLE t%02d (id %s, up INTEGER, FOREIGN KEY (up) REFERENCES t%02d (id))", i, counting, max(i-1, 0)))
 			exec(t, conn, fmt.Sprintf("INSERT INTO t%02d (up) VALUES (NULL)", i))
 		}
@@ -127,7 +132,7 @@ func TestHundredTablesPlanned(t *testing.T) {
 		for _, phase := range p.Phases {
 			planned += len(phase.Steps)
 		}
-		if steps != planned || steps < 300 {
+		if steps != planned || steps < 3*tables {
 			t.Errorf("%d steps of %d", steps, planned)
 		}
 		if v := verify(t, conn, p); v.Err() != nil || !strings.Contains(verdicts(t, v), " 0 open, 0 refuted") {
@@ -165,6 +170,7 @@ func TestVerifyRefutes(t *testing.T) {
 		},
 	}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		for _, tc := range modesOf[db.Dialect] {
 			t.Run(tc.what, func(t *testing.T) {
 				s := newShop(t, dbtest.Open(t, db.Dialect))
@@ -203,8 +209,8 @@ func TestVerifyRefutes(t *testing.T) {
 // the next goes on.
 func TestConnectionsKilled(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		if db.Dialect == "sqlite" {
-			return // which has no server
+		if db.Dialect == "sqlite" || db.Dialect == "postgres" && !options.Online {
+			return // the one has no server, and the other's long way tells more
 		}
 		s := newShop(t, db)
 		p := plan(t, s.conn, options)
