@@ -318,3 +318,37 @@ func TestOneApply(t *testing.T) {
 		require(t, "the session", is, was)
 	})
 }
+
+// Behind the fence a row without a key is refused, however it is said to have
+// none, and one with a key is taken.
+func TestFence(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		if db.Dialect == "postgres" {
+			return // which has none
+		}
+		s := newShop(t, db)
+		p := plan(t, s.conn, autoinc.PlanOptions{})
+		for range 3 {
+			if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, insert := range []string{
+			"INSERT INTO orders (user_id) VALUES (1)",
+			"INSERT INTO orders (user_id) SELECT 1",
+			"INSERT INTO orders (id, user_id) VALUES (NULL, 1)",
+			"INSERT INTO [Us'er] ([nöme]) VALUES ('one'), ('two')",
+		} {
+			if _, err := s.conn.Exec(s.sql("%s", insert)); err == nil || !strings.Contains(err.Error(), "snowkey: ") {
+				t.Errorf("%s: %v", insert, err)
+			}
+		}
+		exec(t, s.conn, "INSERT INTO orders (id, user_id) VALUES (7350000000000000001, 1)")
+		report := inspect(t, s.conn, autoinc.Options{})
+		if next := key(t, report, "orders").Counter.Next.String(); next != "7350000000000000002" {
+			t.Errorf("the counter has not moved, and stands at %s: the fence is not needed any more", next)
+		}
+		// With the key there and the fence up, the rest may still be planned.
+		applyAll(t, s.conn, plan(t, s.conn, autoinc.PlanOptions{}), autoinc.ApplyOptions{})
+	})
+}
