@@ -135,6 +135,9 @@ func (p *Pool) Append(ctx context.Context, dst []int64, n int) ([]int64, error) 
 	return p.generator().Append(ctx, dst, n)
 }
 
+// Unordered returns that of the pool's own generator. See [Generator.Unordered].
+func (p *Pool) Unordered() *Unordered { return p.generator().Unordered() }
+
 func (p *Pool) generator() *Generator {
 	if p == nil {
 		return noPool
@@ -221,7 +224,7 @@ func (p *Pool) seal() (unused int64) {
 	}
 	unused, p.tenure = p.tenure.start, nil
 	for _, g := range p.named.Range {
-		if last := g.(*Generator).seq.Load().last.Swap(sealed); last >= 0 {
+		if last := g.(*Generator).seal(); last >= 0 {
 			unused = max(unused, last+1)
 		}
 	}
