@@ -116,3 +116,13 @@ type WorkerInUseError struct {
 func (e *WorkerInUseError) Error() string {
 	return fmt.Sprintf("idgen: worker %d is already used by another pool of this process and layout; share that pool, close it first, or use another worker", e.Worker)
 }
+
+// A NamesError is returned by the generators of names beyond [Config.MaxNames].
+type NamesError struct {
+	Name string
+	Max  int
+}
+
+func (e *NamesError) Error() string {
+	return fmt.Sprintf("idgen: %q is one name too many, the pool has %d already; use fewer names or raise Config.MaxNames", e.Name, e.Max)
+}
