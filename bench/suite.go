@@ -34,7 +34,7 @@ func open(dir string) (*suite, error) {
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	return &suite{[]topic{next(p), ceiling(p), waiting(p), batch(p), keys(), segments, rows, peers}, end}, nil
+	return &suite{[]topic{next(p), pooled(p), ceiling(p), waiting(p), batch(p), keys(), segments, rows, peers}, end}, nil
 }
 
 // measure makes the table, for about d a line.

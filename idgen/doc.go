@@ -28,6 +28,14 @@
 // A wait holds no lock, ends with the caller's context and leaves at worst a
 // gap. A layout with a rollback field may [Config.Rotate] instead of failing.
 //
+// # Without order
+//
+// All calls of a generator meet on one word, and look at the clock. An [Unordered]
+// takes numbers by the block and draws from those, in several places at once: as
+// unique, much faster on many cores, and without order.
+//
+// # Dense numbers
+//
 // A [Segment] makes numbers of another kind: dense ones by name, from a row that
 // processes share.
 //
