@@ -24,7 +24,7 @@ import (
 //
 //	entid.Check(ctx, db, migrate.Tables...)
 //
-// It changes nothing. It returns nil, or an [*autoinc.CheckError] with all that
+// It changes nothing. It returns nil, or an [*autoinc.MismatchError] with all that
 // was found. An id that ent leaves to the database is found if its column does
 // not count. Ids that are neither 64-bit numbers nor text are left alone.
 func Check(ctx context.Context, db *stdsql.DB, tables ...*schema.Table) error {
@@ -39,7 +39,7 @@ func Check(ctx context.Context, db *stdsql.DB, tables ...*schema.Table) error {
 	for _, t := range tables {
 		fields = append(fields, fieldsOf(t, dialects[server])...)
 	}
-	return autoinc.Check(ctx, db, fields)
+	return autoinc.Compare(ctx, db, fields)
 }
 
 // dialects are ent's names of them.

@@ -38,9 +38,9 @@ func found(t *testing.T, err error) string {
 	if err == nil {
 		return ""
 	}
-	e, ok := errors.AsType[*autoinc.CheckError](err)
+	e, ok := errors.AsType[*autoinc.MismatchError](err)
 	if !ok {
-		t.Fatalf("got %v, want a *CheckError", err)
+		t.Fatalf("got %v, want a *MismatchError", err)
 	}
 	var all []string
 	for _, f := range e.Findings {

@@ -21,7 +21,7 @@ import (
 // Call it when the program starts and in CI, after the migrations, with the
 // models as for [Use]. It changes nothing.
 //
-// It returns nil, or an [*autoinc.CheckError] with all that was found, joined
+// It returns nil, or an [*autoinc.MismatchError] with all that was found, joined
 // with a [*ModelError] for each declaration that Use would refuse. A key that bun
 // leaves to the database is found if its column does not count.
 func Check(ctx context.Context, db *bun.DB, models ...any) error {
@@ -42,7 +42,7 @@ func Check(ctx context.Context, db *bun.DB, models ...any) error {
 		}
 		fields = append(fields, fieldsOf(t, v.filled)...)
 	}
-	return errors.Join(append(errs, autoinc.Check(ctx, db.DB, fields))...)
+	return errors.Join(append(errs, autoinc.Compare(ctx, db.DB, fields))...)
 }
 
 // fieldsOf returns the fields of a model that hold keys.

@@ -110,9 +110,9 @@ func TestCheckFinds(t *testing.T) {
 					e.exec(t, statement)
 				}
 				err := bunid.Check(t.Context(), e.DB, tc.models...)
-				found, ok := errors.AsType[*autoinc.CheckError](err)
+				found, ok := errors.AsType[*autoinc.MismatchError](err)
 				if !ok {
-					t.Fatalf("got %v, want a *CheckError", err)
+					t.Fatalf("got %v, want a *MismatchError", err)
 				}
 				var got []string
 				for _, f := range found.Findings {
@@ -133,7 +133,7 @@ func TestCheckDeclarations(t *testing.T) {
 	if refused, ok := errors.AsType[*bunid.ModelError](err); !ok || refused.Field != "ID" {
 		t.Errorf("of a key that nobody fills: %v", err)
 	}
-	if found, ok := errors.AsType[*autoinc.CheckError](err); !ok || found.Findings[0].Kind != autoinc.MissingTable {
+	if found, ok := errors.AsType[*autoinc.MismatchError](err); !ok || found.Findings[0].Kind != autoinc.MissingTable {
 		t.Errorf("of a table that is not there: %v", err)
 	}
 	for _, models := range [][]any{nil, {user{}}, {nil}} {

@@ -20,7 +20,7 @@ import (
 // and it never takes auto-increment away. Call Check when the program starts and
 // in CI, after the migrations. It changes nothing.
 //
-// It returns nil, or an [*autoinc.CheckError] with all that was found, joined
+// It returns nil, or an [*autoinc.MismatchError] with all that was found, joined
 // with a [*FieldError] for each declaration that the plugin would refuse. A key
 // that GORM leaves to the database is found if its column does not count.
 func Check(ctx context.Context, db *gorm.DB, models ...any) error {
@@ -49,7 +49,7 @@ func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 			}
 		}
 	}
-	return errors.Join(append(errs, autoinc.Check(ctx, conn, fields))...)
+	return errors.Join(append(errs, autoinc.Compare(ctx, conn, fields))...)
 }
 
 // fieldsOf returns the fields that hold keys: those of the model, and those that

@@ -12,19 +12,19 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// differences is what Check returns, or the test ends.
-func differences(t *testing.T, err error) *autoinc.CheckError {
+// differences is what Compare returns, or the test ends.
+func differences(t *testing.T, err error) *autoinc.MismatchError {
 	t.Helper()
-	e, ok := errors.AsType[*autoinc.CheckError](err)
+	e, ok := errors.AsType[*autoinc.MismatchError](err)
 	if !ok {
-		t.Fatalf("got %v, want a *CheckError", err)
+		t.Fatalf("got %v, want a *MismatchError", err)
 	}
 	return e
 }
 
 // A field finds its column under the names that the server takes for the same,
 // whatever they are made of, and only under those.
-func TestCheckNames(t *testing.T) {
+func TestCompareNames(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		q := func(name string) string {
@@ -34,21 +34,21 @@ func TestCheckNames(t *testing.T) {
 		table, column := `Or"de`+"`r's; DROP", "Önder Ключ"
 		exec(t, conn, fmt.Sprintf("CREATE TABLE %s (%s bigint NOT NULL PRIMARY KEY, %s smallint)", q(table), q(column), q("select")))
 		field := autoinc.Field{Model: "shop.Order.ID", Table: autoinc.Name{Name: table}, Column: column}
-		if err := autoinc.Check(t.Context(), conn, []autoinc.Field{field}); err != nil {
+		if err := autoinc.Compare(t.Context(), conn, []autoinc.Field{field}); err != nil {
 			t.Errorf("of a column that fits: %v", err)
 		}
 
 		folded := field
 		folded.Column = "SELECT"
 		wants := map[string]string{"postgres": "blocker:missing-column", "mysql": "blocker:narrow-key", "sqlite": ""}
-		err := autoinc.Check(t.Context(), conn, []autoinc.Field{folded})
+		err := autoinc.Compare(t.Context(), conn, []autoinc.Field{folded})
 		if want := wants[db.Dialect]; want == "" && err != nil || want != "" && kinds(differences(t, err).Findings) != want {
 			t.Errorf("of the column in upper case: %v, want %q", err, wants[db.Dialect])
 		}
 
 		for _, wrong := range []autoinc.Name{{Name: table + "'"}, {Name: "%"}, {Schema: "no'where", Name: table}, {}} {
 			field.Table = wrong
-			e := differences(t, autoinc.Check(t.Context(), conn, []autoinc.Field{field, field}))
+			e := differences(t, autoinc.Compare(t.Context(), conn, []autoinc.Field{field, field}))
 			if kinds(e.Findings) != "blocker:missing-table" || len(e.Findings) != 1 || !strings.Contains(e.Error(), q(wrong.Name)) {
 				t.Errorf("of the table %q: %v", wrong, e)
 			}
@@ -57,7 +57,7 @@ func TestCheckNames(t *testing.T) {
 }
 
 // An unqualified table is the one that a query would find.
-func TestCheckSearchPath(t *testing.T) {
+func TestCompareSearchPath(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		conn := dbtest.Postgres(t).Connect(t)
 		conn.SetMaxOpenConns(1)
@@ -65,7 +65,7 @@ func TestCheckSearchPath(t *testing.T) {
 			`CREATE TABLE first.t (id integer PRIMARY KEY)`, `CREATE TABLE second.t (id bigint PRIMARY KEY)`)
 		for path, narrow := range map[string]bool{"first, second": true, "second, first": false, "nowhere, second": false} {
 			exec(t, conn, "SET search_path = "+path)
-			err := autoinc.Check(t.Context(), conn, []autoinc.Field{{Model: "t", Table: autoinc.Name{Name: "t"}, Column: "id"}})
+			err := autoinc.Compare(t.Context(), conn, []autoinc.Field{{Model: "t", Table: autoinc.Name{Name: "t"}, Column: "id"}})
 			if narrow && kinds(differences(t, err).Findings) != "blocker:narrow-key" || !narrow && err != nil {
 				t.Errorf("with %s: %v", path, err)
 			}
@@ -84,7 +84,7 @@ func TestCheckSearchPath(t *testing.T) {
 			{autoinc.Name{Name: "U"}, true},
 			{autoinc.Name{Schema: "OTHER", Name: "T"}, true},
 		} {
-			err := autoinc.Check(t.Context(), conn, []autoinc.Field{{Model: "t", Table: tc.table, Column: "ID"}})
+			err := autoinc.Compare(t.Context(), conn, []autoinc.Field{{Model: "t", Table: tc.table, Column: "ID"}})
 			if tc.counts && kinds(differences(t, err).Findings) != "blocker:still-counts" || !tc.counts && err != nil {
 				t.Errorf("of %v: %v", tc.table, err)
 			}
@@ -93,32 +93,32 @@ func TestCheckSearchPath(t *testing.T) {
 }
 
 // A model may be of a view. Its columns have types, and nothing in it counts.
-func TestCheckView(t *testing.T) {
+func TestCompareView(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		exec(t, conn, "CREATE TABLE t (id bigint NOT NULL PRIMARY KEY, narrow smallint)", "CREATE VIEW v AS SELECT id, narrow FROM t")
 		field := autoinc.Field{Model: "v.ID", Table: autoinc.Name{Name: "v"}, Column: "id"}
-		if err := autoinc.Check(t.Context(), conn, []autoinc.Field{field}); err != nil {
+		if err := autoinc.Compare(t.Context(), conn, []autoinc.Field{field}); err != nil {
 			t.Errorf("of a view that fits: %v", err)
 		}
 		field.Column, field.Foreign = "narrow", true
 		if db.Dialect == "sqlite" {
 			return
 		}
-		if e := differences(t, autoinc.Check(t.Context(), conn, []autoinc.Field{field})); kinds(e.Findings) != "blocker:narrow-child" {
+		if e := differences(t, autoinc.Compare(t.Context(), conn, []autoinc.Field{field})); kinds(e.Findings) != "blocker:narrow-child" {
 			t.Errorf("got %v", e)
 		}
 	})
 }
 
 // Partitions count with their table, and so does what inherits.
-func TestCheckPartition(t *testing.T) {
+func TestComparePartition(t *testing.T) {
 	conn := dbtest.Postgres(t).Connect(t)
 	exec(t, conn, `CREATE TABLE parent (id bigserial, PRIMARY KEY (id)) PARTITION BY RANGE (id)`,
 		`CREATE TABLE part PARTITION OF parent FOR VALUES FROM (0) TO (1000)`,
 		`CREATE DOMAIN small AS integer`, `CREATE TABLE of_domain (id small PRIMARY KEY)`)
 	for table, want := range map[string]string{"parent": "warning:still-counts", "part": "warning:still-counts", "of_domain": "blocker:narrow-key"} {
-		e := differences(t, autoinc.Check(t.Context(), conn, []autoinc.Field{{Model: "m", Table: autoinc.Name{Name: table}, Column: "id"}}))
+		e := differences(t, autoinc.Compare(t.Context(), conn, []autoinc.Field{{Model: "m", Table: autoinc.Name{Name: table}, Column: "id"}}))
 		if kinds(e.Findings) != want {
 			t.Errorf("%s: %v", table, e)
 		}
@@ -126,7 +126,7 @@ func TestCheckPartition(t *testing.T) {
 }
 
 // An account that may only do its work gets no findings for what it cannot see.
-func TestCheckAsApplication(t *testing.T) {
+func TestCompareAsApplication(t *testing.T) {
 	db := dbtest.MySQL(t)
 	conn := db.Connect(t)
 	var database string
@@ -141,36 +141,36 @@ func TestCheckAsApplication(t *testing.T) {
 	t.Cleanup(func() { _, _ = conn.Exec(fmt.Sprintf("DROP USER '%s'@'%%'", account)) })
 	app := as(t, db, account)
 	field := autoinc.Field{Model: "shop.T.ID", Table: autoinc.Name{Name: "t"}, Column: "id"}
-	if err := autoinc.Check(t.Context(), app, []autoinc.Field{field}); err != nil {
+	if err := autoinc.Compare(t.Context(), app, []autoinc.Field{field}); err != nil {
 		t.Error(err)
 	}
 	field.Table.Name = "u"
-	if e := differences(t, autoinc.Check(t.Context(), app, []autoinc.Field{field})); kinds(e.Findings) != "blocker:narrow-key" {
+	if e := differences(t, autoinc.Compare(t.Context(), app, []autoinc.Field{field})); kinds(e.Findings) != "blocker:narrow-key" {
 		t.Error(e)
 	}
 }
 
-func TestCheckErrors(t *testing.T) {
+func TestCompareErrors(t *testing.T) {
 	fields := []autoinc.Field{{Model: "shop.T.\x1b[2JID", Table: autoinc.Name{Name: "t"}, Column: "id"}}
-	if err := autoinc.Check(t.Context(), nil, fields); err == nil || !strings.HasPrefix(err.Error(), "autoinc: there is no database") {
+	if err := autoinc.Compare(t.Context(), nil, fields); err == nil || !strings.HasPrefix(err.Error(), "autoinc: there is no database") {
 		t.Errorf("of no database: %v", err)
 	}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
-		if err := autoinc.Check(t.Context(), conn, nil); err != nil {
+		if err := autoinc.Compare(t.Context(), conn, nil); err != nil {
 			t.Errorf("of no fields: %v", err)
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := autoinc.Check(ended, conn, fields); !errors.Is(err, context.Canceled) {
+		if err := autoinc.Compare(ended, conn, fields); !errors.Is(err, context.Canceled) {
 			t.Errorf("with an ended context: %v", err)
 		}
 		counting := map[string]string{"postgres": "bigserial", "mysql": "BIGINT AUTO_INCREMENT", "sqlite": "INTEGER"}[db.Dialect]
 		exec(t, conn, "CREATE TABLE t (id "+counting+" PRIMARY KEY)")
 		missing := fields[0]
 		missing.Table.Name = "u"
-		e := differences(t, autoinc.Check(t.Context(), conn, append(fields, missing)))
+		e := differences(t, autoinc.Compare(t.Context(), conn, append(fields, missing)))
 		if got := e.Error(); strings.Contains(got, "\x1b") || strings.Count(got, "\n") != 4 || !strings.Contains(got, ", 2 findings:") {
 			t.Errorf("the error is %q", got)
 		}
@@ -179,7 +179,7 @@ func TestCheckErrors(t *testing.T) {
 		}
 		// On Postgres a counter and a generator do not disturb each other.
 		worst := map[string]autoinc.Severity{"postgres": autoinc.Warning, "mysql": autoinc.Blocker, "sqlite": autoinc.Blocker}[db.Dialect]
-		if e = differences(t, autoinc.Check(t.Context(), conn, fields)); e.Severity() != worst {
+		if e = differences(t, autoinc.Compare(t.Context(), conn, fields)); e.Severity() != worst {
 			t.Errorf("a counter is a %s, want a %s", e.Severity(), worst)
 		}
 		if n := conn.Stats().InUse; n != 0 {

@@ -38,7 +38,7 @@ type Field struct {
 	Size int
 }
 
-// What only [Check] finds.
+// What only [Compare] finds.
 const (
 	MissingTable  Kind = "missing-table"  // the database has no table of the model's
 	MissingColumn Kind = "missing-column" // the table has no column of the field's
@@ -47,12 +47,13 @@ const (
 	TextKey       Kind = "text-key"       // the model writes numbers, and the column keeps text
 )
 
-// Check compares what a program takes its key columns for with the columns that
-// the database has. Call it when the program starts, and in CI. It changes
+// Compare holds what a program takes its key columns for against the columns that
+// the database has. Programs call the Check of their ORM's integration, which
+// calls it. Call it when the program starts, and in CI. It changes
 // nothing, and uses one connection for as long as it takes. Concurrent calls are
 // safe, as the database is.
 //
-// It returns nil if nothing was found, or a [*CheckError] with all findings:
+// It returns nil if nothing was found, or a [*MismatchError] with all findings:
 //
 //   - there is no such table or column
 //   - the column, or that of a foreign key to it, cannot hold every key
@@ -63,7 +64,7 @@ const (
 //
 // Other errors are [*DialectError], or wrap the driver's. What the account may
 // not see is not found.
-func Check(ctx context.Context, db *sql.DB, fields []Field) error {
+func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
 	if db == nil {
 		return errors.New("autoinc: there is no database; pass an open *sql.DB")
 	}
@@ -79,7 +80,7 @@ func Check(ctx context.Context, db *sql.DB, fields []Field) error {
 	if err != nil {
 		return err
 	}
-	c := check{server: server, tables: make(map[Name][]Column)}
+	c := comparison{server: server, tables: make(map[Name][]Column)}
 	if err := c.read(ctx, conn, fields); err != nil {
 		return err
 	}
@@ -90,17 +91,17 @@ func Check(ctx context.Context, db *sql.DB, fields []Field) error {
 		return nil
 	}
 	slices.SortStableFunc(c.findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
-	return &CheckError{Findings: c.findings}
+	return &MismatchError{Findings: c.findings}
 }
 
-// A CheckError says where models and the columns of the database do not fit.
-type CheckError struct {
+// A MismatchError says where models and the columns of the database do not fit.
+type MismatchError struct {
 	Findings []Finding // the gravest first, and at least one
 }
 
 // Severity returns that of the gravest finding. With less than [Blocker], a
 // program may start and log the error.
-func (e *CheckError) Severity() Severity {
+func (e *MismatchError) Severity() Severity {
 	worst := Note
 	for _, f := range e.Findings {
 		worst = max(worst, f.Severity)
@@ -109,7 +110,7 @@ func (e *CheckError) Severity() Severity {
 }
 
 // Error lists all findings with their remedies, each on lines of its own.
-func (e *CheckError) Error() string {
+func (e *MismatchError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "autoinc: the models and the database do not fit, %s:", plural(len(e.Findings), "finding"))
 	for _, f := range e.Findings {
@@ -118,8 +119,8 @@ func (e *CheckError) Error() string {
 	return b.String()
 }
 
-// A check is what is known while fields are compared.
-type check struct {
+// A comparison is what is known while fields are compared.
+type comparison struct {
 	server
 	tables   map[Name][]Column // by their names in the program; none if there is no table
 	counting map[place]Key
@@ -130,7 +131,7 @@ type check struct {
 
 // read reads the columns of all tables of the fields, and then the catalog of
 // the schemas that they are in.
-func (c *check) read(ctx context.Context, conn *sql.Conn, fields []Field) error {
+func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) error {
 	var schemas []string
 	for _, field := range fields {
 		if _, known := c.tables[field.Table]; known {
@@ -158,14 +159,14 @@ func (c *check) read(ctx context.Context, conn *sql.Conn, fields []Field) error 
 }
 
 // find adds a finding, unless another field has led to it already.
-func (c *check) find(f Finding) {
+func (c *comparison) find(f Finding) {
 	known := func(other Finding) bool { return other.Kind == f.Kind && other.Column.same(f.Column) }
 	if !slices.ContainsFunc(c.findings, known) {
 		c.findings = append(c.findings, f)
 	}
 }
 
-func (c *check) compare(field Field) {
+func (c *comparison) compare(field Field) {
 	columns := c.tables[field.Table]
 	if len(columns) == 0 {
 		table, where := c.quote(field.Table.Name), "where the connection looks for it"
@@ -221,7 +222,7 @@ func (c *check) compare(field Field) {
 }
 
 // compareType looks at what the column can hold.
-func (c *check) compareType(field Field, column Column) {
+func (c *comparison) compareType(field Field, column Column) {
 	narrow := NarrowKey
 	if field.Foreign {
 		narrow = NarrowChild
@@ -264,7 +265,7 @@ func (c *check) compareType(field Field, column Column) {
 var signs = map[bool]string{false: "signed (BIGINT)", true: "unsigned (BIGINT UNSIGNED)"}
 
 // compareSize looks at how long a text can be. SQLite does not care.
-func (c *check) compareSize(field Field, column Column, kind Kind) {
+func (c *comparison) compareSize(field Field, column Column, kind Kind) {
 	size := textSize(column)
 	if !field.Text || size == 0 || size >= field.Size || c.dialect == SQLite {
 		return
