@@ -35,13 +35,19 @@ func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 		return Report{}, fmt.Errorf("autoinc: %w", err)
 	}
 	defer conn.Close()
+	report, _, err := inspectConn(ctx, conn, options)
+	return report, err
+}
+
+// inspectConn is Inspect over one connection.
+func inspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, server, error) {
 	server, err := identify(ctx, conn, options.Dialect)
 	if err != nil {
-		return Report{}, err
+		return Report{}, server, err
 	}
 	c, err := server.read(ctx, conn, options.Schemas)
 	if err != nil {
-		return Report{}, err
+		return Report{}, server, err
 	}
 	schemas := c.inspected
 	if len(options.Schemas) > 0 {
@@ -49,7 +55,7 @@ func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	}
 	for _, name := range schemas {
 		if !slices.Contains(c.schemas, name) {
-			return Report{}, &SchemaError{Name: name, Schemas: c.schemas}
+			return Report{}, server, &SchemaError{Name: name, Schemas: c.schemas}
 		}
 	}
 	report := Report{Dialect: server.dialect, Version: server.version, Schemas: schemas, Findings: c.unseen}
@@ -57,7 +63,7 @@ func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	for i := range report.Keys {
 		server.judge(&report.Keys[i])
 	}
-	return report, nil
+	return report, server, nil
 }
 
 // A SchemaError says that a schema of [Options.Schemas] is not there, or not for

@@ -1,0 +1,532 @@
+package autoinc
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ApplyOptions say how [Apply] goes about it. The zero value applies the next
+// phase.
+type ApplyOptions struct {
+	// Phase is the phase to apply; those before it have to be complete. Defaults
+	// to the first that is not.
+	Phase PhaseName
+
+	// BatchSize is how many rows a backfill fills at a time, about. Defaults to 10,000.
+	BatchSize int
+
+	// Pause is how long a backfill rests after each batch. Defaults to no rest.
+	Pause time.Duration
+
+	// LockTimeout is how long a statement waits for a lock, with everybody who
+	// comes later waiting behind it; it is tried again a few times. Whole seconds
+	// on MySQL and MariaDB. Defaults to 5 s.
+	LockTimeout time.Duration
+
+	// DryRun tells Progress of the steps that would be taken, and takes none.
+	DryRun bool
+
+	// Progress is told of each step as it begins and ends, and of each batch of a
+	// backfill. It is called by the goroutine that called Apply.
+	Progress func(Progress)
+
+	// hook is asked before and after everything that a crash may come between, for
+	// tests. Apply stops with its error, as if it were killed.
+	hook func(point string) error
+}
+
+// A Progress is what [ApplyOptions.Progress] is told.
+type Progress struct {
+	Phase PhaseName
+	Step  Step
+	Event Event
+	// Total is how many blocks a backfill has, and Done how many of them are filled.
+	Done, Total int64
+}
+
+// An Event is what has happened to a [Step].
+type Event string
+
+const (
+	Began   Event = "began"
+	Filled  Event = "filled" // a batch of a backfill
+	Retried Event = "retried"
+	Ended   Event = "ended"
+	Skipped Event = "skipped" // it was taken before
+	Would   Event = "would"   // it would be taken, if this were no dry run
+)
+
+// Apply applies one phase of a plan and returns it, or returns a phase without a
+// name if all are complete. It keeps its progress in a table of the database, and
+// may be called again after a crash at any point: what has been done is not done
+// again. Only one Apply at a time works in a database.
+//
+// Before a phase begins, it is planned once more, and refused with a [*PlanError]
+// if the outcome differs: the database is another one, or has changed since.
+//
+// On a connection of its own, Apply sets the session as the plan needs it and
+// puts it back afterwards. It needs a real session: connect to Postgres itself,
+// not through a pooler of transactions.
+//
+// Errors are [*PlanError], [*PhaseError], [*BusyError], [*UnfinishedError],
+// those of [NewPlan], and [*StepError], which wraps the database's.
+func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (Phase, error) {
+	if db == nil || plan == nil {
+		return Phase{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
+	}
+	sum, err := plan.Sum()
+	if err != nil {
+		return Phase{}, err
+	}
+	options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
+	options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), 5*time.Second)
+	if options.Progress == nil {
+		options.Progress = func(Progress) {}
+	}
+	if options.hook == nil {
+		options.hook = func(string) error { return nil }
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return Phase{}, fmt.Errorf("autoinc: %w", err)
+	}
+	a := &applier{
+		server: server{plan.Dialect, plan.Version}, conn: conn, plan: plan, options: options,
+		ledger: ledger{server{plan.Dialect, plan.Version}, plan.Progress, sum},
+	}
+	defer a.close(ctx)
+	return a.apply(ctx)
+}
+
+// An applier applies one phase over one connection.
+type applier struct {
+	server
+	conn     *sql.Conn
+	plan     *Plan
+	options  ApplyOptions
+	ledger   ledger
+	restore  []string // how the session was
+	spoilt   bool     // whether the connection must not be used again
+	unlocked bool     // whether there is no lock to give back
+}
+
+func (a *applier) apply(ctx context.Context) (Phase, error) {
+	if err := a.prepare(ctx); err != nil {
+		return Phase{}, err
+	}
+	entries := make(map[string]entry)
+	there, err := a.ledger.exists(ctx, a.conn)
+	if err == nil && there {
+		entries, err = a.ledger.read(ctx, a.conn)
+	}
+	if err == nil {
+		err = a.ledger.refuseUnfinished(ctx, a.conn, a.ledger.sum)
+	}
+	if err != nil {
+		return Phase{}, err
+	}
+	phase, err := a.next(entries)
+	if err != nil || phase.Name == "" {
+		return phase, err
+	}
+	begun := false
+	for _, s := range phase.Steps {
+		_, known := entries[s.ID]
+		begun = begun || known
+	}
+	if !begun && phase.Name != Guard {
+		if err := a.compare(ctx, phase, len(entries) > 0); err != nil {
+			return Phase{}, err
+		}
+	}
+	if a.options.DryRun {
+		for _, s := range phase.Steps {
+			event := Would
+			if entries[s.ID].taken() {
+				event = Skipped
+			}
+			a.tell(phase, s, event)
+		}
+		return phase, nil
+	}
+	if err := a.ledger.create(ctx, a.conn); err != nil {
+		return Phase{}, err
+	}
+	for steps := phase.Steps; len(steps) > 0; {
+		n := 1
+		for n < len(steps) && steps[0].Unit != 0 && steps[n].Unit == steps[0].Unit {
+			n++
+		}
+		if err := a.take(ctx, phase, steps[:n], entries); err != nil {
+			return Phase{}, err
+		}
+		steps = steps[n:]
+	}
+	if err := a.options.hook("phase " + string(phase.Name)); err != nil {
+		a.spoilt = true
+		return Phase{}, err
+	}
+	return phase, a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done})
+}
+
+// next returns the phase to apply.
+func (a *applier) next(entries map[string]entry) (Phase, error) {
+	for _, phase := range a.plan.Phases {
+		complete := entries[string(phase.Name)].state == done
+		switch {
+		case phase.Name == a.options.Phase:
+			return phase, nil // again, if it is complete: its steps are skipped
+		case !complete && a.options.Phase == "":
+			return phase, nil
+		case !complete:
+			for _, later := range a.plan.Phases {
+				if later.Name == a.options.Phase {
+					return Phase{}, &PhaseError{Phase: a.options.Phase, First: phase.Name}
+				}
+			}
+			return Phase{}, &PhaseError{Phase: a.options.Phase}
+		}
+	}
+	if a.options.Phase != "" {
+		return Phase{}, &PhaseError{Phase: a.options.Phase}
+	}
+	return Phase{}, nil
+}
+
+// compare plans once more and refuses a phase that would be another now.
+func (a *applier) compare(ctx context.Context, phase Phase, resumed bool) error {
+	options := PlanOptions{Options: Options{Dialect: a.plan.Dialect}, Online: a.plan.Online, Floor: a.plan.Floor}
+	for _, k := range a.plan.Keys {
+		options.Tables = append(options.Tables, k.Column.Table)
+		options.Schemas = append(options.Schemas, k.Column.Table.Schema)
+	}
+	if len(a.plan.Keys) == 0 {
+		return nil // nothing to do is the same everywhere
+	}
+	const again = "plan again, on this database"
+	fresh, err := makePlan(ctx, a.conn, options)
+	if wrong, ok := errors.AsType[*TableError](err); ok {
+		return &PlanError{fmt.Sprintf("the plan is of another database, or this one has changed: %v", wrong), again}
+	}
+	if wrong, ok := errors.AsType[*SchemaError](err); ok {
+		return &PlanError{fmt.Sprintf("the plan is of another database, or this one has changed: %v", wrong), again}
+	}
+	if err != nil {
+		return err
+	}
+	if fresh.Database != a.plan.Database {
+		return &PlanError{fmt.Sprintf("the plan is of the database %q, and this is %q", a.plan.Database, fresh.Database), again}
+	}
+	now := fresh.Phase(phase.Name)
+	for i := range max(len(now.Steps), len(phase.Steps)) {
+		var is, was Step
+		if i < len(now.Steps) {
+			is = now.Steps[i]
+		}
+		if i < len(phase.Steps) {
+			was = phase.Steps[i]
+		}
+		if is.SQL != was.SQL || is.Run != was.Run {
+			return &PlanError{fmt.Sprintf("the database is another, or has changed since it was planned: the step %s/%d would be %q now, and was %q",
+				phase.Name, i+1, is.SQL, was.SQL), again}
+		}
+	}
+	return nil
+}
+
+// take takes the steps of one transaction, or a single step in none.
+func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries map[string]entry) error {
+	if entries[steps[0].ID].taken() { // and so are all of its transaction
+		for _, s := range steps {
+			a.tell(phase, s, Skipped)
+		}
+		return nil
+	}
+	const attempts = 20
+	for attempt := 1; ; attempt++ {
+		err := a.attempt(ctx, phase, steps, entries[steps[0].ID])
+		if err == nil || attempt == attempts || !a.transient(err) {
+			return err
+		}
+		a.tell(phase, steps[0], Retried)
+		if err := sleep(ctx, time.Duration(attempt)*100*time.Millisecond); err != nil {
+			return &StepError{steps[0], err}
+		}
+	}
+}
+
+func (a *applier) attempt(ctx context.Context, phase Phase, steps []Step, before entry) (err error) {
+	if err := a.set(ctx, steps[0], steps[0].Before); err != nil {
+		return err
+	}
+	defer func() {
+		// The connection is dropped rather than left with another setting.
+		if after := a.set(context.WithoutCancel(ctx), steps[0], steps[0].After); after != nil {
+			a.spoilt = true
+			err = errors.Join(err, after)
+		}
+	}()
+	if steps[0].Unit == 0 {
+		return a.alone(ctx, phase, steps[0], before)
+	}
+	return a.together(ctx, phase, steps)
+}
+
+func (a *applier) set(ctx context.Context, s Step, settings []string) error {
+	if a.spoilt {
+		return nil
+	}
+	for _, setting := range settings {
+		if _, err := a.conn.ExecContext(ctx, setting); err != nil {
+			return &StepError{s, err}
+		}
+	}
+	return nil
+}
+
+// together takes steps in one transaction, which records them too.
+func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error {
+	begin := "BEGIN"
+	if a.dialect == SQLite {
+		begin = "BEGIN IMMEDIATE"
+	}
+	if err := a.at("begin " + steps[0].ID); err != nil {
+		return err
+	}
+	if _, err := a.conn.ExecContext(ctx, begin); err != nil {
+		return &StepError{steps[0], err}
+	}
+	skip := errors.New("taken by another")
+	err := func() error {
+		// Another Apply may have been first, where no lock keeps it out.
+		entries, err := a.ledger.read(ctx, a.conn)
+		if err != nil {
+			return err
+		}
+		if entries[steps[0].ID].taken() {
+			return skip
+		}
+		for _, s := range steps {
+			a.tell(phase, s, Began)
+			if err := a.run(ctx, phase, s, entry{}); err != nil {
+				return err
+			}
+			if err := a.at("record " + s.ID); err != nil {
+				return err
+			}
+		}
+		if err := a.at("commit " + steps[0].ID); err != nil {
+			return err
+		}
+		if _, err := a.conn.ExecContext(ctx, "COMMIT"); err != nil {
+			return &StepError{steps[len(steps)-1], err}
+		}
+		return nil
+	}()
+	if err != nil {
+		if _, failed := a.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); failed != nil {
+			a.spoilt = true
+		}
+		if err != skip {
+			return err
+		}
+	}
+	for _, s := range steps {
+		a.tell(phase, s, Ended)
+	}
+	return a.at("after " + steps[0].ID)
+}
+
+// alone takes a step in no transaction: it is recorded before, so that a crash
+// between it and its record is known to have been possible.
+func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) error {
+	if before.state == started && s.Done != "" {
+		taken, err := a.asked(ctx, s)
+		if err != nil {
+			return err
+		}
+		if taken {
+			a.tell(phase, s, Skipped)
+			return a.record(ctx, s, entry{state: done})
+		}
+		if s.Retry != "" {
+			if _, err := a.conn.ExecContext(ctx, s.Retry); err != nil {
+				return &StepError{s, err}
+			}
+		}
+	}
+	if before.state != started {
+		before = entry{state: started}
+		if err := a.record(ctx, s, before); err != nil {
+			return err
+		}
+	} else if s.Done == "" && s.Run == Exec {
+		return &StepError{s, errors.New("it may have been taken or not, and the plan has no query that tells; see by hand")}
+	}
+	if err := a.at("before " + s.ID); err != nil {
+		return err
+	}
+	a.tell(phase, s, Began)
+	if err := a.run(ctx, phase, s, before); err != nil {
+		// An attempt whose connection was lost may have gone on by itself.
+		if s.Done != "" && !a.spoilt && ctx.Err() == nil {
+			if taken, failed := a.asked(ctx, s); failed == nil && taken {
+				a.tell(phase, s, Ended)
+				return a.record(ctx, s, entry{state: done})
+			}
+		}
+		return err
+	}
+	a.tell(phase, s, Ended)
+	return nil
+}
+
+func (a *applier) record(ctx context.Context, s Step, e entry) error {
+	if err := a.at("record " + s.ID + " " + string(e.state)); err != nil {
+		return err
+	}
+	return a.ledger.write(ctx, a.conn, s.ID, e)
+}
+
+// asked asks whether a step has been taken.
+func (a *applier) asked(ctx context.Context, s Step) (bool, error) {
+	taken, err := one(ctx, a.conn, s.Done, func(n *int) []any { return []any{n} })
+	if err != nil {
+		return false, &StepError{s, err}
+	}
+	return taken != 0, nil
+}
+
+// run runs a step and records it.
+func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) error {
+	after := entry{state: done}
+	switch {
+	case s.Unit != 0:
+		after.state = committed
+	case s.Run == Check || s.Run == Count:
+		after.state = seen
+	}
+	switch s.Run {
+	case Exec:
+		if _, err := a.conn.ExecContext(ctx, s.SQL); err != nil {
+			return &StepError{s, err}
+		}
+	case Check:
+		if err := a.check(ctx, s); err != nil {
+			return &StepError{s, err}
+		}
+	case Count:
+		n, err := one(ctx, a.conn, s.SQL, func(n *int64) []any { return []any{n} })
+		if err != nil {
+			return &StepError{s, err}
+		}
+		after.detail = strconv.FormatInt(n, 10)
+	case Backfill:
+		if err := a.backfill(ctx, phase, s, before); err != nil {
+			return err
+		}
+	default:
+		return &StepError{s, fmt.Errorf("there is no way %q to run it", s.Run)}
+	}
+	return a.record(ctx, s, after)
+}
+
+// check runs a query that must return no row.
+func (a *applier) check(ctx context.Context, s Step) error {
+	rows, err := a.conn.QueryContext(ctx, s.SQL)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return rows.Err()
+	}
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values := make([]any, len(columns))
+	dest := make([]any, len(columns))
+	for i := range values {
+		dest[i] = &values[i]
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return err
+	}
+	var parts []string
+	for i, value := range values {
+		if text, ok := value.([]byte); ok {
+			value = string(text)
+		}
+		parts = append(parts, fmt.Sprintf("%s = %v", columns[i], value))
+	}
+	return &CheckError{Row: printable(strings.Join(parts, ", ")), Remedy: cmp.Or(s.Undo, "find the others with the query of the step, and mend them")}
+}
+
+// tell tells Progress of a step.
+func (a *applier) tell(phase Phase, s Step, event Event) {
+	a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: event})
+}
+
+// at is a point at which a crash may come.
+func (a *applier) at(point string) error {
+	err := a.options.hook(point)
+	if err != nil {
+		a.spoilt = true // as a killed process leaves its connection
+	}
+	return err
+}
+
+// transient reports whether it is worth to try again: nobody gave way in time,
+// and nothing was done.
+func (a *applier) transient(err error) bool {
+	if a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	if state, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err); ok {
+		return state.SQLState() == "55P03" || state.SQLState() == "40P01" || state.SQLState() == "40001"
+	}
+	text := err.Error()
+	for _, mark := range []string{"Error 1205 ", "Error 1213 ", "(5) (SQLITE_BUSY)", "SQLITE_BUSY", "database is locked", "database table is locked"} {
+		if strings.Contains(text, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// close gives the connection back as it was, or drops it.
+func (a *applier) close(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	for _, setting := range a.restore {
+		if !a.spoilt {
+			_, err := a.conn.ExecContext(ctx, setting)
+			a.spoilt = err != nil
+		}
+	}
+	if a.spoilt {
+		_ = a.conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+	_ = a.conn.Close()
+}

@@ -1,0 +1,124 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// A state is how far a step or a phase has come.
+type state string
+
+const (
+	started   state = "started"   // of a step in no transaction: it may have been taken
+	done      state = "done"      // of a step in no transaction, and of a phase
+	committed state = "committed" // with the rest of its transaction, which leaves nothing half done
+	seen      state = "seen"      // of a step that only reads
+)
+
+// A ledger is the table that keeps the progress: a row for each step, and one
+// for each phase, under the sum of the plan.
+type ledger struct {
+	server
+	table Name
+	sum   string
+}
+
+// An entry is what the ledger says of a step or a phase.
+type entry struct {
+	state  state
+	detail string // of a count, the number; of a backfill, the blocks that are done
+}
+
+func (e entry) taken() bool { return e.state == done || e.state == committed || e.state == seen }
+
+// A session is a connection or a transaction on it.
+type session interface {
+	querier
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+func (l ledger) exists(ctx context.Context, q querier) (bool, error) {
+	query := map[Dialect]string{
+		Postgres: `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = {schema} AND c.relname = {name}`,
+		SQLite:   `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = {name} AND {schema} = 'main'`,
+		MySQL:    `SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {name}`,
+	}
+	query[MariaDB] = query[MySQL]
+	text := strings.NewReplacer("{schema}", l.literal(l.table.Schema), "{name}", l.literal(l.table.Name)).Replace(query[l.dialect])
+	n, err := one(ctx, q, text, func(n *int) []any { return []any{n} })
+	return n > 0, err
+}
+
+func (l ledger) create(ctx context.Context, s session) error {
+	if there, err := l.exists(ctx, s); err != nil || there {
+		return err
+	}
+	key := map[Dialect]string{Postgres: "text", SQLite: "TEXT", MySQL: "VARCHAR(100)", MariaDB: "VARCHAR(100)"}[l.dialect]
+	_, err := s.ExecContext(ctx, fmt.Sprintf(
+		"CREATE TABLE %s (plan %s NOT NULL, step %[2]s NOT NULL, state %[2]s NOT NULL, detail %[2]s NOT NULL, at timestamp DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (plan, step))",
+		l.name(l.table), key))
+	if err != nil {
+		return fmt.Errorf("autoinc: creating the table of the progress: %w", err)
+	}
+	return nil
+}
+
+// read returns the entries of the plan.
+func (l ledger) read(ctx context.Context, q querier) (map[string]entry, error) {
+	type row struct {
+		step string
+		entry
+	}
+	rows, err := list(ctx, q, fmt.Sprintf("SELECT step, state, detail FROM %s WHERE plan = %s", l.name(l.table), l.literal(l.sum)),
+		func(r *row) []any { return []any{&r.step, (*string)(&r.state), &r.detail} })
+	if err != nil {
+		return nil, err
+	}
+	entries := make(map[string]entry)
+	for _, r := range rows {
+		entries[r.step] = r.entry
+	}
+	return entries, nil
+}
+
+// write puts an entry in the place of the last.
+func (l ledger) write(ctx context.Context, s session, step string, e entry) error {
+	table, plan, at := l.name(l.table), l.literal(l.sum), l.literal(step)
+	insert := fmt.Sprintf("INSERT INTO %s (plan, step, state, detail) VALUES (%s, %s, %s, %s) ", table, plan, at, l.literal(string(e.state)), l.literal(e.detail))
+	if l.dialect == Postgres || l.dialect == SQLite {
+		insert += "ON CONFLICT (plan, step) DO UPDATE SET state = excluded.state, detail = excluded.detail, at = CURRENT_TIMESTAMP"
+	} else {
+		insert += "ON DUPLICATE KEY UPDATE state = VALUES(state), detail = VALUES(detail), at = CURRENT_TIMESTAMP"
+	}
+	if _, err := s.ExecContext(ctx, insert); err != nil {
+		return fmt.Errorf("autoinc: keeping the progress: %w", err)
+	}
+	return nil
+}
+
+// refuseUnfinished returns an [*UnfinishedError] if a plan of another sum has
+// stopped in the middle of a phase.
+func (l ledger) refuseUnfinished(ctx context.Context, q querier, own string) error {
+	if there, err := l.exists(ctx, q); err != nil || !there {
+		return err
+	}
+	type row struct{ plan, step, state string }
+	rows, err := list(ctx, q, "SELECT plan, step, state FROM "+l.name(l.table)+" ORDER BY plan, step", func(r *row) []any { return []any{&r.plan, &r.step, &r.state} })
+	if err != nil {
+		return err
+	}
+	complete := make(map[[2]string]bool)
+	for _, r := range rows {
+		complete[[2]string{r.plan, r.step}] = true // the phases are of interest
+	}
+	for _, r := range rows {
+		phase, _, _ := strings.Cut(r.step, "/")
+		between := state(r.state) == started || state(r.state) == done
+		if r.plan != own && between && !complete[[2]string{r.plan, phase}] {
+			return &UnfinishedError{Plan: r.plan, Phase: PhaseName(phase), Table: l.name(l.table)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// DefaultFloor is the least key that the guard lets in where [PlanOptions.Floor]
+// is 0: counting does not lead there, and generated keys begin far beyond it.
+const DefaultFloor = beyondCounting
+
+// PlanOptions say what [NewPlan] plans. The zero value plans the way of every key
+// that [Inspect] finds.
+type PlanOptions struct {
+	Options
+
+	// Tables are those whose keys are to be generated. Defaults to all that count.
+	Tables []Name
+
+	// Except are tables that go on counting.
+	Except []Name
+
+	// Online has tables widened while they are read and written, where the server
+	// has a way: with a second column on Postgres, and with foreign keys that are
+	// added without locking on MySQL and MariaDB. It takes longer, and more space.
+	Online bool
+
+	// Floor is the least key that a writer may still send once the guard is up.
+	// Every key that was counted has to be below it, and every key that is
+	// generated not. Defaults to DefaultFloor.
+	Floor int64
+}
+
+// A Plan is the way of some keys off auto-increment: SQL for one database, in
+// order. [NewPlan] makes one, [Plan.WriteText] writes it for a reviewer,
+// [ReadPlan] reads that back, [Apply] runs it and [Verify] proves the outcome.
+type Plan struct {
+	Dialect  Dialect
+	Version  string // of the server it was made for
+	Database string // the name of the database it was made for; of SQLite, of its file
+	Online   bool
+	Floor    int64
+	Progress Name // the table in which Apply keeps its progress
+	Keys     []PlannedKey
+	Phases   []Phase // all of them, in order; one may have no steps
+}
+
+// A PlannedKey is what [Verify] has to find again.
+type PlannedKey struct {
+	Column     Column      `json:"column"` // as it was
+	Mechanism  Mechanism   `json:"mechanism"`
+	Also       []Name      `json:"also,omitempty"`       // partitions and inheriting tables
+	Holders    []Column    `json:"holders,omitempty"`    // the columns of foreign keys to it
+	References []Reference `json:"references,omitempty"` // the foreign keys themselves
+}
+
+// A Reference is a foreign key as a whole.
+type Reference struct {
+	Name     string   `json:"name,omitempty"` // SQLite has none
+	Child    Name     `json:"child"`
+	Columns  []string `json:"columns"`
+	Parent   Name     `json:"parent"`
+	Keys     []string `json:"keys"` // the columns that are referenced
+	OnUpdate string   `json:"onUpdate"`
+	OnDelete string   `json:"onDelete"`
+
+	detail string // more that the constraint says, as SQL
+	valid  bool   // Postgres: whether it was ever checked on all rows
+}
+
+func (r Reference) same(other Reference) bool {
+	return r.Child == other.Child && r.Parent == other.Parent && slices.Equal(r.Columns, other.Columns) && slices.Equal(r.Keys, other.Keys)
+}
+
+// A PhaseName names a phase.
+type PhaseName string
+
+// The phases, in their order.
+const (
+	Widen    PhaseName = "widen"     // keys and children get 64 bits
+	Readers  PhaseName = "readers"   // nothing in the database: readers are to be shipped
+	Fence    PhaseName = "fence"     // writers that send no key are stopped
+	SwitchOn PhaseName = "switch-on" // writers begin to send generated keys
+	Drop     PhaseName = "drop"      // the counter goes
+	Guard    PhaseName = "guard"     // small keys are refused, whoever sends them
+)
+
+// PhaseNames are the phases in their order.
+func PhaseNames() []PhaseName { return []PhaseName{Widen, Readers, Fence, SwitchOn, Drop, Guard} }
+
+// A Phase is a part of a plan between two points where people have something to
+// do.
+type Phase struct {
+	Name  PhaseName
+	Notes []string // what it is for, and what is to be done by hand before the next
+	Steps []Step
+}
+
+// A Run is how the SQL of a [Step] is run.
+type Run string
+
+const (
+	Exec     Run = "exec"     // once
+	Check    Run = "check"    // a query that must return no row
+	Count    Run = "count"    // a query whose number is kept, for Verify
+	Backfill Run = "backfill" // a range of blocks at a time, which stand for $1 and $2
+)
+
+// A Step is one statement.
+type Step struct {
+	ID   string // the phase and a number: widen/3
+	Text string // what it does
+	Run  Run
+	SQL  string
+
+	// Unit is the number of a transaction, which has all steps of that number. A
+	// step of unit 0 is in no transaction, because the server knows none around it.
+	Unit int
+
+	Locks    string // what it locks, and who waits
+	Rewrites string // what it rewrites or copies; nothing if empty
+	Undo     string // how to take it back; nothing to take back if empty
+
+	// Before and After are the session's settings around the step, or around its
+	// unit. They are SQL.
+	Before, After []string
+
+	// Done is a query of one truth: whether the step has been taken already. It is
+	// asked after a crash, of a step in no transaction.
+	Done string
+
+	// Retry is SQL that clears away what a failed attempt left.
+	Retry string
+
+	// Size is a query for how many blocks a Backfill has.
+	Size string
+}
+
+// Phase returns the phase of a name, or one without steps.
+func (p *Plan) Phase(name PhaseName) Phase {
+	for _, phase := range p.Phases {
+		if phase.Name == name {
+			return phase
+		}
+	}
+	return Phase{Name: name}
+}
+
+// NewPlan inspects a database and plans the way of its keys off auto-increment.
+// It changes nothing, and uses one connection for as long as it takes.
+//
+// Errors are those of [Inspect]; a [*RefusedError], if anything would be lost or
+// cannot be planned rightly; a [*TableError]; and an [*UnfinishedError], if [Apply]
+// stopped in the middle of a phase, where the catalog does not show all that there was.
+func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error) {
+	if db == nil {
+		return nil, errors.New("autoinc: there is no database; pass an open *sql.DB")
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("autoinc: %w", err)
+	}
+	defer conn.Close()
+	plan, err := makePlan(ctx, conn, options)
+	if err != nil {
+		return nil, err
+	}
+	l := ledger{server: server{plan.Dialect, plan.Version}, table: plan.Progress}
+	if err := l.refuseUnfinished(ctx, conn, ""); err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+// makePlan plans over one connection.
+func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions) (*Plan, error) {
+	if options.Floor == 0 {
+		options.Floor = DefaultFloor
+	}
+	if options.Floor < 0 {
+		return nil, fmt.Errorf("autoinc: the floor %d is negative; it is the least key that may be sent, such as %d", options.Floor, int64(DefaultFloor))
+	}
+	s, err := identify(ctx, conn, options.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	restore, err := s.plainly(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	defer restore()
+	report, s, err := inspectConn(ctx, conn, options.Options)
+	if err != nil {
+		return nil, err
+	}
+	p := &planner{server: s, options: options, report: report}
+	if err := p.choose(); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(p.keys) == 0:
+		p.database = ""
+	case s.dialect == Postgres:
+		err = p.planPostgres(ctx, conn)
+	case s.dialect == SQLite:
+		err = p.planSQLite(ctx, conn)
+	default:
+		err = p.planMySQL(ctx, conn)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(p.refusals) > 0 {
+		return nil, &RefusedError{Refusals: p.refusals, server: s}
+	}
+	return p.plan(), nil
+}
+
+// mysqlMode is the sql_mode in which plans are made and applied: strict, with
+// names in backticks and backslashes that escape.
+const mysqlMode = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
+
+// plainly has the server write definitions in the same way whoever asks: with
+// all names in full, and the same quotes.
+func (s server) plainly(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
+	var ask, set, plain string
+	switch s.dialect {
+	case Postgres:
+		ask, set = "SELECT current_setting('search_path')", "SELECT set_config('search_path', %s, false)"
+	case SQLite:
+		return func() {}, nil
+	default:
+		ask, set, plain = "SELECT @@SESSION.sql_mode", "SET SESSION sql_mode = %s", mysqlMode
+	}
+	was, err := one(ctx, conn, ask, text)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf(set, s.literal(plain))); err != nil {
+		return nil, fmt.Errorf("autoinc: %w", err)
+	}
+	return func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, s.literal(was))) }, nil // if it fails, so has the connection
+}

@@ -1,0 +1,454 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	mysqlReferences = `SELECT k.CONSTRAINT_SCHEMA, k.CONSTRAINT_NAME, k.TABLE_SCHEMA, k.TABLE_NAME, k.COLUMN_NAME,
+	k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, k.REFERENCED_COLUMN_NAME
+FROM information_schema.KEY_COLUMN_USAGE AS k
+WHERE k.TABLE_SCHEMA NOT IN ` + mysqlOwn + ` AND k.REFERENCED_TABLE_NAME IS NOT NULL
+ORDER BY k.TABLE_SCHEMA, k.TABLE_NAME, k.CONSTRAINT_NAME, k.ORDINAL_POSITION`
+
+	mysqlRules = `SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE
+FROM information_schema.REFERENTIAL_CONSTRAINTS`
+
+	mysqlExtras = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%', ''
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + mysqlOwn
+
+	mysqlEngines = `SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(ENGINE, '') FROM information_schema.TABLES
+WHERE TABLE_SCHEMA NOT IN ` + mysqlOwn + ` AND TABLE_TYPE = 'BASE TABLE'`
+)
+
+// A mysqlPlanner plans for MySQL and MariaDB.
+type mysqlPlanner struct {
+	*planner
+	conn        *sql.Conn
+	columns     map[place]mysqlColumn // whose counts says whether it is generated
+	definitions map[Name]string
+}
+
+func (p *planner) planMySQL(ctx context.Context, conn *sql.Conn) error {
+	p.database = p.keys[0].Column.Table.Schema
+	my := mysqlPlanner{planner: p, conn: conn, columns: make(map[place]mysqlColumn), definitions: make(map[Name]string)}
+	if err := my.read(ctx); err != nil {
+		return err
+	}
+	p.count()
+	if err := my.widen(ctx); err != nil {
+		return err
+	}
+	p.note(Readers, "Ship readers that take 64 bits before the next phase: int64 in Go, strings in JSON, BIGINT in stored programs.")
+	p.note(Fence, "From here on a writer that sends no key fails. On %s this has to come before the first generated key, which would move the counter beyond it.", p.dialect)
+	p.note(SwitchOn, "Nothing is to be done in the database. Have all writers send generated keys, and apply the next phase when they do.")
+	p.note(Drop, "The counter goes, behind the fence.")
+	p.note(Guard, "A writer that sends a key below %d fails, unless the row is there already: an upsert of an old row goes through.", p.options.Floor)
+	for _, k := range p.keys {
+		my.fence(k)
+	}
+	for _, k := range p.keys {
+		if err := my.drop(ctx, k); err != nil {
+			return err
+		}
+	}
+	for _, k := range p.keys {
+		my.guard(k)
+	}
+	return nil
+}
+
+func (p *mysqlPlanner) read(ctx context.Context) error {
+	columns, err := list(ctx, p.conn, mysqlExtras, (*mysqlColumn).dest)
+	if err != nil {
+		return err
+	}
+	for _, c := range columns {
+		p.columns[exactPlace(c.Column)] = c
+	}
+	type row struct {
+		schema string
+		Reference
+		column, key string
+	}
+	rows, err := list(ctx, p.conn, mysqlReferences, func(r *row) []any {
+		return []any{&r.schema, &r.Name, &r.Child.Schema, &r.Child.Name, &r.column, &r.Parent.Schema, &r.Parent.Name, &r.key}
+	})
+	if err != nil {
+		return err
+	}
+	type rule struct{ schema, table, name, onUpdate, onDelete string }
+	rules, err := list(ctx, p.conn, mysqlRules, func(r *rule) []any { return []any{&r.schema, &r.table, &r.name, &r.onUpdate, &r.onDelete} })
+	if err != nil {
+		return err
+	}
+	by := make(map[[3]string]rule)
+	for _, r := range rules {
+		by[[3]string{r.schema, r.table, r.name}] = r
+	}
+	for i, r := range rows {
+		if i == 0 || rows[i-1].Name != r.Name || rows[i-1].Child != r.Child {
+			rule := by[[3]string{r.schema, r.Child.Name, r.Name}]
+			r.OnUpdate, r.OnDelete, r.valid = rule.onUpdate, rule.onDelete, true
+			p.references = append(p.references, r.Reference)
+		}
+		last := &p.references[len(p.references)-1]
+		last.Columns, last.Keys = append(last.Columns, r.column), append(last.Keys, r.key)
+	}
+	type table struct {
+		name   Name
+		engine string
+	}
+	tables, err := list(ctx, p.conn, mysqlEngines, func(t *table) []any { return []any{&t.name.Schema, &t.name.Name, &t.engine} })
+	if err != nil {
+		return err
+	}
+	for _, k := range p.keys {
+		for _, t := range tables {
+			if t.name == k.Column.Table && t.engine != "InnoDB" {
+				p.refuse(k.Column, "ALTER TABLE … ENGINE=InnoDB first", "its table is kept by %s, which has no transactions", t.engine)
+			}
+		}
+	}
+	return nil
+}
+
+// definition returns the columns of a table, as the server writes them.
+func (p *mysqlPlanner) definition(ctx context.Context, table Name) (string, error) {
+	if known, ok := p.definitions[table]; ok {
+		return known, nil
+	}
+	type row struct{ name, definition string }
+	r, err := one(ctx, p.conn, "SHOW CREATE TABLE "+p.name(table), func(r *row) []any { return []any{&r.name, &r.definition} })
+	p.definitions[table] = r.definition
+	return r.definition, err
+}
+
+// plainInteger is a type that is widened to bigint.
+var plainInteger = regexp.MustCompile(`^(tinyint|smallint|mediumint|int|bigint)(\([0-9]+\))?( unsigned)?$`)
+
+// modified returns a column's definition with 64 bits and everything else as it
+// is: NOT NULL, COMMENT and whatever it has.
+func (p *mysqlPlanner) modified(ctx context.Context, c Column) (string, error) {
+	create, err := p.definition(ctx, c.Table)
+	if err != nil {
+		return "", err
+	}
+	start := "  " + p.quote(c.Name) + " " + c.Type
+	for line := range strings.SplitSeq(create, "\n") {
+		rest, ok := strings.CutPrefix(line, start)
+		if !ok || rest != "" && rest[0] != ' ' && rest[0] != ',' {
+			continue
+		}
+		kind := c.Type
+		if plainInteger.MatchString(kind) {
+			kind = "bigint"
+			if c.Unsigned {
+				kind += " unsigned"
+			}
+		} else if c.narrow() {
+			p.refuse(c, "make it BIGINT by hand, and look at what the type was for", "it is %s, and only plain integers are widened", c.Type)
+		}
+		return p.quote(c.Name) + " " + kind + strings.TrimSuffix(rest, ","), nil
+	}
+	p.refuse(c, "report this", "its definition is not found in what SHOW CREATE TABLE says")
+	return "", nil
+}
+
+// connected returns the columns that have to be of one type: those of a key, and
+// whatever foreign keys tie to them in either direction.
+func (p *mysqlPlanner) connected(columns []Column) []Column {
+	add := func(table Name, name string) {
+		c := Column{Table: table, Name: name}
+		if known, ok := p.columns[exactPlace(c)]; ok && !slices.ContainsFunc(columns, c.same) {
+			columns = append(columns, known.Column)
+		}
+	}
+	for i := 0; i < len(columns); i++ { // which grows meanwhile
+		c := columns[i]
+		for _, r := range p.references {
+			for j := range r.Columns {
+				if r.Child == c.Table && r.Columns[j] == c.Name {
+					add(r.Parent, r.Keys[j])
+				}
+				if r.Parent == c.Table && r.Keys[j] == c.Name {
+					add(r.Child, r.Columns[j])
+				}
+			}
+		}
+	}
+	return columns
+}
+
+// widen plans each set of columns that foreign keys tie together: the foreign
+// keys go, the columns are widened, and the foreign keys come back.
+func (p *mysqlPlanner) widen(ctx context.Context) error {
+	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Nothing checks these references meanwhile; orphans are looked for before the foreign keys are added.")
+	p.note(Widen, "There is no transaction around these statements. If this phase is begun, it has to be ended.")
+	if p.options.Online {
+		p.note(Widen, "This server has no online way to change a column's type: it copies the table, and writers wait meanwhile (gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys). Foreign keys are dropped and added without locking.")
+	}
+	var seen []Column
+	for _, k := range p.keys {
+		if slices.ContainsFunc(seen, k.Column.same) {
+			continue
+		}
+		set := p.connected([]Column{k.Column})
+		seen = append(seen, set...)
+		narrow := slices.DeleteFunc(slices.Clone(set), func(c Column) bool { return !c.narrow() })
+		if len(narrow) == 0 {
+			continue
+		}
+		for _, c := range set {
+			if c.Unsigned != k.Column.Unsigned {
+				p.refuse(c, "give both the same sign first", "it is %s and foreign keys tie it to %s, which is %s", c.Type, p.column(k.Column), k.Column.Type)
+			}
+			if p.columns[exactPlace(c)].counts {
+				p.refuse(c, "drop it and add it again as BIGINT", "it is a generated column")
+			}
+		}
+		if err := p.widenSet(ctx, narrow); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *mysqlPlanner) widenSet(ctx context.Context, columns []Column) error {
+	held := p.held(columns)
+	byChild := make(map[Name][]Reference)
+	var children []Name
+	for _, r := range held {
+		if len(byChild[r.Child]) == 0 {
+			children = append(children, r.Child)
+		}
+		byChild[r.Child] = append(byChild[r.Child], r)
+	}
+	for _, child := range children {
+		var drops, adds []string
+		for _, r := range byChild[child] {
+			drops = append(drops, "DROP FOREIGN KEY "+p.quote(r.Name))
+			adds = append(adds, "ADD "+p.constraint(r))
+		}
+		p.add(Widen, Step{
+			Text: "drop the foreign keys of " + p.name(child) + ", to be added again below",
+			SQL:  "ALTER TABLE " + p.name(child) + " " + strings.Join(drops, ", ") + ", ALGORITHM=INPLACE, LOCK=NONE",
+			Done: p.counted(child, byChild[child], 0), Locks: "nobody but for a moment",
+			Undo: "ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", "),
+		})
+	}
+	byTable := make(map[Name][]Column)
+	var tables []Name
+	for _, c := range columns {
+		if len(byTable[c.Table]) == 0 {
+			tables = append(tables, c.Table)
+		}
+		byTable[c.Table] = append(byTable[c.Table], c)
+	}
+	for _, table := range tables {
+		var actions, back, names, conditions []string
+		for _, c := range byTable[table] {
+			definition, err := p.modified(ctx, c)
+			if err != nil {
+				return err
+			}
+			actions = append(actions, "MODIFY "+definition)
+			back = append(back, p.quote(c.Name)+" "+c.Type)
+			names = append(names, c.Name)
+			conditions = append(conditions, p.literal(c.Name))
+		}
+		p.add(Widen, Step{
+			Text: "widen " + p.list(names) + " of " + p.name(table),
+			SQL:  "ALTER TABLE " + p.name(table) + " " + strings.Join(actions, ", ") + ", ALGORITHM=COPY, LOCK=SHARED",
+			Done: fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME IN (%s) AND DATA_TYPE = 'bigint'",
+				len(names), p.literal(table.Schema), p.literal(table.Name), strings.Join(conditions, ", ")),
+			Locks:    "writers of " + p.name(table) + " wait until it is copied; readers go on",
+			Rewrites: "copies the whole table and its indexes",
+			Undo:     "MODIFY it back to " + strings.Join(back, ", ") + " with all the rest, as long as every number fits, with the foreign keys dropped as here",
+		})
+	}
+	for _, child := range children {
+		var adds, drops []string
+		for _, r := range byChild[child] {
+			p.add(Widen, Step{
+				Text: "see that no row of " + p.name(child) + " has lost what it references", Run: Check, SQL: p.orphans(r),
+				Locks: "nothing; it reads the table once",
+				Undo:  "delete or mend these rows, which were written while nothing checked, and apply again",
+			})
+			adds = append(adds, "ADD "+p.constraint(r))
+			drops = append(drops, "DROP FOREIGN KEY "+p.quote(r.Name))
+		}
+		s := Step{
+			Text: "add the foreign keys of " + p.name(child) + " again",
+			SQL:  "ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", ") + ", ALGORITHM=COPY, LOCK=SHARED",
+			Done: p.counted(child, byChild[child], len(adds)), Locks: "writers of " + p.name(child) + " wait until it is copied; readers go on",
+			Rewrites: "copies the whole table and checks every row",
+			Undo:     "ALTER TABLE " + p.name(child) + " " + strings.Join(drops, ", "),
+		}
+		if p.options.Online {
+			s.SQL = "ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", ") + ", ALGORITHM=INPLACE, LOCK=NONE"
+			s.Before, s.After = []string{"SET SESSION foreign_key_checks = 0"}, []string{"SET SESSION foreign_key_checks = 1"}
+			s.Locks, s.Rewrites = "nobody but for a moment; the rows are not checked by this, and are looked at afterwards", ""
+		}
+		p.add(Widen, s)
+		if p.options.Online {
+			for _, r := range byChild[child] {
+				p.add(Widen, Step{
+					Text: "see that no row of " + p.name(child) + " came in between without what it references", Run: Check, SQL: p.orphans(r),
+					Locks: "nothing; it reads the table once", Undo: "delete or mend these rows, which were written while nothing checked, and apply again",
+				})
+			}
+		}
+	}
+	return nil
+}
+
+// constraint writes a foreign key as SQL.
+func (s server) constraint(r Reference) string {
+	return fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s) ON UPDATE %s ON DELETE %s%s",
+		s.quote(r.Name), s.list(r.Columns), s.name(r.Parent), s.list(r.Keys), r.OnUpdate, r.OnDelete, r.detail)
+}
+
+// counted is a query of whether so many of the references are there.
+func (s server) counted(child Name, references []Reference, n int) string {
+	var names []string
+	for _, r := range references {
+		names = append(names, s.literal(r.Name))
+	}
+	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TABLE_CONSTRAINTS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_TYPE = 'FOREIGN KEY' AND CONSTRAINT_NAME IN (%s)",
+		n, s.literal(child.Schema), s.literal(child.Name), strings.Join(names, ", "))
+}
+
+// orphans is a query of a row that references none.
+func (s server) orphans(r Reference) string {
+	var columns, ties, set []string
+	for i := range r.Columns {
+		child, parent := "c."+s.quote(r.Columns[i]), "p."+s.quote(r.Keys[i])
+		columns = append(columns, child)
+		ties = append(ties, parent+" = "+child)
+		set = append(set, child+" IS NOT NULL")
+	}
+	return fmt.Sprintf("SELECT %s FROM %s AS c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s AS p WHERE %s) LIMIT 1",
+		strings.Join(columns, ", "), s.name(r.Child), strings.Join(set, " AND "), s.name(r.Parent), strings.Join(ties, " AND "))
+}
+
+// message is what a trigger says, in the 128 characters that it may have.
+func (p *mysqlPlanner) message(k Key, what string) string {
+	const most = 128
+	text := "snowkey: " + k.Column.Table.Name + "." + k.Column.Name + " is to be generated, and " + what
+	if utf8.RuneCountInString(text) > most {
+		text = "snowkey: the key is to be generated, and " + what
+	}
+	return p.literal(text)
+}
+
+func (p *mysqlPlanner) trigger(phase PhaseName, k Key, prefix, text, condition, what string) Name {
+	table := k.Column.Table
+	name := Name{table.Schema, p.own(prefix, table.Name)}
+	p.add(phase, Step{
+		Text: text,
+		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW IF %s THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = %s; END IF",
+			p.name(name), p.name(table), condition, p.message(k, what)),
+		Done:  p.triggers(name, 1),
+		Locks: "writers of " + p.name(table) + " for a moment", Undo: "DROP TRIGGER " + p.name(name),
+	})
+	return name
+}
+
+// triggers is a query of whether a trigger is there, or is not.
+func (s server) triggers(name Name, n int) string {
+	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s AND TRIGGER_NAME = %s", n, s.literal(name.Schema), s.literal(name.Name))
+}
+
+func (p *mysqlPlanner) fence(k Key) {
+	if p.fenced(k) {
+		return
+	}
+	if k.Mechanism == SequenceDefault {
+		p.note(Fence, "%s takes its numbers from a sequence, which a generated key does not move: it needs no fence.", p.column(k.Column))
+		return
+	}
+	p.trigger(Fence, k, fencePrefix, "refuse rows of "+p.name(k.Column.Table)+" that come without a key",
+		"COALESCE(NEW."+p.quote(k.Column.Name)+", 0) = 0", "this row came without")
+}
+
+func (p *mysqlPlanner) drop(ctx context.Context, k Key) error {
+	table := p.name(k.Column.Table)
+	if k.Mechanism == SequenceDefault {
+		p.add(Drop, Step{
+			Text: "stop numbering " + p.column(k.Column),
+			SQL:  "ALTER TABLE " + table + " ALTER COLUMN " + p.quote(k.Column.Name) + " DROP DEFAULT",
+			Done: fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME = %s AND COLUMN_DEFAULT IS NULL",
+				p.literal(k.Column.Table.Schema), p.literal(k.Column.Table.Name), p.literal(k.Column.Name)),
+			Locks: "writers for a moment",
+			Undo:  printable("ALTER TABLE " + table + " ALTER COLUMN " + p.quote(k.Column.Name) + " SET DEFAULT (" + k.Default + ")"),
+		})
+		return nil
+	}
+	counting, err := p.modified(ctx, k.Column)
+	if err != nil {
+		return err
+	}
+	definition, ok := withoutAutoIncrement(counting)
+	if !ok {
+		p.refuse(k.Column, "report this", "its definition does not say AUTO_INCREMENT: %s", counting)
+	}
+	s := Step{
+		Text: "stop numbering " + p.column(k.Column),
+		SQL:  "ALTER TABLE " + table + " MODIFY " + definition,
+		Done: fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME = %s AND EXTRA NOT LIKE '%%auto_increment%%'",
+			p.literal(k.Column.Table.Schema), p.literal(k.Column.Table.Name), p.literal(k.Column.Name)),
+		Undo:   "ALTER TABLE " + table + " MODIFY " + counting + "; the counter then goes on from the largest key, generated or not",
+		Before: []string{"SET SESSION foreign_key_checks = 0"}, After: []string{"SET SESSION foreign_key_checks = 1"},
+	}
+	if p.dialect == MariaDB {
+		s.SQL += ", ALGORITHM=INPLACE, LOCK=NONE"
+		s.Locks = "nobody but for a moment"
+	} else {
+		s.SQL += ", ALGORITHM=COPY, LOCK=SHARED"
+		s.Locks = "writers of " + table + " wait until it is copied; readers go on"
+		s.Rewrites = "copies the whole table and its indexes: MySQL has no other way"
+	}
+	p.add(Drop, s)
+	return nil
+}
+
+// withoutAutoIncrement takes AUTO_INCREMENT out of a column's definition, but not
+// out of a comment or a default.
+func withoutAutoIncrement(definition string) (string, bool) {
+	const word = " AUTO_INCREMENT"
+	for i := 0; i < len(definition); i++ {
+		switch c := definition[i]; {
+		case c == '\'' || c == '`' || c == '"':
+			_, rest := unquote(definition[i:], c, c != '`')
+			i = len(definition) - len(rest) - 1
+		case strings.HasPrefix(definition[i:], word):
+			return definition[:i] + definition[i+len(word):], true
+		}
+	}
+	return definition, false
+}
+
+func (p *mysqlPlanner) guard(k Key) {
+	table, column := p.name(k.Column.Table), p.quote(k.Column.Name)
+	if !p.guarded(k, k.Column.Table) {
+		p.trigger(Guard, k, guardPrefix, fmt.Sprintf("refuse new rows of %s with a key below %d, or without one", table, p.options.Floor),
+			fmt.Sprintf("COALESCE(NEW.%s, 0) < %d AND NOT EXISTS (SELECT 1 FROM %s WHERE %[1]s = NEW.%[1]s)", column, p.options.Floor, table),
+			"this one was not")
+	}
+	if k.Mechanism == SequenceDefault {
+		return
+	}
+	fence := Name{k.Column.Table.Schema, p.own(fencePrefix, k.Column.Table.Name)}
+	p.add(Guard, Step{
+		Text: "take down the fence, which the guard has replaced",
+		SQL:  "DROP TRIGGER IF EXISTS " + p.name(fence), Done: p.triggers(fence, 0),
+		Locks: "writers of " + table + " for a moment",
+	})
+}

@@ -1,0 +1,299 @@
+package autoinc
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	_ "embed" // for the queries
+	"fmt"
+	"slices"
+	"strings"
+)
+
+//go:embed postgres_references.sql
+var postgresReferences string
+
+//go:embed postgres_columns.sql
+var postgresColumns string
+
+// A postgresPlanner plans for Postgres.
+type postgresPlanner struct {
+	*planner
+	facts map[place]postgresColumn
+	views map[Name]postgresView
+	uses  []use
+}
+
+// A postgresColumn is what decides how a column may be altered.
+type postgresColumn struct {
+	Column
+	relation   string // r, p or f
+	inherited  bool
+	notNull    bool
+	domain     bool
+	expression string // its own default
+	identity   string
+	generated  string
+	granted    bool // whether it has privileges of its own
+	comment    string
+}
+
+func (c *postgresColumn) dest() []any {
+	return slices.Concat(c.path(), []any{&c.relation, &c.inherited, &c.notNull, &c.domain, &c.expression, &c.identity, &c.generated, &c.granted, &c.comment})
+}
+
+func (p *planner) planPostgres(ctx context.Context, conn *sql.Conn) error {
+	database, err := one(ctx, conn, "SELECT current_database()", text)
+	if err != nil {
+		return err
+	}
+	p.database = database
+	pg := postgresPlanner{planner: p, facts: make(map[place]postgresColumn), views: make(map[Name]postgresView)}
+	if err := pg.read(ctx, conn); err != nil {
+		return err
+	}
+	for _, k := range p.keys {
+		pg.refuseCounter(k)
+	}
+	p.count()
+	if p.options.Online {
+		if err := pg.widenOnline(ctx, conn); err != nil {
+			return err
+		}
+	} else {
+		pg.widen()
+	}
+	pg.fence()
+	pg.switchOn()
+	pg.drop()
+	pg.guard()
+	return nil
+}
+
+func exactPlace(c Column) place { return place{c.Table.Schema, c.Table.Name, c.Name} }
+
+func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
+	columns, err := list(ctx, conn, postgresColumns, (*postgresColumn).dest)
+	if err != nil {
+		return err
+	}
+	for _, c := range columns {
+		p.facts[exactPlace(c.Column)] = c
+	}
+	type row struct {
+		oid string
+		Reference
+		column, key string
+	}
+	rows, err := list(ctx, conn, postgresReferences, func(r *row) []any {
+		return []any{&r.oid, &r.Name, &r.Child.Schema, &r.Child.Name, &r.column, &r.Parent.Schema, &r.Parent.Name, &r.key,
+			&r.OnUpdate, &r.OnDelete, &r.detail, &r.valid}
+	})
+	if err != nil {
+		return err
+	}
+	for i, r := range rows {
+		if i == 0 || rows[i-1].oid != r.oid {
+			p.references = append(p.references, r.Reference)
+		}
+		last := &p.references[len(p.references)-1]
+		last.Columns, last.Keys = append(last.Columns, r.column), append(last.Keys, r.key)
+	}
+	p.uses, err = list(ctx, conn, postgresUses, func(u *use) []any {
+		u.columns = []string{""}
+		return []any{&u.table.Schema, &u.table.Name, &u.columns[0], &u.view.Name.Schema, &u.view.Name.Name, &u.view.Materialized, &u.dependent}
+	})
+	if err != nil {
+		return err
+	}
+	return p.readViews(ctx, conn)
+}
+
+// refuseCounter refuses keys whose counter cannot be taken off by itself.
+func (p *postgresPlanner) refuseCounter(k Key) {
+	fact := p.facts[exactPlace(k.Column)]
+	switch {
+	case fact.relation == "f":
+		p.refuse(k.Column, "plan on the server that has the table", "it is in a foreign table")
+	case fact.identity == "" && fact.expression == "":
+		p.refuse(k.Column, "ALTER TABLE … ALTER COLUMN … SET DEFAULT with the same expression, which takes the place of the domain's",
+			"its default %s is that of its domain %s, which other columns may use", k.Default, k.Column.Type)
+	case !fact.notNull:
+		p.refuse(k.Column, "SET NOT NULL", "it may be null, so that a row without a key would go unnoticed")
+	}
+	if fact.identity == "" {
+		return
+	}
+	for _, other := range k.SharedWith {
+		if !slices.ContainsFunc(p.keys, func(k Key) bool { return k.Column.same(other) }) {
+			p.refuse(k.Column, fmt.Sprintf("give %s a sequence of its own, or plan its table too", p.column(other)),
+				"%s counts with its sequence %s, which DROP IDENTITY drops", p.column(other), p.name(k.Counter.Sequence))
+		}
+	}
+}
+
+const postgresExclusive = "ACCESS EXCLUSIVE on %s: nobody reads or writes it until the transaction ends"
+
+// widen plans one transaction for each table, in which all of its columns get 64
+// bits at once, and its views are made again.
+func (p *postgresPlanner) widen() {
+	tables, columns := p.narrow()
+	p.note(Widen, "Every key and every child gets 64 bits, one table at a time. Each table is rewritten once, and nobody reads or writes it meanwhile; where that is too long, plan with -online.")
+	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
+	for _, table := range tables {
+		var actions, back, names []string
+		relations := []Name{table}
+		for _, c := range columns[table] {
+			if !p.mayWiden(c) {
+				continue
+			}
+			actions = append(actions, fmt.Sprintf("ALTER COLUMN %s TYPE bigint", p.quote(c.Name)))
+			back = append(back, fmt.Sprintf("ALTER COLUMN %s TYPE %s", p.quote(c.Name), c.Type))
+			names = append(names, c.Name)
+			for _, k := range p.keys {
+				if k.Column.same(c) {
+					relations = append(relations, k.Inheritors...)
+				}
+			}
+		}
+		views := p.viewsOf(relations, names)
+		unit := p.begin()
+		p.dropViews(Widen, unit, columns[table][0], views)
+		p.add(Widen, Step{
+			Text: "widen " + p.list(names) + " of " + p.name(table),
+			SQL:  "ALTER TABLE " + p.name(table) + " " + strings.Join(actions, ", "), Unit: unit,
+			Locks:    fmt.Sprintf(postgresExclusive, p.name(table)) + "; and the tables that reference it, or that it references, for writing",
+			Rewrites: "the whole table and all of its indexes, and checks its foreign keys again",
+			Undo:     "ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ") + ", as long as every number fits; the views are in the way as they are here",
+		})
+		for _, k := range p.keys {
+			if k.Column.Table == table && slices.Contains(names, k.Column.Name) && p.narrowSequence(k) {
+				p.add(Widen, Step{
+					Text: "let the sequence of " + p.column(k.Column) + " count on beyond 32 bits",
+					SQL:  "ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS bigint", Unit: unit,
+					Locks: "the sequence", Undo: "ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS integer",
+				})
+			}
+		}
+		p.makeViews(Widen, unit, views)
+	}
+}
+
+// narrowSequence reports whether the sequence of a key is its own and ends
+// before bigint does. That of an identity goes with the column.
+func (p *postgresPlanner) narrowSequence(k Key) bool {
+	c := k.Counter
+	return k.Mechanism == Serial && c.top != nil && c.top.Cmp(&power(31).Int) <= 0
+}
+
+// mayWiden refuses a column whose type cannot be altered by this package.
+func (p *postgresPlanner) mayWiden(c Column) bool {
+	fact := p.facts[exactPlace(c)]
+	before := len(p.refusals)
+	if c.Type != "integer" && c.Type != "smallint" {
+		p.refuse(c, "make it bigint by hand, and look at what the type was for", "it is %s, and only integer and smallint are widened", c.Type)
+	}
+	if fact.generated != "" {
+		p.refuse(c, "drop it and add it again as bigint", "it is a generated column")
+	}
+	if fact.inherited {
+		p.refuse(c, "alter the parent of its table by hand", "its table inherits it from another, with which it has to be altered")
+	}
+	for _, u := range p.uses {
+		if u.dependent != "" && u.table == c.Table && slices.Contains(u.columns, c.Name) {
+			p.refuse(c, "drop it, apply the widening, and make it again", "%s uses it, and Postgres does not alter its type meanwhile", u.dependent)
+		}
+	}
+	return len(p.refusals) == before
+}
+
+func (p *postgresPlanner) fence() {
+	p.note(Readers, "Ship readers that take 64 bits before the next phase: int64 in Go, strings in JSON, bigint in functions of the database.")
+	p.note(Fence, "Nothing is to be done in the database: a generated key does not move a sequence, so that writers that send no key may go on beside those that do, until the counter is dropped.")
+}
+
+func (p *postgresPlanner) switchOn() {
+	p.note(SwitchOn, "From here on keys may be sent. Have all writers send generated keys, and apply the next phase when none is left that does not.")
+	for _, k := range p.keys {
+		if k.Mechanism == IdentityAlways {
+			p.add(SwitchOn, Step{
+				Text: "let " + p.name(k.Column.Table) + " take keys that are sent",
+				SQL:  fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET GENERATED BY DEFAULT", p.name(k.Column.Table), p.quote(k.Column.Name)),
+				Unit: p.begin(), Locks: fmt.Sprintf(postgresExclusive, p.name(k.Column.Table)) + ", which is at once",
+				Undo: fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET GENERATED ALWAYS", p.name(k.Column.Table), p.quote(k.Column.Name)),
+			})
+		}
+	}
+}
+
+func (p *postgresPlanner) drop() {
+	p.note(Drop, "From here on a writer that sends no key fails (23502). Sequences of defaults stay, for whoever else uses them; drop them when nobody does.")
+	// Defaults go first: an identity's sequence cannot be dropped under them.
+	keys := slices.Clone(p.keys)
+	identity := func(k Key) int {
+		if p.facts[exactPlace(k.Column)].identity != "" {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(keys, func(a, b Key) int { return cmp.Compare(identity(a), identity(b)) })
+	for _, k := range keys {
+		table, column := p.name(k.Column.Table), p.quote(k.Column.Name)
+		action := "DROP DEFAULT"
+		undo := fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", table, column, k.Default)
+		if identity(k) == 1 {
+			action = "DROP IDENTITY"
+			undo = fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s ADD GENERATED BY DEFAULT AS IDENTITY, and setval its sequence to the largest key below %d", table, column, p.options.Floor)
+		}
+		p.add(Drop, Step{
+			Text: "stop numbering " + p.column(k.Column),
+			SQL:  fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s %s", table, column, action),
+			Unit: p.begin(), Locks: fmt.Sprintf(postgresExclusive, table) + ", which is at once", Undo: printable(undo),
+		})
+	}
+}
+
+func (p *postgresPlanner) guard() {
+	p.note(Guard, "A writer that sends a key below %d fails (23514), unless the row is there already: an upsert of an old row goes through.", p.options.Floor)
+	p.note(Guard, "CHECK … NOT VALID is no such guard: it lets old rows stay, and fails every UPDATE of one.")
+	function := func(schema string) string { return p.name(Name{schema, guardPrefix}) }
+	var schemas []string
+	for _, k := range p.keys {
+		if schema := k.Column.Table.Schema; !slices.Contains(schemas, schema) {
+			schemas = append(schemas, schema)
+			p.add(Guard, Step{
+				Text: "make the function that refuses",
+				SQL: "CREATE OR REPLACE FUNCTION " + function(schema) + `() RETURNS trigger LANGUAGE plpgsql AS $snowkey$
+DECLARE known boolean;
+BEGIN
+	EXECUTE format('SELECT EXISTS (SELECT FROM %I.%I WHERE %I = ($1).%I)', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_ARGV[0], TG_ARGV[0]) INTO known USING NEW;
+	IF known THEN
+		RETURN NEW;
+	END IF;
+	RAISE EXCEPTION 'snowkey: %.% is to be generated, and a key of this row was not', TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'check_violation';
+END
+$snowkey$`,
+				Unit: p.begin(), Locks: "nothing", Undo: "DROP FUNCTION " + function(schema) + "()",
+			})
+		}
+	}
+	for _, k := range p.keys {
+		tables := []Name{k.Column.Table}
+		if !k.Partitioned {
+			tables = append(tables, k.Inheritors...) // each fires its own triggers
+		}
+		for _, table := range tables {
+			if p.guarded(k, table) {
+				continue
+			}
+			trigger := p.quote(p.own(guardPrefix, table.Name))
+			p.add(Guard, Step{
+				Text: fmt.Sprintf("refuse new rows of %s with a key below %d", p.name(table), p.options.Floor),
+				SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW WHEN (NEW.%s < %d) EXECUTE FUNCTION %s(%s)",
+					trigger, p.name(table), p.quote(k.Column.Name), p.options.Floor, function(k.Column.Table.Schema), p.literal(k.Column.Name)),
+				Unit: p.begin(), Locks: "SHARE ROW EXCLUSIVE on " + p.name(table) + ": writers wait for a moment",
+				Undo: fmt.Sprintf("DROP TRIGGER %s ON %s", trigger, p.name(table)),
+			})
+		}
+	}
+}

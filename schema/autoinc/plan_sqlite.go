@@ -1,0 +1,245 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	sqliteDatabase = `SELECT coalesce(file, '') FROM pragma_database_list WHERE name = 'main'`
+
+	sqliteObjects = `SELECT type, name, tbl_name, sql FROM main.sqlite_master WHERE sql IS NOT NULL ORDER BY type, name`
+
+	sqliteReferences = `SELECT t.name, f.id, f."table", f."from", coalesce(f."to", ''), f.on_update, f.on_delete
+FROM pragma_table_list AS t JOIN pragma_foreign_key_list(t.name, 'main') AS f
+WHERE t.schema = 'main' AND t.type = 'table'
+ORDER BY t.name, f.id, f.seq`
+
+	// Generated columns are not to be copied.
+	sqliteStored = `SELECT x.name FROM pragma_table_xinfo(?1, 'main') AS x WHERE x.hidden = 0 ORDER BY x.cid`
+
+	sqliteStrict = `SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ?1`
+
+	sqliteOrphans = `SELECT f."table", f.rowid, f.parent FROM pragma_foreign_key_check AS f LIMIT 1`
+)
+
+// A sqliteObject is an entry of the schema.
+type sqliteObject struct{ kind, name, table, sql string }
+
+func (p *planner) planSQLite(ctx context.Context, conn *sql.Conn) error {
+	file, err := one(ctx, conn, sqliteDatabase, text)
+	if err != nil {
+		return err
+	}
+	p.database = filepath.Base(file)
+	for _, k := range p.keys {
+		if k.Column.Table.Schema != "main" {
+			p.refuse(k.Column, "open its file as a database of its own", "it is in an attached database")
+		}
+	}
+	if len(p.refusals) > 0 {
+		return nil // the rest is asked of main
+	}
+	objects, err := list(ctx, conn, sqliteObjects, func(o *sqliteObject) []any { return []any{&o.kind, &o.name, &o.table, &o.sql} })
+	if err != nil {
+		return err
+	}
+	if err := p.readSQLiteReferences(ctx, conn); err != nil {
+		return err
+	}
+	if err := p.refuseOrphans(ctx, conn); err != nil {
+		return err
+	}
+	for _, c := range p.keys {
+		for _, fk := range c.ForeignKeys {
+			if fk.Child.narrow() {
+				p.refuse(fk.Child, "rebuild its table with the column as BIGINT", "it is %s, which SQLite keeps as a floating-point number of %d bits", fk.Child.Type, fk.Child.Bits-1)
+			}
+		}
+	}
+	p.count()
+	p.note(Widen, "Whole numbers have 64 bits in SQLite, whatever their type is called: there is nothing to widen.")
+	p.note(Readers, "Ship readers that take 64 bits before the next phase: int64 in Go, strings in JSON.")
+	p.note(Fence, "From here on a writer that sends no key fails. On SQLite this has to come before the first generated key, which would move the counter beyond it.")
+	p.note(SwitchOn, "Nothing is to be done in the database. Have all writers send generated keys, and apply the next phase when they do.")
+	p.note(Drop, "Each table is rebuilt in one transaction: writers wait until it is copied.")
+	p.note(Guard, "A writer that sends a key below %d fails, unless the row is there already: an upsert of an old row goes through.", p.options.Floor)
+	for _, k := range p.keys {
+		if !p.fenced(k) {
+			p.sqliteFence(k)
+		}
+	}
+	for _, k := range p.keys {
+		if err := p.sqliteRebuild(ctx, conn, k, objects); err != nil {
+			return err
+		}
+	}
+	for _, k := range p.keys {
+		p.sqliteGuard(k)
+	}
+	return nil
+}
+
+func (p *planner) readSQLiteReferences(ctx context.Context, conn *sql.Conn) error {
+	type row struct {
+		child    string
+		id       int
+		parent   string
+		from, to string
+		onUpdate string
+		onDelete string
+	}
+	rows, err := list(ctx, conn, sqliteReferences, func(r *row) []any {
+		return []any{&r.child, &r.id, &r.parent, &r.from, &r.to, &r.onUpdate, &r.onDelete}
+	})
+	if err != nil {
+		return err
+	}
+	var last row
+	for _, r := range rows {
+		if r.child != last.child || r.id != last.id {
+			p.references = append(p.references, Reference{Child: Name{"main", r.child}, Parent: Name{"main", r.parent}, OnUpdate: r.onUpdate, OnDelete: r.onDelete, valid: true})
+		}
+		last = r
+		reference := &p.references[len(p.references)-1]
+		// Names are as they were written; the report has them as their tables do.
+		for _, k := range p.keys {
+			if lowerASCII(k.Column.Table.Name) == lowerASCII(r.parent) {
+				reference.Parent.Name = k.Column.Table.Name
+				if r.to == "" || lowerASCII(r.to) == lowerASCII(k.Column.Name) {
+					r.to = k.Column.Name
+				}
+			}
+			for _, fk := range k.ForeignKeys {
+				if fk.Child.Table.Name == r.child && lowerASCII(fk.Child.Name) == lowerASCII(r.from) {
+					r.from = fk.Child.Name
+					reference.Parent.Name = fk.Parent.Table.Name
+					if r.to == "" || lowerASCII(r.to) == lowerASCII(fk.Parent.Name) {
+						r.to = fk.Parent.Name
+					}
+				}
+			}
+		}
+		reference.Columns = append(reference.Columns, r.from)
+		reference.Keys = append(reference.Keys, r.to)
+	}
+	return nil
+}
+
+// refuseOrphans refuses a database in which references are broken already:
+// after a rebuild nobody could tell which are new.
+func (p *planner) refuseOrphans(ctx context.Context, conn *sql.Conn) error {
+	type orphan struct {
+		table  string
+		rowid  sql.Null[int64]
+		parent string
+	}
+	orphans, err := list(ctx, conn, sqliteOrphans, func(o *orphan) []any { return []any{&o.table, &o.rowid, &o.parent} })
+	if err != nil {
+		return err
+	}
+	for _, o := range orphans {
+		p.refuse(Column{Table: Name{"main", o.table}, Name: "rowid"}, "see PRAGMA foreign_key_check for all, and mend or delete them",
+			"its row %d references a row of %q that is not there", o.rowid.V, o.parent)
+	}
+	return nil
+}
+
+// missing is the condition that a row came without a key. SQLite's
+// documentation calls the key that a trigger sees then undefined; it has been -1
+// in every version.
+func (p *planner) sqliteFence(k Key) {
+	table, column := k.Column.Table, p.quote(k.Column.Name)
+	trigger := p.name(Name{table.Schema, p.own(fencePrefix, table.Name)})
+	p.add(Fence, Step{
+		Text: "refuse rows of " + p.name(table) + " that come without a key",
+		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s WHEN coalesce(NEW.%s, -1) = -1 BEGIN SELECT RAISE(ABORT, %s); END",
+			trigger, p.quote(table.Name), column, p.literal("snowkey: "+table.Name+"."+k.Column.Name+" is to be generated, and this row came without")),
+		Unit: p.begin(), Locks: "writers for a moment", Undo: "DROP TRIGGER " + trigger,
+	})
+}
+
+func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k Key, objects []sqliteObject) error {
+	table := k.Column.Table
+	temporary := Name{table.Schema, p.own("snowkey_new", table.Name)}
+	strict, err := one(ctx, conn, sqliteStrict, func(n *int) []any { return []any{n} }, table.Name)
+	if err != nil {
+		return err
+	}
+	columns, err := list(ctx, conn, sqliteStored, text, table.Name)
+	if err != nil {
+		return err
+	}
+	var create string
+	var again []sqliteObject
+	for _, o := range objects {
+		own := lowerASCII(o.table) == lowerASCII(table.Name)
+		switch {
+		case o.kind == "table" && own:
+			if create, err = withoutCounter(o.sql, k.Column.Name, p.name(temporary), strict == 1); err != nil {
+				p.refuse(k.Column, "rebuild its table by hand, with the key as BIGINT NOT NULL PRIMARY KEY", "%v", err)
+			}
+		case o.name == temporary.Name:
+			p.refuse(k.Column, "drop it or rename it", "there is a table %s, as the rebuilt one is called while it is made", p.name(temporary))
+		case own && (o.kind == "index" || o.kind == "trigger"):
+			if o.name != p.own(fencePrefix, table.Name) && o.name != p.own(guardPrefix, table.Name) {
+				again = append(again, o)
+			}
+		}
+		// The hidden rowid of the new table is another number.
+		if (o.kind == "view" || o.kind == "trigger") && names(o.sql, table.Name) && usesRowid(o.sql) && !slices.Contains([]string{"rowid", "oid", "_rowid_"}, lowerASCII(k.Column.Name)) {
+			p.refuse(k.Column, fmt.Sprintf("have it use %s", p.quote(k.Column.Name)), "the %s %q uses the rowid of a table by that name, which is not the key any more once the table is rebuilt", o.kind, o.name)
+		}
+	}
+	list := p.list(columns)
+	unit := p.begin()
+	before := []string{"PRAGMA foreign_keys = OFF", "PRAGMA legacy_alter_table = ON"}
+	after := []string{"PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON"}
+	add := func(s Step) {
+		s.Unit, s.Before, s.After = unit, before, after
+		s.Locks = "all writers of the file until the transaction ends"
+		p.add(Drop, s)
+	}
+	const undo = "rebuild it the same way, with INTEGER PRIMARY KEY as it was; generated keys then move the counter"
+	add(Step{Text: "make " + p.name(table) + " anew, with a key that does not count", SQL: create, Undo: undo})
+	add(Step{
+		Text: "copy its rows", Rewrites: "the whole table and its indexes",
+		SQL: fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", p.name(temporary), list, list, p.name(table)),
+	})
+	add(Step{
+		Text: "see that no row is missing", Run: Check,
+		SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n",
+			p.name(table), p.name(temporary)),
+	})
+	add(Step{Text: "drop the old table, with its indexes and triggers", SQL: "DROP TABLE " + p.name(table)})
+	add(Step{
+		Text: "give the new one its name; views and triggers of other tables stay as they are",
+		SQL:  fmt.Sprintf("ALTER TABLE %s RENAME TO %s", p.name(temporary), p.quote(table.Name)),
+	})
+	for _, o := range again {
+		add(Step{Text: fmt.Sprintf("make the %s %s again", o.kind, p.quote(o.name)), SQL: strings.TrimRight(o.sql, "; \n\t")})
+	}
+	add(Step{
+		Text: "see that every reference to it and from it resolves", Run: Check,
+		SQL: `SELECT "table", rowid, parent FROM pragma_foreign_key_check`,
+	})
+	return nil
+}
+
+func (p *planner) sqliteGuard(k Key) {
+	table, column := k.Column.Table, p.quote(k.Column.Name)
+	if p.guarded(k, table) {
+		return
+	}
+	trigger := p.name(Name{table.Schema, p.own(guardPrefix, table.Name)})
+	p.add(Guard, Step{
+		Text: fmt.Sprintf("refuse new rows of %s with a key below %d", p.name(table), p.options.Floor),
+		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s WHEN NEW.%s < %d AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[3]s = NEW.%[3]s) BEGIN SELECT RAISE(ABORT, %[5]s); END",
+			trigger, p.quote(table.Name), column, p.options.Floor, p.literal("snowkey: "+table.Name+"."+k.Column.Name+" is to be generated, and this key was not")),
+		Unit: p.begin(), Locks: "writers for a moment", Undo: "DROP TRIGGER " + trigger,
+	})
+}

@@ -1,0 +1,257 @@
+package autoinc
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A plan's file is SQL with comments. Each statement stands between its header
+// and a line that ends it, so that no name, comment or string in a statement can
+// be taken for a header:
+//
+//	-- snowkey migration plan 1
+//	-- sum: the SHA-256 of all lines that follow
+//	-- dialect: postgres
+//	…
+//
+//	-- phase: widen
+//	-- note: what it is for
+//
+//	-- step: widen/1
+//	-- text: what it does
+//	-- locks: …
+//	ALTER TABLE …;
+//	-- end: widen/1
+const planTitle = "-- snowkey migration plan 1"
+
+// WriteText writes the plan as a file of SQL that a person reviews, and that
+// [ReadPlan] reads back.
+func (p *Plan) WriteText(w io.Writer) error {
+	body, err := p.body()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n-- sum: %s\n%s", planTitle, sum(body), body)
+	return err
+}
+
+// Sum returns what tells the plan from any other.
+func (p *Plan) Sum() (string, error) {
+	body, err := p.body()
+	return sum(body), err
+}
+
+func sum(body []byte) string { return fmt.Sprintf("%x", sha256.Sum256(body)) }
+
+func (p *Plan) body() ([]byte, error) {
+	var b bytes.Buffer
+	var wrong error
+	header := func(name, value string) {
+		if strings.ContainsAny(value, "\n\r") {
+			wrong = fmt.Errorf("autoinc: the plan's %s %q is more than a line", name, value)
+		}
+		fmt.Fprintf(&b, "-- %s: %s\n", name, value)
+	}
+	given := func(name, value string) {
+		if value != "" {
+			header(name, value)
+		}
+	}
+	header("dialect", string(p.Dialect))
+	header("version", p.Version)
+	header("database", strconv.Quote(p.Database))
+	header("online", strconv.FormatBool(p.Online))
+	header("floor", strconv.FormatInt(p.Floor, 10))
+	progress, err := json.Marshal(p.Progress)
+	if err != nil {
+		return nil, fmt.Errorf("autoinc: %w", err)
+	}
+	header("progress", string(progress))
+	for _, k := range p.Keys {
+		data, err := json.Marshal(k)
+		if err != nil {
+			return nil, fmt.Errorf("autoinc: %w", err)
+		}
+		header("key", string(data))
+	}
+	for _, phase := range p.Phases {
+		b.WriteString("\n")
+		header("phase", string(phase.Name))
+		for _, note := range phase.Notes {
+			header("note", note)
+		}
+		for _, s := range phase.Steps {
+			b.WriteString("\n")
+			header("step", s.ID)
+			header("text", s.Text)
+			header("run", string(s.Run))
+			if s.Unit != 0 {
+				header("transaction", strconv.Itoa(s.Unit))
+			}
+			given("locks", s.Locks)
+			given("rewrites", s.Rewrites)
+			given("undo", s.Undo)
+			for _, sql := range s.Before {
+				header("before", sql)
+			}
+			for _, sql := range s.After {
+				header("after", sql)
+			}
+			given("done", s.Done)
+			given("retry", s.Retry)
+			given("size", s.Size)
+			end := "-- end: " + s.ID
+			if s.SQL == "" || strings.HasPrefix(s.SQL, "-- ") || slices.Contains(strings.Split(s.SQL, "\n"), end) {
+				wrong = fmt.Errorf("autoinc: the SQL of step %s cannot be told from the comments around it", s.ID)
+			}
+			fmt.Fprintf(&b, "%s;\n%s\n", s.SQL, end)
+		}
+	}
+	return b.Bytes(), wrong
+}
+
+// ReadPlan reads what [Plan.WriteText] has written, and nothing else: a plan that
+// was edited afterwards is refused with a [*PlanError].
+func ReadPlan(r io.Reader) (*Plan, error) {
+	input := bufio.NewReader(r)
+	line := func() (string, error) {
+		text, err := input.ReadString('\n')
+		return strings.TrimSuffix(text, "\n"), err
+	}
+	title, err := line()
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("autoinc: %w", err)
+	}
+	if title != planTitle {
+		return nil, &PlanError{"this is no plan of this version, which begins with " + planTitle, "plan again"}
+	}
+	first, err := line()
+	if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("autoinc: %w", err)
+	}
+	body, err := io.ReadAll(input)
+	if err != nil {
+		return nil, fmt.Errorf("autoinc: %w", err)
+	}
+	if first != "-- sum: "+sum(body) {
+		return nil, &PlanError{"the plan is not as it was written: its sum differs", "plan again, and leave the file as it is; leave out tables with Except (-except), or run statements of your own beside it"}
+	}
+	p, err := parsePlan(string(body))
+	if err != nil {
+		return nil, &PlanError{err.Error(), "plan again"}
+	}
+	// What was read is what would be written, or the reading is wrong.
+	if again, err := p.body(); err != nil || !bytes.Equal(again, body) {
+		return nil, &PlanError{"the plan is not one that this version writes", "plan again"}
+	}
+	return p, nil
+}
+
+func parsePlan(body string) (*Plan, error) {
+	p := new(Plan)
+	var step *Step
+	var sql []string // of the step; nil until its header ends
+	phase := func() *Phase {
+		if len(p.Phases) == 0 {
+			p.Phases = append(p.Phases, Phase{})
+		}
+		return &p.Phases[len(p.Phases)-1]
+	}
+	for text := range strings.SplitSeq(strings.TrimSuffix(body, "\n"), "\n") {
+		if step != nil && (len(sql) > 0 || !strings.HasPrefix(text, "-- ")) {
+			if text != "-- end: "+step.ID {
+				sql = append(sql, text)
+				continue
+			}
+			step.SQL = strings.TrimSuffix(strings.Join(sql, "\n"), ";")
+			phase().Steps = append(phase().Steps, *step)
+			step, sql = nil, nil
+			continue
+		}
+		if text == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(strings.TrimPrefix(text, "-- "), ": ")
+		if !ok {
+			return nil, fmt.Errorf("the line %q of the plan is no header", text)
+		}
+		var err error
+		switch {
+		case step != nil:
+			err = step.parse(name, value)
+		case name == "step":
+			step = &Step{ID: value}
+		case name == "phase":
+			p.Phases = append(p.Phases, Phase{Name: PhaseName(value)})
+		case name == "note":
+			phase().Notes = append(phase().Notes, value)
+		default:
+			err = p.parse(name, value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the line %q of the plan: %w", text, err)
+		}
+	}
+	return p, nil
+}
+
+func (p *Plan) parse(name, value string) (err error) {
+	switch name {
+	case "dialect":
+		p.Dialect = Dialect(value)
+	case "version":
+		p.Version = value
+	case "database":
+		p.Database, err = strconv.Unquote(value)
+	case "online":
+		p.Online, err = strconv.ParseBool(value)
+	case "floor":
+		p.Floor, err = strconv.ParseInt(value, 10, 64)
+	case "progress":
+		err = json.Unmarshal([]byte(value), &p.Progress)
+	case "key":
+		var k PlannedKey
+		err = json.Unmarshal([]byte(value), &k)
+		p.Keys = append(p.Keys, k)
+	default:
+		err = fmt.Errorf("there is no header %q", name)
+	}
+	return err
+}
+
+func (s *Step) parse(name, value string) (err error) {
+	switch name {
+	case "text":
+		s.Text = value
+	case "run":
+		s.Run = Run(value)
+	case "transaction":
+		s.Unit, err = strconv.Atoi(value)
+	case "locks":
+		s.Locks = value
+	case "rewrites":
+		s.Rewrites = value
+	case "undo":
+		s.Undo = value
+	case "before":
+		s.Before = append(s.Before, value)
+	case "after":
+		s.After = append(s.After, value)
+	case "done":
+		s.Done = value
+	case "retry":
+		s.Retry = value
+	case "size":
+		s.Size = value
+	default:
+		err = fmt.Errorf("a step has no header %q", name)
+	}
+	return err
+}

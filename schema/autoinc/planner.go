@@ -1,0 +1,254 @@
+package autoinc
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// progressTable is where Apply keeps its progress.
+const progressTable = "snowkey_migration"
+
+// A planner makes one plan.
+type planner struct {
+	server
+	options    PlanOptions
+	report     Report
+	database   string
+	keys       []Key       // whose counters go
+	references []Reference // every foreign key of the database
+	refusals   []Refusal
+	steps      map[PhaseName][]Step
+	notes      map[PhaseName][]string
+	unit       int
+}
+
+func (p *planner) refuse(column Column, remedy, format string, args ...any) {
+	r := Refusal{Column: column, Reason: fmt.Sprintf(format, args...), Remedy: remedy}
+	if !slices.Contains(p.refusals, r) {
+		p.refusals = append(p.refusals, r)
+	}
+}
+
+// add puts a step at the end of a phase.
+func (p *planner) add(phase PhaseName, s Step) {
+	if p.steps == nil {
+		p.steps = make(map[PhaseName][]Step)
+	}
+	s.ID = fmt.Sprintf("%s/%d", phase, len(p.steps[phase])+1)
+	s.Run = cmp.Or(s.Run, Exec)
+	p.steps[phase] = append(p.steps[phase], s)
+}
+
+func (p *planner) note(phase PhaseName, format string, args ...any) {
+	if p.notes == nil {
+		p.notes = make(map[PhaseName][]string)
+	}
+	p.notes[phase] = append(p.notes[phase], printable(fmt.Sprintf(format, args...)))
+}
+
+// begin returns the number of a new transaction.
+func (p *planner) begin() int {
+	p.unit++
+	return p.unit
+}
+
+// choose takes the keys that are to be planned, and refuses what no server can
+// do.
+func (p *planner) choose() error {
+	counts := func(n Name) bool {
+		return slices.ContainsFunc(p.report.Keys, func(k Key) bool { return k.Column.Table == n })
+	}
+	for _, name := range slices.Concat(p.options.Tables, p.options.Except) {
+		if !counts(name) {
+			return &TableError{Table: name}
+		}
+	}
+	for _, k := range p.report.Keys {
+		table := k.Column.Table
+		chosen := len(p.options.Tables) == 0 || slices.Contains(p.options.Tables, table)
+		if chosen && !slices.Contains(p.options.Except, table) {
+			p.keys = append(p.keys, k)
+		}
+	}
+	for _, f := range p.report.Findings {
+		if f.Kind == Unseen {
+			p.note(Widen, "Not all was seen when this was planned: %s.", f.Text)
+		}
+	}
+	for _, k := range p.keys {
+		p.refuseKey(k)
+	}
+	return nil
+}
+
+func (p *planner) refuseKey(k Key) {
+	for _, column := range k.columns() {
+		if !plain(column.Name) || !plain(column.Table.Name) || !plain(column.Table.Schema) {
+			p.refuse(column, "rename it", "its name has a line end or another control character, which no reviewer would see")
+		}
+	}
+	if !k.Primary() {
+		p.refuse(k.Column, "leave its table out of the plan (Except, -except), and decide by hand: a number within a composite key, an order number or a version may be meant to count",
+			"it is not the whole primary key, which is %q", k.PrimaryKey)
+	}
+	if k.Column.Bits == 0 {
+		p.refuse(k.Column, "make it a column of whole numbers", "it is %s, which is not a number", k.Column.Type)
+	}
+	if k.Counter.Step < 0 {
+		p.refuse(k.Column, "count upwards, or leave its table out of the plan", "it counts downwards by %d, and generated keys are positive", -k.Counter.Step)
+	}
+	if next := k.Counter.Next; next != nil && next.Cmp(big.NewInt(p.options.Floor)) > 0 && !p.fenced(k) {
+		p.refuse(k.Column, fmt.Sprintf("find out who wrote that key while the table counted. On MySQL, MariaDB and SQLite the counter stays beyond it until such rows are gone; on Postgres set the sequence back. If rows were counted this far, plan with a larger floor than %d", p.options.Floor),
+			"its counter stands at %s, beyond the floor: a generated key is in a table that still counts, or a setval has moved it, so that counted and generated keys cannot be told apart", next)
+	}
+	for _, fk := range k.ForeignKeys {
+		if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned {
+			p.refuse(fk.Child, "give both the same sign first", "it is %s and references %s, which is %s; the foreign key could not be added again",
+				fk.Child.Type, p.column(fk.Parent), fk.Parent.Type)
+		}
+	}
+}
+
+// plain reports whether a name can be shown on one line as it is.
+func plain(name string) bool { return utf8.ValidString(name) && printable(name) == name }
+
+// fenced reports whether the fence is up on the table of a key.
+func (p *planner) fenced(k Key) bool {
+	return slices.ContainsFunc(k.Triggers, func(t Trigger) bool { return t.Table == k.Column.Table && t.Name == p.own(fencePrefix, t.Table.Name) })
+}
+
+// guarded reports whether the guard is up on a table.
+func (p *planner) guarded(k Key, table Name) bool {
+	return slices.ContainsFunc(k.Triggers, func(t Trigger) bool { return t.Table == table && t.Name == p.own(guardPrefix, t.Table.Name) })
+}
+
+const (
+	fencePrefix = "snowkey_fence"
+	guardPrefix = "snowkey_guard"
+)
+
+// own returns the name of something that belongs to a table, as long as any
+// server allows.
+func (s server) own(prefix, table string) string {
+	const most = 63
+	name := prefix + "_" + table
+	if len(name) <= most {
+		return name
+	}
+	sum := fmt.Sprintf("_%x", sha256.Sum256([]byte(table)))[:9]
+	cut := most - len(sum)
+	for !utf8.RuneStart(name[cut]) {
+		cut--
+	}
+	return name[:cut] + sum
+}
+
+// literal encloses text in quotes as the server does.
+func (s server) literal(text string) string {
+	if s.dialect == MySQL || s.dialect == MariaDB {
+		text = strings.ReplaceAll(text, `\`, `\\`)
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+}
+
+func (s server) list(names []string) string {
+	var quoted []string
+	for _, name := range names {
+		quoted = append(quoted, s.quote(name))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// held returns the references that touch one of the columns.
+func (p *planner) held(columns []Column) (all []Reference) {
+	for _, r := range p.references {
+		touches := slices.ContainsFunc(columns, func(c Column) bool {
+			return c.Table == r.Child && slices.Contains(r.Columns, c.Name) || c.Table == r.Parent && slices.Contains(r.Keys, c.Name)
+		})
+		if touches {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// narrow returns the columns of the keys that have fewer than 64 bits, each
+// once, by table.
+func (p *planner) narrow() (tables []Name, columns map[Name][]Column) {
+	columns = make(map[Name][]Column)
+	add := func(c Column) {
+		if c.narrow() && !slices.ContainsFunc(columns[c.Table], c.same) {
+			if len(columns[c.Table]) == 0 {
+				tables = append(tables, c.Table)
+			}
+			columns[c.Table] = append(columns[c.Table], c)
+		}
+	}
+	// Children come first: they are larger than what they refer to as a rule, and
+	// the rest of the plan has no use until they are done.
+	for _, k := range p.keys {
+		for _, fk := range k.ForeignKeys {
+			add(fk.Child)
+		}
+	}
+	for _, k := range p.keys {
+		add(k.Column)
+	}
+	return tables, columns
+}
+
+// tables returns every table of the plan, each once.
+func (p *planner) tables() (all []Name) {
+	for _, k := range p.keys {
+		all = append(all, k.Column.Table)
+		for _, fk := range k.ForeignKeys {
+			all = append(all, fk.Child.Table)
+		}
+	}
+	slices.SortFunc(all, func(a, b Name) int { return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name)) })
+	return slices.Compact(all)
+}
+
+// count adds the steps that count rows, so that Verify can tell if some are
+// missing.
+func (p *planner) count() {
+	for _, table := range p.tables() {
+		p.add(Widen, Step{
+			Text: "count the rows of " + p.name(table) + ", for the proof at the end",
+			Run:  Count, SQL: "SELECT count(*) FROM " + p.name(table),
+			Locks: "nothing; it reads the table once",
+		})
+	}
+}
+
+// plan puts together what was planned.
+func (p *planner) plan() *Plan {
+	plan := &Plan{
+		Dialect: p.dialect, Version: p.version, Database: p.database, Online: p.options.Online, Floor: p.options.Floor,
+		Progress: Name{Name: progressTable},
+	}
+	if len(p.keys) > 0 {
+		plan.Progress.Schema = p.keys[0].Column.Table.Schema
+	} else if len(p.report.Schemas) > 0 {
+		plan.Progress.Schema = p.report.Schemas[0]
+	}
+	for _, k := range p.keys {
+		planned := PlannedKey{Column: k.Column, Mechanism: k.Mechanism, Also: k.Inheritors}
+		for _, fk := range k.ForeignKeys {
+			if !slices.ContainsFunc(planned.Holders, fk.Child.same) {
+				planned.Holders = append(planned.Holders, fk.Child)
+			}
+		}
+		planned.References = p.held(k.columns())
+		plan.Keys = append(plan.Keys, planned)
+	}
+	for _, name := range PhaseNames() {
+		plan.Phases = append(plan.Phases, Phase{Name: name, Notes: p.notes[name], Steps: p.steps[name]})
+	}
+	return plan
+}

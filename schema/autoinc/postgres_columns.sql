@@ -1,0 +1,11 @@
+-- Every column of whole numbers, with what decides how it may be altered.
+SELECT n.nspname, c.relname, a.attname, c.relkind::text, a.attinhcount > 0 AND NOT c.relispartition, a.attnotnull, t.typtype = 'd',
+	coalesce(pg_get_expr(f.adbin, f.adrelid), ''), a.attidentity::text, a.attgenerated::text, a.attacl IS NOT NULL,
+	coalesce(col_description(c.oid, a.attnum), '')
+FROM pg_attribute a
+JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'f')
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+JOIN pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
+WHERE a.attnum > 0 AND NOT a.attisdropped
+ORDER BY n.nspname, c.relname, a.attnum

@@ -1,0 +1,143 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	_ "embed" // for the query
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+//go:embed postgres_views.sql
+var postgresViews string
+
+// A postgresView is a view and all that goes when it is dropped.
+type postgresView struct {
+	name       Name
+	definition string
+	options    string
+	owner      string
+	comment    string
+	grants     lists  // privilege, role, option
+	defaults   lists  // roles that are granted something on each new view
+	comments   lists  // column, comment
+	lost       string // what is not made again
+}
+
+func (v *postgresView) dest() []any {
+	return []any{&v.name.Schema, &v.name.Name, &v.definition, &v.options, &v.owner, &v.comment, &v.grants, &v.defaults, &v.comments, &v.lost}
+}
+
+// lists scan a JSON array of arrays of text.
+type lists [][]string
+
+// Scan implements sql.Scanner.
+func (l *lists) Scan(source any) error {
+	var text sql.NullString
+	if err := text.Scan(source); err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(text.String), l)
+}
+
+func (p *postgresPlanner) readViews(ctx context.Context, conn *sql.Conn) error {
+	views, err := list(ctx, conn, postgresViews, (*postgresView).dest)
+	for _, v := range views {
+		p.views[v.name] = v
+	}
+	return err
+}
+
+// viewsOf returns the views of columns, and the views of those, such that each
+// comes after all that it is made of.
+func (p *postgresPlanner) viewsOf(tables []Name, columns []string) (ordered []postgresView) {
+	within := make(map[Name]bool)
+	var reach func(table Name, columns []string)
+	reach = func(table Name, columns []string) {
+		for _, u := range p.uses {
+			if u.dependent == "" && u.table == table && !within[u.view.Name] && (columns == nil || slices.Contains(columns, u.columns[0])) {
+				within[u.view.Name] = true
+				reach(u.view.Name, nil)
+			}
+		}
+	}
+	for _, table := range tables {
+		reach(table, columns)
+	}
+	placed := make(map[Name]bool)
+	var place func(name Name)
+	place = func(name Name) {
+		if placed[name] || !within[name] {
+			return
+		}
+		placed[name] = true
+		for _, u := range p.uses {
+			if u.view.Name == name {
+				place(u.table)
+			}
+		}
+		ordered = append(ordered, p.views[name])
+	}
+	var names []Name
+	for name := range within {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b Name) int { return strings.Compare(a.Schema+"\x00"+a.Name, b.Schema+"\x00"+b.Name) })
+	for _, name := range names {
+		place(name)
+	}
+	return ordered
+}
+
+// dropViews drops views, the last first.
+func (p *postgresPlanner) dropViews(phase PhaseName, unit int, column Column, views []postgresView) {
+	for _, v := range slices.Backward(views) {
+		if v.lost != "" {
+			p.refuse(column, "drop the view, apply the widening, and make it again with all of that",
+				"the view %s has to be dropped before the type changes, and with it would go %s", p.name(v.name), v.lost)
+		}
+		if !plain(v.name.Name) || !plain(v.name.Schema) || !plain(v.owner) {
+			p.refuse(column, "rename it", "the view %s, or its owner, has a line end or another control character in its name", p.name(v.name))
+		}
+		p.add(phase, Step{
+			Text: "drop the view " + p.name(v.name) + ", which is in the way (0A000) and is made again below",
+			SQL:  "DROP VIEW " + p.name(v.name), Unit: unit, Locks: fmt.Sprintf(postgresExclusive, p.name(v.name)),
+		})
+	}
+}
+
+// makeViews makes views again, with their owners, privileges and comments.
+func (p *postgresPlanner) makeViews(phase PhaseName, unit int, views []postgresView) {
+	for _, v := range views {
+		name := p.name(v.name)
+		add := func(text, sql string) {
+			p.add(phase, Step{Text: text, SQL: sql, Unit: unit, Locks: "the view"})
+		}
+		with := ""
+		if v.options != "" {
+			with = " WITH (" + v.options + ")"
+		}
+		add("make the view "+name+" again", "CREATE VIEW "+name+with+" AS\n"+strings.TrimSuffix(v.definition, ";"))
+		add("give it to its owner", "ALTER VIEW "+name+" OWNER TO "+p.quote(v.owner))
+		role := func(name string) string {
+			if name == "" {
+				return "PUBLIC"
+			}
+			return p.quote(name)
+		}
+		for _, given := range v.defaults {
+			add("take back what every new view is granted", "REVOKE ALL ON "+name+" FROM "+role(given[0]))
+		}
+		for _, grant := range v.grants {
+			add("grant what was granted", "GRANT "+grant[0]+" ON "+name+" TO "+role(grant[1])+grant[2])
+		}
+		if v.comment != "" {
+			add("comment on it", "COMMENT ON VIEW "+name+" IS "+p.literal(v.comment))
+		}
+		for _, c := range v.comments {
+			add("comment on its column", "COMMENT ON COLUMN "+name+"."+p.quote(c[0])+" IS "+p.literal(c[1]))
+		}
+	}
+}

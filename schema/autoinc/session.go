@@ -1,0 +1,121 @@
+package autoinc
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+)
+
+// prepare sees that the server is the plan's, takes the lock that keeps other
+// Applies out, and sets the session.
+func (a *applier) prepare(ctx context.Context) error {
+	found, err := identify(ctx, a.conn, "")
+	if err != nil {
+		return err
+	}
+	if found.dialect != a.dialect {
+		return &PlanError{fmt.Sprintf("the plan is for %s, and this is %s", a.dialect, found.dialect), "plan again, on this database"}
+	}
+	switch a.dialect {
+	case Postgres:
+		return a.preparePostgres(ctx)
+	case SQLite:
+		return a.prepareSQLite(ctx)
+	default:
+		return a.prepareMySQL(ctx)
+	}
+}
+
+// lockName is that of the lock of a database.
+func (a *applier) lockName() string {
+	return fmt.Sprintf("snowkey_migration %.16x", sha256.Sum256([]byte(a.ledger.name(a.plan.Progress))))
+}
+
+// set changes a setting of the session, and remembers how it was.
+func (a *applier) setting(ctx context.Context, change, restore string) error {
+	if _, err := a.conn.ExecContext(ctx, change); err != nil {
+		return fmt.Errorf("autoinc: setting up the session: %w", err)
+	}
+	a.restore = append([]string{restore}, a.restore...)
+	return nil
+}
+
+func (a *applier) preparePostgres(ctx context.Context) error {
+	key := fmt.Sprintf("hashtextextended(%s, 0)", a.literal(a.lockName()))
+	locked, err := one(ctx, a.conn, "SELECT pg_try_advisory_lock("+key+")", func(b *bool) []any { return []any{b} })
+	if err != nil {
+		return err
+	}
+	if !locked {
+		return &BusyError{a.ledger.name(a.plan.Progress)}
+	}
+	a.restore = append(a.restore, "SELECT pg_advisory_unlock("+key+")")
+	for _, s := range [][2]string{
+		{"lock_timeout", fmt.Sprintf("%dms", max(a.options.LockTimeout/time.Millisecond, 1))},
+		{"statement_timeout", "0"},
+		{"search_path", ""}, // every name of the plan has its schema
+		{"row_security", "off"},
+	} {
+		was, err := one(ctx, a.conn, "SELECT current_setting("+a.literal(s[0])+")", text)
+		if err != nil {
+			return err
+		}
+		set := "SELECT set_config(" + a.literal(s[0]) + ", %s, false)"
+		if err := a.setting(ctx, fmt.Sprintf(set, a.literal(s[1])), fmt.Sprintf(set, a.literal(was))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *applier) prepareMySQL(ctx context.Context) error {
+	locked, err := one(ctx, a.conn, "SELECT COALESCE(GET_LOCK("+a.literal(a.lockName())+", 0), 0)", func(n *int) []any { return []any{n} })
+	if err != nil {
+		return err
+	}
+	if locked == 0 {
+		return &BusyError{a.ledger.name(a.plan.Progress)}
+	}
+	a.restore = append(a.restore, "DO RELEASE_LOCK("+a.literal(a.lockName())+")")
+	mode, err := one(ctx, a.conn, "SELECT @@SESSION.sql_mode", text)
+	if err != nil {
+		return err
+	}
+	if err := a.setting(ctx, "SET SESSION sql_mode = "+a.literal(mysqlMode), "SET SESSION sql_mode = "+a.literal(mode)); err != nil {
+		return err
+	}
+	for name, value := range map[string]int64{
+		"lock_wait_timeout":        max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1),
+		"innodb_lock_wait_timeout": max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1),
+		"autocommit":               1,
+	} {
+		was, err := one(ctx, a.conn, "SELECT @@SESSION."+name, func(n *int64) []any { return []any{n} })
+		if err != nil {
+			return err
+		}
+		if err := a.setting(ctx, fmt.Sprintf("SET SESSION %s = %d", name, value), fmt.Sprintf("SET SESSION %s = %d", name, was)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepareSQLite takes no lock: every step is in a transaction that nobody else
+// writes beside, and that looks first at what is done.
+func (a *applier) prepareSQLite(ctx context.Context) error {
+	for pragma, value := range map[string]int64{
+		"busy_timeout":       max(int64(a.options.LockTimeout/time.Millisecond), 1),
+		"foreign_keys":       1,
+		"legacy_alter_table": 0,
+	} {
+		was, err := one(ctx, a.conn, "PRAGMA "+pragma, func(n *int64) []any { return []any{n} })
+		if err != nil {
+			return err
+		}
+		if err := a.setting(ctx, fmt.Sprintf("PRAGMA %s = %d", pragma, value), fmt.Sprintf("PRAGMA %s = %d", pragma, was)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,399 @@
+package autoinc
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// A Verification is what [Verify] found, one proof after the other.
+type Verification struct {
+	Proofs []Proof `json:"proofs"`
+}
+
+// A Proof is one thing that was to be proven of a database that has left
+// auto-increment.
+type Proof struct {
+	Subject string  `json:"subject"` // a column, a table or a foreign key, quoted
+	Verdict Verdict `json:"verdict"`
+	Text    string  `json:"text"` // what was looked at, and what was found
+}
+
+// A Verdict is the outcome of a [Proof].
+type Verdict string
+
+const (
+	Proven  Verdict = "proven"
+	Open    Verdict = "open" // neither: it takes a person to tell
+	Refuted Verdict = "refuted"
+)
+
+// Err returns a [*VerifyError] if anything is refuted, and nil otherwise.
+func (v Verification) Err() error {
+	refuted := slices.DeleteFunc(slices.Clone(v.Proofs), func(p Proof) bool { return p.Verdict != Refuted })
+	if len(refuted) == 0 {
+		return nil
+	}
+	return &VerifyError{Refuted: refuted, Of: len(v.Proofs)}
+}
+
+// A VerifyError says what is not as it should be.
+type VerifyError struct {
+	Refuted []Proof
+	Of      int // how many proofs there were
+}
+
+func (e *VerifyError) Error() string {
+	return fmt.Sprintf("autoinc: %d of %s refuted, first that of %s: %s", len(e.Refuted), plural(e.Of, "proof"), printable(e.Refuted[0].Subject), printable(e.Refuted[0].Text))
+}
+
+// WriteText writes the verification for people.
+func (v Verification) WriteText(w io.Writer) error {
+	var b bytes.Buffer
+	count := make(map[Verdict]int)
+	for _, p := range v.Proofs {
+		count[p.Verdict]++
+		fmt.Fprintf(&b, "%-8s %s\n", p.Verdict, printable(p.Subject+": "+p.Text))
+	}
+	fmt.Fprintf(&b, "%d proven, %d open, %d refuted\n", count[Proven], count[Open], count[Refuted])
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// Verify proves from the catalog and from the data that the keys of a plan have
+// left auto-increment: keys and children have 64 bits; every foreign key is there,
+// valid, and resolves on every row; no table has fewer rows than when the plan was
+// begun; no key counts; and a row without a key is refused.
+//
+// That last one follows from the catalog: the column takes no null and has no
+// default. It is also tried, in a transaction that is rolled back, on tables
+// without triggers of others, since those might do what no rollback undoes.
+//
+// It reads each table at least once, which takes its time, and needs the right to
+// write for the rows that it tries. Errors are those of [Inspect]; what is not as it
+// should be is no error but a [Refuted] proof.
+func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
+	if db == nil || plan == nil {
+		return Verification{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
+	}
+	sum, err := plan.Sum()
+	if err != nil {
+		return Verification{}, err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return Verification{}, fmt.Errorf("autoinc: %w", err)
+	}
+	defer conn.Close()
+	if len(plan.Keys) == 0 {
+		return Verification{}, nil
+	}
+	s, err := identify(ctx, conn, "")
+	if err != nil {
+		return Verification{}, err
+	}
+	if s.dialect != plan.Dialect {
+		return Verification{}, &PlanError{fmt.Sprintf("the plan is for %s, and this is %s", plan.Dialect, s.dialect), "verify it on the database it was made for"}
+	}
+	restore, err := s.plainly(ctx, conn)
+	if err != nil {
+		return Verification{}, err
+	}
+	defer restore()
+	v := verifier{server: s, conn: conn, plan: plan, ledger: ledger{s, plan.Progress, sum}}
+	if err := v.verify(ctx); err != nil {
+		return Verification{}, err
+	}
+	return v.Verification, nil
+}
+
+type verifier struct {
+	server
+	Verification
+	conn       *sql.Conn
+	plan       *Plan
+	ledger     ledger
+	columns    map[place]verifiedColumn
+	references []Reference
+	report     Report
+	triggers   []Trigger
+}
+
+// A verifiedColumn is a column as it is now.
+type verifiedColumn struct {
+	Column
+	nullable bool
+	fallback bool // whether it has a default
+}
+
+func (v *verifier) say(subject string, verdict Verdict, format string, args ...any) {
+	v.Proofs = append(v.Proofs, Proof{subject, verdict, fmt.Sprintf(format, args...)})
+}
+
+const (
+	postgresNow = `SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+	format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE a.atttypid END, CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END),
+	NOT (a.attnotnull OR t.typnotnull), a.atthasdef OR a.attidentity <> '' OR t.typdefault IS NOT NULL
+FROM pg_attribute a
+JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
+JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+JOIN pg_type t ON t.oid = a.atttypid
+WHERE a.attnum > 0 AND NOT a.attisdropped`
+
+	mysqlNow = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, IS_NULLABLE = 'YES', COLUMN_DEFAULT IS NOT NULL OR EXTRA LIKE '%auto_increment%'
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + mysqlOwn
+
+	sqliteNow = `SELECT 'main', t.name, x.name, x.type, x.type, x."notnull" = 0, x.dflt_value IS NOT NULL
+FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name, 'main') AS x WHERE t.schema = 'main' AND t.type = 'table'`
+)
+
+func (v *verifier) verify(ctx context.Context) error {
+	if err := v.read(ctx); err != nil {
+		return err
+	}
+	v.verifyWidths()
+	if err := v.verifyReferences(ctx); err != nil {
+		return err
+	}
+	if err := v.verifyCounts(ctx); err != nil {
+		return err
+	}
+	v.verifyCounters()
+	return v.verifyInserts(ctx)
+}
+
+// read reads the catalog as it is now.
+func (v *verifier) read(ctx context.Context) error {
+	var schemas []string
+	for _, k := range v.plan.Keys {
+		if schema := k.Column.Table.Schema; !slices.Contains(schemas, schema) {
+			schemas = append(schemas, schema)
+		}
+	}
+	catalog, err := v.server.read(ctx, v.conn, schemas)
+	if err != nil {
+		return err
+	}
+	v.triggers = catalog.triggers
+	v.report = Report{Keys: catalog.assemble(schemas)}
+	query, holds := postgresNow, postgresHolds
+	p := &planner{server: v.server}
+	switch v.dialect {
+	case Postgres:
+		pg := postgresPlanner{planner: p, facts: make(map[place]postgresColumn), views: make(map[Name]postgresView)}
+		err = pg.read(ctx, v.conn)
+	case SQLite:
+		query, holds = sqliteNow, sqliteHolds
+		err = p.readSQLiteReferences(ctx, v.conn)
+	default:
+		query, holds = mysqlNow, mysqlHolds
+		my := mysqlPlanner{planner: p, conn: v.conn, columns: make(map[place]mysqlColumn), definitions: make(map[Name]string)}
+		err = my.read(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	v.references = p.references
+	columns, err := list(ctx, v.conn, query, func(c *verifiedColumn) []any {
+		return append(c.path(), &c.Type, shape{&c.Column, holds}, &c.nullable, &c.fallback)
+	})
+	v.columns = make(map[place]verifiedColumn)
+	for _, c := range columns {
+		v.columns[exactPlace(c.Column)] = c
+	}
+	return err
+}
+
+func (v *verifier) verifyWidths() {
+	seen := make(map[place]bool)
+	for _, k := range v.plan.Keys {
+		for _, was := range append([]Column{k.Column}, k.Holders...) {
+			at := exactPlace(was)
+			if seen[at] {
+				continue
+			}
+			seen[at] = true
+			c, ok := v.columns[at]
+			switch {
+			case !ok:
+				v.say(v.column(was), Refuted, "the column is not there any more")
+			case c.narrow():
+				v.say(v.column(was), Refuted, "it is %s, which does not hold 64 bits", c.Type)
+			case c.Bits == 0:
+				v.say(v.column(was), Open, "it is %s, which is not a number; see that it keeps 19 digits", c.Type)
+			default:
+				v.say(v.column(was), Proven, "it is %s, which holds 64 bits", c.Type)
+			}
+		}
+	}
+}
+
+// is reports whether two references are the same by their columns. SQLite keeps
+// names as they were written, and leaves out what is the primary key.
+func (v *verifier) is(a, b Reference) bool {
+	if v.dialect != SQLite {
+		return a.same(b)
+	}
+	fold := func(names []string) (folded []string) {
+		for _, name := range names {
+			folded = append(folded, lowerASCII(name))
+		}
+		return folded
+	}
+	return lowerASCII(a.Child.Name) == lowerASCII(b.Child.Name) && lowerASCII(a.Parent.Name) == lowerASCII(b.Parent.Name) &&
+		slices.Equal(fold(a.Columns), fold(b.Columns)) && (slices.Equal(fold(a.Keys), fold(b.Keys)) || slices.Contains(a.Keys, ""))
+}
+
+func (v *verifier) verifyReferences(ctx context.Context) error {
+	var seen []Reference
+	for _, k := range v.plan.Keys {
+		for _, r := range k.References {
+			if slices.ContainsFunc(seen, r.same) {
+				continue
+			}
+			seen = append(seen, r)
+			subject := fmt.Sprintf("%s (%s) references %s (%s)", v.name(r.Child), v.list(r.Columns), v.name(r.Parent), v.list(r.Keys))
+			i := slices.IndexFunc(v.references, func(now Reference) bool { return v.is(now, r) })
+			switch {
+			case i < 0:
+				v.say(subject, Refuted, "the foreign key is not there any more")
+				continue
+			case v.references[i].OnDelete != r.OnDelete || v.references[i].OnUpdate != r.OnUpdate:
+				v.say(subject, Refuted, "it is ON UPDATE %s ON DELETE %s, and was ON UPDATE %s ON DELETE %s", v.references[i].OnUpdate, v.references[i].OnDelete, r.OnUpdate, r.OnDelete)
+				continue
+			case !v.references[i].valid:
+				v.say(subject, Refuted, "the foreign key is NOT VALID: VALIDATE CONSTRAINT %s", v.quote(v.references[i].Name))
+				continue
+			}
+			lost, err := v.any(ctx, v.orphans(r))
+			if err != nil {
+				return err
+			}
+			if lost {
+				v.say(subject, Refuted, "a row references none; see %s", v.orphans(r))
+			} else {
+				v.say(subject, Proven, "the foreign key is there and every row resolves")
+			}
+		}
+	}
+	return nil
+}
+
+// any reports whether a query returns a row. The number that it asks for has the
+// same type whatever has become of the columns, which a prepared statement minds.
+func (v *verifier) any(ctx context.Context, query string) (bool, error) {
+	n, err := one(ctx, v.conn, "SELECT count(*) FROM ("+query+") AS found", func(n *int) []any { return []any{n} })
+	return n > 0, err
+}
+
+func (v *verifier) verifyCounts(ctx context.Context) error {
+	entries := make(map[string]entry)
+	there, err := v.ledger.exists(ctx, v.conn)
+	if err == nil && there {
+		entries, err = v.ledger.read(ctx, v.conn)
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range v.plan.Phase(Widen).Steps {
+		if s.Run != Count {
+			continue
+		}
+		before, err := strconv.ParseInt(entries[s.ID].detail, 10, 64)
+		if err != nil {
+			v.say(s.Text, Open, "the rows were not counted before: the plan was not applied here")
+			continue
+		}
+		now, err := one(ctx, v.conn, s.SQL, func(n *int64) []any { return []any{n} })
+		switch {
+		case err != nil:
+			return err
+		case now < before:
+			v.say(s.Text, Open, "there are %d rows, and there were %d: %d have been deleted since, if the application deletes such rows", now, before, before-now)
+		default:
+			v.say(s.Text, Proven, "there are %d rows, and there were %d", now, before)
+		}
+	}
+	return nil
+}
+
+func (v *verifier) verifyCounters() {
+	for _, k := range v.plan.Keys {
+		left := func(other Key) bool {
+			return other.Column.same(k.Column) || slices.Contains(k.Also, other.Column.Table) && other.Column.Name == k.Column.Name
+		}
+		if i := slices.IndexFunc(v.report.Keys, left); i >= 0 {
+			v.say(v.column(k.Column), Refuted, "it still counts: %s", v.report.Keys[i].Mechanism)
+		} else {
+			v.say(v.column(k.Column), Proven, "nothing counts it any more")
+		}
+	}
+}
+
+func (v *verifier) verifyInserts(ctx context.Context) error {
+	for _, k := range v.plan.Keys {
+		subject := v.column(k.Column)
+		c := v.columns[exactPlace(k.Column)]
+		foreign := slices.ContainsFunc(v.triggers, func(t Trigger) bool {
+			return t.Table == k.Column.Table && t.Name != v.own(fencePrefix, t.Table.Name) && t.Name != v.own(guardPrefix, t.Table.Name)
+		})
+		if c.nullable || c.fallback {
+			v.say(subject, Refuted, "a row without a key is taken: the column has a default, or takes nulls")
+			continue
+		}
+		if foreign {
+			v.say(subject, Open, "the column has no default and takes no null, so that a row without a key is refused, unless a trigger of the table gives it one; it was not tried because of the triggers")
+			continue
+		}
+		taken, how, err := v.try(ctx, k.Column.Table)
+		switch {
+		case err != nil:
+			return err
+		case taken:
+			v.say(subject, Refuted, "a row without a key was taken, %s, and rolled back; apply the phase %s", how, Guard)
+		default:
+			v.say(subject, Proven, "the column has no default and takes no null; a row without a key was tried%s, and refused", how)
+		}
+	}
+	return nil
+}
+
+// try inserts a row without a key, and takes it back.
+func (v *verifier) try(ctx context.Context, table Name) (taken bool, how string, err error) {
+	begin, insert, modes := "BEGIN", "INSERT INTO "+v.name(table)+" DEFAULT VALUES", []string{""}
+	switch v.dialect {
+	case SQLite:
+		begin = "BEGIN IMMEDIATE"
+	case MySQL, MariaDB:
+		// A session that is not strict gets a 0 instead of an error.
+		insert, modes = "INSERT INTO "+v.name(table)+" () VALUES ()", []string{"SET SESSION sql_mode = ''", "SET SESSION sql_mode = " + v.literal(mysqlMode)}
+	}
+	for _, mode := range modes {
+		if mode != "" {
+			how = ", with a strict sql_mode and without"
+			if _, err := v.conn.ExecContext(ctx, mode); err != nil {
+				return false, "", fmt.Errorf("autoinc: %w", err)
+			}
+		}
+		if _, err := v.conn.ExecContext(ctx, begin); err != nil {
+			return false, "", fmt.Errorf("autoinc: %w", err)
+		}
+		_, refused := v.conn.ExecContext(ctx, insert)
+		if _, err := v.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); err != nil {
+			return false, "", fmt.Errorf("autoinc: %w", err)
+		}
+		if ctx.Err() != nil {
+			return false, "", fmt.Errorf("autoinc: %w", ctx.Err())
+		}
+		taken = taken || refused == nil
+		if refused == nil && mode != "" && mode == modes[0] {
+			how = "in a session whose sql_mode is not strict"
+		}
+	}
+	return taken, how, nil
+}
