@@ -16,11 +16,12 @@ import (
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/ent/entid/internal/ent/migrate"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
 // The tests of this file take tables that ent has made to count off
-// auto-increment, by the end of docs/leaving-auto-increment.md, and show that
-// ent's migrations of the same tables with the mixin leave them alone.
+// auto-increment, as a plan does it, and show that ent's migrations of the same
+// tables with the mixin leave them alone.
 
 var mixed = []*schema.Table{migrate.UsersTable, migrate.PostsTable}
 
@@ -37,41 +38,50 @@ func numeric(increment bool) []*schema.Table {
 	return []*schema.Table{users, posts}
 }
 
-// leave has the statements that take the counters away and put a guard up.
-var leave = map[string][]string{
-	"postgres": {
-		"ALTER TABLE users ALTER COLUMN id DROP IDENTITY",
-		"ALTER TABLE posts ALTER COLUMN id DROP IDENTITY",
-		"CREATE FUNCTION only_generated() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '% is to be generated', NEW.id; END $$",
-		"CREATE TRIGGER only_generated BEFORE INSERT ON users FOR EACH ROW WHEN (NEW.id < 1000000000000) EXECUTE FUNCTION only_generated()",
-	},
-	"mysql": {
-		"SET foreign_key_checks = 0",
-		"ALTER TABLE users MODIFY id BIGINT NOT NULL",
-		"ALTER TABLE posts MODIFY id BIGINT NOT NULL",
-		"SET foreign_key_checks = 1",
-		"CREATE TRIGGER only_generated BEFORE INSERT ON users FOR EACH ROW SET NEW.id = IF(NEW.id < 1000000000000, NULL, NEW.id)",
-	},
-	"sqlite": {
-		"PRAGMA foreign_keys = OFF",
-		"CREATE TABLE new_users (id BIGINT NOT NULL PRIMARY KEY, name text NOT NULL, age integer NOT NULL DEFAULT 0)",
-		"INSERT INTO new_users SELECT id, name, age FROM users",
-		"DROP TABLE users",
-		"ALTER TABLE new_users RENAME TO users",
-		"CREATE UNIQUE INDEX users_name_key ON users (name)",
-		"CREATE TABLE new_posts (id BIGINT NOT NULL PRIMARY KEY, title text NOT NULL, author_id integer NULL, CONSTRAINT posts_users_posts FOREIGN KEY (author_id) REFERENCES users (id) ON DELETE SET NULL)",
-		"INSERT INTO new_posts SELECT id, title, author_id FROM posts",
-		"DROP TABLE posts",
-		"ALTER TABLE new_posts RENAME TO posts",
-		"PRAGMA foreign_keys = ON",
-		"CREATE TRIGGER only_generated BEFORE INSERT ON users WHEN NEW.id < 1000000000000 BEGIN SELECT RAISE(ABORT, 'to be generated'); END",
-	},
+// leave takes all tables off auto-increment.
+func leave(t *testing.T, conn *stdsql.DB) {
+	t.Helper()
+	plan, err := autoinc.NewPlan(t.Context(), conn, autoinc.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		phase, err := autoinc.Apply(t.Context(), conn, plan, autoinc.ApplyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if phase.Name == "" {
+			return
+		}
+	}
+}
+
+// left has the same as a file of versioned migrations: what a plan comes to.
+var left = map[string]string{
+	"postgres": `ALTER TABLE users ALTER COLUMN id DROP IDENTITY;
+ALTER TABLE posts ALTER COLUMN id DROP IDENTITY;
+`,
+	"mysql": `SET foreign_key_checks = 0;
+ALTER TABLE users MODIFY id BIGINT NOT NULL;
+ALTER TABLE posts MODIFY id BIGINT NOT NULL;
+SET foreign_key_checks = 1;
+`,
+	"sqlite": `PRAGMA foreign_keys = OFF;
+CREATE TABLE new_users (id BIGINT NOT NULL PRIMARY KEY, name text NOT NULL, age integer NOT NULL DEFAULT 0);
+INSERT INTO new_users SELECT id, name, age FROM users;
+DROP TABLE users;
+ALTER TABLE new_users RENAME TO users;
+CREATE UNIQUE INDEX users_name_key ON users (name);
+CREATE TABLE new_posts (id BIGINT NOT NULL PRIMARY KEY, title text NOT NULL, author_id integer NULL, CONSTRAINT posts_users_posts FOREIGN KEY (author_id) REFERENCES users (id) ON DELETE SET NULL);
+INSERT INTO new_posts SELECT id, title, author_id FROM posts;
+DROP TABLE posts;
+ALTER TABLE new_posts RENAME TO posts;
+PRAGMA foreign_keys = ON;
+`,
 }
 
 func exec(t *testing.T, conn *stdsql.DB, statements ...string) {
 	t.Helper()
-	conn.SetMaxOpenConns(1) // some of them are settings of a session
-	defer conn.SetMaxOpenConns(0)
 	for _, statement := range statements {
 		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
@@ -116,7 +126,7 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 			t.Error("before: a key that counts was found to fit")
 		}
 
-		exec(t, conn, leave[db.Dialect]...)
+		leave(t, conn)
 		for name, options := range map[string][]schema.MigrateOption{
 			"plain": nil,
 			"drops": {schema.WithDropColumn(true), schema.WithDropIndex(true)},
@@ -208,8 +218,7 @@ func TestVersionedMigrationOfLeavers(t *testing.T) {
 			t.Errorf("without the file: the diff wrote %q, %v", files(), err)
 		}
 
-		way := strings.Join(leave[db.Dialect], ";\n") + ";\n"
-		if err := dir.WriteFile("99990101000000_leave.sql", []byte(way)); err != nil {
+		if err := dir.WriteFile("99990101000000_leave.sql", []byte(left[db.Dialect])); err != nil {
 			t.Fatal(err)
 		}
 		sum, err := dir.Checksum()

@@ -11,12 +11,12 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
 // The tests of this file take tables that AutoMigrate has made to count off
-// auto-increment, by the end of docs/leaving-auto-increment.md, and show what
-// AutoMigrate does to them afterwards.
+// auto-increment, as a plan does it, and show what AutoMigrate does afterwards.
 
 type (
 	// As they were.
@@ -59,39 +59,6 @@ func (taggedAuthor) TableName() string  { return "authors" }
 func (taggedBook) TableName() string    { return "books" }
 func (typedAuthor) TableName() string   { return "authors" }
 func (typedBook) TableName() string     { return "books" }
-
-// leave has the statements that take the counters away and put guards up.
-var leave = map[string][]string{
-	"postgres": {
-		"ALTER TABLE authors ALTER COLUMN id DROP DEFAULT",
-		"ALTER TABLE books ALTER COLUMN id DROP DEFAULT",
-		"CREATE FUNCTION only_generated() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '% is to be generated', NEW.id; END $$",
-		"CREATE TRIGGER guard_authors BEFORE INSERT ON authors FOR EACH ROW WHEN (NEW.id < 1000000000000) EXECUTE FUNCTION only_generated()",
-		"CREATE TRIGGER guard_books BEFORE INSERT ON books FOR EACH ROW WHEN (NEW.id < 1000000000000) EXECUTE FUNCTION only_generated()",
-	},
-	"mysql": {
-		"SET foreign_key_checks = 0",
-		"ALTER TABLE authors MODIFY id BIGINT NOT NULL",
-		"ALTER TABLE books MODIFY id BIGINT NOT NULL",
-		"SET foreign_key_checks = 1",
-		"CREATE TRIGGER guard_authors BEFORE INSERT ON authors FOR EACH ROW SET NEW.id = IF(NEW.id < 1000000000000, NULL, NEW.id)",
-		"CREATE TRIGGER guard_books BEFORE INSERT ON books FOR EACH ROW SET NEW.id = IF(NEW.id < 1000000000000, NULL, NEW.id)",
-	},
-	"sqlite": {
-		"PRAGMA foreign_keys = OFF",
-		"CREATE TABLE new_authors (`id` BIGINT NOT NULL PRIMARY KEY,`name` text)",
-		"INSERT INTO new_authors SELECT id, name FROM authors",
-		"DROP TABLE authors",
-		"ALTER TABLE new_authors RENAME TO authors",
-		"CREATE TABLE new_books (`id` BIGINT NOT NULL PRIMARY KEY,`author_id` integer,CONSTRAINT `fk_authors_books` FOREIGN KEY (`author_id`) REFERENCES `authors`(`id`))",
-		"INSERT INTO new_books SELECT id, author_id FROM books",
-		"DROP TABLE books",
-		"ALTER TABLE new_books RENAME TO books",
-		"PRAGMA foreign_keys = ON",
-		"CREATE TRIGGER guard_authors BEFORE INSERT ON authors WHEN NEW.id < 1000000000000 BEGIN SELECT RAISE(ABORT, 'to be generated'); END",
-		"CREATE TRIGGER guard_books BEFORE INSERT ON books WHEN NEW.id < 1000000000000 BEGIN SELECT RAISE(ABORT, 'to be generated'); END",
-	},
-}
 
 // A witness is a logger that remembers the statements that change something.
 type witness struct {
@@ -208,13 +175,19 @@ func left(t *testing.T, db dbtest.DB) *env {
 	t.Helper()
 	e := bare(t, db, &countedAuthor{}, &countedBook{})
 	must(t, e.Create(&countedAuthor{Name: "ada", Books: []countedBook{{}}}))
-	e.conn.SetMaxOpenConns(1) // some statements are settings of a session
-	for _, statement := range leave[db.Dialect] {
-		if _, err := e.conn.DB.Exec(statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
+	plan, err := autoinc.NewPlan(t.Context(), e.conn.DB, autoinc.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		phase, err := autoinc.Apply(t.Context(), e.conn.DB, plan, autoinc.ApplyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if phase.Name == "" {
+			return e
 		}
 	}
-	return e
 }
 
 func (e *env) wantGuarded(t *testing.T, insert string, guarded bool) {

@@ -48,10 +48,9 @@ const (
 )
 
 // Compare holds what a program takes its key columns for against the columns that
-// the database has. Programs call the Check of their ORM's integration, which
-// calls it. Call it when the program starts, and in CI. It changes
-// nothing, and uses one connection for as long as it takes. Concurrent calls are
-// safe, as the database is.
+// the database has. It is the core of the Check of each integration, which
+// programs call when they start, and in CI. It changes nothing, and uses one
+// connection for as long as it takes. Concurrent calls are safe, as the database is.
 //
 // It returns nil if nothing was found, or a [*MismatchError] with all findings:
 //
@@ -211,6 +210,11 @@ func (c *comparison) compare(field Field) {
 		switch f.Kind {
 		case StillCounts:
 			f.Severity = max(f.Severity, Warning)
+			if fence, up := c.fence(key); up {
+				f.Severity = Warning
+				f.Text = fmt.Sprintf("%s still counts, behind the fence %s", c.column(column), c.quote(fence.Name))
+				f.Remedy = fmt.Sprintf("apply the phase %s of the plan when all writers send keys", Drop)
+			}
 			fallthrough
 		case AlwaysGenerated:
 			f.Text = field.Model + " is filled by the program, and " + f.Text
@@ -219,6 +223,17 @@ func (c *comparison) compare(field Field) {
 			c.find(f)
 		}
 	}
+}
+
+// fence returns the trigger that keeps rows without a key out of a table, as
+// [Apply] makes it.
+func (c *comparison) fence(key Key) (Trigger, bool) {
+	table := key.Column.Table
+	i := slices.IndexFunc(c.catalog.triggers, func(t Trigger) bool { return t.Table == table && t.Name == c.own(fencePrefix, table.Name) })
+	if i < 0 {
+		return Trigger{}, false
+	}
+	return c.catalog.triggers[i], true
 }
 
 // compareType looks at what the column can hold.
@@ -257,7 +272,7 @@ func (c *comparison) compareType(field Field, column Column) {
 			Remedy: c.widen(column)})
 	case column.Unsigned != field.Unsigned && (c.dialect == MySQL || c.dialect == MariaDB):
 		c.find(Finding{Kind: SignMismatch, Severity: Warning, Column: column,
-			Text:   fmt.Sprintf("%s is taken to be %s, and %s; keys fit both, but a migration by the model alters the column, which foreign keys refuse", field.Model, signs[field.Unsigned], is),
+			Text:   fmt.Sprintf("%s is taken to be %s, and %s; keys fit both, but a foreign key that is made by the model is refused, and ent's migration alters the column", field.Model, signs[field.Unsigned], is),
 			Remedy: fmt.Sprintf("declare the field as %s in the model", signs[column.Unsigned])})
 	}
 }

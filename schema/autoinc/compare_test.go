@@ -150,6 +150,46 @@ func TestCompareAsApplication(t *testing.T) {
 	}
 }
 
+// Behind a fence writers may send keys while the column still counts, and a
+// program that compares when it starts has to start then.
+func TestCompareAlongTheWay(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := newShop(t, db)
+		fields := []autoinc.Field{
+			{Model: "User.Order", Table: autoinc.Name{Name: "Us'er"}, Column: "Order", Unsigned: true},
+			{Model: "Order.ID", Table: autoinc.Name{Name: "orders"}, Column: "id", Unsigned: true},
+			{Model: "Order.UserID", Table: autoinc.Name{Name: "orders"}, Column: "user_id", Foreign: true, Unsigned: true},
+		}
+		p := plan(t, s.conn, autoinc.PlanOptions{})
+		for _, want := range []struct {
+			after    autoinc.PhaseName
+			findings map[string]string
+		}{
+			{"", map[string]string{
+				"postgres": "blocker:always-generated blocker:narrow-child blocker:narrow-key warning:still-counts",
+				"mysql":    "blocker:narrow-child blocker:narrow-key blocker:still-counts",
+				"sqlite":   "blocker:still-counts"}},
+			{autoinc.Widen, map[string]string{"postgres": "blocker:always-generated warning:still-counts", "mysql": "blocker:still-counts", "sqlite": "blocker:still-counts"}},
+			{autoinc.Fence, map[string]string{"postgres": "blocker:always-generated warning:still-counts", "mysql": "warning:still-counts", "sqlite": "warning:still-counts"}},
+			{autoinc.SwitchOn, map[string]string{"postgres": "warning:still-counts", "mysql": "warning:still-counts", "sqlite": "warning:still-counts"}},
+			{autoinc.Drop, nil},
+			{autoinc.Guard, nil},
+		} {
+			for done := autoinc.PhaseName(""); done != want.after; {
+				phase, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				done = phase.Name
+			}
+			err := autoinc.Compare(t.Context(), s.conn, fields)
+			if findings := want.findings[db.Dialect]; findings == "" && err != nil || findings != "" && kinds(differences(t, err).Findings) != findings {
+				t.Errorf("after %q: %v, want %q", want.after, err, findings)
+			}
+		}
+	})
+}
+
 func TestCompareErrors(t *testing.T) {
 	fields := []autoinc.Field{{Model: "shop.T.\x1b[2JID", Table: autoinc.Name{Name: "t"}, Column: "id"}}
 	if err := autoinc.Compare(t.Context(), nil, fields); err == nil || !strings.HasPrefix(err.Error(), "autoinc: there is no database") {
