@@ -182,6 +182,33 @@ func TestAutoMigrationDropsChecks(t *testing.T) {
 	}
 }
 
+// Of unsigned keys ent's migration makes signed ones, which foreign keys refuse
+// once there is one that it does not know.
+func TestAutoMigrationChangesSigns(t *testing.T) {
+	conn := dbtest.MySQL(t).Connect(t)
+	driver := sql.OpenDB(dialects["mysql"], conn)
+	unsigned := &schema.Column{Name: "id", Type: field.TypeUint64, Increment: true}
+	users := schema.NewTable("users").AddPrimary(unsigned).AddColumn(migrate.UsersTable.Columns[1]).AddColumn(migrate.UsersTable.Columns[2])
+	m, err := schema.NewMigrate(driver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Create(t.Context(), users); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, conn, "CREATE TABLE visits (user_id BIGINT UNSIGNED, FOREIGN KEY (user_id) REFERENCES users (id))")
+	leave(t, conn)
+	if plan, err := auto(t, driver, mixed[:1]); !strings.Contains(plan, "MODIFY COLUMN `id` bigint NOT NULL") || err != nil {
+		t.Errorf("ent would run %q, %v", plan, err)
+	}
+	if err := m.Create(t.Context(), mixed[:1]...); err == nil {
+		t.Error("the sign of a key was changed under a foreign key")
+	}
+	if got, want := found(t, entid.Check(t.Context(), conn, mixed[:1]...)), "warning:sign-mismatch:users.id"; got != want {
+		t.Errorf("found %s, want %s", got, want)
+	}
+}
+
 // A directory of versioned migrations needs the way off in it, as a file of its
 // own. Then the next diff is empty.
 func TestVersionedMigrationOfLeavers(t *testing.T) {

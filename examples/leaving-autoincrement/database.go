@@ -105,6 +105,8 @@ func (db database) disturbed(err error) bool {
 		switch mysqlNumber(err) {
 		case 1205, 1213, 1412: // lock wait timeout, deadlock, table definition has changed
 			return true
+		case 1615, 1146: // what a prepared INSERT gets while a trigger is made, from MySQL and from MariaDB
+			return true
 		}
 	default:
 		code := sqliteCode(err) & 0xff
