@@ -150,3 +150,50 @@ func TestUsage(t *testing.T) {
 		}
 	}
 }
+
+// The whole way, by commands.
+func TestMigrate(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		counting := map[string]string{
+			"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY",
+		}[db.Dialect]
+		for _, table := range []string{"users", "numbers"} {
+			if _, err := conn.Exec("CREATE TABLE " + table + " (id " + counting + ", name varchar(20))"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		env := map[string]string{"SNOWKEY_DSN": db.DSN}
+		file := filepath.Join(t.TempDir(), "plan.sql")
+		ok := func(says string, args ...string) {
+			t.Helper()
+			if got := call(t, env, append([]string{"migrate"}, args...)...); got.status != 0 || !strings.Contains(got.out, says) {
+				t.Errorf("%q: %+v", args, got)
+			}
+		}
+		fails := func(says string, args ...string) {
+			t.Helper()
+			if got := call(t, env, append([]string{"migrate"}, args...)...); got.status != 1 || !strings.Contains(got.errors, says) {
+				t.Errorf("%q: %+v", args, got)
+			}
+		}
+		ok("-- phase: guard", "plan")
+		fails(`no table "nowhere"`, "plan", "-except", "nowhere")
+		ok("", "plan", "-except", "numbers", "-o", file)
+		fails("writing the plan", "plan", "-o", file)
+		fails("refuted", "verify", "-plan", file)
+		fails("after widen", "apply", "-plan", file, "-phase", "drop")
+		fails(`no phase "nonsense"`, "apply", "-plan", file, "-phase", "nonsense")
+		ok("dry run", "apply", "-plan", file, "-dry-run")
+		for _, phase := range autoinc.PhaseNames() {
+			ok("the phase "+string(phase)+" is complete", "apply", "-plan", file)
+		}
+		ok("every phase is complete", "apply", "-plan", file)
+		ok("done before", "apply", "-plan", file, "-phase", "guard")
+		ok(", 0 refuted", "verify", "-plan", file)
+		ok(`"verdict": "proven"`, "verify", "-plan", file, "-json")
+		ok("1 auto-increment key;", "inspect")
+		fails("which plan?", "apply")
+		fails("reading the plan", "verify", "-plan", file+"x")
+	})
+}

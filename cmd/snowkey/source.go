@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -18,7 +19,27 @@ import (
 
 // A source says where the database is. Its errors hold no part of a data source
 // name, of which any part may be the password when it is not what it should be.
-type source struct{ dsn, file, dialect string }
+type source struct {
+	dsn, file, dialect string
+	write              bool // whether a file of SQLite is opened for writing
+}
+
+// register adds the flags that name the database.
+func (s *source) register(flags *flag.FlagSet) {
+	flags.StringVar(&s.dsn, "dsn", "", "the data source `name`")
+	flags.StringVar(&s.file, "dsn-file", "", "a `file` whose first line is the data source name")
+	flags.StringVar(&s.dialect, "dialect", "", "the `kind` of database: postgres, mysql or sqlite; by default what the data source name looks like")
+}
+
+// sourceUsage is what the help of every command says of them.
+const sourceUsage = `The database is named by -dsn, by a file (-dsn-file), or by the environment
+variable SNOWKEY_DSN, which keeps the password from the process list:
+
+  postgres://user:password@host:5432/shop
+  user:password@tcp(host:3306)/shop
+  shop.db
+
+`
 
 var (
 	errNoDSN       = errors.New("which database? Set SNOWKEY_DSN, or name a file with -dsn-file, or use -dsn")
@@ -30,7 +51,7 @@ var (
 	errSQLiteDSN   = errors.New("the data source name is not one of SQLite; write the path of a file that exists, or file:path")
 )
 
-// open opens the database for reading. It does not connect.
+// open opens the database. It does not connect.
 func (s source) open(getenv func(string) string) (*sql.DB, error) {
 	dsn, err := s.read(getenv)
 	if err != nil {
@@ -42,7 +63,7 @@ func (s source) open(getenv func(string) string) (*sql.DB, error) {
 	case "mysql", "mariadb":
 		return openMySQL(dsn)
 	case "sqlite":
-		return openSQLite(dsn)
+		return openSQLite(dsn, s.write)
 	case "":
 		return nil, errUnknownDSN
 	default:
@@ -117,8 +138,8 @@ func openMySQL(dsn string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// openSQLite opens a file that exists, and only to read.
-func openSQLite(dsn string) (*sql.DB, error) {
+// openSQLite opens a file that exists.
+func openSQLite(dsn string, write bool) (*sql.DB, error) {
 	uri, ok := strings.CutPrefix(dsn, "file:")
 	if !ok {
 		path, err := filepath.Abs(dsn)
@@ -133,7 +154,11 @@ func openSQLite(dsn string) (*sql.DB, error) {
 		return nil, errSQLiteDSN
 	}
 	if !values.Has("mode") {
-		values.Set("mode", "ro")
+		mode := "ro"
+		if write {
+			mode = "rw"
+		}
+		values.Set("mode", mode)
 	}
 	if !values.Has("_pragma") {
 		values.Set("_pragma", "busy_timeout(5000)")

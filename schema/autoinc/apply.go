@@ -142,7 +142,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		begun = begun || known
 	}
 	if !begun && phase.Name != Guard {
-		if err := a.compare(ctx, phase, len(entries) > 0); err != nil {
+		if err := a.compare(ctx, phase); err != nil {
 			return Phase{}, err
 		}
 	}
@@ -156,7 +156,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		}
 		return phase, nil
 	}
-	if err := a.ledger.create(ctx, a.conn); err != nil {
+	if err := a.patiently(ctx, func() error { return a.ledger.create(ctx, a.conn) }, func() {}); err != nil {
 		return Phase{}, err
 	}
 	for steps := phase.Steps; len(steps) > 0; {
@@ -173,7 +173,8 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		a.spoilt = true
 		return Phase{}, err
 	}
-	return phase, a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done})
+	err = a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done}) }, func() {})
+	return phase, err
 }
 
 // next returns the phase to apply.
@@ -201,7 +202,7 @@ func (a *applier) next(entries map[string]entry) (Phase, error) {
 }
 
 // compare plans once more and refuses a phase that would be another now.
-func (a *applier) compare(ctx context.Context, phase Phase, resumed bool) error {
+func (a *applier) compare(ctx context.Context, phase Phase) error {
 	options := PlanOptions{Options: Options{Dialect: a.plan.Dialect}, Online: a.plan.Online, Floor: a.plan.Floor}
 	for _, k := range a.plan.Keys {
 		options.Tables = append(options.Tables, k.Column.Table)
@@ -249,26 +250,42 @@ func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries m
 		}
 		return nil
 	}
+	before := entries[steps[0].ID]
+	return a.patiently(ctx, func() error { return a.attempt(ctx, phase, steps, before) }, func() {
+		a.tell(phase, steps[0], Retried)
+		if steps[0].Unit == 0 && before.state == "" {
+			before.state = started
+		}
+	})
+}
+
+// patiently tries again while somebody else holds a lock.
+func (a *applier) patiently(ctx context.Context, try func() error, again func()) error {
 	const attempts = 20
 	for attempt := 1; ; attempt++ {
-		err := a.attempt(ctx, phase, steps, entries[steps[0].ID])
+		err := try()
 		if err == nil || attempt == attempts || !a.transient(err) {
 			return err
 		}
-		a.tell(phase, steps[0], Retried)
-		if err := sleep(ctx, time.Duration(attempt)*100*time.Millisecond); err != nil {
-			return &StepError{steps[0], err}
+		again()
+		if sleep(ctx, time.Duration(attempt)*100*time.Millisecond) != nil {
+			return err
 		}
 	}
 }
 
 func (a *applier) attempt(ctx context.Context, phase Phase, steps []Step, before entry) (err error) {
+	if a.dialect == Postgres { // a step may have set it otherwise
+		if err := a.set(ctx, steps[0], []string{a.lockTimeout()}); err != nil {
+			return err
+		}
+	}
 	if err := a.set(ctx, steps[0], steps[0].Before); err != nil {
 		return err
 	}
 	defer func() {
 		// The connection is dropped rather than left with another setting.
-		if after := a.set(context.WithoutCancel(ctx), steps[0], steps[0].After); after != nil {
+		if after := a.set(context.WithoutCancel(ctx), steps[0], steps[len(steps)-1].After); after != nil {
 			a.spoilt = true
 			err = errors.Join(err, after)
 		}
@@ -362,12 +379,14 @@ func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) 
 			}
 		}
 	}
-	if before.state != started {
+	switch {
+	case s.Run == Check || s.Run == Count: // nothing is half done by reading
+	case before.state != started:
 		before = entry{state: started}
 		if err := a.record(ctx, s, before); err != nil {
 			return err
 		}
-	} else if s.Done == "" && s.Run == Exec {
+	case s.Done == "" && s.Run == Exec:
 		return &StepError{s, errors.New("it may have been taken or not, and the plan has no query that tells; see by hand")}
 	}
 	if err := a.at("before " + s.ID); err != nil {

@@ -125,7 +125,8 @@ type Step struct {
 	Undo     string // how to take it back; nothing to take back if empty
 
 	// Before and After are the session's settings around the step, or around its
-	// unit. They are SQL.
+	// transaction: then Before is with the first step of it and After with the last.
+	// They are SQL.
 	Before, After []string
 
 	// Done is a query of one truth: whether the step has been taken already. It is

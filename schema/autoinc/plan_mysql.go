@@ -1,6 +1,7 @@
 package autoinc
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -36,7 +37,11 @@ type mysqlPlanner struct {
 }
 
 func (p *planner) planMySQL(ctx context.Context, conn *sql.Conn) error {
-	p.database = p.keys[0].Column.Table.Schema
+	database, err := one(ctx, conn, "SELECT COALESCE(DATABASE(), '')", text)
+	if err != nil {
+		return err
+	}
+	p.database = cmp.Or(database, p.keys[0].Column.Table.Schema)
 	my := mysqlPlanner{planner: p, conn: conn, columns: make(map[place]mysqlColumn), definitions: make(map[Name]string)}
 	if err := my.read(ctx); err != nil {
 		return err
@@ -95,6 +100,11 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 	for i, r := range rows {
 		if i == 0 || rows[i-1].Name != r.Name || rows[i-1].Child != r.Child {
 			rule := by[[3]string{r.schema, r.Child.Name, r.Name}]
+			for _, action := range []*string{&rule.onUpdate, &rule.onDelete} {
+				if *action == "RESTRICT" { // which is the same to InnoDB, and is written either way
+					*action = noAction
+				}
+			}
 			r.OnUpdate, r.OnDelete, r.valid = rule.onUpdate, rule.onDelete, true
 			p.references = append(p.references, r.Reference)
 		}
@@ -195,6 +205,7 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 		p.note(Widen, "This server has no online way to change a column's type: it copies the table, and writers wait meanwhile (gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys). Foreign keys are dropped and added without locking.")
 	}
 	var seen []Column
+	var groups [][]Column // none has a table of another, so that each table is copied once
 	for _, k := range p.keys {
 		if slices.ContainsFunc(seen, k.Column.same) {
 			continue
@@ -213,14 +224,27 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 				p.refuse(c, "drop it and add it again as BIGINT", "it is a generated column")
 			}
 		}
-		if err := p.widenSet(ctx, narrow); err != nil {
+		apart := groups[:0:0]
+		for _, group := range groups {
+			if slices.ContainsFunc(group, func(c Column) bool {
+				return slices.ContainsFunc(narrow, func(other Column) bool { return c.Table == other.Table })
+			}) {
+				narrow = append(group, narrow...)
+			} else {
+				apart = append(apart, group)
+			}
+		}
+		groups = append(apart, narrow)
+	}
+	for _, group := range groups {
+		if err := p.widenGroup(ctx, group); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *mysqlPlanner) widenSet(ctx context.Context, columns []Column) error {
+func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []Column) error {
 	held := p.held(columns)
 	byChild := make(map[Name][]Reference)
 	var children []Name
@@ -311,9 +335,18 @@ func (p *mysqlPlanner) widenSet(ctx context.Context, columns []Column) error {
 
 // constraint writes a foreign key as SQL.
 func (s server) constraint(r Reference) string {
-	return fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s) ON UPDATE %s ON DELETE %s%s",
-		s.quote(r.Name), s.list(r.Columns), s.name(r.Parent), s.list(r.Keys), r.OnUpdate, r.OnDelete, r.detail)
+	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.quote(r.Name), s.list(r.Columns), s.name(r.Parent), s.list(r.Keys))
+	if r.OnUpdate != noAction {
+		text += " ON UPDATE " + r.OnUpdate
+	}
+	if r.OnDelete != noAction {
+		text += " ON DELETE " + r.OnDelete
+	}
+	return text + r.detail
 }
+
+// noAction is what a foreign key does that does not say.
+const noAction = "NO ACTION"
 
 // counted is a query of whether so many of the references are there.
 func (s server) counted(child Name, references []Reference, n int) string {

@@ -3,7 +3,412 @@ package autoinc
 import (
 	"context"
 	"database/sql"
+	_ "embed" // for the queries
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 )
 
-func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error         { return nil }
-func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entry) error { return nil }
+//go:embed postgres_indexes.sql
+var postgresIndexes string
+
+//go:embed postgres_online.sql
+var postgresInTheWay string
+
+// A postgresIndex is an index that has to be made again with another column.
+type postgresIndex struct {
+	table      Name
+	name       string
+	unique     bool
+	constraint string
+	kind       string // of the constraint: p, u or empty
+	keys       int    // the columns after so many are only included
+	columns    lists  // name and order
+	problems   string
+}
+
+func (x *postgresIndex) has(column string) bool {
+	return slices.ContainsFunc(x.columns, func(c []string) bool { return c[0] == column })
+}
+
+type postgresSequence struct {
+	name                       Name
+	start, increment, min, max int64
+	cache                      int64
+	cycle, granted             bool
+}
+
+const postgresSequences = `SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle, c.relacl IS NOT NULL
+FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace`
+
+// An onlinePlanner plans the online way: beside each narrow column a wide one that
+// a trigger keeps equal, filled in batches, with indexes and foreign keys of its
+// own, which takes the place of the narrow one at the end.
+type onlinePlanner struct {
+	*postgresPlanner
+	columns   map[Name][]Column
+	indexes   []postgresIndex
+	sequences map[Name]postgresSequence
+	swapped   []Reference // those that have their name already
+}
+
+func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
+	tables, columns := p.narrow()
+	if len(tables) == 0 {
+		p.note(Widen, "Keys and children have 64 bits already: there is nothing to widen.")
+		return nil
+	}
+	major, _, _ := strings.Cut(p.version, ".")
+	if n, _ := strconv.Atoi(major); n < 14 {
+		p.refuse(columns[tables[0]][0], "plan without -online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.version)
+		return nil
+	}
+	o := onlinePlanner{postgresPlanner: p, columns: columns, sequences: make(map[Name]postgresSequence)}
+	if err := o.read(ctx, conn); err != nil {
+		return err
+	}
+	p.note(Widen, "Beside each narrow column a new one of 64 bits is made, which a trigger keeps equal, and which takes its place at the end, one table after the other. Readers and writers go on; SELECT * has one more column meanwhile.")
+	p.note(Widen, "Afterwards the column is the last of its table: an INSERT that names no columns, or a reader that counts on their order, has to be changed before.")
+	p.note(Widen, "Free space for a second copy of each table is needed, and every row is updated once: see that vacuum keeps up, with -batch-size and -pause.")
+	for _, table := range tables {
+		o.prepare(table)
+	}
+	for _, table := range tables {
+		o.fill(table)
+	}
+	for _, table := range tables {
+		o.index(table)
+	}
+	var all []Column
+	for _, table := range tables {
+		all = append(all, columns[table]...)
+	}
+	for _, r := range p.held(all) {
+		o.reference(r)
+	}
+	for _, table := range tables {
+		o.swap(table)
+	}
+	return nil
+}
+
+func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn) error {
+	var err error
+	o.indexes, err = list(ctx, conn, postgresIndexes, func(x *postgresIndex) []any {
+		return []any{&x.table.Schema, &x.table.Name, &x.name, &x.unique, &x.constraint, &x.kind, &x.keys, &x.columns, &x.problems}
+	})
+	if err != nil {
+		return err
+	}
+	sequences, err := list(ctx, conn, postgresSequences, func(s *postgresSequence) []any {
+		return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.min, &s.max, &s.cache, &s.cycle, &s.granted}
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range sequences {
+		o.sequences[s.name] = s
+	}
+	type problem struct {
+		Column
+		text string
+	}
+	problems, err := list(ctx, conn, postgresInTheWay, func(p *problem) []any { return append(p.path(), &p.text) })
+	if err != nil {
+		return err
+	}
+	const remedy = "plan without -online, or drop it, apply the widening, and make it again"
+	for table, columns := range o.columns {
+		for _, c := range columns {
+			o.mayWiden(c)
+			for _, problem := range problems {
+				if problem.same(c) || problem.Table == table && problem.Name == o.fresh(c) {
+					o.refuse(c, remedy, "%s", problem.text)
+				}
+			}
+			for _, x := range o.indexes {
+				if x.table == table && x.has(c.Name) && x.problems != "" {
+					o.refuse(c, remedy, "the index %s would have to be made again for the new column, and %s", o.quote(x.name), x.problems)
+				}
+			}
+			for _, k := range o.keys {
+				if k.Column.same(c) {
+					o.refuseSequence(k, remedy)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (o *onlinePlanner) refuseSequence(k Key, remedy string) {
+	if o.facts[exactPlace(k.Column)].identity == "" {
+		return
+	}
+	if len(k.SharedWith) > 0 {
+		o.refuse(k.Column, remedy, "others count with the sequence of its identity, which would be another")
+	}
+	if o.sequences[k.Counter.Sequence].granted {
+		o.refuse(k.Column, remedy, "its sequence %s has privileges of its own, which the new one would not", o.name(k.Counter.Sequence))
+	}
+}
+
+// fresh is the name of the column that takes the place of another.
+func (o *onlinePlanner) fresh(c Column) string { return o.own("snowkey_new", c.Name) }
+
+// replaced returns the columns of a table with the fresh ones for the narrow.
+func (o *onlinePlanner) replaced(table Name, names []string) (replaced []string) {
+	for _, name := range names {
+		c := Column{Table: table, Name: name}
+		if slices.ContainsFunc(o.columns[table], c.same) {
+			name = o.fresh(c)
+		}
+		replaced = append(replaced, name)
+	}
+	return replaced
+}
+
+func (o *onlinePlanner) names(table Name) (names []string) {
+	for _, c := range o.columns[table] {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+const (
+	syncPrefix = "snowkey_sync"
+	samePrefix = "snowkey_same"
+	setPrefix  = "snowkey_set"
+)
+
+// The trigger fires after all others, in the order of their names.
+const syncTrigger = "zzzz_snowkey_sync"
+
+// prepare adds the columns, and the trigger that keeps them equal, in one short
+// transaction.
+func (o *onlinePlanner) prepare(table Name) {
+	var adds, checks, sets, drops []string
+	for _, c := range o.columns[table] {
+		fresh, old := o.quote(o.fresh(c)), o.quote(c.Name)
+		adds = append(adds, "ADD COLUMN "+fresh+" bigint")
+		drops = append(drops, "DROP COLUMN "+fresh)
+		sets = append(sets, fmt.Sprintf("NEW.%s := NEW.%s;", fresh, old))
+		checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s IS NOT DISTINCT FROM %s) NOT VALID", o.quote(o.own(samePrefix, c.Name)), fresh, old))
+		if o.facts[exactPlace(c)].notNull {
+			checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s IS NOT NULL) NOT VALID", o.quote(o.own(setPrefix, c.Name)), fresh))
+		}
+	}
+	unit := o.begin()
+	function := o.name(Name{table.Schema, o.own(syncPrefix, table.Name)})
+	locks := fmt.Sprintf(postgresExclusive, o.name(table)) + ", which is at once"
+	add := func(text, sql, undo string) {
+		o.add(Widen, Step{Text: text, SQL: sql, Unit: unit, Locks: locks, Undo: undo})
+	}
+	add("add columns of 64 bits to "+o.name(table), "ALTER TABLE "+o.name(table)+" "+strings.Join(adds, ", "),
+		fmt.Sprintf("DROP TRIGGER %s ON %s; DROP FUNCTION %s(); ALTER TABLE %[2]s %s", syncTrigger, o.name(table), function, strings.Join(drops, ", ")))
+	add("make the function that keeps them equal",
+		// Names are in it, which could hold any dollar quote.
+		"CREATE FUNCTION "+function+"() RETURNS trigger LANGUAGE plpgsql AS "+o.literal("BEGIN "+strings.Join(sets, " ")+" RETURN NEW; END"), "")
+	add("have every new row and every update pass through it",
+		fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s()", syncTrigger, o.name(table), function), "")
+	add("refuse a row in which they are not equal, from here on", "ALTER TABLE "+o.name(table)+" "+strings.Join(checks, ", "), "")
+}
+
+// fill fills the columns, and proves that they are equal.
+func (o *onlinePlanner) fill(table Name) {
+	var sets, differ, validate []string
+	for _, c := range o.columns[table] {
+		fresh, old := o.quote(o.fresh(c)), o.quote(c.Name)
+		sets = append(sets, fresh+" = "+old)
+		differ = append(differ, fresh+" IS DISTINCT FROM "+old)
+		validate = append(validate, "VALIDATE CONSTRAINT "+o.quote(o.own(samePrefix, c.Name)))
+		if o.facts[exactPlace(c)].notNull {
+			validate = append(validate, "VALIDATE CONSTRAINT "+o.quote(o.own(setPrefix, c.Name)))
+		}
+	}
+	o.add(Widen, Step{
+		Text: "fill the new columns of " + o.name(table), Run: Backfill,
+		SQL: fmt.Sprintf("UPDATE %s SET %s WHERE ctid >= ('(' || $1::bigint || ',0)')::tid AND ctid < ('(' || $2::bigint || ',0)')::tid AND (%s)",
+			o.name(table), strings.Join(sets, ", "), strings.Join(differ, " OR ")),
+		Size: fmt.Sprintf("SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint, CASE WHEN c.relpages > 0 AND c.reltuples > 0 THEN ceil(c.reltuples / c.relpages)::bigint ELSE 50 END FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s",
+			o.literal(table.Schema), o.literal(table.Name)),
+		Locks: "the rows of a batch, for a moment", Rewrites: "every row, a batch at a time",
+	})
+	o.add(Widen, Step{
+		Text: "prove that every row of " + o.name(table) + " is filled", Unit: o.begin(),
+		SQL:   "ALTER TABLE " + o.name(table) + " " + strings.Join(validate, ", "),
+		Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on; it reads the table once",
+	})
+}
+
+// index makes the indexes of the new columns.
+func (o *onlinePlanner) index(table Name) {
+	for _, x := range o.concerned(table) {
+		var keys, included []string
+		for i, c := range x.columns {
+			name := o.quote(o.replaced(table, []string{c[0]})[0])
+			if i < x.keys {
+				keys = append(keys, name+c[1])
+			} else {
+				included = append(included, name)
+			}
+		}
+		unique, include := "", ""
+		if x.unique {
+			unique = "UNIQUE "
+		}
+		if len(included) > 0 {
+			include = " INCLUDE (" + strings.Join(included, ", ") + ")"
+		}
+		fresh := Name{table.Schema, o.own("snowkey_index", x.name)}
+		o.add(Widen, Step{
+			Text: "make an index like " + o.quote(x.name) + " for the new columns of " + o.name(table),
+			SQL:  fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s (%s)%s", unique, o.quote(fresh.Name), o.name(table), strings.Join(keys, ", "), include),
+			Done: fmt.Sprintf("SELECT count(*) FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_namespace n ON n.oid = i.relnamespace WHERE n.nspname = %s AND i.relname = %s AND x.indisvalid",
+				o.literal(fresh.Schema), o.literal(fresh.Name)),
+			Retry:  "DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh), // a failed attempt leaves one that is not valid
+			Before: []string{"SELECT set_config('lock_timeout', '0', false)"},
+			Locks:  "SHARE UPDATE EXCLUSIVE: readers and writers go on; it waits until older transactions have ended",
+			Undo:   "DROP INDEX CONCURRENTLY " + o.name(fresh),
+		})
+	}
+}
+
+// concerned returns the indexes of a table that have a narrow column.
+func (o *onlinePlanner) concerned(table Name) (all []postgresIndex) {
+	for _, x := range o.indexes {
+		if x.table == table && slices.ContainsFunc(o.columns[table], func(c Column) bool { return x.has(c.Name) }) {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// reference makes a foreign key between the new columns, beside the old one.
+func (o *onlinePlanner) reference(r Reference) {
+	fresh := r
+	fresh.Name = o.own("snowkey_fk", r.Name)
+	fresh.Columns, fresh.Keys = o.replaced(r.Child, r.Columns), o.replaced(r.Parent, r.Keys)
+	drop := fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.quote(fresh.Name))
+	o.add(Widen, Step{
+		Text: "add a foreign key like " + o.quote(r.Name) + " between the new columns", Unit: o.begin(),
+		SQL:   "ALTER TABLE " + o.name(r.Child) + " ADD " + o.constraint(fresh) + " NOT VALID",
+		Locks: fmt.Sprintf("SHARE ROW EXCLUSIVE on %s and %s: writers wait for a moment", o.name(r.Child), o.name(r.Parent)), Undo: drop,
+	})
+	if r.valid {
+		o.add(Widen, Step{
+			Text: "check it on every row", Unit: o.begin(),
+			SQL:   fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", o.name(r.Child), o.quote(fresh.Name)),
+			Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on",
+		})
+	}
+}
+
+// swap lets the new columns of a table take the place of the old, in one
+// transaction that reads no row.
+func (o *onlinePlanner) swap(table Name) {
+	unit, name := o.begin(), o.name(table)
+	references := slices.DeleteFunc(o.held(o.columns[table]), func(r Reference) bool { return slices.ContainsFunc(o.swapped, r.same) })
+	o.swapped = append(o.swapped, references...)
+	locked := []string{name}
+	for _, r := range references {
+		for _, other := range []Name{r.Child, r.Parent} {
+			if !slices.Contains(locked, o.name(other)) {
+				locked = append(locked, o.name(other))
+			}
+		}
+	}
+	views := o.viewsOf([]Name{table}, o.names(table))
+	add := func(text, format string, args ...any) {
+		o.add(Widen, Step{Text: text, SQL: fmt.Sprintf(format, args...), Unit: unit, Locks: "what was locked for the swap"})
+	}
+	o.add(Widen, Step{
+		Text: "lock what the swap of " + name + " touches, all at once", Unit: unit,
+		SQL:   "LOCK TABLE " + strings.Join(locked, ", ") + " IN ACCESS EXCLUSIVE MODE",
+		Locks: "ACCESS EXCLUSIVE on these tables: nobody reads or writes them until the swap is done, which reads no row",
+		Undo:  "none once it is committed, and none needed: the numbers are the same; to make the columns narrow again, ALTER COLUMN … TYPE as without -online",
+	})
+	o.dropViews(Widen, unit, o.columns[table][0], views)
+	for _, r := range references {
+		add("drop the old foreign key", "ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.quote(r.Name))
+		add("give the new one its name", "ALTER TABLE %s RENAME CONSTRAINT %s TO %s", o.name(r.Child), o.quote(o.own("snowkey_fk", r.Name)), o.quote(r.Name))
+	}
+	add("drop the trigger", "DROP TRIGGER %s ON %s", syncTrigger, name)
+	add("drop its function", "DROP FUNCTION %s()", o.name(Name{table.Schema, o.own(syncPrefix, table.Name)}))
+	var drops []string
+	for _, c := range o.columns[table] {
+		fact, fresh := o.facts[exactPlace(c)], o.quote(o.fresh(c))
+		drops = append(drops, "DROP CONSTRAINT "+o.quote(o.own(samePrefix, c.Name)))
+		if fact.notNull {
+			add("take no nulls, which the constraint proves without reading", "ALTER TABLE %s ALTER COLUMN %s SET NOT NULL", name, fresh)
+			drops = append(drops, "DROP CONSTRAINT "+o.quote(o.own(setPrefix, c.Name)))
+		}
+		if fact.expression != "" {
+			add("give the new column the default", "ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", name, fresh, fact.expression)
+		}
+		for _, k := range o.keys {
+			if k.Column.same(c) {
+				o.counter(k, fresh, add)
+			}
+		}
+	}
+	for _, c := range o.columns[table] {
+		drops = append(drops, "DROP COLUMN "+o.quote(c.Name))
+	}
+	add("drop the old columns, with their indexes and constraints", "ALTER TABLE %s %s", name, strings.Join(drops, ", "))
+	for _, c := range o.columns[table] {
+		add("give the new column its name", "ALTER TABLE %s RENAME COLUMN %s TO %s", name, o.quote(o.fresh(c)), o.quote(c.Name))
+		if k := slices.IndexFunc(o.keys, func(k Key) bool { return k.Column.same(c) }); k >= 0 && o.facts[exactPlace(c)].identity != "" {
+			sequence := o.keys[k].Counter.Sequence
+			add("give its sequence the name of the old", "ALTER SEQUENCE %s RENAME TO %s", o.name(o.freshSequence(sequence)), o.quote(sequence.Name))
+		}
+		if comment := o.facts[exactPlace(c)].comment; comment != "" {
+			add("comment on it", "COMMENT ON COLUMN %s IS %s", o.column(c), o.literal(comment))
+		}
+	}
+	for _, x := range o.concerned(table) {
+		fresh := Name{table.Schema, o.own("snowkey_index", x.name)}
+		switch x.kind {
+		case "p":
+			add("make the primary key of its index", "ALTER TABLE %s ADD CONSTRAINT %s PRIMARY KEY USING INDEX %s", name, o.quote(x.constraint), o.quote(fresh.Name))
+		case "u":
+			add("make the constraint of its index", "ALTER TABLE %s ADD CONSTRAINT %s UNIQUE USING INDEX %s", name, o.quote(x.constraint), o.quote(fresh.Name))
+		default:
+			add("give the index the name of the old", "ALTER INDEX %s RENAME TO %s", o.name(fresh), o.quote(x.name))
+		}
+	}
+	o.makeViews(Widen, unit, views)
+}
+
+func (o *onlinePlanner) freshSequence(sequence Name) Name {
+	return Name{sequence.Schema, o.own("snowkey_sequence", sequence.Name)}
+}
+
+// counter hands the counter of a key over to the new column.
+func (o *onlinePlanner) counter(k Key, fresh string, add func(text, format string, args ...any)) {
+	fact, table, sequence := o.facts[exactPlace(k.Column)], o.name(k.Column.Table), k.Counter.Sequence
+	if fact.identity == "" {
+		if k.Mechanism == Serial {
+			add("let the sequence belong to it", "ALTER SEQUENCE %s OWNED BY %s.%s", o.name(sequence), table, fresh)
+		}
+		if o.narrowSequence(k) {
+			add("let the sequence count on beyond 32 bits", "ALTER SEQUENCE %s AS bigint", o.name(sequence))
+		}
+		return
+	}
+	always := "BY DEFAULT"
+	if fact.identity == "a" {
+		always = "ALWAYS"
+	}
+	s := o.sequences[sequence]
+	options := fmt.Sprintf("SEQUENCE NAME %s INCREMENT BY %d MINVALUE %d START WITH %d CACHE %d", o.name(o.freshSequence(sequence)), s.increment, s.min, s.start, s.cache)
+	if s.max != 1<<15-1 && s.max != 1<<31-1 {
+		options += fmt.Sprintf(" MAXVALUE %d", s.max)
+	}
+	if s.cycle {
+		options += " CYCLE"
+	}
+	add("number the new column as the old one was", "ALTER TABLE %s ALTER COLUMN %s ADD GENERATED %s AS IDENTITY (%s)", table, fresh, always, options)
+	add("count on where the old one stands", "SELECT setval(%s::regclass, last_value, is_called) FROM %s", o.literal(o.name(o.freshSequence(sequence))), o.name(sequence))
+}

@@ -197,15 +197,14 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k Key, obje
 	}
 	list := p.list(columns)
 	unit := p.begin()
-	before := []string{"PRAGMA foreign_keys = OFF", "PRAGMA legacy_alter_table = ON"}
-	after := []string{"PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON"}
 	add := func(s Step) {
-		s.Unit, s.Before, s.After = unit, before, after
+		s.Unit = unit
 		s.Locks = "all writers of the file until the transaction ends"
 		p.add(Drop, s)
 	}
 	const undo = "rebuild it the same way, with INTEGER PRIMARY KEY as it was; generated keys then move the counter"
-	add(Step{Text: "make " + p.name(table) + " anew, with a key that does not count", SQL: create, Undo: undo})
+	add(Step{Text: "make " + p.name(table) + " anew, with a key that does not count", SQL: create, Undo: undo,
+		Before: []string{"PRAGMA foreign_keys = OFF", "PRAGMA legacy_alter_table = ON"}})
 	add(Step{
 		Text: "copy its rows", Rewrites: "the whole table and its indexes",
 		SQL: fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", p.name(temporary), list, list, p.name(table)),
@@ -225,7 +224,8 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k Key, obje
 	}
 	add(Step{
 		Text: "see that every reference to it and from it resolves", Run: Check,
-		SQL: `SELECT "table", rowid, parent FROM pragma_foreign_key_check`,
+		SQL:   `SELECT "table", rowid, parent FROM pragma_foreign_key_check`,
+		After: []string{"PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON"},
 	})
 	return nil
 }

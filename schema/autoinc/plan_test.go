@@ -49,10 +49,14 @@ func newShop(t *testing.T, db dbtest.DB) shop {
 		s.sql("CREATE VIEW customers AS SELECT [Order] AS id, [nöme] FROM [Us'er]"),
 		"CREATE VIEW regulars AS SELECT id FROM customers",
 	)
+	var users, orders, lines []string
 	for i := 1; i <= 50; i++ {
-		exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss, [nöme]) VALUES (%s, 'n''%d')", []string{"NULL", fmt.Sprint(max(i-1, 1))}[min(i-1, 1)], i))
-		exec(t, s.conn, s.sql("INSERT INTO orders (user_id) VALUES (%d)", i), s.sql("INSERT INTO line VALUES (%d, 1, 1, %[1]d)", i))
+		users = append(users, fmt.Sprintf("(%s, 'n''%d')", []string{"NULL", fmt.Sprint(max(i-1, 1))}[min(i-1, 1)], i))
+		orders = append(orders, fmt.Sprintf("(%d)", i))
+		lines = append(lines, fmt.Sprintf("(%d, 1, 1, %[1]d)", i))
 	}
+	exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss, [nöme]) VALUES %s", strings.Join(users, ", ")),
+		"INSERT INTO orders (user_id) VALUES "+strings.Join(orders, ", "), "INSERT INTO line VALUES "+strings.Join(lines, ", "))
 	return s
 }
 

@@ -220,11 +220,14 @@ func (p *planner) count() {
 	for _, table := range p.tables() {
 		p.add(Widen, Step{
 			Text: "count the rows of " + p.name(table) + ", for the proof at the end",
-			Run:  Count, SQL: "SELECT count(*) FROM " + p.name(table),
+			Run:  Count, SQL: p.counting(table),
 			Locks: "nothing; it reads the table once",
 		})
 	}
 }
+
+// counting is the query that counts the rows of a table.
+func (s server) counting(table Name) string { return "SELECT count(*) FROM " + s.name(table) }
 
 // plan puts together what was planned.
 func (p *planner) plan() *Plan {

@@ -41,6 +41,11 @@ func (a *applier) setting(ctx context.Context, change, restore string) error {
 	return nil
 }
 
+// lockTimeout sets how long Postgres waits for a lock.
+func (a *applier) lockTimeout() string {
+	return fmt.Sprintf("SELECT set_config('lock_timeout', '%dms', false)", max(a.options.LockTimeout/time.Millisecond, 1))
+}
+
 func (a *applier) preparePostgres(ctx context.Context) error {
 	key := fmt.Sprintf("hashtextextended(%s, 0)", a.literal(a.lockName()))
 	locked, err := one(ctx, a.conn, "SELECT pg_try_advisory_lock("+key+")", func(b *bool) []any { return []any{b} })
@@ -52,10 +57,11 @@ func (a *applier) preparePostgres(ctx context.Context) error {
 	}
 	a.restore = append(a.restore, "SELECT pg_advisory_unlock("+key+")")
 	for _, s := range [][2]string{
-		{"lock_timeout", fmt.Sprintf("%dms", max(a.options.LockTimeout/time.Millisecond, 1))},
+		{"lock_timeout", "0"}, // each step sets it
 		{"statement_timeout", "0"},
 		{"search_path", ""}, // every name of the plan has its schema
 		{"row_security", "off"},
+		{"standard_conforming_strings", "on"},
 	} {
 		was, err := one(ctx, a.conn, "SELECT current_setting("+a.literal(s[0])+")", text)
 		if err != nil {

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+const planUsage = `usage: snowkey migrate plan [flags]
+
+Writes the SQL that takes a database off auto-increment, in phases, as a file to
+be reviewed: what each statement locks, what it rewrites, and how to undo it.
+Changes nothing. What would lose data is refused, with the reason.
+
+` + sourceUsage
+
+func plan(ctx context.Context, sys system, args []string) error {
+	flags := flag.NewFlagSet("plan", flag.ContinueOnError)
+	flags.SetOutput(sys.stderr)
+	var from source
+	from.register(flags)
+	var options autoinc.PlanOptions
+	var tables, except []string
+	flags.Func("schema", "a `schema` to plan, exactly as it is called; may be given again", list(&options.Schemas))
+	flags.Func("table", "a `table` to plan, as it is called or as schema.table; may be given again; by default all", list(&tables))
+	flags.Func("except", "a `table` that goes on counting; may be given again", list(&except))
+	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, where the server has a way")
+	flags.Int64Var(&options.Floor, "floor", autoinc.DefaultFloor, "the least `key` that may be sent at the end: above all that were counted, below all that are generated")
+	out := flags.String("o", "", "the `file` to write, which must not exist; by default to the standard output")
+	if err := parse(flags, planUsage, args); err != nil {
+		return err
+	}
+	db, err := from.open(sys.getenv)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if len(tables)+len(except) > 0 {
+		report, err := autoinc.Inspect(ctx, db, options.Options)
+		if err != nil {
+			return err
+		}
+		if options.Tables, err = named(report, tables); err != nil {
+			return err
+		}
+		if options.Except, err = named(report, except); err != nil {
+			return err
+		}
+	}
+	p, err := autoinc.NewPlan(ctx, db, options)
+	if err != nil {
+		return err
+	}
+	if *out == "" {
+		return p.WriteText(sys.stdout)
+	}
+	var text bytes.Buffer
+	if err := p.WriteText(&text); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(*out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("writing the plan: %w", err)
+	}
+	_, err = file.Write(text.Bytes())
+	return errors.Join(err, file.Close())
+}
+
+// list returns a flag's function that collects its values.
+func list(values *[]string) func(string) error {
+	return func(value string) error {
+		*values = append(*values, value)
+		return nil
+	}
+}
+
+// named finds the tables that are called so.
+func named(report autoinc.Report, names []string) (tables []autoinc.Name, err error) {
+	for _, name := range names {
+		var found []autoinc.Name
+		for _, k := range report.Keys {
+			if t := k.Column.Table; name == t.Name || name == t.Schema+"."+t.Name {
+				found = append(found, t)
+			}
+		}
+		switch len(found) {
+		case 0:
+			return nil, fmt.Errorf("no table %q has an auto-increment key; snowkey migrate inspect shows those that have", name)
+		case 1:
+			tables = append(tables, found[0])
+		default:
+			return nil, fmt.Errorf("%d tables are called %q; write schema.table, or choose with -schema", len(found), name)
+		}
+	}
+	return tables, nil
+}
+
+// readPlan reads the plan's file.
+func readPlan(path string) (*autoinc.Plan, error) {
+	if path == "" {
+		return nil, errors.New("which plan? Name the file that snowkey migrate plan has written with -plan")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the plan: %w", err)
+	}
+	defer file.Close()
+	return autoinc.ReadPlan(file)
+}

@@ -1,0 +1,42 @@
+package autoinc
+
+import (
+	"context"
+	"fmt"
+)
+
+// backfill fills a range of blocks at a time, from the first to the last that
+// there was when it began: rows that came later are filled as they come. Each
+// range is recorded, and filling it twice does no harm.
+func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entry) error {
+	type size struct{ blocks, rows int64 } // rows in a block, about
+	of, err := one(ctx, a.conn, s.Size, func(s *size) []any { return []any{&s.blocks, &s.rows} })
+	if err != nil {
+		return &StepError{s, err}
+	}
+	var filled, total int64
+	if _, err := fmt.Sscanf(before.detail, "%d of %d", &filled, &total); err != nil {
+		filled, total = 0, of.blocks
+	}
+	batch := max(int64(a.options.BatchSize)/max(of.rows, 1), 1)
+	for filled < total {
+		end := min(filled+batch, total)
+		again := func() { a.tell(phase, s, Retried) }
+		err := a.patiently(ctx, func() error {
+			_, err := a.conn.ExecContext(ctx, s.SQL, filled, end)
+			return err
+		}, again)
+		if err != nil {
+			return &StepError{s, err}
+		}
+		filled = end
+		a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: Filled, Done: filled, Total: total})
+		if err := a.record(ctx, s, entry{started, fmt.Sprintf("%d of %d", filled, total)}); err != nil {
+			return err
+		}
+		if filled < total && sleep(ctx, a.options.Pause) != nil {
+			return &StepError{s, ctx.Err()}
+		}
+	}
+	return nil
+}
