@@ -84,7 +84,8 @@ func (a *application) runNew(ctx context.Context) (err error) {
 
 // work places orders until it is stopped, or one is refused.
 func work[K key](ctx context.Context, a *application, db *gorm.DB) error {
-	for {
+	const most = 50
+	for failed := 0; ; {
 		select {
 		case <-a.stop:
 			return nil
@@ -98,8 +99,10 @@ func work[K key](ctx context.Context, a *application, db *gorm.DB) error {
 		case err == nil:
 			a.written.merge(written)
 			a.orders.Add(1)
-		case a.db.disturbed(err):
+			failed = 0
+		case a.db.disturbed(err) && failed < most:
 			a.again++
+			failed++
 		default:
 			return fmt.Errorf("%s: %w", a.name, err)
 		}

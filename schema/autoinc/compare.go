@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Field is a field of a model that holds keys, with the column that it is
@@ -79,8 +80,8 @@ func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
 	if err != nil {
 		return err
 	}
-	c := comparison{server: server, tables: make(map[Name][]Column)}
-	if err := c.read(ctx, conn, fields); err != nil {
+	c := comparison{server: server}
+	if err := c.readSteadily(ctx, conn, fields); err != nil {
 		return err
 	}
 	for _, field := range fields {
@@ -128,9 +129,25 @@ type comparison struct {
 	findings []Finding
 }
 
+// readSteadily reads again if it fails: programs start while tables are altered,
+// and what one query has seen may be gone before the next.
+func (c *comparison) readSteadily(ctx context.Context, conn *sql.Conn, fields []Field) error {
+	const attempts = 4
+	for attempt := 1; ; attempt++ {
+		err := c.read(ctx, conn, fields)
+		if err == nil || attempt == attempts {
+			return err
+		}
+		if err := sleep(ctx, time.Duration(attempt)*100*time.Millisecond); err != nil {
+			return fmt.Errorf("autoinc: %w", err)
+		}
+	}
+}
+
 // read reads the columns of all tables of the fields, and then the catalog of
-// the schemas that they are in.
+// the schemas that they are in. It has no use for where counters stand.
 func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) error {
+	c.tables = make(map[Name][]Column)
 	var schemas []string
 	for _, field := range fields {
 		if _, known := c.tables[field.Table]; known {
@@ -146,7 +163,12 @@ func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) e
 		}
 	}
 	var err error
-	if c.catalog, err = c.server.read(ctx, conn, schemas); err != nil {
+	if c.dialect == Postgres {
+		c.catalog, _, err = c.readPostgresCatalog(ctx, conn)
+	} else {
+		c.catalog, err = c.server.read(ctx, conn, schemas)
+	}
+	if err != nil {
 		return err
 	}
 	c.children = c.catalog.children()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -188,6 +189,38 @@ func TestCompareAlongTheWay(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Programs start while other tables are altered, and their sequences dropped.
+func TestCompareBesideChanges(t *testing.T) {
+	db := dbtest.Postgres(t)
+	conn := db.Connect(t)
+	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
+	other := db.Connect(t)
+	stop := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			for _, statement := range []string{"CREATE TABLE u (id bigserial PRIMARY KEY, at bigint GENERATED ALWAYS AS IDENTITY)", "DROP TABLE u"} {
+				if _, err := other.Exec(statement); err != nil {
+					t.Errorf("%s: %v", statement, err)
+					return
+				}
+			}
+		}
+	})
+	for range 50 {
+		if err := autoinc.Compare(t.Context(), conn, []autoinc.Field{{Model: "t.ID", Table: autoinc.Name{Name: "t"}, Column: "id"}}); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	running.Wait()
 }
 
 func TestCompareErrors(t *testing.T) {
