@@ -34,7 +34,7 @@ func TestLeave(t *testing.T) {
 
 // What the check at the end has to find is found.
 func TestCheck(t *testing.T) {
-	const generated = 1<<60 + 1
+	const generated int64 = 1<<60 + 1
 	for _, tc := range []struct{ name, fault, want string }{
 		{"nothing", "", ""},
 		{"a row that is missing", "DELETE FROM payments WHERE id = 2", "the row 2 of payments was written and is missing"},
