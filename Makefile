@@ -18,7 +18,7 @@ RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-sql chaos bench bench-once fuzz lint portable generate check-generate
+.PHONY: help test test-sql chaos bench benchmarks bench-once fuzz lint portable generate check-generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ bench: ## one table: Snowkey and its peers on the same work; then what a lease c
 	@echo; echo "Reading the bound of a lease, in Next; and the statements of a lease on servers that flush to disk"
 	@go test -run='^$$' -bench='^Benchmark(Bound|Lease)$$' ./idgen ./lease/sqlstore | grep '^Benchmark'
 
+benchmarks: ## write docs/benchmarks.md and its plots; wants a quiet machine for a quarter of an hour
+	cd bench && go run . -rows 1000000 -write ../docs/benchmarks.md $(BENCHFLAGS)
+
 bench-once: ## every benchmark once, to see that it works
 	$(withdb) go test -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) ./...
 	cd bench && go test -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) ./...
@@ -67,6 +70,7 @@ portable: ## does it compile for Windows, and for 32 bits?
 
 generate: ## write ent's code anew
 	go generate ./...
+	cd bench && go generate ./...
 
 check-generate: generate ## fail if that changes what is committed
 	@test -z "$$(git status --porcelain)" || { git status --short; git --no-pager diff; exit 1; }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,6 +150,34 @@ func TestDaysOutliveTheirRows(t *testing.T) {
 		}
 		time.Sleep(24 * time.Hour)
 		draw(t, pool, seen, 1000)
+	})
+}
+
+// A host whose clock jumps past midnight takes nothing of the day that is not
+// over: whoever has its worker next goes on with the day.
+func TestDaysOutliveAClockPastMidnight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		var ahead atomic.Int64
+		cfg := snowkey.Config{MinWorker: 1, MaxWorker: 1, Pool: idgen.Config{
+			Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
+		}}
+		time.Sleep(22 * time.Hour)
+		pool := openLayout(t, store, days(t), cfg)
+		draw(t, pool, seen, 100)
+		for range 5 {
+			ahead.Store(int64(3 * time.Hour))
+			for range 100 { // which wants what is of tomorrow, and is corrected
+				next(t, pool)
+				time.Sleep(10 * time.Millisecond)
+			}
+			ahead.Store(0)
+			time.Sleep(5 * time.Second)
+		}
+		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse }) // it is killed
+		pool.Close(t.Context())
+		store.Fault(nil)
+		draw(t, openLayout(t, store, days(t), cfg), seen, 1000)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -252,6 +253,222 @@ func TestDoubtfulRenewals(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A claim whose reply is lost does not cost the time of a lease, though nobody
+// else could take the worker until that is over.
+func TestDoubtfulClaims(t *testing.T) {
+	for _, volatile := range []bool{false, true} {
+		for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.LoseReply, leasetest.Hang, leasetest.HangAfter, leasetest.Late} {
+			t.Run(fmt.Sprintf("%v, volatile %v", fault, volatile), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := &leasetest.Memory{}
+					store.SetVolatile(volatile)
+					cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
+					open(t, store, cfg).Close(t.Context()) // founds the namespace
+					var lost lease.Row
+					away := false
+					store.Fault(func(op string) leasetest.Fault {
+						switch {
+						case op == "Claim" && !away:
+							away = true
+							time.AfterFunc(5*time.Second, func() {
+								store.Fault(nil)
+								if rows, err := store.Rows(t.Context(), terms(t), 15, 15); err != nil || len(rows) != 1 {
+									t.Error(rows, err)
+								} else {
+									lost = rows[0]
+								}
+							})
+							return fault
+						case away: // the network is cut: nor can the row be read
+							return leasetest.Hang
+						}
+						return leasetest.None
+					})
+					start := time.Now()
+					pool := open(t, store, cfg)
+					id := mustNext(t, pool)
+					took := time.Since(start)
+					// A store that forgets unnoticed has the claim burn a window and the skew.
+					limit := 8 * time.Second // 5 s, until the read that hangs is given up, and a pause
+					if volatile {
+						limit += 13 * time.Second
+					}
+					if took > limit {
+						t.Errorf("the first id after %v", took)
+					}
+					applied := fault == leasetest.LoseReply || fault == leasetest.HangAfter
+					if claims := store.Calls("Claim"); applied && claims != 2 || !applied && claims != 3 {
+						t.Errorf("%d claims", claims)
+					}
+					store.Deliver()
+					if counter := id>>16<<12 | id&4095; applied && volatile && counter < lost.Bound {
+						t.Errorf("counter %d was issued below %d, which the claim burnt", counter, lost.Bound)
+					}
+					for range 60 {
+						again := mustNext(t, pool)
+						if again <= id {
+							t.Fatalf("id %d after %d", again, id)
+						}
+						id = again
+						time.Sleep(time.Second)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A claim that is late takes no worker for nobody: its own row is claimed again,
+// though others are free.
+func TestLateClaims(t *testing.T) {
+	for range 10 { // a claim takes one of the free rows at random
+		synctest.Test(t, func(t *testing.T) {
+			store := &leasetest.Memory{}
+			var pools []*idgen.Pool
+			for range 16 {
+				pools = append(pools, open(t, store, snowkey.Config{}))
+			}
+			for _, p := range pools {
+				p.Close(t.Context())
+			}
+			late := 3 // claims
+			store.Fault(func(op string) leasetest.Fault {
+				if op == "Claim" && late > 0 {
+					late--
+					return leasetest.Late
+				}
+				return leasetest.None
+			})
+			pool := open(t, store, snowkey.Config{})
+			store.Deliver()
+			rows, err := store.Rows(t.Context(), terms(t), 0, 15)
+			if err != nil || len(rows) != 16 {
+				t.Fatal(rows, err)
+			}
+			for _, r := range rows {
+				if leased := r.Token != ""; leased != (r.Worker == pool.Worker()) {
+					t.Errorf("the pool has worker %d, and the row of %d is %+v", pool.Worker(), r.Worker, r)
+				}
+			}
+			time.Sleep(time.Minute)
+			mustNext(t, pool)
+		})
+	}
+}
+
+// A pool that is suspended has nothing that a copy of the process could use.
+func TestSuspend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
+		pool := open(t, store, cfg)
+		last := mustNext(t, pool)
+		for range 2 { // the second call does nothing
+			if err := pool.Suspend(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows, err := store.Rows(t.Context(), terms(t), 15, 15)
+		if err != nil || len(rows) != 1 || rows[0].Token != "" || rows[0].Bound != last>>16<<12|last&4095+1 {
+			t.Errorf("after id %d the row is %+v, %v", last, rows, err)
+		}
+		if _, err := next(t, pool); !errors.Is(err, lease.ErrSuspended) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("an id of a suspended pool: %v", err)
+		}
+		if h := pool.Health(); h.State != idgen.Unleased || !errors.Is(h.Reason, lease.ErrSuspended) {
+			t.Errorf("health %+v", h)
+		}
+		renewals := store.Calls("Renew")
+		time.Sleep(time.Hour)
+		if n := store.Calls("Renew"); n != renewals {
+			t.Errorf("%d renewals while suspended", n-renewals)
+		}
+
+		// Of two copies one has the worker, and the other waits for it.
+		copied := open(t, store, cfg)
+		between := mustNext(t, copied)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := pool.Resume(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("resumed while another has the worker: %v", err)
+		} else if _, ok := errors.AsType[*lease.TakenError](err); !ok {
+			t.Errorf("resumed while another has the worker: %v", err)
+		}
+		waiting := make(chan error)
+		go func() {
+			id, err := pool.Next(t.Context())
+			if id <= between {
+				err = errors.Join(err, fmt.Errorf("%d after %d", id, between))
+			}
+			waiting <- err
+		}()
+		synctest.Wait()
+		if err := copied.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := pool.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-waiting; err != nil {
+			t.Error(err)
+		}
+		if err := pool.Resume(t.Context()); err != nil {
+			t.Errorf("resumed twice: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if mustNext(t, pool) <= between {
+			t.Error("ids do not ascend across a suspension")
+		}
+	})
+}
+
+// Close ends a Resume that waits.
+func TestCloseWhileSuspended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
+		pool := open(t, store, cfg)
+		if err := pool.Suspend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		open(t, store, cfg)
+		resumed := make(chan error)
+		go func() { resumed <- pool.Resume(t.Context()) }()
+		time.Sleep(time.Minute)
+		if err := pool.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-resumed; err == nil {
+			t.Error("resumed after Close")
+		}
+		for _, call := range []func(context.Context) error{pool.Suspend, pool.Resume} {
+			if err := call(t.Context()); !errors.Is(err, idgen.ErrClosed) {
+				t.Errorf("after Close: %v", err)
+			}
+		}
+		if _, err := next(t, pool); !errors.Is(err, idgen.ErrClosed) {
+			t.Errorf("an id after Close: %v", err)
+		}
+	})
+	own, err := idgen.NewPool(idgen.Config{Worker: worker.Static(3), Layout: layout(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close(t.Context())
+	for _, pool := range []*idgen.Pool{own, nil} {
+		want := idgen.ErrNotLeased
+		if pool == nil {
+			want = idgen.ErrNoPool
+		}
+		if err := pool.Suspend(t.Context()); !errors.Is(err, want) {
+			t.Errorf("suspend: %v, want %v", err, want)
+		}
+		if err := pool.Resume(t.Context()); !errors.Is(err, want) {
+			t.Errorf("resume: %v, want %v", err, want)
+		}
 	}
 }
 

@@ -86,6 +86,12 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 	return lease.Fence(ctx, store, cfg.lease())
 }
 
+// Doctor looks for rows and settings that look wrong. Call it with the Config
+// that Open has; see [lease.Doctor].
+func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding, error) {
+	return lease.Doctor(ctx, store, cfg.lease())
+}
+
 func (cfg Config) layout() idgen.Layout {
 	if cfg.Layout.IsZero() {
 		return idgen.DefaultLayout()

@@ -12,7 +12,7 @@ func batch(p *pools) topic {
 	const size = 1000
 	pace := pace{turn: 5 * time.Millisecond}
 	bar := bar{"≤ 2 ns an id", func(r result) bool { return r.cost() <= 2 }}
-	return topic{
+	t := topic{
 		name:  "Batch",
 		title: "A thousand at a time, with room in the layout (costs per id)",
 		trials: []trial{
@@ -20,6 +20,18 @@ func batch(p *pools) topic {
 			{name: "Append of 1000", work: appends(p.room.Named("Append"), size), against: "counting into a slice", yardstick: counts(size), pace: pace, pieces: size, bar: bar},
 		},
 	}
+	// The peers have no call for many.
+	for _, peer := range []struct {
+		name string
+		one  workload
+	}{{"rs/xid", xidOne}, {"oklog/ulid", ulidOne}, {"google/uuid v7", uuidOne}} {
+		t.trials = append(t.trials, trial{
+			name: "Append of 1000", work: appends(p.room.Named("Append"), size),
+			against: peer.name + ", one by one", yardstick: func(n int) error { return peer.one(n * size) },
+			pace: pace, pieces: size, peer: itsYardstick,
+		})
+	}
+	return t
 }
 
 func nextNs(g *idgen.Generator, size int) workload {

@@ -5,11 +5,16 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bwmarrin/snowflake"
+	"github.com/google/uuid"
+	"github.com/oklog/ulid/v2"
+	"github.com/rs/xid"
+
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
 // keys asks what it costs to write and read a key, beside what the standard
-// library takes for the number in it.
+// library takes for the number in it, and beside the peers' keys.
 func keys() topic {
 	const number = 1<<62 + 1 // 19 digits
 	var (
@@ -19,6 +24,10 @@ func keys() topic {
 		buf    = make([]byte, 0, 32)
 		back   pk.ID
 	)
+	marshalJSON := func() (err error) { kept.text, err = id.MarshalJSON(); return err }
+	unmarshalJSON := func() error { return back.UnmarshalJSON(quoted) }
+	marshalText := func() (err error) { kept.text, err = id.MarshalText(); return err }
+	unmarshalText := func() error { return back.UnmarshalText(text) }
 	against := func(name string, work func() error, beside string, yardstick func() error, allocs int) trial {
 		return trial{
 			name: name, work: repeat(work),
@@ -27,30 +36,26 @@ func keys() topic {
 			bar:  bar{fmt.Sprintf("≤ %d alloc", allocs), func(r result) bool { return r.allocs <= allocs }},
 		}
 	}
-	return topic{
+	t := topic{
 		name:  "Keys",
 		title: "pk.ID as text and JSON",
 		trials: []trial{
-			against("MarshalJSON",
-				func() (err error) { kept.text, err = id.MarshalJSON(); return err },
+			against("MarshalJSON", marshalJSON,
 				"AppendInt in quotes",
 				func() error {
 					kept.text = append(strconv.AppendInt(append(make([]byte, 0, 24), '"'), number, 10), '"')
 					return nil
 				}, 1),
-			against("UnmarshalJSON",
-				func() error { return back.UnmarshalJSON(quoted) },
+			against("UnmarshalJSON", unmarshalJSON,
 				"ParseInt between quotes",
 				func() (err error) {
 					kept.number, err = strconv.ParseInt(string(quoted[1:len(quoted)-1]), 10, 64)
 					return err
 				}, 1),
-			against("MarshalText",
-				func() (err error) { kept.text, err = id.MarshalText(); return err },
+			against("MarshalText", marshalText,
 				"AppendInt",
 				func() error { kept.text = strconv.AppendInt(make([]byte, 0, 24), number, 10); return nil }, 1),
-			against("UnmarshalText",
-				func() error { return back.UnmarshalText(text) },
+			against("UnmarshalText", unmarshalText,
 				"ParseInt",
 				func() (err error) { kept.number, err = strconv.ParseInt(string(text), 10, 64); return err }, 1),
 			against("AppendText",
@@ -59,6 +64,34 @@ func keys() topic {
 				func() error { buf = strconv.AppendInt(buf[:0], number, 10); return nil }, 0),
 		},
 	}
+	var (
+		flake              = snowflake.ID(number)
+		xidID, xidBack     = xid.New(), xid.ID{}
+		ulidID, ulidBack   = ulid.Make(), ulid.ULID{}
+		uuidID, uuidBack   = uuid.New(), uuid.UUID{}
+		xidQuoted          = []byte(strconv.Quote(xidID.String()))
+		ulidText, uuidText = []byte(ulidID.String()), []byte(uuidID.String())
+	)
+	for _, peer := range []struct {
+		name   string
+		work   func() error
+		beside string
+		theirs func() error
+	}{
+		{"MarshalJSON", marshalJSON, "bwmarrin's", func() (err error) { kept.text, err = flake.MarshalJSON(); return err }},
+		{"UnmarshalJSON", unmarshalJSON, "bwmarrin's", func() error { return flake.UnmarshalJSON(quoted) }},
+		{"MarshalJSON", marshalJSON, "xid's", func() (err error) { kept.text, err = xidID.MarshalJSON(); return err }},
+		{"UnmarshalJSON", unmarshalJSON, "xid's", func() error { return xidBack.UnmarshalJSON(xidQuoted) }},
+		{"MarshalText", marshalText, "ULID's", func() (err error) { kept.text, err = ulidID.MarshalText(); return err }},
+		{"UnmarshalText", unmarshalText, "ULID's", func() error { return ulidBack.UnmarshalText(ulidText) }},
+		{"MarshalText", marshalText, "UUID's", func() (err error) { kept.text, err = uuidID.MarshalText(); return err }},
+		{"UnmarshalText", unmarshalText, "UUID's", func() error { return uuidBack.UnmarshalText(uuidText) }},
+	} {
+		beside := against(peer.name, peer.work, peer.beside, peer.theirs, 1)
+		beside.bar, beside.peer = bar{}, itsYardstick
+		t.trials = append(t.trials, beside)
+	}
+	return t
 }
 
 // repeat makes a workload of a function that is dear enough to bear a call.

@@ -8,8 +8,16 @@
 // milliseconds, A B, B A and so on, for one and a half seconds. Costs are medians of the
 // turns; the ratio is the median of the rounds' ratios, with its quartiles. So a
 // noisy machine widens the quartiles before it moves the ratio, and a ratio says
-// the same on a slow machine as on a fast one. A cost does not. The whole takes
-// about two minutes; -t 100ms gives a quick look.
+// the same on a slow machine as on a fast one. A cost does not.
+//
+// Studies follow, of several at once: single calls at the ceiling; how the cost of
+// an id grows with the rate and with cores; and inserts into Postgres and MySQL
+// or MariaDB, by four integrations, with four kinds of keys, into tables of -rows
+// rows.
+//
+// The whole takes about eight minutes; -t 100ms -rows 20000 gives a quick look, and
+// -only a part. With -write it also writes docs/benchmarks.md and draws its plots:
+// see make benchmarks.
 //
 // A bar that was missed is printed as MISSED and named below the table. The
 // exit status is 0 all the same, because a measurement is not a test: it fails
@@ -28,34 +36,56 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
 func main() {
 	d := flag.Duration("t", 1500*time.Millisecond, "how long to measure each line")
+	rows := flag.Int("rows", 100_000, "how many rows to fill the tables of the servers with")
+	only := flag.String("only", "", "measure only what has this in its title")
+	page := flag.String("write", "", "write the page to this file as well, and its plots beside it")
 	flag.Parse()
-	if err := run(*d); err != nil {
+	if err := run(*d, *rows, *only, *page); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(d time.Duration) (err error) {
+func run(d time.Duration, rows int, only, page string) (err error) {
+	start := time.Now()
 	dir, err := os.MkdirTemp("", "snowkey-bench-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s, err := open(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	t, err := s.measure(d)
-	if err != nil {
+	r := report{each: d, rows: rows}
+	if r.table, err = measureTable(dir, only, d); err != nil {
 		return err
 	}
 	fmt.Printf("snowkey on %s, %s\n\n", machine(), time.Now().Format(time.DateOnly))
-	t.print(os.Stdout)
+	r.table.print(os.Stdout)
+	if r.found, err = measureStudies(dir, rows, only, d); err != nil {
+		return err
+	}
+	for _, f := range r.found {
+		f.print(os.Stdout)
+	}
+	r.took = time.Since(start)
+	if page != "" {
+		return r.write(page)
+	}
 	return nil
+}
+
+// measureTable opens the suite for one measurement.
+func measureTable(dir, only string, d time.Duration) (t table, err error) {
+	s, err := open(dir)
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	s.topics = slices.DeleteFunc(s.topics, func(t topic) bool { return !strings.Contains(t.title, only) })
+	return s.measure(d)
 }

@@ -37,13 +37,14 @@ func peers(p *pools) (topic, error) {
 		one  workload
 		pace pace
 		warm int
+		side side
 	}{
-		{"snowkey, DefaultLayout", one(p.full.Named("peers")), limited, 25 * 4096},
-		{"bwmarrin/snowflake", bwmarrin, limited, 4096},
-		{"sony/sonyflake", sony, limited, 256},
-		{"rs/xid", xidOne, free, 0},
-		{"oklog/ulid", ulidOne, free, 0},
-		{"google/uuid v7", uuidOne, free, 0},
+		{"snowkey, DefaultLayout", one(p.full.Named("peers")), limited, 25 * 4096, neither},
+		{"bwmarrin/snowflake", bwmarrin, limited, 4096, itsWork},
+		{"sony/sonyflake", sony, limited, 256, itsWork},
+		{"rs/xid", xidOne, free, 0, itsWork},
+		{"oklog/ulid", ulidOne, free, 0, itsWork},
+		{"google/uuid v7", uuidOne, free, 0, itsWork},
 	} {
 		for _, goroutines := range []int{1, runtime.GOMAXPROCS(0)} {
 			peer.pace.warm = peer.warm
@@ -53,6 +54,7 @@ func peers(p *pools) (topic, error) {
 				against:   "snowkey",
 				yardstick: one(p.room.Named("peers")).among(goroutines),
 				pace:      peer.pace,
+				peer:      peer.side,
 			})
 		}
 	}

@@ -24,15 +24,21 @@ func (s *servers) Cleanup(undo func())       { s.undo = append(s.undo, undo) }
 func (s *servers) Skipf(f string, a ...any)  { panic(refusal(fmt.Sprintf(f, a...))) }
 func (s *servers) Fatalf(f string, a ...any) { panic(refusal(fmt.Sprintf(f, a...))) }
 
-// open starts a server and connects to it.
-func (s *servers) open(dialect string) (db *sql.DB, version string, err error) {
+// start starts a server. Its error says which one there is not.
+func (s *servers) start(dialect string) (db dbtest.DB, conn *sql.DB, err error) {
 	defer func() {
 		if refused, ok := recover().(refusal); ok {
 			err = fmt.Errorf("%s: %s", dialect, refused)
 		}
 	}()
-	durable := dbtest.Durable(s, dialect)
-	return durable.Connect(s), durable.Version, nil
+	db = dbtest.Durable(s, dialect)
+	return db, db.Connect(s), nil
+}
+
+// open starts a server and connects to it.
+func (s *servers) open(dialect string) (db *sql.DB, version string, err error) {
+	started, db, err := s.start(dialect)
+	return db, started.Version, err
 }
 
 func (s *servers) close() error {

@@ -19,6 +19,7 @@ type line struct {
 	against, theirs         string
 	ratio                   string
 	bar, verdict            string
+	behind                  bool // the peer was cheaper, in three quarters of the rounds at least
 }
 
 func (l line) cells() [9]string {

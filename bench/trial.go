@@ -23,6 +23,7 @@ type trial struct {
 	times     int // measured for so many times as long as others, because it scatters; 0 means 1
 	pieces    int // costs are printed for one of so many pieces; 0 means 1
 	bar       bar
+	peer      side // which of the two is a peer's
 
 	// lines turns a result into lines of the table. Defaults to one that
 	// compares the costs.
@@ -32,6 +33,15 @@ type trial struct {
 	// are then not set.
 	alone func(d time.Duration) ([]line, error)
 }
+
+// A side is of the two that take turns.
+type side int
+
+const (
+	neither side = iota
+	itsWork
+	itsYardstick
+)
 
 // A bar is what a trial has to reach. The zero bar asks for nothing.
 type bar struct {
@@ -72,6 +82,10 @@ func (t trial) measure(d time.Duration) ([]line, error) {
 
 // line compares the costs.
 func (r result) line() line {
+	ratio, verb := r.ratio(), "%.2f"
+	if ratio.median < 0.1 {
+		verb = "%.4f"
+	}
 	return line{
 		name:    r.name,
 		cost:    nanos(r.cost()),
@@ -79,9 +93,10 @@ func (r result) line() line {
 		allocs:  fmt.Sprint(r.allocs),
 		against: r.against,
 		theirs:  nanos(r.each(func(_, theirs turn) float64 { return theirs.wallEach() })),
-		ratio:   r.ratio().format("%.2f", 1),
+		ratio:   ratio.format(verb, 1),
 		bar:     r.bar.text,
 		verdict: r.bar.verdict(r),
+		behind:  r.peer == itsWork && ratio.high < 1 || r.peer == itsYardstick && ratio.low > 1,
 	}
 }
 

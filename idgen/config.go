@@ -1,6 +1,7 @@
 package idgen
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -48,6 +49,12 @@ type Config struct {
 	// 2^sequenceBits: id % N is then the same for all of them.
 	NoSpread bool
 
+	// MaxNames is how many names [Pool.Named] takes, so that codes from outside do
+	// not fill the memory: a name takes about 350 bytes and is kept for as long as
+	// the pool. Generators of further names answer with [*NamesError]. Defaults to
+	// 65,536.
+	MaxNames int
+
 	// Clock tells the time instead of the system, for tests. It must be safe for
 	// concurrent use. Defaults to the system's clock, whose steps are seen
 	// within 100 ms.
@@ -73,6 +80,7 @@ func (cfg Config) withDefaults() Config {
 	limit(&cfg.MaxAhead, max(10*time.Millisecond, cfg.Layout.unit))
 	limit(&cfg.MaxWait, min(max(500*time.Millisecond, cfg.Layout.unit), 5*time.Second))
 	limit(&cfg.MaxBehind, max(time.Minute, cfg.MaxWait))
+	cfg.MaxNames = cmp.Or(cfg.MaxNames, 1<<16)
 	return cfg
 }
 
@@ -82,6 +90,8 @@ func (cfg Config) validate() error {
 		return &ConfigError{"MaxBehind", fmt.Sprintf("%v is less than MaxWait %v; a generator would be down while its calls still wait", cfg.MaxBehind, cfg.MaxWait)}
 	case cfg.Rotate && cfg.Layout.rollback.bits == 0:
 		return &ConfigError{"Rotate", "needs a layout with a rollback field; add idgen.Rollback(bits) or leave Rotate off"}
+	case cfg.MaxNames < 0:
+		return &ConfigError{"MaxNames", fmt.Sprintf("is %d; use 1 or more, or 0 for the default", cfg.MaxNames)}
 	}
 	_, err := cfg.Layout.Tick(cfg.now())
 	return err

@@ -14,6 +14,10 @@ var (
 	// ErrClosed is returned by a pool and its generators after [Pool.Close].
 	ErrClosed = errors.New("idgen: the pool is closed")
 
+	// ErrNotLeased is returned by [Pool.Suspend] and [Pool.Resume] of a pool whose
+	// worker number is not leased: every copy of the process would have it too.
+	ErrNotLeased = errors.New("idgen: the pool's worker number is not leased, and a copy of the process would have it too; use snowkey.Open")
+
 	// ErrLayoutExhausted is returned when an id would lie past the last tick of
 	// its layout, or, in a layout of 64 bits, past the last positive id. It is
 	// final: the table needs a layout with more time bits or a later epoch.
@@ -111,4 +115,14 @@ type WorkerInUseError struct {
 
 func (e *WorkerInUseError) Error() string {
 	return fmt.Sprintf("idgen: worker %d is already used by another pool of this process and layout; share that pool, close it first, or use another worker", e.Worker)
+}
+
+// A NamesError is returned by the generators of names beyond [Config.MaxNames].
+type NamesError struct {
+	Name string
+	Max  int
+}
+
+func (e *NamesError) Error() string {
+	return fmt.Sprintf("idgen: %q is one name too many, the pool has %d already; use fewer names or raise Config.MaxNames", e.Name, e.Max)
 }

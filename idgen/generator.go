@@ -18,6 +18,8 @@ type Generator struct {
 	name   string
 	downAt atomic.Int64 // the last at which the log was told that the clock is down
 	seq    atomic.Pointer[sequence]
+
+	unordered atomic.Pointer[Unordered] // nil until it is asked for
 }
 
 // A sequence is a generator under one tenure. A new tenure begins a new
@@ -208,6 +210,15 @@ func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
 
 func waitError(ctx context.Context) error {
 	return fmt.Errorf("idgen: waiting for the clock: %w", ctx.Err())
+}
+
+// seal ends the sequence and returns the last number that it handed out.
+func (g *Generator) seal() (last int64) {
+	last = g.seq.Load().last.Swap(sealed)
+	if u := g.unordered.Load(); u != nil { // else it has taken no block, and will find the seal
+		u.seal()
+	}
+	return last
 }
 
 // rotateFrom starts the tick of now under the next rollback number, or lets

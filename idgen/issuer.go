@@ -18,6 +18,18 @@ type Lessor interface {
 	Close(ctx context.Context) error
 }
 
+// A Suspender is a Lessor that can give the worker number back for a time.
+type Suspender interface {
+	Lessor
+
+	// Suspend seals the issuer and gives the worker number back.
+	Suspend(ctx context.Context) error
+
+	// Resume obtains a worker number and grants it. Both do nothing if that is the
+	// state already, and both may be called at any time, also beside Close.
+	Resume(ctx context.Context) error
+}
+
 // An Issuer is the side of a leased pool that its lessor steers. The counters
 // that it is granted are those of the layout: ticks and sequence packed. Its
 // methods are for one goroutine at a time.

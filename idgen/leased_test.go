@@ -148,6 +148,21 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 	})
 }
 
+// drawSome draws some ids, in one of two ways.
+func drawSome(ctx context.Context, pool *idgen.Pool, i int) (ids []int64, err error) {
+	if i%2 == 0 {
+		return pool.Append(ctx, nil, 1+i)
+	}
+	for range 100 {
+		id, err := pool.Unordered().Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
 // No id is issued after a seal, and none twice across tenures, whatever races.
 func TestSealRacesWithIssuing(t *testing.T) {
 	pool, l := leased(t, idgen.Config{MaxAhead: idgen.NoLimit})
@@ -157,11 +172,11 @@ func TestSealRacesWithIssuing(t *testing.T) {
 	defer done()
 	var wg sync.WaitGroup
 	var issued atomic.Int64
-	all := make([][]int64, 4)
+	all := make([][]int64, 8)
 	for i := range all {
 		wg.Go(func() {
 			for stop.Err() == nil {
-				ids, err := pool.Append(stop, nil, 1+i)
+				ids, err := drawSome(stop, pool, i)
 				if err != nil {
 					return
 				}

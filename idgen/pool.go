@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 )
@@ -18,9 +19,11 @@ type Pool struct {
 	main  *Generator
 	claim *claim // nil if the pool is leased
 
-	named sync.Map // string → *Generator
+	named    sync.Map // string → *Generator
+	maxNames int
 
 	mu       sync.Mutex // guards what follows, and additions to named
+	names    int        // how many named has
 	isClosed bool
 	tenure   *tenure // nil while there is none
 }
@@ -80,7 +83,7 @@ func NewLeased(cfg Config, open func(*Issuer) (Lessor, error)) (*Pool, error) {
 }
 
 func newPool(cfg Config) *Pool {
-	p := &Pool{core: newCore(cfg)}
+	p := &Pool{core: newCore(cfg), maxNames: cfg.MaxNames + 1} // and that of the pool itself
 	p.main = p.Named("")
 	if left := p.end - p.clock.now(); left < warnBefore {
 		p.log().Warn("idgen: the layout is nearly used up; plan for one with more time bits", "layout", p.layout.String(), "ends", p.layout.Lifetime().End)
@@ -135,6 +138,9 @@ func (p *Pool) Append(ctx context.Context, dst []int64, n int) ([]int64, error) 
 	return p.generator().Append(ctx, dst, n)
 }
 
+// Unordered returns that of the pool's own generator. See [Generator.Unordered].
+func (p *Pool) Unordered() *Unordered { return p.generator().Unordered() }
+
 func (p *Pool) generator() *Generator {
 	if p == nil {
 		return noPool
@@ -146,6 +152,12 @@ func (p *Pool) generator() *Generator {
 // Generators of different names are independent sequences under the one worker:
 // each is unique in itself, and two may make the same id. Use one per table, or
 // the pool's own for all.
+//
+// There can be many, one for each customer or kind of document: to find one takes
+// no lock, about 30 ns among ten thousand, and no goroutine that draws from one
+// meets those of another. A name takes about 350 bytes, or 1,200 with an
+// [Unordered], and lives as long as the pool; beyond [Config.MaxNames] a call gets
+// a generator that answers with [*NamesError].
 func (p *Pool) Named(name string) *Generator {
 	if p == nil {
 		return noPool
@@ -158,6 +170,10 @@ func (p *Pool) Named(name string) *Generator {
 	if g, ok := p.named.Load(name); ok {
 		return g.(*Generator)
 	}
+	name = strings.Clone(name) // which may be a piece of a long text
+	if p.names == p.maxNames {
+		return refusing(&NamesError{Name: name, Max: p.maxNames - 1})
+	}
 	g := &Generator{core: p.core, name: name}
 	if p.tenure != nil {
 		g.seq.Store(p.tenure.sequence())
@@ -165,6 +181,7 @@ func (p *Pool) Named(name string) *Generator {
 		g.seq.Store(ended())
 	}
 	p.named.Store(name, g)
+	p.names++
 	return g
 }
 
@@ -214,6 +231,49 @@ func (p *Pool) Close(ctx context.Context) error {
 	return err
 }
 
+// Suspend gives the worker number of a leased pool back until Resume. No id is
+// issued once it returns: calls wait, and if their context ends first say that the
+// pool is suspended. The process can then be copied, by a checkpoint, a snapshot or a clone
+// of its machine: each copy that resumes has a worker number of its own.
+//
+// An error says that the lease could not be given back; it then expires by
+// itself, and copies are safe all the same. A pool whose worker number is not
+// leased fails with [ErrNotLeased].
+func (p *Pool) Suspend(ctx context.Context) error {
+	s, err := p.suspender()
+	if err != nil {
+		return err
+	}
+	return s.Suspend(ctx)
+}
+
+// Resume leases a worker number for a pool that was suspended. It returns when
+// the first id can be issued, or with an error when ctx has ended: the pool then
+// is suspended as before.
+func (p *Pool) Resume(ctx context.Context) error {
+	s, err := p.suspender()
+	if err != nil {
+		return err
+	}
+	return s.Resume(ctx)
+}
+
+func (p *Pool) suspender() (Suspender, error) {
+	if p == nil {
+		return nil, ErrNoPool
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isClosed {
+		return nil, ErrClosed
+	}
+	s, ok := p.lessor.(Suspender)
+	if !ok {
+		return nil, ErrNotLeased
+	}
+	return s, nil
+}
+
 // seal ends the tenure and returns the first number that was not used under it.
 func (p *Pool) seal() (unused int64) {
 	if p.tenure == nil {
@@ -221,7 +281,7 @@ func (p *Pool) seal() (unused int64) {
 	}
 	unused, p.tenure = p.tenure.start, nil
 	for _, g := range p.named.Range {
-		if last := g.(*Generator).seq.Load().last.Swap(sealed); last >= 0 {
+		if last := g.(*Generator).seal(); last >= 0 {
 			unused = max(unused, last+1)
 		}
 	}
@@ -229,15 +289,18 @@ func (p *Pool) seal() (unused int64) {
 }
 
 // noPool is the generator of a nil pool.
-var noPool = func() *Generator {
+var noPool = refusing(ErrNoPool)
+
+// refusing returns a generator that answers every call with err.
+func refusing(err error) *Generator {
 	g := &Generator{core: &core{
 		unit: 1, maxLead: NoLimit, clock: &clock{source: time.Now},
-		tenures: tenures{refuse: ErrNoPool, closed: make(chan struct{})},
+		tenures: tenures{refuse: err, closed: make(chan struct{})},
 	}}
 	close(g.closed)
 	g.seq.Store(ended())
 	return g
-}()
+}
 
 // ended returns a sequence without a tenure.
 func ended() *sequence {

@@ -4,15 +4,18 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"errors"
+	"maps"
 	"math/rand/v2"
+	"strconv"
 	"time"
 )
 
 // maxCounter asks for all that the cap allows.
 const maxCounter = 1<<63 - 1
 
-// newToken returns 128 random bits as text.
-func newToken() string { return cryptorand.Text() }
+// newToken returns 128 random bits as text, and the time: a machine that was
+// cloned may draw the same bits as its clone.
+func newToken() string { return cryptorand.Text() + strconv.FormatInt(time.Now().UnixNano(), 36) }
 
 // claim leases a worker number. It pauses and tries again until ctx ends, but
 // for errors that time does not mend.
@@ -47,8 +50,12 @@ var errRace = errors.New("lease: another process was faster")
 // tryClaim goes the way to a lease step by step, as the state of the store
 // demands: it founds the namespace, fences it, adds a row, claims one.
 func (k *Keeper) tryClaim(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, k.patience())
-	defer cancel()
+	ctx, done := k.inTime(ctx)
+	defer done()
+	again, err := k.settle(ctx)
+	if k.held != nil || err != nil {
+		return err
+	}
 	for {
 		query := Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
 		if k.cfg.PreferSame {
@@ -64,6 +71,9 @@ func (k *Keeper) tryClaim(ctx context.Context) error {
 		}
 		if p.OneClock {
 			k.terms.Skew = 0
+		}
+		if again != nil && again.Bound < k.terms.Cap(p.Now) {
+			p.Free, p.Found = *again, true
 		}
 		switch {
 		case p.Volatile && k.terms.Coarse():
@@ -113,32 +123,67 @@ func (k *Keeper) found(ctx context.Context, now int64) error {
 
 // take claims the row that a probe has found.
 func (k *Keeper) take(ctx context.Context, p Probe) error {
-	t := &tenancy{start: max(p.Free.Bound, p.Fence)}
-	c := Claim{
-		Terms: k.terms, Seen: p.Free, Fence: p.Fence, Token: newToken(), Label: k.cfg.Label,
-		Wanted: k.asked(t, max(t.start, k.terms.Counter(k.clocks.now().UnixMicro()))),
+	c := Claim{Terms: k.terms, Seen: p.Free, Fence: p.Fence, Token: newToken(), Label: k.cfg.Label}
+	t := &tenancy{
+		row:   Row{Worker: p.Free.Worker, Now: p.Now},
+		start: max(p.Free.Bound, p.Fence), burnt: p.Volatile,
+		mine: map[string]bool{c.Token: true}, renewed: k.clocks.read().at,
 	}
+	if u := k.unsure; u != nil && u.row.Worker == t.row.Worker { // whichever is applied
+		t.start = max(t.start, u.start)
+		maps.Copy(t.mine, u.mine)
+	}
+	c.Wanted = k.asked(t, max(t.start, k.terms.Counter(k.clocks.now().UnixMicro())))
 	if p.Volatile { // burn all that the store can have granted, before a server whose clock is behind
 		c.Wanted = maxCounter
 		c.Terms.Ahead += k.terms.Skew
 	}
-	sent := k.clocks.read()
 	row, ok, err := k.store.Claim(ctx, c)
-	if err != nil {
-		return &StoreError{"claim", err} // its token is never used again, so that the row expires by itself
-	}
-	if !ok {
+	switch {
+	case err != nil:
+		k.unsure = t
+		return &StoreError{"claim", err}
+	case !ok:
 		return errRace
 	}
-	if p.Volatile {
+	k.hold(t, row)
+	return nil
+}
+
+// settle reads the row of a claim that had no reply. If it carries the token of
+// that claim, the lease is held as if the reply had come. If the row is free, the
+// claim may be under way, and that row is to be claimed again, so that only one of
+// the two can have it: if it were another row, the first would be taken for nobody
+// until it expired.
+func (k *Keeper) settle(ctx context.Context) (again *Row, err error) {
+	t := k.unsure
+	if t == nil {
+		return nil, nil
+	}
+	rows, err := k.store.Rows(ctx, k.terms, t.row.Worker, t.row.Worker)
+	switch {
+	case err != nil:
+		return nil, &StoreError{"read", err}
+	case len(rows) == 1 && k.terms.Free(rows[0]):
+		return &rows[0], nil
+	case len(rows) == 0 || !t.mine[rows[0].Token]:
+		k.unsure = nil // it is of another process
+	case rows[0].Expires >= rows[0].Now:
+		k.hold(t, rows[0])
+	}
+	return nil, nil
+}
+
+// hold begins a lease of a row that carries the token of its claim.
+func (k *Keeper) hold(t *tenancy, row Row) {
+	t.row, t.mine = row, map[string]bool{row.Token: true}
+	if t.burnt {
 		t.start = max(t.start, row.Bound) // hold-off: the claim only burns, and renewals grant
 	}
-	t.row, t.mine, t.renewed = row, map[string]bool{c.Token: true}, sent.at
-	k.held, k.warned = t, false
+	k.held, k.unsure, k.warned = t, nil, false
 	k.issuer.Grant(row.Worker, t.start, row.Bound)
 	k.announce(t)
 	k.log().Info("lease: leased a worker", "namespace", k.cfg.Namespace, "worker", row.Worker)
-	return nil
 }
 
 // replace adds a row for a worker that has lost its own. If none has, all

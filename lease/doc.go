@@ -40,7 +40,7 @@
 //	│  claiming   ├───────────►│   holding   ├────────────────────────►│ renewing │
 //	└─────────────┘            └──┬──────▲───┘                         └───┬──────┘
 //	 probe, found, fence,         │      └──────── confirmed, adopted ─────┘
-//	 bear, replace, claim         ▼ Close
+//	 bear, replace, claim         ▼ Close, Suspend
 //	                       sealed and released
 //
 // cap(t) is the end of the tick that holds t + Window + MaxClockSkew. Every bound
@@ -63,8 +63,9 @@
 //     that token, revision and bound are those seen, that the row still is free or
 //     expired by MaxClockSkew and its worker born, that the fence is the one seen
 //     and the fingerprint the database's. The lease starts at the bound seen or the fence, whichever
-//     is larger. A claim without a reply is abandoned with its token, and expires
-//     by itself.
+//     is larger. Without a reply the claimer reads the row: if it carries the token
+//     of the claim, the lease is held as if the reply had come; if it is free, it
+//     is claimed again, and of the two claims one can have it.
 //   - Renew, one at a time, does the same for the holder, on the condition that
 //     the lease has not expired: an expired lease is never revived. Only a
 //     confirmed renewal raises the limit. Without a reply the holder reads the row:
@@ -102,7 +103,7 @@
 //
 // Two primaries that both accept writes for one namespace, a virtual machine
 // cloned while it runs (it repeats numbers for up to Window, until the first of
-// the two renews; or until its block is used up), databases that are merged, and
+// the two renews, or until its block is used up; [Keeper.Suspend] is for that), databases that are merged, and
 // bounds edited by hand. A row that is deleted in use, if the deletion itself is
 // lost in a failover. And for layouts of long ticks, the loss of all that is kept
 // of a namespace within a tick: a new one of its name begins in the same tick.

@@ -7,8 +7,13 @@ import (
 	"time"
 )
 
-// ErrClosed is returned for a [Keeper] that has been closed.
-var ErrClosed = errors.New("lease: the keeper is closed")
+var (
+	// ErrClosed is returned for a [Keeper] that has been closed.
+	ErrClosed = errors.New("lease: the keeper is closed")
+
+	// ErrSuspended is why no number is issued between [Keeper.Suspend] and Resume.
+	ErrSuspended = errors.New("lease: the worker was given back by Suspend; call Resume")
+)
 
 // A LostError says that a lease was lost. The keeper claims another by itself.
 type LostError struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -43,13 +44,21 @@ type Keeper struct {
 	terms  Terms
 	clocks clocks
 
-	needed  atomic.Int64       // the largest end that Want was told
-	wanted  chan struct{}      // holds one: the issuer has reached its bound
-	granted chan struct{}      // closed when the first number may be issued
-	stop    context.CancelFunc // ends run
-	done    chan struct{}      // closed when run has returned
-	held    *tenancy           // of run, and of Close once run has returned
-	warned  bool               // that there is no lease
+	needed atomic.Int64  // the largest end that Want was told
+	wanted chan struct{} // holds one: the issuer has reached its bound
+
+	life    context.Context    // ends with Close
+	endLife context.CancelFunc // of life
+	turn    sync.Mutex         // of those who begin and end
+	stop    context.CancelFunc // ends run; nil while the keeper is suspended or closed
+
+	// These are of run, while it runs, and else of whose turn it is.
+	granted chan struct{} // closed when the first number may be issued
+	done    chan struct{} // closed when run has returned
+	held    *tenancy
+	unsure  *tenancy // what the last claim without a reply would hold
+	warned  bool     // that there is no lease
+	gaveUp  int      // how many statements in a row were not answered in time
 }
 
 // tenancy is one lease. It is dropped whole when it is lost.
@@ -61,6 +70,7 @@ type tenancy struct {
 	// since: the request of any of these may have been applied, or may yet be.
 	mine    map[string]bool
 	inDoubt bool      // whether a request may still be under way that finds the row as it is
+	burnt   bool      // whether the claim grants nothing; see [Probe].Volatile
 	renewed time.Time // when the last confirmed claim or renewal was sent
 	raised  time.Time // when its bound was last raised by a block
 }
@@ -75,29 +85,18 @@ func Open(ctx context.Context, store Store, issuer Issuer, cfg Config) (*Keeper,
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	k := &Keeper{
-		store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(),
-		wanted: make(chan struct{}, 1), granted: make(chan struct{}), done: make(chan struct{}),
-	}
+	k := &Keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(), wanted: make(chan struct{}, 1)}
 	k.clocks = clocks{cfg: cfg, issuer: issuer}
+	k.life, k.endLife = context.WithCancel(context.WithoutCancel(ctx))
 	if !cfg.SkipMigrate {
 		if err := k.retry(ctx, "migrate", func(ctx context.Context) error { return store.Migrate(ctx) }); err != nil {
 			return nil, err
 		}
 	}
-	if err := k.claim(ctx); err != nil {
-		return nil, err
+	if err := k.Resume(ctx); err != nil {
+		return nil, errors.Join(err, k.Close(ctx))
 	}
-	heldOff := k.heldOff(k.held)
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	k.stop = stop
-	go k.run(running)
-	select {
-	case <-k.granted:
-		return k, nil
-	case <-ctx.Done():
-		return nil, errors.Join(ctx.Err(), heldOff, k.Close(ctx))
-	}
+	return k, nil
 }
 
 // Want tells that numbers below end are needed and not granted. It does not
@@ -116,21 +115,74 @@ func (k *Keeper) Want(end int64) {
 	}
 }
 
+// Resume claims a worker number and keeps it, as [Open] does, if the keeper is
+// suspended. It returns when the first number may be issued, or with an error when ctx has
+// ended; the keeper then is suspended as before.
+func (k *Keeper) Resume(ctx context.Context) error {
+	k.turn.Lock()
+	defer k.turn.Unlock()
+	switch {
+	case k.life.Err() != nil:
+		return ErrClosed
+	case k.stop != nil:
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(k.life, cancel)()
+	k.granted, k.done = make(chan struct{}), make(chan struct{})
+	if err := k.claim(ctx); err != nil {
+		return err
+	}
+	heldOff := k.heldOff(k.held)
+	var running context.Context
+	running, k.stop = context.WithCancel(k.life)
+	go k.run(running)
+	select {
+	case <-k.granted:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), heldOff, k.end(ctx, ErrSuspended))
+	}
+}
+
+// Suspend seals the issuer and gives the worker number back, until Resume is
+// called. Nothing of a lease is left then in the memory of the process, so that
+// it may be copied: each copy that resumes has a number of its own. Errors are as
+// those of Close.
+func (k *Keeper) Suspend(ctx context.Context) error {
+	k.turn.Lock()
+	defer k.turn.Unlock()
+	return k.end(ctx, ErrSuspended)
+}
+
 // Close seals the issuer and gives the worker number back. It returns when the
 // store has confirmed that, or with an error when ctx has ended: the lease then
 // expires by itself. No number is issued either way.
 func (k *Keeper) Close(ctx context.Context) error {
+	k.endLife() // and a Resume that waits
+	k.turn.Lock()
+	defer k.turn.Unlock()
+	return k.end(ctx, ErrClosed)
+}
+
+// end is the way of the diagram from holding to released.
+func (k *Keeper) end(ctx context.Context, reason error) error {
+	if k.stop == nil {
+		return nil
+	}
 	k.stop()
 	<-k.done
-	unused := k.issuer.Seal(ErrClosed)
+	k.stop = nil
+	unused := k.issuer.Seal(reason)
 	t := k.held
 	if t == nil {
 		return nil
 	}
 	// A caller that is shutting down has often no time left; the store needs one
 	// statement or two.
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), k.patience())
-	defer cancel()
+	grace, done := k.inTime(context.WithoutCancel(ctx))
+	defer done()
 	if t.inDoubt {
 		if k.reread(grace, t); k.held == nil {
 			return nil // it was lost in the meantime
@@ -155,7 +207,7 @@ func (k *Keeper) run(ctx context.Context) {
 		if k.held == nil {
 			if err := k.claim(ctx); err != nil {
 				k.issuer.Explain(err)
-				k.pause(ctx, k.patience())
+				k.pause(ctx, k.cfg.Window/4)
 				continue
 			}
 		}
@@ -204,13 +256,14 @@ func (k *Keeper) untilGrantable(t *tenancy, needed int64) time.Duration {
 // store's, does not push a bound into the future; or a window ahead of what is
 // needed, when a lease began there. Where a window would be the rest of a long
 // tick, it is some counters more than are needed: twice as many as before if
-// they were used up quickly.
+// they were used up quickly. And none, if they are of a tick that the store cannot
+// grant yet: what it granted instead would be the rest of this one.
 func (k *Keeper) asked(t *tenancy, needed int64) int64 {
 	if !k.terms.Coarse() {
 		now := k.clocks.now().UnixMicro()
 		return max(k.terms.Cap(now), needed+k.terms.Cap(now)-k.terms.Counter(now))
 	}
-	if needed <= t.row.Bound {
+	if needed <= t.row.Bound || k.terms.Reached(needed) > t.row.Now+time.Since(t.renewed).Microseconds() {
 		return 0
 	}
 	if least := max(k.terms.PerTick/1024, 1); time.Since(t.raised) < k.cfg.Window/3 {
@@ -235,19 +288,19 @@ func (k *Keeper) renew(ctx context.Context, t *tenancy, needed int64) {
 		// The request may have been applied, or be applied later.
 		t.inDoubt = true
 		k.explain("renew", err)
-		k.pause(ctx, k.patience()/4)
+		k.pause(ctx, k.cfg.Window/16)
 		k.reread(ctx, t)
 	default:
 		before := t.row.Revision
 		if k.reread(ctx, t); k.held == t && t.row.Revision == before {
-			k.pause(ctx, k.patience()/4) // neither lost nor renewed: do not hurry
+			k.pause(ctx, k.cfg.Window/16) // neither lost nor renewed: do not hurry
 		}
 	}
 }
 
 func (k *Keeper) tryRenew(ctx context.Context, r Renewal) (Row, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, k.patience())
-	defer cancel()
+	ctx, done := k.inTime(ctx)
+	defer done()
 	return k.store.Renew(ctx, r)
 }
 
@@ -287,8 +340,8 @@ func (k *Keeper) heldOff(t *tenancy) error {
 
 // reread learns from the row itself what has become of a renewal.
 func (k *Keeper) reread(ctx context.Context, t *tenancy) {
-	timely, cancel := context.WithTimeout(ctx, k.patience())
-	defer cancel()
+	timely, done := k.inTime(ctx)
+	defer done()
 	sent := k.clocks.read()
 	rows, err := k.store.Rows(timely, k.terms, t.row.Worker, t.row.Worker)
 	switch {
@@ -317,8 +370,28 @@ func (k *Keeper) lose(t *tenancy, reason string) {
 }
 
 // patience is how long one statement may take: short enough that a second one
-// finds the lease alive.
-func (k *Keeper) patience() time.Duration { return k.cfg.Window / 4 }
+// finds the lease alive. When that one has come to nothing as well, there is
+// little left to save, and the store may be one that is busy with the requests of
+// all who gave up: then it is twice as long.
+func (k *Keeper) patience() time.Duration {
+	if k.gaveUp < 2 {
+		return k.cfg.Window / 4
+	}
+	return k.cfg.Window / 2
+}
+
+// inTime limits ctx to patience. The second function it returns ends that, and learns.
+func (k *Keeper) inTime(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithTimeout(ctx, k.patience())
+	return ctx, func() {
+		if ctx.Err() == context.DeadlineExceeded {
+			k.gaveUp++
+		} else {
+			k.gaveUp = 0
+		}
+		cancel()
+	}
+}
 
 func (k *Keeper) explain(op string, err error) { k.issuer.Explain(&StoreError{op, err}) }
 
@@ -338,9 +411,9 @@ func (k *Keeper) pause(ctx context.Context, d time.Duration) bool {
 // retry calls f until it succeeds or ctx ends.
 func (k *Keeper) retry(ctx context.Context, op string, f func(context.Context) error) error {
 	for {
-		timely, cancel := context.WithTimeout(ctx, k.patience())
+		timely, done := k.inTime(ctx)
 		err := f(timely)
-		cancel()
+		done()
 		if err == nil {
 			return nil
 		}

@@ -26,12 +26,14 @@ import (
 var mixed = []*schema.Table{migrate.UsersTable, migrate.PostsTable}
 
 // numeric returns the same tables with numeric ids, as they are without the mixin.
-func numeric(increment bool) []*schema.Table {
-	key := func() *schema.Column { return &schema.Column{Name: "id", Type: field.TypeInt64, Increment: increment} }
+func numeric(increment bool) []*schema.Table { return numericOf(field.TypeInt64, increment) }
+
+func numericOf(t field.Type, increment bool) []*schema.Table {
+	key := func() *schema.Column { return &schema.Column{Name: "id", Type: t, Increment: increment} }
 	id := key()
 	users := schema.NewTable("users").AddPrimary(id).
 		AddColumn(migrate.UsersTable.Columns[1]).AddColumn(migrate.UsersTable.Columns[2])
-	author := &schema.Column{Name: "author_id", Type: field.TypeInt64, Nullable: true}
+	author := &schema.Column{Name: "author_id", Type: t, Nullable: true}
 	posts := schema.NewTable("posts").AddPrimary(key()).AddColumn(migrate.PostsTable.Columns[1]).AddColumn(author).
 		AddForeignKey(&schema.ForeignKey{Symbol: "posts_users_posts", Columns: []*schema.Column{author}, RefTable: users,
 			RefColumns: []*schema.Column{id}, OnDelete: schema.SetNull})
@@ -39,9 +41,9 @@ func numeric(increment bool) []*schema.Table {
 }
 
 // leave takes all tables off auto-increment.
-func leave(t *testing.T, conn *stdsql.DB) {
+func leave(t *testing.T, conn *stdsql.DB, options autoinc.PlanOptions) {
 	t.Helper()
-	plan, err := autoinc.NewPlan(t.Context(), conn, autoinc.PlanOptions{})
+	plan, err := autoinc.NewPlan(t.Context(), conn, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +128,7 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 			t.Error("before: a key that counts was found to fit")
 		}
 
-		leave(t, conn)
+		leave(t, conn, autoinc.PlanOptions{})
 		for name, options := range map[string][]schema.MigrateOption{
 			"plain": nil,
 			"drops": {schema.WithDropColumn(true), schema.WithDropIndex(true)},
@@ -163,6 +165,31 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 	})
 }
 
+// Keys and foreign keys that a plan has widened are what the mixin declares.
+func TestAutoMigrationOfWidened(t *testing.T) {
+	for _, online := range []bool{false, true} {
+		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+			conn := db.Connect(t)
+			driver := sql.OpenDB(dialects[db.Dialect], conn)
+			m, err := schema.NewMigrate(driver)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Create(t.Context(), numericOf(field.TypeInt32, true)...); err != nil {
+				t.Fatal(err)
+			}
+			exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
+			leave(t, conn, autoinc.PlanOptions{Online: online})
+			if plan, err := auto(t, driver, mixed, schema.WithDropColumn(true), schema.WithDropIndex(true)); plan != "" || err != nil {
+				t.Errorf("online %v: ent would run %q, %v", online, plan, err)
+			}
+			if err := entid.Check(t.Context(), conn, mixed...); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // A CHECK that the schema does not declare is dropped by ent, so that a guard
 // has to be a trigger.
 func TestAutoMigrationDropsChecks(t *testing.T) {
@@ -197,7 +224,7 @@ func TestAutoMigrationChangesSigns(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec(t, conn, "CREATE TABLE visits (user_id BIGINT UNSIGNED, FOREIGN KEY (user_id) REFERENCES users (id))")
-	leave(t, conn)
+	leave(t, conn, autoinc.PlanOptions{})
 	if plan, err := auto(t, driver, mixed[:1]); !strings.Contains(plan, "MODIFY COLUMN `id` bigint NOT NULL") || err != nil {
 		t.Errorf("ent would run %q, %v", plan, err)
 	}

@@ -2,10 +2,8 @@ package bunid
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"strings"
 
@@ -99,14 +97,9 @@ func columnOf(f *schema.Field) autoinc.Field {
 
 // holding says that keys of a Go type are stored in a column.
 func holding(field autoinc.Field, t reflect.Type) autoinc.Field {
-	if !keytype.Holds(t) {
-		return field
-	}
-	v := reflect.New(t).Elem()
-	keytype.Set(v, math.MaxInt64)
-	longest, _ := driver.DefaultParameterConverter.ConvertValue(v.Interface())
-	if text, ok := longest.(string); ok {
-		field.Text, field.Size = true, len(text)
+	if keytype.Holds(t) {
+		field.Size = keytype.TextSize(t)
+		field.Text = field.Size > 0
 	}
 	return field
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"github.com/snowkey-go/snowkey/internal/keytype"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
@@ -62,7 +62,7 @@ func fieldsOf(s *schema.Schema) (fields []autoinc.Field) {
 			counting := columnOf(f)
 			counting.Counts = true
 			fields = append(fields, counting)
-		case f.PrimaryKey && optedIn(f), isKeyType(f.IndirectFieldType):
+		case f.PrimaryKey && optedIn(f), keytype.IsPK(f.IndirectFieldType):
 			column := columnOf(f)
 			column.Foreign = !f.PrimaryKey || isForeignKey(s, f)
 			fields = append(fields, holding(column, f))
@@ -99,13 +99,9 @@ func columnOf(f *schema.Field) autoinc.Field {
 
 // holding says that the keys of a primary field are stored in a column.
 func holding(column autoinc.Field, primary *schema.Field) autoinc.Field {
-	k := key{field: primary, typ: primary.IndirectFieldType}
-	if !k.holdsNumbers() {
-		return column
-	}
-	longest, _ := canonical(k.value(math.MaxInt64))
-	if text, ok := longest.(string); ok {
-		column.Text, column.Size = true, len(text)
+	if keytype.Holds(primary.IndirectFieldType) {
+		column.Size = keytype.TextSize(primary.IndirectFieldType)
+		column.Text = column.Size > 0
 	}
 	return column
 }

@@ -13,7 +13,7 @@ import (
 
 	"gorm.io/gorm/schema"
 
-	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
 // tag is the setting of the gorm tag that opts a raw key in, names a generator,
@@ -86,15 +86,7 @@ func choose(s *schema.Schema) (f *schema.Field, given string) {
 // optedIn reports whether a primary field asks to be filled, by type or by tag.
 func optedIn(f *schema.Field) bool {
 	_, tagged := f.TagSettings[tag]
-	return tagged || isKeyType(f.IndirectFieldType)
-}
-
-var keyPackage = reflect.TypeFor[pk.ID]().PkgPath()
-
-// isKeyType reports whether t is one of pk's types. It goes by the package,
-// because the instances of pk.Of cannot be listed.
-func isKeyType(t reflect.Type) bool {
-	return t.PkgPath() == keyPackage && (t.Kind() == reflect.Int64 || t.Kind() == reflect.String)
+	return tagged || keytype.IsPK(f.IndirectFieldType)
 }
 
 // isForeignKey reports whether f refers to another row: by a relation of s, or
@@ -122,14 +114,12 @@ func refuse(s *schema.Schema, f *schema.Field, problem, remedy string) error {
 // else or not written.
 func (k *key) check(dialect string) error {
 	f := k.field
-	switch kind := k.typ.Kind(); {
+	switch {
 	case f.FieldType.Kind() == reflect.Pointer && f.FieldType.Elem().Kind() == reflect.Pointer:
 		return k.refuse("is a pointer to a pointer", "use at most one")
 	case f.Serializer != nil:
 		return k.refuse("has a serializer", "remove it; pk.Text and pk.SortText store keys as text")
-	case kind == reflect.Int64, kind == reflect.Uint64, kind == reflect.String:
-	case (kind == reflect.Int || kind == reflect.Uint) && k.typ.Bits() == 64:
-	default:
+	case !keytype.Holds(k.typ):
 		return k.refuse("cannot hold a 64-bit key", "declare it as pk.ID, int64, uint64 or string")
 	}
 	_, identity := f.TagSettings["GENERATED"] // Postgres
@@ -217,7 +207,7 @@ func checkForeignKeys(s *schema.Schema) error {
 
 func carries(from, to *schema.Field) bool {
 	k := key{field: from, typ: from.IndirectFieldType}
-	if from.ValueOf == nil || !k.holdsNumbers() {
+	if from.ValueOf == nil || !keytype.Holds(k.typ) {
 		return true // refused for its own sake
 	}
 	const sample = 1<<53 + 1 // the least that a float64 cannot hold, and an odd one
@@ -234,14 +224,6 @@ func carries(from, to *schema.Field) bool {
 
 // canonical returns what a database driver is given for v.
 func canonical(v any) (driver.Value, error) { return driver.DefaultParameterConverter.ConvertValue(v) }
-
-func (k *key) holdsNumbers() bool {
-	switch k.typ.Kind() {
-	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint64, reflect.String:
-		return true
-	}
-	return false
-}
 
 // in returns the field in a struct. It allocates an embedded struct on the way
 // that is a nil pointer.
@@ -261,22 +243,10 @@ func (k *key) set(ctx context.Context, row reflect.Value, id int64) {
 		v.Set(p)
 		v = p.Elem()
 	}
-	k.put(v, id)
+	keytype.Set(v, id)
 }
 
-// put stores id in v, which is of the key's type.
-func (k *key) put(v reflect.Value, id int64) {
-	switch k.typ.Kind() {
-	case reflect.String:
-		v.SetString(strconv.FormatInt(id, 10))
-	case reflect.Uint, reflect.Uint64:
-		v.SetUint(uint64(id))
-	default:
-		v.SetInt(id)
-	}
-}
-
-// number is the inverse of put; ok is false for text that is not a number.
+// number is the inverse of keytype.Set; ok is false for text that is not a number.
 func (k *key) number(v reflect.Value) (id int64, ok bool) {
 	switch k.typ.Kind() {
 	case reflect.String:
@@ -292,6 +262,6 @@ func (k *key) number(v reflect.Value) (id int64, ok bool) {
 // value returns id as the key's own type, which knows how the column wants it.
 func (k *key) value(id int64) any {
 	v := reflect.New(k.typ).Elem()
-	k.put(v, id)
+	keytype.Set(v, id)
 	return v.Interface()
 }

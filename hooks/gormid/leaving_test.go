@@ -30,6 +30,17 @@ type (
 		AuthorID int64
 	}
 
+	// As they were where they were narrow.
+	narrowAuthor struct {
+		ID    int32
+		Name  string
+		Books []narrowBook `gorm:"foreignKey:AuthorID"`
+	}
+	narrowBook struct {
+		ID       int32
+		AuthorID int32
+	}
+
 	// With the tag.
 	taggedAuthor struct {
 		ID    int64 `gorm:"primaryKey;autoIncrement:false;snowkey"`
@@ -55,6 +66,8 @@ type (
 
 func (countedAuthor) TableName() string { return "authors" }
 func (countedBook) TableName() string   { return "books" }
+func (narrowAuthor) TableName() string  { return "authors" }
+func (narrowBook) TableName() string    { return "books" }
 func (taggedAuthor) TableName() string  { return "authors" }
 func (taggedBook) TableName() string    { return "books" }
 func (typedAuthor) TableName() string   { return "authors" }
@@ -108,6 +121,24 @@ func TestAutoMigrateOfLeavers(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		})
+	}
+}
+
+// Keys and foreign keys that a plan has widened are what the new models declare.
+func TestAutoMigrateOfWidened(t *testing.T) {
+	for _, online := range []bool{false, true} {
+		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+			e := bare(t, db, &narrowAuthor{}, &narrowBook{})
+			must(t, e.Create(&narrowAuthor{Name: "ada", Books: []narrowBook{{}}}))
+			leave(t, e, autoinc.PlanOptions{Online: online})
+			models := []any{&taggedAuthor{}, &taggedBook{}}
+			if changes := e.changes(t, models...); changes != nil {
+				t.Errorf("online %v: AutoMigrate ran %q", online, changes)
+			}
+			if err := gormid.Check(t.Context(), e.DB, models...); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
@@ -175,7 +206,14 @@ func left(t *testing.T, db dbtest.DB) *env {
 	t.Helper()
 	e := bare(t, db, &countedAuthor{}, &countedBook{})
 	must(t, e.Create(&countedAuthor{Name: "ada", Books: []countedBook{{}}}))
-	plan, err := autoinc.NewPlan(t.Context(), e.conn.DB, autoinc.PlanOptions{})
+	leave(t, e, autoinc.PlanOptions{})
+	return e
+}
+
+// leave takes all tables off auto-increment.
+func leave(t *testing.T, e *env, options autoinc.PlanOptions) {
+	t.Helper()
+	plan, err := autoinc.NewPlan(t.Context(), e.conn.DB, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +223,7 @@ func left(t *testing.T, db dbtest.DB) *env {
 			t.Fatal(err)
 		}
 		if phase.Name == "" {
-			return e
+			return
 		}
 	}
 }

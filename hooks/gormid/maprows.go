@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/snowkey-go/snowkey/internal/keytype"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -188,7 +189,7 @@ func (k *key) readInt(dst reflect.Value, n int64) error {
 		return fmt.Errorf("%d is negative", n)
 	}
 	if n != 0 { // the zero of text is "", not "0"
-		k.put(dst, n)
+		keytype.Set(dst, n)
 	}
 	return nil
 }

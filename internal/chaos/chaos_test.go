@@ -40,7 +40,7 @@ func readSettings(t *testing.T) settings {
 		if s.length, err = time.ParseDuration(text); err != nil {
 			t.Fatal("SNOWKEY_CHAOS:", err)
 		}
-		s.processes, s.rate = 32, 500_000
+		s.processes, s.rate = 32, 150_000 // half of two cores, so that the database and the network get their share
 	}
 	number := func(n *int, name string) {
 		if text := os.Getenv(name); text != "" {
@@ -144,6 +144,7 @@ type nemesis struct {
 	clock   *dbtest.Clock
 	network *proxy
 	crew    []*process // as many as there are worker numbers
+	calm    time.Time  // when bounds no longer are further ahead than they should be
 	began   time.Time
 	worst   map[string]time.Duration // until ids flowed again, by fault
 	struck  map[string]int
@@ -216,6 +217,7 @@ func (n *nemesis) await(name string, lasted time.Duration, over time.Time, who [
 			if time.Since(over) > 4*allowed {
 				n.Errorf("%s: %s has not recovered after %v", name, p.label, time.Since(over))
 				n.tellLogs()
+				n.tellLog(p)
 				n.FailNow()
 			}
 			time.Sleep(5 * time.Millisecond)
@@ -389,8 +391,8 @@ func (n *nemesis) setClocks(ahead time.Duration) (time.Time, []*process) {
 }
 
 // setDatabaseClock has the database's clock jump. If it is ahead, all leases are
-// over, and the ids that have a new one go on. If it is behind, nothing is
-// granted, and ids go on until the bounds.
+// over, and the ids that have a new one go on, from its bound, which may be a
+// window ahead, and for a window. If it is behind, nothing is granted, and ids go on until the bounds.
 func (n *nemesis) setDatabaseClock(ahead time.Duration) (time.Time, []*process) {
 	n.Helper()
 	set := func(ahead time.Duration) {
@@ -405,6 +407,7 @@ func (n *nemesis) setDatabaseClock(ahead time.Duration) (time.Time, []*process) 
 		time.Sleep(n.orders.Window)
 	}
 	set(0)
+	n.calm = time.Now().Add(2 * (n.orders.Window + n.orders.Skew))
 	return time.Now(), n.crew
 }
 
@@ -414,6 +417,7 @@ func (n *nemesis) cut() (time.Time, []*process) {
 			n.Error(err)
 		}
 	}
+	time.Sleep(time.Until(n.calm))
 	n.network.cut()
 	time.Sleep(n.orders.Window + n.orders.Skew + 700*time.Millisecond)
 	for _, p := range n.crew { // a block of a day's numbers lasts longer
@@ -514,12 +518,16 @@ func (n *nemesis) finish() {
 // tellLogs shows the end of what each process of the crew has logged.
 func (n *nemesis) tellLogs() {
 	for _, p := range n.crew {
-		text, err := os.ReadFile(p.cmd.Stderr.(*os.File).Name())
-		if err != nil {
-			n.Log(err)
-			continue
-		}
-		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-		n.Logf("%s:\n\t%s", p.label, strings.Join(lines[max(len(lines)-6, 0):], "\n\t"))
+		n.tellLog(p)
 	}
+}
+
+func (n *nemesis) tellLog(p *process) {
+	text, err := os.ReadFile(p.cmd.Stderr.(*os.File).Name())
+	if err != nil {
+		n.Log(err)
+		return
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	n.Logf("%s:\n\t%s", p.label, strings.Join(lines[max(len(lines)-6, 0):], "\n\t"))
 }

@@ -154,6 +154,7 @@ byte stored;
 #define RENEWING 3          /* a renewal is on its way; counters are issued meanwhile */
 #define DOUBTING 4          /* a renewal came to nothing, or nothing was heard of it; counters are issued meanwhile */
 #define RELEASING 5         /* sealed, and a release is on its way */
+#define UNSURE 6            /* nothing was heard of a claim; nothing is issued */
 
 typedef Owner {
 	byte state;
@@ -189,6 +190,14 @@ inline abandon(me) {        /* the sender goes on without knowing */
 inline drop(me) {           /* the lease object is gone; the process may claim with a new one */
 	owner[me].state = IDLE; owner[me].token = 0; owner[me].revision = 0; owner[me].mine = 0;
 	owner[me].next = 0; owner[me].limit = 0
+}
+
+inline hold(me) {           /* the row carries the token of the claim */
+	owner[me].state = HOLDING; owner[me].token = row.token; owner[me].revision = row.revision;
+	owner[me].limit = row.bound;
+#if defined(HOLDOFF) && !defined(BROKEN_HOLDOFF_GRANTS)
+	owner[me].next = row.bound  /* nothing is granted before the first renewal */
+#endif
 }
 
 /* ---- The store executes a request ---- */
@@ -345,8 +354,8 @@ proctype Process(byte me) {
 end:
 	do
 	/* Probe, and send a claim. The range will begin where all earlier ones end, or at the fence. Who finds a row that is not
-	   counted bears its worker first. */
-	:: d_step { owner[me].state == IDLE && CLAIMABLE && FENCED && tokens < TOKENS && me <= started ->
+	   counted bears its worker first. Who has heard nothing of a claim may send another, and keeps the token of the first. */
+	:: d_step { (owner[me].state == IDLE || owner[me].state == UNSURE) && CLAIMABLE && FENCED && tokens < TOKENS && me <= started ->
 		if
 		:: me == started -> started++
 		:: else
@@ -356,44 +365,55 @@ end:
 		call[me].fresh = tokens; call[me].bound = row.bound;
 		owner[me].state = CLAIMING;
 #ifndef BROKEN_CLAIM_ZERO
-		owner[me].next = row.bound;
+		if
+		:: row.bound > owner[me].next -> owner[me].next = row.bound
+		:: else
+		fi;
 #endif
 #ifdef FINGERPRINT
 		call[me].fence = fence;
 #ifndef BROKEN_NO_FENCE
 		if
-		:: fence > row.bound -> owner[me].next = fence
+		:: fence > owner[me].next -> owner[me].next = fence
 		:: else
 		fi
 #endif
 #endif
 		}
 
-	/* The claim is executed and answered. A lost answer is the same as ending right after it. */
+	/* The claim is executed, and answered or not. */
 	:: atomic { owner[me].state == CLAIMING ->
 		execute(call[me]);
+		owner[me].mine = owner[me].mine | (1 << call[me].fresh);
 		if
-		:: done ->
-			owner[me].state = HOLDING; owner[me].token = row.token; owner[me].revision = row.revision;
-			owner[me].mine = 1 << row.token;
-			owner[me].limit = row.bound;
-#if defined(HOLDOFF) && !defined(BROKEN_HOLDOFF_GRANTS)
-			owner[me].next = row.bound; /* nothing is granted before the first renewal */
-#endif
-			done = 0
-		:: else -> drop(me)
+		:: done -> hold(me); owner[me].mine = 1 << row.token
+		:: owner[me].state = UNSURE
 		fi;
+		done = 0;
 		forget(call[me]) }
 
-	/* No answer: the token is abandoned for ever, though the claim may still be executed. */
+	/* No answer, though the claim may still be executed. */
 	:: d_step { owner[me].state == CLAIMING && ghost[me].kind == NOTHING ->
+		owner[me].mine = owner[me].mine | (1 << call[me].fresh);
 #ifdef BROKEN_CLAIM_TIMEOUT
 		owner[me].state = HOLDING; owner[me].token = call[me].fresh; owner[me].revision = call[me].revision + 1;
-		owner[me].mine = 1 << call[me].fresh; owner[me].limit = CAP;
+		owner[me].limit = CAP;
 #else
-		drop(me);
+		owner[me].state = UNSURE;
 #endif
 		abandon(me) }
+
+	/* Read the row: if it carries the token of the claim, it is as if that had been answered. If not, it may be read again, or
+	   claimed with another token. */
+	:: d_step { owner[me].state == UNSURE ->
+		if
+#ifdef BROKEN_CLAIM_ADOPT_ANY
+		:: PRESENT -> hold(me)
+#else
+		:: PRESENT && (owner[me].mine & (1 << row.token)) && ADOPTABLE -> hold(me); owner[me].mine = 1 << row.token
+#endif
+		:: else -> drop(me)
+		fi }
 
 	/* Issue a counter that shall be watched, or issue the watched one again. All others are issued without a trace. */
 	:: atomic { ISSUING && watched == 0 && owner[me].next < LIMIT ->
@@ -458,7 +478,7 @@ end:
 		fi }
 
 	/* The process ends, or drops its lease. (When a call is on its way, it gives that up first.) */
-	:: d_step { owner[me].state == HOLDING || owner[me].state == DOUBTING -> drop(me) }
+	:: d_step { owner[me].state == HOLDING || owner[me].state == DOUBTING || owner[me].state == UNSURE -> drop(me) }
 
 	/* Seal at any point of the range, and send a release. The bound is not lowered while a renewal is unresolved. */
 	:: atomic { owner[me].state == HOLDING || owner[me].state == DOUBTING ->

@@ -34,6 +34,8 @@ type dialect struct {
 	// or 0 for whether commits may be lost unnoticed.
 	ask   string
 	learn func(answer string) (fingerprint, volatile string)
+
+	examine string // finds settings that endanger leases
 }
 
 //go:embed postgres.sql
@@ -85,6 +87,7 @@ var postgres = &dialect{
 		// and every recovery to a point in time.
 		return `((SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))`, "0"
 	},
+	examine: examinePostgres,
 }
 
 var mysql = &dialect{
@@ -119,6 +122,7 @@ var mysql = &dialect{
 		// 3 is a stricter 1.
 		return fingerprint, "(@@innodb_flush_log_at_trx_commit NOT IN (1, 3) OR @@log_bin = 1 AND @@sync_binlog <> 1)"
 	},
+	examine: examineMySQL,
 }
 
 // Not UNIX_TIMESTAMP or NOW: both err when the session's time zone ends its
@@ -149,6 +153,7 @@ var sqlite = &dialect{
 	learn: func(string) (fingerprint, volatile string) {
 		return "'sqlite'", "(SELECT synchronous < 2 FROM pragma_synchronous)"
 	},
+	examine: examineSQLite,
 }
 
 // Milliseconds, for SQLite knows no finer time. It stands still within a

@@ -108,13 +108,12 @@ func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (P
 // An applier applies one phase over one connection.
 type applier struct {
 	server
-	conn     *sql.Conn
-	plan     *Plan
-	options  ApplyOptions
-	ledger   ledger
-	restore  []string // how the session was
-	spoilt   bool     // whether the connection must not be used again
-	unlocked bool     // whether there is no lock to give back
+	conn    *sql.Conn
+	plan    *Plan
+	options ApplyOptions
+	ledger  ledger
+	restore []string // how the session was
+	spoilt  bool     // whether the connection must not be used again
 }
 
 func (a *applier) apply(ctx context.Context) (Phase, error) {

@@ -10,7 +10,36 @@
 //	}
 //	return report.WriteText(os.Stdout)
 //
-// It changes nothing. The package imports no driver.
+// It changes nothing. [NewPlan] plans the way, as SQL in phases that a person
+// reviews ([Plan.WriteText], [ReadPlan]); [Apply] applies a phase, and goes on where
+// it stopped, whatever stopped it; [Verify] proves the outcome:
+//
+//	plan, err := autoinc.NewPlan(ctx, db, autoinc.PlanOptions{})
+//	…
+//	phase, err := autoinc.Apply(ctx, db, plan, autoinc.ApplyOptions{}) // once for each phase
+//	…
+//	proof, err := autoinc.Verify(ctx, db, plan)
+//
+// The package imports no driver.
+//
+// # The phases
+//
+//	widen      keys and children get 64 bits
+//	readers    a stop: readers of 64 bits are to be shipped
+//	fence      rows without a key are refused, where the first generated key would
+//	           move the counter: MySQL, MariaDB, SQLite
+//	switch-on  keys may be sent; a stop: writers are to send generated ones
+//	drop       the counter goes
+//	guard      new rows with a small key are refused
+//
+// # How Apply is safe to repeat
+//
+// Its progress is a table in the database, with a row for each step under the sum
+// of the plan. A step in a transaction is recorded in that transaction. A step in
+// none is recorded before it is run, and again afterwards: what was left between
+// the two is looked up in the catalog, with a query that the plan has for it.
+// A phase is planned once more before its first step, and refused if it would be
+// another now.
 //
 // # What counts as a key
 //

@@ -222,12 +222,27 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k Key, obje
 	for _, o := range again {
 		add(Step{Text: fmt.Sprintf("make the %s %s again", o.kind, p.quote(o.name)), SQL: strings.TrimRight(o.sql, "; \n\t")})
 	}
+	var checks []string
+	for _, name := range p.tiedTo(table) {
+		checks = append(checks, fmt.Sprintf(`SELECT "table", rowid, parent FROM pragma_foreign_key_check(%s, %s)`, p.literal(name.Name), p.literal(name.Schema)))
+	}
 	add(Step{
 		Text: "see that every reference to it and from it resolves", Run: Check,
-		SQL:   `SELECT "table", rowid, parent FROM pragma_foreign_key_check`,
+		SQL:   strings.Join(checks, "\nUNION ALL "),
 		After: []string{"PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON"},
 	})
 	return nil
+}
+
+// tiedTo returns a table and those that reference it.
+func (p *planner) tiedTo(table Name) []Name {
+	tables := []Name{table}
+	for _, r := range p.references {
+		if lowerASCII(r.Parent.Name) == lowerASCII(table.Name) && !slices.Contains(tables, r.Child) {
+			tables = append(tables, r.Child)
+		}
+	}
+	return tables
 }
 
 func (p *planner) sqliteGuard(k Key) {

@@ -55,6 +55,7 @@ func TestRefusals(t *testing.T) {
 		},
 	}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
 		for _, tc := range all[db.Dialect] {
 			t.Run(tc.what, func(t *testing.T) {
 				db := dbtest.Open(t, db.Dialect)

@@ -10,13 +10,17 @@ import (
 	"reflect"
 
 	"github.com/snowkey-go/snowkey/bench/internal/ent/migrate"
+	"github.com/snowkey-go/snowkey/bench/internal/uuid16"
 	"github.com/snowkey-go/snowkey/schema/pk"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
+	"github.com/snowkey-go/snowkey/bench/internal/ent/counted"
 	"github.com/snowkey-go/snowkey/bench/internal/ent/filled"
+	"github.com/snowkey-go/snowkey/bench/internal/ent/ordered"
 	"github.com/snowkey-go/snowkey/bench/internal/ent/preset"
+	"github.com/snowkey-go/snowkey/bench/internal/ent/random"
 )
 
 // Client is the client that holds all ent builders.
@@ -24,10 +28,16 @@ type Client struct {
 	config
 	// Schema is the client for creating, migrating and dropping schema.
 	Schema *migrate.Schema
+	// Counted is the client for interacting with the Counted builders.
+	Counted *CountedClient
 	// Filled is the client for interacting with the Filled builders.
 	Filled *FilledClient
+	// Ordered is the client for interacting with the Ordered builders.
+	Ordered *OrderedClient
 	// Preset is the client for interacting with the Preset builders.
 	Preset *PresetClient
+	// Random is the client for interacting with the Random builders.
+	Random *RandomClient
 }
 
 // NewClient creates a new client configured with the given options.
@@ -39,8 +49,11 @@ func NewClient(opts ...Option) *Client {
 
 func (c *Client) init() {
 	c.Schema = migrate.NewSchema(c.driver)
+	c.Counted = NewCountedClient(c.config)
 	c.Filled = NewFilledClient(c.config)
+	c.Ordered = NewOrderedClient(c.config)
 	c.Preset = NewPresetClient(c.config)
+	c.Random = NewRandomClient(c.config)
 }
 
 type (
@@ -131,10 +144,13 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 	cfg := c.config
 	cfg.driver = tx
 	return &Tx{
-		ctx:    ctx,
-		config: cfg,
-		Filled: NewFilledClient(cfg),
-		Preset: NewPresetClient(cfg),
+		ctx:     ctx,
+		config:  cfg,
+		Counted: NewCountedClient(cfg),
+		Filled:  NewFilledClient(cfg),
+		Ordered: NewOrderedClient(cfg),
+		Preset:  NewPresetClient(cfg),
+		Random:  NewRandomClient(cfg),
 	}, nil
 }
 
@@ -152,17 +168,20 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 	cfg := c.config
 	cfg.driver = &txDriver{tx: tx, drv: c.driver}
 	return &Tx{
-		ctx:    ctx,
-		config: cfg,
-		Filled: NewFilledClient(cfg),
-		Preset: NewPresetClient(cfg),
+		ctx:     ctx,
+		config:  cfg,
+		Counted: NewCountedClient(cfg),
+		Filled:  NewFilledClient(cfg),
+		Ordered: NewOrderedClient(cfg),
+		Preset:  NewPresetClient(cfg),
+		Random:  NewRandomClient(cfg),
 	}, nil
 }
 
 // Debug returns a new debug-client. It's used to get verbose logging on specific operations.
 //
 //	client.Debug().
-//		Filled.
+//		Counted.
 //		Query().
 //		Count(ctx)
 func (c *Client) Debug() *Client {
@@ -184,26 +203,171 @@ func (c *Client) Close() error {
 // Use adds the mutation hooks to all the entity clients.
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
+	c.Counted.Use(hooks...)
 	c.Filled.Use(hooks...)
+	c.Ordered.Use(hooks...)
 	c.Preset.Use(hooks...)
+	c.Random.Use(hooks...)
 }
 
 // Intercept adds the query interceptors to all the entity clients.
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
+	c.Counted.Intercept(interceptors...)
 	c.Filled.Intercept(interceptors...)
+	c.Ordered.Intercept(interceptors...)
 	c.Preset.Intercept(interceptors...)
+	c.Random.Intercept(interceptors...)
 }
 
 // Mutate implements the ent.Mutator interface.
 func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 	switch m := m.(type) {
+	case *CountedMutation:
+		return c.Counted.mutate(ctx, m)
 	case *FilledMutation:
 		return c.Filled.mutate(ctx, m)
+	case *OrderedMutation:
+		return c.Ordered.mutate(ctx, m)
 	case *PresetMutation:
 		return c.Preset.mutate(ctx, m)
+	case *RandomMutation:
+		return c.Random.mutate(ctx, m)
 	default:
 		return nil, fmt.Errorf("ent: unknown mutation type %T", m)
+	}
+}
+
+// CountedClient is a client for the Counted schema.
+type CountedClient struct {
+	config
+}
+
+// NewCountedClient returns a client for the Counted from the given config.
+func NewCountedClient(c config) *CountedClient {
+	return &CountedClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `counted.Hooks(f(g(h())))`.
+func (c *CountedClient) Use(hooks ...Hook) {
+	c.hooks.Counted = append(c.hooks.Counted, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `counted.Intercept(f(g(h())))`.
+func (c *CountedClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Counted = append(c.inters.Counted, interceptors...)
+}
+
+// Create returns a builder for creating a Counted entity.
+func (c *CountedClient) Create() *CountedCreate {
+	mutation := newCountedMutation(c.config, OpCreate)
+	return &CountedCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Counted entities.
+func (c *CountedClient) CreateBulk(builders ...*CountedCreate) *CountedCreateBulk {
+	return &CountedCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *CountedClient) MapCreateBulk(slice any, setFunc func(*CountedCreate, int)) *CountedCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &CountedCreateBulk{err: fmt.Errorf("calling to CountedClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*CountedCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &CountedCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Counted.
+func (c *CountedClient) Update() *CountedUpdate {
+	mutation := newCountedMutation(c.config, OpUpdate)
+	return &CountedUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *CountedClient) UpdateOne(_m *Counted) *CountedUpdateOne {
+	mutation := newCountedMutation(c.config, OpUpdateOne, withCounted(_m))
+	return &CountedUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *CountedClient) UpdateOneID(id int64) *CountedUpdateOne {
+	mutation := newCountedMutation(c.config, OpUpdateOne, withCountedID(id))
+	return &CountedUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Counted.
+func (c *CountedClient) Delete() *CountedDelete {
+	mutation := newCountedMutation(c.config, OpDelete)
+	return &CountedDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *CountedClient) DeleteOne(_m *Counted) *CountedDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *CountedClient) DeleteOneID(id int64) *CountedDeleteOne {
+	builder := c.Delete().Where(counted.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &CountedDeleteOne{builder}
+}
+
+// Query returns a query builder for Counted.
+func (c *CountedClient) Query() *CountedQuery {
+	return &CountedQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeCounted},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Counted entity by its id.
+func (c *CountedClient) Get(ctx context.Context, id int64) (*Counted, error) {
+	return c.Query().Where(counted.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *CountedClient) GetX(ctx context.Context, id int64) *Counted {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *CountedClient) Hooks() []Hook {
+	return c.hooks.Counted
+}
+
+// Interceptors returns the client interceptors.
+func (c *CountedClient) Interceptors() []Interceptor {
+	return c.inters.Counted
+}
+
+func (c *CountedClient) mutate(ctx context.Context, m *CountedMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&CountedCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&CountedUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&CountedUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&CountedDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Counted mutation op: %q", m.Op())
 	}
 }
 
@@ -341,6 +505,139 @@ func (c *FilledClient) mutate(ctx context.Context, m *FilledMutation) (Value, er
 	}
 }
 
+// OrderedClient is a client for the Ordered schema.
+type OrderedClient struct {
+	config
+}
+
+// NewOrderedClient returns a client for the Ordered from the given config.
+func NewOrderedClient(c config) *OrderedClient {
+	return &OrderedClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `ordered.Hooks(f(g(h())))`.
+func (c *OrderedClient) Use(hooks ...Hook) {
+	c.hooks.Ordered = append(c.hooks.Ordered, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `ordered.Intercept(f(g(h())))`.
+func (c *OrderedClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Ordered = append(c.inters.Ordered, interceptors...)
+}
+
+// Create returns a builder for creating a Ordered entity.
+func (c *OrderedClient) Create() *OrderedCreate {
+	mutation := newOrderedMutation(c.config, OpCreate)
+	return &OrderedCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Ordered entities.
+func (c *OrderedClient) CreateBulk(builders ...*OrderedCreate) *OrderedCreateBulk {
+	return &OrderedCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *OrderedClient) MapCreateBulk(slice any, setFunc func(*OrderedCreate, int)) *OrderedCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &OrderedCreateBulk{err: fmt.Errorf("calling to OrderedClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*OrderedCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &OrderedCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Ordered.
+func (c *OrderedClient) Update() *OrderedUpdate {
+	mutation := newOrderedMutation(c.config, OpUpdate)
+	return &OrderedUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *OrderedClient) UpdateOne(_m *Ordered) *OrderedUpdateOne {
+	mutation := newOrderedMutation(c.config, OpUpdateOne, withOrdered(_m))
+	return &OrderedUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *OrderedClient) UpdateOneID(id uuid16.UUID) *OrderedUpdateOne {
+	mutation := newOrderedMutation(c.config, OpUpdateOne, withOrderedID(id))
+	return &OrderedUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Ordered.
+func (c *OrderedClient) Delete() *OrderedDelete {
+	mutation := newOrderedMutation(c.config, OpDelete)
+	return &OrderedDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *OrderedClient) DeleteOne(_m *Ordered) *OrderedDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *OrderedClient) DeleteOneID(id uuid16.UUID) *OrderedDeleteOne {
+	builder := c.Delete().Where(ordered.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &OrderedDeleteOne{builder}
+}
+
+// Query returns a query builder for Ordered.
+func (c *OrderedClient) Query() *OrderedQuery {
+	return &OrderedQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeOrdered},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Ordered entity by its id.
+func (c *OrderedClient) Get(ctx context.Context, id uuid16.UUID) (*Ordered, error) {
+	return c.Query().Where(ordered.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *OrderedClient) GetX(ctx context.Context, id uuid16.UUID) *Ordered {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *OrderedClient) Hooks() []Hook {
+	return c.hooks.Ordered
+}
+
+// Interceptors returns the client interceptors.
+func (c *OrderedClient) Interceptors() []Interceptor {
+	return c.inters.Ordered
+}
+
+func (c *OrderedClient) mutate(ctx context.Context, m *OrderedMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&OrderedCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&OrderedUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&OrderedUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&OrderedDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Ordered mutation op: %q", m.Op())
+	}
+}
+
 // PresetClient is a client for the Preset schema.
 type PresetClient struct {
 	config
@@ -474,12 +771,145 @@ func (c *PresetClient) mutate(ctx context.Context, m *PresetMutation) (Value, er
 	}
 }
 
+// RandomClient is a client for the Random schema.
+type RandomClient struct {
+	config
+}
+
+// NewRandomClient returns a client for the Random from the given config.
+func NewRandomClient(c config) *RandomClient {
+	return &RandomClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `random.Hooks(f(g(h())))`.
+func (c *RandomClient) Use(hooks ...Hook) {
+	c.hooks.Random = append(c.hooks.Random, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `random.Intercept(f(g(h())))`.
+func (c *RandomClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Random = append(c.inters.Random, interceptors...)
+}
+
+// Create returns a builder for creating a Random entity.
+func (c *RandomClient) Create() *RandomCreate {
+	mutation := newRandomMutation(c.config, OpCreate)
+	return &RandomCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Random entities.
+func (c *RandomClient) CreateBulk(builders ...*RandomCreate) *RandomCreateBulk {
+	return &RandomCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *RandomClient) MapCreateBulk(slice any, setFunc func(*RandomCreate, int)) *RandomCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &RandomCreateBulk{err: fmt.Errorf("calling to RandomClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*RandomCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &RandomCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Random.
+func (c *RandomClient) Update() *RandomUpdate {
+	mutation := newRandomMutation(c.config, OpUpdate)
+	return &RandomUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *RandomClient) UpdateOne(_m *Random) *RandomUpdateOne {
+	mutation := newRandomMutation(c.config, OpUpdateOne, withRandom(_m))
+	return &RandomUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *RandomClient) UpdateOneID(id uuid16.UUID) *RandomUpdateOne {
+	mutation := newRandomMutation(c.config, OpUpdateOne, withRandomID(id))
+	return &RandomUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Random.
+func (c *RandomClient) Delete() *RandomDelete {
+	mutation := newRandomMutation(c.config, OpDelete)
+	return &RandomDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *RandomClient) DeleteOne(_m *Random) *RandomDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *RandomClient) DeleteOneID(id uuid16.UUID) *RandomDeleteOne {
+	builder := c.Delete().Where(random.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &RandomDeleteOne{builder}
+}
+
+// Query returns a query builder for Random.
+func (c *RandomClient) Query() *RandomQuery {
+	return &RandomQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeRandom},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Random entity by its id.
+func (c *RandomClient) Get(ctx context.Context, id uuid16.UUID) (*Random, error) {
+	return c.Query().Where(random.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *RandomClient) GetX(ctx context.Context, id uuid16.UUID) *Random {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *RandomClient) Hooks() []Hook {
+	return c.hooks.Random
+}
+
+// Interceptors returns the client interceptors.
+func (c *RandomClient) Interceptors() []Interceptor {
+	return c.inters.Random
+}
+
+func (c *RandomClient) mutate(ctx context.Context, m *RandomMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&RandomCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&RandomUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&RandomUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&RandomDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Random mutation op: %q", m.Op())
+	}
+}
+
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Filled, Preset []ent.Hook
+		Counted, Filled, Ordered, Preset, Random []ent.Hook
 	}
 	inters struct {
-		Filled, Preset []ent.Interceptor
+		Counted, Filled, Ordered, Preset, Random []ent.Interceptor
 	}
 )

@@ -12,8 +12,11 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"github.com/snowkey-go/snowkey/bench/internal/ent/counted"
 	"github.com/snowkey-go/snowkey/bench/internal/ent/filled"
+	"github.com/snowkey-go/snowkey/bench/internal/ent/ordered"
 	"github.com/snowkey-go/snowkey/bench/internal/ent/preset"
+	"github.com/snowkey-go/snowkey/bench/internal/ent/random"
 )
 
 // ent aliases to avoid import conflicts in user's code.
@@ -74,8 +77,11 @@ var (
 func checkColumn(t, c string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
-			filled.Table: filled.ValidColumn,
-			preset.Table: preset.ValidColumn,
+			counted.Table: counted.ValidColumn,
+			filled.Table:  filled.ValidColumn,
+			ordered.Table: ordered.ValidColumn,
+			preset.Table:  preset.ValidColumn,
+			random.Table:  random.ValidColumn,
 		})
 	})
 	return columnCheck(t, c)

@@ -12,10 +12,16 @@ import (
 // Tx is a transactional client that is created by calling Client.Tx().
 type Tx struct {
 	config
+	// Counted is the client for interacting with the Counted builders.
+	Counted *CountedClient
 	// Filled is the client for interacting with the Filled builders.
 	Filled *FilledClient
+	// Ordered is the client for interacting with the Ordered builders.
+	Ordered *OrderedClient
 	// Preset is the client for interacting with the Preset builders.
 	Preset *PresetClient
+	// Random is the client for interacting with the Random builders.
+	Random *RandomClient
 
 	// lazily loaded.
 	client     *Client
@@ -147,8 +153,11 @@ func (tx *Tx) Client() *Client {
 }
 
 func (tx *Tx) init() {
+	tx.Counted = NewCountedClient(tx.config)
 	tx.Filled = NewFilledClient(tx.config)
+	tx.Ordered = NewOrderedClient(tx.config)
 	tx.Preset = NewPresetClient(tx.config)
+	tx.Random = NewRandomClient(tx.config)
 }
 
 // txDriver wraps the given dialect.Tx with a nop dialect.Driver implementation.
@@ -158,7 +167,7 @@ func (tx *Tx) init() {
 // of them in order to commit or rollback the transaction.
 //
 // If a closed transaction is embedded in one of the generated entities, and the entity
-// applies a query, for example: Filled.QueryXXX(), the query will be executed
+// applies a query, for example: Counted.QueryXXX(), the query will be executed
 // through the driver which created this transaction.
 //
 // Note that txDriver is not goroutine safe.

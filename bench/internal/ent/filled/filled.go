@@ -19,7 +19,7 @@ const (
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the filled in the database.
-	Table = "filleds"
+	Table = "rows_snowkey"
 )
 
 // Columns holds all SQL columns for filled fields.

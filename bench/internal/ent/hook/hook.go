@@ -9,6 +9,18 @@ import (
 	"github.com/snowkey-go/snowkey/bench/internal/ent"
 )
 
+// The CountedFunc type is an adapter to allow the use of ordinary
+// function as Counted mutator.
+type CountedFunc func(context.Context, *ent.CountedMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f CountedFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.CountedMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.CountedMutation", m)
+}
+
 // The FilledFunc type is an adapter to allow the use of ordinary
 // function as Filled mutator.
 type FilledFunc func(context.Context, *ent.FilledMutation) (ent.Value, error)
@@ -21,6 +33,18 @@ func (f FilledFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, erro
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.FilledMutation", m)
 }
 
+// The OrderedFunc type is an adapter to allow the use of ordinary
+// function as Ordered mutator.
+type OrderedFunc func(context.Context, *ent.OrderedMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f OrderedFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.OrderedMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.OrderedMutation", m)
+}
+
 // The PresetFunc type is an adapter to allow the use of ordinary
 // function as Preset mutator.
 type PresetFunc func(context.Context, *ent.PresetMutation) (ent.Value, error)
@@ -31,6 +55,18 @@ func (f PresetFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, erro
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PresetMutation", m)
+}
+
+// The RandomFunc type is an adapter to allow the use of ordinary
+// function as Random mutator.
+type RandomFunc func(context.Context, *ent.RandomMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f RandomFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.RandomMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.RandomMutation", m)
 }
 
 // Condition is a hook condition function.

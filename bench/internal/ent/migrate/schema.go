@@ -3,23 +3,50 @@
 package migrate
 
 import (
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/dialect/sql/schema"
 	"entgo.io/ent/schema/field"
 )
 
 var (
-	// FilledsColumns holds the columns for the "filleds" table.
-	FilledsColumns = []*schema.Column{
+	// RowsAutoColumns holds the columns for the "rows_auto" table.
+	RowsAutoColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "name", Type: field.TypeString},
+		{Name: "email", Type: field.TypeString},
+		{Name: "created_at", Type: field.TypeTime},
+	}
+	// RowsAutoTable holds the schema information for the "rows_auto" table.
+	RowsAutoTable = &schema.Table{
+		Name:       "rows_auto",
+		Columns:    RowsAutoColumns,
+		PrimaryKey: []*schema.Column{RowsAutoColumns[0]},
+	}
+	// RowsSnowkeyColumns holds the columns for the "rows_snowkey" table.
+	RowsSnowkeyColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeOther, SchemaType: map[string]string{"mysql": "bigint", "postgres": "bigint", "sqlite3": "bigint"}},
 		{Name: "name", Type: field.TypeString},
 		{Name: "email", Type: field.TypeString},
 		{Name: "created_at", Type: field.TypeTime},
 	}
-	// FilledsTable holds the schema information for the "filleds" table.
-	FilledsTable = &schema.Table{
-		Name:       "filleds",
-		Columns:    FilledsColumns,
-		PrimaryKey: []*schema.Column{FilledsColumns[0]},
+	// RowsSnowkeyTable holds the schema information for the "rows_snowkey" table.
+	RowsSnowkeyTable = &schema.Table{
+		Name:       "rows_snowkey",
+		Columns:    RowsSnowkeyColumns,
+		PrimaryKey: []*schema.Column{RowsSnowkeyColumns[0]},
+	}
+	// RowsUuidv7Columns holds the columns for the "rows_uuidv7" table.
+	RowsUuidv7Columns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID, SchemaType: map[string]string{"mysql": "binary(16)"}},
+		{Name: "name", Type: field.TypeString},
+		{Name: "email", Type: field.TypeString},
+		{Name: "created_at", Type: field.TypeTime},
+	}
+	// RowsUuidv7Table holds the schema information for the "rows_uuidv7" table.
+	RowsUuidv7Table = &schema.Table{
+		Name:       "rows_uuidv7",
+		Columns:    RowsUuidv7Columns,
+		PrimaryKey: []*schema.Column{RowsUuidv7Columns[0]},
 	}
 	// PresetsColumns holds the columns for the "presets" table.
 	PresetsColumns = []*schema.Column{
@@ -34,12 +61,40 @@ var (
 		Columns:    PresetsColumns,
 		PrimaryKey: []*schema.Column{PresetsColumns[0]},
 	}
+	// RowsUuidv4Columns holds the columns for the "rows_uuidv4" table.
+	RowsUuidv4Columns = []*schema.Column{
+		{Name: "id", Type: field.TypeUUID, SchemaType: map[string]string{"mysql": "binary(16)"}},
+		{Name: "name", Type: field.TypeString},
+		{Name: "email", Type: field.TypeString},
+		{Name: "created_at", Type: field.TypeTime},
+	}
+	// RowsUuidv4Table holds the schema information for the "rows_uuidv4" table.
+	RowsUuidv4Table = &schema.Table{
+		Name:       "rows_uuidv4",
+		Columns:    RowsUuidv4Columns,
+		PrimaryKey: []*schema.Column{RowsUuidv4Columns[0]},
+	}
 	// Tables holds all the tables in the schema.
 	Tables = []*schema.Table{
-		FilledsTable,
+		RowsAutoTable,
+		RowsSnowkeyTable,
+		RowsUuidv7Table,
 		PresetsTable,
+		RowsUuidv4Table,
 	}
 )
 
 func init() {
+	RowsAutoTable.Annotation = &entsql.Annotation{
+		Table: "rows_auto",
+	}
+	RowsSnowkeyTable.Annotation = &entsql.Annotation{
+		Table: "rows_snowkey",
+	}
+	RowsUuidv7Table.Annotation = &entsql.Annotation{
+		Table: "rows_uuidv7",
+	}
+	RowsUuidv4Table.Annotation = &entsql.Annotation{
+		Table: "rows_uuidv4",
+	}
 }

@@ -6,8 +6,17 @@ import (
 	"entgo.io/ent/dialect/sql"
 )
 
+// Counted is the predicate function for counted builders.
+type Counted func(*sql.Selector)
+
 // Filled is the predicate function for filled builders.
 type Filled func(*sql.Selector)
 
+// Ordered is the predicate function for ordered builders.
+type Ordered func(*sql.Selector)
+
 // Preset is the predicate function for preset builders.
 type Preset func(*sql.Selector)
+
+// Random is the predicate function for random builders.
+type Random func(*sql.Selector)

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// rates asks what an id costs its caller when so many are asked for every
+// millisecond.
+func rates(sources []source) study {
+	offered := []int{1, 4, 16, 64, 256, 1024, 4096, 16384}
+	return study{title: "An id against the rate", measure: func(d time.Duration) (found findings, err error) {
+		s := sheet{
+			title: "An id against the rate",
+			note: "One goroutine asks for so many ids every millisecond, at once, and sleeps for the rest of it: the time an id takes its caller, " +
+				"waiting included. Above its ceiling a source falls behind, and the cost is that of its layout. " +
+				"At low rates the cost is that of a core which has just slept.",
+			columns: []string{"ids a millisecond"},
+		}
+		p := plot{
+			name: "rate", title: "An id against the rate",
+			x:     axis{title: "ids asked for in a millisecond", log: true, ticks: floats(offered)},
+			y:     axis{title: "ns an id", log: true},
+			marks: []mark{{4096, "DefaultLayout ends"}},
+		}
+		for _, source := range sources {
+			s.columns = append(s.columns, source.name)
+			p.series = append(p.series, series{name: source.name, ours: source.ours})
+		}
+		for _, rate := range offered {
+			each := make([][]float64, len(sources))
+			more := lasting(3 * d)
+			for round := 0; more(round); round++ {
+				for _, i := range order(len(sources), round) {
+					cost, err := paced(sources[i], rate, min(d/10, 100*time.Millisecond))
+					if err != nil {
+						return found, fmt.Errorf("%s: %w", sources[i].name, err)
+					}
+					each[i] = append(each[i], cost)
+				}
+			}
+			cells := []string{commas(int64(rate))}
+			for i, list := range each {
+				cost := spreadOf(list)
+				cells = append(cells, nanos(cost.median))
+				p.series[i].points = append(p.series[i].points, point{float64(rate), cost.median, cost.low, cost.high})
+			}
+			s.rows = append(s.rows, cells)
+		}
+		return findings{sheets: []sheet{s}, plots: []plot{p}}, nil
+	}}
+}
+
+// paced draws so many ids every millisecond for d, and returns what one took, in
+// nanoseconds.
+func paced(s source, rate int, d time.Duration) (float64, error) {
+	if s.limit > 0 && float64(rate) > s.limit {
+		if err := s.exhaust(); err != nil {
+			return 0, err
+		}
+	}
+	var busy time.Duration
+	ids := 0
+	for start, tick := time.Now(), time.Duration(0); ids == 0 || time.Since(start) < d; tick += time.Millisecond {
+		time.Sleep(time.Until(start.Add(tick)))
+		began := time.Now()
+		if err := s.draw(rate); err != nil {
+			return 0, err
+		}
+		busy += time.Since(began)
+		ids += rate
+	}
+	return float64(busy) / float64(ids), nil
+}
+
+// cores asks what an id costs the process as more cores draw, and then more
+// goroutines than there are cores. Sources whose layout ends first are left out.
+func cores(all []source) study {
+	list := []source{{name: "clock and atomic add", draw: timeAndAdd()}}
+	for _, s := range all {
+		if s.limit == 0 {
+			list = append(list, s)
+		}
+	}
+	return study{title: "An id against cores", measure: func(d time.Duration) (found findings, err error) {
+		all := runtime.GOMAXPROCS(0)
+		defer runtime.GOMAXPROCS(all)
+		crowds := growing(all, 64)
+		s := sheet{
+			title: "An id against cores",
+			note: fmt.Sprintf("The time in which the process gets one id, from all goroutines together; in brackets its ratio to the yardstick's with quartiles. "+
+				"Each goroutine has a core of its own up to %d; there are no more.", all),
+			columns: []string{"goroutines", "cores"},
+		}
+		p := plot{
+			name: "cores", title: "An id against cores",
+			x:     axis{title: "goroutines", log: true, ticks: floats(crowds)},
+			y:     axis{title: "ns an id"},
+			marks: []mark{{float64(all), "all cores"}},
+		}
+		for i, source := range list {
+			name := source.name
+			if i == 0 {
+				name += ", the yardstick"
+			}
+			s.columns = append(s.columns, name)
+			p.series = append(p.series, series{name: source.name, ours: source.ours})
+		}
+		for _, goroutines := range crowds {
+			runtime.GOMAXPROCS(min(goroutines, all))
+			sides, pieces := make([]workload, len(list)), make([]int, len(list))
+			for i, source := range list {
+				sides[i] = source.draw.among(goroutines)
+				if pieces[i], err = fit(sides[i], min(d/10, 10*time.Millisecond)); err != nil {
+					return found, fmt.Errorf("%s: %w", source.name, err)
+				}
+			}
+			turns, err := race(sides, pieces, lasting(d))
+			if err != nil {
+				return found, err
+			}
+			cells := []string{fmt.Sprint(goroutines), fmt.Sprint(min(goroutines, all))}
+			for i := range list {
+				cost := costs(turns[i])
+				cell := nanos(cost.median)
+				if i > 0 {
+					cell += " (" + ratios(turns[i], turns[0]).between() + ")"
+				}
+				cells = append(cells, cell)
+				p.series[i].points = append(p.series[i].points, point{float64(goroutines), cost.median, cost.low, cost.high})
+				if r := ratios(turns[i], turns[1]); i > 1 && r.high < 1 {
+					found.behind = append(found.behind, fmt.Sprintf("%s: an id of %s takes %s of one of ours", crowd(goroutines), list[i].name, r.format("%.2f", 1)))
+				}
+			}
+			s.rows = append(s.rows, cells)
+		}
+		found.sheets, found.plots = []sheet{s}, []plot{p}
+		return found, nil
+	}}
+}
+
+// growing are the powers of two up to last, and the number of cores.
+func growing(cores, last int) []int {
+	list := []int{cores}
+	for n := 1; n <= last; n *= 2 {
+		list = append(list, n)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func floats(list []int) (fs []float64) {
+	for _, n := range list {
+		fs = append(fs, float64(n))
+	}
+	return fs
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// latencies asks how long single calls take at the ceiling, and what is left of
+// it.
+func latencies(all []source) study {
+	var limited []source
+	for _, s := range all {
+		if s.limit > 0 {
+			limited = append(limited, s)
+		}
+	}
+	return study{title: "At the ceiling, call by call", measure: func(d time.Duration) (found findings, err error) {
+		sheet := sheet{
+			title: "At the ceiling, call by call",
+			note: "Every goroutine asks again at once. p99 is what 99 % of the calls take at most. Each call is timed, which costs a reading of the clock. " +
+				"The CPU is all that the process takes; how much of ours is for waiting is under “Waiting at the ceiling”.",
+			columns: []string{"", "goroutines", "rate, in that of its layout", "p50", "p99", "p99.9", "longest", "CPU, in cores"},
+		}
+		for _, goroutines := range crowds(64) {
+			results := make([]*crowded, len(limited))
+			for i := range results {
+				results[i] = new(crowded)
+			}
+			more := lasting(2 * d * time.Duration(len(limited)))
+			for round := 0; more(round); round++ {
+				for _, i := range order(len(limited), round) {
+					if err := results[i].measure(limited[i], goroutines, min(d, 500*time.Millisecond)); err != nil {
+						return found, fmt.Errorf("%s: %w", limited[i].name, err)
+					}
+				}
+			}
+			for i, r := range results {
+				sheet.rows = append(sheet.rows, []string{
+					limited[i].name, fmt.Sprint(goroutines), spreadOf(r.shares).format("%.1f", 100) + " %",
+					nanos(r.calls.within(0.5)), nanos(r.calls.within(0.99)), nanos(r.calls.within(0.999)), nanos(float64(r.calls.longest)),
+					fmt.Sprintf("%.2f", spreadOf(r.cores).median),
+				})
+			}
+			found.behind = append(found.behind, slower(limited, results, goroutines)...)
+		}
+		found.sheets = append(found.sheets, sheet)
+		return found, nil
+	}}
+}
+
+// slower names where a peer with a layout as large as ours answers sooner.
+func slower(sources []source, results []*crowded, goroutines int) (list []string) {
+	for i, ours := range sources {
+		if !ours.ours {
+			continue
+		}
+		for j, peer := range sources {
+			if peer.ours || peer.limit != ours.limit {
+				continue
+			}
+			for _, share := range []float64{0.5, 0.99, 0.999, 1} {
+				mine, its := results[i].calls.within(share), results[j].calls.within(share)
+				if mine > 1.25*its { // some clocks tick in tens of nanoseconds
+					list = append(list, fmt.Sprintf("at the ceiling, %s: %g %% of calls within %s, with %s %s",
+						crowd(goroutines), 100*share, nanos(mine), peer.name, nanos(its)))
+				}
+			}
+		}
+	}
+	return list
+}
+
+// crowds are numbers of goroutines: one, a power of two as long as there are no
+// more than cores, and as many.
+func crowds(last int) []int {
+	list := []int{1}
+	if n := runtime.GOMAXPROCS(0); n > 1 && n < last {
+		list = append(list, n)
+	}
+	return append(list, last)
+}
+
+// crowded is what goroutines that ask without a pause have seen of a source.
+type crowded struct {
+	calls  histogram
+	shares []float64 // of the rate that the layout has, in each turn
+	cores  []float64 // that were busy
+}
+
+// measure lets goroutines draw for d.
+func (c *crowded) measure(s source, goroutines int, d time.Duration) error {
+	if err := s.exhaust(); err != nil {
+		return err
+	}
+	var (
+		wg    sync.WaitGroup
+		own   = make([]histogram, goroutines)
+		errs  = make([]error, goroutines)
+		cpu   = cpuTime()
+		start = time.Now()
+	)
+	for i := range goroutines {
+		wg.Go(func() {
+			for last := time.Duration(0); last < d; {
+				if errs[i] = s.draw(1); errs[i] != nil {
+					return
+				}
+				now := time.Since(start)
+				own[i].add(now - last)
+				last = now
+			}
+		})
+	}
+	wg.Wait()
+	wall, busy := time.Since(start), cpuTime()-cpu
+	var calls int
+	for i := range own {
+		calls += own[i].calls
+		c.calls.merge(&own[i])
+	}
+	c.shares = append(c.shares, float64(calls)/(wall.Seconds()*1000)/s.limit)
+	c.cores = append(c.cores, float64(busy)/float64(wall))
+	return errors.Join(errs...)
+}
+
+// A histogram counts durations to within a thirtieth. The zero value is empty.
+type histogram struct {
+	counts  [64 * 32]int
+	calls   int
+	longest time.Duration
+}
+
+func (h *histogram) add(d time.Duration) {
+	h.counts[bucket(d)]++
+	h.calls++
+	h.longest = max(h.longest, d)
+}
+
+func (h *histogram) merge(other *histogram) {
+	for i, n := range other.counts {
+		h.counts[i] += n
+	}
+	h.calls += other.calls
+	h.longest = max(h.longest, other.longest)
+}
+
+// bucket has 32 for each power of two, and one for each nanosecond below 32.
+func bucket(d time.Duration) int {
+	n := uint64(max(d, 0))
+	shift := max(bits.Len64(n)-6, 0)
+	return shift*32 + int(n>>shift)
+}
+
+// within returns how many nanoseconds this share of the calls took at most.
+func (h *histogram) within(share float64) float64 {
+	left := int(share * float64(h.calls))
+	for i, n := range h.counts {
+		if left -= n; left <= 0 && n > 0 {
+			shift := max(i/32-1, 0)
+			return min(float64(uint64(i-shift*32+1)<<shift), float64(h.longest))
+		}
+	}
+	return float64(h.longest)
+}

@@ -1,0 +1,72 @@
+package main
+
+import "time"
+
+// race lets workloads take turns, in each of which workload i does pieces[i]
+// pieces of work, for as many rounds as more allows. It returns the turns of each.
+//
+// What one leaves behind, such as pages that the server has yet to write, is
+// paid by the next: so over the rounds each comes after each other equally often,
+// and each is the first equally often.
+func race(sides []workload, pieces []int, more func(rounds int) bool) ([][]turn, error) {
+	turns := make([][]turn, len(sides))
+	for round := 0; more(round); round++ {
+		for _, i := range order(len(sides), round) {
+			t, err := take(sides[i], pieces[i])
+			if err != nil {
+				return nil, err
+			}
+			turns[i] = append(turns[i], t)
+		}
+	}
+	return turns, nil
+}
+
+// order is the order of n workloads in a round: 0, n-1, 1, n-2 and so on, a
+// step further each round, and for an odd n the other way round in every second
+// cycle. This is a square of Williams.
+func order(n, round int) []int {
+	list := make([]int, n)
+	for i := range list {
+		at := i / 2
+		if i%2 == 1 {
+			at = n - 1 - i/2
+		}
+		list[i] = (at + round) % n
+	}
+	if n%2 == 1 && round/n%2 == 1 {
+		for i, j := 0, n-1; i < j; i, j = i+1, j-1 {
+			list[i], list[j] = list[j], list[i]
+		}
+	}
+	return list
+}
+
+// lasting allows rounds for d, but 3 at least.
+func lasting(d time.Duration) func(rounds int) bool {
+	start := time.Now()
+	return func(rounds int) bool { return rounds < 3 || time.Since(start) < d }
+}
+
+// times allows n rounds.
+func times(n int) func(rounds int) bool {
+	return func(rounds int) bool { return rounds < n }
+}
+
+// ratios are those of a's cost in b's, round by round.
+func ratios(a, b []turn) spread {
+	list := make([]float64, len(a))
+	for i := range list {
+		list[i] = a[i].wallEach() / b[i].wallEach()
+	}
+	return spreadOf(list)
+}
+
+// costs are the costs of a piece, in nanoseconds.
+func costs(turns []turn) spread {
+	list := make([]float64, len(turns))
+	for i := range list {
+		list[i] = turns[i].wallEach()
+	}
+	return spreadOf(list)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// A study measures what is no matter of work beside a yardstick: how cost grows,
+// and several competitors at once.
+type study struct {
+	title string
+
+	// measure takes about d for each of its lines.
+	measure func(d time.Duration) (findings, error)
+}
+
+// Findings are what a study found.
+type findings struct {
+	title  string
+	sheets []sheet
+	plots  []plot
+	behind []string // where others are ahead of ours
+}
+
+// studies prepares all studies. Tables are filled with so many rows.
+func studies(dir string, p *pools, rows int) ([]study, error) {
+	sources, err := sources(p)
+	if err != nil {
+		return nil, err
+	}
+	return []study{
+		latencies(sources),
+		rates(sources),
+		cores(sources),
+		inserts(dir, p, "postgres", rows),
+		inserts(dir, p, "mysql", rows),
+	}, nil
+}
+
+// measureStudies measures all, for about d a line.
+func measureStudies(dir string, rows int, only string, d time.Duration) (all []findings, err error) {
+	p, err := openPools()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if closed := p.close(); err == nil {
+			err = closed
+		}
+	}()
+	list, err := studies(dir, p, rows)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		if !strings.Contains(s.title, only) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "measuring: %s\n", s.title)
+		found, err := s.measure(d)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.title, err)
+		}
+		found.title = s.title
+		all = append(all, found)
+	}
+	return all, nil
+}
+
+func (f findings) print(w io.Writer) {
+	for _, s := range f.sheets {
+		s.print(w)
+	}
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPage measures every study for as short as possible, and writes the page.
+func TestPage(t *testing.T) {
+	found, err := measureStudies(t.TempDir(), 1, "", time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := report{each: time.Millisecond, rows: 10_000, found: found, table: table{parts: []part{
+		{topic{title: "A topic"}, []line{{name: "a|b", cost: "1 ns", verdict: missed}}},
+	}}}
+	path := filepath.Join(t.TempDir(), "page.md")
+	if err := r.write(path); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(content)
+	for _, want := range []string{"### A topic", "\n## An id against cores\n", `| a\|b | 1 ns |`, "small run", machine(), "1 of 1 bars are MISSED"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	for _, f := range found {
+		for _, s := range f.sheets {
+			if len(s.rows) == 0 && !strings.Contains(s.note, "Not measured") {
+				t.Errorf("%s: no rows", s.title)
+			}
+			for _, row := range s.rows {
+				if len(row) != len(s.columns) {
+					t.Errorf("%s: %d cells for %d columns: %q", s.title, len(row), len(s.columns), row)
+				}
+			}
+		}
+		for _, p := range f.plots {
+			file := "page-" + p.name + ".svg"
+			if !strings.Contains(page, "]("+file+")") {
+				t.Errorf("the page does not show %s", file)
+			}
+			drawn, err := os.ReadFile(filepath.Join(filepath.Dir(path), file))
+			if err != nil {
+				t.Error(err)
+			}
+			if bytes.Contains(drawn, []byte("NaN")) || bytes.Contains(drawn, []byte("Inf")) {
+				t.Errorf("%s has a line that leads nowhere", file)
+			}
+			for d := xml.NewDecoder(bytes.NewReader(drawn)); ; {
+				if _, err := d.Token(); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Errorf("%s: %v", file, err)
+					break
+				}
+			}
+		}
+	}
+	t.Log(page)
+}
+
+// TestOrderIsFair: over its cycle every workload has every place, and comes after
+// each other one, equally often.
+func TestOrderIsFair(t *testing.T) {
+	for n := 1; n <= 7; n++ {
+		cycle := n
+		if n%2 == 1 {
+			cycle = 2 * n
+		}
+		places, after := make(map[[2]int]int), make(map[[2]int]int)
+		for round := range cycle {
+			list := order(n, round)
+			for place, i := range list {
+				places[[2]int{place, i}]++
+				if place > 0 {
+					after[[2]int{list[place-1], i}]++
+				}
+			}
+		}
+		if len(places) != n*n || len(after) != n*(n-1) {
+			t.Errorf("%d workloads have %d places and %d neighbours, want %d and %d", n, len(places), len(after), n*n, n*(n-1))
+		}
+		for pair, times := range places {
+			if times != cycle/n {
+				t.Errorf("%d workloads: number %d is %d times at place %d, want %d", n, pair[1], times, pair[0], cycle/n)
+			}
+		}
+		for pair, times := range after {
+			if times != cycle/n {
+				t.Errorf("%d workloads: number %d comes %d times after %d, want %d", n, pair[1], times, pair[0], cycle/n)
+			}
+		}
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	var h, other histogram
+	for i := range 1000 {
+		side := &h
+		if i%2 == 0 {
+			side = &other
+		}
+		side.add(time.Duration(i+1) * time.Microsecond)
+	}
+	h.merge(&other)
+	for share, want := range map[float64]float64{0.001: 1e3, 0.5: 500e3, 0.99: 990e3, 0.999: 999e3, 1: 1000e3} {
+		if got := h.within(share); math.Abs(got/want-1) > 1./30 {
+			t.Errorf("%g of the calls are within %g ns, want %g", share, got, want)
+		}
+	}
+	if h.calls != 1000 || h.longest != time.Millisecond {
+		t.Errorf("%d calls, the longest %v; want 1000 and 1ms", h.calls, h.longest)
+	}
+	for d := time.Duration(1); d > 0; d *= 3 {
+		if one := new(histogram); true {
+			one.add(d)
+			if got := one.within(1); got != float64(d) {
+				t.Errorf("a call of %d ns is counted as one of %g", d, got)
+			}
+		}
+	}
+}
+
+func TestScale(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		log    bool
+		want   []float64
+	}{
+		{[]float64{3, 41}, false, []float64{0, 10, 20, 30, 40, 50}},
+		{[]float64{1000}, false, []float64{0, 200, 400, 600, 800, 1000}},
+		{[]float64{30, 39000}, true, []float64{10, 100, 1000, 10000}},
+		{nil, true, []float64{1, 10}},
+	} {
+		s := axis{log: c.log}.scale(c.values, 0, 100)
+		if len(s.ticks) != len(c.want) {
+			t.Errorf("ticks for %v are %v, want %v", c.values, s.ticks, c.want)
+			continue
+		}
+		for i := range c.want {
+			if math.Abs(s.ticks[i]-c.want[i]) > 1e-9 {
+				t.Errorf("ticks for %v are %v, want %v", c.values, s.ticks, c.want)
+			}
+		}
+		for _, v := range c.values {
+			if at := s.at(v); at < 0 || at > 100 {
+				t.Errorf("%g of %v is drawn at %g of 100", v, c.values, at)
+			}
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[float64]string{0.1234: "0.123", 42: "42", 1234: "1,230", 99_960: "100,000", 1_234_567: "1,230,000"} {
+		if got := count(n); got != want {
+			t.Errorf("%g is printed as %s, want %s", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,304 @@
+package idgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// unorderedLayouts counts them.
+var unorderedLayouts atomic.Int64
+
+// unorderedLayout returns a layout with room, which no other test has: a pool goes
+// on behind an earlier one of its worker, whose bubble may have been in the future.
+// Its epoch lies before the clock of a bubble begins.
+func unorderedLayout(t *testing.T) Layout {
+	t.Helper()
+	days := int(unorderedLayouts.Add(1))
+	l, err := NewLayout(time.Date(2000, 1, -days, 0, 0, 0, 0, time.UTC), time.Millisecond, Time(41), Sequence(22))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// checkLag draws at any rate, rests in the middle of a rush for any time, and
+// reports an id whose tick was over for more than 2 ms. Timers run when they are
+// due, as those of a healthy scheduler do.
+func checkLag(ctx context.Context, pool *Pool, u *Unordered) (lagged int, err error) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 400 {
+		for range []int{3 * maxBlock, 1, 100, 2*maxBlock + 7}[i%4] {
+			id, err := u.Next(ctx)
+			if err != nil {
+				return lagged, err
+			}
+			lag := time.Since(pool.layout.Decode(id).Time) - pool.unit // since its tick was over
+			if lag > 0 {
+				lagged++
+			}
+			if lag > 2*time.Millisecond {
+				return lagged, fmt.Errorf("id %d is of a tick that was over for %v", id, lag)
+			}
+		}
+		time.Sleep(time.Duration(r.Int64N(int64(4 * time.Millisecond))))
+		synctest.Wait()
+	}
+	return lagged, nil
+}
+
+func TestUnorderedLagsTwoMillisecondsAtMost(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		spoil func(*Unordered)
+	}{
+		{name: "correct"},
+		{"nothing shuts the window", func(u *Unordered) { u.timer = time.AfterFunc(time.Hour, func() {}) }},
+		{"the window is wider", func(u *Unordered) {
+			u.timer = time.AfterFunc(time.Hour, func() { time.Sleep(5 * time.Millisecond); u.shut() })
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pool := unorderedPool(t, unorderedLayout(t))
+				u := pool.Unordered()
+				if tt.spoil != nil {
+					tt.spoil(u)
+				}
+				lagged, err := checkLag(t.Context(), pool, u)
+				time.Sleep(10 * time.Millisecond) // whatever still runs ends
+				if (err == nil) != (tt.spoil == nil) {
+					t.Errorf("found %v", err)
+				}
+				if lagged == 0 {
+					t.Error("no id lagged at all: the clock was looked at for each, and nothing was tested")
+				}
+			})
+		})
+	}
+}
+
+// A scheduler that does not run the timer, as after a pause of the process, leaves
+// each goroutine what its block still has. The first that begins another sees the
+// right time, and from then on all do.
+func TestUnorderedHealsWithoutItsTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool := unorderedPool(t, unorderedLayout(t))
+		u := pool.Unordered()
+		u.timer = time.AfterFunc(time.Hour, func() {})
+		stale := func(calls int) (n int) {
+			for range calls {
+				id, err := u.Next(t.Context())
+				if err != nil {
+					panic(err)
+				}
+				if time.Since(pool.layout.Decode(id).Time) > 2*time.Millisecond {
+					n++
+				}
+			}
+			return n
+		}
+		steps := make(chan int)
+		go func() { // another goroutine, in a lane of its own
+			for calls := range steps {
+				if n := stale(calls); n > 0 {
+					t.Errorf("another goroutine got %d ids of the time before after the first had seen the right one", n)
+				}
+				steps <- 0
+			}
+		}()
+		step := func(calls int) { steps <- calls; <-steps }
+		const rush = 3*maxBlock + maxBlock/2
+		stale(rush)
+		step(rush)
+		some := 0
+		for range 5 {
+			time.Sleep(10 * time.Second)
+			n := stale(maxBlock)
+			if n >= maxBlock {
+				t.Errorf("%d ids of the time before; at most %d may be", n, maxBlock-1)
+			}
+			if n := stale(rush); n > 0 {
+				t.Errorf("%d more", n)
+			}
+			step(rush)
+			some += n
+		}
+		if some == 0 {
+			t.Error("no id was of the time before: the clock was looked at for each, and nothing was tested")
+		}
+		close(steps)
+	})
+}
+
+// Nothing is left to wake up once nobody has drawn for a millisecond.
+func TestUnorderedRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := unorderedPool(t, unorderedLayout(t)).Unordered()
+		for range 10 {
+			for range 4 * maxBlock {
+				if _, err := u.Next(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if u.fresh.Load() == never {
+				t.Fatal("a rush looks at the clock for each id")
+			}
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+			if u.fresh.Load() != never || u.timer.Stop() {
+				t.Error("a timer runs, or nothing would shut the window")
+			}
+		}
+	})
+}
+
+func unorderedPool(t *testing.T, l Layout) *Pool {
+	t.Helper()
+	pool, err := NewPool(Config{Layout: l, Worker: func(int) (int64, error) { return 0, nil }, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close(context.Background()) })
+	return pool
+}
+
+// checkSeal has a holder of a lease draw in a rush, ends its tenure, by a
+// function that returns the first counter that was not used, and gives what is
+// above that to the next holder, which has the same worker number. It reports an
+// id that the first holder still gets, or that both get. The function is given a
+// call of the first holder, to make between any two of its steps.
+func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)) error {
+	layout := unorderedLayout(t)
+	open := func(start int64) *Pool {
+		pool, err := NewLeased(Config{Layout: layout}, func(i *Issuer) (Lessor, error) {
+			i.Grant(0, start, 1<<62)
+			return granted{}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pool
+	}
+	owner := map[int64]*Pool{}
+	// One goroutine draws, always as deep in its stack, so that it stays in its lane.
+	type draw struct {
+		pool  *Pool
+		calls int
+	}
+	draws, results := make(chan draw), make(chan error)
+	defer close(draws)
+	go func() {
+		for d := range draws {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond) // for calls that would wait
+			var err error
+			for i := 0; i < d.calls && err == nil; i++ {
+				var id int64
+				if id, err = d.pool.Unordered().Next(ctx); err == nil && owner[id] != nil {
+					err = fmt.Errorf("id %d twice", id)
+				} else if err == nil {
+					owner[id] = d.pool
+				}
+			}
+			cancel()
+			results <- err
+		}
+	}()
+	take := func(pool *Pool, calls int) error {
+		draws <- draw{pool, calls}
+		return <-results
+	}
+	const rush = 3*maxBlock + maxBlock/2
+	first := open(0)
+	if err := take(first, rush); err != nil {
+		return err
+	}
+	unused := seal(first.main, func() { take(first, 1) })
+	// The second is there at once: no clock has moved, and no block is too old.
+	err := take(open(unused), rush)
+	if late := take(first, 1); !errors.Is(late, context.DeadlineExceeded) {
+		err = errors.Join(err, fmt.Errorf("the first drew after it was sealed, with %v", late))
+	}
+	return err
+}
+
+// interrupted is half of calls that replace the blocks of the lanes that a rush has
+// used. It returns the other half.
+func interrupted(g *Generator) (put func()) {
+	u, s := g.Unordered(), g.seq.Load()
+	var puts []func()
+	for i := range u.lanes {
+		if b := u.lanes[i].Load(); b.count > 0 {
+			first, count := g.takeBlock(s, s.last.Load(), u.size, g.clock.now())
+			mine := &block{count: count, number: first, id: g.id(s.tenure, first)}
+			puts = append(puts, func() { u.lanes[i].CompareAndSwap(b, mine) })
+		}
+	}
+	return func() {
+		for _, put := range puts {
+			put()
+		}
+	}
+}
+
+func TestUnorderedIsSealed(t *testing.T) {
+	used := func(u *Unordered) (unused int64) { // what was handed out
+		for i := range u.lanes {
+			if b := u.lanes[i].Load(); b.count > 0 {
+				unused = max(unused, b.number+min(b.next.Load(), b.count))
+			}
+		}
+		return unused
+	}
+	for _, tt := range []struct {
+		name  string
+		sound bool
+		seal  func(g *Generator, draw func()) (unused int64)
+	}{
+		{"correct", true, func(g *Generator, draw func()) int64 {
+			draw()
+			last := g.seal()
+			draw()
+			return last + 1
+		}},
+		{"the sequence alone", false, func(g *Generator, draw func()) int64 {
+			return g.seq.Load().last.Swap(sealed) + 1
+		}},
+		{"what is left of blocks is given back while they are drawn from", false, func(g *Generator, draw func()) int64 {
+			g.seq.Load().last.Swap(sealed)
+			unused := used(g.Unordered())
+			draw()
+			g.Unordered().seal()
+			return unused
+		}},
+		{"a call has taken a block and not yet put it into its lane", true, func(g *Generator, draw func()) int64 {
+			put := interrupted(g)
+			last := g.seal()
+			put()
+			return last + 1
+		}},
+		{"the same, and blocks end where they are", false, func(g *Generator, draw func()) int64 {
+			put := interrupted(g)
+			last := g.seq.Load().last.Swap(sealed)
+			for i := range g.Unordered().lanes {
+				g.Unordered().lanes[i].Load().end()
+			}
+			put()
+			return last + 1
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if err := checkSeal(t, tt.seal); (err == nil) != tt.sound {
+					t.Errorf("found %v", err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,57 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+var _ lease.Examiner = (*Store)(nil)
+
+// Examine implements [lease.Examiner]: it finds settings of the server and of the
+// two tables with which a crash or a failover costs more than the last commits.
+//
+//	not-flushed  a crash of the machine may damage the database (Postgres: fsync; MySQL: innodb_doublewrite; SQLite: journal_mode)
+//	unlogged     a table is emptied by a crash, and not replicated (Postgres)
+//	engine       a table is not kept by InnoDB (MySQL, MariaDB)
+//	read-only    the server takes no writes, so that nobody can renew
+//
+// It needs no more privileges than claims do.
+func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
+	if _, err := s.learn(ctx); err != nil {
+		return nil, err
+	}
+	schema, name, ok := strings.Cut(s.table, ".")
+	if !ok {
+		schema, name = "", s.table
+	}
+	return list(ctx, s, s.dialect.examine, args{"schema": schema, "leases": name, "spaces": name + "_ns"}, func(f *lease.Finding) []any {
+		return []any{&f.Kind, &f.Text, &f.Remedy}
+	})
+}
+
+const examinePostgres = `SELECT 'not-flushed', 'the server runs with fsync = off', 'set fsync = on'
+WHERE current_setting('fsync') = 'off'
+UNION ALL
+SELECT 'unlogged', 'the table ' || oid::regclass || ' is UNLOGGED', 'ALTER TABLE ' || oid::regclass || ' SET LOGGED, and call Fence'
+FROM pg_class WHERE oid IN (to_regclass('{lease}'), to_regclass('{ns}')) AND relpersistence <> 'p'
+UNION ALL
+SELECT 'read-only', 'the server is a standby, or its transactions are read-only', 'connect to the primary'
+WHERE pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on'`
+
+const examineMySQL = `SELECT 'not-flushed', 'the server runs with innodb_doublewrite off', 'set innodb_doublewrite = ON'
+FROM (SELECT 1 AS one) AS always WHERE CAST(@@innodb_doublewrite AS CHAR) IN ('0', 'OFF')
+UNION ALL
+SELECT 'engine', CONCAT('the table ', table_name, ' is kept by ', engine), CONCAT('ALTER TABLE ', table_name, ' ENGINE = InnoDB, and call Fence')
+FROM information_schema.tables
+WHERE table_schema = IF(@schema = '', DATABASE(), @schema) AND table_name IN (@leases, @spaces) AND engine <> 'InnoDB'
+UNION ALL
+SELECT 'read-only', 'the server takes no writes', 'connect to the primary'
+FROM (SELECT 1 AS one) AS always WHERE @@read_only = 1`
+
+const examineSQLite = `SELECT 'not-flushed', 'the database runs with journal_mode = ' || journal_mode, 'set journal_mode = WAL'
+FROM pragma_journal_mode WHERE journal_mode IN ('off', 'memory')
+UNION ALL
+SELECT 'read-only', 'the connection takes no writes', 'set query_only = off'
+FROM pragma_query_only WHERE query_only = 1`
