@@ -24,13 +24,15 @@
 //	entid.Field[pk.ID]{…}       a foreign key that the schema shows
 //	entid.Hook(src)             ids from a source of your own, for client.Use
 //	entid.Reserve(ctx, n)       all ids of a bulk create in one step
+//	entid.Check(ctx, db, …)     ent's tables against the columns that are there
 //
 // Hooks are safe for concurrent use. They add a fraction of a microsecond to a
 // row; two or three, where [Hook] meets a typed key.
 //
 // Migrations create the id, and all foreign keys and join tables that refer to
 // it, as plain columns: no AUTO_INCREMENT, no identity, and on SQLite no alias
-// of the rowid, so that a row inserted past ent without an id is refused.
+// of the rowid, so that a row inserted past ent without an id is refused. They
+// do not change a table that has counted before: see [Check].
 //
 // # The id field stays as it is
 //

@@ -31,7 +31,7 @@
 //
 // SQLite's INTEGER PRIMARY KEY, which bun makes of 64 bits there, numbers rows that
 // come without a key past bun. With type:bigint in the tag SQLite refuses those, as
-// the other databases do.
+// the other databases do. [Check] finds such columns, and those that are too narrow.
 //
 // A key that is zero is filled, any other is kept. A composite key, and a key
 // that a relation makes a foreign key, are the caller's to set.

@@ -32,12 +32,9 @@ import (
 // query that it refused cannot be executed again. SQL that is written by hand it
 // leaves alone. It is safe for concurrent use.
 func Use(db *bun.DB, models ...any) (*bun.DB, error) {
-	for _, model := range models {
-		if t := reflect.TypeOf(model); t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-			return nil, &ModelError{Model: fmt.Sprintf("%T", model), Problem: "is no model", Remedy: "list pointers to structs, as in (*User)(nil)"}
-		}
+	if err := register(db, models); err != nil {
+		return nil, err
 	}
-	db.RegisterModel(models...)
 	g := new(guard)
 	var errs []error
 	for _, t := range db.Dialect().Tables().All() {
@@ -50,6 +47,16 @@ func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 		return nil, errors.Join(errs...)
 	}
 	return db.WithQueryHook(g), nil
+}
+
+func register(db *bun.DB, models []any) error {
+	for _, model := range models {
+		if t := reflect.TypeOf(model); t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+			return &ModelError{Model: fmt.Sprintf("%T", model), Problem: "is no model", Remedy: "list pointers to structs, as in (*User)(nil)"}
+		}
+	}
+	db.RegisterModel(models...)
+	return nil
 }
 
 // A verdict is what the guard knows of a model.

@@ -77,6 +77,9 @@
 // call: a struct by value, a nil row, a key of the wrong kind in a map (a float64
 // from JSON has lost digits), Omit of the key.
 //
+// [Check] is about tables: it holds models against the columns that the database
+// really has, when the program starts or in CI.
+//
 // # How it works
 //
 // Three callbacks surround GORM's own; that of the key is none of the model's

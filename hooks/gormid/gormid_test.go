@@ -93,6 +93,9 @@ func (c *conn) QueryContext(ctx context.Context, query string, args ...any) (*sq
 	return c.DB.QueryContext(ctx, query, args...)
 }
 
+// GetDBConn is how GORM finds the database behind it.
+func (c *conn) GetDBConn() (*sql.DB, error) { return c.DB, nil }
+
 type connTx struct {
 	*sql.Tx
 	conn *conn

@@ -85,8 +85,8 @@ func oneORM(path string, p listed, standard func(string) bool) []string {
 			return "this integration has no ORM", treeOf(path, plain) != ""
 		}
 		allowed := standard(dep) || within(dep, module+"/"+own) ||
-			within(dep, module+"/idgen") || within(dep, module+"/schema/pk") || within(dep, module+"/internal")
-		return "an integration imports idgen, pk and its ORM", !allowed
+			within(dep, module+"/idgen") || within(dep, module+"/schema") || within(dep, module+"/internal")
+		return "an integration imports idgen, pk, autoinc and its ORM", !allowed
 	})
 	if len(found) > 1 {
 		bad = append(bad, fmt.Sprintf("%d ORMs: an integration has one", len(found)))
@@ -192,11 +192,13 @@ func TestRulesCatch(t *testing.T) {
 		{"ent/entid", "entgo.io/ent/schema/mixin", false},
 		{"ent/entid", module + "/idgen", false},
 		{"ent/entid", module + "/schema/pk", false},
+		{"ent/entid", module + "/schema/autoinc", false},
 		{"ent/entid/internal/ent", module + "/ent/entid", false},
 		{"ent/entid", "github.com/google/uuid", true},
 		{"ent/entid", module, true},
 		{"ent/entid", module + "/hooks/gormid", true},
 		{"ent/entid", module + "/lease/sqlstore", true},
+		{"hooks/gormid", module + "/schema/autoinc", false},
 		{"hooks/gormid", module + "/lease", true},
 		{"hooks/gormid", module + "/hooks/gormid2", true},
 		{"hooks/bunid", "github.com/uptrace/bun/dialect/feature", false},

@@ -3,6 +3,8 @@
 package keytype
 
 import (
+	"database/sql/driver"
+	"math"
 	"reflect"
 	"strconv"
 
@@ -38,4 +40,14 @@ func Set(v reflect.Value, id int64) {
 	default:
 		v.SetInt(id)
 	}
+}
+
+// TextSize returns how many characters the longest key has that t writes as
+// text, or 0 if t writes numbers. The type must hold keys.
+func TextSize(t reflect.Type) int {
+	v := reflect.New(t).Elem()
+	Set(v, math.MaxInt64)
+	longest, _ := driver.DefaultParameterConverter.ConvertValue(v.Interface())
+	text, _ := longest.(string)
+	return len(text)
 }

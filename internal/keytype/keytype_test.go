@@ -72,3 +72,23 @@ func TestTypes(t *testing.T) {
 		}
 	}
 }
+
+func TestTextSize(t *testing.T) {
+	for _, c := range []struct {
+		zero any
+		size int
+	}{
+		{pk.ID(0), 0},
+		{pk.Of[user](0), 0},
+		{pk.String(""), 0},
+		{int64(0), 0},
+		{unsigned(0), 0},
+		{pk.Text(0), 19},
+		{pk.SortText(0), 13},
+		{text(""), 19},
+	} {
+		if got := keytype.TextSize(reflect.TypeOf(c.zero)); got != c.size {
+			t.Errorf("the longest %T has %d characters, want %d", c.zero, got, c.size)
+		}
+	}
+}

@@ -297,7 +297,7 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []Column) error {
 			Undo:     "MODIFY it back to " + strings.Join(back, ", ") + " with all the rest, as long as every number fits, with the foreign keys dropped as here",
 		})
 	}
-	for _, child := range children {
+	for _, child := range parentsFirst(children, held) {
 		var adds, drops []string
 		for _, r := range byChild[child] {
 			p.add(Widen, Step{
@@ -331,6 +331,24 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []Column) error {
 		}
 	}
 	return nil
+}
+
+// parentsFirst orders tables such that none comes after one that references it,
+// unless they reference each other: adding a table's foreign keys copies it, and
+// while MariaDB puts the copy in its place, rows that reference it are refused
+// (1452) if a foreign key is there to check them.
+func parentsFirst(tables []Name, references []Reference) (ordered []Name) {
+	left := slices.Clone(tables)
+	for len(left) > 0 {
+		i := max(slices.IndexFunc(left, func(table Name) bool {
+			return !slices.ContainsFunc(references, func(r Reference) bool {
+				return r.Child == table && r.Parent != table && slices.Contains(left, r.Parent)
+			})
+		}), 0)
+		ordered = append(ordered, left[i])
+		left = slices.Delete(left, i, i+1)
+	}
+	return ordered
 }
 
 // constraint writes a foreign key as SQL.

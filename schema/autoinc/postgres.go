@@ -43,54 +43,21 @@ ORDER BY n.nspname, c.relname, i`
 // readPostgres reads the catalog in one snapshot, and then the counters, which
 // obey no snapshot.
 func (s server) readPostgres(ctx context.Context, conn *sql.Conn) (*catalog, error) {
-	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
-	if err != nil {
-		return nil, fmt.Errorf("autoinc: %w", err)
-	}
-	defer tx.Rollback()
-	c := &catalog{foldTable: exact, foldColumn: exact}
-	if c.schemas, err = list(ctx, tx, postgresSchemas, text); err != nil {
-		return nil, err
-	}
-	c.inspected = c.schemas
-	counting, err := list(ctx, tx, postgresKeys, (*postgresKey).dest)
+	c, counting, err := s.readPostgresCatalog(ctx, conn)
 	if err != nil {
 		return nil, err
-	}
-	primary, err := list(ctx, tx, postgresPrimary, (*Column).path)
-	if err != nil {
-		return nil, err
-	}
-	if c.links, err = list(ctx, tx, postgresLinks, postgresLink); err != nil {
-		return nil, err
-	}
-	c.inherits, err = list(ctx, tx, postgresInherits, func(i *inheritance) []any {
-		return []any{&i.child.Schema, &i.child.Name, &i.parent.Schema, &i.parent.Name}
-	})
-	if err != nil {
-		return nil, err
-	}
-	c.uses, err = list(ctx, tx, postgresUses, func(u *use) []any {
-		u.columns = []string{""}
-		return []any{&u.table.Schema, &u.table.Name, &u.columns[0], &u.view.Name.Schema, &u.view.Name.Name, &u.view.Materialized, &u.dependent}
-	})
-	if err != nil {
-		return nil, err
-	}
-	if c.triggers, err = list(ctx, tx, postgresTriggers, (*Trigger).dest); err != nil {
-		return nil, err
-	}
-	if err := tx.Rollback(); err != nil {
-		return nil, fmt.Errorf("autoinc: %w", err)
 	}
 	next, err := s.readSequences(ctx, conn, counting)
 	if err != nil {
 		return nil, err
 	}
-	primaryKeys := byTable(primary)
-	for _, k := range counting {
-		c.keys = append(c.keys, k.key(primaryKeys, next))
-		if sequence := k.Counter.Sequence; sequence != (Name{}) && next[sequence] == nil {
+	for i, k := range counting {
+		sequence := k.Counter.Sequence
+		if sequence == (Name{}) {
+			continue
+		}
+		c.keys[i].Counter.Next = next[sequence]
+		if next[sequence] == nil {
 			c.unseen = append(c.unseen, Finding{
 				Kind: Unseen, Severity: Warning,
 				Text:   fmt.Sprintf("this role may not read %s, which numbers %s, so that its counter is not known", s.name(sequence), s.column(k.Column)),
@@ -99,6 +66,56 @@ func (s server) readPostgres(ctx context.Context, conn *sql.Conn) (*catalog, err
 		}
 	}
 	return c, nil
+}
+
+// readPostgresCatalog reads all but where the counters stand. The rows of the
+// query for keys are those of the catalog, in the same order.
+func (s server) readPostgresCatalog(ctx context.Context, conn *sql.Conn) (*catalog, []postgresKey, error) {
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return nil, nil, fmt.Errorf("autoinc: %w", err)
+	}
+	defer tx.Rollback()
+	c := &catalog{foldTable: exact, foldColumn: exact}
+	if c.schemas, err = list(ctx, tx, postgresSchemas, text); err != nil {
+		return nil, nil, err
+	}
+	c.inspected = c.schemas
+	counting, err := list(ctx, tx, postgresKeys, (*postgresKey).dest)
+	if err != nil {
+		return nil, nil, err
+	}
+	primary, err := list(ctx, tx, postgresPrimary, (*Column).path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.links, err = list(ctx, tx, postgresLinks, postgresLink); err != nil {
+		return nil, nil, err
+	}
+	c.inherits, err = list(ctx, tx, postgresInherits, func(i *inheritance) []any {
+		return []any{&i.child.Schema, &i.child.Name, &i.parent.Schema, &i.parent.Name}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	c.uses, err = list(ctx, tx, postgresUses, func(u *use) []any {
+		u.columns = []string{""}
+		return []any{&u.table.Schema, &u.table.Name, &u.columns[0], &u.view.Name.Schema, &u.view.Name.Name, &u.view.Materialized, &u.dependent}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if c.triggers, err = list(ctx, tx, postgresTriggers, (*Trigger).dest); err != nil {
+		return nil, nil, err
+	}
+	if err := tx.Rollback(); err != nil {
+		return nil, nil, fmt.Errorf("autoinc: %w", err)
+	}
+	primaryKeys := byTable(primary)
+	for _, k := range counting {
+		c.keys = append(c.keys, k.key(primaryKeys))
+	}
+	return c, counting, nil
 }
 
 // A postgresKey is a row of the query for keys.
@@ -126,8 +143,8 @@ func postgresLink(l *link) []any {
 		[]any{&l.Indexed})
 }
 
-// key returns the key of a row, with what other queries have found.
-func (k postgresKey) key(primaryKeys map[Name][]string, next map[Name]*Number) Key {
+// key returns the key of a row, without where its counter stands.
+func (k postgresKey) key(primaryKeys map[Name][]string) Key {
 	key := k.Key
 	key.PrimaryKey = primaryKeys[key.Column.Table]
 	if k.owner.Name != "" {
@@ -138,7 +155,6 @@ func (k postgresKey) key(primaryKeys map[Name][]string, next map[Name]*Number) K
 	}
 	if k.top.Valid {
 		key.Counter.start, key.Counter.top = number(k.start.V), number(k.top.V)
-		key.Counter.Next = next[key.Counter.Sequence]
 	}
 	return key
 }

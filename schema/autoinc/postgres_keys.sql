@@ -36,7 +36,7 @@ SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
 	CASE WHEN q.seqincrement < 0 THEN q.seqmax ELSE q.seqmin END,
 	CASE WHEN q.seqincrement < 0 THEN q.seqmin ELSE q.seqmax END,
 	coalesce(q.seqincrement, 0),
-	CASE WHEN s.oid IS NULL THEN false ELSE has_sequence_privilege(s.oid, 'SELECT') AND has_schema_privilege(s.relnamespace, 'USAGE') END,
+	coalesce(has_sequence_privilege(s.oid, 'SELECT') AND has_schema_privilege(s.relnamespace, 'USAGE'), false),
 	coalesce(tn.nspname, ''), coalesce(t.relname, ''), coalesce(ta.attname, '')
 FROM counting k
 JOIN pg_class c ON c.oid = k.attrelid AND c.relkind IN ('r', 'p', 'f')

@@ -46,6 +46,21 @@ type server struct {
 	version string
 }
 
+// Identify asks the server of db what it is. Errors are [*DialectError], or wrap
+// the driver's.
+func Identify(ctx context.Context, db *sql.DB) (Dialect, error) {
+	if db == nil {
+		return "", errors.New("autoinc: there is no database; pass an open *sql.DB")
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return "", fmt.Errorf("autoinc: %w", err)
+	}
+	defer conn.Close()
+	s, err := identify(ctx, conn, "")
+	return s.dialect, err
+}
+
 // identify asks a server what it is.
 func identify(ctx context.Context, conn *sql.Conn, want Dialect) (server, error) {
 	queries := []string{"SELECT version()", "SELECT sqlite_version()"}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// What the drivers say of an error; nothing if it is none of theirs.
+
+func sqlState(err error) string {
+	if e, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err); ok {
+		return e.SQLState()
+	}
+	return ""
+}
+
+func mysqlNumber(err error) uint16 {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number
+	}
+	return 0
+}
+
+func sqliteCode(err error) int {
+	if e, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err); ok {
+		return e.Code()
+	}
+	return 0
+}

@@ -1,0 +1,57 @@
+package main
+
+import "github.com/snowkey-go/snowkey/schema/pk"
+
+// A key is what the models have for one. With int64 they are what the shop had:
+// GORM leaves the number to the database. With pk.ID they are what it gets. That
+// is all that changes in them.
+type key interface{ int64 | pk.ID }
+
+type customer[K key] struct {
+	ID         K
+	Name       string
+	ReferredBy *K // another customer
+}
+
+type address[K key] struct {
+	ID         K
+	CustomerID K
+	City       string
+}
+
+type product[K key] struct {
+	ID    K
+	Title string
+	Price int
+}
+
+type order[K key] struct {
+	ID         K
+	CustomerID K
+	AddressID  K
+}
+
+type line[K key] struct {
+	ID        K
+	OrderID   K
+	ProductID K
+	Pieces    int
+}
+
+type payment[K key] struct {
+	ID      K
+	OrderID K
+	Amount  int
+}
+
+func (customer[K]) TableName() string { return "customers" }
+func (address[K]) TableName() string  { return "addresses" }
+func (product[K]) TableName() string  { return "products" }
+func (order[K]) TableName() string    { return "orders" }
+func (line[K]) TableName() string     { return "order_lines" }
+func (payment[K]) TableName() string  { return "payments" }
+
+// models are all of them, for what wants a list.
+func models[K key]() []any {
+	return []any{&customer[K]{}, &address[K]{}, &product[K]{}, &order[K]{}, &line[K]{}, &payment[K]{}}
+}

@@ -1,0 +1,105 @@
+package bunid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+
+	"github.com/snowkey-go/snowkey/internal/keytype"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+// Check compares models with the columns that the database really has: their
+// keys, and every other field of a type of package pk or that refers to one.
+// Call it when the program starts and in CI, after the migrations, with the
+// models as for [Use]. It changes nothing.
+//
+// It returns nil, or an [*autoinc.MismatchError] with all that was found, joined
+// with a [*ModelError] for each declaration that Use would refuse. A key that bun
+// leaves to the database is found if its column does not count.
+func Check(ctx context.Context, db *bun.DB, models ...any) error {
+	if db == nil || len(models) == 0 {
+		return errors.New("bunid: Check has nothing to compare; pass an open *bun.DB and the models")
+	}
+	if err := register(db, models); err != nil {
+		return err
+	}
+	var errs []error
+	var fields []autoinc.Field
+	for _, model := range models {
+		t := db.Table(reflect.TypeOf(model).Elem())
+		v := new(guard).verdictOn(db, t)
+		if v.err != nil {
+			errs = append(errs, v.err)
+			continue
+		}
+		fields = append(fields, fieldsOf(t, v.filled)...)
+	}
+	return errors.Join(append(errs, autoinc.Compare(ctx, db.DB, fields))...)
+}
+
+// fieldsOf returns the fields of a model that hold keys.
+func fieldsOf(t *schema.Table, filled bool) (fields []autoinc.Field) {
+	seen := make(map[*schema.Field]bool)
+	add := func(f *schema.Field, like reflect.Type, foreign bool) {
+		if seen[f] {
+			return
+		}
+		seen[f] = true
+		field := columnOf(f)
+		field.Foreign = foreign
+		fields = append(fields, holding(field, like))
+	}
+	for _, f := range t.PKs {
+		switch {
+		case f.AutoIncrement, f.Identity, numbering(f.CreateTableSQLType):
+			counting := columnOf(f)
+			counting.Counts = true
+			fields = append(fields, counting)
+			seen[f] = true
+		case filled && len(t.PKs) == 1, keytype.IsPK(f.IndirectType):
+			add(f, f.IndirectType, isForeignKey(f, t))
+		}
+	}
+	for _, f := range t.DataFields {
+		if keytype.IsPK(f.IndirectType) {
+			add(f, f.IndirectType, true)
+		}
+	}
+	for _, rel := range t.Relations {
+		for i, f := range rel.BasePKs {
+			if rel.Type == schema.BelongsToRelation && i < len(rel.JoinPKs) && keytype.IsPK(rel.JoinPKs[i].IndirectType) {
+				add(f, rel.JoinPKs[i].IndirectType, true)
+			}
+		}
+	}
+	return fields
+}
+
+// columnOf returns where f is stored.
+func columnOf(f *schema.Field) autoinc.Field {
+	table := autoinc.Name{Name: f.Table.Name} // as in the tag; what bun calls the schema is a guess
+	if schema, name, ok := strings.Cut(table.Name, "."); ok {
+		table = autoinc.Name{Schema: schema, Name: name}
+	}
+	return autoinc.Field{
+		Model:    fmt.Sprintf("%s.%s", modelName(f.Table), f.GoName),
+		Table:    table,
+		Column:   f.Name,
+		Unsigned: strings.Contains(strings.ToLower(f.CreateTableSQLType), "unsigned"),
+	}
+}
+
+// holding says that keys of a Go type are stored in a column.
+func holding(field autoinc.Field, t reflect.Type) autoinc.Field {
+	if keytype.Holds(t) {
+		field.Size = keytype.TextSize(t)
+		field.Text = field.Size > 0
+	}
+	return field
+}

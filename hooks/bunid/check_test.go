@@ -1,0 +1,147 @@
+package bunid_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/uptrace/bun"
+
+	"github.com/snowkey-go/snowkey/hooks/bunid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+type (
+	checkedUser struct {
+		bun.BaseModel `bun:"table:users"`
+		bunid.Filled
+
+		ID pk.ID `bun:",pk,type:bigint"` // without the type, bun makes SQLite count
+	}
+	checkedOrder struct {
+		bun.BaseModel `bun:"table:orders"`
+		bunid.Filled
+
+		ID       int64        `bun:",pk,type:bigint"`
+		UserID   int64        // by the relation
+		User     *checkedUser `bun:"rel:belongs-to,join:user_id=id"`
+		SellerID pk.ID        // by its type
+	}
+	checkedText struct {
+		bun.BaseModel `bun:"table:users"`
+		bunid.Filled
+
+		ID pk.SortText `bun:",pk,type:char(13)"`
+	}
+	checkedCounting struct {
+		bun.BaseModel `bun:"table:users"`
+
+		ID int64 `bun:",pk,autoincrement"`
+	}
+	checkedApp struct {
+		bun.BaseModel `bun:"table:app.users"`
+		bunid.Filled
+
+		ID pk.ID `bun:",pk"`
+	}
+)
+
+func TestCheckFits(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		for _, models := range [][]any{
+			{(*checkedUser)(nil), (*checkedOrder)(nil)},
+			{(*checkedText)(nil)},
+			{(*checkedCounting)(nil)},
+		} {
+			e := bare(t, dbtest.Open(t, db.Dialect), models...)
+			if err := bunid.Check(t.Context(), e.DB, models...); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestCheckFinds(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		tables map[string][]string // by dialect
+		models []any
+		want   map[string]string
+	}{
+		{
+			name: "legacy",
+			tables: map[string][]string{
+				"postgres": {`CREATE TABLE users (id serial PRIMARY KEY)`, `CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, user_id integer, seller_id integer)`},
+				"mysql":    {"CREATE TABLE users (id INT AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE orders (id BIGINT UNSIGNED PRIMARY KEY, user_id INT, seller_id INT)"},
+				"sqlite":   {`CREATE TABLE users (id INTEGER PRIMARY KEY)`, `CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, user_id TEXT)`},
+			},
+			models: []any{(*checkedUser)(nil), (*checkedOrder)(nil)},
+			want: map[string]string{
+				"postgres": "blocker:always-generated:orders.id\nblocker:narrow-child:orders.seller_id\nblocker:narrow-child:orders.user_id\n" +
+					"blocker:narrow-key:users.id\nwarning:still-counts:orders.id\nwarning:still-counts:users.id",
+				"mysql": "blocker:narrow-child:orders.seller_id\nblocker:narrow-child:orders.user_id\nblocker:narrow-key:users.id\n" +
+					"blocker:still-counts:users.id\nwarning:sign-mismatch:orders.id",
+				"sqlite": "blocker:missing-column:orders.seller_id\nblocker:still-counts:users.id\nblocker:text-key:orders.user_id",
+			},
+		},
+		{
+			name: "text and counters",
+			tables: map[string][]string{
+				"postgres": {`CREATE TABLE users (id bigint PRIMARY KEY)`},
+				"mysql":    {"CREATE TABLE users (id BIGINT PRIMARY KEY)"},
+				"sqlite":   {`CREATE TABLE users (id BIGINT NOT NULL PRIMARY KEY)`},
+			},
+			models: []any{(*checkedText)(nil), (*checkedCounting)(nil), (*checkedApp)(nil)},
+			want: map[string]string{
+				"postgres": "blocker:missing-table:users.\nblocker:not-counting:users.id\nblocker:number-key:users.id",
+				"mysql":    "blocker:missing-table:users.\nblocker:not-counting:users.id\nblocker:number-key:users.id",
+				"sqlite":   "blocker:missing-table:users.\nblocker:not-counting:users.id\nblocker:number-key:users.id",
+			},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+				e := bare(t, db)
+				for _, statement := range tc.tables[db.Dialect] {
+					e.exec(t, statement)
+				}
+				err := bunid.Check(t.Context(), e.DB, tc.models...)
+				found, ok := errors.AsType[*autoinc.MismatchError](err)
+				if !ok {
+					t.Fatalf("got %v, want a *MismatchError", err)
+				}
+				var got []string
+				for _, f := range found.Findings {
+					got = append(got, fmt.Sprintf("%s:%s:%s.%s", f.Severity, f.Kind, f.Column.Table.Name, f.Column.Name))
+				}
+				slices.Sort(got)
+				if got := strings.Join(got, "\n"); got != tc.want[db.Dialect] {
+					t.Errorf("found\n%s\nwant\n%s\n%v", got, tc.want[db.Dialect], err)
+				}
+			})
+		})
+	}
+}
+
+func TestCheckDeclarations(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t))
+	err := bunid.Check(t.Context(), e.DB, (*nobodys)(nil), (*checkedUser)(nil))
+	if refused, ok := errors.AsType[*bunid.ModelError](err); !ok || refused.Field != "ID" {
+		t.Errorf("of a key that nobody fills: %v", err)
+	}
+	if found, ok := errors.AsType[*autoinc.MismatchError](err); !ok || found.Findings[0].Kind != autoinc.MissingTable {
+		t.Errorf("of a table that is not there: %v", err)
+	}
+	for _, models := range [][]any{nil, {user{}}, {nil}} {
+		if err := bunid.Check(t.Context(), e.DB, models...); err == nil {
+			t.Errorf("the models %v were found to fit", models)
+		}
+	}
+	if err := bunid.Check(t.Context(), nil, (*user)(nil)); err == nil {
+		t.Error("no database was found to fit")
+	}
+}

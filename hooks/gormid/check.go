@@ -1,0 +1,107 @@
+package gormid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/snowkey-go/snowkey/internal/keytype"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+// Check compares models with the columns that the database really has: their
+// keys, the foreign keys to them, and every other field of a type of package pk.
+// AutoMigrate does not tell: it returns nil and leaves an integer key as it is,
+// and it never takes auto-increment away. Call Check when the program starts and
+// in CI, after the migrations. It changes nothing.
+//
+// It returns nil, or an [*autoinc.MismatchError] with all that was found, joined
+// with a [*FieldError] for each declaration that the plugin would refuse. A key
+// that GORM leaves to the database is found if its column does not count.
+func Check(ctx context.Context, db *gorm.DB, models ...any) error {
+	if db == nil || len(models) == 0 {
+		return errors.New("gormid: Check has nothing to compare; pass an open *gorm.DB and the models")
+	}
+	conn, err := db.DB()
+	if err != nil {
+		return fmt.Errorf("gormid: Check needs the *sql.DB behind GORM: %w", err)
+	}
+	var errs []error
+	var fields []autoinc.Field
+	for _, model := range models {
+		stmt := &gorm.Statement{DB: db}
+		if err := stmt.Parse(model); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if _, err := newKey(stmt.Schema, db.Name()); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, field := range fieldsOf(stmt.Schema) {
+			if !slices.Contains(fields, field) {
+				fields = append(fields, field)
+			}
+		}
+	}
+	return errors.Join(append(errs, autoinc.Compare(ctx, conn, fields))...)
+}
+
+// fieldsOf returns the fields that hold keys: those of the model, and those that
+// refer to them, in whatever table.
+func fieldsOf(s *schema.Schema) (fields []autoinc.Field) {
+	for _, f := range s.Fields {
+		switch {
+		case f.DBName == "":
+		case f.PrimaryKey && f.AutoIncrement:
+			counting := columnOf(f)
+			counting.Counts = true
+			fields = append(fields, counting)
+		case f.PrimaryKey && optedIn(f), keytype.IsPK(f.IndirectFieldType):
+			column := columnOf(f)
+			column.Foreign = !f.PrimaryKey || isForeignKey(s, f)
+			fields = append(fields, holding(column, f))
+		}
+	}
+	s.Relationships.Mux.RLock()
+	defer s.Relationships.Mux.RUnlock()
+	for _, rel := range s.Relationships.Relations {
+		for _, ref := range rel.References {
+			if ref.PrimaryKey == nil || !ref.PrimaryKey.PrimaryKey || !optedIn(ref.PrimaryKey) || ref.ForeignKey.DBName == "" {
+				continue
+			}
+			column := columnOf(ref.ForeignKey)
+			column.Foreign = true
+			fields = append(fields, holding(column, ref.PrimaryKey))
+		}
+	}
+	return fields
+}
+
+// columnOf returns where f is stored.
+func columnOf(f *schema.Field) autoinc.Field {
+	table := autoinc.Name{Name: f.Schema.Table}
+	if i := strings.LastIndexByte(table.Name, '.'); i >= 0 {
+		table = autoinc.Name{Schema: table.Name[:i], Name: table.Name[i+1:]}
+	}
+	return autoinc.Field{
+		Model:    modelName(f.Schema) + "." + f.Name,
+		Table:    table,
+		Column:   f.DBName,
+		Unsigned: f.DataType == schema.Uint || strings.Contains(strings.ToLower(string(f.DataType)), "unsigned"),
+	}
+}
+
+// holding says that the keys of a primary field are stored in a column.
+func holding(column autoinc.Field, primary *schema.Field) autoinc.Field {
+	if keytype.Holds(primary.IndirectFieldType) {
+		column.Size = keytype.TextSize(primary.IndirectFieldType)
+		column.Text = column.Size > 0
+	}
+	return column
+}

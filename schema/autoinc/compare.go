@@ -1,0 +1,313 @@
+package autoinc
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Field is a field of a model that holds keys, with the column that it is
+// stored in and what the program takes that column for.
+type Field struct {
+	// Model is what findings call the field, such as "shop.User.ID".
+	Model string
+
+	// Table and Column are where it is stored. A table without a schema is the one
+	// that the connection finds under that name.
+	Table  Name
+	Column string
+
+	// Counts says that the program leaves the number to the database. Otherwise it
+	// sends the key. Of a field that counts nothing else is used.
+	Counts bool
+
+	// Foreign says that the field holds the key of another row.
+	Foreign bool
+
+	// Unsigned says that the program takes the column to be UNSIGNED, which only
+	// MySQL and MariaDB know.
+	Unsigned bool
+
+	// Text says that keys are written as text, of up to Size characters; a Size of
+	// zero is not known. Otherwise they are written as numbers of 64 bits.
+	Text bool
+	Size int
+}
+
+// What only [Compare] finds.
+const (
+	MissingTable  Kind = "missing-table"  // the database has no table of the model's
+	MissingColumn Kind = "missing-column" // the table has no column of the field's
+	NotCounting   Kind = "not-counting"   // the model leaves the key to the database, which does not count
+	NumberKey     Kind = "number-key"     // the model writes text, and the column keeps numbers
+	TextKey       Kind = "text-key"       // the model writes numbers, and the column keeps text
+)
+
+// Compare holds what a program takes its key columns for against the columns that
+// the database has. It is the core of the Check of each integration, which
+// programs call when they start, and in CI. It changes nothing, and uses one
+// connection for as long as it takes. Concurrent calls are safe, as the database is.
+//
+// It returns nil if nothing was found, or a [*MismatchError] with all findings:
+//
+//   - there is no such table or column
+//   - the column, or that of a foreign key to it, cannot hold every key
+//   - the program sends keys, and the column still counts or is GENERATED ALWAYS
+//   - the program leaves the key to the database, and the column does not count
+//   - one of the two takes keys for text, and the other for numbers
+//   - only one of the two is UNSIGNED
+//
+// Other errors are [*DialectError], or wrap the driver's. What the account may
+// not see is not found.
+func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
+	if db == nil {
+		return errors.New("autoinc: there is no database; pass an open *sql.DB")
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("autoinc: %w", err)
+	}
+	defer conn.Close()
+	server, err := identify(ctx, conn, "")
+	if err != nil {
+		return err
+	}
+	c := comparison{server: server}
+	if err := c.readSteadily(ctx, conn, fields); err != nil {
+		return err
+	}
+	for _, field := range fields {
+		c.compare(field)
+	}
+	if len(c.findings) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(c.findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	return &MismatchError{Findings: c.findings}
+}
+
+// A MismatchError says where models and the columns of the database do not fit.
+type MismatchError struct {
+	Findings []Finding // the gravest first, and at least one
+}
+
+// Severity returns that of the gravest finding. With less than [Blocker], a
+// program may start and log the error.
+func (e *MismatchError) Severity() Severity {
+	worst := Note
+	for _, f := range e.Findings {
+		worst = max(worst, f.Severity)
+	}
+	return worst
+}
+
+// Error lists all findings with their remedies, each on lines of its own.
+func (e *MismatchError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "autoinc: the models and the database do not fit, %s:", plural(len(e.Findings), "finding"))
+	for _, f := range e.Findings {
+		fmt.Fprintf(&b, "\n  %-8s %s [%s]\n           → %s", f.Severity, printable(f.Text), f.Kind, printable(f.Remedy))
+	}
+	return b.String()
+}
+
+// A comparison is what is known while fields are compared.
+type comparison struct {
+	server
+	tables   map[Name][]Column // by their names in the program; none if there is no table
+	counting map[place]Key
+	catalog  *catalog
+	children map[place][]ForeignKey
+	findings []Finding
+}
+
+// readSteadily reads again if it fails: programs start while tables are altered,
+// and what one query has seen may be gone before the next.
+func (c *comparison) readSteadily(ctx context.Context, conn *sql.Conn, fields []Field) error {
+	const attempts = 4
+	for attempt := 1; ; attempt++ {
+		err := c.read(ctx, conn, fields)
+		if err == nil || attempt == attempts {
+			return err
+		}
+		if err := sleep(ctx, time.Duration(attempt)*100*time.Millisecond); err != nil {
+			return fmt.Errorf("autoinc: %w", err)
+		}
+	}
+}
+
+// read reads the columns of all tables of the fields, and then the catalog of
+// the schemas that they are in. It has no use for where counters stand.
+func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) error {
+	c.tables = make(map[Name][]Column)
+	var schemas []string
+	for _, field := range fields {
+		if _, known := c.tables[field.Table]; known {
+			continue
+		}
+		columns, err := c.readColumns(ctx, conn, field.Table)
+		if err != nil {
+			return err
+		}
+		c.tables[field.Table] = columns
+		if len(columns) > 0 && !slices.Contains(schemas, columns[0].Table.Schema) {
+			schemas = append(schemas, columns[0].Table.Schema)
+		}
+	}
+	var err error
+	if c.dialect == Postgres {
+		c.catalog, _, err = c.readPostgresCatalog(ctx, conn)
+	} else {
+		c.catalog, err = c.server.read(ctx, conn, schemas)
+	}
+	if err != nil {
+		return err
+	}
+	c.children = c.catalog.children()
+	c.counting = make(map[place]Key)
+	for _, k := range c.catalog.keys {
+		c.counting[c.catalog.place(k.Column.Table, k.Column.Name)] = k
+	}
+	return nil
+}
+
+// find adds a finding, unless another field has led to it already.
+func (c *comparison) find(f Finding) {
+	known := func(other Finding) bool { return other.Kind == f.Kind && other.Column.same(f.Column) }
+	if !slices.ContainsFunc(c.findings, known) {
+		c.findings = append(c.findings, f)
+	}
+}
+
+func (c *comparison) compare(field Field) {
+	columns := c.tables[field.Table]
+	if len(columns) == 0 {
+		table, where := c.quote(field.Table.Name), "where the connection looks for it"
+		if field.Table.Schema != "" {
+			table, where = c.name(field.Table), "in this database"
+		}
+		c.find(Finding{Kind: MissingTable, Severity: Blocker, Column: Column{Table: field.Table},
+			Text:   fmt.Sprintf("%s is stored in %s, and there is no such table %s", field.Model, table, where),
+			Remedy: "create the table, connect as the program does, or correct the table's name in the model"})
+		return
+	}
+	i := slices.IndexFunc(columns, func(column Column) bool { return c.sameColumn(column.Name, field.Column) })
+	if i < 0 {
+		missing := Column{Table: columns[0].Table, Name: field.Column}
+		c.find(Finding{Kind: MissingColumn, Severity: Blocker, Column: missing,
+			Text:   fmt.Sprintf("%s is stored in %s, and there is no such column", field.Model, c.column(missing)),
+			Remedy: "add the column, or correct its name in the model"})
+		return
+	}
+	column := columns[i]
+	key, counts := c.counting[c.catalog.place(column.Table, column.Name)]
+	if field.Counts {
+		if !counts {
+			c.find(Finding{Kind: NotCounting, Severity: Blocker, Column: column,
+				Text:   fmt.Sprintf("%s leaves its number to the database, and %s does not count, so that inserts fail", field.Model, c.column(column)),
+				Remedy: "have the program fill the key, as it does one that is a pk.ID and has the hook of its ORM"})
+		}
+		return
+	}
+	c.compareType(field, column)
+	key.Column = column
+	if counts {
+		c.judgeCounting(&key)
+	}
+	if !field.Foreign {
+		for _, fk := range c.catalog.held(key, c.children) {
+			c.judgeChild(&key, fk)
+			c.compareSize(field, fk.Child, NarrowChild)
+		}
+	}
+	for _, f := range key.Findings {
+		switch f.Kind {
+		case StillCounts:
+			f.Severity = max(f.Severity, Warning)
+			if fence, up := c.fence(key); up {
+				f.Severity = Warning
+				f.Text = fmt.Sprintf("%s still counts, behind the fence %s", c.column(column), c.quote(fence.Name))
+				f.Remedy = fmt.Sprintf("apply the phase %s of the plan when all writers send keys", Drop)
+			}
+			fallthrough
+		case AlwaysGenerated:
+			f.Text = field.Model + " is filled by the program, and " + f.Text
+			c.find(f)
+		case NarrowChild, TextChild:
+			c.find(f)
+		}
+	}
+}
+
+// fence returns the trigger that keeps rows without a key out of a table, as
+// [Apply] makes it.
+func (c *comparison) fence(key Key) (Trigger, bool) {
+	table := key.Column.Table
+	i := slices.IndexFunc(c.catalog.triggers, func(t Trigger) bool { return t.Table == table && t.Name == c.own(fencePrefix, table.Name) })
+	if i < 0 {
+		return Trigger{}, false
+	}
+	return c.catalog.triggers[i], true
+}
+
+// compareType looks at what the column can hold.
+func (c *comparison) compareType(field Field, column Column) {
+	narrow := NarrowKey
+	if field.Foreign {
+		narrow = NarrowChild
+	}
+	is := fmt.Sprintf("%s is %s", c.column(column), column.Type)
+	switch {
+	case field.Text && column.Bits > 0:
+		c.find(Finding{Kind: NumberKey, Severity: Blocker, Column: column,
+			Text:   fmt.Sprintf("%s is written as text, and %s, which keeps numbers", field.Model, is),
+			Remedy: "declare it as pk.ID in the model; it is text in JSON all the same"})
+	case field.Text && column.Text:
+		c.compareSize(field, column, narrow)
+	case field.Text:
+		if !c.keepsAnything(column) {
+			c.find(Finding{Kind: NotNumeric, Severity: Blocker, Column: column,
+				Text:   fmt.Sprintf("%s is written as text, and %s", field.Model, is),
+				Remedy: "give the column a type of text, or correct the model"})
+		}
+	case column.Text:
+		c.find(Finding{Kind: TextKey, Severity: Blocker, Column: column,
+			Text:   fmt.Sprintf("%s is written as a number, and %s, which keeps text", field.Model, is),
+			Remedy: "declare it as pk.Text in the model if the rows hold the plain decimal, as pk.SortText if they hold 13 characters, or make the column BIGINT"})
+	case column.Bits == 0:
+		if !c.keepsAnything(column) {
+			c.find(Finding{Kind: NotNumeric, Severity: Blocker, Column: column,
+				Text:   fmt.Sprintf("%s is written as a number of 64 bits, and %s", field.Model, is),
+				Remedy: "make the column BIGINT, or correct the model"})
+		}
+	case column.narrow():
+		c.find(Finding{Kind: narrow, Severity: Blocker, Column: column,
+			Text:   fmt.Sprintf("%s has 64 bits, and %s, which cannot hold them", field.Model, is),
+			Remedy: c.widen(column)})
+	case column.Unsigned != field.Unsigned && (c.dialect == MySQL || c.dialect == MariaDB):
+		c.find(Finding{Kind: SignMismatch, Severity: Warning, Column: column,
+			Text:   fmt.Sprintf("%s is taken to be %s, and %s; keys fit both, but a foreign key that is made by the model is refused, and ent's migration alters the column", field.Model, signs[field.Unsigned], is),
+			Remedy: fmt.Sprintf("declare the field as %s in the model", signs[column.Unsigned])})
+	}
+}
+
+var signs = map[bool]string{false: "signed (BIGINT)", true: "unsigned (BIGINT UNSIGNED)"}
+
+// compareSize looks at how long a text can be. SQLite does not care.
+func (c *comparison) compareSize(field Field, column Column, kind Kind) {
+	size := textSize(column)
+	if !field.Text || size == 0 || size >= field.Size || c.dialect == SQLite {
+		return
+	}
+	c.find(Finding{Kind: kind, Severity: Blocker, Column: column,
+		Text:   fmt.Sprintf("%s is written as text of up to %d characters, and %s is %s", field.Model, field.Size, c.column(column), column.Type),
+		Remedy: fmt.Sprintf("make the column VARCHAR(%d), or CHAR of that length if its keys all have it", field.Size)})
+}
