@@ -306,7 +306,8 @@ func TestOnlineEndsAsOffline(t *testing.T) {
 					"CREATE INDEX wide ON line (user_id DESC, no) INCLUDE (order_id)",
 					"COMMENT ON COLUMN orders.id IS 'it''s'", "COMMENT ON VIEW customers IS E'two\n\n-- end: widen/1\nlines'", "COMMENT ON COLUMN customers.id IS E'a\n\nb'",
 					"GRANT SELECT ON customers TO PUBLIC", "ALTER VIEW regulars SET (security_barrier = true)",
-					"ALTER TABLE orders ALTER COLUMN user_id SET DEFAULT 7")
+					"ALTER TABLE orders ALTER COLUMN user_id SET DEFAULT 7",
+					s.sql("ALTER TABLE line ADD CONSTRAINT late FOREIGN KEY (user_id) REFERENCES [Us'er] MATCH FULL ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED"))
 			}
 			p := plan(t, s.conn, autoinc.PlanOptions{Online: online})
 			applyAll(t, s.conn, p, autoinc.ApplyOptions{BatchSize: 1})

@@ -335,7 +335,7 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []Column) error {
 
 // constraint writes a foreign key as SQL.
 func (s server) constraint(r Reference) string {
-	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.quote(r.Name), s.list(r.Columns), s.name(r.Parent), s.list(r.Keys))
+	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.quote(r.Name), s.list(r.Columns), s.name(r.Parent), s.list(r.Keys)) + r.match
 	if r.OnUpdate != noAction {
 		text += " ON UPDATE " + r.OnUpdate
 	}

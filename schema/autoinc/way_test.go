@@ -118,8 +118,11 @@ func TestHundredTablesPlanned(t *testing.T) {
 		conn := db.Connect(t)
 		counting := map[string]string{"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}[db.Dialect]
 		for i := range tables {
-			exec(t, conn, fmt.Sprintf("CREATE TABLE t%02d (id %s, up INTEGER, FOREIGN KEY (up) REFERENCES t%02d (id))", i, counting, max(i-1, 0)))
-			exec(t, conn, fmt.Sprintf("INSERT INTO t%02d (up) VALUES (NULL)", i))
+			reference := ""
+			if i%5 == 1 {
+				reference = fmt.Sprintf(", FOREIGN KEY (up) REFERENCES t%02d (id)", i-1)
+			}
+			exec(t, conn, fmt.Sprintf("CREATE TABLE t%02d (id %s, up INTEGER%s)", i, counting, reference))
 		}
 		p := plan(t, conn, autoinc.PlanOptions{})
 		steps := 0
@@ -215,7 +218,7 @@ func TestConnectionsKilled(t *testing.T) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, options)
 		killer := db.Connect(t)
-		const every = 5
+		const every = 9
 		points, kills := 0, 0
 		killed := make(map[string]bool)
 		ways := autoinc.ApplyOptions{}.Crashing(func(point string) error {
