@@ -139,7 +139,10 @@ func TestKilledOnce(t *testing.T) {
 	if len(points) < 8 {
 		t.Fatalf("%q", points)
 	}
-	for _, at := range points {
+	for i, at := range points {
+		if i%3 != 0 && i < len(points)-2 { // its commit, and what comes after it, and some before
+			continue
+		}
 		s := newShop(t, dbtest.SQLite(t))
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		var err error
@@ -258,14 +261,13 @@ func (w *writers) writeOn(t *testing.T) {
 func (w *writers) write(ctx context.Context, who string, sends bool) {
 	for i := 0; ctx.Err() == nil; i++ {
 		w.written.Add(1)
+		time.Sleep(time.Millisecond) // SQLite's writers do not queue, and none is to starve
 		if sends && !w.generate.Load() {
-			time.Sleep(time.Millisecond)
 			continue
 		}
 		name := fmt.Sprintf("%s %d", who, i)
 		if err := w.writeOne(ctx, name, sends); err != nil {
 			w.refused.Add(1)
-			time.Sleep(time.Millisecond)
 			continue
 		}
 		w.Lock()
