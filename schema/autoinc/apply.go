@@ -49,6 +49,7 @@ type Progress struct {
 	Event Event
 	// Total is how many blocks a backfill has, and Done how many of them are filled.
 	Done, Total int64
+	Err         error // why it is Retried
 }
 
 // An Event is what has happened to a [Step].
@@ -155,7 +156,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		}
 		return phase, nil
 	}
-	if err := a.patiently(ctx, func() error { return a.ledger.create(ctx, a.conn) }, func() {}); err != nil {
+	if err := a.patiently(ctx, func() error { return a.ledger.create(ctx, a.conn) }, func(error) {}); err != nil {
 		return Phase{}, err
 	}
 	for steps := phase.Steps; len(steps) > 0; {
@@ -172,7 +173,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		a.spoilt = true
 		return Phase{}, err
 	}
-	err = a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done}) }, func() {})
+	err = a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done}) }, func(error) {})
 	return phase, err
 }
 
@@ -250,8 +251,8 @@ func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries m
 		return nil
 	}
 	before := entries[steps[0].ID]
-	return a.patiently(ctx, func() error { return a.attempt(ctx, phase, steps, before) }, func() {
-		a.tell(phase, steps[0], Retried)
+	return a.patiently(ctx, func() error { return a.attempt(ctx, phase, steps, before) }, func(err error) {
+		a.options.Progress(Progress{Phase: phase.Name, Step: steps[0], Event: Retried, Err: err})
 		if steps[0].Unit == 0 && before.state == "" {
 			before.state = started
 		}
@@ -259,14 +260,14 @@ func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries m
 }
 
 // patiently tries again while somebody else holds a lock.
-func (a *applier) patiently(ctx context.Context, try func() error, again func()) error {
+func (a *applier) patiently(ctx context.Context, try func() error, again func(error)) error {
 	const attempts = 20
 	for attempt := 1; ; attempt++ {
 		err := try()
 		if err == nil || attempt == attempts || !a.transient(err) {
 			return err
 		}
-		again()
+		again(err)
 		if sleep(ctx, time.Duration(attempt)*100*time.Millisecond) != nil {
 			return err
 		}

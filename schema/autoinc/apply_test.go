@@ -139,7 +139,10 @@ func TestKilledOnce(t *testing.T) {
 	if len(points) < 8 {
 		t.Fatalf("%q", points)
 	}
-	for _, at := range points {
+	for i, at := range points {
+		if i%3 != 0 && i < len(points)-2 { // its commit, and what comes after it, and some before
+			continue
+		}
 		s := newShop(t, dbtest.SQLite(t))
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		var err error
@@ -258,14 +261,13 @@ func (w *writers) writeOn(t *testing.T) {
 func (w *writers) write(ctx context.Context, who string, sends bool) {
 	for i := 0; ctx.Err() == nil; i++ {
 		w.written.Add(1)
+		time.Sleep(time.Millisecond) // SQLite's writers do not queue, and none is to starve
 		if sends && !w.generate.Load() {
-			time.Sleep(time.Millisecond)
 			continue
 		}
 		name := fmt.Sprintf("%s %d", who, i)
 		if err := w.writeOne(ctx, name, sends); err != nil {
 			w.refused.Add(1)
-			time.Sleep(time.Millisecond)
 			continue
 		}
 		w.Lock()
@@ -306,7 +308,8 @@ func TestOnlineEndsAsOffline(t *testing.T) {
 					"CREATE INDEX wide ON line (user_id DESC, no) INCLUDE (order_id)",
 					"COMMENT ON COLUMN orders.id IS 'it''s'", "COMMENT ON VIEW customers IS E'two\n\n-- end: widen/1\nlines'", "COMMENT ON COLUMN customers.id IS E'a\n\nb'",
 					"GRANT SELECT ON customers TO PUBLIC", "ALTER VIEW regulars SET (security_barrier = true)",
-					"ALTER TABLE orders ALTER COLUMN user_id SET DEFAULT 7")
+					"ALTER TABLE orders ALTER COLUMN user_id SET DEFAULT 7",
+					s.sql("ALTER TABLE line ADD CONSTRAINT late FOREIGN KEY (user_id) REFERENCES [Us'er] MATCH FULL ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED"))
 			}
 			p := plan(t, s.conn, autoinc.PlanOptions{Online: online})
 			applyAll(t, s.conn, p, autoinc.ApplyOptions{BatchSize: 1})

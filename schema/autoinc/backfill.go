@@ -21,7 +21,7 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 	batch := max(int64(a.options.BatchSize)/max(of.rows, 1), 1)
 	for filled < total {
 		end := min(filled+batch, total)
-		again := func() { a.tell(phase, s, Retried) }
+		again := func(err error) { a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: Retried, Err: err}) }
 		err := a.patiently(ctx, func() error {
 			_, err := a.conn.ExecContext(ctx, s.SQL, filled, end)
 			return err

@@ -67,7 +67,8 @@ type Reference struct {
 	OnUpdate string   `json:"onUpdate"`
 	OnDelete string   `json:"onDelete"`
 
-	detail string // more that the constraint says, as SQL
+	match  string // how it matches, if not as usual, as SQL
+	detail string // when it is checked, if not at once, as SQL
 	valid  bool   // Postgres: whether it was ever checked on all rows
 }
 

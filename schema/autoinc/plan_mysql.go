@@ -353,7 +353,7 @@ func parentsFirst(tables []Name, references []Reference) (ordered []Name) {
 
 // constraint writes a foreign key as SQL.
 func (s server) constraint(r Reference) string {
-	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.quote(r.Name), s.list(r.Columns), s.name(r.Parent), s.list(r.Keys))
+	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.quote(r.Name), s.list(r.Columns), s.name(r.Parent), s.list(r.Keys)) + r.match
 	if r.OnUpdate != noAction {
 		text += " ON UPDATE " + r.OnUpdate
 	}

@@ -87,7 +87,7 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	}
 	rows, err := list(ctx, conn, postgresReferences, func(r *row) []any {
 		return []any{&r.oid, &r.Name, &r.Child.Schema, &r.Child.Name, &r.column, &r.Parent.Schema, &r.Parent.Name, &r.key,
-			&r.OnUpdate, &r.OnDelete, &r.detail, &r.valid}
+			&r.OnUpdate, &r.OnDelete, &r.match, &r.detail, &r.valid}
 	})
 	if err != nil {
 		return err
@@ -158,11 +158,12 @@ func (p *postgresPlanner) widen() {
 		}
 		views := p.viewsOf(relations, names)
 		unit := p.begin()
+		p.lock(unit, table, slices.DeleteFunc(p.held(columns[table]), func(r Reference) bool { return r.Parent != table }))
 		p.dropViews(Widen, unit, columns[table][0], views)
 		p.add(Widen, Step{
 			Text: "widen " + p.list(names) + " of " + p.name(table),
 			SQL:  "ALTER TABLE " + p.name(table) + " " + strings.Join(actions, ", "), Unit: unit,
-			Locks:    fmt.Sprintf(postgresExclusive, p.name(table)) + "; and the tables that reference it, or that it references, for writing",
+			Locks:    fmt.Sprintf(postgresExclusive, p.name(table)) + "; nobody writes the tables that it references",
 			Rewrites: "the whole table and all of its indexes, and checks its foreign keys again",
 			Undo:     "ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ") + ", as long as every number fits; the views are in the way as they are here",
 		})
@@ -177,6 +178,41 @@ func (p *postgresPlanner) widen() {
 		}
 		p.makeViews(Widen, unit, views)
 	}
+}
+
+// lock locks a table and those at the other ends of references, all at once. The
+// children come first, as they do for a writer of one, who then looks at its
+// parents: in another order the two would wait for each other.
+func (p *postgresPlanner) lock(unit int, table Name, references []Reference) {
+	touched := []Name{table}
+	for _, r := range references {
+		touched = append(touched, r.Child, r.Parent)
+	}
+	var names []string
+	placed := make(map[Name]bool)
+	var place func(table Name)
+	place = func(table Name) {
+		if placed[table] {
+			return
+		}
+		placed[table] = true
+		for _, r := range p.references {
+			if r.Parent == table {
+				place(r.Child)
+			}
+		}
+		if slices.Contains(touched, table) {
+			names = append(names, p.name(table))
+		}
+	}
+	for _, table := range touched {
+		place(table)
+	}
+	p.add(Widen, Step{
+		Text: "lock all that is touched with " + p.name(table) + ", children first, as their writers do", Unit: unit,
+		SQL:   "LOCK TABLE " + strings.Join(names, ", ") + " IN ACCESS EXCLUSIVE MODE",
+		Locks: "ACCESS EXCLUSIVE on these tables: nobody reads or writes them until the transaction ends",
+	})
 }
 
 // narrowSequence reports whether the sequence of a key is its own and ends

@@ -311,24 +311,11 @@ func (o *onlinePlanner) swap(table Name) {
 	unit, name := o.begin(), o.name(table)
 	references := slices.DeleteFunc(o.held(o.columns[table]), func(r Reference) bool { return slices.ContainsFunc(o.swapped, r.same) })
 	o.swapped = append(o.swapped, references...)
-	locked := []string{name}
-	for _, r := range references {
-		for _, other := range []Name{r.Child, r.Parent} {
-			if !slices.Contains(locked, o.name(other)) {
-				locked = append(locked, o.name(other))
-			}
-		}
-	}
 	views := o.viewsOf([]Name{table}, o.names(table))
 	add := func(text, format string, args ...any) {
 		o.add(Widen, Step{Text: text, SQL: fmt.Sprintf(format, args...), Unit: unit, Locks: "what was locked for the swap"})
 	}
-	o.add(Widen, Step{
-		Text: "lock what the swap of " + name + " touches, all at once", Unit: unit,
-		SQL:   "LOCK TABLE " + strings.Join(locked, ", ") + " IN ACCESS EXCLUSIVE MODE",
-		Locks: "ACCESS EXCLUSIVE on these tables: nobody reads or writes them until the swap is done, which reads no row",
-		Undo:  "none once it is committed, and none needed: the numbers are the same; to make the columns narrow again, ALTER COLUMN … TYPE as without -online",
-	})
+	o.lock(unit, table, references)
 	o.dropViews(Widen, unit, o.columns[table][0], views)
 	for _, r := range references {
 		add("drop the old foreign key", "ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.quote(r.Name))
@@ -356,7 +343,12 @@ func (o *onlinePlanner) swap(table Name) {
 	for _, c := range o.columns[table] {
 		drops = append(drops, "DROP COLUMN "+o.quote(c.Name))
 	}
-	add("drop the old columns, with their indexes and constraints", "ALTER TABLE %s %s", name, strings.Join(drops, ", "))
+	o.add(Widen, Step{
+		Text: "drop the old columns, with their indexes and constraints", Unit: unit,
+		SQL:   "ALTER TABLE " + name + " " + strings.Join(drops, ", "),
+		Locks: "what was locked for the swap",
+		Undo:  "none once it is committed, and none needed: the numbers are the same; to make the columns narrow again, ALTER COLUMN … TYPE as without -online",
+	})
 	for _, c := range o.columns[table] {
 		add("give the new column its name", "ALTER TABLE %s RENAME COLUMN %s TO %s", name, o.quote(o.fresh(c)), o.quote(c.Name))
 		if k := slices.IndexFunc(o.keys, func(k Key) bool { return k.Column.same(c) }); k >= 0 && o.facts[exactPlace(c)].identity != "" {

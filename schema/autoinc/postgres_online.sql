@@ -7,6 +7,13 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
 WHERE k.contype IN ('c', 'x')
 UNION ALL
+SELECT n.nspname, c.relname, a.attname, 'the foreign key ' || quote_ident(k.conname) || ' sets some of its columns only'
+FROM pg_constraint k
+JOIN pg_class c ON c.oid = k.conrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
+WHERE k.contype = 'f' AND to_jsonb(k) ->> 'confdelsetcols' IS NOT NULL
+UNION ALL
 SELECT n.nspname, c.relname, a.attname, 'the statistics ' || quote_ident(s.stxname) || ' use it'
 FROM pg_statistic_ext s
 JOIN pg_class c ON c.oid = s.stxrelid

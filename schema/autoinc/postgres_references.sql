@@ -2,7 +2,7 @@
 SELECT f.oid::text, f.conname, cn.nspname, c.relname, ca.attname, pn.nspname, p.relname, pa.attname,
 	CASE f.confupdtype WHEN 'a' THEN 'NO ACTION' WHEN 'r' THEN 'RESTRICT' WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' ELSE 'SET DEFAULT' END,
 	CASE f.confdeltype WHEN 'a' THEN 'NO ACTION' WHEN 'r' THEN 'RESTRICT' WHEN 'c' THEN 'CASCADE' WHEN 'n' THEN 'SET NULL' ELSE 'SET DEFAULT' END,
-	CASE f.confmatchtype WHEN 'f' THEN ' MATCH FULL' ELSE '' END ||
+	CASE f.confmatchtype WHEN 'f' THEN ' MATCH FULL' ELSE '' END,
 	CASE WHEN f.condeferrable THEN ' DEFERRABLE' ELSE '' END || CASE WHEN f.condeferred THEN ' INITIALLY DEFERRED' ELSE '' END,
 	f.convalidated
 FROM pg_constraint f

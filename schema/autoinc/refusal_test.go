@@ -34,6 +34,7 @@ func TestRefusals(t *testing.T) {
 			{"check", parent + "ALTER TABLE parent ADD CHECK (id > 0)", "checks it", true},
 			{"partial index", parent + "CREATE INDEX i ON parent (id) WHERE id > 7", "it is partial", true},
 			{"update trigger", parent + "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW;END'; CREATE TRIGGER g BEFORE UPDATE ON parent FOR EACH ROW EXECUTE FUNCTION f()", "would fire for every row", true},
+			{"some columns", parent + "ALTER TABLE parent ADD a int; ALTER TABLE parent ADD UNIQUE (a, id); CREATE TABLE t (a int, p int, FOREIGN KEY (a, p) REFERENCES parent (a, id) ON DELETE SET NULL (p))", "some of its columns only", true},
 			{"partitions", "CREATE TABLE t (id serial PRIMARY KEY) PARTITION BY RANGE (id)", "is partitioned", true},
 			{"privileges", parent + "GRANT SELECT (id) ON parent TO PUBLIC", "privileges of its own", true},
 			{"statistics", parent + "ALTER TABLE parent ADD n int; CREATE STATISTICS st ON id, n FROM parent", "statistics st", true},

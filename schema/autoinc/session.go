@@ -56,13 +56,23 @@ func (a *applier) preparePostgres(ctx context.Context) error {
 		return &BusyError{a.ledger.name(a.plan.Progress)}
 	}
 	a.restore = append(a.restore, "SELECT pg_advisory_unlock("+key+")")
-	for _, s := range [][2]string{
+	settings := [][2]string{
 		{"lock_timeout", "0"}, // each step sets it
 		{"statement_timeout", "0"},
 		{"search_path", ""}, // every name of the plan has its schema
 		{"row_security", "off"},
 		{"standard_conforming_strings", "on"},
-	} {
+	}
+	// Of two that wait for each other, the one that looks first gives way: that is
+	// to be Apply, which tries again, and may look sooner if it is a superuser.
+	superuser, err := one(ctx, a.conn, "SELECT current_setting('is_superuser')", text)
+	if err != nil {
+		return err
+	}
+	if superuser == "on" {
+		settings = append(settings, [2]string{"deadlock_timeout", "100ms"})
+	}
+	for _, s := range settings {
 		was, err := one(ctx, a.conn, "SELECT current_setting("+a.literal(s[0])+")", text)
 		if err != nil {
 			return err

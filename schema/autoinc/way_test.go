@@ -118,8 +118,11 @@ func TestHundredTablesPlanned(t *testing.T) {
 		conn := db.Connect(t)
 		counting := map[string]string{"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}[db.Dialect]
 		for i := range tables {
-			exec(t, conn, fmt.Sprintf("CREATE TABLE t%02d (id %s, up INTEGER, FOREIGN KEY (up) REFERENCES t%02d (id))", i, counting, max(i-1, 0)))
-			exec(t, conn, fmt.Sprintf("INSERT INTO t%02d (up) VALUES (NULL)", i))
+			reference := ""
+			if i%5 == 1 {
+				reference = fmt.Sprintf(", FOREIGN KEY (up) REFERENCES t%02d (id)", i-1)
+			}
+			exec(t, conn, fmt.Sprintf("CREATE TABLE t%02d (id %s, up INTEGER%s)", i, counting, reference))
 		}
 		p := plan(t, conn, autoinc.PlanOptions{})
 		steps := 0
@@ -146,20 +149,16 @@ func TestVerifyRefutes(t *testing.T) {
 	type broken struct{ what, sql, says string }
 	modesOf := map[string][]broken{
 		"postgres": {
-			{"counter", "CREATE SEQUENCE s; ALTER TABLE orders ALTER id SET DEFAULT nextval('s')", "still counts"},
-			{"default", "ALTER TABLE orders ALTER id SET DEFAULT 7", "has a default"},
-			{"width", "ALTER TABLE line DROP CONSTRAINT line_order_id_fkey; ALTER TABLE line ALTER order_id TYPE integer; ALTER TABLE line ADD CONSTRAINT line_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders (id)", "does not hold 64 bits"},
-			{"reference", "ALTER TABLE orders DROP CONSTRAINT by_user", "not there any more"},
+			{"counter and reference", "CREATE SEQUENCE s; ALTER TABLE orders ALTER id SET DEFAULT nextval('s'); ALTER TABLE orders DROP CONSTRAINT by_user", "still counts|not there any more"},
+			{"default and width", "ALTER TABLE orders ALTER id SET DEFAULT 7; ALTER TABLE line DROP CONSTRAINT line_order_id_fkey; ALTER TABLE line ALTER order_id TYPE integer; ALTER TABLE line ADD CONSTRAINT line_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders (id)", "has a default|does not hold 64 bits"},
 			{"action", "ALTER TABLE orders DROP CONSTRAINT by_user; ALTER TABLE orders ADD CONSTRAINT by_user FOREIGN KEY (user_id) REFERENCES [Us'er] ([Order])", "was ON UPDATE CASCADE ON DELETE CASCADE"},
 			{"orphan", "ALTER TABLE orders DISABLE TRIGGER ALL; UPDATE orders SET user_id = 7777777 WHERE id = 7; ALTER TABLE orders ENABLE TRIGGER ALL", "references none"},
 			{"not valid", "ALTER TABLE orders DROP CONSTRAINT by_user; ALTER TABLE orders ADD CONSTRAINT by_user FOREIGN KEY (user_id) REFERENCES [Us'er] ([Order]) ON DELETE CASCADE ON UPDATE CASCADE NOT VALID", "NOT VALID"},
 		},
 		"mysql": {
-			{"counter", "SET foreign_key_checks = 0; ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT", "still counts"},
-			{"default", "SET foreign_key_checks = 0; ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL DEFAULT 7", "has a default"},
+			{"counter and reference", "SET foreign_key_checks = 0; ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT; ALTER TABLE orders DROP FOREIGN KEY by_user", "still counts|not there any more"},
+			{"default and orphan", "SET foreign_key_checks = 0; ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL DEFAULT 7; SET foreign_key_checks = 0; UPDATE orders SET user_id = 7777777 WHERE id = 7", "has a default|references none"},
 			{"width", "ALTER TABLE line DROP FOREIGN KEY line_ibfk_1; ALTER TABLE line MODIFY order_id INT UNSIGNED NOT NULL", "does not hold 64 bits"},
-			{"reference", "ALTER TABLE orders DROP FOREIGN KEY by_user", "not there any more"},
-			{"orphan", "SET foreign_key_checks = 0; UPDATE orders SET user_id = 7777777 WHERE id = 7", "references none"},
 			{"no guard", "DROP TRIGGER [snowkey_guard_orders]; ALTER TABLE orders ALTER user_id SET DEFAULT 1", "sql_mode is not strict"},
 		},
 		"sqlite": {
@@ -188,8 +187,10 @@ func TestVerifyRefutes(t *testing.T) {
 				if !ok || len(failed.Refuted) == 0 {
 					t.Fatalf("proven:\n%s", verdicts(t, v))
 				}
-				if got := verdicts(t, v); !strings.Contains(got, tc.says) {
-					t.Errorf("%q is not said in\n%s", tc.says, got)
+				for says := range strings.SplitSeq(tc.says, "|") {
+					if got := verdicts(t, v); !strings.Contains(got, says) {
+						t.Errorf("%q is not said in\n%s", says, got)
+					}
 				}
 			})
 		}
@@ -215,7 +216,7 @@ func TestConnectionsKilled(t *testing.T) {
 		s := newShop(t, db)
 		p := plan(t, s.conn, options)
 		killer := db.Connect(t)
-		const every = 5
+		const every = 9
 		points, kills := 0, 0
 		killed := make(map[string]bool)
 		ways := autoinc.ApplyOptions{}.Crashing(func(point string) error {
