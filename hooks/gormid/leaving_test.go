@@ -163,6 +163,26 @@ func TestAutoMigrateMakesTablesAgain(t *testing.T) {
 	}
 }
 
+// Where AutoMigrate has made the children again before there is a plan, it has
+// nothing to do afterwards.
+func TestAutoMigrateBeforeThePlan(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		e := bare(t, db, &countedAuthor{}, &countedBook{})
+		must(t, e.Create(&countedAuthor{Name: "ada", Books: []countedBook{{}}}))
+		models := []any{&typedAuthor{}, &typedBook{}}
+		migrate(t, e.DB, models...)
+		leave(t, e, autoinc.PlanOptions{})
+		if changes := e.changes(t, models...); changes != nil {
+			t.Errorf("AutoMigrate ran %q", changes)
+		}
+		e.wantGuarded(t, "INSERT INTO authors (id, name) VALUES (2, 'small')", true)
+		e.wantGuarded(t, "INSERT INTO books (id, author_id) VALUES (2, 1)", true)
+		if err := gormid.Check(t.Context(), e.DB, models...); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A model that was forgotten does not bring the counter back, and its inserts
 // fail instead of going unnoticed.
 func TestAutoMigrateOfForgottenModels(t *testing.T) {
