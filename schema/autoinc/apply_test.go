@@ -226,7 +226,8 @@ type writers struct {
 	conn     *sql.DB
 	generate atomic.Bool
 	refused  atomic.Int64
-	written  atomic.Int64
+	legacy   atomic.Int64 // rounds of the one
+	new      atomic.Int64 // and of the other
 	next     atomic.Int64
 	stop     func()
 	sync.Mutex
@@ -237,8 +238,8 @@ func (w *writers) start(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	w.next.Store(7_350_000_000_000_000_001)
-	group.Go(func() { w.write(ctx, "legacy", false) })
-	group.Go(func() { w.write(ctx, "new", true) })
+	group.Go(func() { w.write(ctx, "legacy", false, &w.legacy) })
+	group.Go(func() { w.write(ctx, "new", true, &w.new) })
 	w.stop = func() { cancel(); group.Wait() }
 	t.Cleanup(func() { w.stop() })
 }
@@ -246,8 +247,8 @@ func (w *writers) start(t *testing.T) {
 // writeOn waits until both writers have been at it for some rounds.
 func (w *writers) writeOn(t *testing.T) {
 	t.Helper()
-	until := w.written.Load() + 20
-	for w.written.Load() < until {
+	legacy, other := w.legacy.Load()+8, w.new.Load()+8
+	for w.legacy.Load() < legacy || w.new.Load() < other {
 		select {
 		case <-t.Context().Done():
 			t.Fatal("no row is written any more")
@@ -258,9 +259,9 @@ func (w *writers) writeOn(t *testing.T) {
 
 // write writes users with an order each, in a transaction. An error is a refusal,
 // and loses nothing that was acknowledged.
-func (w *writers) write(ctx context.Context, who string, sends bool) {
+func (w *writers) write(ctx context.Context, who string, sends bool, rounds *atomic.Int64) {
 	for i := 0; ctx.Err() == nil; i++ {
-		w.written.Add(1)
+		rounds.Add(1)
 		time.Sleep(time.Millisecond) // SQLite's writers do not queue, and none is to starve
 		if sends && !w.generate.Load() {
 			continue
