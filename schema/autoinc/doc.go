@@ -20,6 +20,9 @@
 //	…
 //	proof, err := autoinc.Verify(ctx, db, plan)
 //
+// At start-up and in CI [Compare] holds the columns against what the models of an
+// ORM expect; gormid.Check, entid.Check and bunid.Check call it with models.
+//
 // The package imports no driver.
 //
 // # The phases
