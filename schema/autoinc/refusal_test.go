@@ -59,6 +59,9 @@ func TestRefusals(t *testing.T) {
 		t.Parallel()
 		for _, tc := range all[db.Dialect] {
 			t.Run(tc.what, func(t *testing.T) {
+				if tc.what == "some columns" && strings.HasPrefix(db.Version, "postgres 14.") {
+					t.Skip("PostgreSQL 15 is the first that knows SET NULL of some columns")
+				}
 				if db.Dialect != "postgres" { // which takes its time for a new database
 					db = dbtest.Open(t, db.Dialect)
 				}
