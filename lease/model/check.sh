@@ -1,8 +1,8 @@
 #!/bin/sh
 # Searches the model of the lease protocol: the protocol must have no error, each broken variant of it must have one.
 #
-#	lease/model/check.sh         about a minute on two cores and 1 GB; what CI runs
-#	lease/model/check.sh full    bigger bounds: some twenty minutes, and up to 4 GB
+#	lease/model/check.sh         some two minutes on two cores and 1 GB; what CI runs
+#	lease/model/check.sh full    bigger bounds: half an hour, and up to 4 GB
 #
 # One line for each configuration: verdict, name, states explored, seconds. It fails if one is not what it should be.
 # JOBS is how many run at a time.
