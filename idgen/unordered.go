@@ -29,6 +29,11 @@ import (
 // An Unordered is safe for concurrent use. The zero Unordered is not valid:
 // [Generator.Unordered] makes them.
 type Unordered struct {
+	// lanes are the blocks that are drawn from. A goroutine finds its own by where
+	// its stack is: that is free, stays the same for long, and differs from that of
+	// every other goroutine. Two in one lane are slower, and no less right.
+	lanes [laneCount]atomic.Pointer[block]
+
 	g     *Generator
 	size  int64 // how many numbers a block has at most; 0 where a tick has too few for blocks
 	shift uint  // that of the sequence field
@@ -39,16 +44,15 @@ type Unordered struct {
 	timer *time.Timer
 
 	mark atomic.Int64 // see busy
-
-	// lanes are the blocks that are drawn from. A goroutine finds its own by where
-	// its stack is: that is free, stays the same for long, and differs from that of
-	// every other goroutine. Two in one lane are slower, and no less right.
-	lanes [laneCount]atomic.Pointer[block]
 }
 
 const (
 	laneBits  = 6
 	laneCount = 1 << laneBits
+
+	// maxBlock is how many numbers a block has where they are plenty. More make no
+	// call faster, and let a process that was stopped go on with more old ones.
+	maxBlock = 1024
 
 	never = math.MaxInt64
 	over  = 1 << 62 // more than a block has
@@ -57,8 +61,8 @@ const (
 // A block is a run of numbers of one tick that were taken from the generator's
 // sequence together, and so are nobody else's.
 //
-// Invariant: next only grows, and the call that moves it from a to a+1 alone owns
-// the place a. Places from count on are nothing.
+// Invariant: below count, next only grows, and the call that moves it from a to a+1
+// alone owns the place a. Places from count on are nothing.
 type block struct {
 	next   atomic.Int64 // the place to hand out next
 	count  int64        // how many numbers there are
@@ -97,19 +101,17 @@ func newUnordered(g *Generator) *Unordered {
 	return u
 }
 
-// maxBlock is where more numbers in a block make no call faster, and a process
-// that was stopped goes on with no more old ones.
-const maxBlock = 1024
-
 // Next returns one id. It waits and fails as [Generator.Next] does.
 //
 // This is the whole of the fast way: a place in the block of one's lane, and the
-// question whether that block may still be drawn from. It takes 1.45 times as
-// long as a bare atomic add, of which it has one.
+// question whether that block may still be drawn from. It has one atomic addition
+// and takes 1.4 times as long as that alone (2.9 and 2.05 ns on an EPYC of 2022),
+// or up to twice as long while the core's other hyperthread is busy. On two cores
+// it is 2.5 times as fast as an addition that both contend for.
 func (u *Unordered) Next(ctx context.Context) (int64, error) {
 	here := uint64(uintptr(unsafe.Pointer(&ctx))) // on this goroutine's stack; stacks are multiples of 2 KB
-	lane := &u.lanes[here>>11*0x9e3779b97f4a7c15>>(64-laneBits)]
-	b := lane.Load()
+	lane := here >> 11 * 0x9e3779b97f4a7c15 >> (64 - laneBits)
+	b := u.lanes[lane].Load()
 	place := b.next.Add(1) - 1
 	if place < b.count && b.number >= u.fresh.Load() {
 		return b.at(place, u.shift), nil
@@ -126,7 +128,7 @@ func (u *Unordered) Next(ctx context.Context) (int64, error) {
 // first takes the sequence, and then leaves in each lane a block that nobody has
 // seen. So numbers taken before it are in the lane, and end; or are too late; and
 // later ones cannot be taken. All of them are below what the seal calls unused.
-func (u *Unordered) draw(ctx context.Context, lane *atomic.Pointer[block], b *block, place int64) (int64, error) {
+func (u *Unordered) draw(ctx context.Context, lane uint64, b *block, place int64) (int64, error) {
 	g := u.g
 	s, fresh := g.seq.Load(), u.fresh.Load()
 	if place < b.count {
@@ -146,7 +148,7 @@ func (u *Unordered) draw(ctx context.Context, lane *atomic.Pointer[block], b *bl
 	id := g.id(s.tenure, first)
 	mine := &block{count: count, number: first, id: id}
 	mine.next.Store(1)
-	lane.CompareAndSwap(b, mine) // if not, the others of mine are a gap
+	u.lanes[lane].CompareAndSwap(b, mine) // if not, the others of mine are a gap
 	if place == b.count {
 		u.open(fresh, first&^g.seqMask)
 	}
