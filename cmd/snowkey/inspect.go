@@ -57,7 +57,7 @@ func parse(flags *flag.FlagSet, usage string, args []string) error {
 		return errUsage
 	case flags.NArg() > 0:
 		// The argument may be a data source name: it is not repeated.
-		fmt.Fprintf(flags.Output(), "snowkey migrate %s: takes flags only; name the database by -dsn, -dsn-file or SNOWKEY_DSN\n", flags.Name())
+		fmt.Fprintf(flags.Output(), "snowkey migrate %s: takes flags only; name the database by -dsn, -dsn-file or SNOWKEY_DSN, and a plan by -plan\n", flags.Name())
 		return errUsage
 	}
 	return nil
