@@ -267,19 +267,20 @@ func TestDoubtfulClaims(t *testing.T) {
 					store.SetVolatile(volatile)
 					cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
 					open(t, store, cfg).Close(t.Context()) // founds the namespace
-					var lost lease.Row
-					away := false
+					burnt, away := make(chan int64, 1), false
 					store.Fault(func(op string) leasetest.Fault {
 						switch {
 						case op == "Claim" && !away:
 							away = true
 							time.AfterFunc(5*time.Second, func() {
 								store.Fault(nil)
-								if rows, err := store.Rows(t.Context(), terms(t), 15, 15); err != nil || len(rows) != 1 {
+								rows, err := store.Rows(t.Context(), terms(t), 15, 15)
+								if err != nil || len(rows) != 1 {
 									t.Error(rows, err)
-								} else {
-									lost = rows[0]
+									burnt <- 0
+									return
 								}
+								burnt <- rows[0].Bound
 							})
 							return fault
 						case away: // the network is cut: nor can the row be read
@@ -304,8 +305,8 @@ func TestDoubtfulClaims(t *testing.T) {
 						t.Errorf("%d claims", claims)
 					}
 					store.Deliver()
-					if counter := id>>16<<12 | id&4095; applied && volatile && counter < lost.Bound {
-						t.Errorf("counter %d was issued below %d, which the claim burnt", counter, lost.Bound)
+					if counter, bound := id>>16<<12|id&4095, <-burnt; applied && volatile && counter < bound {
+						t.Errorf("counter %d was issued below %d, which the claim burnt", counter, bound)
 					}
 					for range 60 {
 						again := mustNext(t, pool)
