@@ -41,19 +41,13 @@ type Examiner interface {
 // [*StoreError].
 func Doctor(ctx context.Context, store Store, cfg Config) ([]Finding, error) {
 	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
+	clocks := clocks{cfg: cfg}
+	sent := clocks.read()
+	terms, p, err := look(ctx, store, cfg)
+	if err != nil {
 		return nil, err
 	}
-	terms := cfg.terms()
-	sent := time.Now()
-	p, err := store.Probe(ctx, Query{Terms: terms, Min: cfg.MinWorker, Max: cfg.MaxWorker})
-	if err != nil {
-		return nil, &StoreError{"probe", err}
-	}
-	if !p.Founded {
-		return nil, &NamespaceError{Namespace: terms.Namespace, Layout: terms.Layout}
-	}
-	took, host := time.Since(sent), cfg.Clock()
+	host, now := cfg.Clock(), time.UnixMicro(p.Now)
 	rows, err := store.Rows(ctx, terms, 0, maxCounter)
 	if err != nil {
 		return nil, &StoreError{"read", err}
@@ -71,8 +65,8 @@ func Doctor(ctx context.Context, store Store, cfg Config) ([]Finding, error) {
 		return time.UnixMicro(terms.Epoch + bound/terms.PerTick*terms.Unit).UTC().Format(time.RFC3339)
 	}
 
-	if apart := time.Duration(p.Now-host.UnixMicro()) * time.Microsecond; apart > cfg.MaxClockSkew || -apart > cfg.MaxClockSkew+took {
-		add("clock", "set one of them right", "the store's clock is %v ahead of this host's, more than MaxClockSkew %v", apart.Round(time.Millisecond), cfg.MaxClockSkew)
+	if !clocks.near(now, sent.wall, host) {
+		add("clock", "set one of them right", "the store's clock is %v ahead of this host's, more than MaxClockSkew %v", now.Sub(host).Round(time.Millisecond), cfg.MaxClockSkew)
 	}
 	if p.Volatile {
 		add("volatile", "have it flush every commit, or accept that each lease begins with a hold-off of MaxClockSkew",
@@ -85,7 +79,7 @@ func Doctor(ctx context.Context, store Store, cfg Config) ([]Finding, error) {
 	const edited = "wait until then, or let nobody edit it: if it is certain that it was raised by hand, set it back while no process runs and call Fence"
 	beyond := terms.Beyond(p.Now)
 	if p.Fence > beyond {
-		add("fence-ahead", edited, "the fence is at %s, and the store's clock at %s", at(p.Fence), time.UnixMicro(p.Now).UTC().Format(time.RFC3339))
+		add("fence-ahead", edited, "the fence is at %s, and the store's clock at %s", at(p.Fence), now.UTC().Format(time.RFC3339))
 	}
 	leased, inRange := int64(0), cfg.MaxWorker-cfg.MinWorker+1
 	for _, r := range rows {

@@ -12,22 +12,32 @@ import "context"
 // or a [*StoreError].
 func Fence(ctx context.Context, store Store, cfg Config) error {
 	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
-		return err
-	}
-	terms := cfg.terms()
-	p, err := store.Probe(ctx, Query{Terms: terms, Min: cfg.MinWorker, Max: cfg.MaxWorker})
+	terms, _, err := look(ctx, store, cfg)
 	if err != nil {
-		return &StoreError{"probe", err}
-	}
-	if !p.Founded {
-		return &NamespaceError{Namespace: terms.Namespace, Layout: terms.Layout}
-	}
-	if p.OneClock {
-		terms.Skew = 0
+		return err
 	}
 	if err := store.Fence(ctx, terms, ""); err != nil {
 		return &StoreError{"fence", err}
 	}
 	return nil
+}
+
+// look probes a namespace that has to be there, and returns the terms on which
+// its store leases.
+func look(ctx context.Context, store Store, cfg Config) (Terms, Probe, error) {
+	if err := cfg.validate(); err != nil {
+		return Terms{}, Probe{}, err
+	}
+	terms := cfg.terms()
+	p, err := store.Probe(ctx, Query{Terms: terms, Min: cfg.MinWorker, Max: cfg.MaxWorker})
+	if err != nil {
+		return Terms{}, Probe{}, &StoreError{"probe", err}
+	}
+	if !p.Founded {
+		return Terms{}, Probe{}, &NamespaceError{Namespace: terms.Namespace, Layout: terms.Layout}
+	}
+	if p.OneClock {
+		terms.Skew = 0
+	}
+	return terms, p, nil
 }
