@@ -137,38 +137,7 @@ func (e *env) isMySQL() bool { return e.about.Dialect == "mysql" && !e.about.Mar
 // table reads rows past bun and joins each row's columns with spaces.
 func (e *env) table(t testing.TB, query string) []string {
 	t.Helper()
-	rows, err := e.conn.Query(query)
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines []string
-	for rows.Next() {
-		values := make([]sql.NullString, len(columns))
-		into := make([]any, len(columns))
-		for i := range values {
-			into[i] = &values[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			t.Fatal(err)
-		}
-		var words []string
-		for _, v := range values {
-			if !v.Valid {
-				v.String = "NULL"
-			}
-			words = append(words, v.String)
-		}
-		lines = append(lines, strings.Join(words, " "))
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return lines
+	return dbtest.Rows(t, e.conn, query)
 }
 
 // wantTable checks what a query reads past bun.
