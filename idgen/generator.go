@@ -68,13 +68,20 @@ type core struct {
 // Errors are [*ClockError], [ErrLayoutExhausted], [ErrClosed], and that of ctx
 // when it ended a wait, together with the reason for the wait.
 func (g *Generator) Next(ctx context.Context) (int64, error) {
-	// The short way: the next number, if its tick is now or not too far ahead.
+	// The short way: the next number, if its tick is now or not too far ahead. If
+	// another call takes it, the one behind it: that is no reason to read the clock
+	// again, which is most of what an id costs.
 	s := g.seq.Load()
 	now := g.clock.now()
-	number := s.last.Load() + 1
-	lead := g.start(number) - now
-	if number > 0 && -g.unit < lead && lead <= s.maxAhead && g.counter(number) < s.bound.Load() && s.last.CompareAndSwap(number-1, number) {
-		return g.id(s.tenure, number), nil
+	for {
+		number := s.last.Load() + 1
+		lead := g.start(number) - now
+		if number <= 0 || lead <= -g.unit || lead > s.maxAhead || g.counter(number) >= s.bound.Load() {
+			break
+		}
+		if s.last.CompareAndSwap(number-1, number) {
+			return g.id(s.tenure, number), nil
+		}
 	}
 	s, first, err := g.reserve(ctx, 1)
 	if err != nil {
