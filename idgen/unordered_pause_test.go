@@ -17,7 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A process that draws ids is stopped for two seconds, with all that it does, and
+// A process that draws ids is stopped for ten seconds, with all that it does, and
 // goes on. No id is there twice. In a rush, each goroutine gets at most the rest of
 // its block of the time before, and the block whose taking was interrupted. In a
 // process that draws slowly, the first id after the pause carries the right time.
@@ -44,7 +44,7 @@ func TestUnorderedAfterAPause(t *testing.T) {
 					t.Fatal(err)
 				}
 				if s == syscall.SIGSTOP {
-					time.Sleep(2 * time.Second)
+					time.Sleep(10 * time.Second)
 				}
 			}
 			in.Close()
