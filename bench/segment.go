@@ -55,18 +55,22 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 		if err := drawn(source)(1 << 24); err != nil {
 			return t, closeAll, err
 		}
-		for _, goroutines := range []int{1, runtime.GOMAXPROCS(0)} {
-			t.trials = append(t.trials, trial{
-				name:      version + ", " + crowd(goroutines),
-				work:      drawn(source).among(goroutines),
-				against:   "atomic add",
-				yardstick: adds().among(goroutines),
-				pace:      pace{turn: time.Millisecond}, // shorter than what a busy machine takes away at a time
-				times:     2,
-				lines:     func(r result) []line { return []line{rate(r), store.line(source)} },
-			})
+		draws := trial{
+			against: "atomic add",
+			pace:    pace{turn: time.Millisecond}, // shorter than what a busy machine takes away at a time
+			times:   2,
+			lines:   func(r result) []line { return []line{rated(r)} },
 		}
-		t.trials = append(t.trials, trial{
+		called := draws // what a call costs that is not inlined
+		called.name, called.work, called.yardstick = version+", one goroutine, as an idgen.Source", drawnFrom(source), adds()
+		draws.bar = bar{"≥ 0.92, 0 allocs", func(r result) bool { return rate(r).median >= 0.92 && r.allocs == 0 }}
+		draws.lines = func(r result) []line { return []line{rated(r), store.line(source)} }
+		for _, goroutines := range []int{1, runtime.GOMAXPROCS(0)} {
+			draws.name = version + ", " + crowd(goroutines)
+			draws.work, draws.yardstick = drawn(source).among(goroutines), adds().among(goroutines)
+			t.trials = append(t.trials, draws)
+		}
+		t.trials = append(t.trials, called, trial{
 			name:  version + ", demand jumps",
 			alone: func(d time.Duration) ([]line, error) { return jumps(version+", demand jumps", store, d) },
 		})
@@ -74,8 +78,27 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 	return t, closeAll, nil
 }
 
-// drawn draws one number at a time. It is safe for concurrent use.
+// drawn draws one number at a time. It is safe for concurrent use. It is not
+// inlined, because its caller is so long that the compiler would then inline
+// nothing into what it returns.
+//
+//go:noinline
 func drawn(s *idgen.Segment) workload {
+	ctx := context.Background()
+	return func(n int) error {
+		for range n {
+			if _, err := s.Next(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// drawnFrom does the same without knowing what it draws from, as integrations do.
+//
+//go:noinline
+func drawnFrom(s idgen.Source) workload {
 	ctx := context.Background()
 	return func(n int) error {
 		for range n {
@@ -106,11 +129,14 @@ func adds() workload {
 }
 
 // rate is our numbers a second in those of the yardstick.
-func rate(r result) line {
-	rate := r.spread(func(ours, theirs turn) float64 { return theirs.wallEach() / ours.wallEach() })
+func rate(r result) spread {
+	return r.spread(func(ours, theirs turn) float64 { return theirs.wallEach() / ours.wallEach() })
+}
+
+// rated compares rates, where others compare costs.
+func rated(r result) line {
 	l := r.line()
-	l.ratio, l.bar = rate.format("%.2f", 1)+" of its rate", "≥ 0.92, 0 allocs"
-	l.verdict = verdict(rate.median >= 0.92 && r.allocs == 0)
+	l.ratio = rate(r).format("%.2f", 1) + " of its rate"
 	return l
 }
 

@@ -90,12 +90,16 @@ func (cfg SegmentConfig) validate(store SegmentStore) error {
 	return nil
 }
 
-// within returns the numbers of Offset and Stride from start up to, and without,
-// end.
+// within returns the places of the numbers from start up to, and without, end.
 func (cfg SegmentConfig) within(start, end int64) run {
-	skip := (cfg.Offset - start%cfg.Stride + cfg.Stride) % cfg.Stride
-	if skip >= end-start {
-		return run{}
+	return run{cfg.place(start), cfg.place(end) - 1}
+}
+
+// place returns the place of number, or of the next that Offset and Stride have.
+func (cfg SegmentConfig) place(number int64) int64 {
+	place := (number - cfg.Offset) / cfg.Stride // rounds up below 0, else down
+	if number > place*cfg.Stride+cfg.Offset {
+		place++
 	}
-	return run{start + skip, (end-start-skip-1)/cfg.Stride + 1}
+	return place
 }

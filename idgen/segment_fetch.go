@@ -134,10 +134,10 @@ func (s *Segment) settle(f SegmentFetch, start int64, err error) {
 	}
 	s.bound = f.End(start)
 	s.exhausted = s.bound == f.Limit
-	if r := s.cfg.within(start, s.bound); r.count > 0 {
+	if r := s.cfg.within(start, s.bound); r.count() > 0 {
 		s.chain = append(s.chain, r)
-		s.ready += r.count
-		s.demand.granted += r.count
+		s.ready += r.count()
+		s.demand.granted += r.count()
 	}
 	s.serve()
 }

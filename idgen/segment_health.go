@@ -19,7 +19,7 @@ func (s *Segment) Health() SegmentHealth {
 	defer s.mu.Unlock()
 	h := SegmentHealth{
 		Ready:     s.left(),
-		Remaining: s.cfg.within(s.bound, s.cfg.MaxValue+1).count,
+		Remaining: s.cfg.within(s.bound, s.cfg.MaxValue+1).count(),
 		Step:      s.demand.step,
 		Reason:    s.reason,
 	}

@@ -4,8 +4,7 @@
 #	lease/model/check.sh         some two minutes on two cores and 1 GB; what CI runs
 #	lease/model/check.sh full    bigger bounds: half an hour, and up to 4 GB
 #
-# One line for each configuration: verdict, name, states explored, seconds. It fails if one is not what it should be.
-# JOBS is how many run at a time.
+# It fails if a configuration is not what it should be. JOBS is how many run at a time.
 set -eu
 export LC_ALL=C
 
@@ -13,62 +12,7 @@ model=$(cd "$(dirname "$0")" && pwd)/lease.pml
 size=${1:-ci}
 case $size in ci | full) ;; *) echo "usage: $0 [full]" >&2; exit 2 ;; esac
 
-command -v spin >/dev/null || { echo "check.sh: spin is missing; on Debian and Ubuntu: apt-get install spin" >&2; exit 2; }
-cc=${CC:-cc}
-command -v "$cc" >/dev/null || { echo "check.sh: no C compiler ($cc); on Debian and Ubuntu: apt-get install gcc libc6-dev" >&2; exit 2; }
-
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-trap '[ -z "$pids" ] || kill $pids 2>/dev/null; exit 1' HUP INT TERM
-started=0 running= pids=
-
-# search sound|caught NAME [-DFLAG...] searches one configuration, in the working directory, and says what was found.
-search() {
-	expect=$1 name=$2
-	shift 2
-	spin -a "$@" "$model" >log 2>&1 || { echo "WRONG  $name: spin refuses the model"; cat log; return; }
-	"$cc" "$optimise" -w -DSAFETY -DMEMLIM="$memory" -o pan pan.c || { echo "WRONG  $name: $cc fails"; return; }
-	./pan -m10000 -w"$hash" >out 2>&1 &
-	pan=$!
-	trap 'kill $pan; exit 1' TERM
-	wait $pan || true
-
-	states=$(awk '/states, stored/ { print $1; exit }' out)
-	seconds=$(awk '/elapsed time/ { print $4; exit }' out)
-	verdict=unfinished
-	if grep -q 'assertion violated' out; then
-		verdict=caught
-	elif grep -q 'errors: 0$' out && ! grep -q -e 'max search depth too small' -e 'Search not completed' out; then
-		verdict=sound
-	fi
-	mark=ok
-	[ "$verdict" = "$expect" ] || mark=WRONG
-	printf '%-5s  %-7s %-64s %11s states %7s s\n' "$mark" "$verdict" "$name" "${states:--}" "${seconds:-0}"
-	[ $mark = WRONG ] || return 0
-	case $verdict in
-	caught) echo "       one counter is issued twice; to see how, in a copy of this folder: spin -a $* lease.pml && $cc -DSAFETY -o pan pan.c && ./pan && spin -t -p -g $* lease.pml" ;;
-	sound) echo "       the search no longer sees this fault: $*" ;;
-	*) tail -n 40 out ;;
-	esac
-}
-
-# run does the same beside others; finish waits for those that run, and prints what they found.
-run() {
-	started=$((started + 1))
-	mkdir "$work/$started"
-	(cd "$work/$started" && search "$@") >"$work/$started.found" 2>&1 &
-	pids="$pids $!"
-	running="$running $started"
-	[ $((started % jobs)) -gt 0 ] || finish
-}
-finish() {
-	wait
-	for i in $running; do
-		cat "$work/$i.found"
-		rm -rf "${work:?}/$i"
-	done
-	running= pids=
-}
+. "$(dirname "$0")/../../internal/spin/search.sh"
 
 lost="-DFAILOVERS=1 -DWINDOW=0"
 if [ $size = ci ]; then
@@ -154,9 +98,4 @@ run caught 'outside: a row deleted in use, the deletion lost' $lost -DFINGERPRIN
 run caught 'outside: row and namespace lost, founded at now' -DFINGERPRINT -DDELETES=2 -DWINDOW=0 -DTOKENS=2 -DLIMIT_FOUND_COARSE
 
 finish
-
-wrong=$(cat "$work"/*.found | grep -c -v '^ok ' || true)
-if [ "$wrong" -gt 0 ]; then
-	echo "check.sh: not every configuration is what it should be" >&2
-	exit 1
-fi
+result

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Searches the model of a Segment's gate: it must have no error, each broken variant of it must have one.
+#
+#	idgen/model/check.sh         a quarter of a minute on two cores and 2 GB; what CI runs
+#	idgen/model/check.sh full    bigger bounds: a minute and a half, and up to 8 GB
+#
+# It fails if a configuration is not what it should be. JOBS is how many run at a time.
+set -eu
+export LC_ALL=C
+
+model=$(cd "$(dirname "$0")" && pwd)/gate.pml
+size=${1:-ci}
+case $size in ci | full) ;; *) echo "usage: $0 [full]" >&2; exit 2 ;; esac
+
+. "$(dirname "$0")/../../internal/spin/search.sh"
+
+long="-DFIRST=5 -DSECOND=1 -DAPPENDS=0"
+if [ $size = ci ]; then
+	jobs=${JOBS:-2} memory=1000 hash=22 optimise=-O2
+	run sound 'two callers, 3 and 2 calls' -DFIRST=3 -DSECOND=2 -DAPPENDS=0
+	run sound 'two callers, 5 and 1 calls' $long
+	run sound 'two callers and an append, 2, 1 and 1 calls' -DFIRST=2 -DSECOND=1 -DAPPENDS=1
+else
+	jobs=${JOBS:-1} memory=8000 hash=26 optimise=-O2
+	run sound 'two callers, 3 calls each' -DFIRST=3 -DSECOND=3 -DAPPENDS=0
+	run sound 'two callers and two appends' -DFIRST=1 -DSECOND=1 -DAPPENDS=2
+	run sound 'two callers and an append, 2, 2 and 1 calls' -DFIRST=2 -DSECOND=2 -DAPPENDS=1
+fi
+
+finish
+memory=1000 hash=22 optimise=-Og
+run caught 'opened while late calls are awaited' -DBROKEN_NO_WAIT
+run caught 'opened before it is known where it ends' -DBROKEN_OPEN_FIRST
+run caught 'opened with the late calls of before' $long -DBROKEN_NO_RESET
+run caught 'shut where late calls may be confused' -DBROKEN_SHUT_NEAR
+run caught 'a late call that compares after it said that it does not' -DBROKEN_COUNT_FIRST
+run caught 'a call counted that is not awaited' -DBROKEN_COUNT_FAR
+
+finish
+result

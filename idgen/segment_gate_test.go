@@ -1,0 +1,149 @@
+package idgen
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"testing"
+)
+
+// A rowStore is a SegmentStore without other processes.
+type rowStore struct{ bound int64 }
+
+func (s *rowStore) Fetch(_ context.Context, f SegmentFetch) (int64, error) {
+	start := min(max(s.bound, f.Min), f.Limit)
+	s.bound = f.End(start)
+	return start, nil
+}
+
+func rowSegment(t *testing.T, cfg SegmentConfig) *Segment {
+	t.Helper()
+	cfg.Name = "orders"
+	s, err := NewSegment(&rowStore{}, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// begin is the first half of Next: a call that is interrupted before it compares.
+func begin(s *Segment) (place int64) { return atomic.AddInt64(s.drawn, 1) }
+
+// end is the second half.
+func end(t *testing.T, s *Segment, place int64) int64 {
+	t.Helper()
+	if place <= atomic.LoadInt64(s.plain) {
+		return place
+	}
+	id, err := s.beyond(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// settle waits for a fetch that runs.
+func settle(s *Segment) {
+	s.mu.Lock()
+	done := s.done
+	s.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+}
+
+// Calls are interrupted between the addition and the comparison, at any place of a
+// run, while others draw on, until runs have come and gone. All numbers are there,
+// and each is there once.
+func TestSegmentCallsThatAreInterrupted(t *testing.T) {
+	const step = 5
+	for _, tt := range []struct {
+		name  string
+		spoil func(*Segment)
+	}{
+		{name: "correct"},
+		{"nobody is awaited", func(s *Segment) { s.gate.late.Store(1000) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var twice, missing, shut int
+			for before := range 2 * step { // how much of a run is drawn when the calls begin
+				for interrupted := 1; interrupted < 2*step; interrupted++ {
+					for meanwhile := range 4 * step {
+						s := rowSegment(t, SegmentConfig{MinStep: step, MaxStep: step})
+						had := map[int64]int{}
+						draw := func(n int) {
+							for range n {
+								id, err := s.Next(t.Context())
+								if err != nil {
+									t.Fatal(err)
+								}
+								had[id]++
+							}
+						}
+						draw(before)
+						var places []int64
+						for range interrupted {
+							places = append(places, begin(s))
+						}
+						for range meanwhile {
+							draw(1)
+							if tt.spoil != nil {
+								tt.spoil(s)
+							}
+						}
+						for _, place := range places {
+							had[end(t, s, place)]++
+						}
+						draw(4 * step)
+						settle(s)
+						draw(1) // finds numbers in the chain, if the gate is not open already
+						s.mu.Lock()
+						if !s.gate.isOpen {
+							shut++
+						}
+						s.mu.Unlock()
+						for id := range int64(before + interrupted + meanwhile + 4*step) {
+							switch had[1+id] {
+							case 0:
+								missing++
+							case 1:
+							default:
+								twice++
+							}
+						}
+					}
+				}
+			}
+			if correct := twice+missing+shut == 0; correct != (tt.spoil == nil) {
+				t.Errorf("%d numbers were there twice, %d were missing, and %d gates stayed shut", twice, missing, shut)
+			}
+		})
+	}
+}
+
+// Near the largest number a gate does not open, because those who come too late
+// would make it overflow. Numbers are handed out all the same, up to the last.
+func TestSegmentAtTheLargestNumber(t *testing.T) {
+	const largest = math.MaxInt64 - 1
+	for _, interrupted := range []int{0, 1, 5} {
+		for _, min := range []int64{farLast - 6, largest - 9} {
+			s := rowSegment(t, SegmentConfig{MinValue: min, MinStep: 4, MaxStep: 4})
+			for range interrupted {
+				begin(s)
+			}
+			for want := min; want < min+10; want++ {
+				if id, err := s.Next(t.Context()); id != want || err != nil {
+					t.Fatalf("drew %d, %v; want %d", id, err, want)
+				}
+			}
+			if min+10 <= largest {
+				continue
+			}
+			id, err := s.Next(t.Context())
+			if _, ok := errors.AsType[*SegmentExhaustedError](err); !ok || id != 0 {
+				t.Errorf("behind %d other calls drew %d, %v", interrupted, id, err)
+			}
+		}
+	}
+}
