@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,10 +74,28 @@ func TestCompareReportsErrors(t *testing.T) {
 }
 
 func TestAmongDoesAllTheWork(t *testing.T) {
-	var pieces, goroutines atomic.Int64
-	w := workload(func(n int) error { pieces.Add(int64(n)); goroutines.Add(1); return nil })
-	if err := w.among(64)(1000); err != nil || pieces.Load() != 1000 || goroutines.Load() != 64 {
-		t.Errorf("%d pieces by %d goroutines, %v; want 1000 by 64", pieces.Load(), goroutines.Load(), err)
+	for _, n := range []int{0, 1, 63, 1000, 100_003} {
+		var pieces atomic.Int64
+		w := workload(func(n int) error { pieces.Add(int64(n)); return nil })
+		if err := w.among(64)(n); err != nil || pieces.Load() != int64(n) {
+			t.Errorf("%d pieces, %v; want %d", pieces.Load(), err, n)
+		}
+	}
+}
+
+func TestAmongIsSoMany(t *testing.T) {
+	var all sync.WaitGroup
+	all.Add(64)
+	var calls atomic.Int64
+	w := workload(func(int) error {
+		if calls.Add(1) <= 64 { // each waits for the others
+			all.Done()
+			all.Wait()
+		}
+		return nil
+	})
+	if err := w.among(64)(6400); err != nil {
+		t.Error(err)
 	}
 }
 

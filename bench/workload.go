@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // A workload does one piece of work n times. It holds the loop itself: a call
@@ -25,21 +26,30 @@ var kept struct {
 	heap []byte
 }
 
-// among splits the work among goroutines. The workload must be safe for
-// concurrent use.
+// among has goroutines share the work: each takes some of it until none is left,
+// so that nobody waits long for one whose core was taken away. The workload must
+// be safe for concurrent use.
 func (w workload) among(goroutines int) workload {
 	if goroutines == 1 {
 		return w
 	}
 	return func(n int) error {
+		const rounds = 16
+		some := max(n/goroutines/rounds, 1)
+		var taken atomic.Int64
 		errs := make([]error, goroutines)
 		var wg sync.WaitGroup
 		for i := range goroutines {
-			share := n / goroutines
-			if i < n%goroutines {
-				share++
-			}
-			wg.Go(func() { errs[i] = w(share) })
+			wg.Go(func() {
+				for errs[i] == nil {
+					end := int(taken.Add(int64(some)))
+					mine := min(some, n-(end-some))
+					if mine <= 0 {
+						return
+					}
+					errs[i] = w(mine)
+				}
+			})
 		}
 		wg.Wait()
 		return errors.Join(errs...)

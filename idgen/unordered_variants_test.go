@@ -137,6 +137,58 @@ func TestUnorderedHealsWithoutItsTimer(t *testing.T) {
 	})
 }
 
+// A call takes a block while nobody looks at the clock, and puts it into its lane
+// when everybody has to again.
+func TestUnorderedBlockThatComesLate(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		sound bool
+		put   func(u *Unordered, lane uint64, b, mine *block)
+	}{
+		{"correct", true, (*Unordered).put},
+		{"without another look", false, func(u *Unordered, lane uint64, b, mine *block) { u.lanes[lane].CompareAndSwap(b, mine) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				pool := unorderedPool(t, unorderedLayout(t))
+				g, u := pool.main, pool.Unordered()
+				for range 3*maxBlock + maxBlock/2 {
+					if _, err := u.Next(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				var puts []func()
+				for i := range u.lanes {
+					b := u.lanes[i].Load()
+					if b.swift.Load() == 0 {
+						continue
+					}
+					s := g.seq.Load()
+					first, count := g.takeBlock(s, s.last.Load(), u.size, g.clock.now())
+					mine := &block{count: count, number: first, id: g.id(s.tenure, first)}
+					mine.swift.Store(count)
+					puts = append(puts, func() { tt.put(u, uint64(i), b, mine) })
+				}
+				if len(puts) == 0 {
+					t.Fatal("a rush looks at the clock for each id")
+				}
+				time.Sleep(10 * time.Millisecond)
+				synctest.Wait()
+				for _, put := range puts {
+					put()
+				}
+				id, err := u.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if lag := time.Since(pool.layout.Decode(id).Time); lag < 2*time.Millisecond != tt.sound {
+					t.Errorf("the next id is of %v before", lag)
+				}
+			})
+		})
+	}
+}
+
 // Nothing is left to wake up once nobody has drawn for a millisecond.
 func TestUnorderedRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -237,7 +289,7 @@ func interrupted(g *Generator) (put func()) {
 		if b := u.lanes[i].Load(); b.count > 0 {
 			first, count := g.takeBlock(s, s.last.Load(), u.size, g.clock.now())
 			mine := &block{count: count, number: first, id: g.id(s.tenure, first)}
-			puts = append(puts, func() { u.lanes[i].CompareAndSwap(b, mine) })
+			puts = append(puts, func() { u.put(uint64(i), b, mine) })
 		}
 	}
 	return func() {
