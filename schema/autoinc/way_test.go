@@ -233,7 +233,9 @@ func TestConnectionsKilled(t *testing.T) {
 		for {
 			phase, err := autoinc.Apply(t.Context(), s.conn, p, ways)
 			if _, busy := errors.AsType[*autoinc.BusyError](err); err != nil && !busy {
-				if failures++; failures > kills {
+				// MySQL answers that a connection was killed before it closes it, so that the
+				// driver may use it once more.
+				if failures++; failures > 2*kills {
 					t.Fatalf("%d failures of %d kills: %v", failures, kills, err)
 				}
 			}
