@@ -32,13 +32,8 @@ func pooled(p *pools) topic {
 			yardstick: adds().among(cores),
 			pace:      pace{turn: 10 * time.Millisecond},
 			times:     2,
-			lines: func(r result) []line {
-				rate := r.spread(func(ours, theirs turn) float64 { return theirs.wallEach() / ours.wallEach() })
-				l := r.line()
-				l.ratio, l.bar = rate.format("%.2f", 1)+" of its rate", "≥ 2, 0 allocs"
-				l.verdict = verdict(rate.median >= 2 && r.allocs == 0)
-				return []line{l}
-			},
+			bar:       bar{"≥ 2, 0 allocs", func(r result) bool { return r.rate().median >= 2 && r.allocs == 0 }},
+			lines:     func(r result) []line { return []line{r.rated()} },
 		}},
 	}
 	for _, goroutines := range []int{1, cores} {

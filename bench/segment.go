@@ -59,12 +59,12 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 			against: "atomic add",
 			pace:    pace{turn: time.Millisecond}, // shorter than what a busy machine takes away at a time
 			times:   2,
-			lines:   func(r result) []line { return []line{rated(r)} },
+			lines:   func(r result) []line { return []line{r.rated()} },
 		}
 		called := draws // what a call costs that is not inlined
 		called.name, called.work, called.yardstick = version+", one goroutine, as an idgen.Source", drawnFrom(source), adds()
-		draws.bar = bar{"≥ 0.92, 0 allocs", func(r result) bool { return rate(r).median >= 0.92 && r.allocs == 0 }}
-		draws.lines = func(r result) []line { return []line{rated(r), store.line(source)} }
+		draws.bar = bar{"≥ 0.92, 0 allocs", func(r result) bool { return r.rate().median >= 0.92 && r.allocs == 0 }}
+		draws.lines = func(r result) []line { return []line{r.rated(), store.line(source)} }
 		for _, goroutines := range []int{1, runtime.GOMAXPROCS(0)} {
 			draws.name = version + ", " + crowd(goroutines)
 			draws.work, draws.yardstick = drawn(source).among(goroutines), adds().among(goroutines)
@@ -126,18 +126,6 @@ func adds() workload {
 		runtime.KeepAlive(number)
 		return nil
 	}
-}
-
-// rate is our numbers a second in those of the yardstick.
-func rate(r result) spread {
-	return r.spread(func(ours, theirs turn) float64 { return theirs.wallEach() / ours.wallEach() })
-}
-
-// rated compares rates, where others compare costs.
-func rated(r result) line {
-	l := r.line()
-	l.ratio = rate(r).format("%.2f", 1) + " of its rate"
-	return l
 }
 
 // counted is a store that counts its statements, and times them.

@@ -115,6 +115,18 @@ func (r result) ratio() spread {
 	return r.spread(func(ours, theirs turn) float64 { return ours.wallEach() / theirs.wallEach() })
 }
 
+// rate is how many pieces we do in the time of one of the yardstick's.
+func (r result) rate() spread {
+	return r.spread(func(ours, theirs turn) float64 { return theirs.wallEach() / ours.wallEach() })
+}
+
+// rated compares rates, where line compares costs.
+func (r result) rated() line {
+	l := r.line()
+	l.ratio = r.rate().format("%.2f", 1) + " of its rate"
+	return l
+}
+
 func (r result) each(f func(ours, theirs turn) float64) float64 {
 	return r.spread(f).median / float64(max(r.pieces, 1))
 }
