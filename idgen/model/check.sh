@@ -5,13 +5,7 @@
 #	idgen/model/check.sh full    bigger bounds: a minute and a half, and up to 8 GB
 #
 # It fails if a configuration is not what it should be. JOBS is how many run at a time.
-set -eu
-export LC_ALL=C
-
-model=$(cd "$(dirname "$0")" && pwd)/gate.pml
-size=${1:-ci}
-case $size in ci | full) ;; *) echo "usage: $0 [full]" >&2; exit 2 ;; esac
-
+model=gate.pml
 . "$(dirname "$0")/../../internal/spin/search.sh"
 
 long="-DFIRST=5 -DSECOND=1 -DAPPENDS=0"

@@ -1,8 +1,15 @@
-# Searches a model for what breaks it, one configuration beside others. A script sets model, the path of a .pml file, sources
-# this, and calls run for each configuration, finish, and result.
+# Searches a model for what breaks it, one configuration beside others. A script sets model, a .pml file beside it, sources
+# this, which sets size to ci or, if that is its argument, full, and calls run for each configuration, finish, and result.
 #
 # One line for each configuration: verdict, name, states explored, seconds. What run uses: jobs, how many run at a time;
 # memory, in MB, and hash, the bits of its table, for each; optimise, for the C compiler, because what is caught is caught soon.
+
+set -eu
+export LC_ALL=C
+
+model=$(cd "$(dirname "$0")" && pwd)/$model
+size=${1:-ci}
+case $size in ci | full) ;; *) echo "usage: $0 [full]" >&2; exit 2 ;; esac
 
 command -v spin >/dev/null || { echo "$0: spin is missing; on Debian and Ubuntu: apt-get install spin" >&2; exit 2; }
 cc=${CC:-cc}

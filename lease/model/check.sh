@@ -5,13 +5,7 @@
 #	lease/model/check.sh full    bigger bounds: half an hour, and up to 4 GB
 #
 # It fails if a configuration is not what it should be. JOBS is how many run at a time.
-set -eu
-export LC_ALL=C
-
-model=$(cd "$(dirname "$0")" && pwd)/lease.pml
-size=${1:-ci}
-case $size in ci | full) ;; *) echo "usage: $0 [full]" >&2; exit 2 ;; esac
-
+model=lease.pml
 . "$(dirname "$0")/../../internal/spin/search.sh"
 
 lost="-DFAILOVERS=1 -DWINDOW=0"
