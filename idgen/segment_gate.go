@@ -102,7 +102,6 @@ func (g *gate) open(r run, plain bool) bool {
 		return false
 	}
 	g.late.Store(0)
-	g.awaited = 0
 	g.last.Store(r.last)
 	if plain {
 		atomic.StoreInt64(g.plain, r.last)

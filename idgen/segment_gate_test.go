@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A rowStore is a SegmentStore without other processes.
+// A rowStore is a SegmentStore without other processes. That of segmenttest cannot
+// be imported here, because it imports this package.
 type rowStore struct{ bound int64 }
 
 func (s *rowStore) Fetch(_ context.Context, f SegmentFetch) (int64, error) {
@@ -43,8 +44,8 @@ func end(t *testing.T, s *Segment, place int64) int64 {
 	return id
 }
 
-// settle waits for a fetch that runs.
-func settle(s *Segment) {
+// awaitFetch waits for a fetch that runs.
+func awaitFetch(s *Segment) {
 	s.mu.Lock()
 	done := s.done
 	s.mu.Unlock()
@@ -96,7 +97,7 @@ func TestSegmentCallsThatAreInterrupted(t *testing.T) {
 							had[end(t, s, place)]++
 						}
 						draw(4 * step)
-						settle(s)
+						awaitFetch(s)
 						draw(1) // finds numbers in the chain, if the gate is not open already
 						s.mu.Lock()
 						if !s.gate.isOpen {
@@ -127,17 +128,17 @@ func TestSegmentCallsThatAreInterrupted(t *testing.T) {
 func TestSegmentAtTheLargestNumber(t *testing.T) {
 	const largest = math.MaxInt64 - 1
 	for _, interrupted := range []int{0, 1, 5} {
-		for _, min := range []int64{farLast - 6, largest - 9} {
-			s := rowSegment(t, SegmentConfig{MinValue: min, MinStep: 4, MaxStep: 4})
+		for _, first := range []int64{farLast - 6, largest - 9} {
+			s := rowSegment(t, SegmentConfig{MinValue: first, MinStep: 4, MaxStep: 4})
 			for range interrupted {
 				begin(s)
 			}
-			for want := min; want < min+10; want++ {
+			for want := first; want < first+10; want++ {
 				if id, err := s.Next(t.Context()); id != want || err != nil {
 					t.Fatalf("drew %d, %v; want %d", id, err, want)
 				}
 			}
-			if min+10 <= largest {
+			if first+10 <= largest {
 				continue
 			}
 			id, err := s.Next(t.Context())

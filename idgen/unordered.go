@@ -98,8 +98,8 @@ func newUnordered(g *Generator) *Unordered {
 	}
 	u.timer = time.AfterFunc(time.Hour, u.shut)
 	u.timer.Stop()
+	u.seal() // no lane is empty from here on
 	u.shut()
-	u.seal()
 	return u
 }
 
@@ -150,14 +150,19 @@ func (u *Unordered) draw(ctx context.Context, lane uint64, b *block, place int64
 	if place == b.count {
 		u.open(fresh, first&^g.seqMask)
 	}
-	id := g.id(s.tenure, first)
-	mine := &block{count: count, number: first, id: id}
-	mine.next.Store(1)
-	if u.fresh.Load() <= first {
-		mine.swift.Store(count)
-	}
+	mine := u.block(s, first, count)
 	u.put(lane, b, mine)
-	return id, nil
+	return mine.id, nil
+}
+
+// block returns a block of count numbers from first on, which is the caller's own.
+func (u *Unordered) block(s *sequence, first, count int64) *block {
+	b := &block{count: count, number: first, id: u.g.id(s.tenure, first)}
+	b.next.Store(1)
+	if u.fresh.Load() <= first {
+		b.swift.Store(count)
+	}
+	return b
 }
 
 // put replaces b in its lane. If another call has, the places of mine are a gap.
@@ -217,7 +222,7 @@ func (u *Unordered) shut() {
 // slow has calls look at the clock for numbers below fresh.
 func (u *Unordered) slow(fresh int64) {
 	for i := range u.lanes {
-		if b := u.lanes[i].Load(); b != nil && b.number < fresh {
+		if b := u.lanes[i].Load(); b.number < fresh {
 			b.swift.Store(0)
 		}
 	}

@@ -157,26 +157,13 @@ func TestUnorderedBlockThatComesLate(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				var puts []func()
-				for i := range u.lanes {
-					b := u.lanes[i].Load()
-					if b.swift.Load() == 0 {
-						continue
-					}
-					s := g.seq.Load()
-					first, count := g.takeBlock(s, s.last.Load(), u.size, g.clock.now())
-					mine := &block{count: count, number: first, id: g.id(s.tenure, first)}
-					mine.swift.Store(count)
-					puts = append(puts, func() { tt.put(u, uint64(i), b, mine) })
-				}
-				if len(puts) == 0 {
+				if u.fresh.Load() == never {
 					t.Fatal("a rush looks at the clock for each id")
 				}
+				put := interrupted(g, tt.put)
 				time.Sleep(10 * time.Millisecond)
 				synctest.Wait()
-				for _, put := range puts {
-					put()
-				}
+				put()
 				id, err := u.Next(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -282,14 +269,14 @@ func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)
 
 // interrupted is half of calls that replace the blocks of the lanes that a rush has
 // used. It returns the other half.
-func interrupted(g *Generator) (put func()) {
+func interrupted(g *Generator, put func(u *Unordered, lane uint64, b, mine *block)) (rest func()) {
 	u, s := g.Unordered(), g.seq.Load()
 	var puts []func()
 	for i := range u.lanes {
 		if b := u.lanes[i].Load(); b.count > 0 {
 			first, count := g.takeBlock(s, s.last.Load(), u.size, g.clock.now())
-			mine := &block{count: count, number: first, id: g.id(s.tenure, first)}
-			puts = append(puts, func() { u.put(uint64(i), b, mine) })
+			mine := u.block(s, first, count)
+			puts = append(puts, func() { put(u, uint64(i), b, mine) })
 		}
 	}
 	return func() {
@@ -330,13 +317,13 @@ func TestUnorderedIsSealed(t *testing.T) {
 			return unused
 		}},
 		{"a call has taken a block and not yet put it into its lane", true, func(g *Generator, draw func()) int64 {
-			put := interrupted(g)
+			put := interrupted(g, (*Unordered).put)
 			last := g.seal()
 			put()
 			return last + 1
 		}},
 		{"the same, and blocks end where they are", false, func(g *Generator, draw func()) int64 {
-			put := interrupted(g)
+			put := interrupted(g, (*Unordered).put)
 			last := g.seq.Load().last.Swap(sealed)
 			for i := range g.Unordered().lanes {
 				g.Unordered().lanes[i].Load().end()

@@ -116,7 +116,6 @@ inline open() {
 #ifndef BROKEN_NO_RESET
 		late = 0;
 #endif
-		awaited = 0;
 #ifdef BROKEN_OPEN_FIRST
 		drawn = first[0] - 1;
 		last = final[0]; plain = final[0];
