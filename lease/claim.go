@@ -4,7 +4,6 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"errors"
-	"maps"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -17,52 +16,99 @@ const maxCounter = 1<<63 - 1
 // cloned may draw the same bits as its clone.
 func newToken() string { return cryptorand.Text() + strconv.FormatInt(time.Now().UnixNano(), 36) }
 
-// claim leases a worker number. It pauses and tries again until ctx ends, but
-// for errors that time does not mend.
-func (k *Keeper) claim(ctx context.Context) error {
-	for {
+// How long to pause between attempts to claim, each about twice as long as the one
+// before.
+const (
+	firstRacePause  = 10 * time.Millisecond
+	firstErrorPause = 100 * time.Millisecond
+	longestPause    = time.Second
+	longestWait     = 2 * time.Second // for a worker number, where all are taken
+)
+
+// claim leases a worker number. It pauses and tries again until ctx ends. It
+// returns the last answer of the store, because an attempt that ctx has ended says
+// nothing about the reason. If final, errors that time does not mend end it.
+func (k *Keeper) claim(ctx context.Context, final bool) error {
+	var answer error
+	for attempt := 0; ; attempt++ {
 		err := k.tryClaim(ctx)
 		if err == nil {
 			return nil
 		}
-		if isFinal(err) {
+		if final && isFinal(err) {
 			return err
 		}
-		k.issuer.Explain(err)
-		if err != errRace {
-			k.warn(err)
+		if isAnswer(err) || answer == nil {
+			answer = err
 		}
-		if !k.pause(ctx, 100*time.Millisecond) {
-			return errors.Join(ctx.Err(), err)
+		k.issuer.Explain(err)
+		k.warn(err)
+		if !k.pause(ctx, k.untilNextAttempt(err, attempt)) {
+			return errors.Join(ctx.Err(), answer)
 		}
 	}
 }
 
+// untilNextAttempt returns how long to pause after the error of an attempt.
+func (k *Keeper) untilNextAttempt(err error, attempt int) time.Duration {
+	if k.taken != nil {
+		// The pause is half as long to one and a half times as long.
+		return min(max(k.taken.NextFree, firstErrorPause), longestWait*2/3)
+	}
+	first := firstErrorPause
+	if err == errRace {
+		first = firstRacePause
+	}
+	return min(first<<min(attempt, 10), longestPause)
+}
+
+// isFinal reports whether trying again would give the same error.
 func isFinal(err error) bool {
 	var layout *LayoutError
 	var skew *ClockSkewError
 	var volatile *VolatileError
-	return errors.As(err, &layout) || errors.As(err, &skew) || errors.As(err, &volatile)
+	var version *VersionError
+	var permanent *PermanentError
+	return errors.As(err, &layout) || errors.As(err, &skew) || errors.As(err, &volatile) ||
+		errors.As(err, &version) || errors.As(err, &permanent)
+}
+
+// isAnswer reports whether err tells more than that there was no answer.
+func isAnswer(err error) bool {
+	return err != errRace && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
 var errRace = errors.New("lease: another process was faster")
 
-// tryClaim goes the way to a lease step by step, as the state of the store
-// demands: it founds the namespace, fences it, adds a row, claims one.
+// maxProbes is how many steps one attempt takes: a store may have to be migrated,
+// a namespace created and fenced, and rows added, each of them once.
+const maxProbes = 5
+
+// tryClaim takes the steps to a lease that the state of the store demands. After
+// each step it probes again. A step that another process was faster with ends the
+// attempt, and so do too many steps.
 func (k *Keeper) tryClaim(ctx context.Context) error {
 	ctx, done := k.inTime(ctx)
 	defer done()
+	if k.regressed {
+		if err := k.store.Fence(ctx, k.terms, ""); err != nil {
+			return &StoreError{"fence", err}
+		}
+		k.regressed = false
+	}
 	again, err := k.settle(ctx)
 	if k.held != nil || err != nil {
 		return err
 	}
-	for {
-		query := Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
-		if k.cfg.PreferSame {
-			query.Prefer = k.cfg.Label
-		}
+	for range maxProbes {
 		sent := k.clocks.read()
-		p, err := k.store.Probe(ctx, query)
+		p, err := k.store.Probe(ctx, k.query())
+		if errors.Is(err, ErrNotMigrated) && !k.cfg.SkipMigrate {
+			if err := k.store.Migrate(ctx); err != nil {
+				return &StoreError{"migrate", err}
+			}
+			continue
+		}
 		if err != nil {
 			return &StoreError{"probe", err}
 		}
@@ -72,27 +118,27 @@ func (k *Keeper) tryClaim(ctx context.Context) error {
 		if p.OneClock {
 			k.terms.Skew = 0
 		}
+		if p.Volatile && k.terms.Coarse() {
+			return &VolatileError{Namespace: k.cfg.Namespace, Unit: k.cfg.Unit}
+		}
 		if again != nil && again.Bound < k.terms.Cap(p.Now) {
-			p.Free, p.Found = *again, true
+			p.Row, p.Free = *again, true
 		}
 		switch {
-		case p.Volatile && k.terms.Coarse():
-			return &VolatileError{Namespace: k.cfg.Namespace, Unit: k.cfg.Unit}
-		case !p.Founded:
-			err = k.found(ctx, p.Now)
+		case !p.Exists:
+			err = k.createNamespace(ctx, p)
 		case p.Fingerprint != p.Current:
-			k.log().Warn("lease: the database is not the one it was; numbers go on behind all that may have been lost", "namespace", k.cfg.Namespace)
+			k.log().Warn("lease: the database is another than before, or was restored; ids continue above all that may have been lost", "namespace", k.cfg.Namespace)
 			err = k.store.Fence(ctx, k.terms, p.Fingerprint)
-		case p.Found && p.Free.Worker >= p.Born: // the namespace was lost, its row was not
-			err = k.store.Bear(ctx, k.terms, p.Free.Worker, p.Free.Worker)
-		case p.Found && p.Free.Bound < k.terms.Cap(p.Now):
+		case p.Free && (p.Row.Bound <= k.terms.Cap(p.Now) || p.Top >= k.cfg.MaxWorker):
 			return k.take(ctx, p)
-		case p.Born <= k.cfg.MaxWorker:
-			err = k.store.Bear(ctx, k.terms, k.cfg.MinWorker, k.cfg.MaxWorker)
-		case p.Found:
-			return k.take(ctx, p)
+		case p.Top < k.cfg.MaxWorker:
+			err = k.addRows(ctx, p)
+		case k.taken != nil && time.Since(k.takenAt) < k.cfg.TTL:
+			k.taken.NextFree = k.untilFree(p.Row)
+			return k.taken
 		default:
-			err = k.replace(ctx)
+			err = k.addMissing(ctx)
 		}
 		if _, ok := errors.AsType[*TakenError](err); ok || isFinal(err) {
 			return err
@@ -101,12 +147,28 @@ func (k *Keeper) tryClaim(ctx context.Context) error {
 			return &StoreError{"prepare a row", err}
 		}
 	}
+	return errRace
 }
 
-// found adds the layout to the namespace, if none of those that are there makes
-// numbers that are equal to those that it makes from now on.
-func (k *Keeper) found(ctx context.Context, now int64) error {
-	layouts, err := k.store.Layouts(ctx, k.cfg.Namespace)
+// query asks for a row. While all are taken it asks only for the next that is free.
+func (k *Keeper) query() Query {
+	q := Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker, Own: k.own, Waiting: k.taken != nil}
+	if k.cfg.PreferSame {
+		q.Prefer = k.cfg.Label
+	}
+	return q
+}
+
+// maxCoarseRows is how many rows a namespace of a coarse layout begins with. A row
+// that is added later cannot be used before the next tick.
+const maxCoarseRows = 4096
+
+// createNamespace adds the layout to the namespace, if none of those that are
+// there makes numbers that are equal to those that it makes from now on. Rows are
+// added first: those of a coarse layout may begin in this tick only as long as the
+// namespace does not exist.
+func (k *Keeper) createNamespace(ctx context.Context, p Probe) error {
+	layouts, position, err := k.store.Layouts(ctx, k.cfg.Namespace)
 	if err != nil {
 		return err
 	}
@@ -114,25 +176,40 @@ func (k *Keeper) found(ctx context.Context, now int64) error {
 		if stored == k.terms.Layout {
 			continue
 		}
-		if err := k.cfg.Compatible(stored, time.UnixMicro(now)); err != nil {
+		if err := k.cfg.Compatible(stored, time.UnixMicro(p.Now)); err != nil {
 			return &LayoutError{Namespace: k.cfg.Namespace, Stored: stored, Mine: k.terms.Layout, Err: err}
 		}
 	}
-	return k.store.Found(ctx, k.terms, len(layouts))
+	switch {
+	case k.terms.Coarse():
+		err = k.store.AddRows(ctx, k.terms, 0, min(k.terms.Workers, maxCoarseRows)-1)
+	case p.Top < k.cfg.MinWorker:
+		err = k.addRows(ctx, p)
+	}
+	if err != nil {
+		return err
+	}
+	return k.store.CreateNamespace(ctx, k.terms, position)
+}
+
+// addRows adds rows behind those that are there: as many as there are, and 64 at
+// least, so that a thousand processes that start at once add them in few steps.
+func (k *Keeper) addRows(ctx context.Context, p Probe) error {
+	first := p.Top + 1
+	n := max(first-k.cfg.MinWorker, 64)
+	return k.store.AddRows(ctx, k.terms, first, min(first+n-1, k.cfg.MaxWorker))
 }
 
 // take claims the row that a probe has found.
 func (k *Keeper) take(ctx context.Context, p Probe) error {
-	c := Claim{Terms: k.terms, Seen: p.Free, Fence: p.Fence, Token: newToken(), Label: k.cfg.Label}
 	t := &tenancy{
-		row:   Row{Worker: p.Free.Worker, Now: p.Now},
-		start: max(p.Free.Bound, p.Fence), burnt: p.Volatile,
-		mine: map[string]bool{c.Token: true}, renewed: k.clocks.read().at,
+		row: Row{Worker: p.Row.Worker, Now: p.Now}, seen: p.Row, next: newToken(),
+		start: max(p.Row.Bound, p.Fence), volatile: p.Volatile, renewed: k.clocks.read().at,
 	}
-	if u := k.unsure; u != nil && u.row.Worker == t.row.Worker { // whichever is applied
-		t.start = max(t.start, u.start)
-		maps.Copy(t.mine, u.mine)
+	if u := k.unsure; u != nil && u.seen.Worker == t.seen.Worker && u.seen.Token == t.seen.Token && u.seen.Revision == t.seen.Revision {
+		t.next, t.start = u.next, max(t.start, u.start) // whichever of the two is applied
 	}
+	c := Claim{Terms: k.terms, Seen: p.Row, Fence: p.Fence, Token: t.next, Label: k.cfg.Label, Volatile: p.Volatile}
 	c.Wanted = k.asked(t, max(t.start, k.terms.Counter(k.clocks.now().UnixMicro())))
 	if p.Volatile { // burn all that the store can have granted, before a server whose clock is behind
 		c.Wanted = maxCounter
@@ -146,12 +223,13 @@ func (k *Keeper) take(ctx context.Context, p Probe) error {
 	case !ok:
 		return errRace
 	}
-	k.hold(t, row)
+	k.hold(t, row, row.Bound)
 	return nil
 }
 
 // settle reads the row of a claim that had no reply. If it carries the token of
-// that claim, the lease is held as if the reply had come. If the row is free, the
+// that claim, the lease is held, but nothing is granted before a renewal was
+// answered: what a read shows may be gone after a crash. If the row is free, the
 // claim may be under way, and that row is to be claimed again, so that only one of
 // the two can have it: if it were another row, the first would be taken for nobody
 // until it expired.
@@ -162,33 +240,41 @@ func (k *Keeper) settle(ctx context.Context) (again *Row, err error) {
 	}
 	rows, err := k.store.Rows(ctx, k.terms, t.row.Worker, t.row.Worker)
 	switch {
+	case errors.Is(err, ErrNotMigrated):
+		k.unsure = nil
 	case err != nil:
 		return nil, &StoreError{"read", err}
+	case len(rows) == 1 && rows[0].Token == t.next:
+		if rows[0].Expires >= rows[0].Now {
+			t.renewed = time.Now().Add(-k.cfg.Window) // it is due at once
+			k.hold(t, rows[0], 0)
+		}
+		k.unsure = nil
 	case len(rows) == 1 && k.terms.Free(rows[0]):
 		return &rows[0], nil
-	case len(rows) == 0 || !t.mine[rows[0].Token]:
+	default:
 		k.unsure = nil // it is of another process
-	case rows[0].Expires >= rows[0].Now:
-		k.hold(t, rows[0])
 	}
 	return nil, nil
 }
 
-// hold begins a lease of a row that carries the token of its claim.
-func (k *Keeper) hold(t *tenancy, row Row) {
-	t.row, t.mine = row, map[string]bool{row.Token: true}
-	if t.burnt {
+// hold begins a lease of a row that carries the token of its claim. bound is the
+// one that the store has confirmed, or 0.
+func (k *Keeper) hold(t *tenancy, row Row, bound int64) {
+	if t.volatile {
 		t.start = max(t.start, row.Bound) // hold-off: the claim only burns, and renewals grant
 	}
-	k.held, k.unsure, k.warned = t, nil, false
+	row.Bound = max(bound, t.start)
+	t.row, t.next = row, ""
+	k.held, k.unsure, k.warned, k.taken, k.own = t, nil, "", nil, row.Worker
 	k.issuer.Grant(row.Worker, t.start, row.Bound)
 	k.announce(t)
-	k.log().Info("lease: leased a worker", "namespace", k.cfg.Namespace, "worker", row.Worker)
+	k.log().Info("lease: leased a worker number", "namespace", k.cfg.Namespace, "worker", row.Worker)
 }
 
-// replace adds a row for a worker that has lost its own. If none has, all
-// workers are taken.
-func (k *Keeper) replace(ctx context.Context) error {
+// addMissing adds a row that is missing between others. If none is, all worker
+// numbers are taken.
+func (k *Keeper) addMissing(ctx context.Context) error {
 	rows, err := k.store.Rows(ctx, k.terms, k.cfg.MinWorker, k.cfg.MaxWorker)
 	if err != nil {
 		return err
@@ -199,7 +285,8 @@ func (k *Keeper) replace(ctx context.Context) error {
 	}
 	n := k.cfg.MaxWorker - k.cfg.MinWorker + 1
 	if int64(len(there)) == n {
-		return k.taken(rows)
+		k.taken, k.takenAt = k.allTaken(rows), time.Now()
+		return k.taken
 	}
 	worker := k.cfg.MinWorker + rand.Int64N(n)
 	for there[worker] {
@@ -207,11 +294,11 @@ func (k *Keeper) replace(ctx context.Context) error {
 			worker = k.cfg.MinWorker
 		}
 	}
-	return k.store.Replace(ctx, k.terms, worker)
+	return k.store.AddRows(ctx, k.terms, worker, worker)
 }
 
-// taken says who has the workers.
-func (k *Keeper) taken(rows []Row) *TakenError {
+// allTaken says who has the worker numbers.
+func (k *Keeper) allTaken(rows []Row) *TakenError {
 	e := &TakenError{Namespace: k.cfg.Namespace, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
 	seen := map[string]bool{"": true}
 	for i, r := range rows {
@@ -219,10 +306,18 @@ func (k *Keeper) taken(rows []Row) *TakenError {
 			seen[r.Label] = true
 			e.Holders = append(e.Holders, r.Label)
 		}
-		left := time.Duration(max(r.Expires+k.terms.Skew-r.Now, 0)) * time.Microsecond
-		if i == 0 || left < e.NextFree {
+		if left := k.untilFree(r); i == 0 || left < e.NextFree {
 			e.NextFree = left
+		}
+		// A holder renews when a third of Window has passed.
+		if r.Expires-r.Now < k.terms.TTL-k.cfg.Window.Microseconds()*2/3 {
+			e.Stale++
 		}
 	}
 	return e
+}
+
+// untilFree returns when a row becomes free unless its lease is renewed.
+func (k *Keeper) untilFree(r Row) time.Duration {
+	return time.Duration(max(r.Expires+k.terms.Skew-r.Now, 0)) * time.Microsecond
 }

@@ -32,7 +32,6 @@ type Examiner interface {
 //	fence-ahead    the fence is further ahead than the store ever raises it
 //	bound-ahead    the bound of a row is
 //	expires-ahead  a lease lasts longer than TTL
-//	not-counted    a row is left of a namespace that was lost
 //	no-such-worker a row is outside the layout
 //	crowded        at least nine tenths of the worker numbers are leased
 //
@@ -74,7 +73,7 @@ func Doctor(ctx context.Context, store Store, cfg Config) ([]Finding, error) {
 	}
 	if p.Fingerprint != p.Current {
 		add("history", "nothing: the next claim has ids go on behind all that may have been lost",
-			"the database is %q, and was %q when the namespace was founded or fenced", p.Current, p.Fingerprint)
+			"the database is %q, and was %q when the namespace was created or fenced", p.Current, p.Fingerprint)
 	}
 	const edited = "wait until then, or let nobody edit it: if it is certain that it was raised by hand, set it back while no process runs and call Fence"
 	beyond := terms.Beyond(p.Now)
@@ -85,9 +84,6 @@ func Doctor(ctx context.Context, store Store, cfg Config) ([]Finding, error) {
 	for _, r := range rows {
 		if r.Worker >= terms.Workers {
 			add("no-such-worker", "delete the row", "the layout has %d workers, and a row is of worker %d", terms.Workers, r.Worker)
-		}
-		if r.Worker >= p.Born {
-			add("not-counted", "nothing: its worker is counted before it is claimed", "worker %d has a row, and the namespace counts %d workers as born", r.Worker, p.Born)
 		}
 		if r.Bound > max(beyond, p.Fence) {
 			add("bound-ahead", edited, "the bound of worker %d (%s) is at %s, and the store's clock at %s", r.Worker, r.Label, at(r.Bound), time.UnixMicro(r.Now).UTC().Format(time.RFC3339))

@@ -11,6 +11,10 @@ var (
 	// ErrClosed is returned for a [Keeper] that has been closed.
 	ErrClosed = errors.New("lease: the keeper is closed")
 
+	// ErrNotMigrated is returned by stores whose tables or files are missing. A
+	// keeper then calls Migrate, unless [Config].SkipMigrate forbids it.
+	ErrNotMigrated = errors.New("lease: the tables or files that keep the leases are missing; run the migration, or open without SkipMigrate")
+
 	// ErrSuspended is why no number is issued between [Keeper.Suspend] and Resume.
 	ErrSuspended = errors.New("lease: the worker was given back by Suspend; call Resume")
 )
@@ -41,12 +45,38 @@ func (e *StoreError) Error() string {
 // Unwrap returns Err.
 func (e *StoreError) Unwrap() error { return e.Err }
 
+// A PermanentError is an error of the store that trying again does not mend, such
+// as a wrong password or a missing privilege. [Open] returns it at once. A keeper
+// that runs keeps trying, because an operator may mend it.
+type PermanentError struct {
+	Err    error
+	Remedy string
+}
+
+func (e *PermanentError) Error() string { return fmt.Sprintf("%v; %s", e.Err, e.Remedy) }
+
+// Unwrap returns Err.
+func (e *PermanentError) Unwrap() error { return e.Err }
+
+// A VersionError says that another version of Snowkey made the tables or files,
+// and that this one does not write to them.
+type VersionError struct {
+	Where        string // the table, or the file
+	Found, Known string // versions of the protocol
+}
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("lease: %s is of protocol version %s, and this program knows version %s; use a release of Snowkey that knows version %s, or stop all processes, drop the tables, and start them with one release",
+		e.Where, e.Found, e.Known, e.Found)
+}
+
 // A TakenError says that all worker numbers of the range are leased.
 type TakenError struct {
 	Namespace string
 	Min, Max  int64
 	Holders   []string      // their labels, each once; "" is left out
 	NextFree  time.Duration // when the next lease expires, unless it is renewed
+	Stale     int64         // how many of the holders have stopped renewing
 }
 
 func (e *TakenError) Error() string {
@@ -57,8 +87,12 @@ func (e *TakenError) Error() string {
 		more = fmt.Sprintf(" and %d more", len(who)-most)
 		who = who[:most]
 	}
-	return fmt.Sprintf("lease: all %d workers of namespace %q (%d to %d) are leased, by %s%s; the next expires in %v unless it is renewed: stop idle processes, widen the range or the layout's worker field",
-		e.Max-e.Min+1, e.Namespace, e.Min, e.Max, strings.Join(who, ", "), more, e.NextFree)
+	n, advice := e.Max-e.Min+1, "stop idle processes, widen the range or the layout's worker field"
+	if 2*e.Stale > n {
+		advice = fmt.Sprintf("%d of their holders stopped renewing, so processes are killed faster than leases expire: call Close before they end, or lower TTL; %s", e.Stale, advice)
+	}
+	return fmt.Sprintf("lease: all %d worker numbers of namespace %q (%d to %d) are in use, by %s%s; the next expires in %v unless it is renewed; %s",
+		n, e.Namespace, e.Min, e.Max, strings.Join(who, ", "), more, e.NextFree, advice)
 }
 
 // A LayoutError says that the namespace's numbers are of another layout, and

@@ -29,11 +29,11 @@ func look(ctx context.Context, store Store, cfg Config) (Terms, Probe, error) {
 		return Terms{}, Probe{}, err
 	}
 	terms := cfg.terms()
-	p, err := store.Probe(ctx, Query{Terms: terms, Min: cfg.MinWorker, Max: cfg.MaxWorker})
+	p, err := store.Probe(ctx, Query{Terms: terms, Min: cfg.MinWorker, Max: cfg.MaxWorker, Own: -1})
 	if err != nil {
 		return Terms{}, Probe{}, &StoreError{"probe", err}
 	}
-	if !p.Founded {
+	if !p.Exists {
 		return Terms{}, Probe{}, &NamespaceError{Namespace: terms.Namespace, Layout: terms.Layout}
 	}
 	if p.OneClock {

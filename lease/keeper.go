@@ -52,40 +52,46 @@ type Keeper struct {
 	turn    sync.Mutex         // of those who begin and end
 	stop    context.CancelFunc // ends run; nil while the keeper is suspended or closed
 
-	// These are of run, while it runs, and else of whose turn it is.
-	granted chan struct{} // closed when the first number may be issued
-	done    chan struct{} // closed when run has returned
-	held    *tenancy
-	unsure  *tenancy // what the last claim without a reply would hold
-	warned  bool     // that there is no lease
-	gaveUp  int      // how many statements in a row were not answered in time
+	// Owned by run while it is running, otherwise by the holder of turn.
+	granted   chan struct{} // closed when the first number may be issued
+	done      chan struct{} // closed when run has returned
+	held      *tenancy
+	unsure    *tenancy    // what the last claim without a reply would hold
+	own       int64       // the worker number held last; -1 before the first
+	regressed bool        // the store has forgotten commits, and must be fenced before the next claim
+	taken     *TakenError // while all worker numbers are in use, who has them
+	takenAt   time.Time   // when that was read
+	warned    string      // why there is no lease, as it was logged last
+	gaveUp    int         // how many statements in a row were not answered in time
 }
 
 // tenancy is one lease. It is dropped whole when it is lost.
 type tenancy struct {
-	row   Row
-	start int64
+	seen  Row   // as it was claimed
+	row   Row   // token and revision as last answered or read; the rest as last answered
+	start int64 // the first counter that may be issued
 	block int64 // how many counters to ask for at once; see asked
-	// mine are the tokens of the last confirmed update and of all that were sent
-	// since: the request of any of these may have been applied, or may yet be.
-	mine    map[string]bool
-	inDoubt bool      // whether a request may still be under way that finds the row as it is
-	burnt   bool      // whether the claim grants nothing; see [Probe].Volatile
-	renewed time.Time // when the last confirmed claim or renewal was sent
-	raised  time.Time // when its bound was last raised by a block
+
+	// next is the token of a claim or renewal whose request may have been applied,
+	// or may yet be; "" if there is none.
+	next     string
+	volatile bool      // whether the store may forget a commit: the claim grants nothing
+	renewed  time.Time // when the last confirmed claim or renewal was sent
+	raised   time.Time // when its bound was last raised by a block
 }
 
 // Open checks cfg, claims a worker number and grants it to the issuer. It
 // returns when the first number may be issued. Until ctx ends it tries again, as
-// long as the store does not answer or all workers are taken; the error then
-// tells which. A [*LayoutError], [*ClockSkewError], [*VolatileError] or
-// [*ConfigError] ends it at once.
+// long as the store does not answer or all worker numbers are in use; the error
+// then has the last answer of the store. A [*LayoutError], [*ClockSkewError],
+// [*VolatileError], [*VersionError], [*PermanentError] or [*ConfigError] ends it at
+// once.
 func Open(ctx context.Context, store Store, issuer Issuer, cfg Config) (*Keeper, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	k := &Keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(), wanted: make(chan struct{}, 1)}
+	k := &Keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(), wanted: make(chan struct{}, 1), own: -1}
 	k.clocks = clocks{cfg: cfg, issuer: issuer}
 	k.life, k.endLife = context.WithCancel(context.WithoutCancel(ctx))
 	if !cfg.SkipMigrate {
@@ -131,7 +137,7 @@ func (k *Keeper) Resume(ctx context.Context) error {
 	defer cancel()
 	defer context.AfterFunc(k.life, cancel)()
 	k.granted, k.done = make(chan struct{}), make(chan struct{})
-	if err := k.claim(ctx); err != nil {
+	if err := k.claim(ctx, true); err != nil {
 		return err
 	}
 	heldOff := k.heldOff(k.held)
@@ -168,35 +174,61 @@ func (k *Keeper) Close(ctx context.Context) error {
 
 // end is the way of the diagram from holding to released.
 func (k *Keeper) end(ctx context.Context, reason error) error {
-	if k.stop == nil {
-		return nil
+	var unused int64 = maxCounter
+	if k.stop != nil {
+		k.stop()
+		<-k.done
+		k.stop = nil
+		unused = k.issuer.Seal(reason)
 	}
-	k.stop()
-	<-k.done
-	k.stop = nil
-	unused := k.issuer.Seal(reason)
-	t := k.held
-	if t == nil {
+	if k.held == nil && k.unsure == nil {
 		return nil
 	}
 	// A caller that is shutting down has often no time left; the store needs one
 	// statement or two.
-	grace, done := k.inTime(context.WithoutCancel(ctx))
+	grace, done := context.WithTimeout(context.WithoutCancel(ctx), k.cfg.Window/4)
 	defer done()
-	if t.inDoubt {
+	if k.held == nil {
+		return k.withdraw(grace)
+	}
+	t := k.held
+	if t.next != "" {
 		if k.reread(grace, t); k.held == nil {
 			return nil // it was lost in the meantime
 		}
 	}
-	if t.inDoubt {
-		unused = t.row.Bound // a late renewal may find the row as it was
+	if t.next != "" {
+		unused = maxCounter // a late renewal may find the row as it was, and raise the bound
 	}
 	k.held = nil
-	freed, err := k.store.Release(grace, Release{Terms: k.terms, Held: t.row, Unused: unused})
+	return k.release(grace, t.row, unused)
+}
+
+// withdraw gives back what a claim without a reply has taken, or may still take:
+// a release of the row as the claim saw it leaves the claim nothing to find.
+func (k *Keeper) withdraw(ctx context.Context) error {
+	u := k.unsure
+	rows, err := k.store.Rows(ctx, k.terms, u.seen.Worker, u.seen.Worker)
+	switch {
+	case err != nil:
+		return &StoreError{"read", err}
+	case len(rows) == 0 || rows[0].Token != u.next && rows[0].Token != "":
+		k.unsure = nil // it is of another process, and the claim can no longer have it
+		return nil
+	}
+	err = k.release(ctx, rows[0], maxCounter)
+	if err == nil {
+		k.unsure = nil
+	}
+	return err
+}
+
+func (k *Keeper) release(ctx context.Context, row Row, unused int64) error {
+	freed, err := k.store.Release(ctx, Release{Terms: k.terms, Held: row, Unused: unused})
 	if err != nil {
 		return &StoreError{"release", err}
 	}
-	k.log().Info("lease: gave the worker back", "namespace", k.cfg.Namespace, "worker", t.row.Worker, "freed", freed)
+	k.log().Info("lease: gave the worker number back", "namespace", k.cfg.Namespace, "worker", row.Worker, "freed", freed)
 	return nil
 }
 
@@ -204,12 +236,8 @@ func (k *Keeper) end(ctx context.Context, reason error) error {
 func (k *Keeper) run(ctx context.Context) {
 	defer close(k.done)
 	for ctx.Err() == nil {
-		if k.held == nil {
-			if err := k.claim(ctx); err != nil {
-				k.issuer.Explain(err)
-				k.pause(ctx, k.cfg.Window/4)
-				continue
-			}
+		if k.held == nil && k.claim(ctx, false) != nil {
+			return // ctx has ended
 		}
 		needed := k.idle(ctx, k.held)
 		if ctx.Err() == nil {
@@ -277,23 +305,25 @@ func (k *Keeper) asked(t *tenancy, needed int64) int64 {
 
 // renew raises the bound of a lease. Only a confirmed renewal counts.
 func (k *Keeper) renew(ctx context.Context, t *tenancy, needed int64) {
-	renewal := Renewal{Terms: k.terms, Held: t.row, Token: newToken(), Wanted: k.asked(t, needed)}
-	t.mine[renewal.Token] = true
+	if t.next == "" {
+		t.next = newToken()
+	}
+	renewal := Renewal{Terms: k.terms, Held: t.row, Token: t.next, Wanted: k.asked(t, needed), Volatile: t.volatile}
 	sent := k.clocks.read()
 	row, renewed, err := k.tryRenew(ctx, renewal)
 	switch {
 	case renewed:
 		k.confirm(t, row, sent)
+	case errors.Is(err, ErrNotMigrated):
+		k.lose(t, "its table is gone from the store")
 	case err != nil:
 		// The request may have been applied, or be applied later.
-		t.inDoubt = true
 		k.explain("renew", err)
 		k.pause(ctx, k.cfg.Window/16)
 		k.reread(ctx, t)
 	default:
-		before := t.row.Revision
-		if k.reread(ctx, t); k.held == t && t.row.Revision == before {
-			k.pause(ctx, k.cfg.Window/16) // neither lost nor renewed: do not hurry
+		if before := t.row.Revision; k.reread(ctx, t) && t.row.Revision == before {
+			k.lose(t, "the store refused to renew it, because it may forget commits now, or was migrated to another version; snowkey.Doctor tells")
 		}
 	}
 }
@@ -307,8 +337,7 @@ func (k *Keeper) tryRenew(ctx context.Context, r Renewal) (Row, bool, error) {
 // confirm takes in what the store has answered to a request that was sent then.
 func (k *Keeper) confirm(t *tenancy, row Row, sent reading) {
 	t.row, t.renewed = row, sent.at
-	// The revision has moved on, and late requests name the old one.
-	t.mine, t.inDoubt = map[string]bool{row.Token: true}, false
+	t.next = "" // the revision has moved on, and late requests name the old one
 	k.clocks.compare(sent, row.Now)
 	k.issuer.Extend(row.Bound)
 	k.announce(t)
@@ -338,24 +367,35 @@ func (k *Keeper) heldOff(t *tenancy) error {
 	return &HoldOffError{Namespace: k.cfg.Namespace, For: max(left, 0)}
 }
 
-// reread learns from the row itself what has become of a renewal.
-func (k *Keeper) reread(ctx context.Context, t *tenancy) {
+// reread learns from the row itself what has become of a renewal, and reports
+// whether the lease is still held. A row that carries the token of the renewal gives
+// only the revision to go on with. Its bound counts once a later renewal is
+// answered: a server may show a commit that is not on its disk yet.
+func (k *Keeper) reread(ctx context.Context, t *tenancy) (held bool) {
 	timely, done := k.inTime(ctx)
 	defer done()
-	sent := k.clocks.read()
 	rows, err := k.store.Rows(timely, k.terms, t.row.Worker, t.row.Worker)
 	switch {
+	case errors.Is(err, ErrNotMigrated):
+		k.lose(t, "its table is gone from the store")
 	case err != nil:
 		k.explain("read", err)
+		return false
 	case len(rows) == 0:
 		k.lose(t, "its row is gone from the store")
-	case !t.mine[rows[0].Token]:
+	case rows[0].Token != t.row.Token && rows[0].Token != t.next:
+		// Rows only move on. One that went back was restored from an older dump.
+		k.regressed = rows[0].Revision < t.row.Revision
 		k.lose(t, fmt.Sprintf("its row is of another process (%s), or the store has forgotten a renewal", rows[0].Label))
 	case rows[0].Expires < rows[0].Now:
 		k.lose(t, "it expired before it could be renewed")
-	case rows[0].Revision > t.row.Revision:
-		k.confirm(t, rows[0], sent)
+	case rows[0].Token == t.next:
+		t.row.Token, t.row.Revision, t.next = rows[0].Token, rows[0].Revision, ""
+		return true
+	default:
+		return true
 	}
+	return false
 }
 
 // lose drops a lease.
@@ -363,18 +403,21 @@ func (k *Keeper) lose(t *tenancy, reason string) {
 	lost := &LostError{Namespace: k.cfg.Namespace, Worker: t.row.Worker, Since: time.Now(), Reason: reason}
 	k.issuer.Seal(lost)
 	k.held = nil
-	k.log().Error("lease: lost the worker", "namespace", lost.Namespace, "worker", lost.Worker, "reason", reason)
+	k.log().Error("lease: lost the worker number", "namespace", lost.Namespace, "worker", lost.Worker, "reason", reason)
 	if k.cfg.OnLost != nil {
 		go k.cfg.OnLost(lost)
 	}
 }
 
-// patience is how long one statement may take: short enough that a second one
-// finds the lease alive. When that one has come to nothing as well, there is
-// little left to save, and the store may be one that is busy with the requests of
-// all who gave up: then it is twice as long.
+// patience is how long one statement may take. Without a lease there is nothing
+// to save by giving up early: who connects again queues again. With a lease, a
+// second statement shall find it alive. After two timeouts it is probably lost,
+// and the store overloaded, so the timeout doubles.
 func (k *Keeper) patience() time.Duration {
-	if k.gaveUp < 2 {
+	switch {
+	case k.held == nil:
+		return k.cfg.Window / 2
+	case k.gaveUp < 2:
 		return k.cfg.Window / 4
 	}
 	return k.cfg.Window / 2
@@ -408,9 +451,10 @@ func (k *Keeper) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// retry calls f until it succeeds or ctx ends.
+// retry calls f until it succeeds, fails for good, or ctx ends.
 func (k *Keeper) retry(ctx context.Context, op string, f func(context.Context) error) error {
-	for {
+	var answer error
+	for attempt := 0; ; attempt++ {
 		timely, done := k.inTime(ctx)
 		err := f(timely)
 		done()
@@ -418,19 +462,32 @@ func (k *Keeper) retry(ctx context.Context, op string, f func(context.Context) e
 			return nil
 		}
 		err = &StoreError{op, err}
+		if isFinal(err) {
+			return err
+		}
+		if isAnswer(err) || answer == nil {
+			answer = err
+		}
 		k.warn(err)
-		if !k.pause(ctx, 100*time.Millisecond) {
-			return errors.Join(ctx.Err(), err)
+		if !k.pause(ctx, k.untilNextAttempt(err, attempt)) {
+			return errors.Join(ctx.Err(), answer)
 		}
 	}
 }
 
 func (k *Keeper) log() *slog.Logger { return k.cfg.log() }
 
-// warn tells the log why there is no lease, once until there is one.
+// warn logs why there is no lease, and again when the reason changes.
 func (k *Keeper) warn(err error) {
-	if !k.warned {
-		k.warned = true
-		k.log().Warn("lease: no worker yet", "namespace", k.cfg.Namespace, "reason", err)
+	if err == errRace {
+		return
+	}
+	reason := err.Error()
+	if _, ok := errors.AsType[*TakenError](err); ok {
+		reason = "taken" // its text has the time
+	}
+	if k.warned != reason {
+		k.warned = reason
+		k.log().Warn("lease: no worker number yet", "namespace", k.cfg.Namespace, "reason", err)
 	}
 }

@@ -47,7 +47,7 @@ func TestErrors(t *testing.T) {
 		{&lease.StoreError{Op: "renew", Err: cause}, []string{"renew", "connection refused", "trying again"}},
 		{
 			&lease.TakenError{Namespace: "orders", Min: 0, Max: 1023, Holders: []string{"a", "b", "c", "d", "e", "f", "g"}, NextFree: 12 * time.Second},
-			[]string{"all 1024 workers", `"orders"`, "a, b, c, d, e and 2 more", "12s", "widen"},
+			[]string{"all 1024 worker numbers", `"orders"`, "a, b, c, d, e and 2 more", "12s", "widen"},
 		},
 		{&lease.LayoutError{Namespace: "orders", Stored: "one", Mine: "two", Err: cause}, []string{`"one"`, `"two"`, "connection refused", "the same layout"}},
 		{&lease.HoldOffError{Namespace: "orders", For: time.Second}, []string{`"orders"`, "in 1s", "MaxClockSkew"}},

@@ -2,9 +2,13 @@ package lease
 
 import "context"
 
-// A Store keeps the leases of namespaces. It serialises the updates of a row,
-// and a commit that it acknowledged stays, or its fingerprint changes, or it
-// says that it cannot tell (see [Probe].Volatile).
+// A Store keeps the leases of namespaces. It serialises the updates of a row, and
+// a commit that it acknowledged stays, or its fingerprint changes, or it says that
+// it cannot tell (see [Probe].Volatile).
+//
+// Only the reply to a write proves anything. What a read shows may not be on the
+// disk yet, and may be gone after a crash; keepers take from a read only the token
+// and the revision with which they go on.
 //
 // Namespace and layout together say whose rows a call is about. Every method is
 // one step: all of it happens, at one time, or nothing. A method that returns an
@@ -12,21 +16,24 @@ import "context"
 // was lost, or the request was late. Keepers expect that. Package leasetest has
 // the suite that every Store passes.
 //
+// Where the tables or files are missing, methods return [ErrNotMigrated]. Where
+// they are of a version that the store does not know, they return a
+// [*VersionError]; where trying again cannot help, a [*PermanentError].
+//
 // A Store is safe for concurrent use.
 type Store interface {
-	// Migrate makes what the store needs to keep leases in, if it is not there.
-	// Many processes may call it at once.
+	// Migrate creates the tables or files in which leases are kept, if they are
+	// missing. Many processes may call it at once.
 	Migrate(ctx context.Context) error
 
-	// Layouts returns the layouts that the namespace was founded with, and those
-	// of rows that are left of it.
-	Layouts(ctx context.Context, namespace string) ([]string, error)
+	// Layouts returns the layouts of the namespace, also those of which only rows
+	// are left, and the position at which the next layout is added.
+	Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error)
 
-	// Found adds the layout to the namespace, with the current fingerprint, with
-	// [Terms.Founding] as its fence, and with the workers up to the largest that has
-	// a row as born, unless it is there already, or a layout was added that makes
-	// them more than seen.
-	Found(ctx context.Context, terms Terms, seen int) error
+	// CreateNamespace adds the layout to the namespace, with the current fingerprint
+	// and with [Terms.Fresh] as its fence. It does nothing if the layout is there
+	// already, or if another layout was added at position.
+	CreateNamespace(ctx context.Context, terms Terms, position int64) error
 
 	// Probe reads, without locks, what a claim must know.
 	Probe(ctx context.Context, q Query) (Probe, error)
@@ -36,24 +43,22 @@ type Store interface {
 	// whatever the fingerprint is.
 	Fence(ctx context.Context, terms Terms, seen string) error
 
-	// Bear adds a free row for the least worker from min to max that is not below
-	// the number of workers born so far, and counts it and those below it as born.
-	// It never had a row, so its bound is 0. If there is no such worker, Bear does
-	// nothing.
-	Bear(ctx context.Context, terms Terms, min, max int64) error
-
-	// Replace adds a free row for a worker that was born and has none, with the
-	// cap of now as its bound, so that it begins behind anything that the row
-	// granted that was lost. It does nothing if the row is there.
-	Replace(ctx context.Context, terms Terms, worker int64) error
+	// AddRows adds a free row for each worker from min to max that has none. Its
+	// bound is the cap of now, above all that a lost row of the worker can have
+	// granted. For a coarse layout without a namespace it is [Terms.Counter] of now.
+	// Rows that are there stay as they are. It may add fewer rows, but adds the row
+	// of min. Each row is a step of its own.
+	AddRows(ctx context.Context, terms Terms, min, max int64) error
 
 	// Claim takes a row that is as it was seen, its bound included, and still
-	// free, if its worker was born, the fence is as it was seen, and the current
-	// fingerprint is that of the namespace. It reports false if no row was changed.
+	// free, if the fence is as it was seen, the current fingerprint is that of the
+	// namespace, and the store is not volatile, or was seen to be. It reports false
+	// if no row was changed.
 	Claim(ctx context.Context, c Claim) (Row, bool, error)
 
 	// Renew raises the bound of a lease that is as the holder knows it and has
-	// not expired. It reports false if no row was changed.
+	// not expired, if the store is not volatile, or was when the row was claimed. It
+	// reports false if no row was changed.
 	Renew(ctx context.Context, r Renewal) (Row, bool, error)
 
 	// Release frees a row that is as the holder knows it, and lowers its bound to
@@ -70,7 +75,7 @@ type Row struct {
 	Token    string // random, of the last claim or renewal; "" when the row is free
 	Revision int64  // grows with every update
 	Bound    int64  // the first counter that was never granted
-	Expires  int64  // the store's time after which the lease cannot be renewed
+	Expires  int64  // the store's time after which the lease cannot be renewed; 0 when the row is free
 	Label    string // who holds or held it, for people
 	Now      int64  // the store's time when the row was read or written
 }
@@ -79,43 +84,53 @@ type Row struct {
 type Query struct {
 	Terms    Terms
 	Min, Max int64  // the range of worker numbers, both included
-	Prefer   string // a label: a free row that last had it comes first; "" for none
+	Own      int64  // a worker number that comes first if its row is free; -1 for none
+	Prefer   string // a label: a free row that last had it comes second; "" for none
+
+	// Waiting asks only for the row that becomes free first. It costs the store
+	// less, and takes no notice of Own and Prefer.
+	Waiting bool
 }
 
 // A Probe is the answer to a [Query].
 type Probe struct {
-	Founded     bool   // whether the namespace has the layout; if not, only Current, Volatile, OneClock and Now are valid
+	Exists      bool   // whether the namespace has the layout; if not, Fence and Fingerprint are not valid
 	Fence       int64  // the least counter that a claim may begin with
-	Born        int64  // all workers below it were born, or passed over
-	Fingerprint string // of the database, when the layout was founded or fenced
+	Fingerprint string // of the database, when the namespace was created or fenced
 	Current     string // of the database now
 	Volatile    bool   // whether an acknowledged commit may be lost unnoticed
 	OneClock    bool   // whether no server with another clock can take this one's place
 	Now         int64  // the store's time
+	Top         int64  // the largest worker of the range that has a row; Min-1 if none has
 
-	// Free is a row that is free, a random one where many processes would meet at
-	// the same; Found whether there is one. Rows of which a claim would be granted
-	// nothing come last, those whose bound is not ahead of the store's time first.
-	Free  Row
-	Found bool
+	// Row is a free row, if Free says so: a random one where many processes would
+	// meet at the same. Rows of which a claim would be granted nothing come last,
+	// those whose bound is not ahead of the store's time first. If no row is free,
+	// the answer to a Query with Waiting has the row that becomes free first; Known
+	// says whether there is one.
+	Row   Row
+	Known bool
+	Free  bool
 }
 
 // A Claim takes a row.
 type Claim struct {
-	Terms  Terms
-	Seen   Row
-	Fence  int64  // as it was seen together with the row; the lease begins behind it
-	Token  string // fresh
-	Label  string
-	Wanted int64 // the bound asked for; the cap of now limits it
+	Terms    Terms
+	Seen     Row
+	Fence    int64  // as it was seen together with the row; the lease begins at or above it
+	Token    string // fresh
+	Label    string
+	Wanted   int64 // the bound asked for; the cap of now limits it
+	Volatile bool  // whether the store was seen to be volatile
 }
 
 // A Renewal raises the bound of a lease.
 type Renewal struct {
-	Terms  Terms
-	Held   Row
-	Token  string // fresh
-	Wanted int64
+	Terms    Terms
+	Held     Row
+	Token    string // fresh, and the same in each attempt to renew the same revision
+	Wanted   int64
+	Volatile bool // whether the store was seen to be volatile when the row was claimed
 }
 
 // A Release frees a row.

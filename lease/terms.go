@@ -39,11 +39,11 @@ func (t Terms) Beyond(now int64) int64 { return t.Cap(now + t.Skew) }
 // take the rest of its tick with it.
 func (t Terms) Coarse() bool { return t.Unit > time.Second.Microseconds() }
 
-// Founding returns the fence of a namespace that is founded at now: behind
-// everything that a namespace of the same name can have granted before it was
-// lost. Where that would be the next tick of a coarse layout, it is the one that
-// holds now, in the trust that there was none.
-func (t Terms) Founding(now int64) int64 {
+// Fresh returns the fence of a namespace that is created at now: above everything
+// that a namespace of the same name can have granted before it was lost. Where
+// that would be the next tick of a coarse layout, it is the tick that holds now;
+// such a layout relies on there having been none.
+func (t Terms) Fresh(now int64) int64 {
 	if t.Coarse() {
 		return t.Counter(now)
 	}

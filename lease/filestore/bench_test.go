@@ -13,7 +13,7 @@ func BenchmarkRenew(b *testing.B) {
 		b.Run(strconv.FormatInt(workers, 10), func(b *testing.B) {
 			s, held := newStore(b, 1)
 			for worker := range workers {
-				if err := s.Replace(b.Context(), terms, worker); err != nil {
+				if err := s.AddRows(b.Context(), terms, worker, worker); err != nil {
 					b.Fatal(err)
 				}
 			}

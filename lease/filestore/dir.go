@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/snowkey-go/snowkey/lease"
 )
 
 // A dir is the directory while one call has its lock. Everything goes through
@@ -28,6 +30,9 @@ func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 		return err
 	}
 	root, err := os.OpenRoot(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &DirError{s.path, fmt.Errorf("%w: %w", lease.ErrNotMigrated, err)}
+	}
 	if err != nil {
 		return &DirError{s.path, err}
 	}
@@ -74,8 +79,9 @@ func wait(ctx context.Context, lock *os.File) error {
 // explain says that the directory cannot be used, if that is why.
 func (s *Store) explain(err error) error {
 	_, file := errors.AsType[*FileError](err)
+	_, version := errors.AsType[*lease.VersionError](err)
 	_, lock := errors.AsType[*LockError](err)
-	if err == nil || file || lock {
+	if err == nil || file || version || lock {
 		return err
 	}
 	return &DirError{s.path, err}

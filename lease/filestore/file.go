@@ -6,6 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"strconv"
+
+	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/lease"
 )
 
 // What the names of files begin and end with.
@@ -25,10 +29,7 @@ func fileName(namespace string) string {
 }
 
 // A file's first line tells the version of what follows, and its checksum.
-const (
-	version = 1
-	header  = "snowkey leases, version %d, checksum %08x"
-)
+const header = "snowkey leases, version %d, checksum %08x"
 
 func (s *space) encode() ([]byte, error) {
 	body, err := json.MarshalIndent(s, "", "\t")
@@ -36,7 +37,7 @@ func (s *space) encode() ([]byte, error) {
 		return nil, err
 	}
 	body = append(body, '\n')
-	return append(fmt.Appendf(nil, header+"\n", version, crc32.ChecksumIEEE(body)), body...), nil
+	return append(fmt.Appendf(nil, header+"\n", protocol.Version, crc32.ChecksumIEEE(body)), body...), nil
 }
 
 // decode returns the space of a namespace from the text of its file.
@@ -48,8 +49,8 @@ func decode(path string, text []byte, namespace string) (*space, error) {
 	switch {
 	case err != nil:
 		return nil, &FileError{path, "does not begin as a file of leases does", damaged}
-	case found != version:
-		return nil, &FileError{path, fmt.Sprintf("is of version %d, and this program knows version %d", found, version), "use the version of Snowkey that wrote it, or a later one"}
+	case found != protocol.Version:
+		return nil, &lease.VersionError{Where: "the file " + path, Found: strconv.Itoa(found), Known: strconv.Itoa(protocol.Version)}
 	case sum != crc32.ChecksumIEEE(body):
 		return nil, &FileError{path, "is not what its checksum says", damaged}
 	}

@@ -37,7 +37,7 @@ func TestDamagedFile(t *testing.T) {
 	another, _ := newStore(t, 1)
 	other := terms
 	other.Namespace = "another"
-	if err := another.Found(t.Context(), other, 0); err != nil {
+	if err := another.CreateNamespace(t.Context(), other, 0); err != nil {
 		t.Fatal(err)
 	}
 	for what, text := range map[string]string{
@@ -50,7 +50,7 @@ func TestDamagedFile(t *testing.T) {
 		"of another checksum":  first[:len(first)-8] + "00000000\n" + body,
 		"zeros":                strings.Repeat("\x00", len(whole)),
 		"of another namespace": files(t, another)[fileName("another")],
-		"of a later version":   strings.Replace(whole, "version 1", "version 2", 1),
+		"of a later version":   strings.Replace(whole, "version 2", "version 3", 1),
 	} {
 		if text == whole {
 			t.Fatalf("%s: nothing is wrong with it", what)
@@ -61,11 +61,15 @@ func TestDamagedFile(t *testing.T) {
 		ctx := t.Context()
 		_, probed := s.Probe(ctx, lease.Query{Terms: terms})
 		_, _, renewed := s.Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
-		for _, err := range []error{probed, renewed, s.Fence(ctx, terms, ""), s.Bear(ctx, terms, 0, 9), s.Found(ctx, terms, 0)} {
+		for _, err := range []error{probed, renewed, s.Fence(ctx, terms, ""), s.AddRows(ctx, terms, 0, 9), s.CreateNamespace(ctx, terms, 0)} {
+			if what == "of a later version" {
+				if v, ok := errors.AsType[*lease.VersionError](err); !ok || v.Found != "3" || v.Known != "2" || !strings.Contains(err.Error(), path) {
+					t.Errorf("%s: %v", what, err)
+				}
+				continue
+			}
 			e, ok := errors.AsType[*FileError](err)
 			if !ok || e.Path != path || !strings.Contains(err.Error(), path) || e.Reason == "" {
-				t.Errorf("%s: %v", what, err)
-			} else if later := strings.Contains(e.Remedy, "later"); later != (what == "of a later version") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}

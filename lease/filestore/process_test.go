@@ -114,13 +114,13 @@ func hammer(s *Store) error {
 		p, err := s.Probe(ctx, lease.Query{Terms: terms, Max: terms.Workers - 1})
 		switch {
 		case err != nil:
-		case !p.Founded:
-			err = s.Found(ctx, terms, 0)
+		case !p.Exists:
+			err = s.CreateNamespace(ctx, terms, 0)
 		case p.Fingerprint != p.Current:
 			err = errors.New("it looks restored")
-		case !p.Found && p.Born < terms.Workers:
-			err = s.Bear(ctx, terms, 0, terms.Workers-1)
-		case !p.Found:
+		case !p.Free && p.Top < terms.Workers-1:
+			err = s.AddRows(ctx, terms, p.Top+1, terms.Workers-1)
+		case !p.Free:
 			time.Sleep(time.Millisecond)
 		default:
 			err = hold(ctx, s, terms, p)
@@ -133,14 +133,14 @@ func hammer(s *Store) error {
 
 // hold holds one lease for some renewals.
 func hold(ctx context.Context, s *Store, terms lease.Terms, p lease.Probe) error {
-	issued := max(p.Free.Bound, p.Fence)
+	issued := max(p.Row.Bound, p.Fence)
 	issue := func(until int64) {
 		if issued < until {
-			report(p.Free.Worker, issued, until-1, until-issued)
+			report(p.Row.Worker, issued, until-1, until-issued)
 			issued = until
 		}
 	}
-	row, ok, err := s.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Free, Fence: p.Fence, Token: rand.Text(), Wanted: issued + 100})
+	row, ok, err := s.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: rand.Text(), Wanted: issued + 100})
 	for range mathrand.IntN(8) {
 		if !ok || err != nil {
 			return err
@@ -330,12 +330,11 @@ func refused(s *Store) error {
 	another := terms
 	another.Layout = "another layout"
 	updates := map[string]func() error{
-		"Found":   func() error { return s.Found(ctx, another, 1) },
-		"Fence":   func() error { return s.Fence(ctx, terms, "") },
-		"Bear":    func() error { return s.Bear(ctx, terms, 2, 2) },
-		"Replace": func() error { return s.Replace(ctx, terms, 3) },
+		"CreateNamespace": func() error { return s.CreateNamespace(ctx, another, 1) },
+		"Fence":           func() error { return s.Fence(ctx, terms, "") },
+		"AddRows":         func() error { return s.AddRows(ctx, terms, 3, 3) },
 		"Claim": func() error {
-			_, _, err := s.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Free, Fence: p.Fence, Token: "second"})
+			_, _, err := s.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "second"})
 			return err
 		},
 		"Renew": func() error {

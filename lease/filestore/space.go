@@ -18,9 +18,8 @@ type space struct {
 // A layout is what is kept of one layout of a namespace.
 type layout struct {
 	Name        string `json:"layout"`
-	Fingerprint string `json:"fingerprint"` // when it was founded or fenced; "" before it is founded
+	Fingerprint string `json:"fingerprint"` // when it was created or fenced; "" before it is created
 	Fence       int64  `json:"fence"`
-	Born        int64  `json:"born"`
 	Rows        []row  `json:"rows"` // by worker
 }
 
@@ -50,14 +49,14 @@ func (s *space) layout(name string) *layout {
 // names returns the names of layouts that are not empty.
 func (s *space) names() (names []string) {
 	for _, l := range s.Layouts {
-		if l.founded() || len(l.Rows) > 0 {
+		if l.exists() || len(l.Rows) > 0 {
 			names = append(names, l.Name)
 		}
 	}
 	return names
 }
 
-func (l *layout) founded() bool { return l.Fingerprint != "" }
+func (l *layout) exists() bool { return l.Fingerprint != "" }
 
 func (l *layout) search(worker int64) (int, bool) {
 	return slices.BinarySearchFunc(l.Rows, worker, func(r row, worker int64) int { return cmp.Compare(r.Worker, worker) })
@@ -80,24 +79,40 @@ func (l *layout) add(r row) bool {
 	return !ok
 }
 
-// free returns the best row that is free, and of those that are equally good the
+// top returns the largest worker of a range that has a row, or least-1.
+func (l *layout) top(least, most int64) int64 {
+	i, found := l.search(most)
+	if found {
+		return most
+	}
+	if i == 0 || l.Rows[i-1].Worker < least {
+		return least - 1
+	}
+	return l.Rows[i-1].Worker
+}
+
+// choose returns the best row for a query, and of those that are equally good the
 // least worker.
-func (l *layout) free(q lease.Query, now int64) (best lease.Row, found bool) {
+func (l *layout) choose(q lease.Query, now int64) (best lease.Row, found bool) {
 	ready, spent := q.Terms.Counter(now), q.Terms.Cap(now)
-	rank := func(r lease.Row) int {
+	rank := func(r lease.Row) int64 {
 		switch {
+		case q.Waiting:
+			return r.Expires
 		case r.Bound >= spent:
-			return 3
-		case q.Prefer != "" && r.Label == q.Prefer:
+			return 4
+		case r.Worker == q.Own:
 			return 0
-		case r.Bound <= ready:
+		case q.Prefer != "" && r.Label == q.Prefer:
 			return 1
+		case r.Bound <= ready:
+			return 2
 		}
-		return 2
+		return 3
 	}
 	for _, r := range l.Rows {
 		r := r.at(now)
-		if r.Worker < q.Min || r.Worker > q.Max || !q.Terms.Free(r) {
+		if r.Worker < q.Min || r.Worker > q.Max || !q.Waiting && !q.Terms.Free(r) {
 			continue
 		}
 		if !found || rank(r) < rank(best) {

@@ -49,22 +49,19 @@ func (s *Store) Migrate(ctx context.Context) error {
 }
 
 // Layouts implements [lease.Store].
-func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, err error) {
-	err = s.view(ctx, namespace, func(sp *space, _ int64) { layouts = sp.names() })
-	return layouts, err
+func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
+	err = s.view(ctx, namespace, func(sp *space, _ int64) { layouts, position = sp.names(), int64(len(sp.names())) })
+	return layouts, position, err
 }
 
-// Found implements [lease.Store].
-func (s *Store) Found(ctx context.Context, terms lease.Terms, seen int) error {
+// CreateNamespace implements [lease.Store].
+func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) error {
 	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
 		l := sp.layout(terms.Layout)
-		if l.founded() || len(sp.names()) > seen {
+		if l.exists() || int64(len(sp.names())) > position {
 			return false
 		}
-		l.Fingerprint, l.Fence = sp.Current, terms.Founding(now)
-		for _, r := range l.Rows {
-			l.Born = max(l.Born, r.Worker+1)
-		}
+		l.Fingerprint, l.Fence = sp.Current, terms.Fresh(now)
 		return true
 	})
 }
@@ -75,10 +72,11 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err er
 	err = s.view(ctx, q.Terms.Namespace, func(sp *space, now int64) {
 		l := sp.layout(q.Terms.Layout)
 		p = lease.Probe{
-			Founded: l.founded(), Fence: l.Fence, Born: l.Born, Fingerprint: l.Fingerprint,
-			Current: sp.Current, OneClock: true, Now: now,
+			Exists: l.exists(), Fence: l.Fence, Fingerprint: l.Fingerprint,
+			Current: sp.Current, OneClock: true, Now: now, Top: l.top(q.Min, q.Max),
 		}
-		p.Free, p.Found = l.free(q, now)
+		p.Row, p.Known = l.choose(q, now)
+		p.Free = p.Known && q.Terms.Free(p.Row)
 	})
 	return p, err
 }
@@ -87,7 +85,7 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err er
 func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error {
 	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
 		l := sp.layout(terms.Layout)
-		if !l.founded() || seen != "" && seen != l.Fingerprint {
+		if !l.exists() || seen != "" && seen != l.Fingerprint {
 			return false
 		}
 		l.Fingerprint, l.Fence = sp.Current, max(l.Fence, terms.Beyond(now))
@@ -95,31 +93,23 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 	})
 }
 
-// Bear implements [lease.Store].
-func (s *Store) Bear(ctx context.Context, terms lease.Terms, least, most int64) error {
+// AddRows implements [lease.Store]. It adds the row of least alone, because each
+// update writes all rows. A file loses no row, so one of a coarse layout begins
+// now, also in a namespace that exists.
+func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, _ int64) error {
 	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
-		l := sp.layout(terms.Layout)
-		worker := max(l.Born, least)
-		if !l.founded() || worker > most {
-			return false
+		bound := terms.Cap(now)
+		if terms.Coarse() {
+			bound = terms.Counter(now)
 		}
-		l.Born = worker + 1
-		l.add(row{Worker: worker})
-		return true
-	})
-}
-
-// Replace implements [lease.Store].
-func (s *Store) Replace(ctx context.Context, terms lease.Terms, worker int64) error {
-	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
-		return sp.layout(terms.Layout).add(row{Worker: worker, Bound: terms.Cap(now)})
+		return sp.layout(terms.Layout).add(row{Worker: least, Bound: bound})
 	})
 }
 
 // Claim implements [lease.Store].
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
 	return s.updateRow(ctx, c.Terms, c.Seen, func(sp *space, l *layout, r *row) bool {
-		if !l.founded() || l.Born <= c.Seen.Worker || l.Fingerprint != sp.Current || l.Fence != c.Fence ||
+		if !l.exists() || l.Fingerprint != sp.Current || l.Fence != c.Fence ||
 			r.Bound != c.Seen.Bound || !c.Terms.Free(lease.Row(*r)) {
 			return false
 		}
@@ -143,7 +133,7 @@ func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, er
 // Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, r lease.Release) (bool, error) {
 	_, ok, err := s.updateRow(ctx, r.Terms, r.Held, func(_ *space, _ *layout, held *row) bool {
-		held.Token, held.Bound, held.Expires = "", min(held.Bound, r.Unused), held.Now
+		held.Token, held.Bound, held.Expires = "", min(held.Bound, r.Unused), 0
 		return true
 	})
 	return ok, err
@@ -184,13 +174,10 @@ func (s *Store) updateRow(ctx context.Context, terms lease.Terms, seen lease.Row
 	return changed, ok, nil
 }
 
-// view has look see what is kept of a namespace, and the time. All of it is on
-// the disk: a holder whose renewal was not answered goes on by what it sees.
+// view has look see what is kept of a namespace, and the time. It may not be on
+// the disk yet, if the process that wrote it has not returned.
 func (s *Store) view(ctx context.Context, namespace string, look func(*space, int64)) error {
 	return s.locked(ctx, func(d *dir) error {
-		if err := d.settle(fileName(namespace)); err != nil {
-			return err
-		}
 		sp, err := d.read(namespace)
 		if err != nil {
 			return err

@@ -26,15 +26,15 @@ var terms = lease.Terms{
 func newStore(t testing.TB, n int64) (*Store, lease.Row) {
 	t.Helper()
 	s := Dir(t.TempDir())
-	err := errors.Join(s.Migrate(t.Context()), s.Found(t.Context(), terms, 0))
-	for range n {
-		err = errors.Join(err, s.Bear(t.Context(), terms, 0, n-1))
+	err := errors.Join(s.Migrate(t.Context()), s.CreateNamespace(t.Context(), terms, 0))
+	for worker := range n {
+		err = errors.Join(err, s.AddRows(t.Context(), terms, worker, n-1))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := probe(t, s)
-	row, ok, err := s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Free, Fence: p.Fence, Token: "first", Wanted: 1 << 62})
+	row, ok, err := s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first", Wanted: 1 << 62})
 	if !ok || err != nil || row.Worker != 0 {
 		t.Fatal("not claimed:", row, ok, err)
 	}
@@ -234,7 +234,7 @@ func TestRelativePath(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	if err := s.Found(t.Context(), terms, 0); err != nil {
+	if err := s.CreateNamespace(t.Context(), terms, 0); err != nil {
 		t.Error(err)
 	}
 }

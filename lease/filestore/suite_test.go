@@ -41,6 +41,13 @@ func (s operated) Edit(ctx context.Context, t lease.Terms, r lease.Row) error {
 	})
 }
 
+func (s operated) DeleteNamespace(ctx context.Context, t lease.Terms) error {
+	return s.update(ctx, t.Namespace, func(sp *space, _ int64) bool {
+		sp.layout(t.Layout).Fingerprint = ""
+		return true
+	})
+}
+
 func (s operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint string) error {
 	return s.update(ctx, t.Namespace, func(sp *space, _ int64) bool {
 		sp.layout(t.Layout).Fingerprint = fingerprint

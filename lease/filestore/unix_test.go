@@ -21,7 +21,7 @@ func TestDirectoryIsDeletedInUse(t *testing.T) {
 	s.clock = func() time.Time {
 		os.RemoveAll(s.path)
 		other := Dir(s.path)
-		if err := errors.Join(other.Migrate(t.Context()), other.Found(t.Context(), terms, 0)); err != nil {
+		if err := errors.Join(other.Migrate(t.Context()), other.CreateNamespace(t.Context(), terms, 0)); err != nil {
 			t.Error(err)
 		}
 		return time.Now()
@@ -31,7 +31,7 @@ func TestDirectoryIsDeletedInUse(t *testing.T) {
 		t.Errorf("got %v, %v", ok, err)
 	}
 	s.clock = nil
-	if p := probe(t, s); !p.Founded || p.Found {
+	if p := probe(t, s); !p.Exists || p.Known {
 		t.Errorf("the new directory has %+v", p)
 	}
 }
@@ -80,10 +80,10 @@ func TestRestoredFile(t *testing.T) {
 				t.Fatalf("not noticed: %+v", noticed)
 			}
 			// Other updates do not make it forgotten.
-			if err := s.Bear(t.Context(), terms, 2, 2); err != nil {
+			if err := s.AddRows(t.Context(), terms, 2, 2); err != nil {
 				t.Fatal(err)
 			}
-			c := lease.Claim{Terms: terms, Seen: noticed.Free, Fence: noticed.Fence, Token: "another", Wanted: 1 << 62}
+			c := lease.Claim{Terms: terms, Seen: noticed.Row, Fence: noticed.Fence, Token: "another", Wanted: 1 << 62}
 			if _, ok, err := s.Claim(t.Context(), c); ok || err != nil {
 				t.Errorf("a claim: %v, %v", ok, err)
 			}

@@ -35,15 +35,16 @@ type Memory struct {
 
 // content is what a database would keep on its disk.
 type content struct {
-	spaces map[space]founded
+	spaces map[space]created
 	rows   map[key]lease.Row
 }
 
 type space struct{ namespace, layout string }
 
-type founded struct {
+type created struct {
 	fingerprint string
-	fence, born int64
+	fence       int64
+	position    int64
 }
 
 type key struct {
@@ -69,8 +70,19 @@ func (m *Memory) now() int64 {
 func (m *Memory) Migrate(ctx context.Context) error { return m.do(ctx, "Migrate", func() {}) }
 
 // Layouts implements [lease.Store].
-func (m *Memory) Layouts(ctx context.Context, ns string) ([]string, error) {
-	return call(ctx, m, "Layouts", func() []string { return m.layouts(ns) })
+func (m *Memory) Layouts(ctx context.Context, ns string) (layouts []string, position int64, err error) {
+	err = m.do(ctx, "Layouts", func() { layouts, position = m.layouts(ns), m.position(ns) })
+	return layouts, position, err
+}
+
+// position returns the position of the next layout.
+func (m *Memory) position(ns string) (position int64) {
+	for s, c := range m.spaces {
+		if s.namespace == ns {
+			position = max(position, c.position+1)
+		}
+	}
+	return position
 }
 
 func (m *Memory) layouts(ns string) []string {
@@ -85,17 +97,11 @@ func (m *Memory) layouts(ns string) []string {
 	return slices.Sorted(maps.Keys(layouts))
 }
 
-// Found implements [lease.Store].
-func (m *Memory) Found(ctx context.Context, terms lease.Terms, seen int) error {
-	return m.do(ctx, "Found", func() {
-		if _, ok := m.spaces[of(terms)]; !ok && len(m.layouts(terms.Namespace)) <= seen {
-			f := founded{fingerprint: m.fingerprint(), fence: terms.Founding(m.now())}
-			for k := range m.rows {
-				if k.space == of(terms) {
-					f.born = max(f.born, k.worker+1)
-				}
-			}
-			m.set(of(terms), f)
+// CreateNamespace implements [lease.Store].
+func (m *Memory) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) error {
+	return m.do(ctx, "CreateNamespace", func() {
+		if _, ok := m.spaces[of(terms)]; !ok && m.position(terms.Namespace) <= position {
+			m.set(of(terms), created{fingerprint: m.fingerprint(), fence: terms.Fresh(m.now()), position: position})
 		}
 	})
 }
@@ -106,24 +112,35 @@ func (m *Memory) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) 
 		now := m.now()
 		f, ok := m.spaces[of(q.Terms)]
 		p := lease.Probe{
-			Founded: ok, Fence: f.fence, Born: f.born, Fingerprint: f.fingerprint,
-			Current: m.fingerprint(), Volatile: m.volatile, Now: now,
+			Exists: ok, Fence: f.fence, Fingerprint: f.fingerprint,
+			Current: m.fingerprint(), Volatile: m.volatile, Now: now, Top: q.Min - 1,
 		}
-		rank := func(r lease.Row) int {
+		rows := m.list(q.Terms, q.Min, q.Max)
+		if len(rows) > 0 {
+			p.Top = rows[len(rows)-1].Worker
+		}
+		rank := func(r lease.Row) int64 {
 			switch {
+			case q.Waiting:
+				return r.Expires
 			case r.Bound >= q.Terms.Cap(now):
-				return 3
-			case q.Prefer != "" && r.Label == q.Prefer:
+				return 4
+			case r.Worker == q.Own:
 				return 0
-			case r.Bound <= q.Terms.Counter(now):
+			case q.Prefer != "" && r.Label == q.Prefer:
 				return 1
+			case r.Bound <= q.Terms.Counter(now):
+				return 2
 			}
-			return 2
+			return 3
 		}
-		rows := slices.DeleteFunc(m.list(q.Terms, q.Min, q.Max), func(r lease.Row) bool { return !q.Terms.Free(r) })
+		if !q.Waiting {
+			rows = slices.DeleteFunc(rows, func(r lease.Row) bool { return !q.Terms.Free(r) })
+		}
 		rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		if p.Found = len(rows) > 0; p.Found {
-			p.Free = slices.MinFunc(rows, func(a, b lease.Row) int { return cmp.Compare(rank(a), rank(b)) })
+		if p.Known = len(rows) > 0; p.Known {
+			p.Row = slices.MinFunc(rows, func(a, b lease.Row) int { return cmp.Compare(rank(a), rank(b)) })
+			p.Free = q.Terms.Free(p.Row)
 		}
 		return p
 	})
@@ -140,37 +157,26 @@ func (m *Memory) Fence(ctx context.Context, terms lease.Terms, seen string) erro
 	})
 }
 
-// Bear implements [lease.Store].
-func (m *Memory) Bear(ctx context.Context, terms lease.Terms, least, most int64) error {
-	return m.do(ctx, "Bear", func() {
-		f, ok := m.spaces[of(terms)]
-		worker := max(f.born, least)
-		if !ok || worker > most {
-			return
+// AddRows implements [lease.Store].
+func (m *Memory) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
+	return m.do(ctx, "AddRows", func() {
+		bound := terms.Cap(m.now())
+		if _, ok := m.spaces[of(terms)]; !ok && terms.Coarse() {
+			bound = terms.Counter(m.now())
 		}
-		f.born = worker + 1
-		m.set(of(terms), f)
-		m.add(terms, lease.Row{Worker: worker})
+		for worker := least; worker <= most; worker++ {
+			if _, ok := m.rows[key{of(terms), worker}]; !ok {
+				m.setRow(of(terms), lease.Row{Worker: worker, Bound: bound})
+			}
+		}
 	})
-}
-
-// Replace implements [lease.Store].
-func (m *Memory) Replace(ctx context.Context, terms lease.Terms, worker int64) error {
-	return m.do(ctx, "Replace", func() { m.add(terms, lease.Row{Worker: worker, Bound: terms.Cap(m.now())}) })
-}
-
-// add adds a row unless it is there.
-func (m *Memory) add(terms lease.Terms, r lease.Row) {
-	if _, ok := m.rows[key{of(terms), r.Worker}]; !ok {
-		m.setRow(of(terms), r)
-	}
 }
 
 // Claim implements [lease.Store].
 func (m *Memory) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
 	return m.update(ctx, "Claim", c.Terms, c.Seen, func(r *lease.Row) bool {
 		f, ok := m.spaces[of(c.Terms)]
-		if !ok || f.born <= c.Seen.Worker || f.fence != c.Fence || f.fingerprint != m.fingerprint() || r.Bound != c.Seen.Bound || !c.Terms.Free(*r) {
+		if !ok || m.volatile && !c.Volatile || f.fence != c.Fence || f.fingerprint != m.fingerprint() || r.Bound != c.Seen.Bound || !c.Terms.Free(*r) {
 			return false
 		}
 		grant(r, c.Terms, c.Token, c.Wanted)
@@ -182,7 +188,7 @@ func (m *Memory) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, err
 // Renew implements [lease.Store].
 func (m *Memory) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
 	return m.update(ctx, "Renew", r.Terms, r.Held, func(row *lease.Row) bool {
-		if row.Token == "" || row.Expires < row.Now {
+		if row.Token == "" || row.Expires < row.Now || m.volatile && !r.Volatile {
 			return false
 		}
 		grant(row, r.Terms, r.Token, r.Wanted)
@@ -195,7 +201,7 @@ func (m *Memory) Release(ctx context.Context, r lease.Release) (bool, error) {
 	_, ok, err := m.update(ctx, "Release", r.Terms, r.Held, func(row *lease.Row) bool {
 		row.Token = ""
 		row.Bound = min(row.Bound, r.Unused)
-		row.Expires = row.Now
+		row.Expires = 0
 		return true
 	})
 	return ok, err
@@ -250,9 +256,9 @@ func (m *Memory) list(terms lease.Terms, min, max int64) []lease.Row {
 	return rows
 }
 
-func (m *Memory) set(s space, f founded) {
+func (m *Memory) set(s space, f created) {
 	if m.spaces == nil {
-		m.spaces = make(map[space]founded)
+		m.spaces = make(map[space]created)
 	}
 	m.spaces[s] = f
 }
@@ -303,6 +309,12 @@ func (m *Memory) Edit(_ context.Context, terms lease.Terms, row lease.Row) error
 			m.setRow(of(terms), row)
 		}
 	})
+	return nil
+}
+
+// DeleteNamespace implements [Operator].
+func (m *Memory) DeleteNamespace(_ context.Context, terms lease.Terms) error {
+	m.locked(func() { delete(m.spaces, of(terms)) })
 	return nil
 }
 

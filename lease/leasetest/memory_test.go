@@ -20,14 +20,14 @@ var terms = lease.Terms{
 func held(t *testing.T) (*leasetest.Memory, lease.Row) {
 	t.Helper()
 	m := new(leasetest.Memory)
-	if err := errors.Join(m.Found(t.Context(), terms, 0), m.Bear(t.Context(), terms, 3, 3)); err != nil {
+	if err := errors.Join(m.AddRows(t.Context(), terms, 3, 3), m.CreateNamespace(t.Context(), terms, 0)); err != nil {
 		t.Fatal(err)
 	}
 	p, err := m.Probe(t.Context(), lease.Query{Terms: terms, Max: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, ok, err := m.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Free, Fence: p.Fence, Token: "first"})
+	row, ok, err := m.Claim(t.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first"})
 	if !ok || err != nil {
 		t.Fatal("not claimed:", ok, err)
 	}

@@ -16,7 +16,10 @@ type Operator interface {
 	// Edit overwrites all columns of a row that is there.
 	Edit(ctx context.Context, terms lease.Terms, row lease.Row) error
 
-	// SetFingerprint overwrites the fingerprint that the layout was founded or
+	// DeleteNamespace deletes the namespace's entry for the layout, and no rows.
+	DeleteNamespace(ctx context.Context, terms lease.Terms) error
+
+	// SetFingerprint overwrites the fingerprint that the layout was created or
 	// fenced under.
 	SetFingerprint(ctx context.Context, terms lease.Terms, fingerprint string) error
 }

@@ -44,7 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 			}
 			wg.Wait()
 		}
-		if err := store.Found(t.Context(), millisecond, 0); err != nil {
+		if err := store.CreateNamespace(t.Context(), millisecond, 0); err != nil {
 			t.Error(err)
 		}
 	})
@@ -64,17 +64,16 @@ var properties = []struct {
 	name  string
 	check func(*subject)
 }{
-	{"a namespace is founded once", foundOnce},
-	{"an absent namespace is not founded", absent},
+	{"a namespace is created once", createOnce},
+	{"an absent namespace is not created", absent},
 	{"bounds end with the tick that Ahead falls into", units},
 	{"a layout is added by who has seen all others", secondLayout},
-	{"workers are born in order, each once", born},
-	{"a worker whose row is deleted is not born again", bornNoMore},
-	{"64 births at once are of 64 workers", bornAtOnce},
-	{"a namespace that was lost counts the rows that are left", bornBefore},
-	{"a worker that was not born is not claimed", unborn},
-	{"a lost row is replaced behind all that it could have granted", replaced},
-	{"a row that is there is not replaced", replacedOnce},
+	{"a layout is added after others were deleted", layoutAfterDeletion},
+	{"a row that is added begins above all that a lost one can have granted", addedRow},
+	{"a row that is there stays as it is", addedOnce},
+	{"rows are added many at a time", addedMany},
+	{"64 processes add rows at once", addedAtOnce},
+	{"a row of a coarse layout without a namespace begins now", addedCoarse},
 	{"a free row is claimed", claimFree},
 	{"an expired row is claimed", claimExpired},
 	{"a lease that has just expired is neither renewed nor claimed", justExpired},
@@ -91,6 +90,8 @@ var properties = []struct {
 	{"a probe prefers rows that are ready, and among them none", probeReady},
 	{"a probe prefers the label, if it asks for one", probeLabel},
 	{"a probe finds rows last of which nothing would be granted", probeSpent},
+	{"a probe prefers the worker number that is asked for", probeOwn},
+	{"a probe that waits finds the row that becomes free first", probeWaiting},
 	{"rows are listed by number", rows},
 	{"64 claimers of 64 rows get one each", claimers},
 	{"a fence is raised if the fingerprint is as it was seen", fence},
@@ -112,9 +113,6 @@ var millisecond = lease.Terms{
 	Unit: 1000, PerTick: 4096, Workers: 1024,
 	Ahead: (12 * time.Second).Microseconds(), Skew: (2 * time.Second).Microseconds(), TTL: (15 * time.Minute).Microseconds(),
 }
-
-// beyond is a worker whose birth counts all those that tests use.
-const beyond = 1 << 20
 
 // lapsed is a TTL of leases that others may claim at once.
 const lapsed = -4_000_000
@@ -142,11 +140,14 @@ func (s *subject) operator() Operator {
 	return op
 }
 
-func (s *subject) found() { s.Helper(); s.must(s.Found(s.Context(), s.terms, 0)) }
+func (s *subject) create() { s.Helper(); s.must(s.CreateNamespace(s.Context(), s.terms, 0)) }
 
 func (s *subject) probe(q lease.Query) lease.Probe {
 	s.Helper()
 	q.Terms = s.terms
+	if q.Own == 0 {
+		q.Own = -1
+	}
 	if q.Max == 0 {
 		q.Max = s.terms.Workers - 1
 	}
@@ -171,17 +172,17 @@ func (s *subject) row(worker int64) lease.Row {
 // added returns the row of a worker, which is free if it was not there before.
 func (s *subject) added(worker int64) lease.Row {
 	s.Helper()
-	s.must(s.Bear(s.Context(), s.terms, beyond, beyond)) // counts it as born
-	s.must(s.Replace(s.Context(), s.terms, worker))
+	s.must(s.AddRows(s.Context(), s.terms, worker, worker))
 	return s.row(worker)
 }
 
 func (s *subject) claimOf(seen lease.Row) lease.Claim {
-	return lease.Claim{Terms: s.terms, Seen: seen, Fence: s.probe(lease.Query{}).Fence, Token: rand.Text(), Label: "host/1", Wanted: everything}
+	p := s.probe(lease.Query{})
+	return lease.Claim{Terms: s.terms, Seen: seen, Fence: p.Fence, Token: rand.Text(), Label: "host/1", Wanted: everything, Volatile: p.Volatile}
 }
 
 func (s *subject) renewalOf(held lease.Row) lease.Renewal {
-	return lease.Renewal{Terms: s.terms, Held: held, Token: rand.Text(), Wanted: everything}
+	return lease.Renewal{Terms: s.terms, Held: held, Token: rand.Text(), Wanted: everything, Volatile: true}
 }
 
 func (s *subject) releaseOf(held lease.Row) lease.Release {
@@ -262,28 +263,28 @@ func (s *subject) capped(what string, bound, before, after int64) {
 	s.at(s.terms.Cap, what, bound, before, after)
 }
 
-func foundOnce(s *subject) {
+func createOnce(s *subject) {
 	before := s.now()
-	s.found()
+	s.create()
 	first := s.probe(lease.Query{})
-	if !first.Founded || first.Fingerprint == "" || first.Fingerprint != first.Current || first.Born != 0 {
-		s.Errorf("founded: %+v", first)
+	if !first.Exists || first.Fingerprint == "" || first.Fingerprint != first.Current {
+		s.Errorf("created: %+v", first)
 	}
-	s.at(s.terms.Founding, "the fence", first.Fence, before, first.Now)
+	s.at(s.terms.Fresh, "the fence", first.Fence, before, first.Now)
 	other := s.terms
 	other.Ahead *= 2
-	s.must(s.Found(s.Context(), other, 1))
+	s.must(s.CreateNamespace(s.Context(), other, 1))
 	if p := s.probe(lease.Query{}); p.Fence != first.Fence {
-		s.Errorf("founded again: %+v became %+v", first, p)
+		s.Errorf("created again: %+v became %+v", first, p)
 	}
 }
 
 // Whoever adds a layout has compared it with all that are there.
 func secondLayout(s *subject) {
-	s.found()
+	s.create()
 	layouts := func(want ...string) {
 		s.Helper()
-		got, err := s.Layouts(s.Context(), s.terms.Namespace)
+		got, _, err := s.Layouts(s.Context(), s.terms.Namespace)
 		s.must(err)
 		if slices.Sort(got); !slices.Equal(got, want) {
 			s.Errorf("the layouts are %q, want %q", got, want)
@@ -292,19 +293,19 @@ func secondLayout(s *subject) {
 	layouts("41/10/12")
 	first := s.added(7)
 	s.terms.Layout = "41/12/10"
-	s.must(s.Found(s.Context(), s.terms, 0))
-	if layouts("41/10/12"); s.probe(lease.Query{}).Founded {
+	s.must(s.CreateNamespace(s.Context(), s.terms, 0))
+	if layouts("41/10/12"); s.probe(lease.Query{}).Exists {
 		s.Error("a second layout was added by who had not seen the first")
 	}
-	s.must(s.Found(s.Context(), s.terms, 1))
+	s.must(s.CreateNamespace(s.Context(), s.terms, 1))
 	layouts("41/10/12", "41/12/10")
-	if p := s.probe(lease.Query{}); !p.Founded || p.Found {
+	if p := s.probe(lease.Query{}); !p.Exists || p.Free {
 		s.Errorf("the second layout: %+v", p)
 	}
 	second := s.claim(s.claimOf(s.added(7)))
 	s.terms.Layout = "41/10/12"
-	if p := s.probe(lease.Query{}); !p.Found || !same(p.Free, first) {
-		s.Errorf("the row of the first layout was %+v and is %+v, with %+v of the second", first, p.Free, second)
+	if p := s.probe(lease.Query{}); !p.Free || !same(p.Row, first) {
+		s.Errorf("the row of the first layout was %+v and is %+v, with %+v of the second", first, p.Row, second)
 	}
 
 	s.terms.Namespace, s.terms.Layout = "another", "left behind"
@@ -315,19 +316,19 @@ func secondLayout(s *subject) {
 func absent(s *subject) {
 	here, another := s.terms, s.terms
 	another.Namespace = "another"
-	s.must(s.Found(s.Context(), another, 0))
-	s.must(s.Replace(s.Context(), another, 3))
+	s.must(s.CreateNamespace(s.Context(), another, 0))
+	s.must(s.AddRows(s.Context(), another, 3, 3))
 	p := s.probe(lease.Query{})
-	if p.Founded || p.Found {
+	if p.Exists || p.Free {
 		s.Errorf("got %+v", p)
 	}
 	if at := time.UnixMicro(p.Now); at.Before(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		s.Errorf("the store's time is %v", at)
 	}
 	s.must(s.Fence(s.Context(), here, ""))
-	s.must(s.Bear(s.Context(), here, 0, 1023))
-	if p := s.probe(lease.Query{}); p.Founded || p.Found {
-		s.Error("a fence or a birth has founded it")
+	s.must(s.AddRows(s.Context(), here, 0, 7))
+	if p := s.probe(lease.Query{}); p.Exists {
+		s.Error("a fence or a row has created it")
 	}
 }
 
@@ -338,84 +339,99 @@ func units(s *subject) {
 			s.terms.Unit, s.terms.PerTick = unit.Microseconds(), 1<<8
 			s.terms.Epoch = time.Date(epoch, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 			before := s.now()
-			s.found()
+			s.create()
 			p := s.probe(lease.Query{})
-			s.at(s.terms.Founding, "the fence at first", p.Fence, before, p.Now)
+			s.at(s.terms.Fresh, "the fence at first", p.Fence, before, p.Now)
 			s.must(s.Fence(s.Context(), s.terms, ""))
-			s.must(s.Bear(s.Context(), s.terms, 0, 6))
-			added, born := s.added(7), s.row(0)
+			added := s.added(7)
 			p = s.probe(lease.Query{})
 			s.at(s.terms.Beyond, "the fence", p.Fence, before, p.Now)
-			if born.Bound != 0 {
-				s.Errorf("the bound at birth is %d, want 0", born.Bound)
+			if _, ordered := s.Store.(Ordered); !ordered || !s.terms.Coarse() {
+				s.capped("the bound of a new row", added.Bound, before, p.Now)
 			}
-			s.capped("the bound of a new row", added.Bound, before, p.Now)
 			claimed := s.claim(s.claimOf(added))
 			s.capped("the bound", claimed.Bound, claimed.Now, claimed.Now)
 		}
 	}
 }
 
-// Workers are born in order, each once.
-func born(s *subject) {
-	s.found()
-	bear := func(min, max int64) {
-		s.Helper()
-		s.must(s.Bear(s.Context(), s.terms, min, max))
-	}
-	bear(0, 1023)
-	row := s.row(0)
-	if row.Worker != 0 || row.Bound != 0 || row.Token != "" || row.Label != "" || row.Revision != 0 || !s.terms.Free(row) {
-		s.Errorf("born: %+v", row)
-	}
-	held := s.claim(s.claimOf(row))
-	bear(0, 1)
-	bear(0, 1) // there is none left of them
-	bear(5, 6)
-	bear(0, 1023)
-	bear(8, 8)
-	bear(8, 8)
-	bear(3, 4) // passed over
-	rows, err := s.Rows(s.Context(), s.terms, 0, 1023)
-	s.must(err)
-	var workers []int64
-	for _, r := range rows {
-		workers = append(workers, r.Worker)
-	}
-	if want := []int64{0, 1, 5, 6, 8}; !slices.Equal(workers, want) || !same(rows[0], held) {
-		s.Errorf("workers %v, want %v; %+v was held: %+v", workers, want, rows[0], held)
-	}
-	if p := s.probe(lease.Query{}); p.Born != 9 {
-		s.Errorf("born are %d, want 9", p.Born)
-	}
-}
-
-// A worker whose row is deleted is not born again.
-func bornNoMore(s *subject) {
+// Positions stay unique after the row of an old layout was deleted.
+func layoutAfterDeletion(s *subject) {
 	op := s.operator()
-	s.found()
-	for range 2 {
-		s.must(s.Bear(s.Context(), s.terms, 0, 1023))
-	}
-	s.must(op.Delete(s.Context(), s.terms, 0))
-	s.must(op.Delete(s.Context(), s.terms, 1))
-	s.must(s.Bear(s.Context(), s.terms, 0, 1023))
-	rows, err := s.Rows(s.Context(), s.terms, 0, 1023)
-	s.must(err)
-	if len(rows) != 1 || rows[0].Worker != 2 {
-		s.Errorf("after 0 and 1 were deleted, born is %+v", rows)
+	for i := range 5 {
+		s.terms.Layout = fmt.Sprint("layout ", i)
+		layouts, position, err := s.Layouts(s.Context(), s.terms.Namespace)
+		s.must(err)
+		s.must(s.CreateNamespace(s.Context(), s.terms, position))
+		if p := s.probe(lease.Query{}); !p.Exists {
+			s.Errorf("layout %d was not added at position %d beside %q", i, position, layouts)
+		}
+		if i%2 == 1 {
+			first := s.terms
+			first.Layout = fmt.Sprint("layout ", i/2)
+			s.must(op.DeleteNamespace(s.Context(), first))
+		}
 	}
 }
 
-func bornAtOnce(s *subject) {
-	s.found()
+// all adds rows until there is one for each worker of a range.
+func (s *subject) all(least, most int64) []lease.Row {
+	s.Helper()
+	for {
+		rows, err := s.Rows(s.Context(), s.terms, least, most)
+		s.must(err)
+		if int64(len(rows)) == most-least+1 {
+			return rows
+		}
+		next := least
+		for _, r := range rows {
+			if r.Worker == next {
+				next++
+			}
+		}
+		s.must(s.AddRows(s.Context(), s.terms, next, most))
+		if s.row(next).Worker != next {
+			s.Fatalf("AddRows from %d did not add that row", next)
+		}
+	}
+}
+
+func addedMany(s *subject) {
+	s.create()
+	held := s.claim(s.claimOf(s.added(70)))
+	before := s.now()
+	for _, row := range s.all(3, 1023) {
+		if row.Worker == 70 {
+			if !same(row, held) {
+				s.Errorf("%+v became %+v", held, row)
+			}
+			continue
+		}
+		s.capped("the bound", row.Bound, before, row.Now)
+		if row.Token != "" || row.Revision != 0 || !s.terms.Free(row) {
+			s.Fatalf("added %+v", row)
+		}
+	}
+	if p := s.probe(lease.Query{}); p.Top != 1023 {
+		s.Errorf("the largest worker with a row is %d, want 1023", p.Top)
+	}
+	if p := s.probe(lease.Query{Min: 0, Max: 500}); p.Top != 500 {
+		s.Errorf("the largest worker up to 500 with a row is %d", p.Top)
+	}
+	if p := s.probe(lease.Query{Min: 1, Max: 2}); p.Top != 0 || p.Known {
+		s.Errorf("below the rows: %+v", p)
+	}
+}
+
+func addedAtOnce(s *subject) {
+	s.create()
 	const n, patience = 64, 20
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() {
 			var err error
 			for range patience { // some stores err when two updates meet
-				if err = s.Bear(s.Context(), s.terms, 0, n-1); err == nil {
+				if err = s.AddRows(s.Context(), s.terms, 0, n-1); err == nil {
 					return
 				}
 			}
@@ -423,41 +439,26 @@ func bornAtOnce(s *subject) {
 		})
 	}
 	wg.Wait()
-	rows, err := s.Rows(s.Context(), s.terms, 0, 1023)
-	s.must(err)
-	if p := s.probe(lease.Query{}); len(rows) != n || p.Born != n {
-		s.Errorf("%d rows, %d born, want %d", len(rows), p.Born, n)
+	if rows := s.all(0, n-1); len(rows) != n {
+		s.Errorf("%d rows, want %d", len(rows), n)
 	}
 }
 
-func bornBefore(s *subject) {
-	for _, worker := range []int64{3, 7, 5} {
-		s.must(s.Replace(s.Context(), s.terms, worker))
+func addedCoarse(s *subject) {
+	s.terms.Unit = time.Hour.Microseconds()
+	before := s.now()
+	first := s.added(7)
+	s.at(s.terms.Counter, "the bound before the namespace", first.Bound, before, first.Now)
+	s.create()
+	second := s.added(8)
+	if _, ordered := s.Store.(Ordered); ordered {
+		return
 	}
-	s.must(s.Found(s.Context(), s.terms, 1)) // their layout was seen
-	if p := s.probe(lease.Query{}); p.Born != 8 {
-		s.Errorf("with rows up to 7, %d are born", p.Born)
-	}
-	s.must(s.Bear(s.Context(), s.terms, 0, 1023))
-	s.claim(s.claimOf(s.row(8)))
+	s.capped("the bound in the namespace", second.Bound, first.Now, second.Now)
 }
 
-func unborn(s *subject) {
-	s.found()
-	s.must(s.Bear(s.Context(), s.terms, 6, 6))
-	s.must(s.Replace(s.Context(), s.terms, 7))
-	late := s.row(7)
-	_, ok, err := s.Claim(s.Context(), s.claimOf(late))
-	s.untouched("a claim", late, ok, err)
-	s.must(s.Bear(s.Context(), s.terms, 7, 7))
-	if counted := s.row(7); !same(counted, late) {
-		s.Errorf("its birth made %+v of %+v", counted, late)
-	}
-	s.claim(s.claimOf(late))
-}
-
-func replaced(s *subject) {
-	s.found()
+func addedRow(s *subject) {
+	s.create()
 	before := s.now()
 	row := s.added(7)
 	s.capped("the bound", row.Bound, before, row.Now)
@@ -466,8 +467,8 @@ func replaced(s *subject) {
 	}
 }
 
-func replacedOnce(s *subject) {
-	s.found()
+func addedOnce(s *subject) {
+	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
 	s.terms.Ahead *= 2
 	if again := s.added(7); !same(again, held) {
@@ -476,7 +477,7 @@ func replacedOnce(s *subject) {
 }
 
 func claimFree(s *subject) {
-	s.found()
+	s.create()
 	for _, worker := range []int64{0, 7, s.terms.Workers - 1} {
 		row := s.claim(s.claimOf(s.added(worker)))
 		s.capped("the bound", row.Bound, row.Now, row.Now)
@@ -484,7 +485,7 @@ func claimFree(s *subject) {
 }
 
 func claimExpired(s *subject) {
-	s.found()
+	s.create()
 	free := s.added(7)
 	s.terms.TTL = lapsed
 	expired := s.claim(s.claimOf(free))
@@ -495,7 +496,7 @@ func claimExpired(s *subject) {
 
 // The next server's clock may be behind this one's: to it, the lease is alive.
 func justExpired(s *subject) {
-	s.found()
+	s.create()
 	free := s.added(7)
 	s.terms.TTL = -1
 	expired := s.claim(s.claimOf(free))
@@ -503,15 +504,15 @@ func justExpired(s *subject) {
 	s.untouched("a renewal", expired, ok, err)
 	_, ok, err = s.Claim(s.Context(), s.claimOf(expired))
 	s.untouched("a claim", expired, ok, err)
-	if p := s.probe(lease.Query{}); p.Found {
-		s.Errorf("a probe finds %+v", p.Free)
+	if p := s.probe(lease.Query{}); p.Free {
+		s.Errorf("a probe finds %+v", p.Row)
 	}
 	s.terms.Skew = 0
 	s.claim(s.claimOf(expired))
 }
 
 func claimRefused(s *subject) {
-	s.found()
+	s.create()
 	var seen lease.Row
 	for what, change := range map[string]func(*lease.Claim){
 		"another token":     func(c *lease.Claim) { c.Seen.Token = rand.Text() },
@@ -552,7 +553,7 @@ func claimRefused(s *subject) {
 }
 
 func claimBound(s *subject) {
-	s.found()
+	s.create()
 	s.terms.TTL = lapsed
 	bounds(s, s.added(7), func(before lease.Row, wanted int64) lease.Row {
 		c := s.claimOf(before)
@@ -562,7 +563,7 @@ func claimBound(s *subject) {
 }
 
 func renewBound(s *subject) {
-	s.found()
+	s.create()
 	bounds(s, s.claim(s.claimOf(s.added(7))), func(before lease.Row, wanted int64) lease.Row {
 		r := s.renewalOf(before)
 		r.Wanted = wanted
@@ -591,7 +592,7 @@ func bounds(s *subject, row lease.Row, raise func(before lease.Row, wanted int64
 }
 
 func renew(s *subject) {
-	s.found()
+	s.create()
 	row := s.claim(s.claimOf(s.added(7)))
 	for range 3 {
 		row = s.renew(s.renewalOf(row))
@@ -601,7 +602,7 @@ func renew(s *subject) {
 }
 
 func renewRefused(s *subject) {
-	s.found()
+	s.create()
 	for what, change := range map[string]func(*lease.Renewal){
 		"another token":     func(r *lease.Renewal) { r.Held.Token = rand.Text() },
 		"no token":          func(r *lease.Renewal) { r.Held.Token = "" },
@@ -612,7 +613,7 @@ func renewRefused(s *subject) {
 		"no such row":       func(r *lease.Renewal) { r.Held.Worker++ },
 	} {
 		s.terms.Namespace = what
-		s.found()
+		s.create()
 		held := s.claim(s.claimOf(s.added(7)))
 		r := s.renewalOf(held)
 		change(&r)
@@ -641,7 +642,7 @@ func renewRefused(s *subject) {
 }
 
 func release(s *subject) {
-	s.found()
+	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
 	r := s.releaseOf(held)
 	r.Unused = held.Bound - 1
@@ -649,8 +650,8 @@ func release(s *subject) {
 	if free.Token != "" || free.Revision <= held.Revision || free.Bound != r.Unused || free.Label != held.Label {
 		s.Errorf("released: %+v became %+v", held, free)
 	}
-	if p := s.probe(lease.Query{}); !p.Found || !same(p.Free, free) {
-		s.Errorf("a probe finds %+v, want %+v", p.Free, free)
+	if p := s.probe(lease.Query{}); !p.Free || !same(p.Row, free) {
+		s.Errorf("a probe finds %+v, want %+v", p.Row, free)
 	}
 	c := s.claimOf(free)
 	c.Wanted = 0
@@ -660,7 +661,7 @@ func release(s *subject) {
 }
 
 func releaseBound(s *subject) {
-	s.found()
+	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
 	r := s.releaseOf(held)
 	r.Unused = held.Bound + 1
@@ -670,7 +671,7 @@ func releaseBound(s *subject) {
 }
 
 func releaseRefused(s *subject) {
-	s.found()
+	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
 	for what, change := range map[string]func(*lease.Release){
 		"another token":     func(r *lease.Release) { r.Held.Token = rand.Text() },
@@ -695,38 +696,38 @@ func releaseRefused(s *subject) {
 }
 
 func probeRange(s *subject) {
-	s.found()
+	s.create()
 	for _, worker := range []int64{9, 10, 20, 21} {
 		s.added(worker)
 	}
 	for _, q := range []struct{ min, max, want int64 }{{10, 19, 10}, {11, 20, 20}, {20, 20, 20}, {11, 19, -1}, {22, 1023, -1}} {
 		for range 8 {
 			p := s.probe(lease.Query{Min: q.min, Max: q.max})
-			if p.Found != (q.want >= 0) || p.Found && p.Free.Worker != q.want {
-				s.Errorf("from %d to %d: found %v, worker %d; want worker %d", q.min, q.max, p.Found, p.Free.Worker, q.want)
+			if p.Free != (q.want >= 0) || p.Free && p.Row.Worker != q.want {
+				s.Errorf("from %d to %d: found %v, worker %d; want worker %d", q.min, q.max, p.Free, p.Row.Worker, q.want)
 			}
-			if p.Found && !same(p.Free, s.row(q.want)) {
-				s.Errorf("from %d to %d: %+v is not the row", q.min, q.max, p.Free)
+			if p.Free && !same(p.Row, s.row(q.want)) {
+				s.Errorf("from %d to %d: %+v is not the row", q.min, q.max, p.Row)
 			}
 		}
 	}
 }
 
 func probeLeased(s *subject) {
-	s.found()
+	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
-	if p := s.probe(lease.Query{Prefer: held.Label}); p.Found {
-		s.Errorf("found the leased row %+v", p.Free)
+	if p := s.probe(lease.Query{Prefer: held.Label}); p.Free {
+		s.Errorf("found the leased row %+v", p.Row)
 	}
 	s.terms.TTL = lapsed
 	expired := s.renew(s.renewalOf(held))
-	if p := s.probe(lease.Query{}); !p.Found || !same(p.Free, expired) {
-		s.Errorf("found %v, %+v; want the expired row %+v", p.Found, p.Free, expired)
+	if p := s.probe(lease.Query{}); !p.Free || !same(p.Row, expired) {
+		s.Errorf("found %v, %+v; want the expired row %+v", p.Free, p.Row, expired)
 	}
 }
 
 func probeReady(s *subject) {
-	s.found()
+	s.create()
 	var ready []int64
 	for worker := range int64(16) {
 		if held := s.claim(s.claimOf(s.added(worker))); worker%2 == 0 {
@@ -741,9 +742,9 @@ func probeReady(s *subject) {
 	seen := make(map[int64]bool)
 	for range 64 {
 		p := s.probe(lease.Query{})
-		seen[p.Free.Worker] = true
-		if !p.Found || !slices.Contains(ready, p.Free.Worker) {
-			s.Fatalf("found %v, worker %d, whose numbers are ahead of time", p.Found, p.Free.Worker)
+		seen[p.Row.Worker] = true
+		if !p.Free || !slices.Contains(ready, p.Row.Worker) {
+			s.Fatalf("found %v, worker %d, whose numbers are ahead of time", p.Free, p.Row.Worker)
 		}
 	}
 	if _, ordered := s.Store.(Ordered); ordered {
@@ -756,7 +757,7 @@ func probeReady(s *subject) {
 }
 
 func probeLabel(s *subject) {
-	s.found()
+	s.create()
 	for worker := range int64(16) {
 		c := s.claimOf(s.added(worker))
 		c.Label = fmt.Sprint("host/", worker)
@@ -768,13 +769,13 @@ func probeLabel(s *subject) {
 	}
 	s.added(16)
 	for range 8 {
-		if p := s.probe(lease.Query{Prefer: "host/7"}); p.Free.Worker != 7 {
-			s.Fatalf("found worker %d", p.Free.Worker)
+		if p := s.probe(lease.Query{Prefer: "host/7"}); p.Row.Worker != 7 {
+			s.Fatalf("found worker %d", p.Row.Worker)
 		}
-		if p := s.probe(lease.Query{Prefer: ""}); p.Free.Worker == 16 {
+		if p := s.probe(lease.Query{Prefer: ""}); p.Row.Worker == 16 {
 			s.Fatal("a row that nobody had is preferred for it")
 		}
-		if p := s.probe(lease.Query{Prefer: "another"}); !p.Found {
+		if p := s.probe(lease.Query{Prefer: "another"}); !p.Free {
 			s.Fatal("a label that nobody had finds nothing")
 		}
 	}
@@ -783,7 +784,7 @@ func probeLabel(s *subject) {
 // With ticks of an hour, the row that the label prefers has nothing left.
 func probeSpent(s *subject) {
 	s.terms.Unit = time.Hour.Microseconds()
-	s.found()
+	s.create()
 	for worker, label := range []string{"spent", "half spent", "unused"} {
 		c := s.claimOf(s.added(int64(worker)))
 		c.Label = label
@@ -797,20 +798,63 @@ func probeSpent(s *subject) {
 		s.release(r)
 	}
 	for prefer, want := range map[string]int64{"spent": 2, "half spent": 1, "unused": 2, "": 2} {
-		if p := s.probe(lease.Query{Prefer: prefer}); p.Free.Worker != want {
-			s.Errorf("with %q preferred, worker %d is found; want %d", prefer, p.Free.Worker, want)
+		if p := s.probe(lease.Query{Prefer: prefer}); p.Row.Worker != want {
+			s.Errorf("with %q preferred, worker %d is found; want %d", prefer, p.Row.Worker, want)
 		}
 	}
-	if p := s.probe(lease.Query{Min: 0, Max: 1}); p.Free.Worker != 1 {
-		s.Errorf("of a spent and a half spent worker, %d is found", p.Free.Worker)
+	if p := s.probe(lease.Query{Min: 0, Max: 1}); p.Row.Worker != 1 {
+		s.Errorf("of a spent and a half spent worker, %d is found", p.Row.Worker)
 	}
-	if p := s.probe(lease.Query{Min: 0, Max: 0, Prefer: "x"}); s.terms.Workers > 1 && !p.Found {
+	if p := s.probe(lease.Query{Min: 0, Max: 0, Prefer: "x"}); s.terms.Workers > 1 && !p.Free {
 		s.Error("a spent row is not found at all")
 	}
 }
 
+func probeOwn(s *subject) {
+	s.create()
+	for worker := range int64(16) {
+		r := s.releaseOf(s.claim(s.claimOf(s.added(worker))))
+		r.Unused = 0 // all are ready
+		s.release(r)
+	}
+	for range 8 {
+		if p := s.probe(lease.Query{Own: 7}); !p.Free || p.Row.Worker != 7 {
+			s.Fatalf("found %+v", p)
+		}
+	}
+	s.claim(s.claimOf(s.row(7)))
+	if p := s.probe(lease.Query{Own: 7}); !p.Free || p.Row.Worker == 7 {
+		s.Fatalf("while it is leased: found %+v", p)
+	}
+}
+
+func probeWaiting(s *subject) {
+	s.create()
+	if p := s.probe(lease.Query{Waiting: true}); p.Known || p.Free {
+		s.Errorf("without rows: %+v", p)
+	}
+	var held []lease.Row
+	for worker := range int64(8) {
+		c := s.claimOf(s.added(worker))
+		if worker == 5 {
+			c.Terms.TTL /= 2
+		}
+		held = append(held, s.claim(c))
+	}
+	if p := s.probe(lease.Query{Waiting: true}); !p.Known || p.Free || !same(p.Row, held[5]) {
+		s.Errorf("the next to be free is %+v, want %+v", p, held[5])
+	}
+	free := s.release(s.releaseOf(held[3]))
+	if p := s.probe(lease.Query{Waiting: true}); !p.Free || !same(p.Row, free) {
+		s.Errorf("found %+v, want %+v", p, free)
+	}
+	if p := s.probe(lease.Query{Min: 4, Max: 6, Waiting: true}); p.Free || p.Row.Worker != 5 {
+		s.Errorf("from 4 to 6: found %+v, want worker 5", p)
+	}
+}
+
 func rows(s *subject) {
-	s.found()
+	s.create()
 	list := func(min, max int64) (workers []int64) {
 		rows, err := s.Rows(s.Context(), s.terms, min, max)
 		s.must(err)
@@ -831,7 +875,7 @@ func rows(s *subject) {
 }
 
 func claimers(s *subject) {
-	s.found()
+	s.create()
 	for worker := range int64(64) {
 		s.added(worker)
 	}
@@ -884,15 +928,15 @@ func (s *subject) raceFor64(prepare func() error) {
 // step goes one step towards a lease.
 func (s *subject) step() (row lease.Row, done bool, err error) {
 	ctx := s.Context()
-	p, err := s.Probe(ctx, lease.Query{Terms: s.terms, Max: s.terms.Workers - 1})
+	p, err := s.Probe(ctx, lease.Query{Terms: s.terms, Max: s.terms.Workers - 1, Own: -1})
 	switch {
 	case err != nil:
-	case !p.Founded:
-		err = s.Found(ctx, s.terms, 0)
-	case p.Found:
-		return s.Claim(ctx, s.claimOf(p.Free))
-	case p.Born < s.terms.Workers:
-		err = s.Bear(ctx, s.terms, 0, s.terms.Workers-1)
+	case !p.Exists:
+		err = s.CreateNamespace(ctx, s.terms, 0)
+	case p.Free:
+		return s.Claim(ctx, s.claimOf(p.Row))
+	case p.Top < s.terms.Workers-1:
+		err = s.AddRows(ctx, s.terms, p.Top+1, s.terms.Workers-1)
 	default:
 		err = fmt.Errorf("leasetest: no number is left, of as many as there are processes")
 	}
@@ -900,7 +944,7 @@ func (s *subject) step() (row lease.Row, done bool, err error) {
 }
 
 func fence(s *subject) {
-	s.found()
+	s.create()
 	first := s.probe(lease.Query{})
 	s.terms.Ahead *= 2
 	s.must(s.Fence(s.Context(), s.terms, "another database"))
@@ -921,7 +965,7 @@ func fence(s *subject) {
 }
 
 func fenceBound(s *subject) {
-	s.found()
+	s.create()
 	first := s.probe(lease.Query{})
 	s.terms.Ahead /= 2
 	s.must(s.Fence(s.Context(), s.terms, ""))
@@ -932,7 +976,7 @@ func fenceBound(s *subject) {
 
 func otherDatabase(s *subject) {
 	op := s.operator()
-	s.found()
+	s.create()
 	s.must(op.SetFingerprint(s.Context(), s.terms, "another database"))
 	p := s.probe(lease.Query{})
 	if p.Fingerprint != "another database" || p.Current == p.Fingerprint {
@@ -941,7 +985,7 @@ func otherDatabase(s *subject) {
 	s.terms.Ahead *= 2
 	s.must(s.Fence(s.Context(), s.terms, p.Fingerprint))
 	fenced := s.probe(lease.Query{})
-	if fenced.Fingerprint != p.Current {
+	if fenced.Fingerprint == p.Fingerprint || fenced.Fingerprint != fenced.Current {
 		s.Errorf("not fenced: %+v", fenced)
 	}
 	s.at(s.terms.Beyond, "the fence", fenced.Fence, p.Now, fenced.Now)
@@ -950,7 +994,7 @@ func otherDatabase(s *subject) {
 
 func deleted(s *subject) {
 	op := s.operator()
-	s.found()
+	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
 	s.must(op.Delete(s.Context(), s.terms, 7))
 	if _, ok, err := s.Renew(s.Context(), s.renewalOf(held)); ok || err != nil {
@@ -971,7 +1015,7 @@ func deleted(s *subject) {
 
 func edited(s *subject) {
 	op := s.operator()
-	s.found()
+	s.create()
 	for what, edit := range map[string]func(*lease.Row){
 		"token":    func(r *lease.Row) { r.Token = rand.Text() },
 		"no token": func(r *lease.Row) { r.Token = "" },
@@ -979,7 +1023,7 @@ func edited(s *subject) {
 		"expiry":   func(r *lease.Row) { r.Expires = r.Now - 1 },
 	} {
 		s.terms.Namespace = what
-		s.found()
+		s.create()
 		held := s.claim(s.claimOf(s.added(7)))
 		changed := held
 		edit(&changed)
@@ -995,14 +1039,14 @@ func edited(s *subject) {
 
 func unheld(s *subject) {
 	op := s.operator()
-	s.found()
+	s.create()
 	free := s.added(7)
 	free.Expires = free.Now + s.terms.TTL
 	s.must(op.Edit(s.Context(), s.terms, free))
 	_, ok, err := s.Renew(s.Context(), s.renewalOf(free))
 	s.untouched("a renewal", free, ok, err)
-	if p := s.probe(lease.Query{}); !p.Found || !same(p.Free, free) {
-		s.Errorf("a probe finds %+v, want %+v", p.Free, free)
+	if p := s.probe(lease.Query{}); !p.Free || !same(p.Row, free) {
+		s.Errorf("a probe finds %+v, want %+v", p.Row, free)
 	}
 	s.claim(s.claimOf(free))
 }
@@ -1012,7 +1056,7 @@ func namespaces(s *subject) {
 	fences := make([]int64, len(names))
 	for i, name := range names {
 		s.terms.Namespace, s.terms.Layout = name, fmt.Sprint("layout ", i)
-		s.found()
+		s.create()
 		s.added(int64(i + 1))
 		fences[i] = s.probe(lease.Query{}).Fence
 	}
@@ -1023,7 +1067,7 @@ func namespaces(s *subject) {
 	for i, name := range names {
 		s.terms.Namespace, s.terms.Layout = name, fmt.Sprint("layout ", i)
 		p := s.probe(lease.Query{})
-		if !p.Founded || !p.Found || p.Free.Worker != int64(i+1) {
+		if !p.Exists || !p.Free || p.Row.Worker != int64(i+1) {
 			s.Errorf("%q: got %+v", name, p)
 		}
 		if i > 0 && p.Fence != fences[i] {
@@ -1034,11 +1078,11 @@ func namespaces(s *subject) {
 		if len(rows) != 1 {
 			s.Errorf("%q has the rows %+v", name, rows)
 		}
-		c := s.claimOf(p.Free)
+		c := s.claimOf(p.Row)
 		c.Terms.Layout = fmt.Sprint("layout ", (i+1)%len(names))
 		_, ok, err := s.Claim(s.Context(), c)
-		s.untouched("a claim with the layout of another namespace", p.Free, ok, err)
-		s.claim(s.claimOf(p.Free))
+		s.untouched("a claim with the layout of another namespace", p.Row, ok, err)
+		s.claim(s.claimOf(p.Row))
 	}
 }
 
@@ -1049,23 +1093,23 @@ func oddNames(s *subject) {
 		"ääääääääääääääääääääääääääääääää",                                 // 64 bytes as well
 	} {
 		s.terms.Namespace = name
-		s.found()
+		s.create()
 		c := s.claimOf(s.added(7))
 		c.Label = name
 		held := s.renew(s.renewalOf(s.claim(c)))
 		free := s.release(s.releaseOf(held))
-		if p := s.probe(lease.Query{Prefer: name}); !p.Founded || !p.Found || p.Free.Label != name {
+		if p := s.probe(lease.Query{Prefer: name}); !p.Exists || !p.Free || p.Row.Label != name {
 			s.Errorf("%q: got %+v, want %+v", name, p, free)
 		}
 		s.terms.Layout = "the layout of " + name
-		s.must(s.Found(s.Context(), s.terms, 1))
+		s.must(s.CreateNamespace(s.Context(), s.terms, 1))
 		s.claim(s.claimOf(s.added(7)))
 		s.terms.Layout = millisecond.Layout
 	}
 }
 
 func cancelled(s *subject) {
-	s.found()
+	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
 	before := s.probe(lease.Query{})
 	ctx, cancel := context.WithCancel(s.Context())
@@ -1073,17 +1117,16 @@ func cancelled(s *subject) {
 	another := s.terms
 	another.Namespace = "another"
 	calls := map[string]func() error{
-		"Migrate": func() error { return s.Migrate(ctx) },
-		"Layouts": func() error { _, err := s.Layouts(ctx, s.terms.Namespace); return err },
-		"Found":   func() error { return s.Found(ctx, another, 0) },
-		"Probe":   func() error { _, err := s.Probe(ctx, lease.Query{Terms: s.terms}); return err },
-		"Fence":   func() error { return s.Fence(ctx, s.terms, "") },
-		"Bear":    func() error { return s.Bear(ctx, s.terms, 0, 1023) },
-		"Replace": func() error { return s.Replace(ctx, s.terms, 8) },
-		"Claim":   func() error { _, _, err := s.Claim(ctx, s.claimOf(held)); return err },
-		"Renew":   func() error { _, _, err := s.Renew(ctx, s.renewalOf(held)); return err },
-		"Release": func() error { _, err := s.Release(ctx, s.releaseOf(held)); return err },
-		"Rows":    func() error { _, err := s.Rows(ctx, s.terms, 0, 1023); return err },
+		"Migrate":         func() error { return s.Migrate(ctx) },
+		"Layouts":         func() error { _, _, err := s.Layouts(ctx, s.terms.Namespace); return err },
+		"CreateNamespace": func() error { return s.CreateNamespace(ctx, another, 0) },
+		"Probe":           func() error { _, err := s.Probe(ctx, lease.Query{Terms: s.terms}); return err },
+		"Fence":           func() error { return s.Fence(ctx, s.terms, "") },
+		"AddRows":         func() error { return s.AddRows(ctx, s.terms, 8, 9) },
+		"Claim":           func() error { _, _, err := s.Claim(ctx, s.claimOf(held)); return err },
+		"Renew":           func() error { _, _, err := s.Renew(ctx, s.renewalOf(held)); return err },
+		"Release":         func() error { _, err := s.Release(ctx, s.releaseOf(held)); return err },
+		"Rows":            func() error { _, err := s.Rows(ctx, s.terms, 0, 1023); return err },
 	}
 	for name, call := range calls {
 		if err := call(); err == nil {
@@ -1095,11 +1138,11 @@ func cancelled(s *subject) {
 	if len(rows) != 1 || !same(rows[0], held) {
 		s.Errorf("there was %+v and is %+v", held, rows)
 	}
-	if after := s.probe(lease.Query{}); after.Fence != before.Fence || after.Born != before.Born {
-		s.Error("the fence was raised, or a worker was born")
+	if after := s.probe(lease.Query{}); after.Fence != before.Fence || after.Top != before.Top {
+		s.Error("the fence was raised, or a row added")
 	}
 	s.terms = another
-	if s.probe(lease.Query{}).Founded {
-		s.Error("a namespace was founded")
+	if s.probe(lease.Query{}).Exists {
+		s.Error("a namespace was created")
 	}
 }

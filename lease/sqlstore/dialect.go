@@ -1,41 +1,42 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	_ "embed" // for the DDL
 	"fmt"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/session"
 )
 
 // A dialect says how one kind of database expresses what statements.go leaves
 // open.
 type dialect struct {
-	ddl   []string // makes the tables
-	quote string   // encloses a name
-	words map[string]string
+	ddl    []string // makes the tables
+	quote  string   // encloses a name
+	schema string   // what the tables are in, as an expression, if their name does not say
+	words  map[string]string
 
 	// param is the n-th parameter, typed, because the simple protocol and
 	// untyped placeholders leave it to the server to guess.
 	param func(n int, text bool) string
 
-	// returning says whether an UPDATE answers with a row. If not, it answers
-	// with the number that LAST_INSERT_ID was called with.
-	returning bool
-
-	// isolation is that of Bear's transaction, in which an update that waited for
-	// another goes on behind it.
-	isolation sql.IsolationLevel
+	// write runs an update of one row and returns the server's time in it, once
+	// the update is committed. mark is another for each write.
+	write func(ctx context.Context, db *sql.DB, mark, query string, values []any) (now int64, changed bool, err error)
 
 	// oneClock says that no server takes the place of this one.
 	oneClock bool
 
-	// ask is a query that a store asks its server once, and learn turns the
-	// answer into two more words: the current fingerprint of the database, and 1
-	// or 0 for whether commits may be lost unnoticed.
-	ask   string
-	learn func(answer string) (fingerprint, volatile string)
+	// unprivileged are the words for a role that may not ask the server who it is.
+	unprivileged map[string]string
 
-	examine string // finds settings that endanger leases
+	inspect string // finds what is wrong with the tables; see [Store.Migrate]
+	examine string // finds settings that endanger leases; see [Store.Examine]
+
+	missing   func(err error) bool   // whether a table is missing
+	permanent func(err error) string // what to do about an error that time does not mend; "" for others
 }
 
 //go:embed postgres.sql
@@ -47,26 +48,49 @@ var mysqlDDL string
 //go:embed sqlite.sql
 var sqliteDDL string
 
+// The cluster and its timeline, which begins anew with every promotion and every
+// recovery to a point in time; the tables, and the file of the leases, which is
+// another after TRUNCATE. A standby cannot tell.
+const postgresIdentity = `(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
+	(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END || '/' ||
+	'{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
+
+const postgresUnknown = `('unknown/' || '{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
+
 var postgres = &dialect{
 	ddl:   []string{postgresDDL},
 	quote: `"`,
 	words: map[string]string{
 		// The clock is read once, because it goes on within a statement. Reading it
-		// also has the statement's own commit wait for the disk where the server's
-		// default is not to. A transaction-local setting passes through poolers.
-		"{here}": `WITH here AS MATERIALIZED (
-	SELECT set_config('synchronous_commit', 'on', true), CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
+		// also runs the rest: the statement's own commit waits for the disk where the
+		// server's default is not to, it waits for a row no longer than its client
+		// does, and it leaves a mark that its transaction takes away. Settings that
+		// are local to the transaction pass through poolers.
+		"{write}": `WITH here AS MATERIALIZED (
+	SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', @patience, true), set_config('snowkey.write', @mark, true),
+		CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
 `,
-		"{now}":            "(SELECT now FROM here)",
-		"{answer now}":     "(SELECT now FROM here)",
-		"{returning now}":  "RETURNING (SELECT now FROM here)",
-		"{answer born}":    "GREATEST(born, @min)",
-		"{returning born}": "RETURNING born - 1",
-		"{or keep it}":     "ON CONFLICT DO NOTHING",
-		"{div}":            "/",
-		"{greatest}":       "GREATEST",
-		"{least}":          "LEAST",
-		"{random}":         "random()",
+		"{read}": `WITH here AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
+`,
+		"{now}":           "(SELECT now FROM here)",
+		"{answer now}":    "(SELECT now FROM here)",
+		"{returning now}": "RETURNING (SELECT now FROM here)",
+		"{or keep it}":    "ON CONFLICT DO NOTHING",
+		"{div}":           "/",
+		"{greatest}":      "GREATEST",
+		"{least}":         "LEAST",
+		"{random}":        "random()",
+
+		// The row of the namespace names the transaction that wrote it. One that was
+		// restored from a dump, by whatever means, was written by another.
+		"{fingerprint}":         "(" + postgresIdentity + " || COALESCE('/' || n.xmin::text, ''))",
+		"{written fingerprint}": "(" + postgresIdentity + " || '/' || (txid_current() % 4294967296)::text)",
+		"{volatile}":            "0",
+	},
+	unprivileged: map[string]string{
+		"{fingerprint}":         "(" + postgresUnknown + " || COALESCE('/' || n.xmin::text, ''))",
+		"{written fingerprint}": "(" + postgresUnknown + " || '/' || (txid_current() % 4294967296)::text)",
+		"{volatile}":            "1",
 	},
 	param: func(n int, text bool) string {
 		if text {
@@ -74,37 +98,53 @@ var postgres = &dialect{
 		}
 		return fmt.Sprintf("$%d::bigint", n)
 	},
-	returning: true,
-	isolation: sql.LevelReadCommitted,
-	ask: `SELECT CASE WHEN has_function_privilege(to_regprocedure('pg_control_system()'), 'execute')
-	AND has_function_privilege(to_regprocedure('pg_current_wal_lsn()'), 'execute')
-	AND has_function_privilege(to_regprocedure('pg_walfile_name(pg_lsn)'), 'execute') THEN 'yes' ELSE 'no' END`,
-	learn: func(permitted string) (fingerprint, volatile string) {
-		if permitted != "yes" {
-			return "'unknown'", "1"
-		}
-		// The cluster, and its timeline: the latter begins anew with every promotion
-		// and every recovery to a point in time.
-		return `((SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))`, "0"
+	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (int64, bool, error) {
+		return session.Postgres(ctx, db, mark, query, values...)
 	},
+	inspect: inspectPostgres,
 	examine: examinePostgres,
+	missing: func(err error) bool {
+		state := session.SQLState(err)
+		return state == "42P01" || state == "3F000"
+	},
+	permanent: func(err error) string {
+		switch state := session.SQLState(err); {
+		case strings.HasPrefix(state, "28"), state == "42501", state == "3D000", state == "3F000":
+			return permanentRemedy
+		case state == "42703": // a column is missing
+			return "the tables are of another version of Snowkey"
+		}
+		return ""
+	},
 }
 
+const permanentRemedy = "correct the user, password, database, schema or privileges; docs/leases.md lists what the store needs"
+
 var mysql = &dialect{
-	ddl:   strings.Split(mysqlDDL, ";\n"),
-	quote: "`",
+	ddl:    strings.Split(mysqlDDL, ";\n"),
+	quote:  "`",
+	schema: "DATABASE()",
 	words: map[string]string{
-		"{here}":           "",
-		"{now}":            mysqlNow, // the time at which the statement began
-		"{answer now}":     "LAST_INSERT_ID(" + mysqlNow + ")",
-		"{returning now}":  "",
-		"{answer born}":    "LAST_INSERT_ID(GREATEST(born, @min))",
-		"{returning born}": "",
-		"{or keep it}":     "ON DUPLICATE KEY UPDATE namespace = namespace", // IGNORE would forgive other errors too
-		"{div}":            "DIV",
-		"{greatest}":       "GREATEST",
-		"{least}":          "LEAST",
-		"{random}":         "RAND()",
+		// Only MariaDB reads this comment: it waits for a row no longer than its
+		// client does. MySQL has no such setting for one statement.
+		"{write}":         "/*M! SET STATEMENT innodb_lock_wait_timeout = 2 FOR */ ",
+		"{read}":          "",
+		"{now}":           mysqlNow, // the time at which the statement began
+		"{answer now}":    "LAST_INSERT_ID(2 * " + mysqlNow + " + @@autocommit) DIV 2",
+		"{returning now}": "",
+		"{or keep it}":    "ON DUPLICATE KEY UPDATE namespace = namespace", // IGNORE would forgive other errors too
+		"{div}":           "DIV",
+		"{greatest}":      "GREATEST",
+		"{least}":         "LEAST",
+		"{random}":        "RAND()",
+
+		// The first comment is read by MySQL alone, the second by MariaDB alone.
+		"{fingerprint}": "CONCAT(/*!80000 @@server_uuid */ /*M! CONCAT(@@hostname, ':', @@port, ':', @@server_id) */, '/', " +
+			"COALESCE((SELECT MAX(UNIX_TIMESTAMP(create_time)) FROM information_schema.tables WHERE table_schema = {schema} AND table_name IN ({names})), 0))",
+		"{written fingerprint}": "{fingerprint}",
+		// With a binary log, a commit that the log has lost is rolled back. MariaDB's
+		// 3 is a stricter 1.
+		"{volatile}": "(@@innodb_flush_log_at_trx_commit NOT IN (1, 3) OR @@log_bin = 1 AND @@sync_binlog <> 1)",
 	},
 	param: func(_ int, text bool) string {
 		if text {
@@ -112,17 +152,28 @@ var mysql = &dialect{
 		}
 		return "CAST(? AS SIGNED)"
 	},
-	ask: "SELECT VERSION()",
-	learn: func(version string) (fingerprint, volatile string) {
-		fingerprint = "@@server_uuid"
-		if strings.Contains(version, "MariaDB") {
-			fingerprint = "CONCAT(@@hostname, ':', @@port, ':', @@server_id)"
+	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (now int64, changed bool, err error) {
+		result, changed, err := session.MySQL(ctx, db, func(r sql.Result) bool {
+			id, err := r.LastInsertId()
+			return err == nil && id%2 == 1
+		}, query, values...)
+		if changed {
+			now, err = result.LastInsertId()
 		}
-		// With a binary log, a commit that the log has lost is rolled back. MariaDB's
-		// 3 is a stricter 1.
-		return fingerprint, "(@@innodb_flush_log_at_trx_commit NOT IN (1, 3) OR @@log_bin = 1 AND @@sync_binlog <> 1)"
+		return now / 2, changed && err == nil, err
 	},
+	inspect: inspectMySQL,
 	examine: examineMySQL,
+	missing: func(err error) bool { return session.Number(err) == 1146 },
+	permanent: func(err error) string {
+		switch session.Number(err) {
+		case 1044, 1045, 1049, 1142, 1143, 1227, 1370, 1410, 1698:
+			return permanentRemedy
+		case 1054: // a column is missing
+			return "the tables are of another version of Snowkey"
+		}
+		return ""
+	},
 }
 
 // Not UNIX_TIMESTAMP or NOW: both err when the session's time zone ends its
@@ -130,30 +181,35 @@ var mysql = &dialect{
 const mysqlNow = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 
 var sqlite = &dialect{
-	ddl:   strings.Split(sqliteDDL, ";\n"),
-	quote: `"`,
+	ddl:    strings.Split(sqliteDDL, ";\n"),
+	quote:  `"`,
+	schema: "'main'",
 	words: map[string]string{
-		"{here}":           "",
-		"{now}":            sqliteNow,
-		"{answer now}":     sqliteNow,
-		"{returning now}":  "RETURNING " + sqliteNow,
-		"{answer born}":    "MAX(born, @min)",
-		"{returning born}": "RETURNING born - 1",
-		"{or keep it}":     "ON CONFLICT DO NOTHING",
-		"{div}":            "/",
-		"{greatest}":       "MAX",
-		"{least}":          "MIN",
-		"{random}":         "random()",
+		"{write}":         "",
+		"{read}":          "",
+		"{now}":           sqliteNow,
+		"{answer now}":    sqliteNow,
+		"{returning now}": "RETURNING " + sqliteNow,
+		"{or keep it}":    "ON CONFLICT DO NOTHING",
+		"{div}":           "/",
+		"{greatest}":      "MAX",
+		"{least}":         "MIN",
+		"{random}":        "random()",
+
+		// A file has no identity that a copy would not share.
+		"{fingerprint}":         "'sqlite'",
+		"{written fingerprint}": "'sqlite'",
+		"{volatile}":            "(SELECT synchronous < 2 FROM pragma_synchronous)",
 	},
-	param:     func(int, bool) string { return "?" },
-	returning: true,
-	oneClock:  true,
-	// A file has no identity that a copy would not share.
-	ask: "SELECT ''",
-	learn: func(string) (fingerprint, volatile string) {
-		return "'sqlite'", "(SELECT synchronous < 2 FROM pragma_synchronous)"
+	param:    func(int, bool) string { return "?" },
+	oneClock: true,
+	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (int64, bool, error) {
+		return session.SQLite(ctx, db, query, values...)
 	},
-	examine: examineSQLite,
+	inspect:   inspectSQLite,
+	examine:   examineSQLite,
+	missing:   func(err error) bool { return strings.Contains(err.Error(), "no such table") },
+	permanent: func(err error) string { return "" },
 }
 
 // Milliseconds, for SQLite knows no finer time. It stands still within a

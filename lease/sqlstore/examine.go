@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"strings"
 
 	"github.com/snowkey-go/snowkey/lease"
 )
@@ -19,14 +18,10 @@ var _ lease.Examiner = (*Store)(nil)
 //
 // It needs no more privileges than claims do.
 func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
-	if _, err := s.learn(ctx); err != nil {
+	if err := s.check(); err != nil {
 		return nil, err
 	}
-	schema, name, ok := strings.Cut(s.table, ".")
-	if !ok {
-		schema, name = "", s.table
-	}
-	return list(ctx, s, s.dialect.examine, args{"schema": schema, "leases": name, "spaces": name + "_ns"}, func(f *lease.Finding) []any {
+	return list(ctx, s, s.dialect.examine, s.tables(), func(f *lease.Finding) []any {
 		return []any{&f.Kind, &f.Text, &f.Remedy}
 	})
 }
@@ -45,7 +40,7 @@ FROM (SELECT 1 AS one) AS always WHERE CAST(@@innodb_doublewrite AS CHAR) IN ('0
 UNION ALL
 SELECT 'engine', CONCAT('the table ', table_name, ' is kept by ', engine), CONCAT('ALTER TABLE ', table_name, ' ENGINE = InnoDB, and call Fence')
 FROM information_schema.tables
-WHERE table_schema = IF(@schema = '', DATABASE(), @schema) AND table_name IN (@leases, @spaces) AND engine <> 'InnoDB'
+WHERE table_schema = {schema} AND table_name IN (@leases, @spaces) AND engine <> 'InnoDB'
 UNION ALL
 SELECT 'read-only', 'the server takes no writes', 'connect to the primary'
 FROM (SELECT 1 AS one) AS always WHERE @@read_only = 1`

@@ -10,6 +10,6 @@ import (
 func WithoutWaiting(s *Store) *Store {
 	d := *s.dialect
 	d.words = maps.Clone(d.words)
-	d.words["{here}"] = strings.Replace(d.words["{here}"], "set_config('synchronous_commit', 'on', true), ", "", 1)
+	d.words["{write}"] = strings.Replace(d.words["{write}"], "set_config('synchronous_commit', 'on', true), ", "", 1)
 	return &Store{db: s.db, dialect: &d, table: s.table}
 }

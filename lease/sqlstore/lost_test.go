@@ -40,26 +40,53 @@ func (s trustful) Probe(ctx context.Context, q lease.Query) (lease.Probe, error)
 	return p, err
 }
 
-func withoutWaiting(s *operated) lease.Store { return sqlstore.WithoutWaiting(s.Store) }
+func (s trustful) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
+	c.Volatile = true // have the store accept it
+	return s.operated.Claim(ctx, c)
+}
+
+func (s trustful) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
+	r.Volatile = true
+	return s.operated.Renew(ctx, r)
+}
+
+func (s trustful) Fence(ctx context.Context, terms lease.Terms, seen string) error {
+	return unfenced{s.operated}.Fence(ctx, terms, seen)
+}
+
+// withoutWaiting also takes away the fence, which a keeper raises when it finds
+// that its own commit is lost.
+func withoutWaiting(s *operated) lease.Store {
+	careless := *s
+	careless.Store = sqlstore.WithoutWaiting(s.Store)
+	return unfenced{&careless}
+}
 
 // thoughtless begins namespaces and rows at the present, and not behind what
 // others of their names may have granted.
-type thoughtless struct{ *operated }
+type thoughtless struct{ unfenced }
 
-func atThePresent(s *operated) lease.Store { return thoughtless{s} }
+func atThePresent(s *operated) lease.Store { return thoughtless{unfenced{s}} }
 
-func (s thoughtless) Found(ctx context.Context, terms lease.Terms, seen int) error {
-	if err := s.operated.Found(ctx, terms, seen); err != nil {
+func (s thoughtless) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) error {
+	if err := s.operated.CreateNamespace(ctx, terms, position); err != nil {
 		return err
 	}
-	return s.exec(ctx, "UPDATE {ns} SET fence = ? WHERE namespace = ?", terms.Counter(time.Now().UnixMicro()), terms.Namespace)
+	if err := s.exec(ctx, "UPDATE {ns} SET fence = ? WHERE namespace = ?", terms.Counter(time.Now().UnixMicro()), terms.Namespace); err != nil {
+		return err
+	}
+	p, err := s.Probe(ctx, lease.Query{Terms: terms})
+	if err != nil {
+		return err
+	}
+	return s.SetFingerprint(ctx, terms, p.Current)
 }
 
-func (s thoughtless) Replace(ctx context.Context, terms lease.Terms, worker int64) error {
-	if err := s.operated.Replace(ctx, terms, worker); err != nil {
+func (s thoughtless) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
+	if err := s.operated.AddRows(ctx, terms, least, most); err != nil {
 		return err
 	}
-	return s.exec(ctx, "UPDATE {lease} SET bound = ? WHERE namespace = ?", terms.Counter(time.Now().UnixMicro()), terms.Namespace)
+	return s.exec(ctx, "UPDATE {lease} SET bound = ? WHERE namespace = ? AND token = '-' AND revision = 0", terms.Counter(time.Now().UnixMicro()), terms.Namespace)
 }
 
 // TestPromotedStandby has a primary die when its standby has not got its last

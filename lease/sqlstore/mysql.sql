@@ -4,7 +4,7 @@ CREATE TABLE IF NOT EXISTS {ns} (
 	layout      VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
 	fingerprint VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
 	fence       BIGINT NOT NULL,
-	born        BIGINT NOT NULL,
+	protocol    BIGINT NOT NULL DEFAULT {protocol}, -- of Snowkey, not of the application
 	PRIMARY KEY (namespace, position),
 	UNIQUE KEY (namespace, layout)
 ) ENGINE = InnoDB;
@@ -13,10 +13,12 @@ CREATE TABLE IF NOT EXISTS {lease} (
 	namespace  VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
 	layout     VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
 	worker     BIGINT NOT NULL,
-	token      VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+	token      VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- '-' if the row is free
 	revision   BIGINT NOT NULL,
 	bound      BIGINT NOT NULL,
-	expires_at BIGINT NOT NULL, -- microseconds since 1970
+	expires_at BIGINT NOT NULL, -- microseconds since 1970; 0 if the row is free
 	label      VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-	PRIMARY KEY (namespace, layout, worker)
+	protocol   BIGINT NOT NULL DEFAULT {protocol},
+	PRIMARY KEY (namespace, layout, worker),
+	KEY (namespace, layout, expires_at) -- which row is free next?
 ) ENGINE = InnoDB

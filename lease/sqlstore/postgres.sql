@@ -11,7 +11,7 @@ BEGIN
 		layout      text COLLATE "C" NOT NULL,
 		fingerprint text COLLATE "C" NOT NULL,
 		fence       bigint NOT NULL,
-		born        bigint NOT NULL,
+		protocol    bigint NOT NULL DEFAULT {protocol}, -- of Snowkey, not of the application
 		PRIMARY KEY (namespace, position),
 		UNIQUE (namespace, layout)
 	);
@@ -20,12 +20,16 @@ BEGIN
 		namespace  text COLLATE "C" NOT NULL,
 		layout     text COLLATE "C" NOT NULL,
 		worker     bigint NOT NULL,
-		token      text COLLATE "C" NOT NULL,
+		token      text COLLATE "C" NOT NULL, -- '-' if the row is free
 		revision   bigint NOT NULL,
 		bound      bigint NOT NULL,
-		expires_at bigint NOT NULL, -- microseconds since 1970
+		expires_at bigint NOT NULL, -- microseconds since 1970; 0 if the row is free
 		label      text COLLATE "C" NOT NULL,
+		protocol   bigint NOT NULL DEFAULT {protocol},
 		PRIMARY KEY (namespace, layout, worker)
-	) WITH (fillfactor = 50); -- a renewal writes its row anew in the same page
+	) WITH (fillfactor = 50);
+
+	-- Which row is free next? Those who wait for one ask often.
+	CREATE INDEX IF NOT EXISTS {index} ON {lease} (namespace, layout, expires_at);
 END
 $$

@@ -4,7 +4,7 @@ CREATE TABLE IF NOT EXISTS {ns} (
 	layout      TEXT NOT NULL,
 	fingerprint TEXT NOT NULL,
 	fence       INTEGER NOT NULL,
-	born        INTEGER NOT NULL,
+	protocol    INTEGER NOT NULL DEFAULT {protocol}, -- of Snowkey, not of the application
 	PRIMARY KEY (namespace, position),
 	UNIQUE (namespace, layout)
 );
@@ -13,10 +13,13 @@ CREATE TABLE IF NOT EXISTS {lease} (
 	namespace  TEXT NOT NULL,
 	layout     TEXT NOT NULL,
 	worker     INTEGER NOT NULL,
-	token      TEXT NOT NULL,
+	token      TEXT NOT NULL, -- '-' if the row is free
 	revision   INTEGER NOT NULL,
 	bound      INTEGER NOT NULL,
-	expires_at INTEGER NOT NULL, -- microseconds since 1970
+	expires_at INTEGER NOT NULL, -- microseconds since 1970; 0 if the row is free
 	label      TEXT NOT NULL,
+	protocol   INTEGER NOT NULL DEFAULT {protocol},
 	PRIMARY KEY (namespace, layout, worker)
-)
+);
+
+CREATE INDEX IF NOT EXISTS {index} ON {lease table} (namespace, layout, expires_at)

@@ -1,75 +1,82 @@
 package sqlstore
 
 // The statements, for all dialects: {words} are the dialect's, @names are
-// parameters. Each runs by itself, outside any transaction, but for the two of
-// Bear.
+// parameters. Each is one transaction.
 const (
 	// These are the methods of lease.Terms.
-	counterWord  = "(({now} - @epoch) {div} @unit * @pertick)"
-	capWord      = "((({now} + @ahead - @epoch) {div} @unit + 1) * @pertick)"
-	beyondWord   = "((({now} + @skew + @ahead - @epoch) {div} @unit + 1) * @pertick)"
-	foundingWord = "(CASE WHEN @unit > 1000000 THEN {counter} ELSE {beyond} END)"
-	freeWord     = "(token = '' OR expires_at + @skew < {now})"
+	counterWord = "(({now} - @epoch) {div} @unit * @pertick)"
+	capWord     = "((({now} + @ahead - @epoch) {div} @unit + 1) * @pertick)"
+	beyondWord  = "((({now} + @skew + @ahead - @epoch) {div} @unit + 1) * @pertick)"
+	freshWord   = "(CASE WHEN @unit > 1000000 THEN {counter} ELSE {beyond} END)"
+	freeWord    = "(token = '-' OR expires_at + @skew < {now})"
 
-	// look fails if a table is missing.
-	lookText = `SELECT COUNT(*) FROM {ns}, {lease} WHERE 1 = 0`
+	// A free row has the token '-', not an empty one: with the sql_mode
+	// EMPTY_STRING_IS_NULL, MariaDB takes an empty string for NULL.
+	freeToken = "-"
 
-	layoutsText = `SELECT layout FROM {ns} WHERE namespace = @namespace
-UNION SELECT layout FROM {lease} WHERE namespace = @namespace`
+	// Layouts of rows whose namespace was lost count too. Their position is -1.
+	layoutsText = `SELECT layout, position FROM {ns} WHERE namespace = @namespace
+UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace`
 
-	leftText = `SELECT COALESCE(MAX(worker) + 1, 0) FROM {lease} WHERE namespace = @namespace AND layout = @layout`
+	// Of two processes that saw the same layouts, both insert at the same position,
+	// and one of them does nothing.
+	createText = `{write}INSERT INTO {ns} (namespace, position, layout, fingerprint, fence)
+VALUES (@namespace, @position, @layout, {written fingerprint}, {fresh})
+{or keep it} {returning now}`
 
-	// Two that see the same number of layouts add the same position.
-	foundText = `{here}INSERT INTO {ns} (namespace, position, layout, fingerprint, fence, born)
-VALUES (@namespace, @seen, @layout, {fingerprint}, {founding}, @born)
-{or keep it}`
-
-	probeText = `{here}SELECT n.fence, n.born, n.fingerprint, {fingerprint}, {volatile}, {now},
+	probeText = `{read}SELECT n.fence, n.protocol, n.fingerprint, {fingerprint}, {volatile}, {now},
+	(SELECT MAX(worker) FROM {lease} WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max),
 	l.worker, l.token, l.revision, l.bound, l.expires_at, l.label
-FROM (SELECT 1 AS one) AS always
-LEFT JOIN {ns} AS n ON n.namespace = @namespace AND n.layout = @layout
+FROM (SELECT 1 AS one) always
+LEFT JOIN {ns} n ON n.namespace = @namespace AND n.layout = @layout
 LEFT JOIN (
 	SELECT worker, token, revision, bound, expires_at, label FROM {lease}
-	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max AND {free}
-	ORDER BY CASE WHEN bound >= {cap} THEN 3 WHEN label = @prefer AND label <> '' THEN 0 WHEN bound <= {counter} THEN 1 ELSE 2 END, {random}
-	LIMIT 1) AS l ON 1 = 1`
+	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max AND {chosen}
+	LIMIT 1) l ON 1 = 1`
 
-	fenceText = `{here}UPDATE {ns} SET fence = {greatest}(fence, {beyond}), fingerprint = {fingerprint}
-WHERE namespace = @namespace AND layout = @layout AND (@seen = '' OR fingerprint = @seen)`
+	// Processes that start together choose at random, so that they do not meet at
+	// the same row.
+	freeRow = `{free}
+	ORDER BY CASE WHEN bound >= {cap} THEN 4 WHEN worker = @own THEN 0 WHEN label = @prefer THEN 1 WHEN bound <= {counter} THEN 2 ELSE 3 END, {random}`
 
-	countText = `{here}UPDATE {ns} SET born = {answer born} + 1
-WHERE namespace = @namespace AND layout = @layout AND born <= @max
-{returning born}`
+	// A free row expires at 0. So the first of this order is free, if one is, and
+	// else the next that will be. An index has it: who waits asks often.
+	nextRow = `1 = 1 ORDER BY namespace, layout, expires_at`
 
-	// It reads the time, because PostgreSQL runs nothing of {here} if nobody does,
-	// and the commit would not wait for the disk.
-	bearText = `{here}INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
-VALUES (@namespace, @layout, @worker, '', 0, 0, {now}, '')
-{or keep it}`
+	fenceText = `{write}UPDATE {ns} SET fence = {greatest}(fence, {beyond}), fingerprint = {written fingerprint}
+WHERE namespace = @namespace AND layout = @layout AND protocol = @protocol AND (@any = 1 OR fingerprint = @expected)
+{returning now}`
 
-	replaceText = `{here}INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
-VALUES (@namespace, @layout, @worker, '', 0, {cap}, 0, '')
-{or keep it}`
+	// Without a namespace nothing is known of a row of a long tick, and it begins
+	// where the namespace will.
+	addText = `{write}INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
+SELECT @namespace, @layout, numbers.n, '-', 0,
+	CASE WHEN @unit > 1000000 AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout) THEN {counter} ELSE {cap} END,
+	0, '-'
+FROM (WITH RECURSIVE s (n) AS (SELECT @min UNION ALL SELECT n + 1 FROM s WHERE n < @max) SELECT n FROM s) numbers
+WHERE 1 = 1
+{or keep it} {returning now}`
 
 	// MySQL assigns from left to right: no column is read behind its assignment.
-	claimText = `{here}UPDATE {lease} SET bound = {greatest}(bound, {least}(@wanted, {cap})),
+	claimText = `{write}UPDATE {lease} SET bound = {greatest}(bound, {least}(@wanted, {cap})),
 	token = @token, revision = revision + 1, expires_at = {answer now} + @ttl, label = @label
 WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen AND revision = @revision AND bound = @bound
-AND {free}
-AND EXISTS (SELECT 1 FROM {ns} AS n WHERE n.namespace = @namespace AND n.layout = @layout AND n.born > @worker AND n.fence = @fence AND n.fingerprint = {fingerprint})
+AND protocol = @protocol AND {free} AND (@volatile = 1 OR {volatile} = 0)
+AND EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout AND n.protocol = @protocol AND n.fence = @fence AND n.fingerprint = {fingerprint})
 {returning now}`
 
-	renewText = `{here}UPDATE {lease} SET bound = {greatest}(bound, {least}(@wanted, {cap})),
+	renewText = `{write}UPDATE {lease} SET bound = {greatest}(bound, {least}(@wanted, {cap})),
 	token = @token, revision = revision + 1, expires_at = {answer now} + @ttl
 WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen AND revision = @revision
-AND token <> '' AND expires_at >= {now}
+AND protocol = @protocol AND token <> '-' AND expires_at >= {now} AND (@volatile = 1 OR {volatile} = 0)
 {returning now}`
 
-	releaseText = `{here}UPDATE {lease} SET bound = {least}(bound, @unused),
-	token = '', revision = revision + 1, expires_at = {answer now}
+	releaseText = `{write}UPDATE {lease} SET bound = {least}(bound, @unused),
+	token = '-', revision = revision + 1, expires_at = 0 * {answer now}
 WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen AND revision = @revision
+AND protocol = @protocol
 {returning now}`
 
-	rowsText = `{here}SELECT worker, token, revision, bound, expires_at, label, {now} FROM {lease}
+	rowsText = `{read}SELECT worker, token, revision, bound, expires_at, label, {now} FROM {lease}
 WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max ORDER BY worker`
 )

@@ -2,13 +2,18 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
+	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/internal/session"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -16,13 +21,14 @@ import (
 // [SQLite] make one; the zero value answers every call with an error.
 //
 // A Store is safe for concurrent use, as the database is. It holds a connection
-// only while a statement runs.
+// only while a call runs.
 type Store struct {
 	db      *sql.DB
 	dialect *dialect
 	table   string
 
-	words atomic.Pointer[strings.Replacer] // nil until the server was asked
+	unprivileged atomic.Bool                      // whether the role may not ask the server who it is
+	replacer     atomic.Pointer[strings.Replacer] // what words returns; nil before the first call
 }
 
 var _ lease.Store = (*Store)(nil)
@@ -42,122 +48,129 @@ func SQLite(db *sql.DB) *Store { return &Store{db: db, dialect: sqlite, table: d
 // that of a schema or database, and a dot. Upper and lower case differ where the
 // database knows a difference. A name that cannot be is a [*TableError].
 func (s *Store) WithTable(name string) (*Store, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
 	if !tableName.MatchString(name) {
 		return nil, &TableError{name}
 	}
 	return &Store{db: s.db, dialect: s.dialect, table: name}, nil
 }
 
+func (s *Store) check() error {
+	if s == nil || s.db == nil || s.dialect == nil {
+		return errors.New("sqlstore: there is no database; make the store by Postgres, MySQL or SQLite with an open *sql.DB")
+	}
+	return nil
+}
+
 // Migrate makes the tables, unless they are there already. Only then does it
-// need the privilege to.
+// need the privilege to. It refuses tables of another version of Snowkey with a
+// [*lease.VersionError], and tables that change what is written to them (by a
+// trigger, a rule, row-level security or another engine than InnoDB) with a
+// [*TablesError].
 func (s *Store) Migrate(ctx context.Context) error {
-	if _, err := s.learn(ctx); err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
-	if s.queryRow(ctx, s.pool(), lookText, nil, new(int64)) == nil {
-		return nil
+	if there, err := s.inspectTables(ctx); there || err != nil {
+		return err
 	}
 	for _, statement := range s.dialect.ddl {
-		if _, err := s.exec(ctx, s.pool(), statement, nil); err != nil {
-			return err
+		if _, err := s.db.ExecContext(ctx, s.words().Replace(statement)); err != nil {
+			return s.explain(err)
 		}
 	}
 	return nil
 }
 
 // Layouts implements [lease.Store].
-func (s *Store) Layouts(ctx context.Context, namespace string) ([]string, error) {
-	return list(ctx, s, layoutsText, args{"namespace": namespace}, func(layout *string) []any { return []any{layout} })
+func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
+	type layout struct {
+		name     string
+		position int64
+	}
+	all, err := list(ctx, s, layoutsText, args{"namespace": namespace}, func(l *layout) []any { return []any{&l.name, &l.position} })
+	seen := make(map[string]bool)
+	for _, l := range all {
+		if !seen[l.name] {
+			seen[l.name] = true
+			layouts = append(layouts, l.name)
+		}
+		position = max(position, l.position+1)
+	}
+	return layouts, position, err
 }
 
-// Found implements [lease.Store]. It looks for rows that are left in a statement
-// of its own, because within the other that locks them all on MySQL. One that is
-// added in between is not counted, and so not claimed before its birth is.
-func (s *Store) Found(ctx context.Context, terms lease.Terms, seen int) error {
-	var born int64
-	if err := s.queryRow(ctx, s.pool(), leftText, args{}.with(terms), &born); err != nil {
-		return err
-	}
-	_, err := s.exec(ctx, s.pool(), foundText, args{"seen": int64(seen), "born": born}.with(terms))
+// CreateNamespace implements [lease.Store].
+func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) error {
+	_, _, err := s.write(ctx, createText, args{"position": position}.with(terms))
 	return err
 }
 
 // Probe implements [lease.Store].
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
+	text := strings.Replace(probeText, "{chosen}", freeRow, 1)
+	a := args{"min": q.Min, "max": q.Max, "own": q.Own, "prefer": q.Prefer}
+	if q.Waiting {
+		text = strings.Replace(probeText, "{chosen}", nextRow, 1)
+	}
 	var p lease.Probe
 	var fingerprint, token, label sql.Null[string]
-	var fence, born, worker, revision, bound, expires sql.Null[int64]
-	err := s.queryRow(ctx, s.pool(), probeText,
-		args{"min": q.Min, "max": q.Max, "prefer": q.Prefer}.with(q.Terms),
-		&fence, &born, &fingerprint, &p.Current, &p.Volatile, &p.Now,
-		&worker, &token, &revision, &bound, &expires, &label)
+	var fence, version, top, worker, revision, bound, expires sql.Null[int64]
+	err := s.queryRow(ctx, text, a.with(q.Terms), &fence, &version, &fingerprint, &p.Current, &p.Volatile, &p.Now,
+		&top, &worker, &token, &revision, &bound, &expires, &label)
 	if err != nil {
 		return lease.Probe{}, err
 	}
+	if version.Valid && version.V != protocol.Version {
+		return lease.Probe{}, &lease.VersionError{Where: fmt.Sprintf("namespace %q in the table %s_ns", q.Terms.Namespace, s.table), Found: fmt.Sprint(version.V), Known: fmt.Sprint(protocol.Version)}
+	}
 	p.OneClock = s.dialect.oneClock
-	p.Founded, p.Fence, p.Born, p.Fingerprint = fingerprint.Valid, fence.V, born.V, fingerprint.V
-	if p.Found = worker.Valid; p.Found {
-		p.Free = lease.Row{
-			Worker: worker.V, Token: token.V, Revision: revision.V,
-			Bound: bound.V, Expires: expires.V, Label: label.V, Now: p.Now,
+	p.Exists, p.Fence, p.Fingerprint = fingerprint.Valid, fence.V, fingerprint.V
+	p.Top = q.Min - 1
+	if top.Valid {
+		p.Top = top.V
+	}
+	if worker.Valid {
+		p.Row = lease.Row{
+			Worker: worker.V, Token: fromColumn(token.V), Revision: revision.V,
+			Bound: bound.V, Expires: expires.V, Label: fromColumn(label.V), Now: p.Now,
 		}
+		p.Free = q.Terms.Free(p.Row)
+		p.Known = true
 	}
 	return p, nil
 }
 
 // Fence implements [lease.Store].
 func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error {
-	_, err := s.exec(ctx, s.pool(), fenceText, args{"seen": seen}.with(terms))
+	a := args{"any": int64(0), "expected": seen}
+	if seen == "" {
+		a = args{"any": int64(1), "expected": "-"}
+	}
+	_, _, err := s.write(ctx, fenceText, a.with(terms))
 	return err
 }
 
-// Bear implements [lease.Store]. It is the one method with a transaction, for it
-// changes two tables.
-func (s *Store) Bear(ctx context.Context, terms lease.Terms, min, max int64) error {
-	if _, err := s.learn(ctx); err != nil {
-		return err
-	}
-	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: s.dialect.isolation})
-	if err != nil {
-		return fmt.Errorf("sqlstore: %w", err)
-	}
-	defer inTime(ctx, tx.Rollback)
-	worker, ok, err := s.update(ctx, tx, countText, args{"min": min, "max": max}.with(terms))
-	if !ok || err != nil {
-		return err
-	}
-	if _, err := s.exec(ctx, tx, bearText, args{"worker": worker}.with(terms)); err != nil {
-		return err
-	}
-	if err := inTime(ctx, tx.Commit); err != nil {
-		return fmt.Errorf("sqlstore: %w", err)
+// maxRows is how many rows one statement adds. MySQL and MariaDB end a recursion
+// after 1,000 steps.
+const maxRows = 512
+
+// AddRows implements [lease.Store].
+func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
+	for ; least <= most; least += maxRows {
+		if _, _, err := s.write(ctx, addText, args{"min": least, "max": min(most, least+maxRows-1)}.with(terms)); err != nil {
+			return err
+		}
 	}
 	return nil
-}
-
-// inTime returns when ctx ends, even if f does not: Commit and Rollback leave it to
-// the driver how long they wait, and that of MySQL waits as long as the network.
-func inTime(ctx context.Context, f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- f() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// Replace implements [lease.Store].
-func (s *Store) Replace(ctx context.Context, terms lease.Terms, worker int64) error {
-	_, err := s.exec(ctx, s.pool(), replaceText, args{"worker": worker}.with(terms))
-	return err
 }
 
 // Claim implements [lease.Store].
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
 	now, ok, err := s.updateRow(ctx, claimText, c.Seen,
-		args{"token": c.Token, "fence": c.Fence, "bound": c.Seen.Bound, "label": c.Label, "wanted": c.Wanted}.with(c.Terms))
+		args{"token": c.Token, "fence": c.Fence, "bound": c.Seen.Bound, "label": toColumn(c.Label), "wanted": c.Wanted, "volatile": number(c.Volatile)}.with(c.Terms))
 	if !ok || err != nil {
 		return lease.Row{}, false, err
 	}
@@ -167,7 +180,7 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, erro
 // Renew implements [lease.Store].
 func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
 	now, ok, err := s.updateRow(ctx, renewText, r.Held,
-		args{"token": r.Token, "wanted": r.Wanted}.with(r.Terms))
+		args{"token": r.Token, "wanted": r.Wanted, "volatile": number(r.Volatile)}.with(r.Terms))
 	if !ok || err != nil {
 		return lease.Row{}, false, err
 	}
@@ -191,111 +204,128 @@ func granted(seen lease.Row, token, label string, wanted int64, terms lease.Term
 }
 
 // Rows implements [lease.Store].
-func (s *Store) Rows(ctx context.Context, terms lease.Terms, min, max int64) ([]lease.Row, error) {
-	return list(ctx, s, rowsText, args{"min": min, "max": max}.with(terms), func(r *lease.Row) []any {
+func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {
+	rows, err := list(ctx, s, rowsText, args{"min": least, "max": most}.with(terms), func(r *lease.Row) []any {
 		return []any{&r.Worker, &r.Token, &r.Revision, &r.Bound, &r.Expires, &r.Label, &r.Now}
 	})
+	for i := range rows {
+		rows[i].Token, rows[i].Label = fromColumn(rows[i].Token), fromColumn(rows[i].Label)
+	}
+	return rows, err
+}
+
+// toColumn and fromColumn stand in for empty strings; see freeToken.
+func toColumn(s string) string {
+	if s == "" {
+		return freeToken
+	}
+	return s
+}
+
+func fromColumn(s string) string {
+	if s == freeToken {
+		return ""
+	}
+	return s
+}
+
+func number(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // list reads rows into what dest tells of each.
 func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) ([]T, error) {
-	query, values, err := s.prepare(ctx, text, a)
-	if err != nil {
+	if err := s.check(); err != nil {
 		return nil, err
 	}
+	query, values := s.prepare(text, a)
 	rows, err := s.db.QueryContext(ctx, query, values...)
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: %w", err)
+		return nil, s.explain(err)
 	}
 	defer rows.Close()
 	var list []T
 	for rows.Next() {
 		var t T
 		if err := rows.Scan(dest(&t)...); err != nil {
-			return nil, fmt.Errorf("sqlstore: %w", err)
+			return nil, s.explain(err)
 		}
 		list = append(list, t)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("sqlstore: %w", err)
+		return nil, s.explain(err)
 	}
 	return list, nil
+}
+
+func (s *Store) queryRow(ctx context.Context, text string, a args, dest ...any) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	query, values := s.prepare(text, a)
+	err := s.db.QueryRowContext(ctx, query, values...).Scan(dest...)
+	if s.isUnprivileged(err) {
+		return s.queryRow(ctx, text, a, dest...)
+	}
+	return s.explain(err)
 }
 
 // updateRow runs an UPDATE of one row that is as it was seen, and returns the
 // store's time in it. It reports false only if certainly nothing has changed.
 func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, a args) (now int64, ok bool, err error) {
-	if _, err := s.learn(ctx); err != nil {
-		return 0, false, err
-	}
-	a["worker"], a["seen"], a["revision"] = seen.Worker, seen.Token, seen.Revision
-	now, ok, err = s.update(ctx, s.pool(), text, a)
+	a["worker"], a["seen"], a["revision"] = seen.Worker, toColumn(seen.Token), seen.Revision
+	now, ok, err = s.write(ctx, text, a)
 	if ok && now <= 0 {
 		return 0, false, errors.New("sqlstore: the server did not answer with the time; whatever changes its answers must leave LAST_INSERT_ID alone")
 	}
 	return now, ok, err
 }
 
-// conn is a *sql.DB or a *sql.Tx.
-type conn interface {
-	ExecContext(ctx context.Context, query string, values ...any) (sql.Result, error)
-	QueryRowContext(ctx context.Context, query string, values ...any) *sql.Row
+// write runs a write and returns once it is committed.
+func (s *Store) write(ctx context.Context, text string, a args) (now int64, changed bool, err error) {
+	if err := s.check(); err != nil {
+		return 0, false, err
+	}
+	patience := 2 * time.Second
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = max(time.Until(deadline), time.Millisecond)
+	}
+	mark := rand.Text()
+	a["mark"], a["patience"], a["protocol"] = mark, strconv.FormatInt(patience.Milliseconds()+1, 10), int64(protocol.Version)
+	query, values := s.prepare(text, a)
+	now, changed, err = s.dialect.write(ctx, s.db, mark, query, values)
+	if s.isUnprivileged(err) {
+		return s.write(ctx, text, a)
+	}
+	return now, changed, s.explain(err)
 }
 
-// pool returns the database, of which a nil store has none.
-func (s *Store) pool() conn {
-	if s == nil {
+// isUnprivileged learns from an error that the role may not ask the server who it
+// is, and reports whether it did not know that before.
+func (s *Store) isUnprivileged(err error) bool {
+	if err == nil || s.dialect.unprivileged == nil || session.SQLState(err) != "42501" || !strings.Contains(err.Error(), " pg_") ||
+		!s.unprivileged.CompareAndSwap(false, true) {
+		return false
+	}
+	s.replacer.Store(nil)
+	return true
+}
+
+// explain says what an error of the driver means.
+func (s *Store) explain(err error) error {
+	if err == nil {
 		return nil
 	}
-	return s.db
-}
-
-// update runs an UPDATE that answers with a number. It reports false only if
-// certainly nothing has changed.
-func (s *Store) update(ctx context.Context, c conn, text string, a args) (answer int64, ok bool, err error) {
-	if s.dialect.returning {
-		err := s.queryRow(ctx, c, text, a, &answer)
-		if errors.Is(err, sql.ErrNoRows) {
-			return 0, false, nil
-		}
-		return answer, err == nil, err
+	if s.dialect.missing(err) {
+		return fmt.Errorf("sqlstore: %w: %w", lease.ErrNotMigrated, err)
 	}
-	result, err := s.exec(ctx, c, text, a)
-	if err != nil {
-		return 0, false, err
+	if remedy := s.dialect.permanent(err); remedy != "" {
+		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: remedy}
 	}
-	changed, err := result.RowsAffected()
-	if changed == 0 || err != nil {
-		return 0, false, err
-	}
-	answer, err = result.LastInsertId()
-	return answer, err == nil, err
-}
-
-func (s *Store) exec(ctx context.Context, c conn, text string, a args) (sql.Result, error) {
-	query, values, err := s.prepare(ctx, text, a)
-	if err != nil {
-		return nil, err
-	}
-	result, err := c.ExecContext(ctx, query, values...)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: %w", err)
-	}
-	return result, nil
-}
-
-func (s *Store) queryRow(ctx context.Context, c conn, text string, a args, dest ...any) error {
-	query, values, err := s.prepare(ctx, text, a)
-	if err != nil {
-		return err
-	}
-	// Scan closes the rows, and returns the error of a commit that fails after
-	// the row was read. If ctx ends in between, the rows are closed behind its
-	// back and that error is gone.
-	if err := c.QueryRowContext(ctx, query, values...).Scan(dest...); err != nil {
-		return fmt.Errorf("sqlstore: %w", err)
-	}
-	return ctx.Err()
+	return fmt.Errorf("sqlstore: %w", err)
 }
 
 // args are the values of parameters, int64 or string, by name.
@@ -312,12 +342,8 @@ func (a args) with(t lease.Terms) args {
 var param = regexp.MustCompile(`@@?[a-z_]+`)
 
 // prepare puts text into the dialect's words and numbers its parameters.
-func (s *Store) prepare(ctx context.Context, text string, a args) (query string, values []any, err error) {
-	words, err := s.learn(ctx)
-	if err != nil {
-		return "", nil, err
-	}
-	query = param.ReplaceAllStringFunc(words.Replace(text), func(name string) string {
+func (s *Store) prepare(text string, a args) (query string, values []any) {
+	query = param.ReplaceAllStringFunc(s.words().Replace(text), func(name string) string {
 		if name[1] == '@' {
 			return name // a variable of MySQL's
 		}
@@ -326,35 +352,56 @@ func (s *Store) prepare(ctx context.Context, text string, a args) (query string,
 		_, text := value.(string)
 		return s.dialect.param(len(values), text)
 	})
-	return query, values, nil
+	return query, values
 }
 
-// learn returns the dialect's words. The first call that succeeds asks the
-// server for what it can do.
-func (s *Store) learn(ctx context.Context) (*strings.Replacer, error) {
-	if s == nil || s.db == nil || s.dialect == nil {
-		return nil, errors.New("sqlstore: there is no database; make the store by Postgres, MySQL or SQLite with an open *sql.DB")
+// words returns the dialect's words for the statements.
+func (s *Store) words() *strings.Replacer {
+	if r := s.replacer.Load(); r != nil {
+		return r
 	}
-	if words := s.words.Load(); words != nil {
-		return words, nil
+	schema, name, qualified := strings.Cut(s.table, ".")
+	if !qualified {
+		schema, name = "", s.table
 	}
-	var answer string
-	if err := s.db.QueryRowContext(ctx, s.dialect.ask).Scan(&answer); err != nil {
-		return nil, fmt.Errorf("sqlstore: %w", err)
+	words := map[string]string{
+		"{lease}": quoted(s.table, s.dialect.quote), "{ns}": quoted(s.table+"_ns", s.dialect.quote),
+		// CREATE INDEX of PostgreSQL takes the schema from the table, that of SQLite from the index.
+		"{index}": quoted(name+"_expires", s.dialect.quote), "{lease table}": quoted(name, s.dialect.quote), "{main}": "",
+		"{names}": "'" + name + "', '" + name + "_ns'", "{schema}": s.dialect.schema, "{protocol}": strconv.Itoa(protocol.Version),
 	}
-	fingerprint, volatile := s.dialect.learn(answer)
-	pairs := []string{
-		"{lease}", quoted(s.table, s.dialect.quote), "{ns}", quoted(s.table+"_ns", s.dialect.quote),
-		"{fingerprint}", fingerprint, "{volatile}", volatile,
+	if qualified {
+		words["{schema}"] = "'" + schema + "'"
+		if s.dialect == sqlite {
+			words["{index}"] = quoted(schema+"."+name+"_expires", s.dialect.quote)
+			words["{main}"] = quoted(schema, s.dialect.quote) + "."
+		}
 	}
 	for word, meaning := range s.dialect.words {
-		pairs = append(pairs, word, meaning)
+		words[word] = meaning
 	}
-	// Each may have those before it in it.
-	for _, word := range [][2]string{{"{counter}", counterWord}, {"{cap}", capWord}, {"{beyond}", beyondWord}, {"{founding}", foundingWord}, {"{free}", freeWord}} {
-		pairs = append(pairs, word[0], strings.NewReplacer(pairs...).Replace(word[1]))
+	if s.unprivileged.Load() {
+		for word, meaning := range s.dialect.unprivileged {
+			words[word] = meaning
+		}
 	}
-	words := strings.NewReplacer(pairs...)
-	s.words.Store(words)
-	return words, nil
+	for word, meaning := range map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord} {
+		words[word] = meaning
+	}
+	// A meaning may have other words in it.
+	expand := func(text string) string {
+		for range 4 {
+			for word, meaning := range words {
+				text = strings.ReplaceAll(text, word, meaning)
+			}
+		}
+		return text
+	}
+	var pairs []string
+	for word, meaning := range words {
+		pairs = append(pairs, word, expand(meaning))
+	}
+	r := strings.NewReplacer(pairs...)
+	s.replacer.Store(r)
+	return r
 }

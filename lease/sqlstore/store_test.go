@@ -23,7 +23,7 @@ func exec(t *testing.T, conn *sql.DB, statements ...string) {
 }
 
 func TestNamesOfTables(t *testing.T) {
-	store := sqlstore.SQLite(nil)
+	store := sqlstore.SQLite(new(sql.DB))
 	for _, name := range []string{
 		"", ".", "a.", ".a", "a.b.c", "a b", "a-b", "1a", "a;b", `a"b`, "a`b", "a'b", "ä", "a\n", "a$b",
 		strings.Repeat("x", 52), strings.Repeat("x", 52) + ".a", strings.Repeat("x", 1<<20),
@@ -46,10 +46,10 @@ func TestStoreWithoutADatabase(t *testing.T) {
 		_, _, renewed := store.Renew(ctx, lease.Renewal{})
 		_, released := store.Release(ctx, lease.Release{})
 		_, listed := store.Rows(ctx, terms, 0, 0)
-		_, layouts := store.Layouts(ctx, "")
+		_, _, layouts := store.Layouts(ctx, "")
 		for i, err := range []error{
-			store.Migrate(ctx), layouts, store.Found(ctx, terms, 0), probed, store.Fence(ctx, terms, ""),
-			store.Bear(ctx, terms, 0, 0), store.Replace(ctx, terms, 0), claimed, renewed, released, listed,
+			store.Migrate(ctx), layouts, store.CreateNamespace(ctx, terms, 0), probed, store.Fence(ctx, terms, ""),
+			store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed,
 		} {
 			if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
 				t.Errorf("%s store, method %d: %v", name, i, err)
@@ -68,11 +68,13 @@ func TestFingerprint(t *testing.T) {
 		switch {
 		case db.Dialect == "postgres":
 			// No checkpoint has followed a promotion here, because there was none.
-			query = "SELECT system_identifier || '/' || lpad(to_hex(timeline_id), 8, '0') FROM pg_control_system(), pg_control_checkpoint()"
+			query = `SELECT system_identifier || '/' || lpad(to_hex(timeline_id), 8, '0') || '/' || 'lease_ns'::regclass::oid || '/' || 'lease'::regclass::oid
+				|| '/' || (SELECT relfilenode FROM pg_class WHERE oid = 'lease'::regclass) || '/' || (SELECT xmin FROM lease_ns)
+				FROM pg_control_system(), pg_control_checkpoint()`
 		case db.MariaDB:
-			query = "SELECT CONCAT(@@hostname, ':', @@port, ':', @@server_id)"
+			query = "SELECT CONCAT(@@hostname, ':', @@port, ':', @@server_id, '/', MAX(UNIX_TIMESTAMP(create_time))) FROM information_schema.tables WHERE table_schema = DATABASE()"
 		case db.Dialect == "mysql":
-			query = "SELECT @@server_uuid"
+			query = "SELECT CONCAT(@@server_uuid, '/', MAX(UNIX_TIMESTAMP(create_time))) FROM information_schema.tables WHERE table_schema = DATABASE()"
 		}
 		var want string
 		if err := conn.QueryRow(query).Scan(&want); err != nil {
@@ -159,7 +161,7 @@ func TestLeastPrivileges(t *testing.T) {
 	}
 	role := roleWith(t, conn, "SELECT", "INSERT")
 	exec(t, conn, "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
-		"GRANT UPDATE (fingerprint, fence, born) ON lease_ns TO "+role,
+		"GRANT UPDATE (fingerprint, fence) ON lease_ns TO "+role,
 		"GRANT UPDATE (token, revision, bound, expires_at, label) ON lease TO "+role)
 	store := open(t, db, as(t, db, role), "lease")
 	held := leased(t, store)
@@ -235,13 +237,12 @@ func TestCommitWaits(t *testing.T) {
 		name string
 		run  func() (changed bool, err error)
 	}{
-		{"Found", func() (bool, error) { return true, store.Found(ctx, another, 0) }},
-		{"Bear", func() (bool, error) { return true, store.Bear(ctx, terms, 8, 8) }},
-		{"Replace", func() (bool, error) { return true, store.Replace(ctx, terms, 6) }},
+		{"CreateNamespace", func() (bool, error) { return true, store.CreateNamespace(ctx, another, 0) }},
+		{"AddRows", func() (bool, error) { return true, store.AddRows(ctx, terms, 8, 9) }},
 		{"Fence", func() (bool, error) { return true, store.Fence(ctx, terms, "") }},
 		{"Claim", func() (ok bool, err error) {
 			p := probe(t, store)
-			held, ok, err = store.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Free, Fence: p.Fence, Token: "first"})
+			held, ok, err = store.Claim(ctx, lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first"})
 			return ok, err
 		}},
 		{"Renew", func() (ok bool, err error) {

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -43,10 +44,17 @@ func (s *operated) Delete(ctx context.Context, t lease.Terms, worker int64) erro
 
 func (s *operated) Edit(ctx context.Context, t lease.Terms, r lease.Row) error {
 	return s.exec(ctx, "UPDATE {lease} SET token = ?, revision = ?, bound = ?, expires_at = ?, label = ? WHERE namespace = ? AND layout = ? AND worker = ?",
-		r.Token, r.Revision, r.Bound, r.Expires, r.Label, t.Namespace, t.Layout, r.Worker)
+		cmp.Or(r.Token, "-"), r.Revision, r.Bound, r.Expires, cmp.Or(r.Label, "-"), t.Namespace, t.Layout, r.Worker)
+}
+
+func (s *operated) DeleteNamespace(ctx context.Context, t lease.Terms) error {
+	return s.exec(ctx, "DELETE FROM {ns} WHERE namespace = ? AND layout = ?", t.Namespace, t.Layout)
 }
 
 func (s *operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint string) error {
+	if s.dialect == "postgres" { // the current fingerprint names the transaction that wrote it
+		return s.exec(ctx, `UPDATE {ns} SET fingerprint = regexp_replace(?, '(.*/.*/.*)/[0-9]+$', '\1/' || txid_current() % 4294967296) WHERE namespace = ? AND layout = ?`, fingerprint, t.Namespace, t.Layout)
+	}
 	return s.exec(ctx, "UPDATE {ns} SET fingerprint = ? WHERE namespace = ? AND layout = ?", fingerprint, t.Namespace, t.Layout)
 }
 
@@ -231,13 +239,13 @@ func probe(t testing.TB, store lease.Store) lease.Probe {
 func free(t testing.TB, store lease.Store) lease.Claim {
 	t.Helper()
 	ctx := t.Context()
-	for _, err := range []error{store.Migrate(ctx), store.Found(ctx, terms, 0), store.Bear(ctx, terms, 7, 1023)} {
+	for _, err := range []error{store.Migrate(ctx), store.AddRows(ctx, terms, 7, 7), store.CreateNamespace(ctx, terms, 0)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	p := probe(t, store)
-	return lease.Claim{Terms: terms, Seen: p.Free, Fence: p.Fence, Token: "first", Wanted: 1 << 62}
+	return lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first", Wanted: 1 << 62, Volatile: p.Volatile}
 }
 
 // leased migrates and leases one worker.

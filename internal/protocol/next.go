@@ -1,0 +1,8 @@
+//go:build snowkey_next_protocol
+
+// Package protocol holds the version of the tables and files of Snowkey.
+package protocol
+
+// Version is that of a program that does not exist yet. Tests build one with this
+// tag, to see that it and today's program refuse each other's tables.
+const Version = 3

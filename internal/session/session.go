@@ -1,0 +1,214 @@
+// Package session runs statements on connections that the application shares, and
+// believes a write only if the server has committed it.
+//
+// A *sql.DB hands out any of its connections, in the state in which the
+// application left it: with autocommit off, inside a transaction that was never
+// ended, or with completion_type=CHAIN, where each COMMIT begins the next
+// transaction. In such a session the server answers a write that it has not
+// committed. When the connection closes, the write is rolled back.
+//
+// Each function runs one write on one connection and proves that it was
+// committed. The proof costs, in round trips for one write:
+//
+//	PostgreSQL       2  the write leaves a mark in its transaction, and a read shows whether that transaction is over
+//	MySQL, MariaDB   2  SET TRANSACTION fails inside a transaction; the write follows. 3 with autocommit=0: a COMMIT
+//	SQLite           3  BEGIN IMMEDIATE, the write, COMMIT, in the process itself
+//
+// A connection with an open transaction is discarded, as the pool may do with it
+// at any time, and the write runs on another one.
+package session
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// An Error says that a session of the application makes writes impossible.
+type Error struct {
+	Setting string // "open transaction"
+	Remedy  string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("the connections of the *sql.DB have an %s; %s", e.Setting, e.Remedy)
+}
+
+var errOpen = &Error{
+	Setting: "open transaction",
+	Remedy:  "end each transaction before its connection returns to the pool, use db.BeginTx instead of BEGIN statements, or give the store a *sql.DB of its own",
+}
+
+// maxDiscards is how many connections one write discards before it gives up.
+const maxDiscards = 8
+
+// onConn runs f on one connection. While f reports that the connection has an
+// open transaction, it discards that connection and takes another.
+func onConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) (open bool, err error)) error {
+	for range maxDiscards {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		open, err := f(conn)
+		if open {
+			discard(conn)
+			continue
+		}
+		return errors.Join(err, closed(conn))
+	}
+	return errOpen
+}
+
+// discard closes the connection itself, not only its use.
+func discard(conn *sql.Conn) {
+	conn.Raw(func(any) error { return driver.ErrBadConn })
+	conn.Close()
+}
+
+// closed gives the connection back. That it is broken already shows elsewhere.
+func closed(conn *sql.Conn) error {
+	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) && !errors.Is(err, driver.ErrBadConn) {
+		return err
+	}
+	return nil
+}
+
+// Postgres runs a write that returns one number. It reports false if no row was
+// changed. The write must evaluate set_config('snowkey.write', mark, true), and no
+// two writes may have the same mark.
+func Postgres(ctx context.Context, db *sql.DB, mark, query string, args ...any) (answer int64, changed bool, err error) {
+	err = onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
+		err := conn.QueryRowContext(ctx, query, args...).Scan(&answer)
+		if errors.Is(err, sql.ErrNoRows) {
+			return false, nil
+		}
+		if err == nil {
+			// If ctx ended after the row was read, the error of the commit is lost.
+			err = ctx.Err()
+		}
+		if err != nil {
+			return false, err
+		}
+		// The mark is gone with the transaction that set it.
+		var now sql.Null[string]
+		if err := conn.QueryRowContext(ctx, "SELECT current_setting('snowkey.write', true)").Scan(&now); err != nil {
+			return false, err
+		}
+		if now.V == mark {
+			return true, nil
+		}
+		changed = true
+		return false, ctx.Err()
+	})
+	return answer, changed && err == nil, err
+}
+
+// MySQL runs a write on MySQL or MariaDB. It reports false if no row was changed.
+// commits says for a result whether the write was committed by itself
+// (autocommit=1); if it says no, a COMMIT follows. nil always sends the COMMIT.
+func MySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query string, args ...any) (result sql.Result, changed bool, err error) {
+	err = onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
+		// It fails inside a transaction. Outside, it holds for the next statement
+		// alone: no isolation level, and no read-only default, of the session's own.
+		if _, err := conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE"); err != nil {
+			return Number(err) == cantChangeTransaction, err
+		}
+		result, err = conn.ExecContext(ctx, query, args...)
+		if err != nil {
+			return false, err
+		}
+		if commits == nil || !commits(result) {
+			if _, err := conn.ExecContext(ctx, "COMMIT AND NO CHAIN NO RELEASE"); err != nil {
+				return false, err
+			}
+		}
+		n, err := result.RowsAffected()
+		changed = n > 0
+		return false, err
+	})
+	return result, changed && err == nil, err
+}
+
+// cantChangeTransaction is MySQL's error for SET TRANSACTION inside a transaction.
+const cantChangeTransaction = 1568
+
+// SQLite runs a write that returns one number. It reports false if no row was
+// changed. It does not discard connections, because a database in memory is gone
+// with its connection.
+func SQLite(ctx context.Context, db *sql.DB, query string, args ...any) (answer int64, changed bool, err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		if strings.Contains(err.Error(), "within a transaction") {
+			return 0, false, fmt.Errorf("%w: %w", errOpen, err)
+		}
+		return 0, false, err
+	}
+	switch err = conn.QueryRowContext(ctx, query, args...).Scan(&answer); {
+	case err == nil:
+		changed = true
+	case errors.Is(err, sql.ErrNoRows):
+	default:
+		return 0, false, errors.Join(err, rollback(ctx, conn))
+	}
+	if _, err = conn.ExecContext(ctx, "COMMIT"); err != nil {
+		return 0, false, errors.Join(err, rollback(ctx, conn))
+	}
+	return answer, changed, ctx.Err()
+}
+
+// rollback ends the transaction even after ctx has ended. If that fails, the
+// connection is discarded.
+func rollback(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
+		discard(conn)
+		return err
+	}
+	return nil
+}
+
+// SQLState returns the SQLSTATE of a driver's error for PostgreSQL, or "".
+func SQLState(err error) string {
+	if e, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err); ok {
+		return e.SQLState()
+	}
+	return ""
+}
+
+// Number returns the number of an error of go-sql-driver/mysql, or 0. The driver
+// has it in a field, which is read without importing the driver.
+func Number(err error) uint16 {
+	for err != nil {
+		v := reflect.ValueOf(err)
+		if v.Kind() == reflect.Pointer && !v.IsNil() {
+			v = v.Elem()
+		}
+		if v.Kind() == reflect.Struct {
+			if f := v.FieldByName("Number"); f.IsValid() && f.Kind() == reflect.Uint16 {
+				return uint16(f.Uint())
+			}
+		}
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range joined.Unwrap() {
+				if n := Number(e); n != 0 {
+					return n
+				}
+			}
+			return 0
+		}
+		err = errors.Unwrap(err)
+	}
+	return 0
+}
