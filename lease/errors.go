@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/protocol"
 )
 
 var (
@@ -58,17 +60,9 @@ func (e *PermanentError) Error() string { return fmt.Sprintf("%v; %s", e.Err, e.
 // Unwrap returns Err.
 func (e *PermanentError) Unwrap() error { return e.Err }
 
-// A VersionError says that another version of Snowkey made the tables or files,
-// and that this one does not write to them.
-type VersionError struct {
-	Where        string // the table, or the file
-	Found, Known string // versions of the protocol
-}
-
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("lease: %s is of protocol version %s, and this program knows version %s; use a release of Snowkey that knows version %s, or stop all processes, drop the tables, and start them with one release",
-		e.Where, e.Found, e.Known, e.Found)
-}
+// A VersionError says that another version of Snowkey made a table or file, and
+// that this one does not write to it.
+type VersionError = protocol.VersionError
 
 // A TakenError says that all worker numbers of the range are leased.
 type TakenError struct {

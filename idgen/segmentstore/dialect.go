@@ -1,8 +1,12 @@
 package segmentstore
 
 import (
+	"context"
+	"database/sql"
 	_ "embed" // for the DDL
 	"fmt"
+
+	"github.com/snowkey-go/snowkey/internal/session"
 )
 
 // A dialect says how one kind of database grants numbers.
@@ -20,10 +24,10 @@ type dialect struct {
 	// untyped placeholders leave it to the server to guess.
 	param func(n int, text bool) string
 
-	// returning says whether the statement answers with a row, or with none if
-	// nothing is left. If not, it answers with the number that LAST_INSERT_ID was
-	// called with.
-	returning bool
+	// write runs the statement and returns its answer once it is committed. It
+	// reports false if it had none: nothing is left, or the row is of another version.
+	write     func(ctx context.Context, db *sql.DB, mark, query string, values []any) (start int64, ok bool, err error)
+	inspector session.Inspector
 }
 
 //go:embed postgres.sql
@@ -39,13 +43,16 @@ var postgres = &dialect{
 	ddl:   postgresDDL,
 	quote: `"`,
 	// Reading from here has the statement's own commit wait for the disk where the
-	// server's default is not to. A transaction-local setting passes through poolers.
-	fetch: `WITH here AS MATERIALIZED (SELECT set_config('synchronous_commit', 'on', true))
+	// server's default is not to. It also limits how long the statement waits for the
+	// row, and leaves the mark of package session. Settings that are local to the
+	// transaction pass through poolers.
+	fetch: `WITH here AS MATERIALIZED (
+	SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', @patience, true), set_config('snowkey.write', @mark, true))
 INSERT INTO {table} AS segment (name, start, bound) SELECT @name, @min, @end FROM here
 ON CONFLICT (name) DO UPDATE SET
 	start = GREATEST(segment.bound, @min),
 	bound = GREATEST(segment.bound, @min) + LEAST(@span, @limit - GREATEST(segment.bound, @min))
-WHERE GREATEST(segment.bound, @min) < @limit
+WHERE GREATEST(segment.bound, @min) < @limit AND segment.protocol = {protocol}
 RETURNING start`,
 	param: func(n int, text bool) string {
 		if text {
@@ -53,23 +60,37 @@ RETURNING start`,
 		}
 		return fmt.Sprintf("$%d::bigint", n)
 	},
-	returning: true,
+	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (int64, bool, error) {
+		return session.Postgres(ctx, db, mark, query, values...)
+	},
+	inspector: session.PostgresTables,
 }
 
 var mysql = &dialect{
 	ddl:   mysqlDDL,
 	quote: "`",
-	// MySQL assigns from left to right: no column is read behind its assignment.
-	fetch: `INSERT INTO {table} (name, start, bound) VALUES (@name, LAST_INSERT_ID(@min), @end)
+	// MySQL assigns from left to right: no column is read behind its assignment. The
+	// first comment is read by MariaDB alone; MySQL cannot limit the wait for a row in
+	// one statement.
+	fetch: `/*M! SET STATEMENT innodb_lock_wait_timeout = 2 FOR */ INSERT INTO {table} (name, start, bound) VALUES (@name, LAST_INSERT_ID(@min), @end)
 ON DUPLICATE KEY UPDATE
-	start = LAST_INSERT_ID(GREATEST(bound, @min)),
-	bound = GREATEST(bound, @min) + GREATEST(LEAST(@span, @limit - GREATEST(bound, @min)), 0)`,
+	start = IF(protocol = {protocol}, LAST_INSERT_ID(GREATEST(bound, @min)), start + 0 * LAST_INSERT_ID(-1)),
+	bound = IF(protocol = {protocol}, GREATEST(bound, @min) + GREATEST(LEAST(@span, @limit - GREATEST(bound, @min)), 0), bound)`,
 	param: func(_ int, text bool) string {
 		if text {
 			return "?"
 		}
 		return "CAST(? AS SIGNED)"
 	},
+	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (start int64, ok bool, err error) {
+		result, _, err := session.MySQL(ctx, db, nil, query, values...)
+		if err != nil {
+			return 0, false, err
+		}
+		start, err = result.LastInsertId()
+		return start, start >= 0, err
+	},
+	inspector: session.MySQLTables,
 }
 
 var sqlite = &dialect{
@@ -79,8 +100,11 @@ var sqlite = &dialect{
 ON CONFLICT (name) DO UPDATE SET
 	start = MAX(bound, @min),
 	bound = MAX(bound, @min) + MIN(@span, @limit - MAX(bound, @min))
-WHERE MAX(bound, @min) < @limit
+WHERE MAX(bound, @min) < @limit AND protocol = {protocol}
 RETURNING start`,
-	param:     func(int, bool) string { return "?" },
-	returning: true,
+	param: func(int, bool) string { return "?" },
+	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (int64, bool, error) {
+		return session.SQLite(ctx, db, query, values...)
+	},
+	inspector: session.SQLiteTables,
 }

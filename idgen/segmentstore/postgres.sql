@@ -8,7 +8,8 @@ BEGIN
 	CREATE TABLE IF NOT EXISTS {table} (
 		name  text COLLATE "C" NOT NULL PRIMARY KEY,
 		start bigint NOT NULL,
-		bound bigint NOT NULL
+		bound bigint NOT NULL,
+		protocol bigint NOT NULL DEFAULT {protocol} -- of Snowkey, not of the application
 	) WITH (fillfactor = 50); -- a fetch writes its row anew in the same page
 END
 $$

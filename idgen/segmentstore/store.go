@@ -2,13 +2,18 @@ package segmentstore
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/internal/session"
 )
 
 // A Store keeps bounds in a table of a database. [Postgres], [MySQL] and [SQLite]
@@ -19,7 +24,7 @@ import (
 type Store struct {
 	db      *sql.DB
 	dialect *dialect
-	table   string // quoted
+	table   string // as it was given
 
 	fetch  string   // the statement
 	params []string // the names of its parameters, in order
@@ -42,17 +47,18 @@ func SQLite(db *sql.DB) *Store { return newStore(db, sqlite, defaultTable) }
 var param = regexp.MustCompile(`@[a-z]+`)
 
 func newStore(db *sql.DB, d *dialect, table string) *Store {
-	s := &Store{db: db, dialect: d, table: d.quote + strings.ReplaceAll(table, ".", d.quote+"."+d.quote) + d.quote}
+	s := &Store{db: db, dialect: d, table: table}
 	s.fetch = param.ReplaceAllStringFunc(s.name(d.fetch), func(name string) string {
 		s.params = append(s.params, name)
-		return d.param(len(s.params), name == "@name")
+		return d.param(len(s.params), name == "@name" || name == "@mark" || name == "@patience")
 	})
 	return s
 }
 
-// name puts the table's name into a statement.
+// name puts the table's name, and the version, into a statement.
 func (s *Store) name(statement string) string {
-	return strings.ReplaceAll(statement, "{table}", s.table)
+	quoted := s.dialect.quote + strings.ReplaceAll(s.table, ".", s.dialect.quote+"."+s.dialect.quote) + s.dialect.quote
+	return strings.NewReplacer("{table}", quoted, "{protocol}", protocol.Known()).Replace(statement)
 }
 
 var tableName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,50}\.)?[A-Za-z_][A-Za-z0-9_]{0,50}$`)
@@ -83,14 +89,14 @@ func (s *Store) WithTable(name string) (*Store, error) {
 }
 
 // Migrate makes the table, unless it is there already. Only then does it need
-// the privilege to. Many processes may call it at once.
+// the privilege to. Many processes may call it at once. It refuses a table of
+// another version of Snowkey with a [*VersionError], and one that changes what is
+// written to it (by a trigger, a rule, row-level security or another engine than
+// InnoDB) with a [*TableStateError].
 func (s *Store) Migrate(ctx context.Context) error {
-	if err := s.check(); err != nil {
+	there, err := s.inspect(ctx)
+	if there || err != nil {
 		return err
-	}
-	var none int
-	if s.db.QueryRowContext(ctx, s.name("SELECT COUNT(*) FROM {table} WHERE 1 = 0")).Scan(&none) == nil {
-		return nil
 	}
 	if _, err := s.db.ExecContext(ctx, s.name(s.dialect.ddl)); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
@@ -98,40 +104,70 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// Fetch implements [idgen.SegmentStore].
+func (s *Store) inspect(ctx context.Context) (there bool, err error) {
+	if err := s.check(); err != nil {
+		return false, err
+	}
+	there, err = s.dialect.inspector.Inspect(ctx, s.db, s.table)
+	if err != nil {
+		return false, fmt.Errorf("segmentstore: %w", err)
+	}
+	return there, nil
+}
+
+// A VersionError says that another version of Snowkey made the table, and that
+// this one does not write to it.
+type VersionError = protocol.VersionError
+
+// A TableStateError says that segments cannot be kept in the table as it is.
+type TableStateError = session.TableError
+
+// A SessionError says that the connections of the *sql.DB make writes impossible:
+// each that was tried had a transaction open.
+type SessionError = session.Error
+
+// Fetch implements [idgen.SegmentStore]. It returns once the grant is committed.
 func (s *Store) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, err error) {
 	if err := s.check(); err != nil {
 		return 0, err
 	}
-	of := map[string]any{"@name": f.Name, "@min": f.Min, "@limit": f.Limit, "@span": f.Span, "@end": f.End(f.Min)}
+	patience := 2 * time.Second
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = max(time.Until(deadline), time.Millisecond)
+	}
+	mark := rand.Text()
+	of := map[string]any{
+		"@name": f.Name, "@min": f.Min, "@limit": f.Limit, "@span": f.Span, "@end": f.End(f.Min),
+		"@mark": mark, "@patience": strconv.FormatInt(patience.Milliseconds()+1, 10),
+	}
 	values := make([]any, len(s.params))
 	for i, name := range s.params {
 		values[i] = of[name]
 	}
-	if start, err = s.ask(ctx, values); errors.Is(err, sql.ErrNoRows) {
-		return f.Limit, nil
-	}
+	start, ok, err := s.dialect.write(ctx, s.db, mark, s.fetch, values)
 	if err != nil {
 		return 0, fmt.Errorf("segmentstore: %w", err)
 	}
-	return min(start, f.Limit), nil
-}
-
-func (s *Store) ask(ctx context.Context, values []any) (start int64, err error) {
-	if s.dialect.returning {
-		// Scan closes the rows, and returns the error of a commit that fails after
-		// the row was read. If ctx ends in between, the rows are closed behind its
-		// back and that error is gone.
-		if err := s.db.QueryRowContext(ctx, s.fetch, values...).Scan(&start); err != nil {
-			return 0, err
-		}
-		return start, ctx.Err()
+	if ok {
+		return min(start, f.Limit), nil
 	}
-	result, err := s.db.ExecContext(ctx, s.fetch, values...)
-	if err != nil {
+	if err := s.refusal(ctx, f.Name); err != nil {
 		return 0, err
 	}
-	return result.LastInsertId()
+	return f.Limit, nil
+}
+
+// refusal returns an error if the row of a name is of another version.
+func (s *Store) refusal(ctx context.Context, name string) error {
+	var version int64
+	query := s.name("SELECT protocol FROM {table} WHERE name = " + s.dialect.param(1, true))
+	if err := s.db.QueryRowContext(ctx, query, name).Scan(&version); err != nil {
+		return fmt.Errorf("segmentstore: %w", err)
+	}
+	if version != protocol.Version {
+		return fmt.Errorf("segmentstore: %w", &VersionError{Where: fmt.Sprintf("segment %q in the table %s", name, s.table), Found: strconv.FormatInt(version, 10)})
+	}
+	return nil
 }
 
 func (s *Store) check() error {

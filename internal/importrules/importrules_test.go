@@ -68,7 +68,8 @@ func standardLibraryOnly(path string, p listed, standard func(string) bool) []st
 		return nil
 	}
 	return pick(p.Deps, func(dep string) (string, bool) {
-		return tree + " imports the standard library only", !standard(dep) && !within(dep, module+"/"+tree)
+		shared := within(dep, module+"/internal/session") || within(dep, module+"/internal/protocol") // whose own imports are in Deps too
+		return tree + " imports the standard library only", !standard(dep) && !within(dep, module+"/"+tree) && !shared
 	})
 }
 

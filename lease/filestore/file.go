@@ -50,7 +50,7 @@ func decode(path string, text []byte, namespace string) (*space, error) {
 	case err != nil:
 		return nil, &FileError{path, "does not begin as a file of leases does", damaged}
 	case found != protocol.Version:
-		return nil, &lease.VersionError{Where: "the file " + path, Found: strconv.Itoa(found), Known: strconv.Itoa(protocol.Version)}
+		return nil, &lease.VersionError{Where: "the file " + path, Found: strconv.Itoa(found)}
 	case sum != crc32.ChecksumIEEE(body):
 		return nil, &FileError{path, "is not what its checksum says", damaged}
 	}

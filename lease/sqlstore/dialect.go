@@ -32,8 +32,8 @@ type dialect struct {
 	// unprivileged are the words for a role that may not ask the server who it is.
 	unprivileged map[string]string
 
-	inspect string // finds what is wrong with the tables; see [Store.Migrate]
-	examine string // finds settings that endanger leases; see [Store.Examine]
+	inspector session.Inspector // finds what is wrong with the tables
+	examine   string            // finds settings that endanger leases; see [Store.Examine]
 
 	missing   func(err error) bool   // whether a table is missing
 	permanent func(err error) string // what to do about an error that time does not mend; "" for others
@@ -101,8 +101,8 @@ var postgres = &dialect{
 	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (int64, bool, error) {
 		return session.Postgres(ctx, db, mark, query, values...)
 	},
-	inspect: inspectPostgres,
-	examine: examinePostgres,
+	inspector: session.PostgresTables,
+	examine:   examinePostgres,
 	missing: func(err error) bool {
 		state := session.SQLState(err)
 		return state == "42P01" || state == "3F000"
@@ -162,9 +162,9 @@ var mysql = &dialect{
 		}
 		return now / 2, changed && err == nil, err
 	},
-	inspect: inspectMySQL,
-	examine: examineMySQL,
-	missing: func(err error) bool { return session.Number(err) == 1146 },
+	inspector: session.MySQLTables,
+	examine:   examineMySQL,
+	missing:   func(err error) bool { return session.Number(err) == 1146 },
 	permanent: func(err error) string {
 		switch session.Number(err) {
 		case 1044, 1045, 1049, 1142, 1143, 1227, 1370, 1410, 1698:
@@ -206,7 +206,7 @@ var sqlite = &dialect{
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (int64, bool, error) {
 		return session.SQLite(ctx, db, query, values...)
 	},
-	inspect:   inspectSQLite,
+	inspector: session.SQLiteTables,
 	examine:   examineSQLite,
 	missing:   func(err error) bool { return strings.Contains(err.Error(), "no such table") },
 	permanent: func(err error) string { return "" },

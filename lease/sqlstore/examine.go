@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/lease"
 )
@@ -21,7 +22,11 @@ func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	return list(ctx, s, s.dialect.examine, s.tables(), func(f *lease.Finding) []any {
+	schema, name, ok := strings.Cut(s.table, ".")
+	if !ok {
+		schema, name = "-", s.table
+	}
+	return list(ctx, s, s.dialect.examine, args{"schema": schema, "leases": name, "spaces": name + "_ns"}, func(f *lease.Finding) []any {
 		return []any{&f.Kind, &f.Text, &f.Remedy}
 	})
 }

@@ -17,6 +17,15 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
+// A TablesError says that leases cannot be kept in a table as it is, because of a
+// trigger, a rule, row-level security or its engine. Open returns it at once, and
+// nothing was written.
+type TablesError = session.TableError
+
+// A SessionError says that the connections of the *sql.DB make writes impossible:
+// each that was tried had a transaction open.
+type SessionError = session.Error
+
 // A Store keeps leases in two tables of a database. [Postgres], [MySQL] and
 // [SQLite] make one; the zero value answers every call with an error.
 //
@@ -73,8 +82,8 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	if there, err := s.inspectTables(ctx); there || err != nil {
-		return err
+	if there, err := s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns"); there || err != nil {
+		return s.explain(err)
 	}
 	for _, statement := range s.dialect.ddl {
 		if _, err := s.db.ExecContext(ctx, s.words().Replace(statement)); err != nil {
@@ -124,7 +133,7 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 		return lease.Probe{}, err
 	}
 	if version.Valid && version.V != protocol.Version {
-		return lease.Probe{}, &lease.VersionError{Where: fmt.Sprintf("namespace %q in the table %s_ns", q.Terms.Namespace, s.table), Found: fmt.Sprint(version.V), Known: fmt.Sprint(protocol.Version)}
+		return lease.Probe{}, &lease.VersionError{Where: fmt.Sprintf("namespace %q in the table %s_ns", q.Terms.Namespace, s.table), Found: fmt.Sprint(version.V)}
 	}
 	p.OneClock = s.dialect.oneClock
 	p.Exists, p.Fence, p.Fingerprint = fingerprint.Valid, fence.V, fingerprint.V
@@ -321,6 +330,9 @@ func (s *Store) explain(err error) error {
 	}
 	if s.dialect.missing(err) {
 		return fmt.Errorf("sqlstore: %w: %w", lease.ErrNotMigrated, err)
+	}
+	if _, ok := errors.AsType[*TablesError](err); ok {
+		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: "then start again"}
 	}
 	if remedy := s.dialect.permanent(err); remedy != "" {
 		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: remedy}

@@ -1,0 +1,116 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/protocol"
+)
+
+// A TableError says that a table cannot be used as it is. It was left alone.
+type TableError struct {
+	Table  string
+	Reason string // what is wrong with it
+	Remedy string
+}
+
+func (e *TableError) Error() string {
+	return fmt.Sprintf("snowkey: the table %s %s; %s", e.Table, e.Reason, e.Remedy)
+}
+
+// An Inspector finds what is wrong with the tables of one kind of database.
+type Inspector struct{ text string }
+
+// Inspectors of the databases that Snowkey knows.
+var (
+	PostgresTables = Inspector{inspectPostgres}
+	MySQLTables    = Inspector{inspectMySQL}
+	SQLiteTables   = Inspector{inspectSQLite}
+)
+
+// Inspect reports whether the tables are there. The error is a [*TableError] if
+// something may change what is written to one of them, or a
+// [*protocol.VersionError]. Names are without quotes, all with the same schema or
+// all with none, and must be safe in SQL. One statement does all of it.
+func (i Inspector) Inspect(ctx context.Context, db *sql.DB, names ...string) (there bool, err error) {
+	schema, _, qualified := strings.Cut(names[0], ".")
+	var quoted, plain []string
+	for _, name := range names {
+		_, last, ok := strings.Cut(name, ".")
+		if !ok {
+			last = name
+		}
+		quoted = append(quoted, `('"`+strings.ReplaceAll(name, ".", `"."`)+`"')`)
+		plain = append(plain, "'"+last+"'")
+	}
+	here, main := "DATABASE()", ""
+	if i == SQLiteTables {
+		here = "'main'"
+	}
+	if qualified {
+		here, main = "'"+schema+"'", `"`+schema+`".`
+	}
+	text := strings.NewReplacer("{quoted}", strings.Join(quoted, ", "), "{names}", strings.Join(plain, ", "),
+		"{each}", "SELECT "+strings.Join(plain, " AS name UNION ALL SELECT ")+" AS name",
+		"{schema}", here, "{main}", main, "{version}", "'"+protocol.Known()+"'").Replace(i.text)
+	rows, err := db.QueryContext(ctx, text)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	there = true
+	for rows.Next() {
+		var kind, table, detail string
+		if err := rows.Scan(&kind, &table, &detail); err != nil {
+			return false, err
+		}
+		switch kind {
+		case "missing":
+			there = false
+		case "version":
+			return false, &protocol.VersionError{Where: "the table " + table, Found: detail}
+		default:
+			return false, &TableError{table, fmt.Sprintf(reasons[kind][0], detail), reasons[kind][1]}
+		}
+	}
+	return there, rows.Err()
+}
+
+// reasons has a reason and a remedy for each kind of trouble.
+var reasons = map[string][2]string{
+	"trigger":            {"has the trigger %s, which may change what is written", "drop the trigger"},
+	"rule":               {"has the rule %s, which may change what is written", "drop the rule"},
+	"row-level security": {"has row-level security%s, which may hide rows from this role", "use ALTER TABLE … DISABLE ROW LEVEL SECURITY, or a role that bypasses it"},
+	"engine":             {"is kept by the engine %s, which forgets commits", "use ENGINE = InnoDB; for leases call snowkey.Fence too"},
+}
+
+// The version of a table is the default of its column protocol. A table without
+// that column is of version 1. The class is joined, because a snapshot may not show
+// a table yet that to_regclass finds.
+const inspectPostgres = `WITH tables AS (SELECT t.name, c.oid AS id FROM (VALUES {quoted}) AS t (name) LEFT JOIN pg_class c ON c.oid = to_regclass(t.name)),
+versions AS (SELECT t.name, COALESCE((SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+	WHERE a.attrelid = t.id AND a.attname = 'protocol' AND NOT a.attisdropped), '1') AS version FROM tables t WHERE t.id IS NOT NULL)
+SELECT 'missing', name, '' FROM tables WHERE id IS NULL
+UNION ALL SELECT 'version', name, version FROM versions WHERE version <> {version}
+UNION ALL SELECT 'trigger', t.name, g.tgname::text FROM tables t JOIN pg_trigger g ON g.tgrelid = t.id WHERE NOT g.tgisinternal AND g.tgenabled <> 'D'
+UNION ALL SELECT 'rule', t.name, r.rulename::text FROM tables t JOIN pg_rewrite r ON r.ev_class = t.id AND r.ev_enabled <> 'D'
+UNION ALL SELECT 'row-level security', name, '' FROM tables WHERE id IS NOT NULL AND row_security_active(id)`
+
+const inspectMySQL = `SELECT 'missing', names.name, '-' FROM ({each}) names
+LEFT JOIN information_schema.tables t ON t.table_schema = {schema} AND t.table_name = names.name WHERE t.table_name IS NULL
+UNION ALL SELECT 'engine', t.table_name, t.engine FROM information_schema.tables t
+WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND t.engine <> 'InnoDB'
+UNION ALL SELECT 'version', t.table_name, COALESCE(c.column_default, '1') FROM information_schema.tables t
+LEFT JOIN information_schema.columns c ON c.table_schema = t.table_schema AND c.table_name = t.table_name AND c.column_name = 'protocol'
+WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND COALESCE(c.column_default, '1') <> {version}
+UNION ALL SELECT 'trigger', event_object_table, trigger_name FROM information_schema.triggers
+WHERE event_object_schema = {schema} AND event_object_table IN ({names})`
+
+const inspectSQLite = `WITH names AS ({each}),
+versions AS (SELECT m.name, COALESCE((SELECT c.dflt_value FROM pragma_table_info(m.name, {schema}) c WHERE c.name = 'protocol'), '1') AS version
+	FROM {main}sqlite_master m WHERE m.type = 'table' AND m.name IN ({names}))
+SELECT 'missing', name, '' FROM names WHERE name NOT IN (SELECT name FROM versions)
+UNION ALL SELECT 'version', name, version FROM versions WHERE version <> {version}
+UNION ALL SELECT 'trigger', m.tbl_name, m.name FROM {main}sqlite_master m WHERE m.type = 'trigger' AND m.tbl_name IN ({names})`
