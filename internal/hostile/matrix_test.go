@@ -134,32 +134,20 @@ func flushes(t *testing.T, db dbtest.DB) (yes bool) {
 	return yes
 }
 
-// newDatabase makes another database on the server of db, for the locks of one
+// newDatabase makes another database on a server, for the locks of one
 // test not to delay another. It is dropped when the test ends.
-func newDatabase(t *testing.T, db dbtest.DB) dbtest.DB {
+func newDatabase(t *testing.T, server dbtest.DB) dbtest.DB {
 	t.Helper()
-	admin := db.Connect(t)
 	name := "hostile_" + strings.ToLower(rand.Text()[:12])
-	if _, err := admin.Exec("CREATE DATABASE " + name); err != nil {
-		t.Fatal(err)
-	}
+	execAll(t, server, "CREATE DATABASE "+name)
 	t.Cleanup(func() {
-		drop := "DROP DATABASE " + name
-		if db.Dialect == "postgres" {
-			drop += " WITH (FORCE)"
-		}
-		// The pools of the test may not be closed yet; what they have left open
-		// must not delay the others.
-		conn, err := sql.Open(db.Driver, db.DSN)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer conn.Close()
-		if _, err := conn.Exec(drop); err != nil {
-			t.Error(err)
+		if server.Dialect == "postgres" {
+			execAll(t, server, "DROP DATABASE "+name+" WITH (FORCE)")
+		} else {
+			execAll(t, server, "DROP DATABASE "+name)
 		}
 	})
+	db := server
 	dsn, err := changeDSN(db, func(u *url.URL) { u.Path = "/" + name }, func(cfg *mysqldriver.Config) error {
 		cfg.DBName = name
 		return nil
@@ -169,6 +157,21 @@ func newDatabase(t *testing.T, db dbtest.DB) dbtest.DB {
 	}
 	db.DSN = dsn
 	return db
+}
+
+// execAll runs statements on a connection of its own, also in a cleanup.
+func execAll(t *testing.T, db dbtest.DB, statements ...string) {
+	t.Helper()
+	conn, err := sql.Open(db.Driver, db.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, statement := range statements {
+		if _, err := conn.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
 }
 
 // withParams returns the DSN of db with more parameters.
@@ -297,7 +300,6 @@ func TestSessionsMySQL(t *testing.T) {
 		{name: "sql_mode=EMPTY_STRING_IS_NULL", session: set("SET sql_mode = 'EMPTY_STRING_IS_NULL'"), only: "mariadb", want: worksOrRefused, names: "EMPTY_STRING_IS_NULL"},
 		{name: "sql_mode=SIMULTANEOUS_ASSIGNMENT", session: set("SET sql_mode = 'SIMULTANEOUS_ASSIGNMENT'"), only: "mariadb", want: worksOrRefused, names: "SIMULTANEOUS_ASSIGNMENT"},
 		{name: "sql_safe_updates=1", session: set("SET sql_safe_updates = 1")},
-		{name: "sql_select_limit=0", session: set("SET sql_select_limit = 0"), want: worksOrRefused, names: "sql_select_limit"},
 		{name: "clientFoundRows", session: session{params: map[string]string{"clientFoundRows": "true"}}},
 		{name: "interpolateParams", session: session{params: map[string]string{"interpolateParams": "true"}}},
 		{name: "interpolateParams and NO_BACKSLASH_ESCAPES", session: session{params: map[string]string{"interpolateParams": "true"}, init: []string{"SET sql_mode = 'NO_BACKSLASH_ESCAPES'"}}},
@@ -307,6 +309,44 @@ func TestSessionsMySQL(t *testing.T) {
 		{name: "time_zone", session: set("SET time_zone = '-12:00'")},
 	}...)
 	inParallel(t, 8, rows, func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
+}
+
+// TestBinlogStatement has two programs share a worker number where the server
+// refuses statements of transactions whose isolation is READ COMMITTED, because it
+// logs statements.
+func TestBinlogStatement(t *testing.T) {
+	server := durable(t, "mysql")
+	if !logsBinary(t, server) {
+		if !server.MariaDB {
+			t.Skipf("%s has no binary log, and only a private MariaDB can be started with one", server.Version)
+		}
+		server, _ = dbtest.WithCommand(t, "mysql", func(_ string, command []string) []string {
+			return append(command, "--log-bin=binlog", "--sync-binlog=1", "--server-id=7")
+		})
+	}
+	var rows []row
+	for _, level := range []string{"READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE"} {
+		r := row{name: "isolation " + level, want: worksOrRefused, names: "binlog_format", session: session{init: []string{
+			"SET SESSION binlog_format = 'STATEMENT'", "SET SESSION TRANSACTION ISOLATION LEVEL " + level,
+		}}}
+		if level != "READ COMMITTED" && level != "READ UNCOMMITTED" {
+			r.want = works
+		}
+		rows = append(rows, r)
+	}
+	rows = append(rows,
+		row{name: "autocommit=0", session: session{init: []string{"SET SESSION binlog_format = 'STATEMENT'", "SET autocommit = 0"}}},
+		row{name: "binlog_format=MIXED", session: session{init: []string{"SET SESSION binlog_format = 'MIXED'"}}},
+	)
+	inParallel(t, 6, rows, func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
+}
+
+func logsBinary(t *testing.T, db dbtest.DB) (yes bool) {
+	t.Helper()
+	if err := db.Connect(t).QueryRow("SELECT @@log_bin").Scan(&yes); err != nil {
+		t.Fatal(err)
+	}
+	return yes
 }
 
 // once makes an application do its work before Open only.
