@@ -179,9 +179,10 @@ func check(t testing.TB, programs ...*program) verdict {
 	for _, p := range programs {
 		each = append(each, fmt.Sprintf("%s %d", p.name, p.issued()))
 	}
-	t.Logf("%d duplicates among %d ids (%s)", v.duplicates, v.ids, strings.Join(each, ", "))
 	if v.duplicates > 0 {
-		t.Errorf("%d duplicates among %d ids; %s", v.duplicates, v.ids, v.first)
+		t.Errorf("%d duplicates among %d ids (%s); %s", v.duplicates, v.ids, strings.Join(each, ", "), v.first)
+	} else {
+		t.Logf("0 duplicates among %d ids (%s)", v.ids, strings.Join(each, ", "))
 	}
 	return v
 }
