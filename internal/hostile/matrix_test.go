@@ -30,6 +30,8 @@ const (
 type row struct {
 	name    string
 	session session
+	ofB     *session // of program B, if it has another one
+	space   string   // the namespace; "" for the default
 	app     func(context.Context, *sql.DB) error
 	exist   bool // whether tables, namespace and row exist before; DDL commits on MySQL what is open
 	want    outcome
@@ -56,7 +58,11 @@ func (r row) test(t *testing.T, server dbtest.DB) {
 	var wg sync.WaitGroup
 	var programs []*program
 	for _, name := range []string{"A", "B"} {
-		p := &program{name: name, dialect: server.Dialect, db: r.session.connect(t, db), app: r.app}
+		s := r.session
+		if name == "B" && r.ofB != nil {
+			s = *r.ofB
+		}
+		p := &program{name: name, dialect: server.Dialect, db: s.connect(t, db), app: r.app, namespace: r.space}
 		programs = append(programs, p)
 		wg.Go(func() { p.run(ctx, t, issue) })
 	}
@@ -307,6 +313,11 @@ func TestSessionsMySQL(t *testing.T) {
 		{name: "innodb_snapshot_isolation=ON", session: set("SET innodb_snapshot_isolation = ON"), only: "mariadb"},
 		{name: "innodb_lock_wait_timeout=1", session: set("SET innodb_lock_wait_timeout = 1")},
 		{name: "time_zone", session: set("SET time_zone = '-12:00'")},
+		{name: "another time_zone for each connection", session: session{each: []string{"SET time_zone = '-12:00'", "SET time_zone = '+00:00'", "SET time_zone = '+05:30'"}}},
+		{name: "latin1 and utf8mb4", session: set("SET NAMES latin1"), ofB: &session{}, want: worksOrRefused, names: "character"},
+		{name: "latin1 and utf8mb4, namespace beyond ASCII", session: set("SET NAMES latin1"), ofB: &session{}, space: "größe", want: worksOrRefused, names: "character"},
+		{name: "another character set for each connection", session: session{each: []string{"SET NAMES latin1", "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci", "SET NAMES utf8mb4 COLLATE utf8mb4_bin"}}, want: worksOrRefused, names: "character"},
+		{name: "another autocommit for each connection", session: session{each: []string{"SET autocommit = 0", "SET autocommit = 1"}}},
 	}...)
 	inParallel(t, 8, rows, func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
 }

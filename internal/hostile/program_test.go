@@ -43,14 +43,15 @@ func newStore(t testing.TB, dialect string, db *sql.DB) *sqlstore.Store {
 // A program is a process as the store sees it: its own connections, its own pool
 // of ids, its own clock.
 type program struct {
-	name    string
-	dialect string
-	db      *sql.DB
-	app     func(context.Context, *sql.DB) error // what the application does before Open, and now and then afterwards; nil for nothing
-	clock   time.Duration                        // how far its clock is ahead
-	window  time.Duration                        // defaults to 2 s
-	ttl     time.Duration                        // defaults to 3 s
-	skew    time.Duration                        // MaxClockSkew; defaults to 200 ms
+	name      string
+	dialect   string
+	namespace string // "" for the default
+	db        *sql.DB
+	app       func(context.Context, *sql.DB) error // what the application does before Open, and now and then afterwards; nil for nothing
+	clock     time.Duration                        // how far its clock is ahead
+	window    time.Duration                        // defaults to 2 s
+	ttl       time.Duration                        // defaults to 3 s
+	skew      time.Duration                        // MaxClockSkew; defaults to 200 ms
 
 	mu     sync.Mutex // guards what follows
 	spans  []span
@@ -61,6 +62,7 @@ type program struct {
 // config has all programs of a test share one worker number.
 func (p *program) config() snowkey.Config {
 	cfg := snowkey.Config{
+		Namespace: p.namespace,
 		MinWorker: 1, MaxWorker: 1,
 		Window: orElse(p.window, 2*time.Second), TTL: orElse(p.ttl, 3*time.Second), MaxClockSkew: orElse(p.skew, 200*time.Millisecond),
 		Label:  p.name,

@@ -1,10 +1,12 @@
 package hostile
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,6 +34,7 @@ func TestSegments(t *testing.T) {
 			{name: "one XA transaction left open", app: once(leavesXA)},
 			{name: "isolation SERIALIZABLE and autocommit=0", session: set("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SET autocommit = 0")},
 			{name: "clientFoundRows", session: session{params: map[string]string{"clientFoundRows": "true"}}},
+			{name: "latin1 and utf8mb4, name beyond ASCII", session: set("SET NAMES latin1"), ofB: &session{}, space: "größe", want: worksOrRefused, names: "character"},
 			{name: "sql_mode=''", session: set("SET sql_mode = ''")},
 			{name: "sql_mode=ORACLE", session: set("SET sql_mode = 'ORACLE'"), only: "mariadb"},
 			{name: "sql_mode=EMPTY_STRING_IS_NULL", session: set("SET sql_mode = 'EMPTY_STRING_IS_NULL'"), only: "mariadb"},
@@ -45,6 +48,7 @@ func TestSegments(t *testing.T) {
 			{name: "one transaction left open, simple protocol", app: once(leavesOpen("BEGIN")),
 				session: session{noReset: true, params: map[string]string{"default_query_exec_mode": "simple_protocol"}}},
 			{name: "one transaction left open, reset by pgx", app: once(leavesOpen("BEGIN"))},
+			{name: "client_encoding LATIN1 and UTF8, name beyond ASCII", session: set("SET client_encoding = 'LATIN1'"), ofB: &session{}, space: "größe", want: worksOrRefused, names: "encoding"},
 			{name: "isolation serializable", session: set("SET default_transaction_isolation = 'serializable'")},
 			{name: "synchronous_commit=off", session: set("SET synchronous_commit = off")},
 		},
@@ -75,9 +79,13 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 	var all []int64
 	var wg sync.WaitGroup
 	for _, name := range []string{"A", "B"} {
-		pool := r.session.connect(t, db)
+		as := r.session
+		if name == "B" && r.ofB != nil {
+			as = *r.ofB
+		}
+		pool := as.connect(t, db)
 		s, err := idgen.NewSegment(segmentStore(t, db.Dialect, pool), idgen.SegmentConfig{
-			Name: "numbers", MinStep: 50, MaxStep: 50, Timeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+			Name: cmp.Or(r.space, "numbers"), MinStep: 50, MaxStep: 50, Timeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +98,9 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 				}
 				numbers, err := s.Append(ctx, nil, 50)
 				if err != nil {
-					t.Errorf("program %s: %v", name, err)
+					if r.want == works || !strings.Contains(strings.ToLower(err.Error()), r.names) {
+						t.Errorf("program %s: %v", name, err)
+					}
 					return
 				}
 				mu.Lock()

@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"io"
+	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -15,6 +17,7 @@ import (
 type session struct {
 	params  map[string]string // of the DSN
 	init    []string          // statements that each new connection runs
+	each    []string          // statements of which each new connection runs the next one
 	noReset bool              // hide the driver's reset of used connections
 }
 
@@ -39,7 +42,7 @@ func (s session) connect(t testing.TB, db dbtest.DB) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn := sql.OpenDB(&initialised{connector, s})
+	conn := sql.OpenDB(&initialised{Connector: connector, session: s})
 	conn.SetConnMaxLifetime(recycled)
 	t.Cleanup(func() { conn.Close() })
 	return conn
@@ -49,6 +52,7 @@ func (s session) connect(t testing.TB, db dbtest.DB) *sql.DB {
 type initialised struct {
 	driver.Connector
 	session session
+	opened  atomic.Int64 // how many connections
 }
 
 func (c *initialised) Connect(ctx context.Context) (driver.Conn, error) {
@@ -56,7 +60,11 @@ func (c *initialised) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, statement := range c.session.init {
+	statements := c.session.init
+	if n := len(c.session.each); n > 0 {
+		statements = append(slices.Clone(statements), c.session.each[int(c.opened.Add(1))%n])
+	}
+	for _, statement := range statements {
 		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, statement, nil); err != nil {
 			conn.Close()
 			return nil, fmt.Errorf("%s: %w", statement, err)
