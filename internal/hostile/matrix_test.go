@@ -144,6 +144,9 @@ func flushes(t *testing.T, db dbtest.DB) (yes bool) {
 // test not to delay another. It is dropped when the test ends.
 func newDatabase(t *testing.T, server dbtest.DB) dbtest.DB {
 	t.Helper()
+	if server.Dialect == "sqlite" {
+		return dbtest.SQLite(t)
+	}
 	name := "hostile_" + strings.ToLower(rand.Text()[:12])
 	execAll(t, server, "CREATE DATABASE "+name)
 	t.Cleanup(func() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -208,10 +209,8 @@ func inParallel[C any](t *testing.T, n int, cases []C, name func(C) string, test
 // wants reports whether the run covers a dialect, and skips the test if not.
 func wants(t *testing.T, dialect string) {
 	t.Helper()
-	for _, name := range dbtest.Databases(t) {
-		if name == dialect {
-			return
-		}
+	if slices.Contains(dbtest.Databases(t), dialect) {
+		return
 	}
 	t.Skipf("SNOWKEY_TEST_DB=%s leaves %s out", os.Getenv("SNOWKEY_TEST_DB"), dialect)
 }

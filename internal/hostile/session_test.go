@@ -30,23 +30,30 @@ func (s session) connect(t testing.TB, db dbtest.DB) *sql.DB {
 	}
 	drv := base.Driver()
 	base.Close()
-	context, ok := drv.(driver.DriverContext)
-	if !ok {
-		t.Fatalf("the driver %s has no connectors", db.Driver)
-	}
 	dsn, err := withParams(db, s.params)
 	if err != nil {
 		t.Fatal(err)
 	}
-	connector, err := context.OpenConnector(dsn)
-	if err != nil {
-		t.Fatal(err)
+	var connector driver.Connector = opener{drv, dsn}
+	if d, ok := drv.(driver.DriverContext); ok {
+		if connector, err = d.OpenConnector(dsn); err != nil {
+			t.Fatal(err)
+		}
 	}
 	conn := sql.OpenDB(&initialised{Connector: connector, session: s})
 	conn.SetConnMaxLifetime(recycled)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
+
+// opener is the connector of a driver that has none.
+type opener struct {
+	driver driver.Driver
+	dsn    string
+}
+
+func (o opener) Connect(context.Context) (driver.Conn, error) { return o.driver.Open(o.dsn) }
+func (o opener) Driver() driver.Driver                        { return o.driver }
 
 // initialised is a connector whose connections run statements first.
 type initialised struct {
