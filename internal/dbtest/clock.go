@@ -15,29 +15,18 @@ type Clock struct{ file string }
 func Clocked(t TB, dialect string) (DB, *Process, *Clock) {
 	t.Helper()
 	requireWanted(t, dialect)
-	e, err := engineOf(dialect)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
 	library, err := faketime()
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
 	clock := &Clock{}
-	find := e.find
-	e.find = func(look finder) (installation, bool) {
-		in, ok := find(look)
-		serve := in.serve
-		in.serve = func(dir, data string, port int, durable bool) []string {
-			clock.file = filepath.Join(dir, "clock")
-			return append([]string{
-				"env", "LD_PRELOAD=" + library, "FAKETIME_TIMESTAMP_FILE=" + clock.file,
-				"FAKETIME_NO_CACHE=1", "DONT_FAKE_MONOTONIC=1",
-			}, serve(dir, data, port, durable)...)
-		}
-		return in, ok
-	}
-	db, process := killable(t, e)
+	db, process := WithCommand(t, dialect, func(dir string, command []string) []string {
+		clock.file = filepath.Join(dir, "clock")
+		return append([]string{
+			"env", "LD_PRELOAD=" + library, "FAKETIME_TIMESTAMP_FILE=" + clock.file,
+			"FAKETIME_NO_CACHE=1", "DONT_FAKE_MONOTONIC=1",
+		}, command...)
+	})
 	return db, process, clock
 }
 

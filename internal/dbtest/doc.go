@@ -53,7 +53,8 @@
 //
 // # Doing harm
 //
-// [Killable] is for tests that kill the server, [StandbyOf] for a Postgres that
+// [Killable] is for tests that kill the server, [WithCommand] for those that start
+// it with other options or another environment, [StandbyOf] for a Postgres that
 // fails over without its last commits, [FilesOf] and [RecoveryOf] for one that is
 // restored from a backup. [DB.Through] puts a bad network between a test and any
 // server, and [DB.ThroughPgBouncer] a pooler.

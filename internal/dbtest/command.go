@@ -1,0 +1,23 @@
+package dbtest
+
+// WithCommand is [Killable] for a test that starts the server with more options,
+// or within an environment of its own: change returns the command line to run, from
+// the directory of the server and the command line that Killable runs.
+func WithCommand(t TB, dialect string, change func(dir string, command []string) []string) (DB, *Process) {
+	t.Helper()
+	requireWanted(t, dialect)
+	e, err := engineOf(dialect)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	find := e.find
+	e.find = func(look finder) (installation, bool) {
+		in, ok := find(look)
+		serve := in.serve
+		in.serve = func(dir, data string, port int, durable bool) []string {
+			return change(dir, serve(dir, data, port, durable))
+		}
+		return in, ok
+	}
+	return killable(t, e)
+}

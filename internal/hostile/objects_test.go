@@ -1,0 +1,139 @@
+package hostile
+
+import (
+	"context"
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// The tables that sqlstore makes.
+const leaseTable, namespaceTable = "snowkey_lease", "snowkey_lease_ns"
+
+// An object of the database changes what a statement on a table of leases does.
+type object struct {
+	name       string
+	table      string
+	statements []string
+	names      []string // what the error of Open contains, whatever the case of its letters
+	harmless   bool     // Open may also work, without duplicates
+}
+
+var postgresObjects = []object{
+	{"BEFORE UPDATE trigger that lowers the bound", leaseTable, []string{
+		"CREATE FUNCTION lower_bound() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.bound := OLD.bound; RETURN NEW; END $$",
+		"CREATE TRIGGER hostile_before BEFORE UPDATE ON snowkey_lease FOR EACH ROW EXECUTE FUNCTION lower_bound()",
+	}, []string{"trigger", "hostile_before", leaseTable}, false},
+	{"AFTER UPDATE trigger that lowers the bound", leaseTable, []string{
+		`CREATE FUNCTION lower_bound() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF pg_trigger_depth() = 1 THEN
+				UPDATE snowkey_lease SET bound = OLD.bound WHERE namespace = NEW.namespace AND layout = NEW.layout AND worker = NEW.worker;
+			END IF;
+			RETURN NULL;
+		END $$`,
+		"CREATE TRIGGER hostile_after AFTER UPDATE ON snowkey_lease FOR EACH ROW EXECUTE FUNCTION lower_bound()",
+	}, []string{"trigger", "hostile_after", leaseTable}, false},
+	{"trigger that is always enabled", namespaceTable, []string{
+		"CREATE FUNCTION no_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN OLD; END $$",
+		"CREATE TRIGGER hostile_always BEFORE UPDATE ON snowkey_lease_ns FOR EACH ROW EXECUTE FUNCTION no_change()",
+		"ALTER TABLE snowkey_lease_ns ENABLE ALWAYS TRIGGER hostile_always",
+	}, []string{"trigger", "hostile_always", namespaceTable}, false},
+	{"rule", leaseTable, []string{
+		"CREATE RULE hostile_rule AS ON UPDATE TO snowkey_lease DO ALSO UPDATE snowkey_lease_ns SET namespace = namespace",
+	}, []string{"rule", "hostile_rule", leaseTable}, false},
+	{"rule instead of updates", namespaceTable, []string{
+		"CREATE RULE hostile_rule AS ON UPDATE TO snowkey_lease_ns DO INSTEAD NOTHING",
+	}, []string{"rule", "hostile_rule", namespaceTable}, false},
+	{"row-level security, forced on its owner", leaseTable, []string{
+		"ALTER TABLE snowkey_lease OWNER TO {role}",
+		"ALTER TABLE snowkey_lease_ns OWNER TO {role}",
+		"ALTER TABLE snowkey_lease ENABLE ROW LEVEL SECURITY",
+		"ALTER TABLE snowkey_lease FORCE ROW LEVEL SECURITY",
+	}, []string{"row-level security", leaseTable}, false},
+	{"row-level security, forced on its owner", namespaceTable, []string{
+		"ALTER TABLE snowkey_lease OWNER TO {role}",
+		"ALTER TABLE snowkey_lease_ns OWNER TO {role}",
+		"ALTER TABLE snowkey_lease_ns ENABLE ROW LEVEL SECURITY",
+		"ALTER TABLE snowkey_lease_ns FORCE ROW LEVEL SECURITY",
+	}, []string{"row-level security", namespaceTable}, false},
+	{"row-level security with a policy for reads", leaseTable, []string{
+		"GRANT SELECT, INSERT, UPDATE ON snowkey_lease, snowkey_lease_ns TO {role}",
+		"ALTER TABLE snowkey_lease ENABLE ROW LEVEL SECURITY",
+		"CREATE POLICY readable ON snowkey_lease FOR SELECT USING (true)",
+	}, []string{"row-level security", leaseTable}, false},
+	{"row-level security, which a superuser bypasses", leaseTable, []string{
+		"ALTER TABLE snowkey_lease ENABLE ROW LEVEL SECURITY",
+		"ALTER TABLE snowkey_lease FORCE ROW LEVEL SECURITY",
+	}, []string{"row-level security", leaseTable}, true},
+	{"trigger that is disabled", leaseTable, []string{
+		"CREATE FUNCTION lower_bound() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.bound := OLD.bound; RETURN NEW; END $$",
+		"CREATE TRIGGER hostile_disabled BEFORE UPDATE ON snowkey_lease FOR EACH ROW EXECUTE FUNCTION lower_bound()",
+		"ALTER TABLE snowkey_lease DISABLE TRIGGER hostile_disabled",
+	}, []string{"trigger", "hostile_disabled", leaseTable}, true},
+}
+
+var mysqlObjects = []object{
+	{"BEFORE UPDATE trigger that lowers the bound", leaseTable, []string{
+		"CREATE TRIGGER hostile_before BEFORE UPDATE ON snowkey_lease FOR EACH ROW SET NEW.bound = OLD.bound",
+	}, []string{"trigger", "hostile_before", leaseTable}, false},
+	{"AFTER UPDATE trigger", leaseTable, []string{
+		"CREATE TABLE of_the_application (n INT)",
+		"CREATE TRIGGER hostile_after AFTER UPDATE ON snowkey_lease FOR EACH ROW INSERT INTO of_the_application VALUES (1)",
+	}, []string{"trigger", "hostile_after", leaseTable}, false},
+	{"BEFORE UPDATE trigger", namespaceTable, []string{
+		"CREATE TRIGGER hostile_before BEFORE UPDATE ON snowkey_lease_ns FOR EACH ROW SET NEW.fence = OLD.fence",
+	}, []string{"trigger", "hostile_before", namespaceTable}, false},
+	{"engine without transactions", leaseTable, []string{
+		"ALTER TABLE snowkey_lease DROP PRIMARY KEY, ADD KEY (worker), ENGINE = MyISAM",
+	}, []string{"engine", "MyISAM", leaseTable}, false},
+}
+
+// TestObjects has programs open a pool where an object of the database changes
+// what the statements on the tables of leases do. Open must name it.
+func TestObjects(t *testing.T) {
+	for dialect, objects := range map[string][]object{"postgres": postgresObjects, "mysql": mysqlObjects} {
+		t.Run(dialect, func(t *testing.T) {
+			server := durable(t, dialect)
+			name := func(o object) string { return o.name + " on " + o.table }
+			inParallel(t, 8, objects, name, func(t *testing.T, o object) { o.test(t, server) })
+		})
+	}
+}
+
+func (o object) test(t *testing.T, server dbtest.DB) {
+	var as session
+	role := "hostile_role_" + strings.ToLower(rand.Text()[:12])
+	if strings.Contains(strings.Join(o.statements, ""), "{role}") {
+		execAll(t, server, "CREATE ROLE "+role)
+		t.Cleanup(func() { execAll(t, server, "DROP ROLE "+role) })
+		as.init = []string{"SET ROLE " + role}
+	}
+	db := newDatabase(t, server)
+	prepare(t, db)
+	for _, statement := range o.statements {
+		execAll(t, db, strings.ReplaceAll(statement, "{role}", role))
+	}
+	const atOnce = 3 * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), 2*atOnce)
+	defer cancel()
+	p := &program{name: "A", dialect: db.Dialect, db: as.connect(t, db)}
+	p.run(ctx, t, time.Second)
+	check(t, p)
+	if p.err == nil {
+		if !o.harmless {
+			t.Errorf("Open succeeded and %d ids were issued, want an error that names %s", p.issued(), strings.Join(o.names, ", "))
+		}
+		return
+	}
+	if isTimeout(p.err) || p.opened > atOnce {
+		t.Errorf("Open failed after %v, want at most %v", p.opened.Round(time.Millisecond), atOnce)
+	}
+	for _, name := range o.names {
+		if !strings.Contains(strings.ToLower(p.err.Error()), strings.ToLower(name)) {
+			t.Errorf("the error of Open does not name %s: %v", name, p.err)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package hostile
+
+import (
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// TestSessionsSQLite has two programs share a worker number under each setting of
+// SQLite.
+func TestSessionsSQLite(t *testing.T) {
+	wants(t, "sqlite")
+	server := dbtest.DB{Dialect: "sqlite"} // each row has a file of its own
+	set := func(statements ...string) session { return session{init: statements} }
+	var rows []row
+	for _, r := range []row{
+		{name: "defaults"},
+		{name: "transactions left open", app: leavesOpen("BEGIN")},
+		{name: "one transaction left open", app: once(leavesOpen("BEGIN"))},
+		{name: "one transaction that writes left open", app: once(leavesOpen("BEGIN IMMEDIATE"))},
+		{name: "query_only", session: set("PRAGMA query_only = 1"), want: worksOrRefused, names: "readonly"},
+		{name: "read_uncommitted", session: set("PRAGMA read_uncommitted = 1")},
+		{name: "synchronous=OFF", session: set("PRAGMA synchronous = OFF")},
+	} {
+		rows = append(rows, r)
+		r.name, r.exist = r.name+", tables exist", true
+		rows = append(rows, r)
+	}
+	inParallel(t, 8, rows, func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
+}
