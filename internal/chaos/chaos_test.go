@@ -140,7 +140,8 @@ func TestDuplicatesOfAKilledProcessAreFound(t *testing.T) {
 type thieves struct{ *fleet }
 
 func newThieves(t *testing.T, days bool) thieves {
-	f := newFleet(t, dbtest.Open(t, serverDialect(t)), 200_000)
+	// Durable, because no claim grants ids if the server may forget a commit.
+	f := newFleet(t, dbtest.Durable(t, serverDialect(t)), 200_000)
 	f.orders.MinWorker, f.orders.MaxWorker = 1, 1
 	f.orders.Thief = true
 	f.setDays(days)
