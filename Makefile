@@ -11,6 +11,9 @@ TESTFLAGS  ?=
 BENCHFLAGS ?=
 FUZZTIME   ?= 20000x
 CHAOS      ?= 3m
+N          ?= 60
+BUSY       ?= 10
+DB         ?= postgres mysql
 
 # The race detector needs a C compiler; without one, Go turns cgo off.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
@@ -18,7 +21,7 @@ RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-sql chaos bench benchmarks bench-once fuzz lint portable generate check-generate
+.PHONY: help test test-sql chaos chaos-repeat bench benchmarks bench-once fuzz lint portable generate check-generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +41,9 @@ test-sql: ## only the tests that open databases
 
 chaos: ## 32 processes draw ids while they, the database and the network are harmed, for CHAOS (3m) each database
 	SNOWKEY_CHAOS=$(CHAOS) go test -count=1 -v -timeout 0 -run '^TestChaos$$' ./internal/chaos
+
+chaos-repeat: ## the short chaos test, N (60) times on each server of DB, while BUSY (10) loops use the processor
+	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./internal/chaos/repeat.sh $(RACE)
 
 bench: ## one table: Snowkey and its peers on the same work; then what a lease costs
 	cd bench && go run . $(BENCHFLAGS)

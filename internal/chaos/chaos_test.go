@@ -3,9 +3,11 @@
 package chaos
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -64,7 +66,7 @@ func TestChaos(t *testing.T) {
 				t.Parallel()
 			}
 			n := newNemesis(t, dialect, s)
-			n.orders.Days = days
+			n.setDays(days)
 			n.startAll()
 			faults := n.faults()
 			if s.length == 0 {
@@ -89,25 +91,85 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestThievesAreFoundOut sees the whole apparatus find real duplicates: the
-// processes take worker numbers without asking.
-func TestThievesAreFoundOut(t *testing.T) {
-	db := dbtest.Open(t, serverDialect(t))
-	f := newFleet(t, db, 1)
-	f.orders.MaxWorker, f.orders.Thief = 0, true
+// Two processes claim the same worker number without the store, and so issue the
+// same ids.
+func TestDuplicatesOfTwoProcessesAreFound(t *testing.T) {
+	f := newThieves(t, false)
 	for range 2 {
-		if _, err := f.start(nil); err != nil {
-			t.Fatal(err)
+		f.launch(t)
+	}
+	f.awaitDuplicates(t)
+
+	// The evidence that a failed test keeps.
+	f.stopAndSave(t)
+	for name, want := range map[string]string{
+		"process 1.log":  "time=",
+		"process 2.runs": " grant 1: worker 1, ",
+		"tables.txt":     "snowkey_lease ",
+		"duplicates.txt": "duplicate ids of worker 1",
+	} {
+		text, err := os.ReadFile(filepath.Join(f.dir, name))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s does not contain %q: %v\n%.2000s", name, want, err, text)
 		}
 	}
-	f.orders.Thief = false
+}
+
+// The first process is killed before the second one starts. What it had reported
+// until then is checked.
+func TestDuplicatesOfAKilledProcessAreFound(t *testing.T) {
+	// A layout of days: the second process issues the ids of the first although
+	// time has passed.
+	f := newThieves(t, true)
+	p, began := f.launch(t), time.Now()
+	for !p.drewSince(began) {
+		if time.Since(began) > 20*time.Second {
+			t.Fatal("the process draws no ids")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	p.kill()
+	_, totals, err := f.check.Check()
+	if err != nil || totals.IDs == 0 {
+		t.Fatalf("%d ids are left of a process that was killed after it had drawn some: %v", totals.IDs, err)
+	}
+	f.launch(t)
+	f.awaitDuplicates(t)
+}
+
+type thieves struct{ *fleet }
+
+func newThieves(t *testing.T, days bool) thieves {
+	// Durable, because no claim grants ids if the server may forget a commit.
+	f := newFleet(t, dbtest.Durable(t, serverDialect(t)), 200_000)
+	f.orders.MinWorker, f.orders.MaxWorker = 1, 1
+	f.orders.Thief = true
+	f.setDays(days)
+	return thieves{f}
+}
+
+func (f thieves) launch(t *testing.T) *process {
+	t.Helper()
+	p, err := f.start(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (f thieves) awaitDuplicates(t *testing.T) {
+	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		if errs := f.check.Check(); len(errs) > 0 {
-			t.Log("found: ", errs[0])
+		found, totals, err := f.check.Check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) > 0 {
+			t.Logf("found among %d ids: %v", totals.IDs, found[0])
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("two processes draw the same ids, and nobody notices")
+			t.Fatalf("two processes draw the same ids, and the checker finds no duplicate among %d", totals.IDs)
 		}
 	}
 }
@@ -123,16 +185,53 @@ func serverDialect(t *testing.T) string {
 }
 
 func newFleet(t *testing.T, db dbtest.DB, rate int) *fleet {
-	f := &fleet{logs: t.TempDir(), notes: map[string]int{}, orders: Orders{
+	dir, err := newEvidence(t.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{database: db.DSN, dir: dir, notes: map[string]int{}, orders: Orders{
 		Dialect: db.Dialect, Driver: db.Driver, DSN: db.DSN, Rate: rate,
 		Window: time.Second, TTL: 1500 * time.Millisecond, Skew: time.Second,
 	}}
-	t.Cleanup(func() {
-		for _, p := range f.all {
-			p.kill()
-		}
-	})
+	f.setDays(false)
+	t.Cleanup(func() { f.end(t) })
 	return f
+}
+
+// setDays sets the layout. No process may have been started.
+func (f *fleet) setDays(days bool) {
+	f.orders.Days = days
+	f.check = NewChecker(f.dir, f.orders.layout())
+}
+
+// end kills the processes. If the test has failed, it keeps the evidence.
+func (f *fleet) end(t *testing.T) {
+	if t.Failed() {
+		f.stopAndSave(t)
+		t.Log("the evidence is in ", f.dir)
+		return
+	}
+	f.killAll()
+	if err := os.RemoveAll(f.dir); err != nil {
+		t.Error(err)
+	}
+}
+
+// stopAndSave saves the tables as they are, and what the processes reported.
+func (f *fleet) stopAndSave(t *testing.T) {
+	if err := f.saveTables(); err != nil {
+		t.Error(err)
+	}
+	f.killAll()
+	if err := f.saveDuplicates(); err != nil {
+		t.Error(err)
+	}
+}
+
+func (f *fleet) killAll() {
+	for _, p := range f.all {
+		p.kill()
+	}
 }
 
 // A nemesis harms a fleet and its server.
@@ -143,6 +242,7 @@ type nemesis struct {
 	server  *dbtest.Process
 	clock   *dbtest.Clock
 	network *proxy
+	record  *os.File   // test.log
 	crew    []*process // as many as there are worker numbers
 	calm    time.Time  // when bounds no longer are further ahead than they should be
 	began   time.Time
@@ -158,11 +258,33 @@ func newNemesis(t *testing.T, dialect string, s settings) *nemesis {
 		t.Fatal(err)
 	}
 	t.Cleanup(network.close)
-	db.DSN = address.ReplaceAllString(db.DSN, network.addr())
-	n := &nemesis{T: t, settings: s, fleet: newFleet(t, db, s.rate), server: server, clock: clock, network: network, began: time.Now(),
+	f := newFleet(t, db, s.rate)
+	f.orders.DSN = address.ReplaceAllString(db.DSN, network.addr())
+	n := &nemesis{T: t, settings: s, fleet: f, server: server, clock: clock, network: network, began: time.Now(),
 		worst: map[string]time.Duration{}, struck: map[string]int{}}
 	n.orders.MaxWorker = int64(s.processes) - 1
+	if n.record, err = os.Create(filepath.Join(f.dir, "test.log")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.record.Close() })
 	return n
+}
+
+// Logf and Errorf also write to the evidence.
+func (n *nemesis) Logf(format string, args ...any) {
+	n.Helper()
+	n.T.Logf(format, args...)
+	n.write(format, args...)
+}
+
+func (n *nemesis) Errorf(format string, args ...any) {
+	n.Helper()
+	n.T.Errorf(format, args...)
+	n.write("FAILED: "+format, args...)
+}
+
+func (n *nemesis) write(format string, args ...any) {
+	fmt.Fprintf(n.record, time.Now().Format("15:04:05.000000 ")+format+"\n", args...)
 }
 
 // A fault does its harm, undoes it, and returns when that was and which
@@ -297,7 +419,7 @@ func (n *nemesis) closeAll(who []*process) {
 	}
 	for range who {
 		if err := <-errs; err != nil {
-			n.Error(err)
+			n.Errorf("%v", err)
 		}
 	}
 }
@@ -324,7 +446,7 @@ func (n *nemesis) stopSome() (time.Time, []*process) {
 	stopped := time.Now()
 	for _, p := range who {
 		if err := p.signal(syscall.SIGSTOP); err != nil {
-			n.Error(err)
+			n.Errorf("%v", err)
 		}
 	}
 	var heirs []*process
@@ -334,7 +456,7 @@ func (n *nemesis) stopSome() (time.Time, []*process) {
 	n.await("  their workers taken over", 0, stopped, heirs)
 	for _, p := range who {
 		if err := p.signal(syscall.SIGCONT); err != nil {
-			n.Error(err)
+			n.Errorf("%v", err)
 		}
 	}
 	// Both go on for a while, those that wake until their bound.
@@ -379,8 +501,8 @@ func (n *nemesis) setClocks(ahead time.Duration) (time.Time, []*process) {
 	who := n.at(n.some())
 	tell := func(ahead time.Duration) {
 		for _, p := range who {
-			if _, err := p.command("clock " + ahead.String()); err != nil {
-				n.Error(err)
+			if err := p.command("clock " + ahead.String()); err != nil {
+				n.Errorf("%v", err)
 			}
 		}
 	}
@@ -397,7 +519,7 @@ func (n *nemesis) setDatabaseClock(ahead time.Duration) (time.Time, []*process) 
 	n.Helper()
 	set := func(ahead time.Duration) {
 		if err := n.clock.Set(ahead); err != nil {
-			n.Error(err)
+			n.Errorf("%v", err)
 		}
 	}
 	set(ahead)
@@ -413,8 +535,8 @@ func (n *nemesis) setDatabaseClock(ahead time.Duration) (time.Time, []*process) 
 
 func (n *nemesis) cut() (time.Time, []*process) {
 	for _, p := range n.crew { // one that is behind takes longer to its bound
-		if _, err := p.command("clock 0s"); err != nil {
-			n.Error(err)
+		if err := p.command("clock 0s"); err != nil {
+			n.Errorf("%v", err)
 		}
 	}
 	time.Sleep(time.Until(n.calm))
@@ -445,7 +567,7 @@ func (n *nemesis) everything() (time.Time, []*process) {
 	n.network.worsen(20, n.orders.Window/3)
 	for _, p := range stopped {
 		if err := p.signal(syscall.SIGSTOP); err != nil {
-			n.Error(err)
+			n.Errorf("%v", err)
 		}
 	}
 	for _, p := range n.at(killed) {
@@ -454,11 +576,11 @@ func (n *nemesis) everything() (time.Time, []*process) {
 	n.replace(killed, nil)
 	time.Sleep(n.orders.TTL)
 	if err := n.server.Kill(); err != nil {
-		n.Error(err)
+		n.Errorf("%v", err)
 	}
 	for _, p := range stopped {
 		if err := p.signal(syscall.SIGCONT); err != nil {
-			n.Error(err)
+			n.Errorf("%v", err)
 		}
 	}
 	if err := n.server.Start(); err != nil {
@@ -470,7 +592,7 @@ func (n *nemesis) everything() (time.Time, []*process) {
 
 func (n *nemesis) killServer() (time.Time, []*process) {
 	if err := n.server.Kill(); err != nil {
-		n.Error(err)
+		n.Errorf("%v", err)
 	}
 	if n.length > 0 { // longer than the bound, at times
 		time.Sleep(rand.N(2 * (n.orders.Window + n.orders.Skew)))
@@ -484,19 +606,20 @@ func (n *nemesis) killServer() (time.Time, []*process) {
 // finish closes all and judges.
 func (n *nemesis) finish() {
 	n.closeAll(n.crew)
-	spans, ids := n.check.Total()
-	errs := n.check.Check()
-	for i, err := range errs {
-		if i == 20 {
-			n.Errorf("and %d more", len(errs)-i)
-			break
+	found, totals, err := n.check.Check()
+	if err != nil {
+		n.Errorf("%v", err)
+	}
+	var duplicates int64
+	for i, d := range found {
+		if duplicates += d.Count; i < 20 {
+			n.Errorf("%v", d)
 		}
-		n.Error(err)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, text := range n.bad {
-		n.Error(text)
+		n.Errorf("%s", text)
 	}
 	if n.length > 0 {
 		for _, name := range slices.Sorted(maps.Keys(n.worst)) {
@@ -505,8 +628,8 @@ func (n *nemesis) finish() {
 	}
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	n.Logf("%d ids in %d leases of %d processes, %d duplicates; %d KiB of memory, %.0f s",
-		ids, spans, n.started, len(errs), memory.HeapAlloc>>10, time.Since(n.began).Seconds())
+	n.Logf("%d ids in %d runs under %d leases of %d processes, %d duplicates; %d KiB of memory, %.0f s",
+		totals.IDs, totals.Runs, totals.Leases, n.started, duplicates, memory.HeapAlloc>>10, time.Since(n.began).Seconds())
 	for _, text := range slices.Sorted(maps.Keys(n.notes)) {
 		n.Logf("%4d × %s", n.notes[text], text)
 	}

@@ -2,65 +2,176 @@ package chaos
 
 import (
 	"cmp"
+	"container/heap"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+
+	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A Span is the ids that one process drew under one lease, or a part of that.
-// All have the same worker number, and they ascended.
-type Span struct {
-	Worker, First, Last, Count int64
-	Process                    string // for people
-}
-
-// A Checker finds out whether an id is in two spans. Its memory grows with the
-// number of leases, not of ids. It is safe for concurrent use.
+// A Checker finds every id that is in two runs. Its memory grows with the number
+// of leases, not with that of ids or runs. It is safe for concurrent use.
 type Checker struct {
-	mu    sync.Mutex
-	spans []Span
+	dir     string
+	numbers numbering
+
+	mu       sync.Mutex
+	journals []*Journal
 }
 
-// Add takes a span.
-func (c *Checker) Add(s Span) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.spans = append(c.spans, s)
+// NewChecker returns a checker of ids of a layout, which keeps runs in files in
+// dir.
+func NewChecker(dir string, layout idgen.Layout) *Checker {
+	return &Checker{dir: dir, numbers: numberingOf(layout)}
 }
 
-// Total returns how many spans and ids were added.
-func (c *Checker) Total() (spans int, ids int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, s := range c.spans {
-		ids += s.Count
+// Journal returns a new journal for the runs of a process. Labels of processes
+// are unique.
+func (c *Checker) Journal(process string) (*Journal, error) {
+	j, err := newJournal(c.dir, process, c.numbers)
+	if err != nil {
+		return nil, err
 	}
-	return len(c.spans), ids
-}
-
-// Check returns an error for each pair of neighbours whose ranges have an id in
-// common, and for each span that cannot be.
-func (c *Checker) Check() (errs []error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	slices.SortFunc(c.spans, func(a, b Span) int {
-		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last))
-	})
-	var before Span // of those with a smaller first id, the one with the largest last
-	for i, s := range c.spans {
-		if s.Count < 1 || s.Count-1 > s.Last-s.First {
-			errs = append(errs, fmt.Errorf("chaos: %v cannot have %d ascending ids", s, s.Count))
-		}
-		if i > 0 && before.Worker == s.Worker && s.First <= before.Last {
-			errs = append(errs, fmt.Errorf("chaos: %v overlaps %v", s, before))
-		}
-		if i == 0 || before.Worker != s.Worker || s.Last > before.Last {
-			before = s
-		}
-	}
-	return errs
+	c.journals = append(c.journals, j)
+	return j, nil
 }
 
-func (s Span) String() string {
-	return fmt.Sprintf("%s: worker %d, ids %d to %d", s.Process, s.Worker, s.First, s.Last)
+// A Duplicate says that ids were issued twice, under two grants or, if their
+// order was wrong, under one.
+type Duplicate struct {
+	Count       int64
+	First, Last int64 // the smallest and the largest of these ids; not every id between them was issued twice
+	Worker      int64
+	Issued      [2]string // by which process under which grant
+}
+
+func (d *Duplicate) Error() string {
+	return fmt.Sprintf("chaos: %d duplicate ids of worker %d, from %d to %d: issued by %s, and again by %s",
+		d.Count, d.Worker, d.First, d.Last, d.Issued[0], d.Issued[1])
+}
+
+// Totals are what a checker has checked.
+type Totals struct{ Leases, Runs, IDs int64 }
+
+// Check reads all runs that were added so far and returns their duplicates. The
+// sum of all Counts is the number of ids less that of different ids. An error
+// says that a journal cannot be written or read.
+func (c *Checker) Check() ([]*Duplicate, Totals, error) {
+	c.mu.Lock()
+	journals := slices.Clone(c.journals)
+	c.mu.Unlock()
+	workers, totals := map[int64][]part{}, Totals{}
+	for _, j := range journals {
+		parts, err := j.flush()
+		if err != nil {
+			return nil, totals, err
+		}
+		for _, p := range parts {
+			workers[p.worker] = append(workers[p.worker], p)
+			totals.Leases++
+			totals.Runs += p.runs
+			totals.IDs += p.ids
+		}
+	}
+	var all []*Duplicate
+	for _, worker := range slices.Sorted(maps.Keys(workers)) {
+		found, err := c.sweep(workers[worker])
+		if err != nil {
+			return nil, totals, err
+		}
+		all = append(all, found...)
+	}
+	return all, totals, nil
+}
+
+// sweep merges the parts of a worker number, in which runs ascend, and compares
+// each run with the one before that reaches furthest. If an id of a run was in
+// any run before, it is also in that one: that begins no later than the run, and
+// ends no earlier than the id.
+func (c *Checker) sweep(parts []part) (found []*Duplicate, err error) {
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.first, b.first) })
+	pairs := map[[2]*part]*Duplicate{}
+	var open cursors
+	defer func() {
+		for _, cur := range open {
+			cur.file.Close()
+		}
+	}()
+	reach := Run{Last: -1}
+	var reacher *part
+	for len(parts) > 0 || len(open) > 0 {
+		// A part is opened when the sweep has arrived at it, so that few are open.
+		if len(parts) > 0 && (len(open) == 0 || parts[0].first <= open[0].First) {
+			cur, err := parts[0].open()
+			if err != nil {
+				return nil, err
+			}
+			parts = parts[1:]
+			if err := open.add(cur); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		cur := open[0]
+		if r := cur.Run; r.First <= reach.Last {
+			pair := [2]*part{reacher, cur.part}
+			d := pairs[pair]
+			if d == nil {
+				d = &Duplicate{Worker: r.Worker, First: c.numbers.id(r.Worker, r.First), Issued: [2]string{reacher.String(), cur.part.String()}}
+				pairs[pair] = d
+				found = append(found, d)
+			}
+			last := min(r.Last, reach.Last)
+			d.Count += last - r.First + 1
+			d.Last = max(d.Last, c.numbers.id(r.Worker, last))
+		}
+		if cur.Run.Last > reach.Last {
+			reach, reacher = cur.Run, cur.part
+		}
+		if err := open.advance(); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// cursors is a heap: the first one is at the run that begins first.
+type cursors []*cursor
+
+func (h cursors) Len() int           { return len(h) }
+func (h cursors) Less(i, j int) bool { return h[i].First < h[j].First }
+func (h cursors) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *cursors) Push(x any)        { *h = append(*h, x.(*cursor)) }
+func (h *cursors) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+func (h *cursors) add(cur *cursor) error {
+	if ok, err := cur.next(); err != nil || !ok {
+		return errors.Join(err, cur.file.Close())
+	}
+	heap.Push(h, cur)
+	return nil
+}
+
+// advance moves the first cursor to its next run, or drops it at its end.
+func (h *cursors) advance() error {
+	cur := (*h)[0]
+	ok, err := cur.next()
+	if err != nil {
+		return err // and the cursor is closed with the others
+	}
+	if ok {
+		heap.Fix(h, 0)
+		return nil
+	}
+	heap.Pop(h)
+	return cur.file.Close()
 }

@@ -1,61 +1,225 @@
 package chaos
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/idgen"
 )
 
-const id = 1<<53 + 1
+const counter = 1<<43 + 1
 
-func TestCheckerFindsSharedIDs(t *testing.T) {
-	span := func(worker, first, last int64) Span { return Span{worker, first, last, last - first + 1, "a process"} }
-	for name, tt := range map[string]struct {
-		spans []Span
-		want  int
-	}{
-		"nothing":                      {nil, 0},
-		"neighbours":                   {[]Span{span(1, id, id+9), span(1, id+10, id+20)}, 0},
-		"of two workers":               {[]Span{span(1, id, id+9), span(2, id, id+9)}, 0},
-		"one id in common":             {[]Span{span(1, id, id+10), span(1, id+10, id+20)}, 1},
-		"the same id":                  {[]Span{span(1, id, id), span(1, id, id)}, 1},
-		"within another":               {[]Span{span(1, id, id+99), span(1, id+50, id+50)}, 1},
-		"behind one within another":    {[]Span{span(1, id, id+99), span(1, id+5, id+6), span(1, id+99, id+120)}, 2},
-		"the first id of the next":     {[]Span{span(1, id+10, id+20), span(1, id, id+10)}, 1},
-		"more ids than there are":      {[]Span{{1, id, id + 1, 3, "a process"}}, 1},
-		"no id":                        {[]Span{{1, id, id + 1, 0, "a process"}}, 1},
-		"the last worker's reach ends": {[]Span{span(1, id, id+99), span(2, id+50, id+60), span(2, id+61, id+70)}, 0},
-	} {
-		var c Checker
-		for _, s := range tt.spans {
-			c.Add(s)
+// journals returns a checker and that many journals.
+func journals(t *testing.T, n int) (*Checker, []*Journal) {
+	t.Helper()
+	c := NewChecker(t.TempDir(), idgen.DefaultLayout())
+	var all []*Journal
+	for i := range n {
+		j, err := c.Journal(fmt.Sprint("process ", i))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if errs := c.Check(); len(errs) != tt.want {
-			t.Errorf("%s: %d errors, want %d: %v", name, len(errs), tt.want, errs)
+		t.Cleanup(func() { j.Close() })
+		all = append(all, j)
+	}
+	return c, all
+}
+
+func add(t *testing.T, j *Journal, grant int64, r Run) {
+	t.Helper()
+	if err := j.Add(grant, r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// check returns the pairs of leases with duplicates, and how many duplicates.
+func check(t *testing.T, c *Checker) (found []*Duplicate, totals Totals, duplicates int64) {
+	t.Helper()
+	found, totals, err := c.Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range found {
+		duplicates += d.Count
+	}
+	return found, totals, duplicates
+}
+
+func TestCheckerFindsDuplicates(t *testing.T) {
+	run := func(worker, first, last int64) Run { return Run{worker, counter + first, counter + last} }
+	for name, tt := range map[string]struct {
+		runs []Run // each of a process of its own
+		want int64
+	}{
+		"nothing":                     {nil, 0},
+		"neighbours":                  {[]Run{run(1, 0, 9), run(1, 10, 20)}, 0},
+		"of two workers":              {[]Run{run(1, 0, 9), run(2, 0, 9)}, 0},
+		"one id in common":            {[]Run{run(1, 0, 10), run(1, 10, 20)}, 1},
+		"the same id":                 {[]Run{run(1, 0, 0), run(1, 0, 0)}, 1},
+		"three times the same id":     {[]Run{run(1, 0, 0), run(1, 0, 0), run(1, 0, 0)}, 2},
+		"within another":              {[]Run{run(1, 0, 99), run(1, 50, 50)}, 1},
+		"behind one within another":   {[]Run{run(1, 0, 99), run(1, 5, 6), run(1, 99, 120)}, 3},
+		"the first id of the next":    {[]Run{run(1, 10, 20), run(1, 0, 10)}, 1},
+		"across the end of a tick":    {[]Run{run(1, 0, 5000), run(1, 4095, 4096)}, 2},
+		"each worker begins at start": {[]Run{run(1, 0, 99), run(2, 50, 60), run(2, 61, 70)}, 0},
+	} {
+		c, js := journals(t, len(tt.runs))
+		for i, r := range tt.runs {
+			add(t, js[i], 1, r)
+		}
+		if found, _, n := check(t, c); n != tt.want {
+			t.Errorf("%s: %d duplicates, want %d: %v", name, n, tt.want, found)
 		}
 	}
 }
 
-// One duplicate among a billion ids.
-func TestCheckerFindsAPlantedDuplicate(t *testing.T) {
-	for _, planted := range []bool{false, true} {
-		var c Checker
-		r := rand.New(rand.NewPCG(1, 2))
-		next := make([]int64, 16) // the first id that is not used, of each worker
-		for n := range 4000 {
-			w := r.Int64N(16)
-			first := next[w] + r.Int64N(2) // mostly without a gap
-			count := 1 + r.Int64N(500_000)
-			next[w] = first + count
-			c.Add(Span{w, first, first + count - 1, count, "a process"})
-			if planted && n == 3000 {
-				c.Add(Span{w, next[w] - 1, next[w] - 1, 1, "another"})
+func TestCheckerFindsDuplicatesOfOneProcess(t *testing.T) {
+	for name, grants := range map[string][2]int64{"two grants": {1, 2}, "one grant, out of order": {1, 1}} {
+		c, js := journals(t, 1)
+		add(t, js[0], grants[0], Run{1, counter, counter + 9})
+		add(t, js[0], grants[1], Run{1, counter + 9, counter + 12})
+		add(t, js[0], grants[1], Run{1, counter + 13, counter + 20})
+		if found, _, n := check(t, c); n != 1 {
+			t.Errorf("%s: %d duplicates, want 1: %v", name, n, found)
+		}
+	}
+}
+
+// Ids in random order of processes, in runs that overlap at random. The number
+// of duplicates is that of a map of all ids.
+func TestCheckerCountsDuplicatesExactly(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		c, js := journals(t, 4)
+		ids, drawn := map[[2]int64]bool{}, int64(0)
+		reach := 1 + r.Int64N(2000) // how close runs are to one another
+		for range 50 {
+			first := counter + r.Int64N(reach)
+			run := Run{r.Int64N(2), first, first + r.Int64N(10)}
+			add(t, js[r.IntN(4)], r.Int64N(2), run)
+			for n := run.First; n <= run.Last; n++ {
+				ids[[2]int64{run.Worker, n}] = true
+			}
+			drawn += run.count()
+			if r.IntN(10) == 0 {
+				check(t, c) // also works before the end
 			}
 		}
-		if _, ids := c.Total(); ids < 900_000_000 {
-			t.Errorf("only %d ids", ids)
+		if found, totals, n := check(t, c); totals.IDs != drawn || n != drawn-int64(len(ids)) {
+			t.Errorf("seed %d: %d duplicates among %d ids, want %d among %d: %v", seed, n, totals.IDs, drawn-int64(len(ids)), drawn, found)
 		}
-		if errs := c.Check(); len(errs) > 1 || (len(errs) == 1) != planted {
-			t.Errorf("planted %t: %v", planted, errs)
+	}
+}
+
+// One duplicate among a million ids in short runs, between which ids are free.
+func TestCheckerFindsOneDuplicateInAMillion(t *testing.T) {
+	for _, planted := range []string{"nothing", "an id of another process", "an id that was free"} {
+		r := rand.New(rand.NewPCG(1, 2))
+		c, js := journals(t, 4)
+		var next, free, taken int64 = counter, 0, 0
+		for n := range 200_000 {
+			first := next + 1 + r.Int64N(3)
+			run := Run{5, first, first + r.Int64N(10)}
+			add(t, js[r.IntN(3)], 1, run)
+			if n == 100_000 {
+				free, taken = first-1, run.Last
+			}
+			next = run.Last + 1
 		}
+		want := 0
+		switch planted {
+		case "an id of another process":
+			want = 1
+			add(t, js[3], 1, Run{5, taken, taken})
+		case "an id that was free":
+			add(t, js[3], 1, Run{5, free, free})
+		}
+		found, totals, n := check(t, c)
+		if totals.IDs < 1_000_000 {
+			t.Errorf("only %d ids", totals.IDs)
+		}
+		if len(found) != want || n != int64(want) || want == 1 && found[0].First != c.numbers.id(5, taken) {
+			t.Errorf("planted %s: %d duplicates, want %d: %v", planted, n, want, found)
+		}
+	}
+}
+
+// A billion ids in long runs, most of them without a gap between them.
+func TestCheckerFindsOneDuplicateInABillion(t *testing.T) {
+	for _, planted := range []bool{false, true} {
+		r := rand.New(rand.NewPCG(1, 2))
+		c, js := journals(t, 17)
+		next := make([]int64, 16) // the first counter that is not used, of each worker
+		for n := range 4000 {
+			w := r.Int64N(16)
+			first := next[w] + r.Int64N(2)
+			next[w] = first + 1 + r.Int64N(500_000)
+			add(t, js[w], 1, Run{w, first, next[w] - 1})
+			if planted && n == 3000 {
+				add(t, js[16], 1, Run{w, next[w] - 1, next[w] - 1})
+			}
+		}
+		found, totals, n := check(t, c)
+		if totals.IDs < 900_000_000 {
+			t.Errorf("only %d ids", totals.IDs)
+		}
+		if (n == 1) != planted || n > 1 {
+			t.Errorf("planted %t: %v", planted, found)
+		}
+	}
+}
+
+// Runs that are lost from a file are an error, and not ids without duplicates.
+func TestCheckerReadsAllThatWasWritten(t *testing.T) {
+	for _, size := range []int64{0, 30, 60} {
+		c, js := journals(t, 1)
+		for n := range int64(10) {
+			add(t, js[0], 1, Run{1, counter + 10*n, counter + 10*n + 5})
+		}
+		check(t, c)
+		if err := os.Truncate(js[0].path, size); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := c.Check(); err == nil {
+			t.Errorf("a journal of %d bytes is accepted", size)
+		}
+	}
+}
+
+func TestJournalRefusesWhatIsNoRun(t *testing.T) {
+	_, js := journals(t, 1)
+	for _, r := range []Run{{1, 5, 4}, {1, -1, 4}} {
+		if js[0].Add(1, r) == nil {
+			t.Errorf("%+v is accepted", r)
+		}
+	}
+}
+
+// Ids of both layouts have one worker and one counter each, as package idgen
+// reads them.
+func TestNumbering(t *testing.T) {
+	for _, l := range []idgen.Layout{idgen.DefaultLayout(), days} {
+		n := numberingOf(l)
+		for range 1000 {
+			worker := rand.Int64N(1 << n.worker.bits)
+			c := rand.Int64N(1 << (n.time.bits + n.sequence.bits) / 2)
+			id := n.id(worker, c)
+			if w, again, ok := n.split(id); !ok || w != worker || again != c {
+				t.Errorf("%v: id %d of worker %d and counter %d has worker %d and counter %d, %t", l, id, worker, c, w, again, ok)
+			}
+			p := l.Decode(id)
+			tick, err := l.Tick(p.Time)
+			if err != nil || p.Worker != worker || tick<<n.sequence.bits|p.Sequence != c {
+				t.Errorf("%v: idgen reads id %d as %+v, want worker %d and counter %d: %v", l, id, p, worker, c, err)
+			}
+		}
+		if _, _, ok := n.split(-1); ok {
+			t.Error("a negative number is an id")
+		}
+	}
+	if _, _, ok := numberingOf(days).split(1 << 62); ok {
+		t.Error("a number with bits above the layout is an id")
 	}
 }

@@ -1,19 +1,51 @@
-// Package chaos draws ids in real processes against real databases while both
-// are killed, stopped, cut off and lied to about the time, and checks every id.
+// Package chaos draws ids in real processes against real databases and checks
+// every id for duplicates. Meanwhile it kills and stops the processes and the
+// database, cuts the network, and sets the clocks of both wrong.
 //
-// A worker process ([Work]) draws through snowkey.Open and writes to a pipe what
-// it has drawn: for each lease the first id, the last and how many. It checks by
-// itself that ids ascend within a lease. The [Checker] then only has to see
-// that the spans of all leases of a worker number are disjoint, and no id was
-// issued twice: a billion ids are a few hundred spans.
+// # The check
 //
-// An id counts as issued once it is reported. What a process drew in the moment
-// before it was killed is not, and harms nobody.
+// A worker process ([Work]) looks at each id that it draws, and writes to a pipe
+// the runs that the ids form: the first and the last id of a range in which it
+// drew every id. The test keeps the runs in a [Journal], a file for each
+// process. At the end the [Checker] merges the files and looks for runs that
+// overlap. This is exact:
 //
-// The test runs for half a minute with few processes; make chaos runs it for
-// minutes with many. These variables change that:
+//   - Two runs overlap if and only if an id was issued twice, because every id of
+//     a run was drawn.
+//   - The check uses the runs only. How many leases a process had, and which
+//     replies of the database arrived, makes no difference.
+//
+// An id counts as issued when its process has reported it. A process reports
+// after at most 64 calls. When it is killed, the pipe still holds everything that
+// it had reported, but up to 64 calls are unknown, or up to 4,096 ids that one
+// call drew. A duplicate among those is not found.
+//
+// The memory of the check grows with the number of leases, not with that of ids
+// or runs. On disk a run takes about 40 bytes. At full speed a run has millions
+// of ids; at a limited rate, about as many as one call draws.
+//
+// A worker process also records what its lease grants, where the issuer receives
+// it, and fails the test if an id is outside of every grant, or above the point
+// where its grant was sealed.
+//
+// # After a failure
+//
+// The test prints the directory in which it keeps the evidence:
+//
+//	process N.log   the log of a worker process
+//	process N.runs  its orders, its runs, and the grants that its issuer received
+//	tables.txt      all columns of all rows of the lease tables
+//	test.log        the faults and the recovery times
+//	duplicates.txt  the ids that were issued twice, if there are any
+//
+// # Length
+//
+// The test runs for half a minute with few processes. make chaos runs it for
+// minutes with many, and make chaos-repeat runs the short test many times on a
+// busy machine. These variables change the test:
 //
 //	SNOWKEY_CHAOS=5m          how long, for each database
 //	SNOWKEY_CHAOS_PROCS=32    how many processes
-//	SNOWKEY_CHAOS_RATE=500000 ids a second for each process, 0 for all it can
+//	SNOWKEY_CHAOS_RATE=500000 ids a second for each process, 0 for no limit
+//	SNOWKEY_CHAOS_KEEP=dir    where to keep the evidence of a failure
 package chaos

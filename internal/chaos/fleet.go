@@ -5,7 +5,6 @@ package chaos
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,14 +20,15 @@ import (
 
 // A fleet is worker processes and what they have drawn.
 type fleet struct {
-	orders Orders // of a process, but for what differs
-	logs   string // a directory
-	check  Checker
+	orders   Orders // of a process, apart from its label
+	database string // DSN of the database without the proxy
+	dir      string // where logs and runs are
+	check    *Checker
 
 	mu      sync.Mutex
 	all     []*process
 	started int
-	bad     []string // what workers said that must not be
+	bad     []string // what must not happen, and did
 	notes   map[string]int
 }
 
@@ -44,20 +44,18 @@ func kindOf(note string) string {
 
 // A process is one of a fleet.
 type process struct {
-	fleet *fleet
-	label string
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
-	done  chan struct{} // closed when it has ended and all its ids are with the checker
+	fleet    *fleet
+	label    string
+	cmd      *exec.Cmd
+	stdin    io.WriteCloser
+	journal  *Journal
+	done     chan struct{} // closed when it has ended and its journal is complete
+	answered chan struct{} // has one element for each command
 
-	mu       sync.Mutex
-	lease    string
-	span     Span
-	drawn    time.Time // its last ids
-	granted  time.Time // the last grant before
-	resumed  time.Time // when ids flowed again after a gap
-	answered chan int64
-	ids      int64
+	mu      sync.Mutex
+	drawn   time.Time // when its last ids were drawn
+	granted time.Time // when the grant before that was received or extended
+	resumed time.Time // when it drew ids again after a gap
 }
 
 // start runs one more worker. change may be nil.
@@ -74,12 +72,15 @@ func (f *fleet) start(change func(*Orders)) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(f.logs, o.Label))
+	log, err := os.Create(filepath.Join(f.dir, o.Label+".log"))
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	p := &process{fleet: f, label: o.Label, done: make(chan struct{}), answered: make(chan int64, 1)}
+	p := &process{fleet: f, label: o.Label, done: make(chan struct{}), answered: make(chan struct{}, 1)}
+	if p.journal, err = f.check.Journal(o.Label); err != nil {
+		return nil, err
+	}
 	p.cmd = exec.Command(os.Args[0])
 	p.cmd.Env = append(os.Environ(), ordersEnv+"="+string(text), "GORACE=atexit_sleep_ms=0")
 	p.cmd.Stderr = log
@@ -96,74 +97,81 @@ func (f *fleet) start(change func(*Orders)) (*process, error) {
 	f.mu.Lock()
 	f.all = append(f.all, p)
 	f.mu.Unlock()
+	o.DSN = "" // it may hold a password
+	p.remark(fmt.Sprintf("pid %d, started %s, orders %+v", p.cmd.Process.Pid, time.Now().Format(time.RFC3339Nano), o))
 	go func() {
 		defer close(p.done)
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
 			p.hear(lines.Text())
 		}
-		p.endSpan()
 		p.cmd.Wait()
+		p.remark(fmt.Sprintf("ended %s, %v", time.Now().Format(time.RFC3339Nano), p.cmd.ProcessState))
+		if err := p.journal.Close(); err != nil {
+			f.complain(err.Error())
+		}
 	}()
 	return p, nil
 }
 
-// hear takes a line of the worker's.
+// hear takes a line that the worker has written.
 func (p *process) hear(line string) {
 	kind, rest, _ := strings.Cut(line, " ")
 	switch kind {
-	case lineSpan:
-		if err := p.extend(rest); err != nil {
+	case lineRun:
+		if err := p.add(rest); err != nil {
 			p.fleet.complain(fmt.Sprintf("%s wrote %q: %v", p.label, line, err))
 		}
-	case lineRenewals:
-		n, _ := strconv.ParseInt(rest, 10, 64)
-		p.answered <- n
+	case lineGrant:
+		p.remark(time.Now().Format("15:04:05.000000 ") + rest)
+	case lineDone:
+		p.answered <- struct{}{}
 	case lineNote:
+		p.remark(rest)
 		p.fleet.mu.Lock()
 		p.fleet.notes[kindOf(rest)]++
 		p.fleet.mu.Unlock()
 	default:
+		p.remark("BAD: " + rest)
 		p.fleet.complain(p.label + ": " + rest)
 	}
 }
 
-func (p *process) extend(rest string) error {
+// add takes a run.
+func (p *process) add(rest string) error {
 	fields := strings.Fields(rest)
-	if len(fields) != 7 {
-		return errors.New("not seven numbers")
+	var n [5]int64
+	if len(fields) != len(n) {
+		return fmt.Errorf("not %d numbers", len(n))
 	}
-	var n [7]int64
 	for i, field := range fields {
 		var err error
 		if n[i], err = strconv.ParseInt(field, 10, 64); err != nil {
 			return err
 		}
 	}
-	if fields[0] != p.lease {
-		p.endSpan()
+	run, err := p.fleet.check.numbers.run(n[1], n[2])
+	if err != nil {
+		return err
+	}
+	if err := p.journal.Add(n[0], run); err != nil {
+		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lease = fields[0]
-	p.ids += n[4] - p.span.Count
-	p.span = Span{Worker: n[1], First: n[2], Last: n[3], Count: n[4], Process: p.label}
 	const gap = 250 * time.Millisecond
-	drawn := time.UnixMicro(n[5])
+	drawn := time.UnixMicro(n[3])
 	if drawn.Sub(p.drawn) > gap {
 		p.resumed = drawn
 	}
-	p.drawn, p.granted = drawn, time.UnixMicro(n[6])
+	p.drawn, p.granted = drawn, time.UnixMicro(n[4])
 	return nil
 }
 
-// endSpan gives the span to the checker: nothing is added to it any more.
-func (p *process) endSpan() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.span.Count > 0 {
-		p.fleet.check.Add(p.span)
-		p.span = Span{}
+// remark adds a line for people to the journal.
+func (p *process) remark(text string) {
+	if err := p.journal.Note(text); err != nil {
+		p.fleet.complain(err.Error())
 	}
 }
 
@@ -183,7 +191,7 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// close has the process give its worker number back and end.
+// close makes the process release its worker number and end.
 func (p *process) close() error {
 	if _, err := io.WriteString(p.stdin, "close\n"); err != nil {
 		return err
@@ -196,18 +204,18 @@ func (p *process) close() error {
 	}
 }
 
-// command gives a command and returns how many renewals the process has had.
-func (p *process) command(text string) (renewals int64, err error) {
+// command gives a command and waits until the process has obeyed it.
+func (p *process) command(text string) error {
 	if _, err := io.WriteString(p.stdin, text+"\n"); err != nil {
-		return 0, err
+		return err
 	}
 	select {
-	case renewals = <-p.answered:
-		return renewals, nil
+	case <-p.answered:
+		return nil
 	case <-p.done:
-		return 0, fmt.Errorf("%s has ended", p.label)
+		return fmt.Errorf("%s has ended", p.label)
 	case <-time.After(10 * time.Second):
-		return 0, fmt.Errorf("%s does not answer", p.label)
+		return fmt.Errorf("%s does not answer", p.label)
 	}
 }
 
@@ -218,8 +226,8 @@ func (p *process) drewSince(t time.Time) bool {
 	return p.drawn.After(t)
 }
 
-// recovered reports whether the process has drawn ids under a grant that is
-// younger than t, and when after t ids began to flow without a gap.
+// recovered reports whether the process has drawn ids under a grant that was
+// received or extended after t. flow is when it began to draw ids without a gap.
 func (p *process) recovered(t time.Time) (ok bool, flow time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,18 +7,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
@@ -28,40 +29,46 @@ import (
 type Orders struct {
 	Dialect, Driver, DSN string
 	Label                string
-	Days                 bool // of a layout whose ticks are days
-	MaxWorker            int64
+	Days                 bool // the ticks of the layout are days
+	MinWorker, MaxWorker int64
 	Window, TTL, Skew    time.Duration
-	Rate                 int           // ids a second; 0 for all it can
+	Rate                 int           // ids a second; 0 for no limit
 	Clock                time.Duration // how far the process's clock is ahead
-	Thief                bool          // leases without asking the store, to see that it is found out
+	Thief                bool          // claims worker numbers without the store, so that there are duplicates to find
+}
+
+func (o Orders) layout() idgen.Layout {
+	if o.Days {
+		return days
+	}
+	return idgen.DefaultLayout()
 }
 
 // ordersEnv is the variable that makes a process a worker.
 const ordersEnv = "SNOWKEY_CHAOS_WORKER"
 
-// The first letters of the lines that a worker writes.
+// The first letters of the lines that a worker writes. A line is short enough for
+// the pipe to take it as a whole, also when the worker is killed.
 const (
-	lineSpan     = "s" // lease, worker, first, last, count; when drawn, and when the last grant was asked for, in µs
-	lineBad      = "b" // what must not be
-	lineNote     = "n" // what else happens
-	lineRenewals = "r" // how many there were, as the answer to every command
+	lineRun   = "s" // number of the grant, first id, last id; when the last id was drawn and the last grant received, in µs since 1970
+	lineGrant = "g" // a grant, for people
+	lineBad   = "b" // what must not happen
+	lineNote  = "n" // what else happens
+	lineDone  = "r" // the answer to every command
 )
 
 // A worker that is refused for its clock ends with this status.
 const statusClock = 3
 
 // Work is the whole of a worker process. It obeys the commands "clock <how far
-// ahead>", "renewals" and "close" on its standard input, and ends with that.
+// ahead>" and "close" on its standard input, and ends when that is closed.
 func Work() {
 	var o Orders
 	if err := json.Unmarshal([]byte(os.Getenv(ordersEnv)), &o); err != nil {
 		fmt.Fprintln(os.Stderr, "chaos: the orders:", err)
 		os.Exit(2)
 	}
-	w := &worker{layout: idgen.DefaultLayout()}
-	if o.Days {
-		w.layout = days
-	}
+	w := newWorker(o.layout(), os.Stdout)
 	w.ahead.Store(int64(o.Clock))
 	closing, closed := make(chan struct{}), make(chan error, 1)
 	go w.obey(closing)
@@ -71,13 +78,12 @@ func Work() {
 		w.fail(2, err)
 	}
 	db.SetMaxOpenConns(4)
-	w.store.Store = sqlstore.Postgres(db)
+	var store lease.Store = sqlstore.Postgres(db)
 	if o.Dialect == "mysql" {
-		w.store.Store = sqlstore.MySQL(db)
+		store = sqlstore.MySQL(db)
 	}
-	var store lease.Store = &w.store
 	if o.Thief {
-		store = &thief{&w.store}
+		store = &thief{store}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -85,11 +91,7 @@ func Work() {
 		<-closing
 		cancel()
 	}()
-	pool, err := snowkey.Open(ctx, store, snowkey.Config{
-		Layout: w.layout, Label: o.Label, MaxWorker: o.MaxWorker, Window: o.Window, TTL: o.TTL, MaxClockSkew: o.Skew,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		Pool:   idgen.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }},
-	})
+	pool, err := w.open(ctx, store, o, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 	if _, ok := errors.AsType[*lease.ClockSkewError](err); ok {
 		w.fail(statusClock, err)
 	}
@@ -108,6 +110,22 @@ func Work() {
 	}
 }
 
+// open is snowkey.Open with a recorder between the lease and the pool.
+func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *slog.Logger) (*idgen.Pool, error) {
+	clock := func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+	layout := o.layout()
+	cfg := lease.Config{
+		Layout: layout.String(), Epoch: layout.Epoch(), Unit: layout.Unit(),
+		PerTick: 1 << w.numbers.sequence.bits, Workers: 1 << w.numbers.worker.bits,
+		MinWorker: o.MinWorker, MaxWorker: o.MaxWorker, Label: o.Label,
+		Window: o.Window, TTL: o.TTL, MaxClockSkew: o.Skew, Logger: logger, Clock: clock,
+	}
+	return idgen.NewLeased(idgen.Config{Layout: layout, Clock: clock, Logger: logger}, func(issuer *idgen.Issuer) (idgen.Lessor, error) {
+		w.lease.Issuer = issuer
+		return lease.Open(ctx, store, &w.lease, cfg)
+	})
+}
+
 // days has room for a run in one day, though not for a process that takes the
 // rest of the day with it when it is killed.
 var days = func() idgen.Layout {
@@ -120,48 +138,26 @@ var days = func() idgen.Layout {
 }()
 
 type worker struct {
-	layout   idgen.Layout
+	numbers  numbering
 	ahead    atomic.Int64 // of the clock
-	store    watched
-	released atomic.Bool // Close has returned
+	released atomic.Bool  // Close has returned
+	lease    recorder
 
-	span    Span // under the lease of that number
-	lease   int
-	claims  int64 // of the store, when the span began; -1 if unsure
-	drawn   int64 // when its last ids were drawn, in µs since 1970; 0 once that is reported
-	granted int64 // of the store, before they were drawn
-	line    []byte
-	told    string // the last note about an error
+	run            Run // what is not reported of the last run; its First is above its Last if that is nothing
+	grant          int // the number of its grant; 0 before the first run
+	drawn, granted int64
+	line           []byte
+	told           string // the last note about an error
+
+	writing sync.Mutex
+	out     io.Writer
 }
 
-// watched counts what a store grants.
-type watched struct {
-	lease.Store
-	claims, renewals atomic.Int64
-	granted          atomic.Int64 // when the last grant was asked for, in µs since 1970
-}
-
-func (s *watched) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	sent := time.Now()
-	row, ok, err := s.Store.Claim(ctx, c)
-	if ok && err == nil {
-		s.grant(&s.claims, sent)
-	}
-	return row, ok, err
-}
-
-func (s *watched) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	sent := time.Now()
-	row, ok, err := s.Store.Renew(ctx, r)
-	if ok && err == nil {
-		s.grant(&s.renewals, sent)
-	}
-	return row, ok, err
-}
-
-func (s *watched) grant(n *atomic.Int64, sent time.Time) {
-	n.Add(1)
-	s.granted.Store(sent.UnixMicro())
+func newWorker(layout idgen.Layout, out io.Writer) *worker {
+	w := &worker{numbers: numberingOf(layout), run: Run{First: 1}, out: out}
+	w.lease.numbers = w.numbers
+	w.lease.tell = func(text string) { w.say(lineGrant, text) }
+	return w
 }
 
 // draw draws ids until the pool is closed.
@@ -181,16 +177,7 @@ func (w *worker) draw(pool *idgen.Pool, rate int) {
 		var err error
 		n := 0
 		for ; n < calls && err == nil; n++ {
-			before, granted := w.store.claims.Load(), w.store.granted.Load()
-			released := w.released.Load()
 			ids, err = w.take(pool, ids[:0], each)
-			if released && err == nil {
-				w.say(lineBad, "an id after Close returned")
-			}
-			if len(ids) > 0 {
-				w.record(ids, before, w.store.claims.Load())
-				w.drawn, w.granted = time.Now().UnixMicro(), granted
-			}
 		}
 		w.flush()
 		if errors.Is(err, idgen.ErrClosed) {
@@ -205,67 +192,101 @@ func (w *worker) draw(pool *idgen.Pool, rate int) {
 	}
 }
 
+// take draws n ids in one call and records them.
 func (w *worker) take(pool *idgen.Pool, ids []int64, n int) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
+	released := w.released.Load()
+	grants, at := w.lease.state()
+	var err error
 	if n > 1 {
-		return pool.Append(ctx, ids, n)
+		ids, err = pool.Append(ctx, ids, n)
+	} else {
+		var id int64
+		if id, err = pool.Next(ctx); err == nil {
+			ids = append(ids, id)
+		}
 	}
-	id, err := pool.Next(ctx)
-	if err != nil {
-		return ids, err
+	if released && err == nil {
+		w.bad("an id after Close returned")
 	}
-	return append(ids, id), nil
+	w.record(ids, grants, at)
+	return ids, err
 }
 
-// record adds ids of one call to the span. before and after are how many claims
-// the store had granted around the call. A lease is sealed before the next is
-// claimed, so if they are equal, the ids are of the last of them; if they are
-// not, the ids become a span of their own, because nobody knows.
-func (w *worker) record(ids []int64, before, after int64) {
-	of := w.layout.Decode(ids[0]).Worker
-	if before != after || before != w.claims || of != w.span.Worker || w.span.Count == 0 {
-		w.flush()
-		w.lease++
-		w.span = Span{Worker: of, First: ids[0], Last: ids[0] - 1}
-		w.claims = before
-		if before != after {
-			w.claims = -1
+// record adds the ids of one call to the runs. grants and at are the state of the
+// lease before the call.
+func (w *worker) record(ids []int64, grants int, at time.Time) {
+	for len(ids) > 0 {
+		n, run := w.firstRun(ids)
+		if n == 0 {
+			w.bad("id %d does not have the layout", ids[0])
+			n = 1
+		} else {
+			w.add(run, grants)
+			w.drawn, w.granted = time.Now().UnixMicro(), at.UnixMicro()
 		}
+		ids = ids[n:]
 	}
-	last := w.span.Last
-	for _, id := range ids {
-		if id <= last {
-			w.say(lineBad, fmt.Sprintf("id %d after %d under one lease of worker %d", id, last, of))
-		}
-		if w.layout.Decode(id).Worker != of {
-			w.say(lineBad, fmt.Sprintf("id %d is not of worker %d", id, of))
-		}
-		last = id
-	}
-	w.span.Last = last
-	w.span.Count += int64(len(ids))
 }
 
-// flush reports the span as far as it goes, unless that is known. A line is shorter than what a pipe
-// takes at once or not at all.
-func (w *worker) flush() {
-	if w.drawn == 0 {
+// firstRun returns the run that ids begin with, and how many of them it has.
+func (w *worker) firstRun(ids []int64) (n int, run Run) {
+	for i, id := range ids {
+		worker, counter, ok := w.numbers.split(id)
+		switch {
+		case ok && i == 0:
+			run = Run{worker, counter, counter}
+		case ok && worker == run.Worker && counter == run.Last+1:
+			run.Last = counter
+		default:
+			return i, run
+		}
+	}
+	return len(ids), run
+}
+
+// add continues the last run, or reports it and begins another one.
+func (w *worker) add(run Run, grants int) {
+	grant := w.lease.grantOf(run, grants)
+	same := grant == w.grant && run.Worker == w.run.Worker
+	if same && run.First <= w.run.Last {
+		// Ids ascend under one grant. If a later grant allows these ids too, they are of that.
+		if later := w.lease.grantOf(run, grant+1); later != 0 {
+			grant, same = later, false
+		}
+	}
+	if grant == 0 {
+		w.bad("ids %d to %d are outside of every grant", w.numbers.id(run.Worker, run.First), w.numbers.id(run.Worker, run.Last))
+	} else if same && run.First <= w.run.Last {
+		w.bad("id %d after %d under grant %d", w.numbers.id(run.Worker, run.First), w.numbers.id(run.Worker, w.run.Last), grant)
+	}
+	if same && run.First == w.run.Last+1 {
+		w.run.Last = run.Last
 		return
 	}
-	b := append(w.line[:0], lineSpan...)
+	w.flush()
+	w.run, w.grant = run, grant
+}
+
+// flush reports the last run as far as it goes.
+func (w *worker) flush() {
+	if w.run.count() < 1 {
+		return
+	}
+	b := append(w.line[:0], lineRun...)
 	for _, n := range []int64{
-		int64(w.lease), w.span.Worker, w.span.First, w.span.Last, w.span.Count,
-		w.drawn, w.granted,
+		int64(w.grant), w.numbers.id(w.run.Worker, w.run.First), w.numbers.id(w.run.Worker, w.run.Last), w.drawn, w.granted,
 	} {
 		b = strconv.AppendInt(append(b, ' '), n, 10)
 	}
 	w.line = append(b, '\n')
-	write(w.line)
-	w.drawn = 0
+	w.write(w.line)
+	w.run.First = w.run.Last + 1
 }
 
-// obey follows commands. Without a parent there is nobody to report to.
+// obey follows commands. The process ends with the test, which holds the other
+// end of the pipe.
 func (w *worker) obey(closing chan<- struct{}) {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -279,7 +300,7 @@ func (w *worker) obey(closing chan<- struct{}) {
 		case "close":
 			close(closing)
 		}
-		w.say(lineRenewals, strconv.FormatInt(w.store.renewals.Load(), 10))
+		w.say(lineDone, "")
 	}
 	os.Exit(2)
 }
@@ -301,13 +322,15 @@ func (w *worker) explain(err error) {
 
 func (w *worker) note(parts ...string) { w.say(lineNote, strings.Join(parts, "")) }
 
+func (w *worker) bad(format string, args ...any) { w.say(lineBad, fmt.Sprintf(format, args...)) }
+
 func (w *worker) say(kind, text string) {
 	const most = 1000
 	text = strings.ReplaceAll(text, "\n", " ")
 	if len(text) > most {
 		text = text[:most]
 	}
-	write([]byte(kind + " " + text + "\n"))
+	w.write([]byte(kind + " " + text + "\n"))
 }
 
 func (w *worker) fail(status int, err error) {
@@ -315,18 +338,19 @@ func (w *worker) fail(status int, err error) {
 	os.Exit(status)
 }
 
-func write(line []byte) {
-	if _, err := os.Stdout.Write(line); err != nil {
-		os.Exit(2) // nobody reads any more
+func (w *worker) write(line []byte) {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	if _, err := w.out.Write(line); err != nil {
+		os.Exit(2) // the test has ended
 	}
 }
 
-// A thief takes the row that it sees without asking the store. Two of them issue
-// the same ids.
-type thief struct{ *watched }
+// A thief is a store that grants every claim without a statement. Two processes
+// that use it lease the same worker number and issue the same ids.
+type thief struct{ lease.Store }
 
 func (s *thief) Claim(_ context.Context, c lease.Claim) (lease.Row, bool, error) {
-	s.grant(&s.claims, time.Now())
 	row := c.Seen
 	row.Token, row.Bound = c.Token, c.Terms.Cap(c.Seen.Now)
 	return row, true, nil

@@ -1,0 +1,93 @@
+package chaos
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// A recorder is an issuer that records what a lease grants and passes it on. It
+// records a grant before an id can be issued under it.
+type recorder struct {
+	lease.Issuer
+	numbers numbering
+	tell    func(text string) // writes a line for people
+
+	mu     sync.Mutex
+	grants []grant
+	at     time.Time // when the last of them was received or extended
+}
+
+// A grant is worker, start and bound as the issuer received them. The bound of a
+// sealed grant is the first counter that was not used.
+type grant struct {
+	worker, start, bound int64
+	sealed               bool
+}
+
+func (r *recorder) Grant(worker, start, bound int64) {
+	r.mu.Lock()
+	r.grants = append(r.grants, grant{worker: worker, start: start, bound: bound})
+	r.at = time.Now()
+	n := len(r.grants)
+	r.mu.Unlock()
+	r.tell(fmt.Sprintf("grant %d: worker %d, start %d (id %d), bound %d (id %d)",
+		n, worker, start, r.numbers.id(worker, start), bound, r.numbers.id(worker, bound)))
+	r.Issuer.Grant(worker, start, bound)
+}
+
+func (r *recorder) Extend(bound int64) {
+	r.mu.Lock()
+	n := len(r.grants)
+	valid, worker := n > 0 && !r.grants[n-1].sealed, int64(0)
+	if valid {
+		g := &r.grants[n-1]
+		g.bound, worker = max(g.bound, bound), g.worker
+		r.at = time.Now()
+	}
+	r.mu.Unlock()
+	if valid {
+		r.tell(fmt.Sprintf("grant %d: bound %d (id %d)", n, bound, r.numbers.id(worker, bound)))
+	}
+	r.Issuer.Extend(bound)
+}
+
+func (r *recorder) Seal(reason error) (unused int64) {
+	unused = r.Issuer.Seal(reason)
+	r.mu.Lock()
+	n := len(r.grants)
+	valid := n > 0 && !r.grants[n-1].sealed
+	if valid {
+		g := &r.grants[n-1]
+		g.bound, g.sealed = min(g.bound, unused), true
+	}
+	r.mu.Unlock()
+	if valid {
+		r.tell(fmt.Sprintf("grant %d: sealed, the first unused counter is %d: %v", n, unused, reason))
+	}
+	return unused
+}
+
+// state returns how many grants there were so far, and when the last was
+// received or extended.
+func (r *recorder) state() (grants int, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.grants), r.at
+}
+
+// grantOf returns the number of the first grant from number from on that allows
+// the ids of a run, or 0 if there is none.
+func (r *recorder) grantOf(run Run, from int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n := max(from, 1); n <= len(r.grants); n++ {
+		g := r.grants[n-1]
+		if g.worker == run.Worker && g.start <= run.First && run.Last < g.bound {
+			return n
+		}
+	}
+	return 0
+}
