@@ -27,6 +27,7 @@ type dialect struct {
 	// write runs the statement and returns its answer once it is committed. It
 	// reports false if it had none: nothing is left, or the row is of another version.
 	write     func(ctx context.Context, db *sql.DB, mark, query string, values []any) (start int64, ok bool, err error)
+	create    func(ctx context.Context, db *sql.DB, statement string) error // runs ddl
 	inspector session.Inspector
 }
 
@@ -63,6 +64,7 @@ RETURNING start`,
 	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (int64, bool, error) {
 		return session.Postgres(ctx, db, mark, query, values...)
 	},
+	create:    session.Exec,
 	inspector: session.PostgresTables,
 }
 
@@ -90,6 +92,7 @@ ON DUPLICATE KEY UPDATE
 		start, err = result.LastInsertId()
 		return start, start >= 0, err
 	},
+	create:    session.MySQLExec,
 	inspector: session.MySQLTables,
 }
 
@@ -106,5 +109,6 @@ RETURNING start`,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (int64, bool, error) {
 		return session.SQLite(ctx, db, query, values...)
 	},
+	create:    session.Exec,
 	inspector: session.SQLiteTables,
 }

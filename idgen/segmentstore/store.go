@@ -98,7 +98,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if there || err != nil {
 		return err
 	}
-	if _, err := s.db.ExecContext(ctx, s.name(s.dialect.ddl)); err != nil {
+	if err := s.dialect.create(ctx, s.db, s.name(s.dialect.ddl)); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
 	}
 	return nil
@@ -141,10 +141,16 @@ func (s *Store) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, e
 		"@mark": mark, "@patience": strconv.FormatInt(patience.Milliseconds()+1, 10),
 	}
 	values := make([]any, len(s.params))
+	query := s.fetch
 	for i, name := range s.params {
 		values[i] = of[name]
 	}
-	start, ok, err := s.dialect.write(ctx, s.db, mark, s.fetch, values)
+	if s.dialect == mysql { // the name is the first parameter
+		var placeholder string
+		placeholder, values[0] = session.MySQLText(f.Name)
+		query = strings.Replace(query, "?", placeholder, 1)
+	}
+	start, ok, err := s.dialect.write(ctx, s.db, mark, query, values)
 	if err != nil {
 		return 0, fmt.Errorf("segmentstore: %w", err)
 	}
@@ -160,8 +166,11 @@ func (s *Store) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, e
 // refusal returns an error if the row of a name is of another version.
 func (s *Store) refusal(ctx context.Context, name string) error {
 	var version int64
-	query := s.name("SELECT protocol FROM {table} WHERE name = " + s.dialect.param(1, true))
-	if err := s.db.QueryRowContext(ctx, query, name).Scan(&version); err != nil {
+	placeholder, value := s.dialect.param(1, true), name
+	if s.dialect == mysql {
+		placeholder, value = session.MySQLText(name)
+	}
+	if err := s.db.QueryRowContext(ctx, s.name("SELECT protocol FROM {table} WHERE name = "+placeholder), value).Scan(&version); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
 	}
 	if version != protocol.Version {

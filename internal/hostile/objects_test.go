@@ -87,7 +87,7 @@ var mysqlObjects = []object{
 		"CREATE TRIGGER hostile_before BEFORE UPDATE ON snowkey_lease_ns FOR EACH ROW SET NEW.fence = OLD.fence",
 	}, []string{"trigger", "hostile_before", namespaceTable}, false},
 	{"engine without transactions", leaseTable, []string{
-		"ALTER TABLE snowkey_lease DROP PRIMARY KEY, ADD KEY (worker), ENGINE = MyISAM",
+		"ALTER TABLE snowkey_lease DROP PRIMARY KEY, DROP KEY namespace, ADD KEY (worker), ENGINE = MyISAM",
 	}, []string{"engine", "MyISAM", leaseTable}, false},
 }
 

@@ -22,10 +22,12 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 )
 
 // An Error says that a session of the application makes writes impossible.
@@ -137,6 +139,18 @@ func MySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query
 // cantChangeTransaction is MySQL's error for SET TRANSACTION inside a transaction.
 const cantChangeTransaction = 1568
 
+// MySQLExec runs a statement on MySQL or MariaDB that commits by itself.
+func MySQLExec(ctx context.Context, db *sql.DB, statement string) error {
+	_, _, err := MySQL(ctx, db, func(sql.Result) bool { return true }, statement)
+	return err
+}
+
+// Exec runs a statement on PostgreSQL or SQLite.
+func Exec(ctx context.Context, db *sql.DB, statement string) error {
+	_, err := db.ExecContext(ctx, statement)
+	return err
+}
+
 // SQLite runs a write that returns one number. It reports false if no row was
 // changed. It does not discard connections, because a database in memory is gone
 // with its connection.
@@ -174,6 +188,18 @@ func rollback(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	return nil
+}
+
+// MySQLText returns the placeholder and the value for a text. A connection whose
+// character set is not the one that the driver believes changes all but ASCII.
+// Other text is therefore sent in hexadecimal digits.
+func MySQLText(text string) (placeholder, value string) {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return "CONVERT(UNHEX(?) USING utf8mb4)", hex.EncodeToString([]byte(text))
+		}
+	}
+	return "?", text
 }
 
 // SQLState returns the SQLSTATE of a driver's error for PostgreSQL, or "".

@@ -18,13 +18,18 @@ type dialect struct {
 	schema string   // what the tables are in, as an expression, if their name does not say
 	words  map[string]string
 
-	// param is the n-th parameter, typed, because the simple protocol and
-	// untyped placeholders leave it to the server to guess.
-	param func(n int, text bool) string
+	// param is the n-th parameter and its value, an int64 or a string. It is typed,
+	// because the simple protocol and untyped placeholders leave it to the server to
+	// guess.
+	param func(n int, value any) (string, any)
+
+	create func(ctx context.Context, db *sql.DB, statement string) error // runs a statement of ddl
 
 	// write runs an update of one row and returns the server's time in it, once
 	// the update is committed. mark is another for each write.
 	write func(ctx context.Context, db *sql.DB, mark, query string, values []any) (now int64, changed bool, err error)
+
+	hex bool // whether {as hex} turns text into hexadecimal digits
 
 	// oneClock says that no server takes the place of this one.
 	oneClock bool
@@ -80,6 +85,7 @@ var postgres = &dialect{
 		"{greatest}":      "GREATEST",
 		"{least}":         "LEAST",
 		"{random}":        "random()",
+		"{as hex}":        "",
 
 		// The row of the namespace names the transaction that wrote it. One that was
 		// restored from a dump, by whatever means, was written by another.
@@ -92,15 +98,16 @@ var postgres = &dialect{
 		"{written fingerprint}": "(" + postgresUnknown + " || '/' || (txid_current() % 4294967296)::text)",
 		"{volatile}":            "1",
 	},
-	param: func(n int, text bool) string {
-		if text {
-			return fmt.Sprintf("$%d::text", n)
+	param: func(n int, value any) (string, any) {
+		if _, text := value.(string); text {
+			return fmt.Sprintf("$%d::text", n), value
 		}
-		return fmt.Sprintf("$%d::bigint", n)
+		return fmt.Sprintf("$%d::bigint", n), value
 	},
 	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (int64, bool, error) {
 		return session.Postgres(ctx, db, mark, query, values...)
 	},
+	create:    session.Exec,
 	inspector: session.PostgresTables,
 	examine:   examinePostgres,
 	missing: func(err error) bool {
@@ -137,6 +144,7 @@ var mysql = &dialect{
 		"{greatest}":      "GREATEST",
 		"{least}":         "LEAST",
 		"{random}":        "RAND()",
+		"{as hex}":        "HEX", // the session may not have all letters in its character set
 
 		// The first comment is read by MySQL alone, the second by MariaDB alone.
 		"{fingerprint}": "CONCAT(/*!80000 @@server_uuid */ /*M! CONCAT(@@hostname, ':', @@port, ':', @@server_id) */, '/', " +
@@ -146,11 +154,11 @@ var mysql = &dialect{
 		// 3 is a stricter 1.
 		"{volatile}": "(@@innodb_flush_log_at_trx_commit NOT IN (1, 3) OR @@log_bin = 1 AND @@sync_binlog <> 1)",
 	},
-	param: func(_ int, text bool) string {
-		if text {
-			return "?"
+	param: func(_ int, value any) (string, any) {
+		if text, ok := value.(string); ok {
+			return session.MySQLText(text)
 		}
-		return "CAST(? AS SIGNED)"
+		return "CAST(? AS SIGNED)", value
 	},
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (now int64, changed bool, err error) {
 		result, changed, err := session.MySQL(ctx, db, func(r sql.Result) bool {
@@ -162,12 +170,14 @@ var mysql = &dialect{
 		}
 		return now / 2, changed && err == nil, err
 	},
+	create:    session.MySQLExec,
 	inspector: session.MySQLTables,
 	examine:   examineMySQL,
+	hex:       true,
 	missing:   func(err error) bool { return session.Number(err) == 1146 },
 	permanent: func(err error) string {
 		switch session.Number(err) {
-		case 1044, 1045, 1049, 1142, 1143, 1227, 1370, 1410, 1698:
+		case 1044, 1045, 1049, 1142, 1143, 1227, 1370, 1410, 1698, 1792:
 			return permanentRemedy
 		case 1054: // a column is missing
 			return "the tables are of another version of Snowkey"
@@ -195,17 +205,19 @@ var sqlite = &dialect{
 		"{greatest}":      "MAX",
 		"{least}":         "MIN",
 		"{random}":        "random()",
+		"{as hex}":        "",
 
 		// A file has no identity that a copy would not share.
 		"{fingerprint}":         "'sqlite'",
 		"{written fingerprint}": "'sqlite'",
 		"{volatile}":            "(SELECT synchronous < 2 FROM pragma_synchronous)",
 	},
-	param:    func(int, bool) string { return "?" },
+	param:    func(_ int, value any) (string, any) { return "?", value },
 	oneClock: true,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (int64, bool, error) {
 		return session.SQLite(ctx, db, query, values...)
 	},
+	create:    session.Exec,
 	inspector: session.SQLiteTables,
 	examine:   examineSQLite,
 	missing:   func(err error) bool { return strings.Contains(err.Error(), "no such table") },

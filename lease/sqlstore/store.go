@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
@@ -86,7 +87,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 		return s.explain(err)
 	}
 	for _, statement := range s.dialect.ddl {
-		if _, err := s.db.ExecContext(ctx, s.words().Replace(statement)); err != nil {
+		if err := s.dialect.create(ctx, s.db, s.words().Replace(statement)); err != nil {
 			return s.explain(err)
 		}
 	}
@@ -102,6 +103,7 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 	all, err := list(ctx, s, layoutsText, args{"namespace": namespace}, func(l *layout) []any { return []any{&l.name, &l.position} })
 	seen := make(map[string]bool)
 	for _, l := range all {
+		l.name = s.plain(l.name)
 		if !seen[l.name] {
 			seen[l.name] = true
 			layouts = append(layouts, l.name)
@@ -144,7 +146,7 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if worker.Valid {
 		p.Row = lease.Row{
 			Worker: worker.V, Token: fromColumn(token.V), Revision: revision.V,
-			Bound: bound.V, Expires: expires.V, Label: fromColumn(label.V), Now: p.Now,
+			Bound: bound.V, Expires: expires.V, Label: fromColumn(s.plain(label.V)), Now: p.Now,
 		}
 		p.Free = q.Terms.Free(p.Row)
 		p.Known = true
@@ -218,9 +220,17 @@ func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) 
 		return []any{&r.Worker, &r.Token, &r.Revision, &r.Bound, &r.Expires, &r.Label, &r.Now}
 	})
 	for i := range rows {
-		rows[i].Token, rows[i].Label = fromColumn(rows[i].Token), fromColumn(rows[i].Label)
+		rows[i].Token, rows[i].Label = fromColumn(rows[i].Token), fromColumn(s.plain(rows[i].Label))
 	}
 	return rows, err
+}
+
+// plain undoes {as hex}. What is not hexadecimal is no text of ours, and stays.
+func (s *Store) plain(text string) string {
+	if b, err := hex.DecodeString(text); s.dialect.hex && err == nil {
+		return string(b)
+	}
+	return text
 }
 
 // toColumn and fromColumn stand in for empty strings; see freeToken.
@@ -359,10 +369,9 @@ func (s *Store) prepare(text string, a args) (query string, values []any) {
 		if name[1] == '@' {
 			return name // a variable of MySQL's
 		}
-		value := a[name[1:]]
+		placeholder, value := s.dialect.param(len(values)+1, a[name[1:]])
 		values = append(values, value)
-		_, text := value.(string)
-		return s.dialect.param(len(values), text)
+		return placeholder
 	})
 	return query, values
 }
