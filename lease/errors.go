@@ -41,6 +41,9 @@ type StoreError struct {
 }
 
 func (e *StoreError) Error() string {
+	if isFinal(e.Err) {
+		return fmt.Sprintf("lease: the store failed to %s: %v", e.Op, e.Err)
+	}
 	return fmt.Sprintf("lease: the store failed to %s: %v; trying again", e.Op, e.Err)
 }
 

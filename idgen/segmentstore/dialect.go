@@ -64,7 +64,7 @@ RETURNING start`,
 	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (int64, bool, error) {
 		return session.Postgres(ctx, db, mark, query, values...)
 	},
-	create:    session.Exec,
+	create:    session.PostgresExec,
 	inspector: session.PostgresTables,
 }
 
@@ -109,6 +109,6 @@ RETURNING start`,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (int64, bool, error) {
 		return session.SQLite(ctx, db, query, values...)
 	},
-	create:    session.Exec,
+	create:    session.SQLiteExec,
 	inspector: session.SQLiteTables,
 }

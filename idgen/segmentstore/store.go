@@ -137,20 +137,14 @@ func (s *Store) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, e
 	}
 	mark := rand.Text()
 	of := map[string]any{
-		"@name": f.Name, "@min": f.Min, "@limit": f.Limit, "@span": f.Span, "@end": f.End(f.Min),
+		"@name": session.ToASCII(f.Name), "@min": f.Min, "@limit": f.Limit, "@span": f.Span, "@end": f.End(f.Min),
 		"@mark": mark, "@patience": strconv.FormatInt(patience.Milliseconds()+1, 10),
 	}
 	values := make([]any, len(s.params))
-	query := s.fetch
 	for i, name := range s.params {
 		values[i] = of[name]
 	}
-	if s.dialect == mysql { // the name is the first parameter
-		var placeholder string
-		placeholder, values[0] = session.MySQLText(f.Name)
-		query = strings.Replace(query, "?", placeholder, 1)
-	}
-	start, ok, err := s.dialect.write(ctx, s.db, mark, query, values)
+	start, ok, err := s.dialect.write(ctx, s.db, mark, s.fetch, values)
 	if err != nil {
 		return 0, fmt.Errorf("segmentstore: %w", err)
 	}
@@ -166,11 +160,8 @@ func (s *Store) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, e
 // refusal returns an error if the row of a name is of another version.
 func (s *Store) refusal(ctx context.Context, name string) error {
 	var version int64
-	placeholder, value := s.dialect.param(1, true), name
-	if s.dialect == mysql {
-		placeholder, value = session.MySQLText(name)
-	}
-	if err := s.db.QueryRowContext(ctx, s.name("SELECT protocol FROM {table} WHERE name = "+placeholder), value).Scan(&version); err != nil {
+	query := s.name("SELECT protocol FROM {table} WHERE name = " + s.dialect.param(1, true))
+	if err := s.db.QueryRowContext(ctx, query, session.ToASCII(name)).Scan(&version); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
 	}
 	if version != protocol.Version {

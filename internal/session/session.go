@@ -19,15 +19,17 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // An Error says that a session of the application makes writes impossible.
@@ -94,20 +96,46 @@ func Postgres(ctx context.Context, db *sql.DB, mark, query string, args ...any) 
 			err = ctx.Err()
 		}
 		if err != nil {
-			return false, err
+			return isAborted(ctx, conn, err), err
 		}
-		// The mark is gone with the transaction that set it.
-		var now sql.Null[string]
-		if err := conn.QueryRowContext(ctx, "SELECT current_setting('snowkey.write', true)").Scan(&now); err != nil {
-			return false, err
-		}
-		if now.V == mark {
-			return true, nil
-		}
-		changed = true
-		return false, ctx.Err()
+		open, err := isMarked(ctx, conn, mark)
+		changed = !open && err == nil
+		return open, cmp.Or(err, ctx.Err())
 	})
 	return answer, changed && err == nil, err
+}
+
+// isMarked reports whether the transaction that set the mark is still open: its
+// end takes the mark away.
+func isMarked(ctx context.Context, conn *sql.Conn, mark string) (bool, error) {
+	var now sql.Null[string]
+	err := conn.QueryRowContext(ctx, "SELECT current_setting('snowkey.write', true)").Scan(&now)
+	return now.V == mark, err
+}
+
+// isAborted reports whether the error of a statement has aborted a transaction
+// that was open before, such as a read-only one.
+func isAborted(ctx context.Context, conn *sql.Conn, err error) bool {
+	if SQLState(err) == "" {
+		return false // not an error of the server
+	}
+	var one int
+	return SQLState(conn.QueryRowContext(ctx, "SELECT 1").Scan(&one)) == "25P02"
+}
+
+// PostgresExec runs a statement that commits by itself and returns no rows.
+func PostgresExec(ctx context.Context, db *sql.DB, statement string) error {
+	return onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
+		mark := rand.Text()
+		if _, err := conn.ExecContext(ctx, "SELECT set_config('snowkey.write', $1, true)", mark); err != nil {
+			return isAborted(ctx, conn, err), err
+		}
+		if open, err := isMarked(ctx, conn, mark); open || err != nil {
+			return open, err
+		}
+		_, err := conn.ExecContext(ctx, statement)
+		return false, err
+	})
 }
 
 // MySQL runs a write on MySQL or MariaDB. It reports false if no row was changed.
@@ -118,7 +146,7 @@ func MySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query
 		// It fails inside a transaction. Outside, it holds for the next statement
 		// alone: no isolation level, and no read-only default, of the session's own.
 		if _, err := conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE"); err != nil {
-			return Number(err) == cantChangeTransaction, err
+			return slices.Contains(inTransaction, Number(err)), err
 		}
 		result, err = conn.ExecContext(ctx, query, args...)
 		if err != nil {
@@ -136,8 +164,9 @@ func MySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query
 	return result, changed && err == nil, err
 }
 
-// cantChangeTransaction is MySQL's error for SET TRANSACTION inside a transaction.
-const cantChangeTransaction = 1568
+// inTransaction are MySQL's errors for SET TRANSACTION inside a transaction, and
+// inside one of XA.
+var inTransaction = []uint16{1568, 1399}
 
 // MySQLExec runs a statement on MySQL or MariaDB that commits by itself.
 func MySQLExec(ctx context.Context, db *sql.DB, statement string) error {
@@ -145,8 +174,8 @@ func MySQLExec(ctx context.Context, db *sql.DB, statement string) error {
 	return err
 }
 
-// Exec runs a statement on PostgreSQL or SQLite.
-func Exec(ctx context.Context, db *sql.DB, statement string) error {
+// SQLiteExec runs a statement on SQLite.
+func SQLiteExec(ctx context.Context, db *sql.DB, statement string) error {
 	_, err := db.ExecContext(ctx, statement)
 	return err
 }
@@ -190,16 +219,30 @@ func rollback(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// MySQLText returns the placeholder and the value for a text. A connection whose
-// character set is not the one that the driver believes changes all but ASCII.
-// Other text is therefore sent in hexadecimal digits.
-func MySQLText(text string) (placeholder, value string) {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return "CONVERT(UNHEX(?) USING utf8mb4)", hex.EncodeToString([]byte(text))
-		}
+// ToASCII returns the form in which text is stored. A connection whose character
+// set is not the one that the driver believes changes all but ASCII, so that the
+// same name would be two; and MariaDB can be set to take an empty string for NULL.
+func ToASCII(text string) string {
+	switch text {
+	case "":
+		return "-"
+	case "-":
+		return `\x2d`
 	}
-	return "?", text
+	quoted := strconv.QuoteToASCII(text)
+	return quoted[1 : len(quoted)-1]
+}
+
+// FromASCII returns the text that is stored as s. What ToASCII never returns stays
+// as it is.
+func FromASCII(s string) string {
+	if s == "-" {
+		return ""
+	}
+	if text, err := strconv.Unquote(`"` + s + `"`); err == nil {
+		return text
+	}
+	return s
 }
 
 // SQLState returns the SQLSTATE of a driver's error for PostgreSQL, or "".

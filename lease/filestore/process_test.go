@@ -24,7 +24,6 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey"
-	"github.com/snowkey-go/snowkey/internal/chaos"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -80,14 +79,14 @@ func start(t *testing.T, role, dir string) *process {
 
 // hear gives the spans that the process reports to the checker, until it ends,
 // and calls heard after each.
-func (p *process) hear(t *testing.T, check *chaos.Checker, heard func()) {
+func (p *process) hear(t *testing.T, check *spans, heard func()) {
 	for p.out.Scan() {
-		s := chaos.Span{Process: p.name}
-		if _, err := fmt.Sscanf(p.out.Text(), spanLine, &s.Worker, &s.First, &s.Last, &s.Count); err != nil {
+		s := span{process: p.name}
+		if _, err := fmt.Sscanf(p.out.Text(), spanLine, &s.worker, &s.first, &s.last, &s.count); err != nil {
 			t.Errorf("%s: %s", p.name, p.out.Text())
 			continue
 		}
-		check.Add(s)
+		check.add(s)
 		heard()
 	}
 	p.cmd.Wait()
@@ -163,7 +162,7 @@ type fleet struct {
 	ended     sync.WaitGroup
 }
 
-func startFleet(t *testing.T, dir string, check *chaos.Checker) *fleet {
+func startFleet(t *testing.T, dir string, check *spans) *fleet {
 	t.Helper()
 	f := &fleet{heard: make(chan bool, 1)}
 	for range 4 {
@@ -209,14 +208,14 @@ func length() time.Duration {
 }
 
 // disjoint fails if the spans have a counter in common, or are few.
-func disjoint(t *testing.T, check *chaos.Checker) {
+func disjoint(t *testing.T, check *spans) {
 	t.Helper()
-	spans, counters := check.Total()
-	t.Logf("%d spans, %d counters", spans, counters)
-	for _, err := range check.Check() {
+	leases, counters := check.total()
+	t.Logf("%d spans, %d counters", leases, counters)
+	for _, err := range check.overlaps() {
 		t.Error(err)
 	}
-	if spans < 10 {
+	if leases < 10 {
 		t.Error("next to nothing was issued")
 	}
 }
@@ -224,7 +223,7 @@ func disjoint(t *testing.T, check *chaos.Checker) {
 // Processes are killed while they write, all at once, again and again.
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
-	var check chaos.Checker
+	var check spans
 	rounds, unfinishedFiles := 0, 0
 	for began := time.Now(); time.Since(began) < length() && !t.Failed(); rounds++ {
 		f := startFleet(t, dir, &check)
@@ -243,7 +242,7 @@ func TestKill(t *testing.T) {
 // Processes are stopped, also while they have the lock, until their leases are
 // over, and go on.
 func TestStop(t *testing.T) {
-	var check chaos.Checker
+	var check spans
 	f := startFleet(t, t.TempDir(), &check)
 	for began := time.Now(); time.Since(began) < length(); {
 		f.listen(t, 1)
@@ -288,17 +287,17 @@ func draw(s *Store) error {
 
 func TestTwoProcessesOf64(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "leases")
-	var check chaos.Checker
+	var check spans
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() { start(t, "draw", dir).hear(t, &check, func() {}) })
 	}
 	wg.Wait()
-	for _, err := range check.Check() {
+	for _, err := range check.overlaps() {
 		t.Error(err)
 	}
-	if spans, ids := check.Total(); spans != 128 || ids != 128*2000 {
-		t.Errorf("%d leases, %d ids", spans, ids)
+	if leases, ids := check.total(); leases != 128 || ids != 128*2000 {
+		t.Errorf("%d leases, %d ids", leases, ids)
 	}
 }
 
@@ -372,7 +371,7 @@ func TestUpdatesThatCannotBeWritten(t *testing.T) {
 				}
 			}
 			p := start(t, role, s.path)
-			p.hear(t, new(chaos.Checker), func() { t.Error("it has a lease") })
+			p.hear(t, new(spans), func() { t.Error("it has a lease") })
 			if after := files(t, s); !maps.Equal(before, after) {
 				t.Errorf("before: %q\nafter: %q", slices.Sorted(maps.Values(before)), slices.Sorted(maps.Values(after)))
 			}

@@ -18,18 +18,15 @@ type dialect struct {
 	schema string   // what the tables are in, as an expression, if their name does not say
 	words  map[string]string
 
-	// param is the n-th parameter and its value, an int64 or a string. It is typed,
-	// because the simple protocol and untyped placeholders leave it to the server to
-	// guess.
-	param func(n int, value any) (string, any)
+	// param is the n-th parameter, typed, because the simple protocol and
+	// untyped placeholders leave it to the server to guess.
+	param func(n int, text bool) string
 
 	create func(ctx context.Context, db *sql.DB, statement string) error // runs a statement of ddl
 
 	// write runs an update of one row and returns the server's time in it, once
 	// the update is committed. mark is another for each write.
 	write func(ctx context.Context, db *sql.DB, mark, query string, values []any) (now int64, changed bool, err error)
-
-	hex bool // whether {as hex} turns text into hexadecimal digits
 
 	// oneClock says that no server takes the place of this one.
 	oneClock bool
@@ -85,7 +82,6 @@ var postgres = &dialect{
 		"{greatest}":      "GREATEST",
 		"{least}":         "LEAST",
 		"{random}":        "random()",
-		"{as hex}":        "",
 
 		// The row of the namespace names the transaction that wrote it. One that was
 		// restored from a dump, by whatever means, was written by another.
@@ -98,16 +94,16 @@ var postgres = &dialect{
 		"{written fingerprint}": "(" + postgresUnknown + " || '/' || (txid_current() % 4294967296)::text)",
 		"{volatile}":            "1",
 	},
-	param: func(n int, value any) (string, any) {
-		if _, text := value.(string); text {
-			return fmt.Sprintf("$%d::text", n), value
+	param: func(n int, text bool) string {
+		if text {
+			return fmt.Sprintf("$%d::text", n)
 		}
-		return fmt.Sprintf("$%d::bigint", n), value
+		return fmt.Sprintf("$%d::bigint", n)
 	},
 	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (int64, bool, error) {
 		return session.Postgres(ctx, db, mark, query, values...)
 	},
-	create:    session.Exec,
+	create:    session.PostgresExec,
 	inspector: session.PostgresTables,
 	examine:   examinePostgres,
 	missing: func(err error) bool {
@@ -116,6 +112,10 @@ var postgres = &dialect{
 	},
 	permanent: func(err error) string {
 		switch state := session.SQLState(err); {
+		case state == "25006":
+			return "connect to the primary, and set default_transaction_read_only = off for this role"
+		case strings.Contains(err.Error(), "standard_conforming_strings"): // of pgx, with the simple protocol
+			return "set standard_conforming_strings = on for this role"
 		case strings.HasPrefix(state, "28"), state == "42501", state == "3D000", state == "3F000":
 			return permanentRemedy
 		case state == "42703": // a column is missing
@@ -144,7 +144,6 @@ var mysql = &dialect{
 		"{greatest}":      "GREATEST",
 		"{least}":         "LEAST",
 		"{random}":        "RAND()",
-		"{as hex}":        "HEX", // the session may not have all letters in its character set
 
 		// The first comment is read by MySQL alone, the second by MariaDB alone.
 		"{fingerprint}": "CONCAT(/*!80000 @@server_uuid */ /*M! CONCAT(@@hostname, ':', @@port, ':', @@server_id) */, '/', " +
@@ -154,11 +153,11 @@ var mysql = &dialect{
 		// 3 is a stricter 1.
 		"{volatile}": "(@@innodb_flush_log_at_trx_commit NOT IN (1, 3) OR @@log_bin = 1 AND @@sync_binlog <> 1)",
 	},
-	param: func(_ int, value any) (string, any) {
-		if text, ok := value.(string); ok {
-			return session.MySQLText(text)
+	param: func(_ int, text bool) string {
+		if text {
+			return "?"
 		}
-		return "CAST(? AS SIGNED)", value
+		return "CAST(? AS SIGNED)"
 	},
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (now int64, changed bool, err error) {
 		result, changed, err := session.MySQL(ctx, db, func(r sql.Result) bool {
@@ -173,12 +172,13 @@ var mysql = &dialect{
 	create:    session.MySQLExec,
 	inspector: session.MySQLTables,
 	examine:   examineMySQL,
-	hex:       true,
 	missing:   func(err error) bool { return session.Number(err) == 1146 },
 	permanent: func(err error) string {
 		switch session.Number(err) {
-		case 1044, 1045, 1049, 1142, 1143, 1227, 1370, 1410, 1698, 1792:
+		case 1044, 1045, 1049, 1142, 1143, 1227, 1370, 1410, 1698:
 			return permanentRemedy
+		case 1290, 1792, 1836:
+			return "connect to the primary, and set transaction_read_only = 0 for the sessions of this user"
 		case 1054: // a column is missing
 			return "the tables are of another version of Snowkey"
 		}
@@ -205,23 +205,27 @@ var sqlite = &dialect{
 		"{greatest}":      "MAX",
 		"{least}":         "MIN",
 		"{random}":        "random()",
-		"{as hex}":        "",
 
 		// A file has no identity that a copy would not share.
 		"{fingerprint}":         "'sqlite'",
 		"{written fingerprint}": "'sqlite'",
 		"{volatile}":            "(SELECT synchronous < 2 FROM pragma_synchronous)",
 	},
-	param:    func(_ int, value any) (string, any) { return "?", value },
+	param:    func(int, bool) string { return "?" },
 	oneClock: true,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (int64, bool, error) {
 		return session.SQLite(ctx, db, query, values...)
 	},
-	create:    session.Exec,
+	create:    session.SQLiteExec,
 	inspector: session.SQLiteTables,
 	examine:   examineSQLite,
 	missing:   func(err error) bool { return strings.Contains(err.Error(), "no such table") },
-	permanent: func(err error) string { return "" },
+	permanent: func(err error) string {
+		if strings.Contains(err.Error(), "readonly database") {
+			return "make the file and its directory writable for this user, without query_only and mode=ro"
+		}
+		return ""
+	},
 }
 
 // Milliseconds, for SQLite knows no finer time. It stands still within a

@@ -1,8 +1,8 @@
 CREATE TABLE IF NOT EXISTS {ns} (
-	namespace   VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	namespace   VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	position    BIGINT NOT NULL,
-	layout      VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-	fingerprint VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	layout      VARCHAR(1020) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+	fingerprint VARCHAR(1020) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	fence       BIGINT NOT NULL,
 	protocol    BIGINT NOT NULL DEFAULT {protocol}, -- of Snowkey, not of the application
 	PRIMARY KEY (namespace, position),
@@ -10,14 +10,14 @@ CREATE TABLE IF NOT EXISTS {ns} (
 ) ENGINE = InnoDB;
 
 CREATE TABLE IF NOT EXISTS {lease} (
-	namespace  VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-	layout     VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	namespace  VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+	layout     VARCHAR(1020) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	worker     BIGINT NOT NULL,
 	token      VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- '-' if the row is free
 	revision   BIGINT NOT NULL,
 	bound      BIGINT NOT NULL,
 	expires_at BIGINT NOT NULL, -- microseconds since 1970; 0 if the row is free
-	label      VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+	label      VARCHAR(1020) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	protocol   BIGINT NOT NULL DEFAULT {protocol},
 	PRIMARY KEY (namespace, layout, worker),
 	KEY (namespace, layout, expires_at) -- which row is free next?

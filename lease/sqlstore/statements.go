@@ -10,13 +10,9 @@ const (
 	freshWord   = "(CASE WHEN @unit > 1000000 THEN {counter} ELSE {beyond} END)"
 	freeWord    = "(token = '-' OR expires_at + @skew < {now})"
 
-	// A free row has the token '-', not an empty one: with the sql_mode
-	// EMPTY_STRING_IS_NULL, MariaDB takes an empty string for NULL.
-	freeToken = "-"
-
 	// Layouts of rows whose namespace was lost count too. Their position is -1.
-	layoutsText = `SELECT {as hex}(layout), position FROM {ns} WHERE namespace = @namespace
-UNION ALL SELECT DISTINCT {as hex}(layout), -1 FROM {lease} WHERE namespace = @namespace`
+	layoutsText = `SELECT layout, position FROM {ns} WHERE namespace = @namespace
+UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace`
 
 	// Of two processes that saw the same layouts, both insert at the same position,
 	// and one of them does nothing.
@@ -26,7 +22,7 @@ VALUES (@namespace, @position, @layout, {written fingerprint}, {fresh})
 
 	probeText = `{read}SELECT n.fence, n.protocol, n.fingerprint, {fingerprint}, {volatile}, {now},
 	(SELECT MAX(worker) FROM {lease} WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max),
-	l.worker, l.token, l.revision, l.bound, l.expires_at, {as hex}(l.label)
+	l.worker, l.token, l.revision, l.bound, l.expires_at, l.label
 FROM (SELECT 1 AS one) always
 LEFT JOIN {ns} n ON n.namespace = @namespace AND n.layout = @layout
 LEFT JOIN (
@@ -77,6 +73,6 @@ WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token
 AND protocol = @protocol
 {returning now}`
 
-	rowsText = `{read}SELECT worker, token, revision, bound, expires_at, {as hex}(label), {now} FROM {lease}
+	rowsText = `{read}SELECT worker, token, revision, bound, expires_at, label, {now} FROM {lease}
 WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max ORDER BY worker`
 )

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"regexp"
@@ -103,7 +102,7 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 	all, err := list(ctx, s, layoutsText, args{"namespace": namespace}, func(l *layout) []any { return []any{&l.name, &l.position} })
 	seen := make(map[string]bool)
 	for _, l := range all {
-		l.name = s.plain(l.name)
+		l.name = session.FromASCII(l.name)
 		if !seen[l.name] {
 			seen[l.name] = true
 			layouts = append(layouts, l.name)
@@ -145,8 +144,8 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	}
 	if worker.Valid {
 		p.Row = lease.Row{
-			Worker: worker.V, Token: fromColumn(token.V), Revision: revision.V,
-			Bound: bound.V, Expires: expires.V, Label: fromColumn(s.plain(label.V)), Now: p.Now,
+			Worker: worker.V, Token: session.FromASCII(token.V), Revision: revision.V,
+			Bound: bound.V, Expires: expires.V, Label: session.FromASCII(label.V), Now: p.Now,
 		}
 		p.Free = q.Terms.Free(p.Row)
 		p.Known = true
@@ -181,7 +180,7 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 // Claim implements [lease.Store].
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
 	now, ok, err := s.updateRow(ctx, claimText, c.Seen,
-		args{"token": c.Token, "fence": c.Fence, "bound": c.Seen.Bound, "label": toColumn(c.Label), "wanted": c.Wanted, "volatile": number(c.Volatile)}.with(c.Terms))
+		args{"token": c.Token, "fence": c.Fence, "bound": c.Seen.Bound, "label": c.Label, "wanted": c.Wanted, "volatile": number(c.Volatile)}.with(c.Terms))
 	if !ok || err != nil {
 		return lease.Row{}, false, err
 	}
@@ -220,32 +219,9 @@ func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) 
 		return []any{&r.Worker, &r.Token, &r.Revision, &r.Bound, &r.Expires, &r.Label, &r.Now}
 	})
 	for i := range rows {
-		rows[i].Token, rows[i].Label = fromColumn(rows[i].Token), fromColumn(s.plain(rows[i].Label))
+		rows[i].Token, rows[i].Label = session.FromASCII(rows[i].Token), session.FromASCII(rows[i].Label)
 	}
 	return rows, err
-}
-
-// plain undoes {as hex}. What is not hexadecimal is no text of ours, and stays.
-func (s *Store) plain(text string) string {
-	if b, err := hex.DecodeString(text); s.dialect.hex && err == nil {
-		return string(b)
-	}
-	return text
-}
-
-// toColumn and fromColumn stand in for empty strings; see freeToken.
-func toColumn(s string) string {
-	if s == "" {
-		return freeToken
-	}
-	return s
-}
-
-func fromColumn(s string) string {
-	if s == freeToken {
-		return ""
-	}
-	return s
 }
 
 func number(b bool) int64 {
@@ -295,7 +271,7 @@ func (s *Store) queryRow(ctx context.Context, text string, a args, dest ...any) 
 // updateRow runs an UPDATE of one row that is as it was seen, and returns the
 // store's time in it. It reports false only if certainly nothing has changed.
 func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, a args) (now int64, ok bool, err error) {
-	a["worker"], a["seen"], a["revision"] = seen.Worker, toColumn(seen.Token), seen.Revision
+	a["worker"], a["seen"], a["revision"] = seen.Worker, seen.Token, seen.Revision
 	now, ok, err = s.write(ctx, text, a)
 	if ok && now <= 0 {
 		return 0, false, errors.New("sqlstore: the server did not answer with the time; whatever changes its answers must leave LAST_INSERT_ID alone")
@@ -369,9 +345,13 @@ func (s *Store) prepare(text string, a args) (query string, values []any) {
 		if name[1] == '@' {
 			return name // a variable of MySQL's
 		}
-		placeholder, value := s.dialect.param(len(values)+1, a[name[1:]])
+		value := a[name[1:]]
+		text, isText := value.(string)
+		if isText {
+			value = session.ToASCII(text)
+		}
 		values = append(values, value)
-		return placeholder
+		return s.dialect.param(len(values), isText)
 	})
 	return query, values
 }
