@@ -2,7 +2,7 @@ CREATE TABLE IF NOT EXISTS {ns} (
 	namespace   VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	position    BIGINT NOT NULL,
 	layout      VARCHAR(1020) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-	fingerprint VARCHAR(1020) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+	fingerprint VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
 	fence       BIGINT NOT NULL,
 	protocol    BIGINT NOT NULL DEFAULT {protocol}, -- of Snowkey, not of the application
 	PRIMARY KEY (namespace, position),
