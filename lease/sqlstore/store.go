@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -121,7 +122,7 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 // Probe implements [lease.Store].
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	text := strings.Replace(probeText, "{chosen}", freeRow, 1)
-	a := args{"min": q.Min, "max": q.Max, "own": q.Own, "prefer": q.Prefer}
+	a := args{"min": q.Min, "max": q.Max, "own": q.Own, "prefer": cmp.Or(q.Prefer, " ")} // no label ends with a space
 	if q.Waiting {
 		text = strings.Replace(probeText, "{chosen}", nextRow, 1)
 	}
