@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,7 +23,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// A herd says how many processes do what, and for how long.
+// A herd says how many processes start at once, wait for a worker number and so
+// on, and for how long.
 type herd struct {
 	starts   []int         // how many processes start at once, one run after the other
 	live     int           // how many run already when the others start
@@ -72,6 +74,15 @@ type herdTable struct {
 	sheets []sheet
 	bars   int
 	missed []string
+	errors []string // the first of each line that has some, for the note
+}
+
+// failures prints how many failed and keeps the first error for the note.
+func (t *herdTable) failures(line string, errs []error) string {
+	if len(errs) > 0 {
+		t.errors = append(t.errors, fmt.Sprintf("The first error of %s: %s", line, strings.ReplaceAll(errs[0].Error(), "\n", "; ")))
+	}
+	return fmt.Sprint(len(errs))
 }
 
 // verdict judges one bar of several in a line.
@@ -130,6 +141,7 @@ func measureHerd(w io.Writer, dir, only string, h herd) (t herdTable, err error)
 	if err != nil {
 		return t, err
 	}
+	var failed []error
 	for _, study := range herdStudies() {
 		if !strings.Contains(study.title, only) {
 			continue
@@ -142,21 +154,24 @@ func measureHerd(w io.Writer, dir, only string, h herd) (t herdTable, err error)
 			fmt.Fprintf(os.Stderr, "measuring: %s, %s\n", study.title, s.name)
 			rows, err := study.measure(h, s, &t)
 			if err != nil {
-				rows = append(rows, []string{s.name, "not measured: " + strings.ReplaceAll(err.Error(), "\n", "; ")})
+				rows = append(rows, []string{s.name, "not measured"})
+				t.failures(s.name, []error{err})
+				failed = append(failed, fmt.Errorf("%s, %s: %w", study.title, s.name, err))
 			}
 			sheet.rows = append(sheet.rows, rows...)
 			if err := s.settle(); err != nil {
 				return t, fmt.Errorf("%s, %s: %w", study.title, s.name, err)
 			}
 		}
-		for _, n := range notes {
+		for _, n := range append(t.errors, notes...) {
 			sheet.note = strings.TrimPrefix(sheet.note+"\n  "+n, "\n  ")
 		}
+		t.errors = nil
 		sheet.print(w)
 		t.sheets = append(t.sheets, sheet)
 	}
 	fmt.Fprintf(w, "\n%s\n", summarize(t.bars, t.missed))
-	return t, nil
+	return t, errors.Join(failed...)
 }
 
 // A herdServer is where processes lease their worker numbers.
@@ -167,71 +182,68 @@ type herdServer struct {
 	path   string          // of a filestore
 	listen string          // the port on which the server listens; empty for files
 	owner  *servers
-	spoilt bool // whether abandoned statements may still keep the server busy
+	busy   bool // whether the server may still run statements of clients that have gone
 }
 
 // herdServers starts private servers with enough connections, and adds those that
 // the environment names. The notes name what is missing.
 func herdServers(owner *servers, h herd) (list []*herdServer, notes []string, err error) {
-	add := func(s *herdServer) error {
-		s.owner = owner
-		if s.Dialect == "sqlite" || s.path != "" {
-			list = append(list, s)
-			return nil
-		}
-		if s.listen, err = portOf(s.DB); err != nil {
-			return err
-		}
-		list = append(list, s)
-		return nil
-	}
-	for _, dialect := range dbtest.Databases(owner) {
-		var s herdServer
-		if err := func() (err error) {
-			defer refused(dialect, &err)
-			if dialect == "sqlite" {
-				s.DB = dbtest.Durable(owner, dialect)
-				return nil
-			}
-			settings := []string{fmt.Sprintf("max_connections=%d", h.most())}
-			if dialect == "mysql" { // as many as may come at once
-				settings = append(settings, fmt.Sprintf("back_log=%d", h.most()))
-			}
-			s.DB, s.own = dbtest.Killable(owner, dialect, settings...)
-			if dialect == "postgres" { // which has no TLS, and pgx would ask for it on another connection first
-				s.DSN += "?sslmode=disable"
-			}
-			return nil
-		}(); err != nil {
+	dialects := dbtest.Databases(owner)
+	for _, dialect := range dialects {
+		s, err := privateServer(owner, h, dialect)
+		if err != nil {
 			line, _, _ := strings.Cut(err.Error(), "\n")
 			notes = append(notes, "Not measured: "+line)
 			continue
 		}
+		list = append(list, s)
+	}
+	for _, dialect := range dialects {
+		variable := "SNOWKEY_TEST_" + strings.ToUpper(dialect)
+		if !h.external || os.Getenv(variable) == "" {
+			continue
+		}
+		s, err := namedServer(owner, h, dialect, variable)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the server that %s names: %w", variable, err)
+		}
+		list = append(list, s)
+	}
+	list = append(list, &herdServer{owner: owner, name: "filestore", path: filepath.Join(owner.dir, "leases")})
+	return list, notes, nil
+}
+
+// privateServer starts a server that may be killed, or makes an SQLite file.
+func privateServer(owner *servers, h herd, dialect string) (s *herdServer, err error) {
+	defer refused(dialect, &err)
+	s = &herdServer{owner: owner}
+	switch dialect {
+	case "sqlite":
+		s.DB = dbtest.Durable(owner, dialect)
 		s.name = s.Version
-		if err := add(&s); err != nil {
-			return nil, nil, err
-		}
+		return s, nil
+	case "postgres":
+		s.DB, s.own = dbtest.Killable(owner, dialect, fmt.Sprintf("max_connections=%d", h.most()))
+		s.DSN += "?sslmode=disable" // otherwise pgx opens a connection to ask for TLS, and then another
+	default:
+		// With MariaDB's default back_log, some of a thousand clients that connect at once wait
+		// a second, after which TCP tries again.
+		s.DB, s.own = dbtest.Killable(owner, dialect, fmt.Sprintf("max_connections=%d", h.most()), fmt.Sprintf("back_log=%d", h.most()))
 	}
-	if h.external {
-		for dialect, variable := range map[string]string{"postgres": "SNOWKEY_TEST_POSTGRES", "mysql": "SNOWKEY_TEST_MYSQL"} {
-			if os.Getenv(variable) == "" || !slices.Contains(dbtest.Databases(owner), dialect) {
-				continue
-			}
-			var s herdServer
-			if err := func() (err error) {
-				defer refused(dialect, &err)
-				s.DB = dbtest.Open(owner, dialect)
-				return enoughConnections(s.DB, h.most())
-			}(); err != nil {
-				return nil, nil, fmt.Errorf("the server that %s names: %w", variable, err)
-			}
-			s.name = s.Version + " (" + variable + ")"
-			if err := add(&s); err != nil {
-				return nil, nil, err
-			}
-		}
+	s.name = s.Version
+	s.listen, err = portOf(s.DB)
+	return s, err
+}
+
+// namedServer uses the server that the environment variable names.
+func namedServer(owner *servers, h herd, dialect, variable string) (s *herdServer, err error) {
+	defer refused(dialect, &err)
+	s = &herdServer{owner: owner, DB: dbtest.Open(owner, dialect)}
+	s.name = fmt.Sprintf("%s (%s)", s.Version, variable)
+	if s.listen, err = portOf(s.DB); err != nil {
+		return nil, err
 	}
-	return list, notes, add(&herdServer{name: "filestore", path: owner.dir + "/leases"})
+	return s, enoughConnections(s.DB, h.most())
 }
 
 // enoughConnections refuses a server that allows fewer than n.
@@ -257,10 +269,10 @@ func enoughConnections(db dbtest.DB, n int) error {
 
 // settle gives the next study a server that does nothing.
 func (s *herdServer) settle() error {
-	if !s.spoilt {
+	if !s.busy {
 		return nil
 	}
-	s.spoilt = false
+	s.busy = false
 	if s.own != nil {
 		if err := s.own.Kill(); err != nil {
 			return err
@@ -367,7 +379,7 @@ func (k *keeper) close() error {
 }
 
 // closeAll closes keepers, a few at a time. A lease that is not given back
-// expires, so errors only spoil the server.
+// expires, so an error only means that the server may be busy.
 func (s *herdServer) closeAll(keepers []*keeper) {
 	slots := make(chan struct{}, 32)
 	var wg sync.WaitGroup
@@ -382,7 +394,7 @@ func (s *herdServer) closeAll(keepers []*keeper) {
 		})
 	}
 	wg.Wait()
-	s.spoilt = s.spoilt || failed.Load()
+	s.busy = s.busy || failed.Load()
 }
 
 // openAll opens n keepers, a few at a time.

@@ -30,7 +30,7 @@ var returning = herdStudy{
 		if err != nil {
 			return nil, err
 		}
-		defer func() { s.closeAll(keepers); s.spoilt = true }()
+		defer func() { s.closeAll(keepers); s.busy = true }()
 		// A new namespace begins ahead of the time. Wait until its ids are not.
 		time.Sleep(h.warm)
 		lost.Store(0)
@@ -86,7 +86,7 @@ var returning = herdStudy{
 		if n >= 1000 {
 			bars = []herdBar{{"p99 ≤ 3s", took.met(n, 3*time.Second)}}
 		}
-		return [][]string{{s.name, fmt.Sprint(n), h.outage.String(), failures(failed),
+		return [][]string{{s.name, fmt.Sprint(n), h.outage.String(), t.failures(s.name, failed),
 			took.text(0.5, n, h.limit), took.text(0.99, n, h.limit), took.text(1, n, h.limit),
 			fmt.Sprint(lost.Load()), barTexts(bars), t.verdict("After an outage, "+s.name, bars...)}}, nil
 	},

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 )
@@ -29,12 +28,10 @@ var shortLives = herdStudy{
 			if life.closes {
 				ends, bars = "Close", []herdBar{{"none failed", len(failed) == 0}}
 			}
-			rows = append(rows, []string{s.name, ends, fmt.Sprint(life.rate), life.lasts.String(), fmt.Sprint(n), fmt.Sprint(len(failed)),
+			line := fmt.Sprintf("%s, %s, %d a second", s.name, ends, life.rate)
+			rows = append(rows, []string{s.name, ends, fmt.Sprint(life.rate), life.lasts.String(), fmt.Sprint(n), t.failures(line, failed),
 				took.text(0.5, n, h.patience), took.text(0.99, n, h.patience), barTexts(bars),
-				t.verdict(fmt.Sprintf("Short-lived, %s, %d a second", s.name, life.rate), bars...)})
-			if len(failed) > 0 {
-				rows = append(rows, []string{"  the first error: " + strings.ReplaceAll(failed[0].Error(), "\n", "; ")})
-			}
+				t.verdict("Short-lived, "+line, bars...)})
 		}
 		return rows, nil
 	},

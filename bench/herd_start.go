@@ -14,7 +14,7 @@ var connecting = herdStudy{
 	note: "This is the least that a start can take. The CPU time is that of the server and of the client, which share the cores.\n" +
 		"  Clients of the private Postgres have sslmode=disable. Without, pgx connects twice to a server that has no TLS.",
 	columns: []string{"", "clients", "failed", "p50", "p99", "longest", "CPU, each"},
-	measure: func(h herd, s *herdServer, _ *herdTable) (rows [][]string, err error) {
+	measure: func(h herd, s *herdServer, t *herdTable) (rows [][]string, err error) {
 		for _, n := range h.starts {
 			keepers := make([]*keeper, n)
 			used := s.cpuUsed()
@@ -27,7 +27,7 @@ var connecting = herdStudy{
 			})
 			cpu := used(n)
 			s.closeAll(keepers)
-			rows = append(rows, []string{s.name, fmt.Sprint(n), failures(failed),
+			rows = append(rows, []string{s.name, fmt.Sprint(n), t.failures(fmt.Sprintf("%s, %d clients", s.name, n), failed),
 				took.text(0.5, n, h.limit), took.text(0.99, n, h.limit), took.text(1, n, h.limit), cpu})
 		}
 		return rows, nil
@@ -67,15 +67,7 @@ func (s *herdServer) atOnce(h herd, keepers []*keeper, f func(context.Context, *
 	return took, failed
 }
 
-func failures(errs []error) string {
-	if len(errs) == 0 {
-		return "0"
-	}
-	return fmt.Sprintf("%d: %.80s", len(errs), errs[0])
-}
-
-// starting measures what issue 12 calls a herd: a deployment that starts all
-// processes at once.
+// starting measures a deployment that starts all its processes at once.
 var starting = herdStudy{
 	title: "Starting: many processes call Open at once",
 	note: "The times are from Open to the first id, with the connection that each process opens. A new namespace issues its first id 1 s\n" +
@@ -139,7 +131,7 @@ func startAll(h herd, s *herdServer, t *herdTable, n int, namespace string, isNe
 	time.Sleep(h.stay)
 	losses := lost.Load()
 	s.closeAll(keepers)
-	s.spoilt = s.spoilt || len(failed) > 0
+	s.busy = s.busy || len(failed) > 0
 	if err := s.settle(); err != nil {
 		return nil, err
 	}
@@ -162,11 +154,12 @@ func startAll(h herd, s *herdServer, t *herdTable, n int, namespace string, isNe
 	if isNew {
 		kind = "new"
 	}
-	row = []string{s.name, kind, fmt.Sprint(n), failures(failed),
+	line := fmt.Sprintf("%s, %s, %d processes", s.name, kind, n)
+	row = []string{s.name, kind, fmt.Sprint(n), t.failures(line, failed),
 		took.text(0.5, n, h.limit), took.text(0.99, n, h.limit), took.text(1, n, h.limit), cpu}
 	row = append(row, s.cells(len(took), sum.statements, sum.failed, sum.prepares, sum.trips, sum.connects)...)
 	return append(row, fmt.Sprint(losses), barTexts(bars),
-		t.verdict(fmt.Sprintf("Starting, %s, %s, %d processes", s.name, kind, n), bars...)), nil
+		t.verdict("Starting, "+line, bars...)), nil
 }
 
 // cells prints counts for each of n, and dashes where there is nothing to count.
