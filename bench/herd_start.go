@@ -71,9 +71,10 @@ func (s *herdServer) atOnce(h herd, keepers []*keeper, f func(context.Context, *
 var starting = herdStudy{
 	title: "Starting: many processes call Open at once",
 	note: "The times are from Open to the first id, with the connection that each process opens. A new namespace issues its first id 1 s\n" +
-		"  (MaxClockSkew) after it was created, except on SQLite and filestore. Statements, prepares and round trips are those from Open to\n" +
-		"  the first id, for each process that has one. BEGIN, COMMIT and statements that failed are statements. Prepares are those of the driver,\n" +
-		"  and round trips are counted on the network, both without connecting. The CPU time is that of the server and of the client, which share the cores.",
+		"  (MaxClockSkew) after it was created, except on SQLite and filestore. The CPU time is that of the server and of the clients, which share the\n" +
+		"  cores. Statements, prepares and round trips are those from Open to the first id, for each process that has one. BEGIN, COMMIT and statements\n" +
+		"  that failed are statements. Prepares are those of the driver. Round trips are counted on the network, without those of connecting. Leases\n" +
+		"  lost are those of processes that ran before, and those of processes that started.",
 	columns: []string{"", "namespace", "processes", "without id", "p50", "p99", "longest", "CPU, each", "statements", "failed", "prepares", "round trips", "connects",
 		"leases lost", "bars", "verdict"},
 	files: true,
@@ -96,7 +97,7 @@ var starting = herdStudy{
 }
 
 func startAll(h herd, s *herdServer, t *herdTable, n int, namespace string, isNew bool) (row []string, err error) {
-	var lost atomic.Int64
+	var lostBefore, lostNow atomic.Int64 // by those that run already, and by those that start
 	cfg := h.cfg
 	if cfg.Namespace = namespace; !isNew {
 		// The start before has not made all rows if it was too slow.
@@ -107,14 +108,14 @@ func startAll(h herd, s *herdServer, t *herdTable, n int, namespace string, isNe
 		s.closeAll(keepers)
 	}
 	cfg.Namespace = s.namespace("live")
-	live, err := s.openAll(h.live, h.limit, cfg, &lost)
+	live, err := s.openAll(h.live, h.limit, cfg, &lostBefore)
 	if err != nil {
 		return nil, err
 	}
 	cfg.Namespace = namespace
 	keepers := make([]*keeper, n)
 	for i := range keepers {
-		keepers[i] = &keeper{lost: &lost}
+		keepers[i] = &keeper{lost: &lostNow}
 	}
 	var mu sync.Mutex
 	var sum usage
@@ -129,7 +130,7 @@ func startAll(h herd, s *herdServer, t *herdTable, n int, namespace string, isNe
 	})
 	cpu := used(n)
 	time.Sleep(h.stay)
-	losses := lost.Load()
+	before, now := lostBefore.Load(), lostNow.Load()
 	s.closeAll(keepers)
 	s.busy = s.busy || len(failed) > 0
 	if err := s.settle(); err != nil {
@@ -137,7 +138,7 @@ func startAll(h herd, s *herdServer, t *herdTable, n int, namespace string, isNe
 	}
 	s.closeAll(live)
 
-	bars := []herdBar{{"no lease lost", losses == 0}}
+	bars := []herdBar{{"no lease lost", before+now == 0}}
 	if s.path == "" {
 		bars = append(bars, herdBar{"≤ 6 statements", len(took) > 0 && sum.statements <= 6*int64(len(took))})
 	}
@@ -158,7 +159,7 @@ func startAll(h herd, s *herdServer, t *herdTable, n int, namespace string, isNe
 	row = []string{s.name, kind, fmt.Sprint(n), t.failures(line, failed),
 		took.text(0.5, n, h.limit), took.text(0.99, n, h.limit), took.text(1, n, h.limit), cpu}
 	row = append(row, s.cells(len(took), sum.statements, sum.failed, sum.prepares, sum.trips, sum.connects)...)
-	return append(row, fmt.Sprint(losses), barTexts(bars),
+	return append(row, fmt.Sprintf("%d + %d", before, now), barTexts(bars),
 		t.verdict("Starting, "+line, bars...)), nil
 }
 
