@@ -80,9 +80,10 @@ func isAnswer(err error) bool {
 
 var errRace = errors.New("lease: another process was faster")
 
-// maxProbes is how many steps one attempt takes: a store may have to be migrated,
-// a namespace created and fenced, and rows added, each of them once.
-const maxProbes = 5
+// maxProbes limits the steps of one attempt. At most three are needed before the
+// claim: a store may have to be migrated, a namespace created or fenced, and rows
+// added. An attempt calls the store fewer than 20 times.
+const maxProbes = 4
 
 // tryClaim takes the steps to a lease that the state of the store demands. After
 // each step it probes again. A step that another process was faster with ends the
