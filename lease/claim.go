@@ -136,7 +136,8 @@ func (k *Keeper) tryClaim(ctx context.Context) error {
 		case p.Top < k.cfg.MaxWorker:
 			err = k.addRows(ctx, p)
 		case k.taken != nil && time.Since(k.takenAt) < k.cfg.TTL:
-			k.taken.NextFree = k.untilFree(p.Row)
+			taken := *k.taken // the issuer may be reading the one before
+			taken.NextFree, k.taken = k.untilFree(p.Row), &taken
 			return k.taken
 		default:
 			err = k.addMissing(ctx)

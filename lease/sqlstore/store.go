@@ -83,11 +83,11 @@ func (s *Store) Migrate(ctx context.Context) error {
 		return err
 	}
 	if there, err := s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns"); there || err != nil {
-		return s.explain(err)
+		return s.explainCreate(err)
 	}
 	for _, statement := range s.dialect.ddl {
 		if err := s.dialect.create(ctx, s.db, s.words().Replace(statement)); err != nil {
-			return s.explain(err)
+			return s.explainCreate(err)
 		}
 	}
 	return nil
@@ -309,13 +309,27 @@ func (s *Store) isUnprivileged(err error) bool {
 	return true
 }
 
+// explainCreate explains an error of Migrate. What is missing then is not a table
+// but the schema or database for it, and Migrate does not create that.
+func (s *Store) explainCreate(err error) error {
+	if err != nil && s.dialect.permanent(err) != "" {
+		return s.explainFound(err)
+	}
+	return s.explain(err)
+}
+
 // explain says what an error of the driver means.
 func (s *Store) explain(err error) error {
+	if err != nil && s.dialect.missing(err) {
+		return fmt.Errorf("sqlstore: %w: %w", lease.ErrNotMigrated, err)
+	}
+	return s.explainFound(err)
+}
+
+// explainFound is explain, for tables that are not missing.
+func (s *Store) explainFound(err error) error {
 	if err == nil {
 		return nil
-	}
-	if s.dialect.missing(err) {
-		return fmt.Errorf("sqlstore: %w: %w", lease.ErrNotMigrated, err)
 	}
 	if _, ok := errors.AsType[*TablesError](err); ok {
 		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: "then start again"}
