@@ -80,9 +80,10 @@ func isAnswer(err error) bool {
 
 var errRace = errors.New("lease: another process was faster")
 
-// maxProbes is how many steps one attempt takes: a store may have to be migrated,
-// a namespace created and fenced, and rows added, each of them once.
-const maxProbes = 5
+// maxProbes limits the steps of one attempt. At most three are needed before the
+// claim: a store may have to be migrated, a namespace created or fenced, and rows
+// added. An attempt calls the store fewer than 20 times.
+const maxProbes = 4
 
 // tryClaim takes the steps to a lease that the state of the store demands. After
 // each step it probes again. A step that another process was faster with ends the
@@ -132,10 +133,14 @@ func (k *Keeper) tryClaim(ctx context.Context) error {
 			err = k.store.Fence(ctx, k.terms, p.Fingerprint)
 		case p.Free && (p.Row.Bound <= k.terms.Cap(p.Now) || p.Top >= k.cfg.MaxWorker):
 			return k.take(ctx, p)
+		case p.Top < k.cfg.MaxWorker && !k.short:
+			k.short = true // another process may be adding rows: look again before this one does
+			return errRace
 		case p.Top < k.cfg.MaxWorker:
-			err = k.addRows(ctx, p)
+			err, k.short = k.addRows(ctx, p), false
 		case k.taken != nil && time.Since(k.takenAt) < k.cfg.TTL:
-			k.taken.NextFree = k.untilFree(p.Row)
+			taken := *k.taken // the issuer may be reading the one before
+			taken.NextFree, k.taken = k.untilFree(p.Row), &taken
 			return k.taken
 		default:
 			err = k.addMissing(ctx)
@@ -180,24 +185,23 @@ func (k *Keeper) createNamespace(ctx context.Context, p Probe) error {
 			return &LayoutError{Namespace: k.cfg.Namespace, Stored: stored, Mine: k.terms.Layout, Err: err}
 		}
 	}
-	switch {
-	case k.terms.Coarse():
-		err = k.store.AddRows(ctx, k.terms, 0, min(k.terms.Workers, maxCoarseRows)-1)
-	case p.Top < k.cfg.MinWorker:
-		err = k.addRows(ctx, p)
+	if k.terms.Coarse() {
+		if err := k.store.AddRows(ctx, k.terms, 0, min(k.terms.Workers, maxCoarseRows)-1); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
+	created, err := k.store.CreateNamespace(ctx, k.terms, position)
+	if created && p.Top < k.cfg.MinWorker {
+		return k.addRows(ctx, p)
 	}
-	return k.store.CreateNamespace(ctx, k.terms, position)
+	return err
 }
 
-// addRows adds rows behind those that are there: as many as there are, and 64 at
-// least, so that a thousand processes that start at once add them in few steps.
+// addRows adds rows above those that are there. They are many, because a thousand
+// processes may start at once.
 func (k *Keeper) addRows(ctx context.Context, p Probe) error {
-	first := p.Top + 1
-	n := max(first-k.cfg.MinWorker, 64)
-	return k.store.AddRows(ctx, k.terms, first, min(first+n-1, k.cfg.MaxWorker))
+	const n = 1024
+	return k.store.AddRows(ctx, k.terms, p.Top+1, min(p.Top+n, k.cfg.MaxWorker))
 }
 
 // take claims the row that a probe has found.
@@ -267,7 +271,7 @@ func (k *Keeper) hold(t *tenancy, row Row, bound int64) {
 	}
 	row.Bound = max(bound, t.start)
 	t.row, t.next = row, ""
-	k.held, k.unsure, k.warned, k.taken, k.own = t, nil, "", nil, row.Worker
+	k.held, k.unsure, k.warned, k.taken, k.short, k.own = t, nil, "", nil, false, row.Worker
 	k.issuer.Grant(row.Worker, t.start, row.Bound)
 	k.announce(t)
 	k.log().Info("lease: leased a worker number", "namespace", k.cfg.Namespace, "worker", row.Worker)

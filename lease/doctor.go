@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -71,7 +72,8 @@ func Doctor(ctx context.Context, store Store, cfg Config) ([]Finding, error) {
 		add("volatile", "have it flush every commit, or accept that each lease begins with a hold-off of MaxClockSkew",
 			"the store may forget a commit that it acknowledged, or cannot say whether it may")
 	}
-	if p.Fingerprint != p.Current {
+	readOnly := slices.ContainsFunc(found, func(f Finding) bool { return f.Kind == "read-only" })
+	if p.Fingerprint != p.Current && !readOnly { // a standby has another fingerprint than its primary
 		add("history", "nothing: the next claim has ids go on behind all that may have been lost",
 			"the database is %q, and was %q when the namespace was created or fenced", p.Current, p.Fingerprint)
 	}

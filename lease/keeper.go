@@ -61,7 +61,9 @@ type Keeper struct {
 	regressed bool        // the store has forgotten commits, and must be fenced before the next claim
 	taken     *TakenError // while all worker numbers are in use, who has them
 	takenAt   time.Time   // when that was read
+	short     bool        // no row was free at the last probe
 	warned    string      // why there is no lease, as it was logged last
+	failed    error       // why the last renewal had no answer; nil once one had
 	gaveUp    int         // how many statements in a row were not answered in time
 }
 
@@ -94,15 +96,22 @@ func Open(ctx context.Context, store Store, issuer Issuer, cfg Config) (*Keeper,
 	k := &Keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(), wanted: make(chan struct{}, 1), own: -1}
 	k.clocks = clocks{cfg: cfg, issuer: issuer}
 	k.life, k.endLife = context.WithCancel(context.WithoutCancel(ctx))
-	if !cfg.SkipMigrate {
-		if err := k.retry(ctx, "migrate", func(ctx context.Context) error { return store.Migrate(ctx) }); err != nil {
-			return nil, err
-		}
+	if err := k.retry(ctx, "migrate", k.migrate); err != nil {
+		return nil, err
 	}
 	if err := k.Resume(ctx); err != nil {
 		return nil, errors.Join(err, k.Close(ctx))
 	}
 	return k, nil
+}
+
+// migrate checks the store and, if nothing is there, creates what it needs.
+func (k *Keeper) migrate(ctx context.Context) error {
+	err := k.store.Check(ctx)
+	if errors.Is(err, ErrNotMigrated) && !k.cfg.SkipMigrate {
+		return k.store.Migrate(ctx)
+	}
+	return err
 }
 
 // Want tells that numbers below end are needed and not granted. It does not
@@ -136,7 +145,7 @@ func (k *Keeper) Resume(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(k.life, cancel)()
-	k.granted, k.done = make(chan struct{}), make(chan struct{})
+	k.granted, k.done, k.failed = make(chan struct{}), make(chan struct{}), nil
 	if err := k.claim(ctx, true); err != nil {
 		return err
 	}
@@ -148,7 +157,8 @@ func (k *Keeper) Resume(ctx context.Context) error {
 	case <-k.granted:
 		return nil
 	case <-ctx.Done():
-		return errors.Join(ctx.Err(), heldOff, k.end(ctx, ErrSuspended))
+		err := k.end(ctx, ErrSuspended)
+		return errors.Join(ctx.Err(), heldOff, k.failed, err)
 	}
 }
 
@@ -204,15 +214,16 @@ func (k *Keeper) end(ctx context.Context, reason error) error {
 	return k.release(grace, t.row, unused)
 }
 
-// withdraw gives back what a claim without a reply has taken, or may still take:
-// a release of the row as the claim saw it leaves the claim nothing to find.
+// withdraw gives back what a claim without a reply has taken, or may still take.
+// A release of the row as the claim saw it changes the revision, so the claim no
+// longer finds that row. The row may have the token of a lease that has expired.
 func (k *Keeper) withdraw(ctx context.Context) error {
 	u := k.unsure
 	rows, err := k.store.Rows(ctx, k.terms, u.seen.Worker, u.seen.Worker)
 	switch {
 	case err != nil:
 		return &StoreError{"read", err}
-	case len(rows) == 0 || rows[0].Token != u.next && rows[0].Token != "":
+	case len(rows) == 0 || rows[0].Token != u.next && !k.terms.Free(rows[0]):
 		k.unsure = nil // it is of another process, and the claim can no longer have it
 		return nil
 	}
@@ -313,11 +324,15 @@ func (k *Keeper) renew(ctx context.Context, t *tenancy, needed int64) {
 	row, renewed, err := k.tryRenew(ctx, renewal)
 	switch {
 	case renewed:
+		k.failed = nil
 		k.confirm(t, row, sent)
 	case errors.Is(err, ErrNotMigrated):
 		k.lose(t, "its table is gone from the store")
 	case err != nil:
 		// The request may have been applied, or be applied later.
+		if isAnswer(err) || k.failed == nil {
+			k.failed = &StoreError{"renew", err}
+		}
 		k.explain("renew", err)
 		k.pause(ctx, k.cfg.Window/16)
 		k.reread(ctx, t)

@@ -22,6 +22,10 @@ import "context"
 //
 // A Store is safe for concurrent use.
 type Store interface {
+	// Check returns an error if leases cannot be kept as things are:
+	// [ErrNotMigrated], a [*VersionError] or a [*PermanentError].
+	Check(ctx context.Context) error
+
 	// Migrate creates the tables or files in which leases are kept, if they are
 	// missing. Many processes may call it at once.
 	Migrate(ctx context.Context) error
@@ -31,9 +35,9 @@ type Store interface {
 	Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error)
 
 	// CreateNamespace adds the layout to the namespace, with the current fingerprint
-	// and with [Terms.Fresh] as its fence. It does nothing if the layout is there
-	// already, or if another layout was added at position.
-	CreateNamespace(ctx context.Context, terms Terms, position int64) error
+	// and with [Terms.Fresh] as its fence, and reports whether it did. It does nothing
+	// if the layout is there already, or if another layout was added at position.
+	CreateNamespace(ctx context.Context, terms Terms, position int64) (created bool, err error)
 
 	// Probe reads, without locks, what a claim must know.
 	Probe(ctx context.Context, q Query) (Probe, error)

@@ -37,7 +37,7 @@ func TestDamagedFile(t *testing.T) {
 	another, _ := newStore(t, 1)
 	other := terms
 	other.Namespace = "another"
-	if err := another.CreateNamespace(t.Context(), other, 0); err != nil {
+	if _, err := another.CreateNamespace(t.Context(), other, 0); err != nil {
 		t.Fatal(err)
 	}
 	for what, text := range map[string]string{
@@ -61,7 +61,8 @@ func TestDamagedFile(t *testing.T) {
 		ctx := t.Context()
 		_, probed := s.Probe(ctx, lease.Query{Terms: terms})
 		_, _, renewed := s.Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
-		for _, err := range []error{probed, renewed, s.Fence(ctx, terms, ""), s.AddRows(ctx, terms, 0, 9), s.CreateNamespace(ctx, terms, 0)} {
+		_, created := s.CreateNamespace(ctx, terms, 0)
+		for _, err := range []error{probed, renewed, s.Fence(ctx, terms, ""), s.AddRows(ctx, terms, 0, 9), created} {
 			if what == "of a later version" {
 				if v, ok := errors.AsType[*lease.VersionError](err); !ok || v.Found != "3" || !strings.Contains(err.Error(), path) {
 					t.Errorf("%s: %v", what, err)

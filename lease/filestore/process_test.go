@@ -114,7 +114,7 @@ func hammer(s *Store) error {
 		switch {
 		case err != nil:
 		case !p.Exists:
-			err = s.CreateNamespace(ctx, terms, 0)
+			_, err = s.CreateNamespace(ctx, terms, 0)
 		case p.Fingerprint != p.Current:
 			err = errors.New("it looks restored")
 		case !p.Free && p.Top < terms.Workers-1:
@@ -329,7 +329,7 @@ func refused(s *Store) error {
 	another := terms
 	another.Layout = "another layout"
 	updates := map[string]func() error{
-		"CreateNamespace": func() error { return s.CreateNamespace(ctx, another, 1) },
+		"CreateNamespace": func() error { _, err := s.CreateNamespace(ctx, another, 1); return err },
 		"Fence":           func() error { return s.Fence(ctx, terms, "") },
 		"AddRows":         func() error { return s.AddRows(ctx, terms, 3, 3) },
 		"Claim": func() error {

@@ -36,6 +36,11 @@ func (s *Store) now() int64 {
 	return s.clock().UnixMicro()
 }
 
+// Check returns an error if the directory is missing or cannot be used.
+func (s *Store) Check(ctx context.Context) error {
+	return s.locked(ctx, func(*dir) error { return nil })
+}
+
 // Migrate makes the directory, unless it is there already, for this user alone.
 // It also removes files that were never finished.
 func (s *Store) Migrate(ctx context.Context) error {
@@ -55,15 +60,17 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 }
 
 // CreateNamespace implements [lease.Store].
-func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) error {
-	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
+func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (created bool, err error) {
+	err = s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
 		l := sp.layout(terms.Layout)
 		if l.exists() || int64(len(sp.names())) > position {
 			return false
 		}
 		l.Fingerprint, l.Fence = sp.Current, terms.Fresh(now)
+		created = true
 		return true
 	})
+	return created && err == nil, err
 }
 
 // Probe implements [lease.Store]. Among rows that are equally good it returns the

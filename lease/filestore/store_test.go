@@ -26,7 +26,9 @@ var terms = lease.Terms{
 func newStore(t testing.TB, n int64) (*Store, lease.Row) {
 	t.Helper()
 	s := Dir(t.TempDir())
-	err := errors.Join(s.Migrate(t.Context()), s.CreateNamespace(t.Context(), terms, 0))
+	err := s.Migrate(t.Context())
+	_, created := s.CreateNamespace(t.Context(), terms, 0)
+	err = errors.Join(err, created)
 	for worker := range n {
 		err = errors.Join(err, s.AddRows(t.Context(), terms, worker, n-1))
 	}
@@ -234,7 +236,7 @@ func TestRelativePath(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	if err := s.CreateNamespace(t.Context(), terms, 0); err != nil {
+	if _, err := s.CreateNamespace(t.Context(), terms, 0); err != nil {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,9 @@ func TestDirectoryIsDeletedInUse(t *testing.T) {
 	s.clock = func() time.Time {
 		os.RemoveAll(s.path)
 		other := Dir(s.path)
-		if err := errors.Join(other.Migrate(t.Context()), other.CreateNamespace(t.Context(), terms, 0)); err != nil {
+		err := other.Migrate(t.Context())
+		_, created := other.CreateNamespace(t.Context(), terms, 0)
+		if err := errors.Join(err, created); err != nil {
 			t.Error(err)
 		}
 		return time.Now()

@@ -66,6 +66,9 @@ func (m *Memory) now() int64 {
 	return m.Clock().UnixMicro()
 }
 
+// Check finds nothing wrong.
+func (m *Memory) Check(ctx context.Context) error { return m.do(ctx, "Check", func() {}) }
+
 // Migrate does nothing.
 func (m *Memory) Migrate(ctx context.Context) error { return m.do(ctx, "Migrate", func() {}) }
 
@@ -98,12 +101,14 @@ func (m *Memory) layouts(ns string) []string {
 }
 
 // CreateNamespace implements [lease.Store].
-func (m *Memory) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) error {
-	return m.do(ctx, "CreateNamespace", func() {
+func (m *Memory) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (done bool, err error) {
+	err = m.do(ctx, "CreateNamespace", func() {
 		if _, ok := m.spaces[of(terms)]; !ok && m.position(terms.Namespace) <= position {
+			done = true
 			m.set(of(terms), created{fingerprint: m.fingerprint(), fence: terms.Fresh(m.now()), position: position})
 		}
 	})
+	return done && err == nil, err
 }
 
 // Probe implements [lease.Store].

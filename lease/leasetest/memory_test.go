@@ -20,7 +20,8 @@ var terms = lease.Terms{
 func held(t *testing.T) (*leasetest.Memory, lease.Row) {
 	t.Helper()
 	m := new(leasetest.Memory)
-	if err := errors.Join(m.AddRows(t.Context(), terms, 3, 3), m.CreateNamespace(t.Context(), terms, 0)); err != nil {
+	_, err := m.CreateNamespace(t.Context(), terms, 0)
+	if err := errors.Join(m.AddRows(t.Context(), terms, 3, 3), err); err != nil {
 		t.Fatal(err)
 	}
 	p, err := m.Probe(t.Context(), lease.Query{Terms: terms, Max: 3})

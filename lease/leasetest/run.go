@@ -44,7 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 			}
 			wg.Wait()
 		}
-		if err := store.CreateNamespace(t.Context(), millisecond, 0); err != nil {
+		if _, err := store.CreateNamespace(t.Context(), millisecond, 0); err != nil {
 			t.Error(err)
 		}
 	})
@@ -140,7 +140,15 @@ func (s *subject) operator() Operator {
 	return op
 }
 
-func (s *subject) create() { s.Helper(); s.must(s.CreateNamespace(s.Context(), s.terms, 0)) }
+// create creates the namespace, if it is not there.
+func (s *subject) create() { s.Helper(); s.creates(s.terms, 0) }
+
+func (s *subject) creates(terms lease.Terms, position int64) (created bool) {
+	s.Helper()
+	created, err := s.CreateNamespace(s.Context(), terms, position)
+	s.must(err)
+	return created
+}
 
 func (s *subject) probe(q lease.Query) lease.Probe {
 	s.Helper()
@@ -273,7 +281,7 @@ func createOnce(s *subject) {
 	s.at(s.terms.Fresh, "the fence", first.Fence, before, first.Now)
 	other := s.terms
 	other.Ahead *= 2
-	s.must(s.CreateNamespace(s.Context(), other, 1))
+	s.creates(other, 1)
 	if p := s.probe(lease.Query{}); p.Fence != first.Fence {
 		s.Errorf("created again: %+v became %+v", first, p)
 	}
@@ -293,11 +301,11 @@ func secondLayout(s *subject) {
 	layouts("41/10/12")
 	first := s.added(7)
 	s.terms.Layout = "41/12/10"
-	s.must(s.CreateNamespace(s.Context(), s.terms, 0))
+	s.creates(s.terms, 0)
 	if layouts("41/10/12"); s.probe(lease.Query{}).Exists {
 		s.Error("a second layout was added by who had not seen the first")
 	}
-	s.must(s.CreateNamespace(s.Context(), s.terms, 1))
+	s.creates(s.terms, 1)
 	layouts("41/10/12", "41/12/10")
 	if p := s.probe(lease.Query{}); !p.Exists || p.Free {
 		s.Errorf("the second layout: %+v", p)
@@ -316,7 +324,7 @@ func secondLayout(s *subject) {
 func absent(s *subject) {
 	here, another := s.terms, s.terms
 	another.Namespace = "another"
-	s.must(s.CreateNamespace(s.Context(), another, 0))
+	s.creates(another, 0)
 	s.must(s.AddRows(s.Context(), another, 3, 3))
 	p := s.probe(lease.Query{})
 	if p.Exists || p.Free {
@@ -362,7 +370,7 @@ func layoutAfterDeletion(s *subject) {
 		s.terms.Layout = fmt.Sprint("layout ", i)
 		layouts, position, err := s.Layouts(s.Context(), s.terms.Namespace)
 		s.must(err)
-		s.must(s.CreateNamespace(s.Context(), s.terms, position))
+		s.creates(s.terms, position)
 		if p := s.probe(lease.Query{}); !p.Exists {
 			s.Errorf("layout %d was not added at position %d beside %q", i, position, layouts)
 		}
@@ -932,7 +940,7 @@ func (s *subject) step() (row lease.Row, done bool, err error) {
 	switch {
 	case err != nil:
 	case !p.Exists:
-		err = s.CreateNamespace(ctx, s.terms, 0)
+		_, err = s.CreateNamespace(ctx, s.terms, 0)
 	case p.Free:
 		return s.Claim(ctx, s.claimOf(p.Row))
 	case p.Top < s.terms.Workers-1:
@@ -1102,7 +1110,7 @@ func oddNames(s *subject) {
 			s.Errorf("%q: got %+v, want %+v", name, p, free)
 		}
 		s.terms.Layout = "the layout of " + name
-		s.must(s.CreateNamespace(s.Context(), s.terms, 1))
+		s.creates(s.terms, 1)
 		s.claim(s.claimOf(s.added(7)))
 		s.terms.Layout = millisecond.Layout
 	}
@@ -1119,7 +1127,7 @@ func cancelled(s *subject) {
 	calls := map[string]func() error{
 		"Migrate":         func() error { return s.Migrate(ctx) },
 		"Layouts":         func() error { _, _, err := s.Layouts(ctx, s.terms.Namespace); return err },
-		"CreateNamespace": func() error { return s.CreateNamespace(ctx, another, 0) },
+		"CreateNamespace": func() error { _, err := s.CreateNamespace(ctx, another, 0); return err },
 		"Probe":           func() error { _, err := s.Probe(ctx, lease.Query{Terms: s.terms}); return err },
 		"Fence":           func() error { return s.Fence(ctx, s.terms, "") },
 		"AddRows":         func() error { return s.AddRows(ctx, s.terms, 8, 9) },

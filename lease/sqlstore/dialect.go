@@ -226,6 +226,9 @@ var sqlite = &dialect{
 		if strings.Contains(err.Error(), "readonly database") {
 			return "make the file and its directory writable for this user, without query_only and mode=ro"
 		}
+		if strings.Contains(err.Error(), ".sqlite_master") || strings.Contains(err.Error(), "unknown database") {
+			return "attach the database that the table's name begins with"
+		}
 		return ""
 	},
 }

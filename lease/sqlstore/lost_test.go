@@ -68,18 +68,19 @@ type thoughtless struct{ unfenced }
 
 func atThePresent(s *operated) lease.Store { return thoughtless{unfenced{s}} }
 
-func (s thoughtless) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) error {
-	if err := s.operated.CreateNamespace(ctx, terms, position); err != nil {
-		return err
+func (s thoughtless) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (bool, error) {
+	created, err := s.operated.CreateNamespace(ctx, terms, position)
+	if !created || err != nil {
+		return false, err
 	}
 	if err := s.exec(ctx, "UPDATE {ns} SET fence = ? WHERE namespace = ?", terms.Counter(time.Now().UnixMicro()), terms.Namespace); err != nil {
-		return err
+		return false, err
 	}
 	p, err := s.Probe(ctx, lease.Query{Terms: terms})
 	if err != nil {
-		return err
+		return false, err
 	}
-	return s.SetFingerprint(ctx, terms, p.Current)
+	return true, s.SetFingerprint(ctx, terms, p.Current)
 }
 
 func (s thoughtless) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {

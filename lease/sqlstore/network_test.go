@@ -148,20 +148,20 @@ type operation struct {
 
 var onNamespaces = []operation{
 	{"CreateNamespace", func(n *network) (func(context.Context) error, effect) {
-		return func(ctx context.Context) error { return n.through.CreateNamespace(ctx, n.terms, 0) },
+		return func(ctx context.Context) error { _, err := n.through.CreateNamespace(ctx, n.terms, 0); return err },
 			func(before, after state) bool {
 				return after.exists && after.since(before, n.terms.Fresh, after.fence)
 			}
 	}},
 	{"AddRows", func(n *network) (func(context.Context) error, effect) {
-		n.must(n.past.CreateNamespace(n.Context(), n.terms, 0))
+		n.create()
 		return func(ctx context.Context) error { return n.through.AddRows(ctx, n.terms, 7, 8) },
 			func(before, after state) bool {
 				return after.rows == 2 && after.row.Worker == 7 && after.since(before, n.terms.Cap, after.row.Bound)
 			}
 	}},
 	{"Fence", func(n *network) (func(context.Context) error, effect) {
-		n.must(n.past.CreateNamespace(n.Context(), n.terms, 0))
+		n.create()
 		n.must(n.past.SetFingerprint(n.Context(), n.terms, "another database"))
 		n.terms.Ahead *= 2
 		return func(ctx context.Context) error { return n.through.Fence(ctx, n.terms, "another database") },
@@ -191,10 +191,16 @@ var onLeases = []operation{
 	}},
 }
 
+func (n *network) create() {
+	n.Helper()
+	_, err := n.past.CreateNamespace(n.Context(), n.terms, 0)
+	n.must(err)
+}
+
 // free returns the row of a worker that nobody has.
 func (n *network) free() lease.Row {
 	n.Helper()
-	n.must(n.past.CreateNamespace(n.Context(), n.terms, 0))
+	n.create()
 	n.must(n.past.AddRows(n.Context(), n.terms, 0, 0))
 	return n.state().row
 }

@@ -76,21 +76,30 @@ func (s *Store) check() error {
 	return nil
 }
 
-// Migrate makes the tables, unless they are there already. Only then does it
-// need the privilege to. It refuses tables of another version of Snowkey with a
-// [*lease.VersionError], and tables that change what is written to them (by a
-// trigger, a rule, row-level security or another engine than InnoDB) with a
+// Check refuses tables of another version of Snowkey with a
+// [*lease.VersionError]. Tables that change what is written to them, by a trigger, a
+// rule, row-level security or another engine than InnoDB, it refuses with a
 // [*TablesError].
-func (s *Store) Migrate(ctx context.Context) error {
+func (s *Store) Check(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	if there, err := s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns"); there || err != nil {
-		return s.explain(err)
+	there, err := s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns")
+	if err == nil && !there {
+		return fmt.Errorf("sqlstore: %w", lease.ErrNotMigrated)
+	}
+	return s.explainCreate(err)
+}
+
+// Migrate makes the tables, unless they are there already. Only then does it
+// need the privilege to. Its errors are also those of Check.
+func (s *Store) Migrate(ctx context.Context) error {
+	if err := s.Check(ctx); !errors.Is(err, lease.ErrNotMigrated) {
+		return err
 	}
 	for _, statement := range s.dialect.ddl {
 		if err := s.dialect.create(ctx, s.db, s.words(false).Replace(statement)); err != nil {
-			return s.explain(err)
+			return s.explainCreate(err)
 		}
 	}
 	return nil
@@ -116,9 +125,9 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 }
 
 // CreateNamespace implements [lease.Store].
-func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) error {
-	_, _, err := s.write(ctx, createText, args{"position": position}.with(terms))
-	return err
+func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (created bool, err error) {
+	_, created, err = s.write(ctx, createText, args{"position": position}.with(terms))
+	return created, err
 }
 
 // Probe implements [lease.Store]. Where no worker number is preferred, it looks at
@@ -323,13 +332,27 @@ func (s *Store) isUnprivileged(err error) bool {
 	return true
 }
 
+// explainCreate explains an error of Migrate. What is missing then is not a table
+// but the schema or database for it, and Migrate does not create that.
+func (s *Store) explainCreate(err error) error {
+	if err != nil && s.dialect.permanent(err) != "" {
+		return s.explainFound(err)
+	}
+	return s.explain(err)
+}
+
 // explain says what an error of the driver means.
 func (s *Store) explain(err error) error {
+	if err != nil && s.dialect.missing(err) {
+		return fmt.Errorf("sqlstore: %w: %w", lease.ErrNotMigrated, err)
+	}
+	return s.explainFound(err)
+}
+
+// explainFound is explain, for tables that are not missing.
+func (s *Store) explainFound(err error) error {
 	if err == nil {
 		return nil
-	}
-	if s.dialect.missing(err) {
-		return fmt.Errorf("sqlstore: %w: %w", lease.ErrNotMigrated, err)
 	}
 	if _, ok := errors.AsType[*TablesError](err); ok {
 		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: "then start again"}

@@ -46,9 +46,10 @@ func TestStoreWithoutADatabase(t *testing.T) {
 		_, _, renewed := store.Renew(ctx, lease.Renewal{})
 		_, released := store.Release(ctx, lease.Release{})
 		_, listed := store.Rows(ctx, terms, 0, 0)
+		_, created := store.CreateNamespace(ctx, terms, 0)
 		_, _, layouts := store.Layouts(ctx, "")
 		for i, err := range []error{
-			store.Migrate(ctx), layouts, store.CreateNamespace(ctx, terms, 0), probed, store.Fence(ctx, terms, ""),
+			store.Check(ctx), store.Migrate(ctx), layouts, created, probed, store.Fence(ctx, terms, ""),
 			store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed,
 		} {
 			if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
@@ -237,7 +238,7 @@ func TestCommitWaits(t *testing.T) {
 		name string
 		run  func() (changed bool, err error)
 	}{
-		{"CreateNamespace", func() (bool, error) { return true, store.CreateNamespace(ctx, another, 0) }},
+		{"CreateNamespace", func() (bool, error) { return store.CreateNamespace(ctx, another, 0) }},
 		{"AddRows", func() (bool, error) { return true, store.AddRows(ctx, terms, 8, 9) }},
 		{"Fence", func() (bool, error) { return true, store.Fence(ctx, terms, "") }},
 		{"Claim", func() (ok bool, err error) {

@@ -239,10 +239,13 @@ func probe(t testing.TB, store lease.Store) lease.Probe {
 func free(t testing.TB, store lease.Store) lease.Claim {
 	t.Helper()
 	ctx := t.Context()
-	for _, err := range []error{store.Migrate(ctx), store.AddRows(ctx, terms, 7, 7), store.CreateNamespace(ctx, terms, 0)} {
+	for _, err := range []error{store.Migrate(ctx), store.AddRows(ctx, terms, 7, 7)} {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, err := store.CreateNamespace(ctx, terms, 0); err != nil {
+		t.Fatal(err)
 	}
 	p := probe(t, store)
 	return lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first", Wanted: 1 << 62, Volatile: p.Volatile}

@@ -1,0 +1,989 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+// config has ticks of a millisecond, since before the year 2000, where the time of
+// bubbles begins, and 16 worker numbers.
+func config(least, most int64) lease.Config {
+	return lease.Config{
+		Layout: "milliseconds", Epoch: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), Unit: time.Millisecond, PerTick: 4096, Workers: 16,
+		MinWorker: least, MaxWorker: most, Label: "test", Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+// keeperTerms name the rows of keepers with that config.
+func keeperTerms(cfg lease.Config) lease.Terms {
+	return lease.Terms{
+		Namespace: "default", Layout: cfg.Layout, Epoch: cfg.Epoch.UnixMicro(), Unit: cfg.Unit.Microseconds(), PerTick: cfg.PerTick,
+		Workers: cfg.Workers, Ahead: (11 * time.Second).Microseconds(), Skew: time.Second.Microseconds(), TTL: (15 * time.Second).Microseconds(),
+	}
+}
+
+// A recorder is an issuer that uses every counter that it may, at once.
+type recorder struct {
+	mu      sync.Mutex
+	grants  []granted
+	leased  bool
+	sealed  []error // the reasons
+	reasons []error // those of Explain
+}
+
+type granted struct{ worker, start, bound int64 }
+
+func (r *recorder) Grant(worker, start, bound int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.grants, r.leased = append(r.grants, granted{worker, start, max(start, bound)}), true
+}
+
+func (r *recorder) Extend(bound int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last := len(r.grants) - 1; r.leased {
+		r.grants[last].bound = max(r.grants[last].bound, bound)
+	}
+}
+
+func (r *recorder) Seal(reason error) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sealed, r.leased = append(r.sealed, reason), false; len(r.grants) == 0 {
+		return 1<<63 - 1
+	}
+	return r.grants[len(r.grants)-1].bound
+}
+
+func (r *recorder) Explain(reason error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reasons = append(r.reasons, reason)
+}
+
+func (r *recorder) Correct(time.Duration) {}
+
+// last returns the newest grant, and how many there were.
+func (r *recorder) last() (granted, int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.grants) == 0 {
+		return granted{}, 0
+	}
+	return r.grants[len(r.grants)-1], len(r.grants)
+}
+
+// disjoint fails if two grants of one worker number have a counter in common.
+func disjoint(t *testing.T, recorders ...*recorder) {
+	t.Helper()
+	var all []granted
+	for _, r := range recorders {
+		r.mu.Lock()
+		all = append(all, r.grants...)
+		r.mu.Unlock()
+	}
+	for i, a := range all {
+		for _, b := range all[:i] {
+			if a.worker == b.worker && a.start < b.bound && b.start < a.bound {
+				t.Errorf("worker %d: counters %d to %d and %d to %d overlap", a.worker, b.start, b.bound, a.start, a.bound)
+			}
+		}
+	}
+}
+
+// errNoEffect has a call of a hooked store succeed without an effect.
+var errNoEffect = errors.New("no effect")
+
+// A hooked store calls hook before each call, and fails with its error.
+type hooked struct {
+	*leasetest.Memory
+	hook func(ctx context.Context, op string) error
+}
+
+// done returns the error of a call that answers with nothing else.
+func done(err error) error {
+	if err == errNoEffect {
+		return nil
+	}
+	return err
+}
+
+func (h *hooked) Check(ctx context.Context) error {
+	if err := h.hook(ctx, "Check"); err != nil {
+		return done(err)
+	}
+	return h.Memory.Check(ctx)
+}
+
+func (h *hooked) Migrate(ctx context.Context) error {
+	if err := h.hook(ctx, "Migrate"); err != nil {
+		return done(err)
+	}
+	return h.Memory.Migrate(ctx)
+}
+
+func (h *hooked) Layouts(ctx context.Context, namespace string) ([]string, int64, error) {
+	if err := h.hook(ctx, "Layouts"); err != nil {
+		return nil, 0, done(err)
+	}
+	return h.Memory.Layouts(ctx, namespace)
+}
+
+func (h *hooked) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (bool, error) {
+	if err := h.hook(ctx, "CreateNamespace"); err != nil {
+		return err == errNoEffect, done(err)
+	}
+	return h.Memory.CreateNamespace(ctx, terms, position)
+}
+
+func (h *hooked) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
+	if err := h.hook(ctx, "Probe"); err == errNoEffect {
+		return lease.Probe{Now: time.Now().UnixMicro(), Top: q.Min - 1}, nil
+	} else if err != nil {
+		return lease.Probe{}, err
+	}
+	return h.Memory.Probe(ctx, q)
+}
+
+func (h *hooked) Fence(ctx context.Context, terms lease.Terms, seen string) error {
+	if err := h.hook(ctx, "Fence"); err != nil {
+		return done(err)
+	}
+	return h.Memory.Fence(ctx, terms, seen)
+}
+
+func (h *hooked) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
+	if err := h.hook(ctx, "AddRows"); err != nil {
+		return done(err)
+	}
+	return h.Memory.AddRows(ctx, terms, least, most)
+}
+
+func (h *hooked) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
+	if err := h.hook(ctx, "Claim"); err != nil {
+		return lease.Row{}, false, done(err)
+	}
+	return h.Memory.Claim(ctx, c)
+}
+
+func (h *hooked) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
+	if err := h.hook(ctx, "Renew"); err != nil {
+		return lease.Row{}, false, done(err)
+	}
+	return h.Memory.Renew(ctx, r)
+}
+
+func (h *hooked) Release(ctx context.Context, r lease.Release) (bool, error) {
+	if err := h.hook(ctx, "Release"); err != nil {
+		return false, done(err)
+	}
+	return h.Memory.Release(ctx, r)
+}
+
+func (h *hooked) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {
+	if err := h.hook(ctx, "Rows"); err != nil {
+		return nil, done(err)
+	}
+	return h.Memory.Rows(ctx, terms, least, most)
+}
+
+// openKeeper opens a keeper that is closed at the end of the test.
+func openKeeper(t *testing.T, store lease.Store, cfg lease.Config) (*lease.Keeper, *recorder) {
+	t.Helper()
+	r := &recorder{}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	k, err := lease.Open(ctx, store, r, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { k.Close(context.Background()) })
+	return k, r
+}
+
+func row(t *testing.T, store *leasetest.Memory, cfg lease.Config, worker int64) lease.Row {
+	t.Helper()
+	rows, err := store.Rows(t.Context(), keeperTerms(cfg), worker, worker)
+	if err != nil || len(rows) != 1 {
+		t.Fatal(rows, err)
+	}
+	return rows[0]
+}
+
+// once returns a fault of the first call of op, and what follows for the others.
+func once(op string, first, others leasetest.Fault) func(string) leasetest.Fault {
+	var mu sync.Mutex
+	seen := false
+	return func(called string) leasetest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case called != op:
+			return leasetest.None
+		case !seen:
+			seen = true
+			return first
+		}
+		return others
+	}
+}
+
+// trustsReads is a store as it must not be: a renewal or claim without a reply
+// counts as answered if the row shows it.
+type trustsReads struct{ *leasetest.Memory }
+
+func (s trustsReads) find(terms lease.Terms, worker int64, token string, err error) (lease.Row, bool, error) {
+	rows, _ := s.Rows(context.Background(), terms, worker, worker)
+	if len(rows) == 1 && rows[0].Token == token {
+		return rows[0], true, nil
+	}
+	return lease.Row{}, false, err
+}
+
+func (s trustsReads) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
+	row, ok, err := s.Memory.Renew(ctx, r)
+	if err != nil {
+		return s.find(r.Terms, r.Held.Worker, r.Token, err)
+	}
+	return row, ok, nil
+}
+
+func (s trustsReads) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
+	row, ok, err := s.Memory.Claim(ctx, c)
+	if err != nil {
+		return s.find(c.Terms, c.Seen.Worker, c.Token, err)
+	}
+	return row, ok, nil
+}
+
+// The reply to a renewal is lost, and then the store forgets its commit. The row
+// showed the commit in between. Nothing may have been granted because of that.
+func TestRenewalThatIsForgotten(t *testing.T) {
+	for _, fault := range []leasetest.Fault{leasetest.LoseReply, leasetest.HangAfter} {
+		for _, broken := range []bool{false, true} {
+			t.Run(fmt.Sprintf("fault %d, broken %v", fault, broken), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m, cfg := &leasetest.Memory{}, config(3, 3)
+					var store lease.Store = m
+					if broken {
+						store = trustsReads{m}
+					}
+					_, r := openKeeper(t, store, cfg)
+					time.Sleep(20 * time.Second)
+					before, answered := m.Snapshot(), row(t, m, cfg, 3)
+					m.Fault(once("Renew", fault, leasetest.Hang))
+					time.Sleep(7 * time.Second) // the next renewal, and a read of the row
+					if shown := row(t, m, cfg, 3); shown.Bound <= answered.Bound {
+						t.Fatalf("the row shows no renewal: %+v", shown)
+					}
+					g, _ := r.last()
+					if extended := g.bound > answered.Bound; extended != broken {
+						t.Errorf("the issuer has the bound %d; the last answered one is %d", g.bound, answered.Bound)
+					}
+					m.Restore(before)
+					m.Fault(nil)
+					if broken {
+						return
+					}
+					time.Sleep(30 * time.Second)
+					disjoint(t, r)
+					if again, n := r.last(); n != 2 || again.start < g.bound || again.bound <= again.start {
+						t.Errorf("after %d grants the last is %+v, after %+v", n, again, g)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A claim whose reply is lost, but whose row shows it, grants nothing before a
+// renewal is answered.
+func TestClaimThatIsForgotten(t *testing.T) {
+	for _, fault := range []leasetest.Fault{leasetest.LoseReply, leasetest.HangAfter} {
+		for _, broken := range []bool{false, true} {
+			t.Run(fmt.Sprintf("fault %d, broken %v", fault, broken), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m, cfg := &leasetest.Memory{}, config(3, 3)
+					var store lease.Store = m
+					if broken {
+						store = trustsReads{m}
+					}
+					first, _ := openKeeper(t, m, cfg)
+					first.Close(t.Context())
+					time.Sleep(time.Minute)
+					before := m.Snapshot()
+					claims := once("Claim", fault, leasetest.None)
+					m.Fault(func(op string) leasetest.Fault {
+						if op == "Renew" {
+							return leasetest.Hang
+						}
+						return claims(op)
+					})
+					r, opened := &recorder{}, make(chan error, 1)
+					go func() {
+						k, err := lease.Open(t.Context(), store, r, cfg)
+						if err == nil {
+							t.Cleanup(func() { k.Close(context.Background()) })
+						}
+						opened <- err
+					}()
+					time.Sleep(8 * time.Second)
+					g, n := r.last()
+					if granted := g.bound > g.start; n != 1 || granted != broken {
+						t.Fatalf("%d grants, the last is %+v", n, g)
+					}
+					m.Restore(before)
+					m.Fault(nil)
+					if err := <-opened; err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(30 * time.Second)
+					if !broken {
+						disjoint(t, r)
+						if g, _ := r.last(); g.bound <= g.start {
+							t.Errorf("nothing is granted: %+v", g)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// A keeper that finds its row at a smaller revision than it was answered knows
+// that the store has forgotten commits. It raises the fence, so that every later
+// lease starts above all that was granted. It does not where another process has
+// taken the row.
+func TestForgottenCommitsRaiseTheFence(t *testing.T) {
+	for name, tt := range map[string]struct {
+		harm   func(t *testing.T, m *leasetest.Memory, older leasetest.Snapshot)
+		fences int
+	}{
+		"an older state is restored": {func(_ *testing.T, m *leasetest.Memory, older leasetest.Snapshot) { m.Restore(older) }, 1},
+		"the row is of another process": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
+			taken := row(t, m, config(3, 4), 3)
+			taken.Token, taken.Label, taken.Revision = "of another", "another process", taken.Revision+1
+			if err := m.Edit(t.Context(), keeperTerms(config(3, 4)), taken); err != nil {
+				t.Fatal(err)
+			}
+		}, 0},
+		"it expired": {func(t *testing.T, m *leasetest.Memory, _ leasetest.Snapshot) {
+			expired := row(t, m, config(3, 4), 3)
+			expired.Expires = 0
+			if err := m.Edit(t.Context(), keeperTerms(config(3, 4)), expired); err != nil {
+				t.Fatal(err)
+			}
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &leasetest.Memory{}
+				_, r := openKeeper(t, m, config(3, 3))
+				_, other := openKeeper(t, m, config(4, 4))
+				older := m.Snapshot()
+				time.Sleep(time.Minute)
+				before := m.Calls("Fence")
+				tt.harm(t, m, older)
+				time.Sleep(time.Minute)
+				// Both keepers of a store that was restored learn of it.
+				if n := m.Calls("Fence") - before; n != 2*tt.fences {
+					t.Errorf("the fence was raised %d times", n)
+				}
+				disjoint(t, r, other)
+				if g, n := r.last(); n != 2 || g.bound <= g.start {
+					t.Errorf("%d grants, the last is %+v", n, g)
+				}
+			})
+		})
+	}
+}
+
+// A store that may forget commits from now on does not renew leases that were
+// claimed while it could not. The keeper drops its lease and claims with a
+// hold-off.
+func TestStoreBecomesVolatile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, cfg := &leasetest.Memory{}, config(3, 3)
+		lost := make(chan *lease.LostError, 1)
+		cfg.OnLost = func(e *lease.LostError) { lost <- e }
+		_, r := openKeeper(t, m, cfg)
+		time.Sleep(20 * time.Second)
+		g, _ := r.last()
+		before := m.Snapshot()
+		m.SetVolatile(true)
+		at := time.Now()
+		if e := <-lost; !strings.Contains(e.Reason, "forget commits") || time.Since(at) > 5*time.Second {
+			t.Errorf("after %v: %v", time.Since(at), e)
+		}
+		if now, _ := r.last(); now != g {
+			t.Errorf("a renewal was granted: %+v after %+v", now, g)
+		}
+		m.Restore(before) // which is what it may do
+		time.Sleep(30 * time.Second)
+		again, n := r.last()
+		// Nothing below the cap of the claim, and of a server whose clock is behind.
+		if burnt := keeperTerms(cfg).Beyond(at.UnixMicro()); n != 2 || again.start < burnt || again.bound <= again.start {
+			t.Errorf("after %d grants the last is %+v; want it to start at %d or above", n, again, burnt)
+		}
+		disjoint(t, r)
+		held := false
+		for _, reason := range r.reasons {
+			_, is := errors.AsType[*lease.HoldOffError](reason)
+			held = held || is
+		}
+		if !held {
+			t.Errorf("no hold-off among %v", r.reasons)
+		}
+	})
+}
+
+// A new layout can be added whatever was deleted before.
+func TestLayoutsAfterDeletions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &leasetest.Memory{}
+		cfg := config(0, 15)
+		cfg.Compatible = func(string, time.Time) error { return nil }
+		for i := range 8 {
+			cfg.Layout = fmt.Sprint("layout ", i)
+			before := m.Calls("Layouts")
+			k, _ := openKeeper(t, m, cfg)
+			if n := m.Calls("Layouts") - before; n != 1 {
+				t.Errorf("layout %d: the layouts were read %d times", i, n)
+			}
+			k.Close(t.Context())
+			if i%3 != 1 { // what is left is neither the first nor the last
+				m.DeleteNamespace(t.Context(), keeperTerms(cfg))
+				for worker := range cfg.Workers {
+					m.Delete(t.Context(), keeperTerms(cfg), worker)
+				}
+			}
+		}
+	})
+}
+
+const most = 20 // calls of the store in one attempt to claim
+
+// attempts counts the calls of a store between pauses. A memory answers at once,
+// so that the calls of one attempt are at one time.
+type attempts struct {
+	mu    sync.Mutex
+	calls map[time.Time]int
+	total int
+}
+
+func (a *attempts) call() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.calls == nil {
+		a.calls = make(map[time.Time]int)
+	}
+	a.calls[time.Now()]++
+	a.total++
+}
+
+func (a *attempts) check(t *testing.T) {
+	t.Helper()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	largest := 0
+	for _, n := range a.calls {
+		largest = max(largest, n)
+	}
+	if largest > most {
+		t.Errorf("one attempt took %d calls", largest)
+	}
+	t.Logf("%d calls, %d at most in one attempt", a.total, largest)
+}
+
+// Whatever the state of the store, Open claims within few calls, or says why not.
+func TestCallsOfAClaim(t *testing.T) {
+	ctx := context.Background()
+	deleteRows := func(m *leasetest.Memory, cfg lease.Config, workers ...int64) {
+		for _, w := range workers {
+			m.Delete(ctx, keeperTerms(cfg), w)
+		}
+	}
+	for _, coarse := range []bool{false, true} {
+		for name, harm := range map[string]func(t *testing.T, m *leasetest.Memory, cfg lease.Config){
+			"empty":               func(_ *testing.T, m *leasetest.Memory, _ lease.Config) { m.Restore(leasetest.Snapshot{}) },
+			"no namespace":        func(_ *testing.T, m *leasetest.Memory, cfg lease.Config) { m.DeleteNamespace(ctx, keeperTerms(cfg)) },
+			"another fingerprint": func(_ *testing.T, m *leasetest.Memory, _ lease.Config) { m.SetCurrent("promoted") },
+			"no rows": func(_ *testing.T, m *leasetest.Memory, cfg lease.Config) {
+				deleteRows(m, cfg, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+			},
+			"no namespace, another fingerprint": func(_ *testing.T, m *leasetest.Memory, cfg lease.Config) {
+				m.DeleteNamespace(ctx, keeperTerms(cfg))
+				m.SetCurrent("promoted")
+			},
+			"all are taken": func(t *testing.T, m *leasetest.Memory, cfg lease.Config) {
+				for range 16 {
+					openKeeper(t, m, cfg)
+				}
+			},
+			"a row is missing, others are taken": func(t *testing.T, m *leasetest.Memory, cfg lease.Config) {
+				for range 16 {
+					openKeeper(t, m, cfg)
+				}
+				deleteRows(m, cfg, 7)
+			},
+		} {
+			t.Run(fmt.Sprintf("%s, coarse %v", name, coarse), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m, cfg := &leasetest.Memory{}, config(0, 15)
+					if coarse {
+						cfg.Unit, cfg.PerTick = time.Hour, 1<<20
+					}
+					k, _ := openKeeper(t, m, cfg)
+					k.Close(t.Context())
+					harm(t, m, cfg)
+					time.Sleep(time.Millisecond)
+					var counted attempts
+					m.Fault(func(string) leasetest.Fault { counted.call(); return leasetest.None })
+					ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+					defer cancel()
+					k, err := lease.Open(ctx, m, &recorder{}, cfg)
+					m.Fault(nil)
+					_, taken := errors.AsType[*lease.TakenError](err)
+					_, held := errors.AsType[*lease.HoldOffError](err)
+					switch {
+					case err == nil:
+						k.Close(t.Context())
+					case name == "all are taken" && taken, coarse && held:
+					default:
+						t.Error(err)
+					}
+					if counted.check(t); counted.total > most {
+						t.Errorf("Open took %d calls", counted.total)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A store that does not do what it is called for does not have the keeper call it
+// without a pause.
+func TestCallsOfAnUselessStore(t *testing.T) {
+	ops := []string{"Migrate", "CreateNamespace", "Fence", "AddRows", "Claim", "Renew", "Rows", "Layouts"}
+	for _, coarse := range []bool{false, true} {
+		for _, name := range append(ops, "tables", "fingerprint", "random", "random errors") {
+			t.Run(fmt.Sprintf("%s, coarse %v", name, coarse), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m, cfg := &leasetest.Memory{}, config(0, 15)
+					if coarse {
+						cfg.Unit, cfg.PerTick = time.Hour, 1<<20
+					}
+					if name == "Fence" {
+						openKeeper(t, m, cfg)
+						m.SetCurrent("promoted")
+						time.Sleep(time.Millisecond)
+					}
+					if name == "Rows" {
+						for range 16 {
+							openKeeper(t, m, cfg)
+						}
+						time.Sleep(time.Millisecond)
+					}
+					var counted attempts
+					probes := 0
+					store := &hooked{m, func(ctx context.Context, op string) error {
+						counted.call()
+						switch {
+						case op == name:
+							return errNoEffect
+						case name == "tables" && (op == "Probe" || op == "Claim" || op == "Rows"):
+							return lease.ErrNotMigrated
+						case name == "fingerprint" && op == "Probe":
+							probes++
+							m.SetCurrent(fmt.Sprint("promoted ", probes))
+						case strings.HasPrefix(name, "random") && rand.IntN(2) == 0:
+							return []error{errNoEffect, lease.ErrNotMigrated, leasetest.ErrFault}[rand.IntN(3)]
+						}
+						return nil
+					}}
+					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+					defer cancel()
+					k, err := lease.Open(ctx, store, &recorder{}, cfg)
+					if err == nil {
+						time.Sleep(20 * time.Second)
+						k.Close(t.Context())
+					}
+					if counted.check(t); counted.total > 1000 {
+						t.Errorf("%d calls in 20 s", counted.total)
+					}
+				})
+			})
+		}
+	}
+}
+
+// hangs waits until ctx ends.
+func hangs(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Open returns what the store answered last, although the attempts after that had
+// no answer.
+func TestOpenReturnsTheLastAnswer(t *testing.T) {
+	t.Run("taken", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m := &leasetest.Memory{}
+			openKeeper(t, m, config(3, 3))
+			away := time.Now().Add(5 * time.Second)
+			store := &hooked{m, func(ctx context.Context, op string) error {
+				if time.Now().After(away) {
+					return hangs(ctx)
+				}
+				return nil
+			}}
+			ctx, cancel := context.WithTimeout(t.Context(), 23*time.Second)
+			defer cancel()
+			_, err := lease.Open(ctx, store, &recorder{}, config(3, 3))
+			if _, ok := errors.AsType[*lease.TakenError](err); !ok || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+		})
+	})
+	for _, op := range []string{"Migrate", "Probe", "Layouts", "Claim"} {
+		t.Run(op, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				answer := errors.New("schema \"leases\" does not exist")
+				away := time.Now().Add(5 * time.Second)
+				store := &hooked{&leasetest.Memory{}, func(ctx context.Context, called string) error {
+					switch {
+					case time.Now().After(away):
+						return hangs(ctx)
+					case called == op:
+						return answer
+					}
+					return nil
+				}}
+				ctx, cancel := context.WithTimeout(t.Context(), 23*time.Second)
+				defer cancel()
+				_, err := lease.Open(ctx, store, &recorder{}, config(3, 3))
+				if !errors.Is(err, answer) || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+	t.Run("a renewal before the first id", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			answer := errors.New("disk full")
+			store := &hooked{&leasetest.Memory{}, func(ctx context.Context, called string) error {
+				if called == "Renew" {
+					return answer
+				}
+				return nil
+			}}
+			store.SetVolatile(true) // so that the claim grants nothing
+			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+			defer cancel()
+			_, err := lease.Open(ctx, store, &recorder{}, config(3, 3))
+			if !errors.Is(err, answer) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+		})
+	})
+}
+
+// Open returns at once what trying again cannot help.
+func TestPermanentErrorsEndOpen(t *testing.T) {
+	for _, op := range []string{"Migrate", "Probe", "Layouts", "CreateNamespace", "AddRows", "Claim"} {
+		for name, permanent := range map[string]error{
+			"privilege": &lease.PermanentError{Err: errors.New("permission denied"), Remedy: "grant it"},
+			"version":   &lease.VersionError{Where: "the table leases", Found: "9"},
+		} {
+			t.Run(op+", "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					calls := 0
+					store := &hooked{&leasetest.Memory{}, func(_ context.Context, called string) error {
+						if called == op {
+							calls++
+							return fmt.Errorf("store: %w", permanent)
+						}
+						return nil
+					}}
+					began := time.Now()
+					_, err := lease.Open(t.Context(), store, &recorder{}, config(3, 3))
+					if !errors.Is(err, permanent) || calls != 1 || time.Since(began) > 0 {
+						t.Errorf("after %v and %d calls: %v", time.Since(began), calls, err)
+					}
+					if err != nil && strings.Contains(err.Error(), "trying again") {
+						t.Errorf("the error promises another attempt: %v", err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The reason why there is no lease is logged when it changes, and only then.
+func TestReasonsAreLoggedWhenTheyChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, op := range []string{"Migrate", "Probe"} {
+			began := time.Now()
+			store := &hooked{&leasetest.Memory{}, func(_ context.Context, called string) error {
+				if called != op {
+					return nil
+				}
+				return [...]error{errors.New("no route"), errors.New("too many clients"), errors.New("no route")}[min(2, time.Since(began)/(10*time.Second))]
+			}}
+			var log strings.Builder
+			cfg := config(3, 3)
+			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			lease.Open(ctx, store, &recorder{}, cfg)
+			if n, m := strings.Count(log.String(), "no route"), strings.Count(log.String(), "too many clients"); n != 2 || m != 1 {
+				t.Errorf("%s: %d and %d lines:\n%s", op, n, m, log.String())
+			}
+		}
+	})
+}
+
+// A claim had no reply when Open gave up. The worker number is free afterwards,
+// whether the claim was applied or is still under way.
+func TestOpenThatFailsGivesTheWorkerBack(t *testing.T) {
+	for _, fault := range []leasetest.Fault{leasetest.HangAfter, leasetest.Late} {
+		for _, expired := range []bool{false, true} {
+			for _, taken := range []bool{false, true} {
+				t.Run(fmt.Sprintf("fault %d, expired %v, taken %v", fault, expired, taken), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						m, cfg := &leasetest.Memory{}, config(3, 3)
+						first, r := openKeeper(t, m, cfg)
+						if expired {
+							m.Fault(func(string) leasetest.Fault { return leasetest.Refuse })
+						}
+						first.Close(t.Context())
+						m.Fault(nil)
+						time.Sleep(time.Minute)
+						m.Fault(once("Claim", fault, leasetest.Refuse))
+						ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+						defer cancel()
+						if _, err := lease.Open(ctx, m, &recorder{}, cfg); err == nil {
+							t.Fatal("opened")
+						}
+						if now := row(t, m, cfg, 3); now.Token != "" {
+							t.Errorf("after Open: %+v", now)
+						}
+						var another *recorder
+						m.Fault(nil)
+						if taken {
+							_, another = openKeeper(t, m, cfg)
+						}
+						before := row(t, m, cfg, 3)
+						m.Deliver()
+						after := row(t, m, cfg, 3)
+						if before.Now = after.Now; before != after {
+							t.Errorf("the late claim changed %+v to %+v", before, after)
+						}
+						if taken {
+							disjoint(t, r, another)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// tokens remembers the tokens of renewals by the revision that they are for.
+type tokens struct {
+	*leasetest.Memory
+	mu   sync.Mutex
+	sent map[int64]map[string]int
+}
+
+func (s *tokens) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
+	s.mu.Lock()
+	if s.sent[r.Held.Revision] == nil {
+		s.sent[r.Held.Revision] = make(map[string]int)
+	}
+	s.sent[r.Held.Revision][r.Token]++
+	s.mu.Unlock()
+	return s.Memory.Renew(ctx, r)
+}
+
+// All attempts to renew one revision carry one token, and no other revision's
+// attempts carry it.
+func TestRenewalsOfOneRevisionHaveOneToken(t *testing.T) {
+	for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.Hang, leasetest.LoseReply, leasetest.HangAfter, leasetest.Late} {
+		t.Run(fmt.Sprint("fault ", fault), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &tokens{Memory: &leasetest.Memory{}, sent: make(map[int64]map[string]int)}
+				cfg := config(3, 3)
+				cfg.TTL = time.Hour
+				k, _ := openKeeper(t, store, cfg)
+				time.Sleep(time.Minute)
+				store.Fault(func(op string) leasetest.Fault {
+					if op == "Renew" {
+						return fault
+					}
+					return leasetest.None
+				})
+				time.Sleep(10 * time.Minute)
+				store.Fault(nil)
+				time.Sleep(time.Minute)
+				k.Close(t.Context())
+				calls, largest, all := 0, 0, map[string]bool{}
+				for revision, sent := range store.sent {
+					if len(sent) != 1 {
+						t.Errorf("%d tokens for revision %d", len(sent), revision)
+					}
+					for token, n := range sent {
+						calls, largest = calls+n, max(largest, n)
+						if all[token] {
+							t.Errorf("the token of revision %d is also of another", revision)
+						}
+						all[token] = true
+					}
+				}
+				if calls < 80 || (fault == leasetest.Refuse || fault == leasetest.Hang) && largest < 50 {
+					t.Errorf("%d renewals, %d of one revision", calls, largest)
+				}
+				if n := store.Calls("Claim"); n != 1 {
+					t.Errorf("%d claims", n)
+				}
+			})
+		})
+	}
+}
+
+// Waiters on a full namespace make few calls, and take a worker number soon after
+// it is given back.
+func TestWaitersMakeFewCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, cfg := &leasetest.Memory{}, config(0, 3)
+		var holders []*lease.Keeper
+		for range 4 {
+			k, _ := openKeeper(t, m, cfg)
+			holders = append(holders, k)
+		}
+		const waiters = 20
+		var mu sync.Mutex
+		calls := map[string]int{}
+		opened := make(chan *lease.Keeper, waiters)
+		for range waiters {
+			go func() {
+				store := &hooked{m, func(_ context.Context, op string) error {
+					mu.Lock()
+					defer mu.Unlock()
+					calls[op]++
+					return nil
+				}}
+				k, err := lease.Open(t.Context(), store, &recorder{}, cfg)
+				if err != nil {
+					t.Error(err)
+				}
+				opened <- k
+			}()
+		}
+		time.Sleep(time.Minute) // the first attempts
+		mu.Lock()
+		clear(calls)
+		mu.Unlock()
+		time.Sleep(10 * time.Minute)
+		mu.Lock()
+		probes, rows, others := calls["Probe"], calls["Rows"], len(calls)
+		mu.Unlock()
+		// Each looks about every 1.3 s for the next row, and reads all of them once in a TTL.
+		if perMinute := probes / waiters / 10; perMinute > 60 || perMinute < 30 {
+			t.Errorf("%d probes of a waiter in a minute", perMinute)
+		}
+		if perMinute := float64(rows) / waiters / 10; perMinute > 4.5 || others > 2 {
+			t.Errorf("%.1f reads of all rows by a waiter in a minute; calls are %v", perMinute, calls)
+		}
+		for range waiters {
+			holder := holders[0]
+			holders = holders[1:]
+			if err := holder.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			freed := time.Now()
+			holders = append(holders, <-opened)
+			if d := time.Since(freed); d > 2*time.Second {
+				t.Errorf("a worker number was free for %v", d)
+			}
+		}
+		for _, k := range holders {
+			k.Close(t.Context())
+		}
+	})
+}
+
+// One waiter alone takes a freed worker number within 2 s, at any time.
+func TestOneWaiterTakesAFreedWorkerNumber(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, cfg := &leasetest.Memory{}, config(0, 0)
+		held, _ := openKeeper(t, m, cfg)
+		for range 100 {
+			opened := make(chan *lease.Keeper)
+			go func() {
+				k, err := lease.Open(t.Context(), m, &recorder{}, cfg)
+				if err != nil {
+					t.Error(err)
+				}
+				opened <- k
+			}()
+			time.Sleep(time.Duration(rand.Int64N(int64(time.Minute))))
+			freed := time.Now()
+			if err := held.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if held = <-opened; time.Since(freed) > 2*time.Second {
+				t.Errorf("taken after %v", time.Since(freed))
+			}
+		}
+		held.Close(t.Context())
+	})
+}
+
+// Where most holders have stopped renewing, the error says so.
+func TestTakenSaysThatHoldersStoppedRenewing(t *testing.T) {
+	for _, killed := range []int{0, 4, 12} {
+		synctest.Test(t, func(t *testing.T) {
+			m, cfg := &leasetest.Memory{}, config(0, 15)
+			first, _ := openKeeper(t, m, cfg) // so that no later lease waits for its start
+			first.Close(t.Context())
+			for i := range 16 {
+				dead := false
+				openKeeper(t, &hooked{m, func(ctx context.Context, op string) error {
+					if op == "Claim" {
+						dead = i < killed
+						return nil
+					}
+					if dead {
+						return hangs(ctx)
+					}
+					return nil
+				}}, cfg)
+			}
+			time.Sleep(8 * time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			_, err := lease.Open(ctx, m, &recorder{}, cfg)
+			e, ok := errors.AsType[*lease.TakenError](err)
+			if !ok || e.Stale != int64(killed) {
+				t.Fatalf("%d were killed: %v", killed, err)
+			}
+			text := fmt.Sprintf("%d of their holders stopped renewing, so processes are killed faster than leases expire", killed)
+			if strings.Contains(err.Error(), text) != (killed > 8) {
+				t.Errorf("%d were killed: %v", killed, err)
+			}
+		})
+	}
+}
