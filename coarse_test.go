@@ -103,7 +103,7 @@ func TestDaysAreUsedUp(t *testing.T) {
 		if n := store.Calls("Renew") - before; n > 30 {
 			t.Errorf("60,000 ids took %d renewals", n)
 		}
-		rows, err := store.Rows(t.Context(), lease.Terms{Namespace: "default", Layout: days(t).String()}, 0, 0)
+		rows, err := store.Rows(t.Context(), lease.Terms{Namespace: "default", Layout: days(t).String()}, pool.Worker(), pool.Worker())
 		if err != nil || len(rows) != 1 {
 			t.Fatal(rows, err)
 		}

@@ -657,7 +657,7 @@ func TestOpenReturnsTheLastAnswer(t *testing.T) {
 			}
 		})
 	})
-	for _, op := range []string{"Migrate", "Probe", "Layouts", "Claim"} {
+	for _, op := range []string{"Check", "Probe", "Layouts", "Claim"} {
 		t.Run(op, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				answer := errors.New("schema \"leases\" does not exist")
