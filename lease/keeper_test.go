@@ -702,7 +702,7 @@ func TestOpenReturnsTheLastAnswer(t *testing.T) {
 
 // Open returns at once what trying again cannot help.
 func TestPermanentErrorsEndOpen(t *testing.T) {
-	for _, op := range []string{"Migrate", "Probe", "Layouts", "CreateNamespace", "AddRows", "Claim"} {
+	for _, op := range []string{"Check", "Probe", "Layouts", "CreateNamespace", "AddRows", "Claim"} {
 		for name, permanent := range map[string]error{
 			"privilege": &lease.PermanentError{Err: errors.New("permission denied"), Remedy: "grant it"},
 			"version":   &lease.VersionError{Where: "the table leases", Found: "9"},
@@ -734,7 +734,7 @@ func TestPermanentErrorsEndOpen(t *testing.T) {
 // The reason why there is no lease is logged when it changes, and only then.
 func TestReasonsAreLoggedWhenTheyChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, op := range []string{"Migrate", "Probe"} {
+		for _, op := range []string{"Check", "Probe"} {
 			began := time.Now()
 			store := &hooked{&leasetest.Memory{}, func(_ context.Context, called string) error {
 				if called != op {
