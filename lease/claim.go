@@ -126,16 +126,16 @@ func (k *Keeper) tryClaim(ctx context.Context) error {
 			p.Row, p.Free = *again, true
 		}
 		switch {
+		case (!p.Exists || !p.Free && p.Top < k.cfg.MaxWorker) && !k.short:
+			k.short = true // another process may be adding what is missing: look again first
+			return errRace
 		case !p.Exists:
-			err = k.createNamespace(ctx, p)
+			err, k.short = k.createNamespace(ctx, p), false
 		case p.Fingerprint != p.Current:
 			k.log().Warn("lease: the database is another than before, or was restored; ids continue above all that may have been lost", "namespace", k.cfg.Namespace)
 			err = k.store.Fence(ctx, k.terms, p.Fingerprint)
 		case p.Free && (p.Row.Bound <= k.terms.Cap(p.Now) || p.Top >= k.cfg.MaxWorker):
 			return k.take(ctx, p)
-		case p.Top < k.cfg.MaxWorker && !k.short:
-			k.short = true // another process may be adding rows: look again before this one does
-			return errRace
 		case p.Top < k.cfg.MaxWorker:
 			err, k.short = k.addRows(ctx, p), false
 		case k.taken != nil && time.Since(k.takenAt) < k.cfg.TTL:

@@ -61,7 +61,7 @@ type Keeper struct {
 	regressed bool        // the store has forgotten commits, and must be fenced before the next claim
 	taken     *TakenError // while all worker numbers are in use, who has them
 	takenAt   time.Time   // when that was read
-	short     bool        // no row was free at the last probe
+	short     bool        // the last probe found no namespace or no free row
 	warned    string      // why there is no lease, as it was logged last
 	failed    error       // why the last renewal had no answer; nil once one had
 	gaveUp    int         // how many statements in a row were not answered in time

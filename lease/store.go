@@ -105,7 +105,7 @@ type Probe struct {
 	Volatile    bool   // whether an acknowledged commit may be lost unnoticed
 	OneClock    bool   // whether no server with another clock can take this one's place
 	Now         int64  // the store's time
-	Top         int64  // the largest worker of the range that has a row; Min-1 if none has
+	Top         int64  // the largest worker of the range that has a row, Min-1 if none has; not valid if Free
 
 	// Row is a free row, if Free says so: a random one where many processes would
 	// meet at the same. Rows of which a claim would be granted nothing come last,

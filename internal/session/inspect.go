@@ -117,13 +117,12 @@ WHERE t.table_name IS NULL OR COALESCE(c.column_default, '1') <> {version}
 UNION ALL SELECT 'trigger', event_object_table, trigger_name FROM information_schema.triggers
 WHERE event_object_schema = {schema} AND event_object_table IN ({names})`
 
-const inspectMariaDB = `SELECT 'missing', {name}, '-' FROM (SELECT 1) always
-WHERE NOT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = {schema} AND table_name = {name})
+const inspectMariaDB = `SELECT CASE WHEN c.column_name IS NULL THEN 'missing' ELSE 'version' END, {name}, COALESCE(c.column_default, '1') FROM (SELECT 1 AS one) always
+LEFT JOIN (SELECT column_name, column_default FROM information_schema.columns
+	WHERE table_schema = {schema} AND table_name = {name} AND column_name IN ('protocol', 'bound') ORDER BY column_name DESC LIMIT 1) c ON 1 = 1
+WHERE COALESCE(c.column_default, '-') <> {version}
 UNION ALL SELECT 'engine', table_name, engine FROM information_schema.tables
 WHERE table_schema = {schema} AND table_name = {name} AND engine <> 'InnoDB'
-UNION ALL SELECT 'version', {name}, v.version FROM (SELECT COALESCE((SELECT column_default FROM information_schema.columns
-	WHERE table_schema = {schema} AND table_name = {name} AND column_name = 'protocol'), '1') AS version) v
-WHERE v.version <> {version} AND EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = {schema} AND table_name = {name})
 UNION ALL SELECT 'trigger', event_object_table, trigger_name FROM information_schema.triggers
 WHERE event_object_schema = {schema} AND event_object_table = {name}`
 

@@ -420,10 +420,10 @@ func addedMany(s *subject) {
 			s.Fatalf("added %+v", row)
 		}
 	}
-	if p := s.probe(lease.Query{}); p.Top != 1023 {
+	if p := s.probe(lease.Query{Waiting: true}); p.Top != 1023 {
 		s.Errorf("the largest worker with a row is %d, want 1023", p.Top)
 	}
-	if p := s.probe(lease.Query{Min: 0, Max: 500}); p.Top != 500 {
+	if p := s.probe(lease.Query{Min: 0, Max: 500, Waiting: true}); p.Top != 500 {
 		s.Errorf("the largest worker up to 500 with a row is %d", p.Top)
 	}
 	if p := s.probe(lease.Query{Min: 1, Max: 2}); p.Top != 0 || p.Known {

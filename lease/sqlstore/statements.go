@@ -21,7 +21,7 @@ VALUES (@namespace, @position, @layout, {written fingerprint}, {fresh})
 {or keep it} {returning now}`
 
 	probeText = `{read}SELECT n.fence, n.protocol, n.fingerprint, {current}, {volatile}, {now},
-	{top}, l.worker, l.token, l.revision, l.bound, l.expires_at, l.label
+	{top of range}, l.worker, l.token, l.revision, l.bound, l.expires_at, l.label
 FROM (SELECT 1 AS one) always
 LEFT JOIN {ns} n ON n.namespace = @namespace AND n.layout = @layout
 LEFT JOIN ({row}) l ON 1 = 1`
@@ -30,22 +30,11 @@ LEFT JOIN ({row}) l ON 1 = 1`
 
 	// The first free row from a random one on, so that processes that start together
 	// do not meet at the same row. Rows whose bound is not ahead of now come first. It
-	// reads few rows, unless most are leased.
-	nearRow = `SELECT * FROM (
-		SELECT * FROM (SELECT 0 AS choice, worker, token, revision, bound, expires_at, label FROM {lease}
-			WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN {pivot} AND @max AND token = '-' AND bound <= {counter}
-			ORDER BY worker LIMIT 1) ready1
-		UNION ALL
-		SELECT * FROM (SELECT 1 AS choice, worker, token, revision, bound, expires_at, label FROM {lease}
-			WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND {pivot} AND token = '-' AND bound <= {counter}
-			ORDER BY worker LIMIT 1) ready2
-		UNION ALL
-		SELECT * FROM (SELECT 2 AS choice, worker, token, revision, bound, expires_at, label FROM {lease}
-			WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN {pivot} AND @max AND token = '-' AND bound < {cap}
-			ORDER BY worker LIMIT 1) ahead1
-	) near ORDER BY choice LIMIT 1`
-
-	pivotWord = "(@min + MOD(@random, COALESCE({top}, @min) - @min + 1))"
+	// names the table once, because a server opens it once for each name, for each of
+	// a thousand connections.
+	nearRow = `SELECT worker, token, revision, bound, expires_at, label FROM {lease}
+	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @pivot AND @max AND token = '-' AND bound < {cap}
+	ORDER BY CASE WHEN bound <= {counter} THEN 0 ELSE 1 END, worker LIMIT 1`
 
 	// The best free row of all, and a random one of those that are equally good.
 	bestRow = `SELECT worker, token, revision, bound, expires_at, label FROM {lease}

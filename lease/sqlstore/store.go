@@ -131,22 +131,26 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 }
 
 // Probe implements [lease.Store]. Where no worker number is preferred, it looks at
-// few rows first, and at all of them if none of the few is free.
+// the rows from a random one on first, and at all of them if none of those is free.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	switch {
 	case q.Waiting:
-		return s.probe(ctx, q, nextRow, "n.fingerprint") // a claim compares it
+		return s.probe(ctx, q, nextRow, topWord, "n.fingerprint") // a claim compares the fingerprint
 	case q.Own < 0 && q.Prefer == "":
-		if p, err := s.probe(ctx, q, nearRow, "{fingerprint}"); p.Free || p.Top < q.Min || err != nil {
+		if p, err := s.probe(ctx, q, nearRow, "NULL", "{fingerprint}"); p.Free || err != nil {
 			return p, err
 		}
 	}
-	return s.probe(ctx, q, bestRow, "{fingerprint}")
+	return s.probe(ctx, q, bestRow, topWord, "{fingerprint}")
 }
 
-func (s *Store) probe(ctx context.Context, q lease.Query, row, current string) (lease.Probe, error) {
-	text := strings.NewReplacer("{row}", row, "{current}", current).Replace(probeText)
-	a := args{"min": q.Min, "max": q.Max, "own": q.Own, "random": mathrand.Int64N(1 << 32), "prefer": cmp.Or(q.Prefer, " ")} // no label ends with a space
+func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange, current string) (lease.Probe, error) {
+	const usual = 1024 // rows that a namespace begins with
+	text := strings.NewReplacer("{row}", row, "{current}", current, "{top of range}", topOfRange).Replace(probeText)
+	a := args{
+		"min": q.Min, "max": q.Max, "pivot": q.Min + mathrand.Int64N(min(max(q.Max-q.Min, 0)+1, usual)),
+		"own": q.Own, "prefer": cmp.Or(q.Prefer, " "), // no label ends with a space
+	}
 	var p lease.Probe
 	var fingerprint, token, label sql.Null[string]
 	var fence, version, top, worker, revision, bound, expires sql.Null[int64]
@@ -428,7 +432,7 @@ func (s *Store) words(read bool) *strings.Replacer {
 			words[word] = meaning
 		}
 	}
-	for word, meaning := range map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{top}": topWord, "{pivot}": pivotWord, "{fresh}": freshWord, "{free}": freeWord} {
+	for word, meaning := range map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord} {
 		words[word] = meaning
 	}
 	if read {
