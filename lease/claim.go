@@ -5,6 +5,7 @@ import (
 	cryptorand "crypto/rand"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -210,8 +211,10 @@ func (k *Keeper) take(ctx context.Context, p Probe) error {
 		row: Row{Worker: p.Row.Worker, Now: p.Now}, seen: p.Row, next: newToken(),
 		start: max(p.Row.Bound, p.Fence), volatile: p.Volatile, renewed: k.clocks.read().at,
 	}
-	if u := k.unsure; u != nil && u.seen.Worker == t.seen.Worker && u.seen.Token == t.seen.Token && u.seen.Revision == t.seen.Revision {
-		t.next, t.start = u.next, max(t.start, u.start) // whichever of the two is applied
+	if u := k.unsure; u != nil && u.volatile == t.volatile &&
+		u.seen.Worker == t.seen.Worker && u.seen.Token == t.seen.Token && u.seen.Revision == t.seen.Revision {
+		t.start = max(t.start, u.start) // whichever of the two is applied
+		t.earlier = append(u.earlier, u.next)
 	}
 	c := Claim{Terms: k.terms, Seen: p.Row, Fence: p.Fence, Token: t.next, Label: k.cfg.Label, Volatile: p.Volatile}
 	c.Wanted = k.asked(t, max(t.start, k.terms.Counter(k.clocks.now().UnixMicro())))
@@ -249,7 +252,7 @@ func (k *Keeper) settle(ctx context.Context) (again *Row, err error) {
 		k.unsure = nil
 	case err != nil:
 		return nil, &StoreError{"read", err}
-	case len(rows) == 1 && rows[0].Token == t.next:
+	case len(rows) == 1 && t.claimed(rows[0]):
 		if rows[0].Expires >= rows[0].Now {
 			t.renewed = time.Now().Add(-k.cfg.Window) // it is due at once
 			k.hold(t, rows[0], 0)
@@ -263,6 +266,12 @@ func (k *Keeper) settle(ctx context.Context) (again *Row, err error) {
 	return nil, nil
 }
 
+// claimed reports whether the row carries the token of one of the claims that were
+// sent for it.
+func (t *tenancy) claimed(row Row) bool {
+	return row.Token != "" && (row.Token == t.next || slices.Contains(t.earlier, row.Token))
+}
+
 // hold begins a lease of a row that carries the token of its claim. bound is the
 // one that the store has confirmed, or 0.
 func (k *Keeper) hold(t *tenancy, row Row, bound int64) {
@@ -270,7 +279,7 @@ func (k *Keeper) hold(t *tenancy, row Row, bound int64) {
 		t.start = max(t.start, row.Bound) // hold-off: the claim only burns, and renewals grant
 	}
 	row.Bound = max(bound, t.start)
-	t.row, t.next = row, ""
+	t.row, t.next, t.earlier = row, "", nil
 	k.held, k.unsure, k.warned, k.taken, k.short, k.own = t, nil, "", nil, false, row.Worker
 	k.issuer.Grant(row.Worker, t.start, row.Bound)
 	k.announce(t)

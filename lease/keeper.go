@@ -77,6 +77,7 @@ type tenancy struct {
 	// next is the token of a claim or renewal whose request may have been applied,
 	// or may yet be; "" if there is none.
 	next     string
+	earlier  []string  // tokens of claims before next that saw the row as next did
 	volatile bool      // whether the store may forget a commit: the claim grants nothing
 	renewed  time.Time // when the last confirmed claim or renewal was sent
 	raised   time.Time // when its bound was last raised by a block
@@ -223,7 +224,7 @@ func (k *Keeper) withdraw(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return &StoreError{"read", err}
-	case len(rows) == 0 || rows[0].Token != u.next && !k.terms.Free(rows[0]):
+	case len(rows) == 0 || !u.claimed(rows[0]) && !k.terms.Free(rows[0]):
 		k.unsure = nil // it is of another process, and the claim can no longer have it
 		return nil
 	}

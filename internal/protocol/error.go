@@ -13,7 +13,7 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("snowkey: %s is of protocol version %s, and this program knows version %s; use a release of Snowkey that knows version %s, or stop all processes, drop it, and start them with one release",
+	return fmt.Sprintf("snowkey: %s is of protocol version %s, and this program knows version %s; use a release of Snowkey that knows version %s, or follow the upgrade notes of this one",
 		e.Where, e.Found, Known(), e.Found)
 }
 
