@@ -28,6 +28,7 @@ What is assumed
   * with DELETES, the store's clock does not go back; with FAILOVERS, by no more than SKEW;
   * a failover changes the fingerprint (FINGERPRINT), or claims hold off (HOLDOFF);
   * the deletion of a row is not lost in a failover.
+  * what a standby or a backup has is on the disk of the primary, so that a crash does not lose it.
 
 Steps that the model joins into one, because any pause between them is a pause that the adversary has elsewhere:
   * probing and sending the claim: the claim may be delayed for any time;
@@ -743,8 +744,15 @@ end:
 #endif
 
 #if FAILOVERS > 0
-	/* What the standby has received, or the backup holds ... */
-	:: d_step { !standby && failovers < FAILOVERS -> standby = 1; copy(saved, db) }
+	/* What the standby has received, or the backup holds, and the disk of this server does too ... */
+	:: d_step { !standby && failovers < FAILOVERS -> standby = 1; copy(saved, db);
+#if CRASHES > 0 && !defined(LIMIT_STANDBY_AHEAD)
+		if
+		:: crashes < CRASHES -> copy(disk, db)
+		:: else
+		fi
+#endif
+		}
 	/* ... is what the store has from now on. Its clock may be behind. */
 	:: atomic { standby ->
 		d_step {
