@@ -465,12 +465,6 @@ inline answer() {
 #define PROBED (1)
 #endif
 
-#ifdef BROKEN_CLAIM_SAME_TOKEN  /* a claim that is sent again carries the token of the first */
-#define AGAIN (owner[me].fresh && db.token != owner[me].fresh)
-#else
-#define AGAIN (0)
-#endif
-
 /* Whether the row carries the token of a claim that was sent, or of the renewal that was. */
 #ifdef BROKEN_CLAIM_ADOPT_ANY
 #define CLAIMED (PRESENT)
@@ -488,21 +482,13 @@ end:
 	do
 	/* Probe, and send a claim. The range will begin at the bound seen or at the fence seen, whichever is larger. After a claim
 	   without reply another may be sent. The row may carry the token of either, and the range begins at the larger start. */
-	:: d_step { (owner[me].state == IDLE || owner[me].state == UNSURE) && PRESENT && FENCED && PROBED && (AGAIN || tokens < TOKENS) && me <= started ->
+	:: d_step { (owner[me].state == IDLE || owner[me].state == UNSURE) && PRESENT && FENCED && PROBED && tokens < TOKENS && me <= started ->
 		if
 		:: me == started -> started++
 		:: else
 		fi;
-#ifdef BROKEN_CLAIM_SAME_TOKEN
-		if
-		:: owner[me].fresh == 0 -> tokens++; owner[me].fresh = tokens
-		:: else
-		fi;
-		call[me].fresh = owner[me].fresh;
-#else
 		tokens++;
 		call[me].fresh = tokens;
-#endif
 		call[me].kind = CLAIM; call[me].token = db.token; call[me].revision = db.revision; call[me].bound = db.bound;
 		owner[me].state = CLAIMING;
 #ifdef VOLATILE
