@@ -1,37 +1,44 @@
 /*
-The lease protocol of Snowkey, as a model for spin. README.md beside this file says how to read it.
+The lease protocol of Snowkey, as a model for spin. README.md in this folder explains how to read it.
 
-One worker number, that is one row of the store, and OWNERS processes that want it, each of them again and again.
-What is proved: no counter of this worker is issued twice, whoever issues it. To say so, the adversary picks one counter,
-any, when somebody issues it; it is watched from then on, and the only assertion fails when it is issued again.
+There is one worker number, that is one row of the store, and OWNERS processes that claim it, each of them repeatedly.
+The claim that is checked: no counter of this worker is issued more than once, by any process. The adversary picks any one
+counter when it is issued. That counter is watched from then on, and the only assertion fails when it is issued again.
 
 The adversary
-  * runs the processes in any order and pauses each of them anywhere, for ever if it likes;
-  * keeps every request on its way as long as it likes. The sender may give up and go on; the request is then a *ghost*,
-    which is executed later, or never. Replies are lost too;
+  * runs the processes in any order and pauses each of them anywhere, for any time;
+  * delays each request for any time. The sender may give up and go on; the request is then a *ghost*, which is executed
+    later, or never. Replies are lost too;
   * ends a process, or makes it drop its lease, between any two of its steps;
-  * owns the clocks. A process issues any counters of its range, in ascending order. Without FAILOVERS a lease may be taken
-    from its owner at any moment and renewed at any moment: safety does not rest on expiry. Without DELETES too, a bound
-    may be raised to any value: it does not rest on the cap;
-  * with DELETES, deletes the row while leases live and, with FINGERPRINT, the namespace's row, which counts the births, in
-    any order;
-  * with FAILOVERS, takes the store back to an earlier state of its own, so that acknowledged commits are lost, and the
-    new primary's clock may be SKEW behind the old one's. Here expiry counts, and the model has the store's clock.
+  * controls the hosts' clocks. A process issues any counters of its range, in ascending order. Without FAILOVERS and VOLATILE,
+    a lease may be claimed and renewed at any moment: safety does not depend on expiry. Without DELETES too, a bound may be
+    raised to any value: safety does not depend on the cap;
+  * with CRASHES, restarts the server. Every reader sees a write at once, but only an answered write is known to be on disk. A
+    crash takes the store back to what is on disk. The fingerprint does not change;
+  * with VOLATILE, changes a setting of the server, so that writes are answered before they are on disk;
+  * with DELETES, deletes the row while leases are held. With FINGERPRINT it deletes the namespace's row too, in any order.
+    A missing row may be added, and a missing namespace created, at any time;
+  * with FAILOVERS, takes the store back to an earlier state, so that answered commits are lost. The clock of the new primary
+    may be SKEW behind the old one's.
 
 What is assumed
   * the store executes one request at a time on this row, each in one step (one SQL statement, committed);
-  * tokens are never drawn twice;
+  * commits reach the disk in the order in which they were made visible: if one is on disk, all earlier ones are;
+  * a token is not drawn more than once. Only a renewal that is sent again has the token that it had before;
   * with DELETES, the store's clock does not go back; with FAILOVERS, by no more than SKEW;
   * a failover changes the fingerprint (FINGERPRINT), or claims hold off (HOLDOFF);
-  * the deletion of a row is not lost.
+  * the deletion of a row is not lost in a failover.
+  * what a standby or a backup has is on the disk of the primary, so that a crash does not lose it.
 
 Steps that the model joins into one, because any pause between them is a pause that the adversary has elsewhere:
-  * probe and sending the claim: the claim may be on its way for as long as one likes;
-  * execution and receipt of a reply that arrives: it gives permission, of which use may be made later;
-  * wanted: the new bound is anything from the old one to the cap, which is what some wanted gives.
-The store itself executes what founds, fences, bears and replaces, whenever it may be executed: so it may be late as well.
+  * probing and sending the claim: the claim may be delayed for any time;
+  * executing a request, bringing it to disk, and receiving its reply: the reply gives permission, which may be used later. If
+    the server crashes before the request is on disk, there is no reply;
+  * wanted: the new bound is anything from the old one to the cap, which is what some value of wanted gives.
+The store itself adds rows, creates the namespace and raises fences, at any moment at which the statement would have an
+effect. So these statements may be late too.
 
-Each BROKEN_ flag takes one rule away, each LIMIT_ flag one assumption. check.sh runs them all and expects an error from each.
+Each BROKEN_ flag removes one rule, each LIMIT_ flag one assumption. check.sh runs them all and expects an error from each.
 */
 
 #ifndef OWNERS
@@ -49,7 +56,13 @@ Each BROKEN_ flag takes one rule away, each LIMIT_ flag one assumption. check.sh
 #ifndef DELETES
 #define DELETES 0
 #endif
-#if FAILOVERS > 0 || DELETES > 0
+#ifndef CRASHES
+#define CRASHES 0
+#endif
+#if FAILOVERS > 0 || defined(VOLATILE)
+#define EXPIRY              /* the model looks at expires */
+#endif
+#if defined(EXPIRY) || DELETES > 0
 #define TIMED
 #endif
 
@@ -76,12 +89,12 @@ Each BROKEN_ flag takes one rule away, each LIMIT_ flag one assumption. check.sh
 #define SKEW 0
 #endif
 
-#ifdef BROKEN_MARGIN        /* nothing is kept between one server's clock and the next one's */
+#ifdef BROKEN_MARGIN        /* no allowance for the next server's clock */
 #define MARGIN 0
 #else
 #define MARGIN SKEW
 #endif
-#ifdef BROKEN_GAP           /* a lease can be taken in the very moment in which it can no longer be renewed */
+#ifdef BROKEN_GAP           /* a lease can be taken as soon as it can no longer be renewed */
 #define GAP 0
 #else
 #define GAP SKEW
@@ -102,65 +115,96 @@ typedef Request {
 #ifdef FINGERPRINT
 	byte fence;             /* CLAIM: the fence seen */
 #endif
+#ifdef VOLATILE
+	bit holdoff;            /* the store was volatile when the lease was claimed */
+#endif
 }
 
-typedef Row {
-	byte token;             /* 0: free */
+typedef Tables {
+	byte token;             /* 0: the row is free */
 	byte revision;
 	byte bound;             /* the first counter that has not been granted */
-#if FAILOVERS > 0
+#ifdef EXPIRY
 	byte expires;
+#endif
+#if DELETES > 0
+	bit missing;            /* the row does not exist */
+#endif
+#ifdef FINGERPRINT
+	byte fence;
+	byte stored;            /* the fingerprint in the namespace's row */
 #endif
 }
 
-Row row;
+Tables db;                  /* what every reader sees */
 #ifdef TIMED
 byte now;
+bit behind;                 /* the clock has gone back */
 #endif
 #if DELETES > 0
-bit missing = 1;            /* the row is not there: so it begins */
-bit born;                   /* the namespace has counted the worker as born */
-bit replacing;              /* it once had: since then a Replace may be sent, or be on its way */
 byte deletes;
-#ifdef BROKEN_BIRTH_SPLIT
-bit inserting;              /* the second half of a birth is on its way */
-#endif
 #endif
 #if FAILOVERS > 0
-Row saved;                  /* what the standby, or the backup, has */
-bit standby, behind;
+Tables saved;               /* what the standby has, or the backup */
+bit standby;
 byte failovers;
-#if DELETES > 0
-bit saved_missing, saved_born;
 #endif
+#if CRASHES > 0
+Tables disk;                /* what a crash leaves */
+byte crashes;
+#endif
+#ifdef VOLATILE
+bit early;               /* a write is answered before it is on disk */
 #endif
 #ifdef FINGERPRINT
-byte fence, saved_fence;
 byte current;               /* the fingerprint that the server shows */
-byte saved_stored;
-#define NO_NAMESPACE 9      /* no current fingerprint: a missing namespace is like one of another history */
+#define NO_NAMESPACE 9      /* the namespace's row does not exist; no server shows this fingerprint */
+#endif
+
+inline copy(to, from) {
+	to.token = from.token; to.revision = from.revision; to.bound = from.bound;
+#ifdef EXPIRY
+	to.expires = from.expires;
+#endif
 #if DELETES > 0
-byte stored = NO_NAMESPACE; /* the one in the namespace's row */
-#else
-byte stored;
+	to.missing = from.missing;
 #endif
+#ifdef FINGERPRINT
+	to.fence = from.fence; to.stored = from.stored;
 #endif
+}
+
+inline clear(t) {           /* keeps states equal that differ only in what is no longer used */
+	t.token = 0; t.revision = 0; t.bound = 0;
+#ifdef EXPIRY
+	t.expires = 0;
+#endif
+#if DELETES > 0
+	t.missing = 0;
+#endif
+#ifdef FINGERPRINT
+	t.fence = 0; t.stored = 0;
+#endif
+}
 
 /* ---- The processes ---- */
 
 #define IDLE 0
-#define CLAIMING 1          /* a claim is on its way */
-#define HOLDING 2
-#define RENEWING 3          /* a renewal is on its way; counters are issued meanwhile */
-#define DOUBTING 4          /* a renewal came to nothing, or nothing was heard of it; counters are issued meanwhile */
-#define RELEASING 5         /* sealed, and a release is on its way */
-#define UNSURE 6            /* nothing was heard of a claim; nothing is issued */
+#define CLAIMING 1          /* a claim is under way */
+#define UNSURE 2            /* a claim had no reply, or changed no row; nothing is issued */
+#define HOLDING 3
+#define RENEWING 4          /* a renewal is under way; counters are issued meanwhile */
+#define RELEASING 5         /* sealed, and a release is under way */
 
 typedef Owner {
 	byte state;
 	byte token, revision;   /* what the row carries, as far as the owner knows */
-	short mine;             /* the tokens of this lease, confirmed or attempted, as a set */
+	byte fresh;             /* the token of a renewal that was sent and not answered; 0: there is none */
+	short mine;             /* the tokens of claims that were sent and not answered, as a set */
 	byte next, limit;       /* it may issue next .. limit-1 */
+#ifdef VOLATILE
+	bit holdoff;            /* the store was volatile when the lease was claimed */
+#endif
 }
 
 Owner owner[OWNERS];
@@ -168,13 +212,16 @@ Request call[OWNERS];       /* what the owner waits for */
 Request ghost[OWNERS];      /* what it no longer waits for */
 byte tokens;                /* drawn so far */
 byte started;               /* processes that have claimed; they begin in order, since all are alike */
-byte watched;               /* 1 + one counter that has been issued, picked by the adversary; 0 before that */
+byte watched;               /* 1 + the counter that is watched; 0 before there is one */
 bit done;                   /* scratch: one row changed. Zero between steps */
 
 inline forget(q) {
 	q.kind = NOTHING; q.token = 0; q.revision = 0; q.fresh = 0; q.bound = 0;
 #ifdef FINGERPRINT
 	q.fence = 0;
+#endif
+#ifdef VOLATILE
+	q.holdoff = 0;
 #endif
 }
 
@@ -184,55 +231,86 @@ inline abandon(me) {        /* the sender goes on without knowing */
 #ifdef FINGERPRINT
 	ghost[me].fence = call[me].fence;
 #endif
+#ifdef VOLATILE
+	ghost[me].holdoff = call[me].holdoff;
+#endif
 	forget(call[me])
 }
 
 inline drop(me) {           /* the lease object is gone; the process may claim with a new one */
-	owner[me].state = IDLE; owner[me].token = 0; owner[me].revision = 0; owner[me].mine = 0;
+	owner[me].state = IDLE; owner[me].token = 0; owner[me].revision = 0; owner[me].fresh = 0; owner[me].mine = 0;
+#ifdef VOLATILE
+	owner[me].holdoff = 0;
+#endif
 	owner[me].next = 0; owner[me].limit = 0
 }
 
+inline adopt(me) {          /* the row carries a token of mine: the next request names what it carries */
+	owner[me].state = HOLDING; owner[me].token = db.token; owner[me].revision = db.revision;
+	owner[me].fresh = 0; owner[me].mine = 0
+}
+
+inline extend(me) {         /* a reply said how far the row is granted */
+	if
+	:: db.bound > owner[me].limit -> owner[me].limit = db.bound
+	:: else
+	fi
+}
+
+/* Whether a claim only raises the bound, and renewals grant. */
+#ifdef HOLDOFF
+#define HOLDS_OFF(x) (1)
+#else
+#ifdef VOLATILE
+#define HOLDS_OFF(x) (x.holdoff)
+#else
+#define HOLDS_OFF(x) (0)
+#endif
+#endif
+
 inline hold(me) {           /* the row carries the token of the claim */
-	owner[me].state = HOLDING; owner[me].token = row.token; owner[me].revision = row.revision;
-	owner[me].limit = row.bound;
-#if defined(HOLDOFF) && !defined(BROKEN_HOLDOFF_GRANTS)
-	owner[me].next = row.bound  /* nothing is granted before the first renewal */
+	adopt(me);
+#ifndef BROKEN_HOLDOFF_GRANTS
+	if
+	:: HOLDS_OFF(owner[me]) && db.bound > owner[me].next -> owner[me].next = db.bound
+	:: else
+	fi
 #endif
 }
 
 /* ---- The store executes a request ---- */
 
-#ifdef BROKEN_CLAIM_BLIND   /* whoever changed the row since the probe, the claim goes through */
+#ifdef BROKEN_CLAIM_BLIND   /* a claim does not compare what the row carries */
 #define UNCHANGED(q) (1)
 #else
 #ifdef BROKEN_CLAIM_BOUND   /* token and revision are compared, the bound is not */
-#define UNCHANGED(q) (row.token == q.token && row.revision == q.revision)
+#define UNCHANGED(q) (db.token == q.token && db.revision == q.revision)
 #else
 #ifdef ONLY_BOUND           /* not broken: see README.md */
-#define UNCHANGED(q) (row.bound == q.bound)
+#define UNCHANGED(q) (db.bound == q.bound)
 #else
 #ifdef NO_REVISION          /* not broken: see README.md */
-#define UNCHANGED(q) (row.token == q.token && row.bound == q.bound)
+#define UNCHANGED(q) (db.token == q.token && db.bound == q.bound)
 #else
-#define UNCHANGED(q) (row.token == q.token && row.revision == q.revision && row.bound == q.bound)
+#define UNCHANGED(q) (db.token == q.token && db.revision == q.revision && db.bound == q.bound)
 #endif
 #endif
 #endif
 #endif
 
-#if FAILOVERS > 0
-#define TAKEABLE (row.token == 0 || row.expires + GAP < now)
+#ifdef EXPIRY
+#define TAKEABLE (db.token == 0 || db.expires + GAP < now)
 #ifdef BROKEN_REVIVE        /* an expired lease can be renewed */
 #define ALIVE (1)
 #else
-#define ALIVE (row.expires >= now)
+#define ALIVE (db.expires >= now)
 #endif
 #ifdef ADOPT_EXPIRED        /* not broken: see README.md */
 #define ADOPTABLE (1)
 #else
 #define ADOPTABLE ALIVE
 #endif
-#define EXTEND row.expires = now + TTL
+#define EXTEND db.expires = now + TTL
 #else
 #define TAKEABLE (1)
 #define ALIVE (1)
@@ -241,108 +319,133 @@ inline hold(me) {           /* the row carries the token of the claim */
 #endif
 
 #ifdef FINGERPRINT
-#define FENCED (stored == current)
+#define FENCED (db.stored == current)
 #else
 #define FENCED (1)
 #endif
 
 #if defined(FINGERPRINT) && !defined(BROKEN_CLAIM_FINGERPRINT)
 #ifdef BROKEN_CLAIM_FENCE   /* stored and current fingerprint are compared, but not the fence that the claimer saw */
-#define SAME_HISTORY(q) (stored == current)
+#define SAME_HISTORY(q) (db.stored == current)
 #else
-#define SAME_HISTORY(q) (stored == current && fence == q.fence)
+#define SAME_HISTORY(q) (db.stored == current && db.fence == q.fence)
 #endif
 #else
 #define SAME_HISTORY(q) (1)
 #endif
 
-#ifdef BROKEN_RENEW_BLIND   /* whoever holds the row, its bound is raised */
-#define HELD(q) (1)
+#ifdef BROKEN_RENEW_BLIND   /* a renewal does not compare what the row carries; the limit keeps the search finite */
+#define HELD(q) (db.revision < TOKENS)
 #else
 #ifdef BROKEN_RENEW_PLAIN   /* one token for the whole lease, no revision */
-#define HELD(q) (row.token == q.token)
+#define HELD(q) (db.token == q.token)
 #else
 #ifdef NO_REVISION
-#define HELD(q) (row.token == q.token)
+#define HELD(q) (db.token == q.token)
 #else
-#define HELD(q) (row.token == q.token && row.revision == q.revision)
+#define HELD(q) (db.token == q.token && db.revision == q.revision)
 #endif
 #endif
 #endif
 
-#ifdef BROKEN_RELEASE_BLIND /* whoever holds the row, it is freed */
+#ifdef BROKEN_RELEASE_BLIND /* a release does not compare what the row carries */
 #define RELEASABLE(q) (1)
 #else
 #ifdef BROKEN_RENEW_PLAIN
-#define RELEASABLE(q) (row.token == q.token)
+#define RELEASABLE(q) (db.token == q.token)
 #else
 #ifdef NO_REVISION
-#define RELEASABLE(q) (row.token == q.token)
+#define RELEASABLE(q) (db.token == q.token)
 #else
-#define RELEASABLE(q) (row.token == q.token && row.revision == q.revision)
+#define RELEASABLE(q) (db.token == q.token && db.revision == q.revision)
 #endif
 #endif
 #endif
 
 #if DELETES > 0
-#define PRESENT (!missing)
+#define PRESENT (!db.missing)
 #else
 #define PRESENT (1)
 #endif
 
-#if DELETES > 0 && !defined(BROKEN_CLAIM_UNCOUNTED)     /* a row that the namespace has not counted is claimed */
-#define CLAIMABLE (PRESENT && born)
+#if defined(VOLATILE) && !defined(BROKEN_VOLATILE_CLAIM)    /* a claim that expects a durable store runs in a volatile one */
+#define CLAIM_KEPT(q) (!early || q.holdoff)
 #else
-#define CLAIMABLE PRESENT
+#define CLAIM_KEPT(q) (1)
+#endif
+#if defined(VOLATILE) && !defined(BROKEN_VOLATILE_RENEW)    /* a renewal that expects a durable store runs in a volatile one */
+#define RENEW_KEPT(q) (!early || q.holdoff)
+#else
+#define RENEW_KEPT(q) (1)
 #endif
 
 inline raise() {            /* bound = max(bound, least(wanted, cap)) */
 	do
-	:: row.bound < CAP -> row.bound++
+	:: db.bound < CAP -> db.bound++
 	:: break
 	od
 }
 
 inline execute(q) {
 	if
-	:: q.kind == CLAIM && CLAIMABLE && UNCHANGED(q) && TAKEABLE && SAME_HISTORY(q) ->
-#if defined(HOLDOFF) && !defined(BROKEN_HOLDOFF_GRANTS)
+	:: q.kind == CLAIM && PRESENT && UNCHANGED(q) && TAKEABLE && SAME_HISTORY(q) && CLAIM_KEPT(q) ->
+#if (defined(HOLDOFF) || defined(VOLATILE)) && !defined(BROKEN_HOLDOFF_GRANTS)
 		if
-		:: row.bound < CAP + MARGIN -> row.bound = CAP + MARGIN
+		:: HOLDS_OFF(q) && db.bound < CAP + MARGIN -> db.bound = CAP + MARGIN
+		:: !HOLDS_OFF(q) -> raise()
 		:: else
 		fi;
 #else
 		raise();
 #endif
-		row.token = q.fresh; row.revision++; EXTEND;
+		db.token = q.fresh; db.revision++; EXTEND;
 		done = 1
-	:: q.kind == RENEW && PRESENT && HELD(q) && ALIVE ->
+	:: q.kind == RENEW && PRESENT && HELD(q) && ALIVE && RENEW_KEPT(q) ->
 #ifdef BROKEN_RENEW_LOWERS  /* bound = least(wanted, cap): a cap below the bound lowers it */
-		row.bound = 0;
+		db.bound = 0;
 #endif
 #ifdef BROKEN_RENEW_PLAIN   /* bound = wanted, which was above the limit when it was sent */
-		row.bound = q.bound;
+		db.bound = q.bound;
 #endif
 		raise();
 #ifndef BROKEN_RENEW_PLAIN
-		row.token = q.fresh; row.revision++;
+		db.token = q.fresh; db.revision++;
 #endif
 		EXTEND;
 		done = 1
 	:: q.kind == RELEASE && PRESENT && RELEASABLE(q) ->
 		if
-		:: q.bound < row.bound -> row.bound = q.bound
+		:: q.bound < db.bound -> db.bound = q.bound
 		:: else
 		fi;
-		row.token = 0; row.revision++;
+		db.token = 0; db.revision++;
 		done = 1
 	:: else
 	fi
 }
 
+/* The store answers a write. All that was written until now is on disk. */
+#if CRASHES > 0
+inline answer() {
+	if
+#ifdef LIMIT_VOLATILE_COMMIT    /* the store becomes volatile after it has checked that it is not */
+	:: early = 1
+#endif
+#ifdef VOLATILE
+	:: !early && crashes < CRASHES -> copy(disk, db)
+#else
+	:: crashes < CRASHES -> copy(disk, db)
+#endif
+	:: else
+	fi
+}
+#else
+#define answer() skip
+#endif
+
 /* ---- An owner ---- */
 
-#define ISSUING (owner[me].state == HOLDING || owner[me].state == RENEWING || owner[me].state == DOUBTING)
+#define ISSUING (owner[me].state == HOLDING || owner[me].state == RENEWING)
 
 #ifdef BROKEN_ISSUE_AT_BOUND
 #define LIMIT (owner[me].limit + 1)
@@ -350,31 +453,58 @@ inline execute(q) {
 #define LIMIT owner[me].limit
 #endif
 
+/* Whether a probe lets the process claim. With NO_HOLDOFF it refuses a volatile store. Claims that may both be executed agree
+   in whether they hold off. */
+#ifdef VOLATILE
+#ifdef NO_HOLDOFF
+#define PROBED (!early)
+#else
+#define PROBED (owner[me].state == IDLE || owner[me].holdoff == early)
+#endif
+#else
+#define PROBED (1)
+#endif
+
+/* Whether the row carries the token of a claim that was sent, or of the renewal that was. */
+#ifdef BROKEN_CLAIM_ADOPT_ANY
+#define CLAIMED (PRESENT)
+#else
+#define CLAIMED (PRESENT && (owner[me].mine & (1 << db.token)) && ADOPTABLE)
+#endif
+#ifdef BROKEN_ADOPT_ANY
+#define RENEWED (PRESENT)
+#else
+#define RENEWED (PRESENT && owner[me].fresh == db.token && ADOPTABLE)
+#endif
+
 proctype Process(byte me) {
 end:
 	do
-	/* Probe, and send a claim. The range will begin where all earlier ones end, or at the fence. Who finds a row that is not
-	   counted bears its worker first. Who has heard nothing of a claim may send another, and keeps the token of the first. */
-	:: d_step { (owner[me].state == IDLE || owner[me].state == UNSURE) && CLAIMABLE && FENCED && tokens < TOKENS && me <= started ->
+	/* Probe, and send a claim. The range will begin at the bound seen or at the fence seen, whichever is larger. After a claim
+	   without reply another may be sent. The row may carry the token of either, and the range begins at the larger start. */
+	:: d_step { (owner[me].state == IDLE || owner[me].state == UNSURE) && PRESENT && FENCED && PROBED && tokens < TOKENS && me <= started ->
 		if
 		:: me == started -> started++
 		:: else
 		fi;
 		tokens++;
-		call[me].kind = CLAIM; call[me].token = row.token; call[me].revision = row.revision;
-		call[me].fresh = tokens; call[me].bound = row.bound;
+		call[me].fresh = tokens;
+		call[me].kind = CLAIM; call[me].token = db.token; call[me].revision = db.revision; call[me].bound = db.bound;
 		owner[me].state = CLAIMING;
+#ifdef VOLATILE
+		call[me].holdoff = early; owner[me].holdoff = early;
+#endif
 #ifndef BROKEN_CLAIM_ZERO
 		if
-		:: row.bound > owner[me].next -> owner[me].next = row.bound
+		:: db.bound > owner[me].next -> owner[me].next = db.bound
 		:: else
 		fi;
 #endif
 #ifdef FINGERPRINT
-		call[me].fence = fence;
+		call[me].fence = db.fence;
 #ifndef BROKEN_NO_FENCE
 		if
-		:: fence > owner[me].next -> owner[me].next = fence
+		:: db.fence > owner[me].next -> owner[me].next = db.fence
 		:: else
 		fi
 #endif
@@ -386,7 +516,7 @@ end:
 		execute(call[me]);
 		owner[me].mine = owner[me].mine | (1 << call[me].fresh);
 		if
-		:: done -> hold(me); owner[me].mine = 1 << row.token
+		:: done -> answer(); hold(me); extend(me)
 		:: owner[me].state = UNSURE
 		fi;
 		done = 0;
@@ -403,17 +533,14 @@ end:
 #endif
 		abandon(me) }
 
-	/* Read the row: if it carries the token of the claim, it is as if that had been answered. If not, it may be read again, or
-	   claimed with another token. */
-	:: d_step { owner[me].state == UNSURE ->
-		if
-#ifdef BROKEN_CLAIM_ADOPT_ANY
-		:: PRESENT -> hold(me)
-#else
-		:: PRESENT && (owner[me].mine & (1 << row.token)) && ADOPTABLE -> hold(me); owner[me].mine = 1 << row.token
+	/* Read the row. If it carries the token of a claim, that token and the revision are adopted, and a renewal may be sent.
+	   Nothing is granted: what was read may not be on disk. */
+	:: d_step { owner[me].state == UNSURE && CLAIMED ->
+		hold(me);
+#ifdef BROKEN_READ_GRANTS
+		extend(me)
 #endif
-		:: else -> drop(me)
-		fi }
+		}
 
 	/* Issue a counter that shall be watched, or issue the watched one again. All others are issued without a trace. */
 	:: atomic { ISSUING && watched == 0 && owner[me].next < LIMIT ->
@@ -424,64 +551,56 @@ end:
 		owner[me].next++; watched = owner[me].next }
 	:: d_step { ISSUING && watched > owner[me].next && watched <= LIMIT -> assert(false /* issued twice */) }
 
-	/* Send a renewal. One at a time. */
-	:: d_step { owner[me].state == HOLDING && tokens < TOKENS ->
-		tokens++;
+	/* Send a renewal. One at a time; but while one waits for its reply, an earlier one with the same token may be a ghost. */
+	:: d_step { owner[me].state == HOLDING && (owner[me].fresh || tokens < TOKENS) ->
+		if
+		:: owner[me].fresh == 0 -> tokens++; owner[me].fresh = tokens
+		:: else
+		fi;
 		call[me].kind = RENEW; call[me].token = owner[me].token; call[me].revision = owner[me].revision;
-		call[me].fresh = tokens;
+		call[me].fresh = owner[me].fresh;
+#ifdef VOLATILE
+		call[me].holdoff = owner[me].holdoff;
+#endif
 #ifdef BROKEN_RENEW_PLAIN
 		call[me].bound = owner[me].limit + 1;
 #endif
-		owner[me].mine = owner[me].mine | (1 << tokens);
 		owner[me].state = RENEWING }
 
-	/* It is executed, and answered or not. Only a confirmed one raises the limit. */
+	/* It is executed, and answered or not. Only an answered one raises the limit. */
 	:: atomic { owner[me].state == RENEWING ->
 		execute(call[me]);
 		if
-		:: done ->
-			owner[me].state = HOLDING; owner[me].token = row.token; owner[me].revision = row.revision;
-			if
-			:: row.bound > owner[me].limit -> owner[me].limit = row.bound
-			:: else
-			fi
-		:: owner[me].state = DOUBTING
+		:: done -> answer(); adopt(me); extend(me)
+		:: owner[me].state = HOLDING
 		fi;
 		done = 0;
 		forget(call[me]) }
 	:: d_step { owner[me].state == RENEWING && ghost[me].kind == NOTHING ->
+		owner[me].state = HOLDING;
 #ifdef BROKEN_RENEW_TIMEOUT
-		owner[me].state = HOLDING; owner[me].token = call[me].fresh; owner[me].revision++;
+		owner[me].token = call[me].fresh; owner[me].revision++; owner[me].fresh = 0;
 		if
 		:: CAP > owner[me].limit -> owner[me].limit = CAP
 		:: else
 		fi;
-#else
-		owner[me].state = DOUBTING;
 #endif
 		abandon(me) }
 
-	/* Read the row: adopt it if it carries one of my tokens, else the lease is lost. */
-	:: d_step { owner[me].state == DOUBTING ->
-		if
-#ifdef BROKEN_ADOPT_ANY
-		:: PRESENT ->
-#else
-		:: PRESENT && (owner[me].mine & (1 << row.token)) && ADOPTABLE ->
+	/* Read the row after a renewal without reply. If it carries the token of that renewal, token and revision are adopted. If it
+	   still carries the old token, the renewal may be sent again. Otherwise the lease is lost: see the next step. */
+	:: d_step { owner[me].state == HOLDING && owner[me].fresh && RENEWED ->
+		adopt(me);
+#ifdef BROKEN_READ_EXTENDS
+		extend(me)
 #endif
-			owner[me].state = HOLDING; owner[me].token = row.token; owner[me].revision = row.revision;
-			if
-			:: row.bound > owner[me].limit -> owner[me].limit = row.bound
-			:: else
-			fi
-		:: else -> drop(me)
-		fi }
+		}
 
-	/* The process ends, or drops its lease. (When a call is on its way, it gives that up first.) */
-	:: d_step { owner[me].state == HOLDING || owner[me].state == DOUBTING || owner[me].state == UNSURE -> drop(me) }
+	/* The process ends, or drops its lease. (If it waits for a reply, it gives that up first.) */
+	:: d_step { owner[me].state == HOLDING || owner[me].state == UNSURE -> drop(me) }
 
-	/* Seal at any point of the range, and send a release. The bound is not lowered while a renewal is unresolved. */
-	:: atomic { owner[me].state == HOLDING || owner[me].state == DOUBTING ->
+	/* Seal at any point of the range, and send a release. The bound is not lowered while a renewal is not answered. */
+	:: atomic { owner[me].state == HOLDING ->
 		do
 		:: owner[me].next < owner[me].limit -> owner[me].next++
 		:: break
@@ -505,7 +624,7 @@ end:
 #endif
 #ifndef LOWER_IN_DOUBT          /* not broken: see README.md */
 		if
-		:: owner[me].state == DOUBTING -> call[me].bound = 255
+		:: owner[me].fresh -> call[me].bound = 255
 		:: else
 		fi;
 #endif
@@ -516,7 +635,7 @@ end:
 		execute(call[me]); done = 0; forget(call[me]); drop(me) }
 	:: d_step { owner[me].state == RELEASING && ghost[me].kind == NOTHING -> abandon(me); drop(me) }
 
-	/* A ghost of this process is executed, unheard, or vanishes. */
+	/* A ghost of this process is executed, without a reply, or vanishes. */
 	:: atomic { ghost[me].kind != NOTHING -> execute(ghost[me]); done = 0; forget(ghost[me]) }
 	:: d_step { ghost[me].kind != NOTHING -> forget(ghost[me]) }
 	od
@@ -524,125 +643,143 @@ end:
 
 /* ---- What happens to the store ---- */
 
-#if defined(FINGERPRINT) && DELETES > 0
-#define FOUNDED (stored != NO_NAMESPACE)
-#else
-#define FOUNDED (1)
-#endif
-
-#if FAILOVERS > 0 && !defined(LIMIT_UNDELETE)   /* the standby, or the next backup, learns of the deletion */
+#if FAILOVERS > 0 && !defined(LIMIT_UNDELETE)   /* the standby, or the next backup, has the deletion */
 #define STAYS (!standby)
 #else
 #define STAYS (1)
 #endif
 
-#ifdef TIMED
-active proctype Store() {
+#if SKEW > 0
+#define LATER_CLOCK if :: !behind && now >= SKEW -> now = now - SKEW; behind = 1 :: skip fi
+#else
+#define LATER_CLOCK skip
+#endif
+
+#ifdef ADD_BEYOND           /* not needed: see README.md */
+#define ADDED (CAP + MARGIN)
+#else
+#define ADDED CAP
+#endif
+
+#if defined(TIMED) || CRASHES > 0
+proctype Store() {
 end:
 	do
+#ifdef TIMED
 	:: d_step { now < END -> now++ }
+#endif
 
 #if DELETES > 0
 	/* The row is deleted (or the table truncated) ... */
-	:: d_step { !missing && deletes < DELETES && STAYS ->
-		deletes++; missing = 1; row.token = 0; row.revision = 0; row.bound = 0;
-#if FAILOVERS > 0
-		row.expires = 0
+	:: d_step { !db.missing && deletes < DELETES && STAYS ->
+		deletes++; db.missing = 1; db.token = 0; db.revision = 0;
+#ifdef EXPIRY
+		db.expires = 0;
 #endif
-		}
-	/* ... and added again, with the cap as its bound, by whoever knows that the worker was born. That may have been before
-	   the namespace was lost. */
-	:: d_step { missing && replacing ->
-		missing = 0;
-#ifndef BROKEN_BIRTH_ZERO
-		row.bound = CAP
-#endif
-		}
-
-	/* A worker is born: counted and, in the same step, given a row. Its bound is low, here the lowest there is. A row that is
-	   there is left as it is. */
-#ifdef BROKEN_BIRTH_SPLIT
-	:: d_step { FOUNDED && !born -> born = 1; replacing = 1; inserting = 1 }
-	:: d_step { missing && inserting -> missing = 0; inserting = 0 }
+		db.bound = 0 }
+	/* ... and added again, by any process, at any time. Its bound is above all that the lost row can have granted. */
+	:: d_step { db.missing ->
+		db.missing = 0;
+#ifdef BROKEN_ADD_ZERO
+		db.bound = 0
 #else
-	:: d_step { FOUNDED && !born ->
-		born = 1; replacing = 1; missing = 0;
-#ifdef BIRTH_OVER           /* not broken: see README.md */
-		row.token = 0; row.revision = 0; row.bound = 0
+#ifdef LIMIT_FOUND_COARSE       /* while there is no namespace, the counter of now */
+		if
+		:: db.stored == NO_NAMESPACE -> db.bound = now
+		:: else -> db.bound = CAP
+		fi
+#else
+		db.bound = ADDED
+#endif
 #endif
 		}
-	/* One below the range of who bears is counted only. So is one below another whose row is counted by who founds. */
-	:: d_step { FOUNDED && !born && missing -> born = 1; replacing = 1 }
+#ifdef FINGERPRINT
+	/* The namespace's row is deleted, and with it the fence. */
+	:: d_step { db.stored != NO_NAMESPACE && deletes < DELETES -> deletes++; db.stored = NO_NAMESPACE; db.fence = 0 }
+#endif
 #endif
 
-#ifdef FINGERPRINT
-	/* The namespace's row is deleted, and with it the fence and the count. */
-	:: d_step { FOUNDED && deletes < DELETES -> deletes++; stored = NO_NAMESPACE; fence = 0; born = 0 }
+#if CRASHES > 0
+	/* All that was written until now reaches the disk. */
+	:: d_step { crashes < CRASHES -> copy(disk, db) }
+	/* The server crashes, and starts again with what is on disk. */
+	:: atomic { crashes < CRASHES ->
+		d_step {
+		crashes++; copy(db, disk);
+		if
+		:: crashes == CRASHES -> clear(disk)
+		:: else
+		fi;
+#ifdef CRASH_CHANGES_FINGERPRINT
+		current++
 #endif
+		};
+#ifdef CURED                /* the setting is lost in the restart, as that of SET GLOBAL is */
+		if
+		:: early = 0
+		:: skip
+		fi;
+#endif
+		LATER_CLOCK }
+#endif
+#ifdef VOLATILE
+	/* Somebody has the store answer writes before they are on disk ... */
+	:: d_step { !early && crashes < CRASHES -> early = 1 }
+	/* ... and takes that back, before commits were lost. */
+	:: d_step { early && crashes == 0 -> copy(disk, db); early = 0 }
 #endif
 
 #if FAILOVERS > 0
-	/* What the standby has received, or the backup holds ... */
-	:: d_step { !standby && failovers < FAILOVERS ->
-		standby = 1;
-#ifdef FINGERPRINT
-		saved_stored = stored; saved_fence = fence;
+	/* What the standby has received, or the backup holds, and the disk of this server does too ... */
+	:: d_step { !standby && failovers < FAILOVERS -> standby = 1; copy(saved, db);
+#if CRASHES > 0 && !defined(LIMIT_STANDBY_AHEAD)
+		if
+		:: crashes < CRASHES -> copy(disk, db)
+		:: else
+		fi
 #endif
-#if DELETES > 0
-		saved_missing = missing; saved_born = born;
-#endif
-		saved.token = row.token; saved.revision = row.revision; saved.bound = row.bound; saved.expires = row.expires }
-	/* ... is all there is from now on. Its clock may be behind. */
+		}
+	/* ... is what the store has from now on. Its clock may be behind. */
 	:: atomic { standby ->
 		d_step {
 		standby = 0; failovers++;
-#ifdef FINGERPRINT
-		stored = saved_stored; fence = saved_fence; saved_stored = 0; saved_fence = 0;
-#ifndef LIMIT_SAME_FINGERPRINT
+#if defined(FINGERPRINT) && !defined(LIMIT_SAME_FINGERPRINT)
 		current++;
 #endif
-#endif
-#if DELETES > 0
-		missing = saved_missing; born = saved_born; saved_missing = 0; saved_born = 0;
-#endif
-		row.token = saved.token; row.revision = saved.revision; row.bound = saved.bound; row.expires = saved.expires;
-		saved.token = 0; saved.revision = 0; saved.bound = 0; saved.expires = 0
-		};
+#if CRASHES > 0
 		if
-		:: !behind && now >= SKEW -> now = now - SKEW; behind = 1
-		:: skip
-		fi }
+		:: crashes < CRASHES -> copy(disk, saved)
+		:: else
+		fi;
+#endif
+		copy(db, saved); clear(saved)
+		};
+		LATER_CLOCK }
 #endif
 
 #ifdef FINGERPRINT
-#ifdef BY_HAND              /* somebody may raise it at any time */
-#define FENCE_DUE (stored != current || fence < CAP + MARGIN)
+#ifdef BY_HAND              /* it may be raised at any time */
+#define FENCE_DUE (db.stored != current || db.fence < CAP + MARGIN)
 #else
-#define FENCE_DUE (stored != current)
+#define FENCE_DUE (db.stored != current)
 #endif
-	/* Whoever probes and finds another fingerprint than the stored one raises the fence. Whoever finds none founds the
-	   namespace, which is the same, and counts the worker as born if it has a row: one that a lost namespace has left. */
+	/* A process that probes and finds another fingerprint than the stored one raises the fence. If there is no namespace, it
+	   creates one, with such a fence. */
 	:: d_step { FENCE_DUE ->
 		if
 #ifdef BROKEN_NAMESPACE_ZERO    /* a new namespace has no fence */
-		:: stored == NO_NAMESPACE
+		:: db.stored == NO_NAMESPACE
 #endif
-#ifdef LIMIT_FOUND_COARSE       /* a new namespace has its fence at the counter of now */
-		:: stored == NO_NAMESPACE -> fence = now
+#ifdef LIMIT_FOUND_COARSE       /* the fence of a new namespace is the counter of now */
+		:: db.stored == NO_NAMESPACE -> db.fence = now
 #endif
-#ifdef BROKEN_NAMESPACE_CAP     /* a new namespace has its fence at the bare cap */
-		:: stored == NO_NAMESPACE -> fence = CAP
+#ifdef BROKEN_NAMESPACE_CAP     /* the fence of a new namespace is the bare cap */
+		:: db.stored == NO_NAMESPACE -> db.fence = CAP
 #endif
-		:: fence < CAP + MARGIN -> fence = CAP + MARGIN
+		:: db.fence < CAP + MARGIN -> db.fence = CAP + MARGIN
 		:: else
 		fi;
-#if DELETES > 0 && !defined(BROKEN_FOUND_UNCOUNTED)     /* a new namespace does not count the rows that are left */
-		if
-		:: !FOUNDED -> born = !missing
-		:: else
-		fi;
-#endif
-		stored = current }
+		db.stored = current }
 #endif
 	od
 }
@@ -651,6 +788,18 @@ end:
 init {
 	atomic {
 		byte i = 0;
+#if DELETES > 0
+		db.missing = 1;
+#ifdef FINGERPRINT
+		db.stored = NO_NAMESPACE;
+#endif
+#endif
+#if CRASHES > 0
+		copy(disk, db);
+#endif
+#if defined(TIMED) || CRASHES > 0
+		run Store();
+#endif
 		do
 		:: i < OWNERS -> run Process(i); i++
 		:: else -> break
