@@ -63,10 +63,11 @@
 //	renewal, claim or release           2            2                3
 //	Open, if the rows exist             4            4                5
 //
-// Open on rows that exist reads the catalog, probes and claims. Processes that start
-// at the same time may need more than one claim. Open on a new namespace also adds
-// rows and creates the namespace. On SQLite a write is three statements, inside the
-// process.
+// Open on rows that exist reads the catalog, probes and claims. If all free rows are
+// of processes that were killed and did not release them, it probes a second time.
+// Processes that start at the same time may need more than one claim. Open on a new
+// namespace also adds rows and creates the namespace. On SQLite a write is three
+// statements, inside the process.
 //
 // The store holds a connection only while a call runs. It prepares no statements
 // and leaves no settings behind in the session. So PgBouncer in transaction mode
