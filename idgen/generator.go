@@ -8,8 +8,10 @@ import (
 )
 
 // A Generator makes the ids of one named sequence of a [Pool]. Its ids are
-// unique and strictly ascending, whatever the clock does. Only
-// [Config.Rotate] gives up the order, to go on after the clock was set back.
+// unique and strictly ascending, also if the clock goes back. The order has two
+// limits: [Config.Rotate] continues with smaller ids after the clock was set
+// back, and in a leased pool the order holds within a lease. The next lease may
+// start lower, if the clock was ahead before.
 //
 // A Generator is safe for concurrent use. The zero Generator is not valid:
 // [Pool.Named] makes them.

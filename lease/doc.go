@@ -1,36 +1,48 @@
-// Package lease gives each process a worker number of its own, leased from a
-// store that the application already has, in such a way that no clock, pause
-// or restart can make two processes issue the same number.
+// Package lease gives each process its own worker number, which it leases from a
+// store that the application already has, such as its database. As long as the
+// assumptions below hold, two processes never issue the same id: not after pauses,
+// kills, lost replies or failovers, and not with wrong host clocks.
 //
-// Most programs use it through snowkey.Open. This page is the protocol.
+// Most programs use it through snowkey.Open. This page describes the protocol.
 //
-// # What is kept
+// # Stored data
 //
-// A number has a worker and a counter: tick and sequence packed. For each worker
-// of a namespace and a layout the store keeps
+// An id has a worker number and a counter. The counter is the tick and the
+// sequence in one integer. For each worker number of a namespace and layout the
+// store has a row:
 //
-//	token     random, of the last claim or renewal; empty when the row is free
-//	revision  grows with every update
+//	token     random, set by the last claim or renewal; empty if the row is free
+//	revision  incremented by each update
 //	bound     the first counter that was never granted
-//	expires   when the lease can no longer be renewed, by the store's clock
-//	label     who has it, for people
+//	expires   the time after which the lease cannot be renewed, by the store's clock
+//	label     the process that holds or held it, for people
 //
-// and for the namespace and the layout the fingerprint of the database, a fence,
-// below which no claim begins, and how many workers were born.
+// For each namespace and layout it also has a fingerprint, which identifies the
+// database, and a fence. No lease starts below the fence.
 //
 // # Invariants
 //
-//  1. A number is issued only if its counter is below a bound that the store has
-//     confirmed to its issuer, and not below the start of that lease.
-//  2. A bound never falls below a counter that was issued.
-//  3. A lease starts at or above all bounds that its row had before.
-//  4. A row changes only for who names its current token and revision, and each
-//     change replaces both. So of two who read the same row, one changes it.
+//  1. A process issues an id only if its counter is at or above the start of the
+//     lease, and below a bound that the store confirmed to this process in the
+//     answer to a committed write.
+//  2. A bound is never at or below a counter that was issued.
+//  3. A lease starts at or above every bound that its row had before.
+//  4. An update of a row names the token and the revision that it expects, and
+//     replaces both. Of two concurrent updates of one revision, one succeeds.
 //
-// From these no (worker, counter) is issued twice. Clocks, pauses, suspended
-// machines, late packets and expiry decide only who may go on and when. A
-// process that sleeps for a year and wakes may finish its grant, below its
-// bound; everybody else begins above.
+// It follows that no worker number and counter are issued in two ids. Clocks,
+// pauses, late requests and expiry only decide which process may continue, and
+// when. A process that was suspended for a year may still use the rest of its
+// grant, below its bound. Every later lease starts at or above that bound.
+//
+// # Reads and writes
+//
+// Only the answer to a write proves anything. Some databases show a commit to
+// readers before it is on the disk, and forget it in a crash. So a keeper uses a
+// read in two ways only: to choose what to write next, and to learn the token and
+// the revision with which it continues. It never issues an id because of a bound
+// that it only read. The log of a database is sequential, so a later write that
+// was answered proves the earlier ones too.
 //
 // # The protocol
 //
@@ -39,72 +51,158 @@
 //	┌─────────────┐  claimed   ┌─────────────┐  due, or bound reached  ┌───┴──────┐
 //	│  claiming   ├───────────►│   holding   ├────────────────────────►│ renewing │
 //	└─────────────┘            └──┬──────▲───┘                         └───┬──────┘
-//	 probe, found, fence,         │      └──────── confirmed, adopted ─────┘
-//	 bear, replace, claim         ▼ Close, Suspend
+//	 probe, add rows,             │      └───────── answered, or ──────────┘
+//	 create namespace,            │              found in the row
+//	 fence, claim                 ▼ Close, Suspend
 //	                       sealed and released
 //
-// cap(t) is the end of the tick that holds t + Window + MaxClockSkew. Every bound
-// is limited by cap(now) of the store's own clock, read in the same statement,
-// so that no host can push it into the future; and it is asked for by the host's
-// clock, so that the store's does not either.
+// cap(t) is the end of the tick that contains t + Window + MaxClockSkew. A keeper
+// requests each bound by the host's clock. The store limits it to cap(now) by its
+// own clock, in the same statement. So one wrong clock cannot push a bound far
+// ahead.
 //
-//   - Probe reads fence and fingerprint, the store's clock, and one row that is
-//     free, or expired by MaxClockSkew. A host's clock too far from the store's
-//     ends here, when a process starts.
-//   - Found adds the layout to the namespace, with a fence at cap(now +
-//     MaxClockSkew): above anything that a namespace of this name granted which
-//     was lost; the rows that are left of it count as born. So the first number of
-//     a new namespace is due MaxClockSkew later. Beside layouts with which it can
-//     make the same number it is refused.
-//   - Bear counts one more worker as born and adds its row, with the bound 0, in
-//     one step. Replace adds a row for a worker that was born and has none, with
-//     the bound cap(now): above anything that a lost row can have granted.
-//   - Claim sets a fresh token, revision+1 and a raised bound, on the condition
-//     that token, revision and bound are those seen, that the row still is free or
-//     expired by MaxClockSkew and its worker born, that the fence is the one seen
-//     and the fingerprint the database's. The lease starts at the bound seen or the fence, whichever
-//     is larger. Without a reply the claimer reads the row: if it carries the token
-//     of the claim, the lease is held as if the reply had come; if it is free, it
-//     is claimed again, and of the two claims one can have it.
-//   - Renew, one at a time, does the same for the holder, on the condition that
-//     the lease has not expired: an expired lease is never revived. Only a
-//     confirmed renewal raises the limit. Without a reply the holder reads the row:
-//     if it carries one of the tokens that it sent, the holder goes on from
-//     there; if not, the lease is lost, and dropped whole.
-//   - Release seals the issuer by swapping the very word that every number goes
-//     through, then lowers the bound to what was used, on the same condition.
+//   - Probe reads the fence, the fingerprint, the store's clock, and one row that
+//     is free or expired more than MaxClockSkew ago. Open fails if the host's clock
+//     differs from the store's by more than MaxClockSkew.
+//   - Add rows inserts the rows that are missing in a range of worker numbers, 64 or
+//     more at a time. Each row starts free, with the bound cap(now): above everything
+//     that a lost row of this worker number can have granted. Rows that exist are
+//     left alone. So adding rows is safe at any time, also late, and before the
+//     namespace exists.
+//   - Create namespace adds the layout to the namespace, after the first rows. Its
+//     fence is cap(now + MaxClockSkew), above everything that a lost namespace of
+//     the same name can have granted. So the first id of a new namespace is due
+//     MaxClockSkew later. The keeper refuses a layout that can make the same id as
+//     another layout of the namespace.
+//   - Fence raises the fence to cap(now + MaxClockSkew) and stores the current
+//     fingerprint. It never lowers the fence.
+//   - Claim sets a new token, increments the revision and raises the bound. Its
+//     conditions: the row has the token, the revision and the bound that the probe
+//     read; it is free, or expired more than MaxClockSkew ago; the fence is the one
+//     that the probe read; the stored fingerprint is the current one; and the
+//     store keeps its commits, or the probe said that it may not. The lease starts
+//     at the larger of that bound and that fence.
+//   - Renew does the same for the holder of a lease, one renewal at a time. It
+//     needs no fence and no fingerprint, but the lease must not have expired: an
+//     expired lease is never renewed. Only the answer to a renewal raises the bound
+//     below which ids are issued.
+//   - Release comes after the issuer is sealed, so no id is issued any more. It frees
+//     the row and lowers the bound to the first counter that was not used.
+//
+// Each of these is one statement, and each row that is added is a step of its own.
+// A request without an answer may have been executed, or may be executed later:
+//
+//   - After a claim without an answer, the keeper reads the row. If the row has
+//     the token of the claim, the keeper holds the lease, but issues nothing before
+//     a renewal was answered. If the row is still free, the keeper claims the same
+//     row with the same token, so it cannot take two worker numbers.
+//   - After a renewal without an answer, the keeper reads the row. If the row has
+//     the token of the renewal, the keeper takes its token and revision, but not its
+//     bound. If the row is unchanged, it sends the renewal again with the same token.
+//     In all other cases the lease is lost, and the keeper claims another one.
+//   - If the row has a smaller revision than the last answer, the store has
+//     forgotten commits: an older dump was restored. The keeper raises the fence
+//     before it claims again.
 //
 // # Long ticks
 //
-// Up to a second, a tick is granted as a whole. Of a longer one, up to days, a
-// renewal grants a block of counters, and a bigger one while blocks are used up
-// quickly. So a process that is killed takes a block with it, and not the day;
-// the next one, and any restart within the day, goes on behind the block.
+// A lease of ticks up to one second gets whole ticks. A layout with longer ticks,
+// up to days, is coarse. Its renewals grant blocks of counters, and larger blocks
+// while they are used up quickly. A process that is killed wastes its block, not
+// the rest of the day. The next lease starts after the block.
+//
+// The first rows of a coarse layout are added before the namespace, one for each
+// worker number up to 4,096. They start in the current tick. Rows that are added
+// later start in the next tick, because the row may have been lost in this one.
+// Package filestore loses no single row, so there all rows start now.
 //
 // # Clocks
 //
-// Each renewal compares the host's clock with the store's. When they come apart,
-// the monotonic clock tells which of them has jumped. If it was the host's, the
-// issuer is told by how much, and numbers go on with the right time. If it was the
-// store's and it went back, nothing is granted until it is right.
+// Each renewal compares the host's clock with the store's. If they differ by more
+// than MaxClockSkew, the monotonic clock shows which of them has jumped. If the
+// host's clock jumped, the keeper corrects the issuer by the difference, and ids
+// continue with the right time. If the store's clock jumped back, nothing is
+// granted until it is right again.
 //
 // # Lost commits
 //
-// All this rests on one assumption: a commit that the store acknowledged stays.
-// A store therefore commits synchronously even where the server's default does
-// not, and tells by its fingerprint (system identifier and timeline, or server
-// UUID) when it is not the database it was: promoted, or restored. Then the fence
-// is raised to cap(now + MaxClockSkew), above all that can have been lost; layouts
-// of long ticks wait for their next tick. Where a store cannot tell
-// ([Probe].Volatile), a claim grants nothing; it burns up to there, and only its
-// first renewal grants. [Fence] does the same by hand.
+// A store can lose commits that it has answered: after a failover to a standby
+// that lacks them, a restored backup, or a crash without a flush. The fingerprint
+// shows when the database is another one, or when its tables were recreated. Then
+// the next claim raises the fence to cap(now + MaxClockSkew), above everything that
+// can have been lost, and ids start there. Coarse layouts wait for their next
+// tick.
 //
-// # What it does not promise
+// Where a store may lose commits without a new fingerprint ([Probe].Volatile), a
+// claim grants nothing. It raises the bound to cap(now + MaxClockSkew), and only its
+// first renewal grants. This is a hold-off. [Fence] raises the fence by hand.
 //
-// Two primaries that both accept writes for one namespace, a virtual machine
-// cloned while it runs (it repeats numbers for up to Window, until the first of
-// the two renews, or until its block is used up; [Keeper.Suspend] is for that), databases that are merged, and
-// bounds edited by hand. A row that is deleted in use, if the deletion itself is
-// lost in a failover. And for layouts of long ticks, the loss of all that is kept
-// of a namespace within a tick: a new one of its name begins in the same tick.
+// # Assumptions
+//
+// Ids are unique as long as these hold. Package sqlstore has the details for each
+// database.
+//
+//	Assumption                 Servers and settings that keep it      Check                                If it does not hold
+//	-------------------------  -------------------------------------  -----------------------------------  -------------------------------------
+//	A commit that was          PostgreSQL: fsync = on; each write     PostgreSQL: not when leasing;        Hold-off: a claim only burns what may
+//	answered is on the disk.   sets synchronous_commit = on. MySQL    Doctor reports fsync = off. The      have been granted, and the next
+//	                           and MariaDB:                           other databases: each probe, claim   renewal grants. Coarse layouts get a
+//	                           innodb_flush_log_at_trx_commit = 1     and renewal reads the settings.      VolatileError. After a crash with
+//	                           and, with a binary log, sync_binlog =                                       fsync = off, or with a setting that
+//	                           1. SQLite: synchronous = FULL or                                            the crash reset, call Fence.
+//	                           EXTRA. Package filestore: a local
+//	                           disk.
+//
+//	A write is committed when  All, with any autocommit,              The write runs on one connection     The connection is discarded and
+//	it is answered.            completion_type, isolation level, and  and proves that it was committed;    another one is used. After 8 of them
+//	                           with transactions that the             see package sqlstore.                the write fails with a
+//	                           application left open, XA included.                                         sqlstore.SessionError, and the keeper
+//	                                                                                                       tries again.
+//
+//	The database is the one    One server. Replicas that have all     Each claim compares the              The fence is raised before the next
+//	that granted the leases.   commits. Others only if the            fingerprint. A keeper compares the   claim. A snapshot of a disk or
+//	                           fingerprint shows the change.          revision of its row with the one     machine, and some restores of tables,
+//	                                                                  that it was answered.                are not detected: call Fence.
+//	                                                                                                       docs/leases.md lists them.
+//
+//	Only this package changes  Tables without triggers, rules and     Migrate reads the catalog; Open      Open returns a sqlstore.TablesError.
+//	the rows.                  row-level security; on MySQL and       calls it unless SkipMigrate is set.  Not detected: objects that are added
+//	                           MariaDB with the engine InnoDB.                                             later, bounds edited by hand, and
+//	                                                                                                       triggers on MySQL and MariaDB if the
+//	                                                                                                       user lacks the TRIGGER privilege.
+//
+//	Equal names are equal      All, with any character set of the     Not needed: names and labels are     -
+//	bytes.                     session.                               stored as ASCII with escapes, in
+//	                                                                  columns with a binary collation.
+//
+//	All processes use one      Releases of Snowkey that know the      Migrate compares the version of the  Open returns a VersionError, and
+//	protocol version.          same version. This one knows version   tables, and a probe the version of   nothing is written.
+//	                           2.                                     the namespace. Each update has it
+//	                                                                  as a condition.
+//
+//	The clocks of servers      NTP on each server.                    Not between servers. Open compares   Ids may repeat after a failover that
+//	that replace each other                                           the host's clock with the store's.   lost commits.
+//	differ by at most
+//	MaxClockSkew.
+//
+//	All processes have the     Your configuration.                    No.                                  The fence may be too low after lost
+//	same Window and                                                                                        commits: ids may repeat then, and
+//	MaxClockSkew.                                                                                          only then.
+//
+//	One server accepts         One primary for the namespace.         No.                                  Two primaries grant the same worker
+//	writes.                                                                                                number and bound: ids repeat.
+//
+// # What is not covered
+//
+//   - Two primaries that both accept writes for one namespace, and databases that
+//     are merged.
+//   - A virtual machine that is cloned while it runs. It repeats ids for up to Window,
+//     until one of the two renews, or until its block is used up. Call
+//     [Keeper.Suspend] before the copy.
+//   - A row that is deleted while its lease lives, if a failover then loses the
+//     deletion.
+//   - Coarse layouts: a namespace that loses its own row and all lease rows. A new
+//     namespace of the same name starts in the current tick, so it may repeat ids
+//     of this tick.
+//   - Bounds edited by hand.
 package lease

@@ -2,11 +2,12 @@ package lease
 
 import "context"
 
-// Fence has all leases that are claimed from now on begin behind everything that
-// can have been granted before, by this database or one whose place it took.
-// Keepers do so by themselves when they see that the database is another. Call
-// Fence where nobody can see it: after a snapshot of a whole disk or machine was
-// put back, and before processes start again.
+// Fence makes all leases that are claimed from now on start above everything that
+// can have been granted before, by this database or by one that it replaced.
+// Keepers do so themselves if the fingerprint or an older row shows a restore. Call
+// Fence after a restore that they cannot detect, and before processes start again:
+// a snapshot of a disk or machine, or an older dump that did not recreate the
+// tables. docs/leases.md lists these restores.
 //
 // The error is a [*NamespaceError] if there is nothing to fence, a [*ConfigError]
 // or a [*StoreError].

@@ -1,6 +1,6 @@
 // Package segmentstore keeps the bounds of segments in the application's own
-// database: PostgreSQL, MySQL, MariaDB or SQLite, through the *sql.DB that the
-// application has anyway. It imports no driver.
+// database: PostgreSQL, MySQL, MariaDB or SQLite. It uses the *sql.DB of the
+// application and imports no driver.
 //
 //	store := segmentstore.Postgres(db)
 //	if err := store.Migrate(ctx); err != nil { … }
@@ -8,46 +8,74 @@
 //
 // # The table
 //
-// There is one, snowkey_segment or what [Store.WithTable] names, with a row for
-// each name: bound is the first number that was granted to nobody, start the one
-// before, for people. [Store.Migrate] makes the table if it is missing. Where the
-// application may not create tables, run postgres.sql, mysql.sql or sqlite.sql of
-// this package as part of your own migration, with the name put in. The least
-// privileges are SELECT, INSERT and UPDATE (start, bound).
+// The table is snowkey_segment, or the one that [Store.WithTable] chooses. It has a
+// row for each name. bound is the first number that was never granted; start is
+// where the last segment began, for people. Names are stored as ASCII with the
+// escapes of Go, so sessions with different character sets find the same row.
+//
+// [Store.Migrate] creates the table if it is missing. Where the application may not
+// create tables, run postgres.sql, mysql.sql or sqlite.sql of this package in your
+// own migration. Replace {table} by the name and {protocol} by 2. The application
+// needs SELECT, INSERT and UPDATE (start, bound).
+//
+// If the table exists, Migrate only checks it, with one statement:
+//
+//	trigger, rule, row-level security, or an engine other than InnoDB  [*TableStateError]
+//	a table of another protocol version                               [*VersionError]
+//
+// MySQL and MariaDB show triggers only to users with the TRIGGER privilege on the
+// table. Call Migrate when the program starts. Without it only the version of names
+// that exist is checked: each fetch that moves a bound has it as a condition.
 //
 // # The statement
 //
-// A fetch is one statement that commits by itself, also the first of a name. There
-// are no transactions, locks or session settings of its own, so poolers such as
-// PgBouncer in transaction mode do (with pgx, set default_query_exec_mode=exec for
-// those that do not know prepared statements).
+// A fetch is one INSERT that becomes an UPDATE if the row exists. It counts only
+// after the server has committed it. The store runs it on one connection and proves
+// the commit:
 //
-// A fetch needs a connection while calls may wait for it. Do not let all
-// connections be held by transactions that wait for numbers: draw them before the
-// transaction, as gormid does by itself, or give the store a *sql.DB of its own.
-// SQLite has one writer at a time, so there a transaction that has written must
-// not wait for numbers at all, unless they come from another file.
+//	                round trips
+//	PostgreSQL           2       the INSERT, and a read that shows whether its transaction is over
+//	MySQL, MariaDB       3       SET TRANSACTION, which fails inside a transaction; INSERT; COMMIT
+//	SQLite               3       BEGIN IMMEDIATE, INSERT, COMMIT, inside the process
 //
-// Any isolation level is right. Above READ COMMITTED, PostgreSQL may refuse one
-// of two fetches that meet (40001), and MySQL and MariaDB may at any level end one
-// of two that deadlock when a name is made; that is an error like any other, after
-// which a segment tries again within 10 ms.
+// A connection with an open transaction is discarded, and the fetch runs on another
+// one. After 8 of them the fetch fails with a [*SessionError]. SQLite fails with the
+// first one. A segment fetches again after any error.
 //
-// # What the database must not forget
+// So autocommit, completion_type, isolation levels, sql_mode, character sets and
+// transactions that the application left open are harmless. Package sqlstore lists
+// them; the same settings work for both. The store leaves no settings behind in the
+// session, and prepares no statements. So PgBouncer in transaction mode works; with
+// pgx, set default_query_exec_mode=exec for versions of PgBouncer that do not
+// support prepared statements.
 //
-// A number is unique as long as a commit that was acknowledged stays. Where it
-// is lost, others are granted its numbers again.
+// The statement locks its row only until its own commit. With autocommit=0 on MySQL
+// and MariaDB it holds the lock for one more round trip. It waits for a lock until
+// ctx ends on PostgreSQL, 2 s on MariaDB, and innodb_lock_wait_timeout on MySQL.
 //
-// PostgreSQL: a fetch waits for the disk, also where synchronous_commit is off.
-// With fsync=off the server may forget what it likes.
+// Above READ COMMITTED, PostgreSQL may refuse one of two concurrent fetches (40001).
+// MySQL and MariaDB may report a deadlock when two processes create a name. The
+// segment then fetches again within 10 ms.
 //
-// MySQL and MariaDB: innodb_flush_log_at_trx_commit must be 1 and, where there is a
-// binary log, sync_binlog too.
+// A fetch needs a connection. If all connections of the pool are used by
+// transactions that wait for numbers, they wait for each other. Draw numbers before
+// the transaction begins, as gormid does, or give the store its own *sql.DB. SQLite
+// has one writer at a time. There, a transaction that has written must not wait for
+// numbers, unless they come from another file.
 //
-// SQLite: PRAGMA synchronous must be FULL or EXTRA. Set busy_timeout below
-// SegmentConfig.Timeout, because a driver may not notice that ctx has ended while
-// SQLite waits.
+// # Commits that may be lost
 //
-// No setting of one server makes up for a failover to a standby that lacks the last
-// commits, or for a backup that is restored; docs/segments.md says what does.
+// Numbers are unique as long as the database keeps each commit that it answered. If
+// it loses one, it grants the same numbers again.
+//
+//	PostgreSQL      fsync = on; each fetch sets synchronous_commit = on
+//	MySQL, MariaDB  innodb_flush_log_at_trx_commit = 1; with a binary log, sync_binlog = 1
+//	SQLite          PRAGMA synchronous = FULL or EXTRA
+//
+// Unlike package sqlstore, this package does not check these settings. It has no
+// fingerprint either, so it does not detect a failover that lost commits, or a
+// restored backup. docs/segments.md says what to do then.
+//
+// On SQLite, set busy_timeout below SegmentConfig.Timeout, because a driver may not
+// notice that ctx has ended while SQLite waits.
 package segmentstore

@@ -1,72 +1,85 @@
-// Package filestore keeps leases in a directory, for the processes of one host
-// that have no database in common.
+// Package filestore keeps leases in a directory, for processes of one host that
+// have no database in common.
 //
 //	ids, err := snowkey.Open(ctx, filestore.Dir("/var/lib/app/snowkey"), snowkey.Config{})
 //
-// Open makes the directory if it is missing. It must lie on a local disk, and all
-// who use it on one host, in containers or not. Numbers go by the order in which
-// processes start: 0, 1, 2, and the least that is free before the next.
+// Open creates the directory if it is missing. It must be on a local disk. All
+// processes that use it must run on one host, in containers or not. Processes get
+// worker numbers in the order in which they start: 0, 1, 2. A free number is used
+// again before a new one.
 //
 // # Files
 //
-// Each namespace has one file, of a line with version and checksum and JSON that
-// people can read. It has all rows, because a claim needs the namespace and a row
-// as they are at one time, and they are few: only numbers that were in use have
-// one. Some hundred processes are served well. An update writes a new file
+// Each namespace has one file. Its first line has the protocol version, which is 2,
+// and a checksum. JSON follows, which people can read. The file has all rows of the
+// namespace, because a claim needs the namespace and a row at one point in time.
+// Rows are added one at a time, so a file has few. It serves some hundred processes
+// well. An update
 //
-//  1. under a name of its own, and waits until its content is on the disk,
-//  2. gives it the name of the one before, which is gone then,
-//  3. and waits until that is on the disk too.
+//  1. writes a new file under another name, and waits until its content is on the
+//     disk,
+//  2. renames it to the name of the old file, which replaces the old file,
+//  3. and waits until the rename is on the disk.
 //
-// Only then does the caller hear of it. A process that is killed, or a machine
-// that loses power, leaves the old file or the new one, whole. So does a full
-// disk. That the disk keeps what it has acknowledged is all that is assumed.
+// Then the call returns. If the process is killed, the machine loses power, or the
+// disk is full, either the old file or the new file is there, and it is whole. The
+// package assumes only that the disk keeps what it reported as flushed.
 //
-// A file whose checksum is wrong, or whose version this package does not know, is
-// refused with a [*FileError] and left alone.
+// A read does not flush. It may show an update that is not on the disk yet, if the
+// process that wrote it was killed. Keepers issue no id because of a read, so this
+// is safe.
+//
+// A file with a wrong checksum is refused with a [*FileError]. A file of another
+// protocol version is refused with a [*lease.VersionError]. Both are left alone.
 //
 // # The lock
 //
-// Every call locks the directory itself, with flock, for the few milliseconds
-// that it takes. A lock file would have to be guarded against who deletes it; on
-// Windows, where a directory cannot be locked and an open file not be deleted,
-// there is one. The kernel frees the lock when its holder is killed. If its
-// holder is stopped in the middle of an update (a debugger, a frozen container),
-// all others wait: their ids go on until their bounds, and then come to a halt
-// until it goes on or ends. No id is repeated either way.
+// Each call locks the directory itself, with flock, for the few milliseconds that
+// it takes. There is no lock file that someone could delete, except on Windows,
+// where a directory cannot be locked and an open file cannot be deleted. The kernel
+// releases the lock when the process is killed. If a process is stopped during an
+// update, by a debugger or in a frozen container, all others wait. They issue ids
+// up to their bounds, and then wait until the process continues or ends. No id
+// repeats.
 //
-// Waiting ends when ctx does, with a [*LockError]. Waiting for the disk does not.
+// The wait for the lock ends when ctx does, with a [*LockError]. The wait for the
+// disk does not.
 //
-// A lease is not a lock that is held: it ends when it is given back or expires.
-// The number of a process that is killed is free after its TTL, as with every
-// store.
+// A lease is not this lock. A lease ends when it is released or expires. The worker
+// number of a process that is killed is free after TTL, as with every store.
 //
 // # The clock
 //
-// The store's time is the host's. When that is set back, bounds stay, and leases
-// begin at or above them, now or when the time comes: a process that starts takes
-// a number whose bound is not ahead, if there is one.
+// The store's clock is the host's clock. If it is set back, bounds stay, and leases
+// still start at or above them. A process that starts takes a worker number whose
+// bound is not ahead of the clock, if there is one.
 //
 // # Copies and backups
 //
-// A file says which one it is: its number in the file system and, on Linux, its
-// generation there, because ext4 gives the number of a deleted file to the next.
-// On Windows it is the index of NTFS, which has both. A file that says it is
-// another was copied or restored from a backup (cp, tar, rsync, git), and may
-// not know what was granted since. The next claim then raises the fence above
-// all that can have been. A reboot, another container with the same volume, chown,
-// chmod and a directory that is renamed change nothing. The host's and the
-// device's numbers do not count: they differ between containers and between
-// boots, and would have a layout of long ticks wait for its next tick.
+// A file stores its own identity: the inode number and, on Linux, the inode
+// generation, because ext4 reuses the numbers of deleted files. On Windows it is
+// the file index of NTFS, which includes both. If the stored identity is not the
+// actual one, the file was copied or restored from a backup (cp, tar, rsync, git).
+// It may lack what was granted since. Then the next claim raises the fence above
+// everything that can have been granted. A reboot, another container with the same
+// volume, chown, chmod and a renamed directory do not change the identity. The
+// numbers of host and device are not part of it, because they differ between
+// containers and boots.
 //
-// It cannot be seen when a whole file system or machine is put back from a
-// snapshot, and when a file is moved away and back. Call snowkey.Fence then. On
-// other systems than those above, file numbers alone must do; where they are
-// reused, call it after any restore.
+// The package does not detect a snapshot of a whole file system or machine that was
+// restored, or a file that was moved away and back. Call snowkey.Fence then. On
+// systems other than Linux and Windows only the inode number is known. If the file
+// system reuses inode numbers, call snowkey.Fence after each restore.
+//
+// # Layouts with long ticks
+//
+// In this store each row of a layout with ticks longer than a second starts in the
+// current tick, because a file does not lose a single row. If the file itself is
+// lost, start the processes again in the next tick.
 //
 // # Who may use the directory
 //
-// Open makes it with mode 0700, because whoever can write there can have ids
-// repeat. For processes of several users make it yourself, of a group that they
-// share and mode 02770, and give them a umask of 027 or less.
+// Open creates it with mode 0700, because a user who can write there can make ids
+// repeat. For processes of several users, create it yourself: with a group that
+// they share, mode 02770, and a umask of 027 or less for the processes.
 package filestore

@@ -16,8 +16,8 @@ func (e *DirError) Error() string {
 // Unwrap returns Err.
 func (e *DirError) Unwrap() error { return e.Err }
 
-// A FileError says that a file of leases is damaged, or of a later version of
-// this package. It is left as it is.
+// A FileError says that a file of leases is damaged. It is left as it is. A file of
+// another protocol version is a [*lease.VersionError] instead.
 type FileError struct {
 	Path   string
 	Reason string

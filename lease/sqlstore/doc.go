@@ -1,59 +1,171 @@
 // Package sqlstore keeps leases in the application's own database: PostgreSQL,
-// MySQL, MariaDB or SQLite, through the *sql.DB that the application has anyway.
-// It imports no driver.
+// MySQL, MariaDB or SQLite. It uses the *sql.DB of the application and imports no
+// driver.
 //
 //	ids, err := snowkey.Open(ctx, sqlstore.Postgres(db), snowkey.Config{})
 //
+// Package lease describes the protocol. This page describes the tables, the
+// statements, and what the store does about the settings of servers and sessions.
+//
 // # Tables
 //
-// There are two, snowkey_lease with a row for each worker number in use and
-// snowkey_lease_ns with one for each namespace and layout, or those that [Store.WithTable]
-// names. Open makes them if they are missing. Where the application may not
-// create tables, run the files postgres.sql, mysql.sql or sqlite.sql of this
-// package as part of your own migration, with the names put in; Open then finds
-// them and creates nothing. The least privileges are SELECT and INSERT on both,
-// UPDATE (fingerprint, fence, born) on snowkey_lease_ns and UPDATE (token, revision,
-// bound, expires_at, label) on snowkey_lease. Nothing is ever deleted, and rows
-// are better not: whose row is deleted in use loses the lease.
+// There are two tables. snowkey_lease has a row for each worker number.
+// snowkey_lease_ns has a row for each namespace and layout. [Store.WithTable]
+// chooses other names. Open creates the tables if they are missing.
 //
-// Times are microseconds since 1970 by the database's clock, as integers, so that
-// no time zone, driver setting or column precision touches them.
+// Where the application may not create tables, run postgres.sql, mysql.sql or
+// sqlite.sql of this package in your own migration, with these words replaced:
+//
+//	{lease}        the name of the table
+//	{ns}           the same with _ns
+//	{lease table}  the name without a schema
+//	{index}        a name for the index
+//	{protocol}     2
+//
+// The application needs these privileges:
+//
+//	snowkey_lease     SELECT, INSERT, UPDATE (token, revision, bound, expires_at, label)
+//	snowkey_lease_ns  SELECT, INSERT, UPDATE (fingerprint, fence)
+//
+// Snowkey deletes no rows, and you should not either: a process whose row is
+// deleted loses its lease.
+//
+// Namespaces, layouts, tokens and labels are stored as ASCII with the escapes of
+// Go, such as gr\u00f6\u00dfe, and an empty text as "-". So a name is the same for
+// sessions with different character sets.
+//
+// Times are integers: microseconds since 1970 by the database's clock. Time zones,
+// driver settings and column precision do not affect them.
+//
+// The index on expires_at finds the row that becomes free next. Processes that wait
+// for a worker number read one row by it.
+//
+// The column protocol has the version of the protocol, which is 2. Each update has
+// it as a condition. A table or namespace of another version is refused with a
+// [*lease.VersionError], and nothing is written.
 //
 // # Statements
 //
-// Each call is one statement that commits by itself, but for the birth of a new
-// worker, which is a transaction of two. There are no locks, prepared statements
-// or session settings of its own, so poolers such as PgBouncer in transaction mode
-// do (with pgx, set default_query_exec_mode=exec for those that do not know
-// prepared statements), and so does a pool of one connection, if the application
-// does not keep it for longer than a quarter of the lease's window.
+// A write grants something only after the server has committed it. Package sqlstore
+// runs each write on one connection and proves the commit:
 //
-// Any isolation level is right. Above READ COMMITTED, PostgreSQL may refuse one
-// of two updates that meet (40001); that is an error like any other, after which
-// a keeper tries again.
+//	PostgreSQL      The write sets snowkey.write to a random value, local to its
+//	                transaction. A second statement reads the setting. If the value
+//	                is still there, a transaction is open and nothing is committed.
+//	MySQL, MariaDB  SET TRANSACTION, which fails inside a transaction. Then the write,
+//	                which also returns whether autocommit is on. If it is off, COMMIT.
+//	SQLite          BEGIN IMMEDIATE, the write, COMMIT.
 //
-// # What the database must not forget
+// A connection with an open transaction is discarded, and the write runs on another
+// one. A statement that reads is one round trip. The cost in round trips:
 //
-// Leases rest on commits that stay. What follows is how far that is seen to.
+//	                               PostgreSQL  MySQL, MariaDB  with autocommit=0
+//	renewal, claim or release           2            2                3
+//	Open, if the rows exist             4            4                5
 //
-// PostgreSQL: every update waits for the disk, also where synchronous_commit is
-// off. A failover or a restore to a point in time is recognised by system
-// identifier and timeline. A role that may not call pg_control_system,
-// pg_current_wal_lsn and pg_walfile_name, as on some hosted services, cannot
-// see that: a lease is then held for MaxClockSkew before it grants, so grant
-// EXECUTE on them if you can. With fsync=off the server may forget what it likes.
+// Open on rows that exist reads the catalog, probes and claims. If all free rows are
+// of processes that were killed and did not release them, it probes a second time.
+// Processes that start at the same time may need more than one claim. Open on a new
+// namespace also adds rows and creates the namespace. On SQLite a write is three
+// statements, inside the process.
 //
-// MySQL and MariaDB: commits can be forgotten unless
-// innodb_flush_log_at_trx_commit is 1 and, where there is a binary log,
-// sync_binlog is 1 too. If not, leases hold off as above. A failover is recognised
-// by server_uuid, on MariaDB by host name, port and server_id: give servers
-// that replace each other different ones.
+// The store holds a connection only while a call runs. It prepares no statements
+// and leaves no settings behind in the session. So PgBouncer in transaction mode
+// works; with pgx, set default_query_exec_mode=exec for versions of PgBouncer that
+// do not support prepared statements. A pool of one connection is enough if the
+// application does not use it for longer than a quarter of Window at once.
 //
-// SQLite: the same with PRAGMA synchronous, which must be FULL or EXTRA on all
-// connections. Set busy_timeout, below a quarter of the lease's window, because a
-// driver may not notice that ctx has ended while SQLite waits. A copy of the
-// file cannot be told from the original; the file must not lie on a network.
+// # Waiting for rows
 //
-// A volume snapshot that is put back looks like the same server that has slept:
-// call snowkey.Fence after such a restore.
+// No statement waits long for a row that another statement has locked:
+//
+//	PostgreSQL  lock_timeout of the write is the time until ctx ends
+//	MariaDB     SET STATEMENT innodb_lock_wait_timeout = 2
+//	MySQL       the session's innodb_lock_wait_timeout; no statement can set its own
+//	SQLite      busy_timeout of the connection
+//
+// A statement locks rows only until its own commit, so on MySQL the wait is short
+// too. The exception is a session with autocommit=0: it holds the lock for one more
+// round trip.
+//
+// # Sessions
+//
+// The connections of a *sql.DB have the settings that the application, the driver or
+// the server gave them. Leases work with any of these:
+//
+//	MySQL, MariaDB  autocommit, completion_type, isolation level, sql_mode, time_zone,
+//	                character set, sql_safe_updates, binlog_format, clientFoundRows,
+//	                interpolateParams, innodb_snapshot_isolation
+//	PostgreSQL      default_transaction_isolation and _deferrable, synchronous_commit,
+//	                session_replication_role, search_path, client_encoding, TimeZone,
+//	                DateStyle, the query modes of pgx
+//	all             transactions that the application left open, XA included
+//
+// With search_path, the tables that it finds are used: give the table a schema if
+// connections differ. The rest is refused:
+//
+//	open transaction on 8 connections in a row, or   [*SessionError]; the keeper tries again until
+//	on the connection of SQLite                      ctx ends
+//	read-only server or standby, or session (MySQL   [*lease.PermanentError] at once
+//	and MariaDB: only where tables are missing)
+//	simple protocol of pgx with                      [*lease.PermanentError] at once
+//	standard_conforming_strings=off
+//	wrong password, unknown database, no privilege   [*lease.PermanentError] at once
+//	trigger, rule, row-level security, or an engine  [*TablesError] in a [*lease.PermanentError] at once
+//	other than InnoDB
+//	tables of another protocol version               [*lease.VersionError] at once
+//	LOCK TABLES of the application                   error 1100 of the server; the keeper tries again
+//
+// Above READ COMMITTED, PostgreSQL may refuse one of two concurrent updates (40001).
+// The keeper tries again.
+//
+// The tables are checked by [Store.Migrate], with one statement. Open calls it unless
+// SkipMigrate is set. With SkipMigrate, call Migrate in your deployment or in a test:
+// if the tables exist, it only checks them. Without that check, the version of a
+// table is noticed only after the rows of a new namespace were added. Triggers and
+// rules that are added later are not detected. MySQL and MariaDB show triggers only to users with the TRIGGER
+// privilege on the tables.
+//
+// # Commits that may be lost
+//
+// PostgreSQL: each write waits for the disk, even if synchronous_commit is off.
+// With fsync=off a crash may lose any commit. Only Doctor reports that.
+//
+// MySQL and MariaDB: a crash may lose commits unless innodb_flush_log_at_trx_commit
+// is 1 and, with a binary log, sync_binlog is 1. SQLite: a crash may lose commits
+// unless PRAGMA synchronous is FULL or EXTRA on all connections. Each probe, claim
+// and renewal reads these settings. If commits may be lost, a new lease holds off: it
+// issues its first id about MaxClockSkew later. A lease that was claimed before the
+// setting changed is not renewed. Set them in the configuration file of the server.
+// A value of SET GLOBAL is gone after the crash that lost commits, so the store
+// does not know that they may be lost. Call snowkey.Fence after such a crash.
+//
+// # The fingerprint
+//
+// The fingerprint shows that the database is not the one that granted the leases.
+// Each claim compares it with the one that is stored.
+//
+//	PostgreSQL  the cluster's system identifier and timeline; the OIDs of both tables;
+//	            the file of the lease table; the transaction that wrote the namespace row
+//	MySQL       server_uuid, and when the tables were created
+//	MariaDB     host name, port and server_id, and when the tables were created
+//	SQLite      nothing
+//
+// So a failover, a recovery to a point in time and recreated tables are detected.
+// On PostgreSQL TRUNCATE, and DELETE followed by INSERT, of both tables are detected
+// too. VACUUM FULL and CLUSTER also change the file of the lease table. Ids then
+// continue up to Window + 2 × MaxClockSkew ahead, as after a failover. What is not
+// detected, and when to call snowkey.Fence, is in docs/leases.md.
+//
+// On PostgreSQL the role needs EXECUTE on pg_control_system, pg_current_wal_lsn and
+// pg_walfile_name, which every role has by default. On some hosted services it has
+// not. The store then cannot see a failover, and new leases hold off.
+//
+// Give MariaDB servers that replace each other different server_ids. Use
+// binlog_format ROW or MIXED: with STATEMENT, a replica computes the fingerprint by
+// itself, so its promotion is not detected.
+//
+// A copy of an SQLite file has the same fingerprint as the original. The file must be
+// on a local disk. Set busy_timeout below a quarter of Window, because a driver may
+// not notice that ctx has ended while SQLite waits.
 package sqlstore
