@@ -36,6 +36,7 @@ type Store struct {
 	dialect *dialect
 	table   string
 
+	inspected    atomic.Bool                      // whether the tables were found to be usable
 	unprivileged atomic.Bool                      // whether the role may not ask the server who it is
 	replacer     atomic.Pointer[strings.Replacer] // what words returns; nil before the first call
 }
@@ -82,7 +83,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	if there, err := s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns"); there || err != nil {
+	if there, err := s.inspect(ctx); there || err != nil {
 		return s.explainCreate(err)
 	}
 	for _, statement := range s.dialect.ddl {
@@ -93,8 +94,24 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// Layouts implements [lease.Store].
+// inspect reports whether the tables are there. The error says why they cannot be
+// used.
+func (s *Store) inspect(ctx context.Context) (there bool, err error) {
+	if there, err = s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns"); there && err == nil {
+		s.inspected.Store(true)
+	}
+	return there, err
+}
+
+// Layouts implements [lease.Store]. It inspects the tables as Migrate does, because
+// rows are added next, and the tables may be others than before.
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
+	if err := s.check(); err != nil {
+		return nil, 0, err
+	}
+	if _, err := s.inspect(ctx); err != nil {
+		return nil, 0, s.explain(err)
+	}
 	type layout struct {
 		name     string
 		position int64
@@ -118,8 +135,17 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 	return err
 }
 
-// Probe implements [lease.Store].
+// Probe implements [lease.Store]. The first one inspects the tables, unless Migrate
+// did.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
+	if err := s.check(); err != nil {
+		return lease.Probe{}, err
+	}
+	if !s.inspected.Load() {
+		if _, err := s.inspect(ctx); err != nil {
+			return lease.Probe{}, s.explain(err)
+		}
+	}
 	text := strings.Replace(probeText, "{chosen}", freeRow, 1)
 	a := args{"min": q.Min, "max": q.Max, "own": q.Own, "prefer": q.Prefer}
 	if q.Waiting {
@@ -127,14 +153,16 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	}
 	var p lease.Probe
 	var fingerprint, token, label sql.Null[string]
-	var fence, version, top, worker, revision, bound, expires sql.Null[int64]
+	var fence, version, rowVersion, top, worker, revision, bound, expires sql.Null[int64]
 	err := s.queryRow(ctx, text, a.with(q.Terms), &fence, &version, &fingerprint, &p.Current, &p.Volatile, &p.Now,
-		&top, &worker, &token, &revision, &bound, &expires, &label)
+		&top, &worker, &token, &revision, &bound, &expires, &label, &rowVersion)
 	if err != nil {
 		return lease.Probe{}, err
 	}
-	if version.Valid && version.V != protocol.Version {
-		return lease.Probe{}, &lease.VersionError{Where: fmt.Sprintf("namespace %q in the table %s_ns", q.Terms.Namespace, s.table), Found: fmt.Sprint(version.V)}
+	for table, found := range map[string]sql.Null[int64]{s.table + "_ns": version, s.table: rowVersion} {
+		if found.Valid && found.V != protocol.Version {
+			return lease.Probe{}, &lease.VersionError{Where: fmt.Sprintf("namespace %q in the table %s", q.Terms.Namespace, table), Found: fmt.Sprint(found.V)}
+		}
 	}
 	p.OneClock = s.dialect.oneClock
 	p.Exists, p.Fence, p.Fingerprint = fingerprint.Valid, fence.V, fingerprint.V
@@ -289,7 +317,7 @@ func (s *Store) write(ctx context.Context, text string, a args) (now int64, chan
 		patience = max(time.Until(deadline), time.Millisecond)
 	}
 	mark := rand.Text()
-	a["mark"], a["patience"], a["protocol"] = mark, strconv.FormatInt(patience.Milliseconds()+1, 10), int64(protocol.Version)
+	a["mark"], a["patience"] = mark, strconv.FormatInt(patience.Milliseconds()+1, 10)
 	query, values := s.prepare(text, a)
 	now, changed, err = s.dialect.write(ctx, s.db, mark, query, values)
 	if s.isUnprivileged(err) {
@@ -400,7 +428,7 @@ func (s *Store) words() *strings.Replacer {
 			words[word] = meaning
 		}
 	}
-	for word, meaning := range map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord} {
+	for word, meaning := range map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord, "{known}": knownWord} {
 		words[word] = meaning
 	}
 	// A meaning may have other words in it.
