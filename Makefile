@@ -21,7 +21,7 @@ RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-sql chaos chaos-repeat bench benchmarks bench-once fuzz lint portable generate check-generate
+.PHONY: help test test-sql chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable generate check-generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ bench: ## one table: Snowkey and its peers on the same work; then what a lease c
 	cd bench && go run . $(BENCHFLAGS)
 	@echo; echo "Reading the bound of a lease, in Next; and the statements of a lease on servers that flush to disk"
 	@go test -run='^$$' -bench='^Benchmark(Bound|Lease)$$' ./idgen ./lease/sqlstore | grep '^Benchmark'
+
+herd: ## a thousand processes start at once, on each database; wants a quiet machine for half an hour
+	cd bench && go run . -herd $(BENCHFLAGS)
 
 benchmarks: ## write docs/benchmarks.md and its plots; wants a quiet machine for a quarter of an hour
 	cd bench && go run . -rows 1000000 -write ../docs/benchmarks.md $(BENCHFLAGS)

@@ -19,6 +19,15 @@
 // -only a part. With -write it also writes docs/benchmarks.md and draws its plots:
 // see make benchmarks.
 //
+// With -herd it measures instead how processes start: a thousand at once, alone, after
+// an outage of the database, while all worker numbers are in use, and short-lived
+// ones. That takes about half an hour, and -starts and -only a part:
+//
+//	go run . -herd -starts 64,256 -only Starting
+//
+// SNOWKEY_TEST_POSTGRES and SNOWKEY_TEST_MYSQL name further servers to measure,
+// whose max_connections must be large enough.
+//
 // A bar that was missed is printed as MISSED and named below the table. The
 // exit status is 0 all the same, because a measurement is not a test: it fails
 // only if something could not be measured.
@@ -37,6 +46,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -46,11 +56,39 @@ func main() {
 	rows := flag.Int("rows", 100_000, "how many rows to fill the tables of the servers with")
 	only := flag.String("only", "", "measure only what has this in its title")
 	page := flag.String("write", "", "write the page to this file as well, and its plots beside it")
+	isHerd := flag.Bool("herd", false, "measure how many processes start at once, and the like")
+	starts := flag.String("starts", "64,256,1024", "with -herd: how many processes start at once, in one run after the other")
 	flag.Parse()
+	if *isHerd {
+		if err := runHerd(*starts, *only); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(*d, *rows, *only, *page); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+func runHerd(starts, only string) (err error) {
+	var list []int
+	for text := range strings.SplitSeq(starts, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return fmt.Errorf("-starts %s: %q is not a number of processes", starts, text)
+		}
+		list = append(list, n)
+	}
+	dir, err := os.MkdirTemp("", "snowkey-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	fmt.Printf("snowkey on %s, %s\n", machine(), time.Now().Format(time.DateOnly))
+	_, err = measureHerd(os.Stdout, dir, only, fullHerd(list))
+	return err
 }
 
 func run(d time.Duration, rows int, only, page string) (err error) {

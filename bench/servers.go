@@ -26,13 +26,20 @@ func (s *servers) Fatalf(f string, a ...any) { panic(refusal(fmt.Sprintf(f, a...
 
 // start starts a server. Its error says which one there is not.
 func (s *servers) start(dialect string) (db dbtest.DB, conn *sql.DB, err error) {
-	defer func() {
-		if refused, ok := recover().(refusal); ok {
-			err = fmt.Errorf("%s: %s", dialect, refused)
-		}
-	}()
+	defer refused(dialect, &err)
 	db = dbtest.Durable(s, dialect)
 	return db, db.Connect(s), nil
+}
+
+// refused turns a panic with a refusal into an error.
+func refused(dialect string, err *error) {
+	switch reason := recover().(type) {
+	case nil:
+	case refusal:
+		*err = fmt.Errorf("%s: %s", dialect, reason)
+	default:
+		panic(reason)
+	}
 }
 
 // open starts a server and connects to it.

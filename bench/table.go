@@ -83,6 +83,10 @@ func (t table) summary() string {
 			}
 		}
 	}
+	return summarize(bars, misses)
+}
+
+func summarize(bars int, misses []string) string {
 	if len(misses) == 0 {
 		return fmt.Sprintf("All %d bars are met.", bars)
 	}

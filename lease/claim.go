@@ -223,6 +223,7 @@ func (k *Keeper) take(ctx context.Context, p Probe) error {
 		k.unsure = t
 		return &StoreError{"claim", err}
 	case !ok:
+		k.taken = nil // the next probe looks at all there is
 		return errRace
 	}
 	k.hold(t, row, row.Bound)

@@ -151,7 +151,7 @@ func TestRun(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		o, open := options{rounds: 2, graphs: 2, late: 1, bulk: 5, delay: time.Microsecond}, dbtest.Open
 		if os.Getenv("SNOWKEY_GRAPH") != "" {
-			o, open = usual, dbtest.Durable
+			o, open = usual, func(t dbtest.TB, dialect string) dbtest.DB { return dbtest.Durable(t, dialect) }
 		}
 		about := open(t, dialect)
 		var out bytes.Buffer

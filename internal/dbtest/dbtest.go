@@ -106,30 +106,33 @@ func Open(t TB, dialect string) DB {
 // the database. It ends with the test. Servers named by SNOWKEY_TEST_POSTGRES
 // and SNOWKEY_TEST_MYSQL and those of docker compose are not used: a test that
 // asks for its own server means to do things to it that others would notice.
-func Durable(t TB, dialect string) DB {
+//
+// Each of settings is a server variable and its value, "max_connections=1300".
+// They replace the defaults, and SQLite ignores them.
+func Durable(t TB, dialect string, settings ...string) DB {
 	t.Helper()
 	if dialect == "sqlite" {
 		requireWanted(t, dialect)
 		return openSQLite(t)
 	}
-	db, _ := Killable(t, dialect)
+	db, _ := Killable(t, dialect, settings...)
 	return db
 }
 
 // Killable is Durable for a test that kills the server.
-func Killable(t TB, dialect string) (DB, *Process) {
+func Killable(t TB, dialect string, settings ...string) (DB, *Process) {
 	t.Helper()
 	requireWanted(t, dialect)
 	e, err := engineOf(dialect)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	return killable(t, e)
+	return killable(t, e, settings...)
 }
 
-func killable(t TB, e engine) (DB, *Process) {
+func killable(t TB, e engine, settings ...string) (DB, *Process) {
 	t.Helper()
-	srv, err := e.startFound(true)
+	srv, err := e.startFound(true, settings...)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}

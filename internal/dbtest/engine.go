@@ -41,12 +41,28 @@ type finder func(patterns []string, names ...string) (paths []string, ok bool)
 type installation struct {
 	initialise func(data string) []string
 	serve      func(dir, data string, port int, durable bool) []string
-	dsn        func(port int) string
+	// setting returns the arguments that give a variable ("name=value") its value.
+	// The last of several values counts.
+	setting func(variable string) []string
+	dsn     func(port int) string
 	// dataSQL asks a server for its data directory: whoever answers on our
 	// port must also be the server that we started. Empty if no other can have
 	// the database of the DSN.
 	dataSQL string
 	quit    string // the signal for an end without ado
+}
+
+// with returns in with settings, each "name=value", after its own.
+func (in installation) with(settings []string) installation {
+	serve := in.serve
+	in.serve = func(dir, data string, port int, durable bool) []string {
+		args := serve(dir, data, port, durable)
+		for _, s := range settings {
+			args = append(args, in.setting(s)...)
+		}
+		return args
+	}
+	return in
 }
 
 func engineOf(dialect string) (engine, error) {

@@ -82,6 +82,7 @@ func mysqlInstallation(mysqld string, installDB ...string) installation {
 			}
 			return args
 		},
+		setting: func(variable string) []string { return []string{"--" + variable} },
 		dsn:     func(port int) string { return fmt.Sprintf("root@tcp(127.0.0.1:%d)/", port) },
 		dataSQL: "SELECT @@datadir",
 		quit:    "KILL",

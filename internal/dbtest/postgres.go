@@ -81,6 +81,7 @@ func postgresInstallation(initdb, postgres string) installation {
 			}
 			return args
 		},
+		setting: func(variable string) []string { return []string{"-c", variable} },
 		dsn:     func(port int) string { return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres", port) },
 		dataSQL: "SHOW data_directory",
 		quit:    "QUIT", // a killed postmaster would leave its shared memory behind

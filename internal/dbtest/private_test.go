@@ -42,6 +42,19 @@ func TestDurableServersFlush(t *testing.T) {
 	}
 }
 
+func TestSettingsReplaceDefaults(t *testing.T) {
+	for dialect, query := range map[string]string{"postgres": "SHOW max_connections", "mysql": "SELECT @@max_connections"} {
+		t.Run(dialect, func(t *testing.T) {
+			requirePrograms(t, dialect)
+			var value string
+			err := Durable(t, dialect, "max_connections=123").Connect(t).QueryRow(query).Scan(&value)
+			if err != nil || value != "123" {
+				t.Errorf("%s is %s (%v), want 123", query, value, err)
+			}
+		})
+	}
+}
+
 // TestServersEndWithTheirOwner kills the owner, which is this test binary run
 // again, so hard that nothing of it can clean up.
 func TestServersEndWithTheirOwner(t *testing.T) {

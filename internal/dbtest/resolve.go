@@ -69,8 +69,9 @@ func start(dialect string) (*server, error) {
 	}
 }
 
-// startFound runs a private server, and first installs it where that is ours to do.
-func (e engine) startFound(durable bool) (*server, error) {
+// startFound runs a private server with the given settings. It first installs the
+// server where that is ours to do.
+func (e engine) startFound(durable bool, settings ...string) (*server, error) {
 	in, ok := e.find(thisMachine.find)
 	if !ok && thisMachine.mayInstall() {
 		err := locked(func() error {
@@ -87,7 +88,7 @@ func (e engine) startFound(durable bool) (*server, error) {
 	if !ok {
 		return nil, fmt.Errorf("dbtest: a private %s server needs %s on this machine (apt-get install %s)", e.name, e.needs, e.pack)
 	}
-	return e.startPrivate(in, durable)
+	return e.startPrivate(in.with(settings), durable)
 }
 
 // A missingError lists the servers that could not be had, and the ways out.

@@ -52,9 +52,17 @@ func (i Inspector) Inspect(ctx context.Context, db *sql.DB, names ...string) (th
 	if qualified {
 		here, main = "'"+schema+"'", `"`+schema+`".`
 	}
+	texts := i.text
+	if i == MySQLTables {
+		var each []string
+		for _, name := range plain {
+			each = append(each, strings.ReplaceAll(inspectMariaDB, "{name}", name))
+		}
+		texts = "/*!80000 " + texts + " */ /*M! " + strings.Join(each, "\nUNION ALL ") + " */"
+	}
 	text := strings.NewReplacer("{quoted}", strings.Join(quoted, ", "), "{names}", strings.Join(plain, ", "),
 		"{each}", "SELECT "+strings.Join(plain, " AS name UNION ALL SELECT ")+" AS name",
-		"{schema}", here, "{main}", main, "{version}", "'"+protocol.Known()+"'").Replace(i.text)
+		"{schema}", here, "{main}", main, "{version}", "'"+protocol.Known()+"'").Replace(texts)
 	rows, err := db.QueryContext(ctx, text)
 	if err != nil {
 		return false, err
@@ -98,15 +106,26 @@ UNION ALL SELECT 'trigger', t.name, g.tgname::text FROM tables t JOIN pg_trigger
 UNION ALL SELECT 'rule', t.name, r.rulename::text FROM tables t JOIN pg_rewrite r ON r.ev_class = t.id AND r.ev_enabled <> 'D'
 UNION ALL SELECT 'row-level security', name, '' FROM tables WHERE id IS NOT NULL AND row_security_active(id)`
 
-const inspectMySQL = `SELECT 'missing', names.name, '-' FROM ({each}) names
-LEFT JOIN information_schema.tables t ON t.table_schema = {schema} AND t.table_name = names.name WHERE t.table_name IS NULL
-UNION ALL SELECT 'engine', t.table_name, t.engine FROM information_schema.tables t
+// MySQL has a quick information schema. That of MariaDB opens every table, unless it
+// is asked for one table of one schema; so each table has statements of its own there.
+const inspectMySQL = `SELECT 'engine', t.table_name, t.engine FROM information_schema.tables t
 WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND t.engine <> 'InnoDB'
-UNION ALL SELECT 'version', t.table_name, COALESCE(c.column_default, '1') FROM information_schema.tables t
-LEFT JOIN information_schema.columns c ON c.table_schema = t.table_schema AND c.table_name = t.table_name AND c.column_name = 'protocol'
-WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND COALESCE(c.column_default, '1') <> {version}
+UNION ALL SELECT CASE WHEN t.table_name IS NULL THEN 'missing' ELSE 'version' END, names.name, COALESCE(c.column_default, '1') FROM ({each}) names
+LEFT JOIN information_schema.tables t ON t.table_schema = {schema} AND t.table_name = names.name
+LEFT JOIN information_schema.columns c ON c.table_schema = {schema} AND c.table_name = names.name AND c.column_name = 'protocol'
+WHERE t.table_name IS NULL OR COALESCE(c.column_default, '1') <> {version}
 UNION ALL SELECT 'trigger', event_object_table, trigger_name FROM information_schema.triggers
 WHERE event_object_schema = {schema} AND event_object_table IN ({names})`
+
+const inspectMariaDB = `SELECT 'missing', {name}, '-' FROM (SELECT 1) always
+WHERE NOT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = {schema} AND table_name = {name})
+UNION ALL SELECT 'engine', table_name, engine FROM information_schema.tables
+WHERE table_schema = {schema} AND table_name = {name} AND engine <> 'InnoDB'
+UNION ALL SELECT 'version', {name}, v.version FROM (SELECT COALESCE((SELECT column_default FROM information_schema.columns
+	WHERE table_schema = {schema} AND table_name = {name} AND column_name = 'protocol'), '1') AS version) v
+WHERE v.version <> {version} AND EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = {schema} AND table_name = {name})
+UNION ALL SELECT 'trigger', event_object_table, trigger_name FROM information_schema.triggers
+WHERE event_object_schema = {schema} AND event_object_table = {name}`
 
 const inspectSQLite = `WITH names AS ({each}),
 versions AS (SELECT m.name, COALESCE((SELECT c.dflt_value FROM pragma_table_info(m.name, {schema}) c WHERE c.name = 'protocol'), '1') AS version

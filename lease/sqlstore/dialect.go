@@ -135,8 +135,8 @@ var mysql = &dialect{
 		// Only MariaDB reads this comment: it waits for a row no longer than its
 		// client does. MySQL has no such setting for one statement.
 		"{write}":         "/*M! SET STATEMENT innodb_lock_wait_timeout = 2 FOR */ ",
-		"{read}":          "",
-		"{now}":           mysqlNow, // the time at which the statement began
+		"{read}":          "WITH here AS (SELECT " + mysqlNow + " AS now) ", // of a read, evaluates it once and not for each row
+		"{now}":           mysqlNow,                                         // the time at which the statement began
 		"{answer now}":    "LAST_INSERT_ID(2 * " + mysqlNow + " + @@autocommit) DIV 2",
 		"{returning now}": "",
 		"{or keep it}":    "ON DUPLICATE KEY UPDATE namespace = namespace", // IGNORE would forgive other errors too
@@ -147,7 +147,9 @@ var mysql = &dialect{
 
 		// The first comment is read by MySQL alone, the second by MariaDB alone.
 		"{fingerprint}": "CONCAT(/*!80000 @@server_uuid */ /*M! CONCAT(@@hostname, ':', @@port, ':', @@server_id) */, '/', " +
-			"COALESCE((SELECT MAX(UNIX_TIMESTAMP(create_time)) FROM information_schema.tables WHERE table_schema = {schema} AND table_name IN ({names})), 0))",
+			"/*!80000 COALESCE((SELECT SUM(UNIX_TIMESTAMP(create_time)) FROM information_schema.tables WHERE table_schema = {schema} AND table_name IN ('{name}', '{name}_ns')), 0) */" +
+			"/*M! COALESCE((SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}'), 0) + " +
+			"COALESCE((SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}_ns'), 0) */)",
 		"{written fingerprint}": "{fingerprint}",
 		// With a binary log, a commit that the log has lost is rolled back. MariaDB's
 		// 3 is a stricter 1.
@@ -196,7 +198,7 @@ var sqlite = &dialect{
 	schema: "'main'",
 	words: map[string]string{
 		"{write}":         "",
-		"{read}":          "",
+		"{read}":          "WITH here AS (SELECT " + sqliteNow + " AS now) ",
 		"{now}":           sqliteNow,
 		"{answer now}":    sqliteNow,
 		"{returning now}": "RETURNING " + sqliteNow,

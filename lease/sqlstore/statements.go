@@ -23,24 +23,44 @@ UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace`
 VALUES (@namespace, @position, @layout, {written fingerprint}, {fresh})
 {or keep it} {returning now}`
 
-	probeText = `{read}SELECT n.fence, n.protocol, n.fingerprint, {fingerprint}, {volatile}, {now},
-	(SELECT MAX(worker) FROM {lease} WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max),
-	l.worker, l.token, l.revision, l.bound, l.expires_at, l.label, l.protocol
+	probeText = `{read}SELECT n.fence, n.protocol, n.fingerprint, {current}, {volatile}, {now},
+	{top}, l.worker, l.token, l.revision, l.bound, l.expires_at, l.label, l.protocol
 FROM (SELECT 1 AS one) always
 LEFT JOIN {ns} n ON n.namespace = @namespace AND n.layout = @layout
-LEFT JOIN (
-	SELECT worker, token, revision, bound, expires_at, label, protocol FROM {lease}
-	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max AND {chosen}
-	LIMIT 1) l ON 1 = 1`
+LEFT JOIN ({row}) l ON 1 = 1`
 
-	// Processes that start together choose at random, so that they do not meet at
-	// the same row.
-	freeRow = `{free}
-	ORDER BY CASE WHEN bound >= {cap} THEN 4 WHEN worker = @own THEN 0 WHEN label = @prefer THEN 1 WHEN bound <= {counter} THEN 2 ELSE 3 END, {random}`
+	topWord = "(SELECT MAX(worker) FROM {lease} WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max)"
+
+	// The first free row from a random one on, so that processes that start together
+	// do not meet at the same row. Rows whose bound is not ahead of now come first. It
+	// reads few rows, unless most are leased.
+	nearRow = `SELECT * FROM (
+		SELECT * FROM (SELECT 0 AS choice, worker, token, revision, bound, expires_at, label, protocol FROM {lease}
+			WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN {pivot} AND @max AND token = '-' AND bound <= {counter}
+			ORDER BY worker LIMIT 1) ready1
+		UNION ALL
+		SELECT * FROM (SELECT 1 AS choice, worker, token, revision, bound, expires_at, label, protocol FROM {lease}
+			WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND {pivot} AND token = '-' AND bound <= {counter}
+			ORDER BY worker LIMIT 1) ready2
+		UNION ALL
+		SELECT * FROM (SELECT 2 AS choice, worker, token, revision, bound, expires_at, label, protocol FROM {lease}
+			WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN {pivot} AND @max AND token = '-' AND bound < {cap}
+			ORDER BY worker LIMIT 1) ahead1
+	) near ORDER BY choice LIMIT 1`
+
+	pivotWord = "(@min + MOD(@random, COALESCE({top}, @min) - @min + 1))"
+
+	// The best free row of all, and a random one of those that are equally good.
+	bestRow = `SELECT worker, token, revision, bound, expires_at, label, protocol FROM {lease}
+	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max AND {free}
+	ORDER BY CASE WHEN bound >= {cap} THEN 4 WHEN worker = @own THEN 0 WHEN label = @prefer THEN 1 WHEN bound <= {counter} THEN 2 ELSE 3 END, {random}
+	LIMIT 1`
 
 	// A free row expires at 0. So the first of this order is free, if one is, and
-	// else the next that will be. An index has it: who waits asks often.
-	nextRow = `1 = 1 ORDER BY namespace, layout, expires_at`
+	// else the next that will be. An index has it, because who waits asks often.
+	nextRow = `SELECT worker, token, revision, bound, expires_at, label, protocol FROM {lease}
+	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max
+	ORDER BY namespace, layout, expires_at LIMIT 1`
 
 	fenceText = `{write}UPDATE {ns} SET fence = {greatest}(fence, {beyond}), fingerprint = {written fingerprint}
 WHERE namespace = @namespace AND layout = @layout AND protocol = {protocol} AND (@any = 1 OR fingerprint = @expected)

@@ -1,11 +1,13 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"regexp"
 	"strconv"
 	"strings"
@@ -36,9 +38,10 @@ type Store struct {
 	dialect *dialect
 	table   string
 
-	inspected    atomic.Bool                      // whether the tables were found to be usable
-	unprivileged atomic.Bool                      // whether the role may not ask the server who it is
-	replacer     atomic.Pointer[strings.Replacer] // what words returns; nil before the first call
+	inspected    atomic.Int64 // when the tables were found to be usable, since 1970; 0 before
+	unprivileged atomic.Bool // whether the role may not ask the server who it is
+	// What words returns, for reads and for writes; nil before the first call.
+	reader, writer atomic.Pointer[strings.Replacer]
 }
 
 var _ lease.Store = (*Store)(nil)
@@ -87,7 +90,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 		return s.explainCreate(err)
 	}
 	for _, statement := range s.dialect.ddl {
-		if err := s.dialect.create(ctx, s.db, s.words().Replace(statement)); err != nil {
+		if err := s.dialect.create(ctx, s.db, s.words(false).Replace(statement)); err != nil {
 			return s.explainCreate(err)
 		}
 	}
@@ -98,19 +101,21 @@ func (s *Store) Migrate(ctx context.Context) error {
 // used.
 func (s *Store) inspect(ctx context.Context) (there bool, err error) {
 	if there, err = s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns"); there && err == nil {
-		s.inspected.Store(true)
+		s.inspected.Store(time.Now().UnixNano())
 	}
 	return there, err
 }
 
-// Layouts implements [lease.Store]. It inspects the tables as Migrate does, because
-// rows are added next, and the tables may be others than before.
+// Layouts implements [lease.Store]. It inspects the tables as Migrate does, unless
+// that was just done, because rows are added next.
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
 	if err := s.check(); err != nil {
 		return nil, 0, err
 	}
-	if _, err := s.inspect(ctx); err != nil {
-		return nil, 0, s.explain(err)
+	if time.Since(time.Unix(0, s.inspected.Load())) > 5*time.Second {
+		if _, err := s.inspect(ctx); err != nil {
+			return nil, 0, s.explain(err)
+		}
 	}
 	type layout struct {
 		name     string
@@ -135,22 +140,32 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 	return err
 }
 
-// Probe implements [lease.Store]. The first one inspects the tables, unless Migrate
-// did.
+// Probe implements [lease.Store]. Where no worker number is preferred, it looks at
+// few rows first, and at all of them if none of the few is free. The first call
+// inspects the tables, unless Migrate did.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if err := s.check(); err != nil {
 		return lease.Probe{}, err
 	}
-	if !s.inspected.Load() {
+	if s.inspected.Load() == 0 {
 		if _, err := s.inspect(ctx); err != nil {
 			return lease.Probe{}, s.explain(err)
 		}
 	}
-	text := strings.Replace(probeText, "{chosen}", freeRow, 1)
-	a := args{"min": q.Min, "max": q.Max, "own": q.Own, "prefer": q.Prefer}
-	if q.Waiting {
-		text = strings.Replace(probeText, "{chosen}", nextRow, 1)
+	switch {
+	case q.Waiting:
+		return s.probe(ctx, q, nextRow, "n.fingerprint") // a claim compares it
+	case q.Own < 0 && q.Prefer == "":
+		if p, err := s.probe(ctx, q, nearRow, "{fingerprint}"); p.Free || p.Top < q.Min || err != nil {
+			return p, err
+		}
 	}
+	return s.probe(ctx, q, bestRow, "{fingerprint}")
+}
+
+func (s *Store) probe(ctx context.Context, q lease.Query, row, current string) (lease.Probe, error) {
+	text := strings.NewReplacer("{row}", row, "{current}", current).Replace(probeText)
+	a := args{"min": q.Min, "max": q.Max, "own": q.Own, "random": mathrand.Int64N(1 << 32), "prefer": cmp.Or(q.Prefer, " ")} // no label ends with a space
 	var p lease.Probe
 	var fingerprint, token, label sql.Null[string]
 	var fence, version, rowVersion, top, worker, revision, bound, expires sql.Null[int64]
@@ -333,7 +348,8 @@ func (s *Store) isUnprivileged(err error) bool {
 		!s.unprivileged.CompareAndSwap(false, true) {
 		return false
 	}
-	s.replacer.Store(nil)
+	s.reader.Store(nil)
+	s.writer.Store(nil)
 	return true
 }
 
@@ -383,7 +399,7 @@ var param = regexp.MustCompile(`@@?[a-z_]+`)
 
 // prepare puts text into the dialect's words and numbers its parameters.
 func (s *Store) prepare(text string, a args) (query string, values []any) {
-	query = param.ReplaceAllStringFunc(s.words().Replace(text), func(name string) string {
+	query = param.ReplaceAllStringFunc(s.words(strings.HasPrefix(text, "{read}")).Replace(text), func(name string) string {
 		if name[1] == '@' {
 			return name // a variable of MySQL's
 		}
@@ -398,9 +414,14 @@ func (s *Store) prepare(text string, a args) (query string, values []any) {
 	return query, values
 }
 
-// words returns the dialect's words for the statements.
-func (s *Store) words() *strings.Replacer {
-	if r := s.replacer.Load(); r != nil {
+// words returns the dialect's words for statements. In a read, {now} is what the
+// statement's head has computed once.
+func (s *Store) words(read bool) *strings.Replacer {
+	kept := &s.writer
+	if read {
+		kept = &s.reader
+	}
+	if r := kept.Load(); r != nil {
 		return r
 	}
 	schema, name, qualified := strings.Cut(s.table, ".")
@@ -411,7 +432,7 @@ func (s *Store) words() *strings.Replacer {
 		"{lease}": quoted(s.table, s.dialect.quote), "{ns}": quoted(s.table+"_ns", s.dialect.quote),
 		// CREATE INDEX of PostgreSQL takes the schema from the table, that of SQLite from the index.
 		"{index}": quoted(name+"_expires", s.dialect.quote), "{lease table}": quoted(name, s.dialect.quote), "{main}": "",
-		"{names}": "'" + name + "', '" + name + "_ns'", "{schema}": s.dialect.schema, "{protocol}": strconv.Itoa(protocol.Version),
+		"{name}": name, "{schema}": s.dialect.schema, "{protocol}": strconv.Itoa(protocol.Version),
 	}
 	if qualified {
 		words["{schema}"] = "'" + schema + "'"
@@ -428,12 +449,15 @@ func (s *Store) words() *strings.Replacer {
 			words[word] = meaning
 		}
 	}
-	for word, meaning := range map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord, "{known}": knownWord} {
+	for word, meaning := range map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{top}": topWord, "{pivot}": pivotWord, "{fresh}": freshWord, "{free}": freeWord, "{known}": knownWord} {
 		words[word] = meaning
+	}
+	if read {
+		words["{now}"] = "(SELECT now FROM here)"
 	}
 	// A meaning may have other words in it.
 	expand := func(text string) string {
-		for range 4 {
+		for range 5 {
 			for word, meaning := range words {
 				text = strings.ReplaceAll(text, word, meaning)
 			}
@@ -445,6 +469,6 @@ func (s *Store) words() *strings.Replacer {
 		pairs = append(pairs, word, expand(meaning))
 	}
 	r := strings.NewReplacer(pairs...)
-	s.replacer.Store(r)
+	kept.Store(r)
 	return r
 }

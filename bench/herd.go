@@ -1,0 +1,457 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/filestore"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+)
+
+// A herd says how many processes start at once, wait for a worker number and so
+// on, and for how long.
+type herd struct {
+	starts   []int         // how many processes start at once, one run after the other
+	live     int           // how many run already when the others start
+	limit    time.Duration // for each start; a process without an id by then counts as having none
+	stay     time.Duration // how long all go on after a start
+	opens    int           // how often one process opens alone
+	rest     time.Duration // how long processes at rest are watched
+	outage   time.Duration
+	running  int           // processes that run through the outage
+	warm     time.Duration // how long they run before it
+	workers  int           // worker numbers of the namespace that is full
+	waiters  int           // processes that wait for one of them
+	watch    time.Duration // how long the CPU of the server is watched
+	freed    int           // how many worker numbers become free, one after the other
+	short    []shortLived
+	patience time.Duration // of a short-lived process for its worker number
+	cfg      snowkey.Config
+	external bool // whether servers that the environment names are measured too
+}
+
+// shortLived is a rate of processes that start, draw an id and end.
+type shortLived struct {
+	rate   int // a second
+	closes bool
+	lasts  time.Duration
+}
+
+// fullHerd has the sizes of the bars.
+func fullHerd(starts []int) herd {
+	return herd{
+		starts: starts, live: 16, limit: time.Minute, stay: 5 * time.Second,
+		opens: 50, rest: 30 * time.Second,
+		outage: 30 * time.Second, running: 1000, warm: 15 * time.Second,
+		workers: 1024, waiters: 100, watch: 20 * time.Second, freed: 8,
+		short:    []shortLived{{100, true, 20 * time.Second}, {50, false, 40 * time.Second}, {80, false, 40 * time.Second}},
+		patience: 5 * time.Second,
+		external: true,
+	}
+}
+
+// most is how many connections a server has to allow. It holds some for clients
+// that have gone already.
+func (h herd) most() int { return max(slices.Max(h.starts)+h.live, h.running) + 300 }
+
+// A herdTable is what a herd has found, and which bars it has missed.
+type herdTable struct {
+	sheets []sheet
+	bars   int
+	missed []string
+	errors []string // the first of each line that has some, for the note
+}
+
+// failures prints how many failed and keeps the first error for the note.
+func (t *herdTable) failures(line string, errs []error) string {
+	if len(errs) > 0 {
+		t.errors = append(t.errors, fmt.Sprintf("The first error of %s: %s", line, strings.ReplaceAll(errs[0].Error(), "\n", "; ")))
+	}
+	return fmt.Sprint(len(errs))
+}
+
+// verdict judges one bar of several in a line.
+func (t *herdTable) verdict(name string, bars ...herdBar) string {
+	var missing []string
+	for _, b := range bars {
+		t.bars++
+		if !b.met {
+			missing = append(missing, b.text)
+			t.missed = append(t.missed, fmt.Sprintf("  %s: %s", name, b.text))
+		}
+	}
+	switch {
+	case len(bars) == 0:
+		return ""
+	case len(missing) == 0:
+		return met
+	case len(bars) == 1:
+		return missed
+	}
+	return missed + ": " + strings.Join(missing, ", ")
+}
+
+type herdBar struct {
+	text string
+	met  bool
+}
+
+func barTexts(bars []herdBar) string {
+	var texts []string
+	for _, b := range bars {
+		texts = append(texts, b.text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// A herdStudy is one sheet of the table, with lines for each server.
+type herdStudy struct {
+	title   string
+	note    string
+	columns []string
+	files   bool // whether SQLite and filestore have lines too
+	measure func(h herd, s *herdServer, t *herdTable) ([][]string, error)
+}
+
+func herdStudies() []herdStudy {
+	return []herdStudy{connecting, starting, opening, resting, returning, waiters, shortLives}
+}
+
+// measureHerd measures the studies whose titles contain only, and prints them as
+// they end.
+func measureHerd(w io.Writer, dir, only string, h herd) (t herdTable, err error) {
+	owner := &servers{dir: dir}
+	defer func() { err = errors.Join(err, owner.close()) }()
+	list, notes, err := herdServers(owner, h)
+	if err != nil {
+		return t, err
+	}
+	var failed []error
+	for _, study := range herdStudies() {
+		if !strings.Contains(study.title, only) {
+			continue
+		}
+		sheet := sheet{title: study.title, note: study.note, columns: study.columns}
+		for _, s := range list {
+			if s.listen == "" && !study.files {
+				continue
+			}
+			fmt.Fprintf(os.Stderr, "measuring: %s, %s\n", study.title, s.name)
+			rows, err := study.measure(h, s, &t)
+			if err != nil {
+				rows = append(rows, []string{s.name, "not measured"})
+				t.failures(s.name, []error{err})
+				failed = append(failed, fmt.Errorf("%s, %s: %w", study.title, s.name, err))
+			}
+			sheet.rows = append(sheet.rows, rows...)
+			if err := s.settle(); err != nil {
+				return t, fmt.Errorf("%s, %s: %w", study.title, s.name, err)
+			}
+		}
+		for _, n := range append(t.errors, notes...) {
+			sheet.note = strings.TrimPrefix(sheet.note+"\n  "+n, "\n  ")
+		}
+		t.errors = nil
+		sheet.print(w)
+		t.sheets = append(t.sheets, sheet)
+	}
+	fmt.Fprintf(w, "\n%s\n", summarize(t.bars, t.missed))
+	return t, errors.Join(failed...)
+}
+
+// A herdServer is where processes lease their worker numbers.
+type herdServer struct {
+	dbtest.DB
+	name   string
+	own    *dbtest.Process // nil if the server is not ours to kill
+	path   string          // of a filestore
+	listen string          // the port on which the server listens; empty for files
+	owner  *servers
+	busy   bool // whether the server may still run statements of clients that have gone
+}
+
+// herdServers starts private servers with enough connections, and adds those that
+// the environment names. The notes name what is missing.
+func herdServers(owner *servers, h herd) (list []*herdServer, notes []string, err error) {
+	dialects := dbtest.Databases(owner)
+	for _, dialect := range dialects {
+		s, err := privateServer(owner, h, dialect)
+		if err != nil {
+			line, _, _ := strings.Cut(err.Error(), "\n")
+			notes = append(notes, "Not measured: "+line)
+			continue
+		}
+		list = append(list, s)
+	}
+	for _, dialect := range dialects {
+		variable := "SNOWKEY_TEST_" + strings.ToUpper(dialect)
+		if !h.external || os.Getenv(variable) == "" {
+			continue
+		}
+		s, err := namedServer(owner, h, dialect, variable)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the server that %s names: %w", variable, err)
+		}
+		list = append(list, s)
+	}
+	list = append(list, &herdServer{owner: owner, name: "filestore", path: filepath.Join(owner.dir, "leases")})
+	return list, notes, nil
+}
+
+// privateServer starts a server that may be killed, or makes an SQLite file.
+func privateServer(owner *servers, h herd, dialect string) (s *herdServer, err error) {
+	defer refused(dialect, &err)
+	s = &herdServer{owner: owner}
+	switch dialect {
+	case "sqlite":
+		s.DB = dbtest.Durable(owner, dialect)
+		s.name = s.Version
+		return s, nil
+	case "postgres":
+		s.DB, s.own = dbtest.Killable(owner, dialect, fmt.Sprintf("max_connections=%d", h.most()))
+		s.DSN += "?sslmode=disable" // otherwise pgx opens a connection to ask for TLS, and then another
+	default:
+		// With MariaDB's default back_log, some of a thousand clients that connect at once wait
+		// a second, after which TCP tries again.
+		s.DB, s.own = dbtest.Killable(owner, dialect, fmt.Sprintf("max_connections=%d", h.most()), fmt.Sprintf("back_log=%d", h.most()))
+	}
+	s.name = s.Version
+	s.listen, err = portOf(s.DB)
+	return s, err
+}
+
+// namedServer uses the server that the environment variable names.
+func namedServer(owner *servers, h herd, dialect, variable string) (s *herdServer, err error) {
+	defer refused(dialect, &err)
+	s = &herdServer{owner: owner, DB: dbtest.Open(owner, dialect)}
+	s.name = fmt.Sprintf("%s (%s)", s.Version, variable)
+	if s.listen, err = portOf(s.DB); err != nil {
+		return nil, err
+	}
+	return s, enoughConnections(s.DB, h.most())
+}
+
+// enoughConnections refuses a server that allows fewer than n.
+func enoughConnections(db dbtest.DB, n int) error {
+	conn, err := sql.Open(db.Driver, db.DSN)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	query := map[string]string{
+		"postgres": "SELECT setting::int FROM pg_settings WHERE name = 'max_connections'",
+		"mysql":    "SELECT @@max_connections",
+	}[db.Dialect]
+	var most int
+	if err := conn.QueryRow(query).Scan(&most); err != nil {
+		return err
+	}
+	if most < n {
+		return fmt.Errorf("max_connections is %d; the bench needs %d", most, n)
+	}
+	return nil
+}
+
+// settle gives the next study a server that does nothing.
+func (s *herdServer) settle() error {
+	if !s.busy {
+		return nil
+	}
+	s.busy = false
+	if s.own != nil {
+		if err := s.own.Kill(); err != nil {
+			return err
+		}
+		return s.own.Start()
+	}
+	pid, err := serverPID(s.listen)
+	if err != nil {
+		time.Sleep(30 * time.Second)
+		return nil
+	}
+	for range 120 {
+		before, err := cpuOf(pid)
+		if err != nil {
+			return err
+		}
+		time.Sleep(time.Second)
+		after, err := cpuOf(pid)
+		if err != nil {
+			return err
+		}
+		if after-before < 100*time.Millisecond {
+			return nil
+		}
+	}
+	return errors.New("the server is still busy after two minutes at rest")
+}
+
+// A keeper is what a process is to the database: a pool of one connection, and a
+// worker number leased over it.
+type keeper struct {
+	pool  *idgen.Pool
+	db    *sql.DB
+	tally tally
+	lost  *atomic.Int64 // leases; shared
+
+	connected atomic.Pointer[func()] // called after each connect; nil to begin with
+}
+
+// store returns a store on a connection of its own.
+func (k *keeper) store(s *herdServer) (lease.Store, error) {
+	if s.path != "" {
+		return filestore.Dir(s.path), nil
+	}
+	k.tally.onConnect = func() {
+		if f := k.connected.Load(); f != nil {
+			(*f)()
+		}
+	}
+	db, err := countedDB(s.DB, &k.tally)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	k.db = db
+	return storeOf(s.DB, db), nil
+}
+
+func storeOf(server dbtest.DB, db *sql.DB) lease.Store {
+	switch server.Dialect {
+	case "postgres":
+		return sqlstore.Postgres(db)
+	case "mysql":
+		return sqlstore.MySQL(db)
+	}
+	return sqlstore.SQLite(db)
+}
+
+// open leases a worker number and draws the first id.
+func (k *keeper) open(ctx context.Context, s *herdServer, cfg snowkey.Config) error {
+	store, err := k.store(s)
+	if err != nil {
+		return err
+	}
+	return k.openOn(ctx, store, cfg)
+}
+
+func (k *keeper) openOn(ctx context.Context, store lease.Store, cfg snowkey.Config) (err error) {
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	cfg.OnLost = func(*lease.LostError) {
+		if k.lost != nil {
+			k.lost.Add(1)
+		}
+	}
+	if k.pool, err = snowkey.Open(ctx, store, cfg); err != nil {
+		return err
+	}
+	_, err = k.pool.Next(ctx)
+	return err
+}
+
+// close gives the worker number back.
+func (k *keeper) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var errs []error
+	if k.pool != nil {
+		errs = append(errs, k.pool.Close(ctx))
+	}
+	if k.db != nil {
+		errs = append(errs, k.db.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// closeAll closes keepers, a few at a time. A lease that is not given back
+// expires, so an error only means that the server may be busy.
+func (s *herdServer) closeAll(keepers []*keeper) {
+	slots := make(chan struct{}, 32)
+	var wg sync.WaitGroup
+	var failed atomic.Bool
+	for _, k := range keepers {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if k.close() != nil {
+				failed.Store(true)
+			}
+		})
+	}
+	wg.Wait()
+	s.busy = s.busy || failed.Load()
+}
+
+// openAll opens n keepers, a few at a time.
+func (s *herdServer) openAll(n int, limit time.Duration, cfg snowkey.Config, lost *atomic.Int64) ([]*keeper, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	keepers := make([]*keeper, n)
+	errs := make([]error, n)
+	slots := make(chan struct{}, 16)
+	var wg sync.WaitGroup
+	for i := range keepers {
+		keepers[i] = &keeper{lost: lost}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = keepers[i].open(ctx, s, cfg)
+		})
+	}
+	wg.Wait()
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		s.closeAll(keepers)
+		return nil, fmt.Errorf("a keeper cannot open: %w", errs[i])
+	}
+	return keepers, nil
+}
+
+// namespace returns a new one.
+func (s *herdServer) namespace(kind string) string {
+	return fmt.Sprintf("%s %d", kind, namespaces.Add(1))
+}
+
+var namespaces atomic.Int64
+
+// durations are how long processes took, in order.
+type durations []time.Duration
+
+// within returns how long this share of them took at most. Those that are missing
+// to n took longer than limit, and within then is 0.
+func (t durations) within(share float64, n int) time.Duration {
+	slices.Sort(t)
+	i := max(int(share*float64(n)+0.999999)-1, 0)
+	if i >= len(t) {
+		return 0
+	}
+	return t[i]
+}
+
+// text prints what within returns.
+func (t durations) text(share float64, n int, limit time.Duration) string {
+	if d := t.within(share, n); d > 0 {
+		return milliseconds(d)
+	}
+	return "> " + milliseconds(limit)
+}
+
+// met reports whether 99 % of n are within the bar.
+func (t durations) met(n int, bar time.Duration) bool {
+	d := t.within(0.99, n)
+	return d > 0 && d <= bar
+}
