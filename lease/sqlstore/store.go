@@ -39,7 +39,7 @@ type Store struct {
 	table   string
 
 	inspected    atomic.Int64 // when the tables were found to be usable, since 1970; 0 before
-	unprivileged atomic.Bool // whether the role may not ask the server who it is
+	unprivileged atomic.Bool  // whether the role may not ask the server who it is
 	// What words returns, for reads and for writes; nil before the first call.
 	reader, writer atomic.Pointer[strings.Replacer]
 }
