@@ -187,6 +187,31 @@ func TestLayoutsAfterDeletedRows(t *testing.T) {
 	})
 }
 
+// Each waiter for a worker number learns that all are taken, and by whom, although
+// its last attempt may have waited for a connection in vain.
+func TestAllWaitersLearnThatAllAreTaken(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		conn.SetMaxOpenConns(4)
+		cfg := snowkey.Config{Layout: idgen.DefaultLayout(), MinWorker: 1, MaxWorker: 1, MaxClockSkew: 100 * time.Millisecond, Label: "the holder", Logger: slog.New(slog.DiscardHandler)}
+		openLayout(t, storeOf(db, db.Connect(t)), cfg.Layout, cfg)
+		store := storeOf(db, conn)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		for range 40 {
+			wg.Go(func() {
+				_, err := snowkey.Open(ctx, store, cfg)
+				e, ok := errors.AsType[*lease.TakenError](err)
+				if !ok || len(e.Holders) != 1 || e.Holders[0] != "the holder" || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
 const password = "correct-horse-battery-staple"
 
 // failsAtOnce fails if Open tries again, or returns an error without these words

@@ -47,9 +47,10 @@ func TestStoreWithoutADatabase(t *testing.T) {
 		_, released := store.Release(ctx, lease.Release{})
 		_, listed := store.Rows(ctx, terms, 0, 0)
 		_, _, layouts := store.Layouts(ctx, "")
+		_, named := store.WithTable("leases")
 		for i, err := range []error{
 			store.Migrate(ctx), layouts, store.CreateNamespace(ctx, terms, 0), probed, store.Fence(ctx, terms, ""),
-			store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed,
+			store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed, named,
 		} {
 			if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
 				t.Errorf("%s store, method %d: %v", name, i, err)
