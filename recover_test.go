@@ -53,11 +53,14 @@ func lostTables(t *testing.T, stores []lease.Store, remove func()) {
 	defer cancel()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	drawn := make([]map[int64]bool, len(stores))
+	var drawn []map[int64]bool
+	for range stores {
+		drawn = append(drawn, make(map[int64]bool))
+	}
 	var pools []*idgen.Pool
 	for i, store := range stores {
 		pool := openLayout(t, store, idgen.DefaultLayout(), cfg)
-		pools, drawn[i] = append(pools, pool), make(map[int64]bool)
+		pools = append(pools, pool)
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				once, done := context.WithTimeout(ctx, time.Second)
