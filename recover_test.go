@@ -53,11 +53,14 @@ func lostTables(t *testing.T, stores []lease.Store, remove func()) {
 	defer cancel()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	drawn := make([]map[int64]bool, len(stores))
+	var drawn []map[int64]bool
+	for range stores {
+		drawn = append(drawn, make(map[int64]bool))
+	}
 	var pools []*idgen.Pool
 	for i, store := range stores {
 		pool := openLayout(t, store, idgen.DefaultLayout(), cfg)
-		pools, drawn[i] = append(pools, pool), make(map[int64]bool)
+		pools = append(pools, pool)
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				once, done := context.WithTimeout(ctx, time.Second)
@@ -184,6 +187,31 @@ func TestLayoutsAfterDeletedRows(t *testing.T) {
 		if rows := dbtest.Rows(t, conn, "SELECT position FROM snowkey_lease_ns ORDER BY position"); strings.Join(rows, " ") != "1 2 3" {
 			t.Errorf("positions %v", rows)
 		}
+	})
+}
+
+// Each waiter for a worker number learns that all are taken, and by whom, although
+// its last attempt may have waited for a connection in vain.
+func TestAllWaitersLearnThatAllAreTaken(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		conn.SetMaxOpenConns(4)
+		cfg := snowkey.Config{Layout: idgen.DefaultLayout(), MinWorker: 1, MaxWorker: 1, MaxClockSkew: 100 * time.Millisecond, Label: "the holder", Logger: slog.New(slog.DiscardHandler)}
+		openLayout(t, storeOf(db, db.Connect(t)), cfg.Layout, cfg)
+		store := storeOf(db, conn)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		for range 40 {
+			wg.Go(func() {
+				_, err := snowkey.Open(ctx, store, cfg)
+				e, ok := errors.AsType[*lease.TakenError](err)
+				if !ok || len(e.Holders) != 1 || e.Holders[0] != "the holder" || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		wg.Wait()
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -79,6 +80,15 @@ func isAnswer(err error) bool {
 	return err != errRace && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
+// unanswered marks an error of a call whose ctx has ended. Drivers have their own
+// errors for a statement that they gave up.
+func unanswered(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || !isAnswer(err) || isFinal(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, ctx.Err())
+}
+
 var errRace = errors.New("lease: another process was faster")
 
 // maxProbes limits the steps of one attempt. At most three are needed before the
@@ -86,12 +96,21 @@ var errRace = errors.New("lease: another process was faster")
 // added. An attempt calls the store fewer than 20 times.
 const maxProbes = 4
 
-// tryClaim takes the steps to a lease that the state of the store demands. After
-// each step it probes again. A step that another process was faster with ends the
-// attempt, and so do too many steps.
+// tryClaim is one attempt to claim.
 func (k *Keeper) tryClaim(ctx context.Context) error {
 	ctx, done := k.inTime(ctx)
 	defer done()
+	err := k.takeSteps(ctx)
+	if _, ok := errors.AsType[*TakenError](err); ok {
+		return err
+	}
+	return unanswered(ctx, err)
+}
+
+// takeSteps takes the steps to a lease that the state of the store demands. After
+// each step it probes again. A step that another process was faster with ends the
+// attempt, and so do too many steps.
+func (k *Keeper) takeSteps(ctx context.Context) error {
 	if k.regressed {
 		if err := k.store.Fence(ctx, k.terms, ""); err != nil {
 			return &StoreError{"fence", err}

@@ -347,7 +347,8 @@ func (k *Keeper) renew(ctx context.Context, t *tenancy, needed int64) {
 func (k *Keeper) tryRenew(ctx context.Context, r Renewal) (Row, bool, error) {
 	ctx, done := k.inTime(ctx)
 	defer done()
-	return k.store.Renew(ctx, r)
+	row, renewed, err := k.store.Renew(ctx, r)
+	return row, renewed, unanswered(ctx, err)
 }
 
 // confirm takes in what the store has answered to a request that was sent then.
@@ -472,7 +473,7 @@ func (k *Keeper) retry(ctx context.Context, op string, f func(context.Context) e
 	var answer error
 	for attempt := 0; ; attempt++ {
 		timely, done := k.inTime(ctx)
-		err := f(timely)
+		err := unanswered(timely, f(timely))
 		done()
 		if err == nil {
 			return nil

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -28,6 +29,8 @@ type Store struct {
 
 	fetch  string   // the statement
 	params []string // the names of its parameters, in order
+
+	inspected atomic.Bool // whether the table was found to be usable
 }
 
 var _ idgen.SegmentStore = (*Store)(nil)
@@ -112,6 +115,9 @@ func (s *Store) inspect(ctx context.Context) (there bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("segmentstore: %w", err)
 	}
+	if there {
+		s.inspected.Store(true)
+	}
 	return there, nil
 }
 
@@ -127,9 +133,15 @@ type TableStateError = session.TableError
 type SessionError = session.Error
 
 // Fetch implements [idgen.SegmentStore]. It returns once the grant is committed.
+// The first call refuses a table as Migrate does, unless Migrate was called.
 func (s *Store) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, err error) {
 	if err := s.check(); err != nil {
 		return 0, err
+	}
+	if !s.inspected.Load() {
+		if _, err := s.inspect(ctx); err != nil {
+			return 0, err
+		}
 	}
 	patience := 2 * time.Second
 	if deadline, ok := ctx.Deadline(); ok {

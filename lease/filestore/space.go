@@ -56,6 +56,16 @@ func (s *space) names() (names []string) {
 	return names
 }
 
+// position returns how many layouts were created.
+func (s *space) position() (n int64) {
+	for _, l := range s.Layouts {
+		if l.exists() {
+			n++
+		}
+	}
+	return n
+}
+
 func (l *layout) exists() bool { return l.Fingerprint != "" }
 
 func (l *layout) search(worker int64) (int, bool) {

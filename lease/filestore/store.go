@@ -55,7 +55,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 
 // Layouts implements [lease.Store].
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
-	err = s.view(ctx, namespace, func(sp *space, _ int64) { layouts, position = sp.names(), int64(len(sp.names())) })
+	err = s.view(ctx, namespace, func(sp *space, _ int64) { layouts, position = sp.names(), sp.position() })
 	return layouts, position, err
 }
 
@@ -63,7 +63,7 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (created bool, err error) {
 	err = s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
 		l := sp.layout(terms.Layout)
-		if l.exists() || int64(len(sp.names())) > position {
+		if l.exists() || sp.position() > position {
 			return false
 		}
 		l.Fingerprint, l.Fence = sp.Current, terms.Fresh(now)

@@ -363,13 +363,15 @@ func units(s *subject) {
 	}
 }
 
-// Positions stay unique after the row of an old layout was deleted.
+// Positions stay unique after the row of an old layout was deleted. Keepers add
+// rows before they add the layout.
 func layoutAfterDeletion(s *subject) {
 	op := s.operator()
 	for i := range 5 {
 		s.terms.Layout = fmt.Sprint("layout ", i)
 		layouts, position, err := s.Layouts(s.Context(), s.terms.Namespace)
 		s.must(err)
+		s.must(s.AddRows(s.Context(), s.terms, 0, 0))
 		s.creates(s.terms, position)
 		if p := s.probe(lease.Query{}); !p.Exists {
 			s.Errorf("layout %d was not added at position %d beside %q", i, position, layouts)

@@ -10,6 +10,9 @@ const (
 	freshWord   = "(CASE WHEN @unit > 1000000 THEN {counter} ELSE {beyond} END)"
 	freeWord    = "(token = '-' OR expires_at + @skew < {now})"
 
+	// Another version may have changed either table.
+	knownWord = "protocol = {protocol} AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout AND n.protocol <> {protocol})"
+
 	// Layouts of rows whose namespace was lost count too. Their position is -1.
 	layoutsText = `SELECT layout, position FROM {ns} WHERE namespace = @namespace
 UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace`
@@ -21,7 +24,7 @@ VALUES (@namespace, @position, @layout, {written fingerprint}, {fresh})
 {or keep it} {returning now}`
 
 	probeText = `{read}SELECT n.fence, n.protocol, n.fingerprint, {current}, {volatile}, {now},
-	{top of range}, l.worker, l.token, l.revision, l.bound, l.expires_at, l.label
+	{top of range}, l.worker, l.token, l.revision, l.bound, l.expires_at, l.label, l.protocol
 FROM (SELECT 1 AS one) always
 LEFT JOIN {ns} n ON n.namespace = @namespace AND n.layout = @layout
 LEFT JOIN ({row}) l ON 1 = 1`
@@ -32,24 +35,24 @@ LEFT JOIN ({row}) l ON 1 = 1`
 	// do not meet at the same row. Rows whose bound is not ahead of now come first. It
 	// names the table once, because a server opens it once for each name, for each of
 	// a thousand connections.
-	nearRow = `SELECT worker, token, revision, bound, expires_at, label FROM {lease}
+	nearRow = `SELECT worker, token, revision, bound, expires_at, label, protocol FROM {lease}
 	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @pivot AND @max AND token = '-' AND bound < {cap}
 	ORDER BY CASE WHEN bound <= {counter} THEN 0 ELSE 1 END, worker LIMIT 1`
 
 	// The best free row of all, and a random one of those that are equally good.
-	bestRow = `SELECT worker, token, revision, bound, expires_at, label FROM {lease}
+	bestRow = `SELECT worker, token, revision, bound, expires_at, label, protocol FROM {lease}
 	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max AND {free}
 	ORDER BY CASE WHEN bound >= {cap} THEN 4 WHEN worker = @own THEN 0 WHEN label = @prefer THEN 1 WHEN bound <= {counter} THEN 2 ELSE 3 END, {random}
 	LIMIT 1`
 
 	// A free row expires at 0. So the first of this order is free, if one is, and
 	// else the next that will be. An index has it, because who waits asks often.
-	nextRow = `SELECT worker, token, revision, bound, expires_at, label FROM {lease}
+	nextRow = `SELECT worker, token, revision, bound, expires_at, label, protocol FROM {lease}
 	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max
 	ORDER BY namespace, layout, expires_at LIMIT 1`
 
 	fenceText = `{write}UPDATE {ns} SET fence = {greatest}(fence, {beyond}), fingerprint = {written fingerprint}
-WHERE namespace = @namespace AND layout = @layout AND protocol = @protocol AND (@any = 1 OR fingerprint = @expected)
+WHERE namespace = @namespace AND layout = @layout AND protocol = {protocol} AND (@any = 1 OR fingerprint = @expected)
 {returning now}`
 
 	// Without a namespace nothing is known of a row of a long tick, and it begins
@@ -66,20 +69,20 @@ WHERE 1 = 1
 	claimText = `{write}UPDATE {lease} SET bound = {greatest}(bound, {least}(@wanted, {cap})),
 	token = @token, revision = revision + 1, expires_at = {answer now} + @ttl, label = @label
 WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen AND revision = @revision AND bound = @bound
-AND protocol = @protocol AND {free} AND (@volatile = 1 OR {volatile} = 0)
-AND EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout AND n.protocol = @protocol AND n.fence = @fence AND n.fingerprint = {fingerprint})
+AND protocol = {protocol} AND {free} AND (@volatile = 1 OR {volatile} = 0)
+AND EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout AND n.protocol = {protocol} AND n.fence = @fence AND n.fingerprint = {fingerprint})
 {returning now}`
 
 	renewText = `{write}UPDATE {lease} SET bound = {greatest}(bound, {least}(@wanted, {cap})),
 	token = @token, revision = revision + 1, expires_at = {answer now} + @ttl
 WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen AND revision = @revision
-AND protocol = @protocol AND token <> '-' AND expires_at >= {now} AND (@volatile = 1 OR {volatile} = 0)
+AND {known} AND token <> '-' AND expires_at >= {now} AND (@volatile = 1 OR {volatile} = 0)
 {returning now}`
 
 	releaseText = `{write}UPDATE {lease} SET bound = {least}(bound, @unused),
 	token = '-', revision = revision + 1, expires_at = 0 * {answer now}
 WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen AND revision = @revision
-AND protocol = @protocol
+AND {known}
 {returning now}`
 
 	rowsText = `{read}SELECT worker, token, revision, bound, expires_at, label, {now} FROM {lease}

@@ -38,7 +38,8 @@ type Store struct {
 	dialect *dialect
 	table   string
 
-	unprivileged atomic.Bool // whether the role may not ask the server who it is
+	inspected    atomic.Int64 // when the tables were found to be usable, since 1970; 0 before
+	unprivileged atomic.Bool  // whether the role may not ask the server who it is
 	// What words returns, for reads and for writes; nil before the first call.
 	reader, writer atomic.Pointer[strings.Replacer]
 }
@@ -84,7 +85,7 @@ func (s *Store) Check(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	there, err := s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns")
+	there, err := s.inspect(ctx)
 	if err == nil && !there {
 		return fmt.Errorf("sqlstore: %w", lease.ErrNotMigrated)
 	}
@@ -105,8 +106,26 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// Layouts implements [lease.Store].
+// inspect reports whether the tables are there. The error says why they cannot be
+// used.
+func (s *Store) inspect(ctx context.Context) (there bool, err error) {
+	if there, err = s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns"); there && err == nil {
+		s.inspected.Store(time.Now().UnixNano())
+	}
+	return there, err
+}
+
+// Layouts implements [lease.Store]. It inspects the tables as Check does, unless
+// that was just done, because rows are added next.
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
+	if err := s.check(); err != nil {
+		return nil, 0, err
+	}
+	if time.Since(time.Unix(0, s.inspected.Load())) > 5*time.Second {
+		if _, err := s.inspect(ctx); err != nil {
+			return nil, 0, s.explain(err)
+		}
+	}
 	type layout struct {
 		name     string
 		position int64
@@ -133,6 +152,9 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 // Probe implements [lease.Store]. Where no worker number is preferred, it looks at
 // the rows from a random one on first, and at all of them if none of those is free.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
+	if err := s.check(); err != nil {
+		return lease.Probe{}, err
+	}
 	switch {
 	case q.Waiting:
 		return s.probe(ctx, q, nextRow, topWord, "n.fingerprint") // a claim compares the fingerprint
@@ -153,14 +175,16 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange, curre
 	}
 	var p lease.Probe
 	var fingerprint, token, label sql.Null[string]
-	var fence, version, top, worker, revision, bound, expires sql.Null[int64]
+	var fence, version, rowVersion, top, worker, revision, bound, expires sql.Null[int64]
 	err := s.queryRow(ctx, text, a.with(q.Terms), &fence, &version, &fingerprint, &p.Current, &p.Volatile, &p.Now,
-		&top, &worker, &token, &revision, &bound, &expires, &label)
+		&top, &worker, &token, &revision, &bound, &expires, &label, &rowVersion)
 	if err != nil {
 		return lease.Probe{}, err
 	}
-	if version.Valid && version.V != protocol.Version {
-		return lease.Probe{}, &lease.VersionError{Where: fmt.Sprintf("namespace %q in the table %s_ns", q.Terms.Namespace, s.table), Found: fmt.Sprint(version.V)}
+	for table, found := range map[string]sql.Null[int64]{s.table + "_ns": version, s.table: rowVersion} {
+		if found.Valid && found.V != protocol.Version {
+			return lease.Probe{}, &lease.VersionError{Where: fmt.Sprintf("namespace %q in the table %s", q.Terms.Namespace, table), Found: fmt.Sprint(found.V)}
+		}
 	}
 	p.OneClock = s.dialect.oneClock
 	p.Exists, p.Fence, p.Fingerprint = fingerprint.Valid, fence.V, fingerprint.V
@@ -315,7 +339,7 @@ func (s *Store) write(ctx context.Context, text string, a args) (now int64, chan
 		patience = max(time.Until(deadline), time.Millisecond)
 	}
 	mark := rand.Text()
-	a["mark"], a["patience"], a["protocol"] = mark, strconv.FormatInt(patience.Milliseconds()+1, 10), int64(protocol.Version)
+	a["mark"], a["patience"] = mark, strconv.FormatInt(patience.Milliseconds()+1, 10)
 	query, values := s.prepare(text, a)
 	now, changed, err = s.dialect.write(ctx, s.db, mark, query, values)
 	if s.isUnprivileged(err) {
@@ -432,7 +456,7 @@ func (s *Store) words(read bool) *strings.Replacer {
 			words[word] = meaning
 		}
 	}
-	for word, meaning := range map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord} {
+	for word, meaning := range map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord, "{known}": knownWord} {
 		words[word] = meaning
 	}
 	if read {
@@ -440,7 +464,7 @@ func (s *Store) words(read bool) *strings.Replacer {
 	}
 	// A meaning may have other words in it.
 	expand := func(text string) string {
-		for range 5 {
+		for range 4 {
 			for word, meaning := range words {
 				text = strings.ReplaceAll(text, word, meaning)
 			}
