@@ -51,7 +51,7 @@ func (s trustful) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, 
 }
 
 func (s trustful) Fence(ctx context.Context, terms lease.Terms, seen string) error {
-	return unfenced{s.operated}.Fence(ctx, terms, seen)
+	return unfenced(s).Fence(ctx, terms, seen)
 }
 
 // withoutWaiting also takes away the fence, which a keeper raises when it finds

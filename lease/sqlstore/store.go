@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	mathrand "math/rand/v2"
 	"regexp"
 	"strconv"
@@ -448,17 +449,11 @@ func (s *Store) words(read bool) *strings.Replacer {
 			words["{main}"] = quoted(schema, s.dialect.quote) + "."
 		}
 	}
-	for word, meaning := range s.dialect.words {
-		words[word] = meaning
-	}
+	maps.Copy(words, s.dialect.words)
 	if s.unprivileged.Load() {
-		for word, meaning := range s.dialect.unprivileged {
-			words[word] = meaning
-		}
+		maps.Copy(words, s.dialect.unprivileged)
 	}
-	for word, meaning := range map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord, "{known}": knownWord} {
-		words[word] = meaning
-	}
+	maps.Copy(words, map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord, "{known}": knownWord})
 	if read {
 		words["{now}"] = "(SELECT now FROM here)"
 	}
