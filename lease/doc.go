@@ -64,13 +64,13 @@
 //   - Probe reads the fence, the fingerprint, the store's clock, and one row that
 //     is free or expired more than MaxClockSkew ago. Open fails if the host's clock
 //     differs from the store's by more than MaxClockSkew.
-//   - Add rows inserts the rows that are missing in a range of worker numbers, 64 or
-//     more at a time. Each row starts free, with the bound cap(now): above everything
+//   - Add rows inserts the rows that are missing in a range of worker numbers, up
+//     to 1,024 at a time. Each row starts free, with the bound cap(now): above everything
 //     that a lost row of this worker number can have granted. Rows that exist are
 //     left alone. So adding rows is safe at any time, also late, and before the
 //     namespace exists.
-//   - Create namespace adds the layout to the namespace, after the first rows. Its
-//     fence is cap(now + MaxClockSkew), above everything that a lost namespace of
+//   - Create namespace adds the layout to the namespace. The process that created
+//     it adds the first rows. The fence is cap(now + MaxClockSkew), above everything that a lost namespace of
 //     the same name can have granted. So the first id of a new namespace is due
 //     MaxClockSkew later. The keeper refuses a layout that can make the same id as
 //     another layout of the namespace.
@@ -95,7 +95,7 @@
 //   - After a claim without an answer, the keeper reads the row. If the row has
 //     the token of the claim, the keeper holds the lease, but issues nothing before
 //     a renewal was answered. If the row is still free, the keeper claims the same
-//     row with the same token, so it cannot take two worker numbers.
+//     row with another token, so it cannot take two worker numbers.
 //   - After a renewal without an answer, the keeper reads the row. If the row has
 //     the token of the renewal, the keeper takes its token and revision, but not its
 //     bound. If the row is unchanged, it sends the renewal again with the same token.
@@ -165,8 +165,8 @@
 //	                                                                  that it was answered.                are not detected: call Fence.
 //	                                                                                                       docs/leases.md lists them.
 //
-//	Only this package changes  Tables without triggers, rules and     Migrate reads the catalog; Open      Open returns a sqlstore.TablesError.
-//	the rows.                  row-level security; on MySQL and       calls it unless SkipMigrate is set.  Not detected: objects that are added
+//	Only this package changes  Tables without triggers, rules and     Open reads the catalog, also with     Open returns a sqlstore.TablesError.
+//	the rows.                  row-level security; on MySQL and       SkipMigrate.                         Not detected: objects that are added
 //	                           MariaDB with the engine InnoDB.                                             later, bounds edited by hand, and
 //	                                                                                                       triggers on MySQL and MariaDB if the
 //	                                                                                                       user lacks the TRIGGER privilege.
@@ -175,7 +175,7 @@
 //	bytes.                     session.                               stored as ASCII with escapes, in
 //	                                                                  columns with a binary collation.
 //
-//	All processes use one      Releases of Snowkey that know the      Migrate compares the version of the  Open returns a VersionError, and
+//	All processes use one      Releases of Snowkey that know the      Open compares the version of the     Open returns a VersionError, and
 //	protocol version.          same version. This one knows version   tables, and a probe the version of   nothing is written.
 //	                           2.                                     the namespace. Each update has it
 //	                                                                  as a condition.

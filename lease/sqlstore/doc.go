@@ -119,12 +119,9 @@
 // Above READ COMMITTED, PostgreSQL may refuse one of two concurrent updates (40001).
 // The keeper tries again.
 //
-// The tables are checked by [Store.Migrate], with one statement. Open calls it unless
-// SkipMigrate is set. With SkipMigrate, call Migrate in your deployment or in a test:
-// if the tables exist, it only checks them. Without that check, the version of a
-// table is noticed only after the rows of a new namespace were added. Triggers and
-// rules that are added later are not detected. MySQL and MariaDB show triggers only to users with the TRIGGER
-// privilege on the tables.
+// Open checks the tables with one statement, [Store.Check], also if SkipMigrate is
+// set. Triggers and rules that are added later are not detected. MySQL and MariaDB
+// show triggers only to users with the TRIGGER privilege on the tables.
 //
 // # Commits that may be lost
 //
