@@ -61,7 +61,7 @@ func TestNumericKeyWithoutIncrement(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
 		boxes, err := c.Box.CreateBulk(c.Box.Create().SetName("a"), c.Box.Create().SetName("b")).Save(t.Context())
 		if c.db.Dialect != "mysql" {
-			if err != nil || boxes[0].ID == 0 || boxes[1].ID != boxes[0].ID+1 {
+			if err != nil || boxes[0].ID == 0 || boxes[1].ID <= boxes[0].ID {
 				t.Errorf("got %v, %v", boxes, err)
 			}
 			return
