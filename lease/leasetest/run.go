@@ -333,6 +333,9 @@ func absent(s *subject) {
 	if at := time.UnixMicro(p.Now); at.Before(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		s.Errorf("the store's time is %v", at)
 	}
+	if p := s.probe(lease.Query{Waiting: true}); p.Exists || p.Known {
+		s.Errorf("waiting: got %+v", p)
+	}
 	s.must(s.Fence(s.Context(), here, ""))
 	s.must(s.AddRows(s.Context(), here, 0, 7))
 	if p := s.probe(lease.Query{}); p.Exists {

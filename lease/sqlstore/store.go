@@ -158,7 +158,7 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	}
 	switch {
 	case q.Waiting:
-		return s.probe(ctx, q, nextRow, topWord, "n.fingerprint") // a claim compares the fingerprint
+		return s.probe(ctx, q, nextRow, topWord, "COALESCE(n.fingerprint, '-')") // a claim compares the fingerprint
 	case q.Own < 0 && q.Prefer == "":
 		if p, err := s.probe(ctx, q, nearRow, "NULL", "{fingerprint}"); p.Free || err != nil {
 			return p, err
