@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/protocol"
@@ -143,14 +142,10 @@ func (s *Store) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, e
 			return 0, err
 		}
 	}
-	patience := 2 * time.Second
-	if deadline, ok := ctx.Deadline(); ok {
-		patience = max(time.Until(deadline), time.Millisecond)
-	}
 	mark := rand.Text()
 	of := map[string]any{
 		"@name": session.ToASCII(f.Name), "@min": f.Min, "@limit": f.Limit, "@span": f.Span, "@end": f.End(f.Min),
-		"@mark": mark, "@patience": strconv.FormatInt(patience.Milliseconds()+1, 10),
+		"@mark": mark, "@patience": session.Patience(ctx),
 	}
 	values := make([]any, len(s.params))
 	for i, name := range s.params {

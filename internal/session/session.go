@@ -30,6 +30,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // An Error says that a session of the application makes writes impossible.
@@ -103,6 +104,17 @@ func Postgres(ctx context.Context, db *sql.DB, mark, query string, args ...any) 
 		return open, cmp.Or(err, ctx.Err())
 	})
 	return answer, changed && err == nil, err
+}
+
+// Patience returns how long a write may wait for a row, in milliseconds, for
+// lock_timeout of PostgreSQL: as long as its client does, and 2 s if that has no
+// limit.
+func Patience(ctx context.Context) string {
+	patience := 2 * time.Second
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = max(time.Until(deadline), time.Millisecond)
+	}
+	return strconv.FormatInt(patience.Milliseconds()+1, 10)
 }
 
 // isMarked reports whether the transaction that set the mark is still open: its

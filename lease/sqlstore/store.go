@@ -335,12 +335,8 @@ func (s *Store) write(ctx context.Context, text string, a args) (now int64, chan
 	if err := s.check(); err != nil {
 		return 0, false, err
 	}
-	patience := 2 * time.Second
-	if deadline, ok := ctx.Deadline(); ok {
-		patience = max(time.Until(deadline), time.Millisecond)
-	}
 	mark := rand.Text()
-	a["mark"], a["patience"] = mark, strconv.FormatInt(patience.Milliseconds()+1, 10)
+	a["mark"], a["patience"] = mark, session.Patience(ctx)
 	query, values := s.prepare(text, a)
 	now, changed, err = s.dialect.write(ctx, s.db, mark, query, values)
 	if s.isUnprivileged(err) {
@@ -439,14 +435,13 @@ func (s *Store) words(read bool) *strings.Replacer {
 	words := map[string]string{
 		"{lease}": quoted(s.table, s.dialect.quote), "{ns}": quoted(s.table+"_ns", s.dialect.quote),
 		// CREATE INDEX of PostgreSQL takes the schema from the table, that of SQLite from the index.
-		"{index}": quoted(name+"_expires", s.dialect.quote), "{lease table}": quoted(name, s.dialect.quote), "{main}": "",
+		"{index}": quoted(name+"_expires", s.dialect.quote), "{lease table}": quoted(name, s.dialect.quote),
 		"{name}": name, "{schema}": s.dialect.schema, "{protocol}": strconv.Itoa(protocol.Version),
 	}
 	if qualified {
 		words["{schema}"] = "'" + schema + "'"
 		if s.dialect == sqlite {
 			words["{index}"] = quoted(schema+"."+name+"_expires", s.dialect.quote)
-			words["{main}"] = quoted(schema, s.dialect.quote) + "."
 		}
 	}
 	maps.Copy(words, s.dialect.words)
