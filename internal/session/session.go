@@ -201,23 +201,28 @@ func SQLite(ctx context.Context, db *sql.DB, query string, args ...any) (answer 
 		return 0, false, err
 	}
 	defer conn.Close()
+	answer, changed, err = writeSQLite(ctx, conn, query, args)
+	// Where ctx has ended, drivers report an error for what SQLite has done, and none
+	// for what they left out: the transaction may be open either way.
+	if err = cmp.Or(err, ctx.Err()); err != nil && !errors.Is(err, errOpen) {
+		err = errors.Join(err, rollback(ctx, conn))
+	}
+	return answer, changed && err == nil, err
+}
+
+func writeSQLite(ctx context.Context, conn *sql.Conn, query string, args []any) (answer int64, changed bool, err error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		if strings.Contains(err.Error(), "within a transaction") {
-			return 0, false, fmt.Errorf("%w: %w", errOpen, err)
+			err = fmt.Errorf("%w: %w", errOpen, err)
 		}
 		return 0, false, err
 	}
-	switch err = conn.QueryRowContext(ctx, query, args...).Scan(&answer); {
-	case err == nil:
-		changed = true
-	case errors.Is(err, sql.ErrNoRows):
-	default:
-		return 0, false, errors.Join(err, rollback(ctx, conn))
+	err = conn.QueryRowContext(ctx, query, args...).Scan(&answer)
+	if changed = err == nil; err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, false, err
 	}
-	if _, err = conn.ExecContext(ctx, "COMMIT"); err != nil {
-		return 0, false, errors.Join(err, rollback(ctx, conn))
-	}
-	return answer, changed, ctx.Err()
+	_, err = conn.ExecContext(ctx, "COMMIT")
+	return answer, changed, err
 }
 
 // rollback ends the transaction even after ctx has ended. If that fails, the

@@ -318,6 +318,8 @@ func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error
 		return err
 	}
 	if _, err := a.conn.ExecContext(ctx, begin); err != nil {
+		// Drivers of SQLite report the end of ctx even where the transaction has begun.
+		a.spoilt = a.spoilt || ctx.Err() != nil
 		return &StepError{steps[0], err}
 	}
 	skip := errors.New("taken by another")
@@ -342,8 +344,9 @@ func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error
 		if err := a.at("commit " + steps[0].ID); err != nil {
 			return err
 		}
-		if _, err := a.conn.ExecContext(ctx, "COMMIT"); err != nil {
-			return &StepError{steps[len(steps)-1], err}
+		// And they report no error for a COMMIT that they left out because ctx has ended.
+		if _, err := a.conn.ExecContext(ctx, "COMMIT"); cmp.Or(err, ctx.Err()) != nil {
+			return &StepError{steps[len(steps)-1], cmp.Or(err, ctx.Err())}
 		}
 		return nil
 	}()
