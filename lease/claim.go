@@ -33,6 +33,7 @@ const (
 func (k *Keeper) claim(ctx context.Context, final bool) error {
 	var answer error
 	for attempt := 0; ; attempt++ {
+		began := time.Now()
 		err := k.tryClaim(ctx)
 		if err == nil {
 			return nil
@@ -45,23 +46,24 @@ func (k *Keeper) claim(ctx context.Context, final bool) error {
 		}
 		k.issuer.Explain(err)
 		k.warn(err)
-		if !k.pause(ctx, k.untilNextAttempt(err, attempt)) {
+		if !k.pause(ctx, k.untilNextAttempt(err, attempt, time.Since(began))) {
 			return errors.Join(ctx.Err(), answer)
 		}
 	}
 }
 
-// untilNextAttempt returns how long to pause after the error of an attempt.
-func (k *Keeper) untilNextAttempt(err error, attempt int) time.Duration {
+// untilNextAttempt returns how long to pause after the error of an attempt. When
+// many start together, an attempt takes long, and so do those of the others.
+func (k *Keeper) untilNextAttempt(err error, attempt int, took time.Duration) time.Duration {
 	if k.taken != nil {
 		// The pause is half as long to one and a half times as long.
 		return min(max(k.taken.NextFree, firstErrorPause), longestWait*2/3)
 	}
 	first := firstErrorPause
 	if err == errRace {
-		first = firstRacePause
+		first = firstRacePause + took
 	}
-	return min(first<<min(attempt, 10), longestPause)
+	return min(first<<min(attempt, 10), max(longestPause, 2*took))
 }
 
 // isFinal reports whether trying again would give the same error.
@@ -125,6 +127,9 @@ func (k *Keeper) takeSteps(ctx context.Context) error {
 		sent := k.clocks.read()
 		p, err := k.store.Probe(ctx, k.query())
 		if errors.Is(err, ErrNotMigrated) && !k.cfg.SkipMigrate {
+			if !k.goesFirst(false) {
+				return errRace
+			}
 			if err := k.store.Migrate(ctx); err != nil {
 				return &StoreError{"migrate", err}
 			}
@@ -146,18 +151,17 @@ func (k *Keeper) takeSteps(ctx context.Context) error {
 			p.Row, p.Free = *again, true
 		}
 		switch {
-		case (!p.Exists || !p.Free && p.Top < k.cfg.MaxWorker) && !k.short:
-			k.short = true // another process may be adding what is missing: look again first
-			return errRace
+		case (!p.Exists || !p.Free && p.Top < k.cfg.MaxWorker) && !p.OneClock && !k.goesFirst(p.Exists && p.Fence >= k.terms.Fresh(p.Now-recent)):
+			return errRace // another process may be adding what is missing: look again first
 		case !p.Exists:
-			err, k.short = k.createNamespace(ctx, p), false
+			err, k.looks = k.createNamespace(ctx, p), 0
 		case p.Fingerprint != p.Current:
 			k.log().Warn("lease: the database is another than before, or was restored; ids continue above all that may have been lost", "namespace", k.cfg.Namespace)
 			err = k.store.Fence(ctx, k.terms, p.Fingerprint)
 		case p.Free && (p.Row.Bound <= k.terms.Cap(p.Now) || p.Top >= k.cfg.MaxWorker):
 			return k.take(ctx, p)
 		case p.Top < k.cfg.MaxWorker:
-			err, k.short = k.addRows(ctx, p), false
+			err, k.looks = k.addRows(ctx, p), 0
 		case k.taken != nil && time.Since(k.takenAt) < k.cfg.TTL:
 			taken := *k.taken // the issuer may be reading the one before
 			taken.NextFree, k.taken = k.untilFree(p.Row), &taken
@@ -175,6 +179,20 @@ func (k *Keeper) takeSteps(ctx context.Context) error {
 	return errRace
 }
 
+// goesFirst reports whether to add what is missing at once, instead of looking
+// again after a pause. Of a thousand processes that start together, a few shall do
+// the work of one. So at the first look one of 256 goes first, then one of 64, of 16
+// and of 4, and at last everybody: a process that is alone waits for 0.15 s. If the
+// namespace was just created, its creator is adding rows, and all wait for up to 0.7 s.
+func (k *Keeper) goesFirst(created bool) bool {
+	others := 8 - 2*k.looks
+	if created {
+		others += 4
+	}
+	k.looks++
+	return others <= 0 || rand.IntN(1<<others) == 0
+}
+
 // query asks for a row. While all are taken it asks only for the next that is free.
 func (k *Keeper) query() Query {
 	q := Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker, Own: k.own, Waiting: k.taken != nil}
@@ -183,6 +201,9 @@ func (k *Keeper) query() Query {
 	}
 	return q
 }
+
+// recent is how long a namespace counts as just created, in microseconds.
+const recent = 5_000_000
 
 // maxCoarseRows is how many rows a namespace of a coarse layout begins with. A row
 // that is added later cannot be used before the next tick.
@@ -299,7 +320,7 @@ func (k *Keeper) hold(t *tenancy, row Row, bound int64) {
 	}
 	row.Bound = max(bound, t.start)
 	t.row, t.next, t.earlier = row, "", nil
-	k.held, k.unsure, k.warned, k.taken, k.short, k.own = t, nil, "", nil, false, row.Worker
+	k.held, k.unsure, k.warned, k.taken, k.looks, k.own = t, nil, "", nil, 0, row.Worker
 	k.issuer.Grant(row.Worker, t.start, row.Bound)
 	k.announce(t)
 	k.log().Info("lease: leased a worker number", "namespace", k.cfg.Namespace, "worker", row.Worker)

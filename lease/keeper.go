@@ -61,7 +61,7 @@ type Keeper struct {
 	regressed bool        // the store has forgotten commits, and must be fenced before the next claim
 	taken     *TakenError // while all worker numbers are in use, who has them
 	takenAt   time.Time   // when that was read
-	short     bool        // the last probe found no namespace or no free row
+	looks     int         // how many probes in a row found no namespace or no free row
 	warned    string      // why there is no lease, as it was logged last
 	failed    error       // why the last renewal had no answer; nil once one had
 	gaveUp    int         // how many statements in a row were not answered in time
@@ -97,22 +97,10 @@ func Open(ctx context.Context, store Store, issuer Issuer, cfg Config) (*Keeper,
 	k := &Keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(), wanted: make(chan struct{}, 1), own: -1}
 	k.clocks = clocks{cfg: cfg, issuer: issuer}
 	k.life, k.endLife = context.WithCancel(context.WithoutCancel(ctx))
-	if err := k.retry(ctx, "migrate", k.migrate); err != nil {
-		return nil, err
-	}
 	if err := k.Resume(ctx); err != nil {
 		return nil, errors.Join(err, k.Close(ctx))
 	}
 	return k, nil
-}
-
-// migrate checks the store and, if nothing is there, creates what it needs.
-func (k *Keeper) migrate(ctx context.Context) error {
-	err := k.store.Check(ctx)
-	if errors.Is(err, ErrNotMigrated) && !k.cfg.SkipMigrate {
-		return k.store.Migrate(ctx)
-	}
-	return err
 }
 
 // Want tells that numbers below end are needed and not granted. It does not
@@ -465,30 +453,6 @@ func (k *Keeper) pause(ctx context.Context, d time.Duration) bool {
 		return true
 	case <-ctx.Done():
 		return false
-	}
-}
-
-// retry calls f until it succeeds, fails for good, or ctx ends.
-func (k *Keeper) retry(ctx context.Context, op string, f func(context.Context) error) error {
-	var answer error
-	for attempt := 0; ; attempt++ {
-		timely, done := k.inTime(ctx)
-		err := unanswered(timely, f(timely))
-		done()
-		if err == nil {
-			return nil
-		}
-		err = &StoreError{op, err}
-		if isFinal(err) {
-			return err
-		}
-		if isAnswer(err) || answer == nil {
-			answer = err
-		}
-		k.warn(err)
-		if !k.pause(ctx, k.untilNextAttempt(err, attempt)) {
-			return errors.Join(ctx.Err(), answer)
-		}
 	}
 }
 

@@ -120,13 +120,6 @@ func done(err error) error {
 	return err
 }
 
-func (h *hooked) Check(ctx context.Context) error {
-	if err := h.hook(ctx, "Check"); err != nil {
-		return done(err)
-	}
-	return h.Memory.Check(ctx)
-}
-
 func (h *hooked) Migrate(ctx context.Context) error {
 	if err := h.hook(ctx, "Migrate"); err != nil {
 		return done(err)
@@ -657,7 +650,7 @@ func TestOpenReturnsTheLastAnswer(t *testing.T) {
 			}
 		})
 	})
-	for _, op := range []string{"Check", "Probe", "Layouts", "Claim"} {
+	for _, op := range []string{"Probe", "Layouts", "Claim"} {
 		t.Run(op, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				answer := errors.New("schema \"leases\" does not exist")
@@ -702,7 +695,7 @@ func TestOpenReturnsTheLastAnswer(t *testing.T) {
 
 // Open returns at once what trying again cannot help.
 func TestPermanentErrorsEndOpen(t *testing.T) {
-	for _, op := range []string{"Check", "Probe", "Layouts", "CreateNamespace", "AddRows", "Claim"} {
+	for _, op := range []string{"Probe", "Layouts", "CreateNamespace", "AddRows", "Claim"} {
 		for name, permanent := range map[string]error{
 			"privilege": &lease.PermanentError{Err: errors.New("permission denied"), Remedy: "grant it"},
 			"version":   &lease.VersionError{Where: "the table leases", Found: "9"},
@@ -719,7 +712,7 @@ func TestPermanentErrorsEndOpen(t *testing.T) {
 					}}
 					began := time.Now()
 					_, err := lease.Open(t.Context(), store, &recorder{}, config(3, 3))
-					if !errors.Is(err, permanent) || calls != 1 || time.Since(began) > 20*time.Millisecond { // one pause before a namespace is created
+					if !errors.Is(err, permanent) || calls != 1 || time.Since(began) > 300*time.Millisecond { // the pauses before a namespace is created
 						t.Errorf("after %v and %d calls: %v", time.Since(began), calls, err)
 					}
 					if err != nil && strings.Contains(err.Error(), "trying again") {
@@ -734,7 +727,7 @@ func TestPermanentErrorsEndOpen(t *testing.T) {
 // The reason why there is no lease is logged when it changes, and only then.
 func TestReasonsAreLoggedWhenTheyChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, op := range []string{"Check", "Probe"} {
+		for _, op := range []string{"Probe", "Claim"} {
 			began := time.Now()
 			store := &hooked{&leasetest.Memory{}, func(_ context.Context, called string) error {
 				if called != op {

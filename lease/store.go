@@ -22,10 +22,6 @@ import "context"
 //
 // A Store is safe for concurrent use.
 type Store interface {
-	// Check returns an error if leases cannot be kept as things are:
-	// [ErrNotMigrated], a [*VersionError] or a [*PermanentError].
-	Check(ctx context.Context) error
-
 	// Migrate creates the tables or files in which leases are kept, if they are
 	// missing. Many processes may call it at once.
 	Migrate(ctx context.Context) error
@@ -39,7 +35,9 @@ type Store interface {
 	// if the layout is there already, or if another layout was added at position.
 	CreateNamespace(ctx context.Context, terms Terms, position int64) (created bool, err error)
 
-	// Probe reads, without locks, what a claim must know.
+	// Probe reads, without locks, what a claim must know. If leases cannot be kept as
+	// things are, its error says so: [ErrNotMigrated], a [*VersionError] or a
+	// [*PermanentError].
 	Probe(ctx context.Context, q Query) (Probe, error)
 
 	// Fence sets the fingerprint to the current one and raises the fence to

@@ -36,11 +36,6 @@ func (s *Store) now() int64 {
 	return s.clock().UnixMicro()
 }
 
-// Check returns an error if the directory is missing or cannot be used.
-func (s *Store) Check(ctx context.Context) error {
-	return s.locked(ctx, func(*dir) error { return nil })
-}
-
 // Migrate makes the directory, unless it is there already, for this user alone.
 // It also removes files that were never finished.
 func (s *Store) Migrate(ctx context.Context) error {

@@ -66,9 +66,6 @@ func (m *Memory) now() int64 {
 	return m.Clock().UnixMicro()
 }
 
-// Check finds nothing wrong.
-func (m *Memory) Check(ctx context.Context) error { return m.do(ctx, "Check", func() {}) }
-
 // Migrate does nothing.
 func (m *Memory) Migrate(ctx context.Context) error { return m.do(ctx, "Migrate", func() {}) }
 

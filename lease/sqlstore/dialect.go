@@ -88,6 +88,7 @@ var postgres = &dialect{
 		"{fingerprint}":         "(" + postgresIdentity + " || COALESCE('/' || n.xmin::text, ''))",
 		"{written fingerprint}": "(" + postgresIdentity + " || '/' || (txid_current() % 4294967296)::text)",
 		"{volatile}":            "0",
+		"{suspect}":             "EXISTS (SELECT 1 FROM pg_class WHERE oid IN ('{ns}'::regclass, '{lease}'::regclass) AND (relhastriggers OR relhasrules OR relrowsecurity))",
 	},
 	unprivileged: map[string]string{
 		"{fingerprint}":         "(" + postgresUnknown + " || COALESCE('/' || n.xmin::text, ''))",
@@ -154,6 +155,7 @@ var mysql = &dialect{
 		// With a binary log, a commit that the log has lost is rolled back. MariaDB's
 		// 3 is a stricter 1.
 		"{volatile}": "(@@innodb_flush_log_at_trx_commit NOT IN (1, 3) OR @@log_bin = 1 AND @@sync_binlog <> 1)",
+		"{suspect}":  "EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}')",
 	},
 	param: func(_ int, text bool) string {
 		if text {
@@ -212,6 +214,7 @@ var sqlite = &dialect{
 		"{fingerprint}":         "'sqlite'",
 		"{written fingerprint}": "'sqlite'",
 		"{volatile}":            "(SELECT synchronous < 2 FROM pragma_synchronous)",
+		"{suspect}":             "EXISTS (SELECT 1 FROM {master} WHERE type = 'trigger' AND tbl_name IN ('{name}', '{name}_ns'))",
 	},
 	param:    func(int, bool) string { return "?" },
 	oneClock: true,

@@ -23,7 +23,7 @@ UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace`
 VALUES (@namespace, @position, @layout, {written fingerprint}, {fresh})
 {or keep it} {returning now}`
 
-	probeText = `{read}SELECT n.fence, n.protocol, n.fingerprint, {current}, {volatile}, {now},
+	probeText = `{read}SELECT n.fence, n.protocol, n.fingerprint, {current}, {volatile}, {suspect}, {now},
 	{top of range}, l.worker, l.token, l.revision, l.bound, l.expires_at, l.label, l.protocol
 FROM (SELECT 1 AS one) always
 LEFT JOIN {ns} n ON n.namespace = @namespace AND n.layout = @layout
@@ -61,8 +61,9 @@ WHERE namespace = @namespace AND layout = @layout AND protocol = {protocol} AND 
 SELECT @namespace, @layout, numbers.n, '-', 0,
 	CASE WHEN @unit > 1000000 AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout) THEN {counter} ELSE {cap} END,
 	0, '-'
-FROM (WITH RECURSIVE s (n) AS (SELECT @min UNION ALL SELECT n + 1 FROM s WHERE n < @max) SELECT n FROM s) numbers
-WHERE 1 = 1
+FROM (WITH RECURSIVE digit (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM digit WHERE n < 31)
+	SELECT @min + 32 * d.n + e.n AS n FROM digit d CROSS JOIN digit e) numbers
+WHERE numbers.n <= @max
 {or keep it} {returning now}`
 
 	// MySQL assigns from left to right: no column is read behind its assignment.

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/internal/session"
@@ -39,7 +38,6 @@ type Store struct {
 	dialect *dialect
 	table   string
 
-	inspected    atomic.Int64 // when the tables were found to be usable, since 1970; 0 before
 	unprivileged atomic.Bool  // whether the role may not ask the server who it is
 	// What words returns, for reads and for writes; nil before the first call.
 	reader, writer atomic.Pointer[strings.Replacer]
@@ -78,26 +76,17 @@ func (s *Store) check() error {
 	return nil
 }
 
-// Check refuses tables of another version of Snowkey with a
-// [*lease.VersionError]. Tables that change what is written to them, by a trigger, a
-// rule, row-level security or another engine than InnoDB, it refuses with a
+// Migrate makes the tables, unless they are there already. Only then does it
+// need the privilege to. It refuses tables of another version of Snowkey with a
+// [*lease.VersionError], and tables that change what is written to them, by a
+// trigger, a rule, row-level security or another engine than InnoDB, with a
 // [*TablesError].
-func (s *Store) Check(ctx context.Context) error {
+func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	there, err := s.inspect(ctx)
-	if err == nil && !there {
-		return fmt.Errorf("sqlstore: %w", lease.ErrNotMigrated)
-	}
-	return s.explainCreate(err)
-}
-
-// Migrate makes the tables, unless they are there already. Only then does it
-// need the privilege to. Its errors are also those of Check.
-func (s *Store) Migrate(ctx context.Context) error {
-	if err := s.Check(ctx); !errors.Is(err, lease.ErrNotMigrated) {
-		return err
+	if there, err := s.inspect(ctx); there || err != nil {
+		return s.explainCreate(err)
 	}
 	for _, statement := range s.dialect.ddl {
 		if err := s.dialect.create(ctx, s.db, s.words(false).Replace(statement)); err != nil {
@@ -110,22 +99,17 @@ func (s *Store) Migrate(ctx context.Context) error {
 // inspect reports whether the tables are there. The error says why they cannot be
 // used.
 func (s *Store) inspect(ctx context.Context) (there bool, err error) {
-	if there, err = s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns"); there && err == nil {
-		s.inspected.Store(time.Now().UnixNano())
-	}
-	return there, err
+	return s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns")
 }
 
-// Layouts implements [lease.Store]. It inspects the tables as Check does, unless
-// that was just done, because rows are added next.
+// Layouts implements [lease.Store]. It refuses tables as Migrate does, because rows
+// are added next.
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
 	if err := s.check(); err != nil {
 		return nil, 0, err
 	}
-	if time.Since(time.Unix(0, s.inspected.Load())) > 5*time.Second {
-		if _, err := s.inspect(ctx); err != nil {
-			return nil, 0, s.explain(err)
-		}
+	if _, err := s.inspect(ctx); err != nil {
+		return nil, 0, s.explain(err)
 	}
 	type layout struct {
 		name     string
@@ -152,6 +136,10 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 
 // Probe implements [lease.Store]. Where no worker number is preferred, it looks at
 // the rows from a random one on first, and at all of them if none of those is free.
+// It refuses tables as Migrate does. Of that it always asks for what can be had
+// cheaply in the same statement: the version of what it reads, and whether there may
+// be triggers, rules or row-level security. Another engine shows as another
+// fingerprint.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if err := s.check(); err != nil {
 		return lease.Probe{}, err
@@ -160,7 +148,7 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	case q.Waiting:
 		return s.probe(ctx, q, nextRow, topWord, "COALESCE(n.fingerprint, '-')") // a claim compares the fingerprint
 	case q.Own < 0 && q.Prefer == "":
-		if p, err := s.probe(ctx, q, nearRow, "NULL", "{fingerprint}"); p.Free || err != nil {
+		if p, err := s.probe(ctx, q, nearRow, "NULL", "{fingerprint}"); p.Free || !p.Exists || err != nil {
 			return p, err
 		}
 	}
@@ -177,10 +165,16 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange, curre
 	var p lease.Probe
 	var fingerprint, token, label sql.Null[string]
 	var fence, version, rowVersion, top, worker, revision, bound, expires sql.Null[int64]
-	err := s.queryRow(ctx, text, a.with(q.Terms), &fence, &version, &fingerprint, &p.Current, &p.Volatile, &p.Now,
+	var suspect bool
+	err := s.queryRow(ctx, text, a.with(q.Terms), &fence, &version, &fingerprint, &p.Current, &p.Volatile, &suspect, &p.Now,
 		&top, &worker, &token, &revision, &bound, &expires, &label, &rowVersion)
 	if err != nil {
 		return lease.Probe{}, err
+	}
+	if suspect {
+		if _, err := s.inspect(ctx); err != nil {
+			return lease.Probe{}, s.explain(err)
+		}
 	}
 	for table, found := range map[string]sql.Null[int64]{s.table + "_ns": version, s.table: rowVersion} {
 		if found.Valid && found.V != protocol.Version {
@@ -204,8 +198,14 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange, curre
 	return p, nil
 }
 
-// Fence implements [lease.Store].
+// Fence implements [lease.Store]. It refuses tables as Migrate does.
 func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if _, err := s.inspect(ctx); err != nil {
+		return s.explain(err)
+	}
 	a := args{"any": int64(0), "expected": seen}
 	if seen == "" {
 		a = args{"any": int64(1), "expected": "-"}
@@ -214,9 +214,8 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 	return err
 }
 
-// maxRows is how many rows one statement adds. MySQL and MariaDB end a recursion
-// after 1,000 steps.
-const maxRows = 512
+// maxRows is how many rows one statement adds.
+const maxRows = 1024
 
 // AddRows implements [lease.Store].
 func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
@@ -437,10 +436,12 @@ func (s *Store) words(read bool) *strings.Replacer {
 		// CREATE INDEX of PostgreSQL takes the schema from the table, that of SQLite from the index.
 		"{index}": quoted(name+"_expires", s.dialect.quote), "{lease table}": quoted(name, s.dialect.quote),
 		"{name}": name, "{schema}": s.dialect.schema, "{protocol}": strconv.Itoa(protocol.Version),
+		"{master}": "sqlite_master",
 	}
 	if qualified {
 		words["{schema}"] = "'" + schema + "'"
 		if s.dialect == sqlite {
+			words["{master}"] = quoted(schema+".sqlite_master", s.dialect.quote)
 			words["{index}"] = quoted(schema+"."+name+"_expires", s.dialect.quote)
 		}
 	}

@@ -50,7 +50,7 @@ func TestStoreWithoutADatabase(t *testing.T) {
 		_, _, layouts := store.Layouts(ctx, "")
 		_, named := store.WithTable("leases")
 		for i, err := range []error{
-			store.Check(ctx), store.Migrate(ctx), layouts, created, probed, store.Fence(ctx, terms, ""),
+			store.Migrate(ctx), layouts, created, probed, store.Fence(ctx, terms, ""),
 			store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed, named,
 		} {
 			if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
