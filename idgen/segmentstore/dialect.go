@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	_ "embed" // for the DDL
-	"fmt"
 
 	"github.com/snowkey-go/snowkey/internal/session"
 )
@@ -20,9 +19,7 @@ type dialect struct {
 	// computes beyond @limit, because there are no numbers behind the largest.
 	fetch string
 
-	// param is the n-th parameter, typed, because the simple protocol and
-	// untyped placeholders leave it to the server to guess.
-	param func(n int, text bool) string
+	binding session.Binding
 
 	// write runs the statement and returns its answer once it is committed. It
 	// reports false if it had none: nothing is left, or the row is of another version.
@@ -55,12 +52,7 @@ ON CONFLICT (name) DO UPDATE SET
 	bound = GREATEST(segment.bound, @min) + LEAST(@span, @limit - GREATEST(segment.bound, @min))
 WHERE GREATEST(segment.bound, @min) < @limit AND segment.protocol = {protocol}
 RETURNING start`,
-	param: func(n int, text bool) string {
-		if text {
-			return fmt.Sprintf("$%d::text", n)
-		}
-		return fmt.Sprintf("$%d::bigint", n)
-	},
+	binding: session.PostgresBinding,
 	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (int64, bool, error) {
 		return session.Postgres(ctx, db, mark, query, values...)
 	},
@@ -78,12 +70,7 @@ var mysql = &dialect{
 ON DUPLICATE KEY UPDATE
 	start = IF(protocol = {protocol}, LAST_INSERT_ID(GREATEST(bound, @min)), start + 0 * LAST_INSERT_ID(-1)),
 	bound = IF(protocol = {protocol}, GREATEST(bound, @min) + GREATEST(LEAST(@span, @limit - GREATEST(bound, @min)), 0), bound)`,
-	param: func(_ int, text bool) string {
-		if text {
-			return "?"
-		}
-		return "CAST(? AS SIGNED)"
-	},
+	binding: session.MySQLBinding,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (start int64, ok bool, err error) {
 		result, _, err := session.MySQL(ctx, db, nil, query, values...)
 		if err != nil {
@@ -105,7 +92,7 @@ ON CONFLICT (name) DO UPDATE SET
 	bound = MAX(bound, @min) + MIN(@span, @limit - MAX(bound, @min))
 WHERE MAX(bound, @min) < @limit AND protocol = {protocol}
 RETURNING start`,
-	param: func(int, bool) string { return "?" },
+	binding: session.SQLiteBinding,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (int64, bool, error) {
 		return session.SQLite(ctx, db, query, values...)
 	},

@@ -25,9 +25,7 @@ type Store struct {
 	db      *sql.DB
 	dialect *dialect
 	table   string // as it was given
-
-	fetch  string   // the statement
-	params []string // the names of its parameters, in order
+	fetch   string // the statement
 
 	inspected atomic.Bool // whether the table was found to be usable
 }
@@ -46,14 +44,9 @@ func MySQL(db *sql.DB) *Store { return newStore(db, mysql, defaultTable) }
 // SQLite returns a store in the database of db, which is SQLite 3.35 or later.
 func SQLite(db *sql.DB) *Store { return newStore(db, sqlite, defaultTable) }
 
-var param = regexp.MustCompile(`@[a-z]+`)
-
 func newStore(db *sql.DB, d *dialect, table string) *Store {
 	s := &Store{db: db, dialect: d, table: table}
-	s.fetch = param.ReplaceAllStringFunc(s.name(d.fetch), func(name string) string {
-		s.params = append(s.params, name)
-		return d.param(len(s.params), name == "@name" || name == "@mark" || name == "@patience")
-	})
+	s.fetch = s.name(d.fetch)
 	return s
 }
 
@@ -143,15 +136,11 @@ func (s *Store) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, e
 		}
 	}
 	mark := rand.Text()
-	of := map[string]any{
-		"@name": session.ToASCII(f.Name), "@min": f.Min, "@limit": f.Limit, "@span": f.Span, "@end": f.End(f.Min),
-		"@mark": mark, "@patience": session.Patience(ctx),
-	}
-	values := make([]any, len(s.params))
-	for i, name := range s.params {
-		values[i] = of[name]
-	}
-	start, ok, err := s.dialect.write(ctx, s.db, mark, s.fetch, values)
+	query, values := s.dialect.binding.Bind(s.fetch, map[string]any{
+		"name": f.Name, "min": f.Min, "limit": f.Limit, "span": f.Span, "end": f.End(f.Min),
+		"mark": mark, "patience": session.Patience(ctx),
+	})
+	start, ok, err := s.dialect.write(ctx, s.db, mark, query, values)
 	if err != nil {
 		return 0, fmt.Errorf("segmentstore: %w", err)
 	}
@@ -167,8 +156,8 @@ func (s *Store) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, e
 // refusal returns an error if the row of a name is of another version.
 func (s *Store) refusal(ctx context.Context, name string) error {
 	var version int64
-	query := s.name("SELECT protocol FROM {table} WHERE name = " + s.dialect.param(1, true))
-	if err := s.db.QueryRowContext(ctx, query, session.ToASCII(name)).Scan(&version); err != nil {
+	query, values := s.dialect.binding.Bind(s.name("SELECT protocol FROM {table} WHERE name = @name"), map[string]any{"name": name})
+	if err := s.db.QueryRowContext(ctx, query, values...).Scan(&version); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
 	}
 	if version != protocol.Version {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	_ "embed" // for the DDL
-	"fmt"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/session"
@@ -18,9 +17,7 @@ type dialect struct {
 	schema string   // what the tables are in, as an expression, if their name does not say
 	words  map[string]string
 
-	// param is the n-th parameter, typed, because the simple protocol and
-	// untyped placeholders leave it to the server to guess.
-	param func(n int, text bool) string
+	binding session.Binding
 
 	create func(ctx context.Context, db *sql.DB, statement string) error // runs a statement of ddl
 
@@ -95,12 +92,7 @@ var postgres = &dialect{
 		"{written fingerprint}": "(" + postgresUnknown + " || '/' || (txid_current() % 4294967296)::text)",
 		"{volatile}":            "1",
 	},
-	param: func(n int, text bool) string {
-		if text {
-			return fmt.Sprintf("$%d::text", n)
-		}
-		return fmt.Sprintf("$%d::bigint", n)
-	},
+	binding: session.PostgresBinding,
 	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (int64, bool, error) {
 		return session.Postgres(ctx, db, mark, query, values...)
 	},
@@ -157,12 +149,7 @@ var mysql = &dialect{
 		"{volatile}": "(@@innodb_flush_log_at_trx_commit NOT IN (1, 3) OR @@log_bin = 1 AND @@sync_binlog <> 1)",
 		"{suspect}":  "EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}')",
 	},
-	param: func(_ int, text bool) string {
-		if text {
-			return "?"
-		}
-		return "CAST(? AS SIGNED)"
-	},
+	binding: session.MySQLBinding,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (now int64, changed bool, err error) {
 		result, changed, err := session.MySQL(ctx, db, func(r sql.Result) bool {
 			id, err := r.LastInsertId()
@@ -216,7 +203,7 @@ var sqlite = &dialect{
 		"{volatile}":            "(SELECT synchronous < 2 FROM pragma_synchronous)",
 		"{suspect}":             "EXISTS (SELECT 1 FROM {master} WHERE type = 'trigger' AND tbl_name IN ('{name}', '{name}_ns'))",
 	},
-	param:    func(int, bool) string { return "?" },
+	binding:  session.SQLiteBinding,
 	oneClock: true,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (int64, bool, error) {
 		return session.SQLite(ctx, db, query, values...)

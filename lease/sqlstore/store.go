@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	mathrand "math/rand/v2"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -38,7 +37,7 @@ type Store struct {
 	dialect *dialect
 	table   string
 
-	unprivileged atomic.Bool  // whether the role may not ask the server who it is
+	unprivileged atomic.Bool // whether the role may not ask the server who it is
 	// What words returns, for reads and for writes; nil before the first call.
 	reader, writer atomic.Pointer[strings.Replacer]
 }
@@ -398,23 +397,9 @@ func (a args) with(t lease.Terms) args {
 	return a
 }
 
-var param = regexp.MustCompile(`@@?[a-z_]+`)
-
-// prepare puts text into the dialect's words and numbers its parameters.
+// prepare puts text into the dialect's words and binds its values.
 func (s *Store) prepare(text string, a args) (query string, values []any) {
-	query = param.ReplaceAllStringFunc(s.words(strings.HasPrefix(text, "{read}")).Replace(text), func(name string) string {
-		if name[1] == '@' {
-			return name // a variable of MySQL's
-		}
-		value := a[name[1:]]
-		text, isText := value.(string)
-		if isText {
-			value = session.ToASCII(text)
-		}
-		values = append(values, value)
-		return s.dialect.param(len(values), isText)
-	})
-	return query, values
+	return s.dialect.binding.Bind(s.words(strings.HasPrefix(text, "{read}")).Replace(text), a)
 }
 
 // words returns the dialect's words for statements. In a read, {now} is what the
