@@ -22,6 +22,7 @@ func newToken() string { return cryptorand.Text() + strconv.FormatInt(time.Now()
 // before.
 const (
 	firstRacePause  = 10 * time.Millisecond
+	firstLookPause  = 30 * time.Millisecond
 	firstErrorPause = 100 * time.Millisecond
 	longestPause    = time.Second
 	longestWait     = 2 * time.Second // for a worker number, where all are taken
@@ -59,11 +60,14 @@ func (k *Keeper) untilNextAttempt(err error, attempt int, took time.Duration) ti
 		// The pause is half as long to one and a half times as long.
 		return min(max(k.taken.NextFree, firstErrorPause), longestWait*2/3)
 	}
-	first := firstErrorPause
-	if err == errRace {
+	first, doublings := firstErrorPause, attempt
+	switch err {
+	case errRace:
 		first = firstRacePause + took
+	case errAbsent:
+		first, doublings = firstLookPause+took, 2*(k.looks-1)
 	}
-	return min(first<<min(attempt, 10), max(longestPause, 2*took))
+	return min(first<<min(doublings, 10), max(longestPause, 2*took))
 }
 
 // isFinal reports whether trying again would give the same error.
@@ -79,7 +83,7 @@ func isFinal(err error) bool {
 
 // isAnswer reports whether err tells more than that there was no answer.
 func isAnswer(err error) bool {
-	return err != errRace && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
+	return err != errRace && err != errAbsent && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
 // unanswered marks an error of a call whose ctx has ended. Drivers have their own
@@ -91,7 +95,10 @@ func unanswered(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", err, ctx.Err())
 }
 
-var errRace = errors.New("lease: another process was faster")
+var (
+	errRace   = errors.New("lease: another process was faster")
+	errAbsent = errors.New("lease: nothing is there yet, and another process may be adding it")
+)
 
 // maxProbes limits the steps of one attempt. At most three are needed before the
 // claim: a store may have to be migrated, a namespace created or fenced, and rows
@@ -128,7 +135,7 @@ func (k *Keeper) takeSteps(ctx context.Context) error {
 		p, err := k.store.Probe(ctx, k.query())
 		if errors.Is(err, ErrNotMigrated) && !k.cfg.SkipMigrate {
 			if !k.goesFirst(false) {
-				return errRace
+				return errAbsent
 			}
 			if err := k.store.Migrate(ctx); err != nil {
 				return &StoreError{"migrate", err}
@@ -152,7 +159,7 @@ func (k *Keeper) takeSteps(ctx context.Context) error {
 		}
 		switch {
 		case (!p.Exists || !p.Free && p.Top < k.cfg.MaxWorker) && !p.OneClock && !k.goesFirst(p.Exists && p.Fence >= k.terms.Fresh(p.Now-recent)):
-			return errRace // another process may be adding what is missing: look again first
+			return errAbsent
 		case !p.Exists:
 			err, k.looks = k.createNamespace(ctx, p), 0
 		case p.Fingerprint != p.Current:
@@ -181,13 +188,13 @@ func (k *Keeper) takeSteps(ctx context.Context) error {
 
 // goesFirst reports whether to add what is missing at once, instead of looking
 // again after a pause. Of a thousand processes that start together, a few shall do
-// the work of one. So at the first look one of 256 goes first, then one of 64, of 16
-// and of 4, and at last everybody: a process that is alone waits for 0.15 s. If the
-// namespace was just created, its creator is adding rows, and all wait for up to 0.7 s.
+// the work of one. So at the first look one of 64 goes first, then one of 8, and at
+// last everybody: a process that is alone waits for 0.15 s. If the namespace was just
+// created, its creator is adding rows, and there is one more look before these.
 func (k *Keeper) goesFirst(created bool) bool {
-	others := 8 - 2*k.looks
+	others := 6 - 3*k.looks
 	if created {
-		others += 4
+		others += 3
 	}
 	k.looks++
 	return others <= 0 || rand.IntN(1<<others) == 0

@@ -460,7 +460,7 @@ func (k *Keeper) log() *slog.Logger { return k.cfg.log() }
 
 // warn logs why there is no lease, and again when the reason changes.
 func (k *Keeper) warn(err error) {
-	if err == errRace {
+	if err == errRace || err == errAbsent {
 		return
 	}
 	reason := err.Error()

@@ -31,13 +31,13 @@ LEFT JOIN ({row}) l ON 1 = 1`
 
 	topWord = "(SELECT MAX(worker) FROM {lease} WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max)"
 
-	// The first free row from a random one on, so that processes that start together
-	// do not meet at the same row. Rows whose bound is not ahead of now come first. It
-	// names the table once, because a server opens it once for each name, for each of
-	// a thousand connections.
+	// A free row of a few that lie together somewhere, so that a thousand processes that
+	// start together seldom meet at the same row, and none of them reads all rows. Rows
+	// whose bound is not ahead of now come first. It names the table once, because a
+	// server opens it once for each name, for each of a thousand connections.
 	nearRow = `SELECT worker, token, revision, bound, expires_at, label, protocol FROM {lease}
-	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @pivot AND @max AND token = '-' AND bound < {cap}
-	ORDER BY CASE WHEN bound <= {counter} THEN 0 ELSE 1 END, worker LIMIT 1`
+	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @near AND @far AND token = '-' AND bound < {cap}
+	ORDER BY CASE WHEN bound <= {counter} THEN 0 ELSE 1 END, {random} LIMIT 1`
 
 	// The best free row of all, and a random one of those that are equally good.
 	bestRow = `SELECT worker, token, revision, bound, expires_at, label, protocol FROM {lease}

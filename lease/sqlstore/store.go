@@ -134,7 +134,7 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 }
 
 // Probe implements [lease.Store]. Where no worker number is preferred, it looks at
-// the rows from a random one on first, and at all of them if none of those is free.
+// a few rows somewhere first, and at all of them if none of those is free.
 // It refuses tables as Migrate does. Of that it always asks for what can be had
 // cheaply in the same statement: the version of what it reads, and whether there may
 // be triggers, rules or row-level security. Another engine shows as another
@@ -155,10 +155,11 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 }
 
 func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange, current string) (lease.Probe, error) {
-	const usual = 1024 // rows that a namespace begins with
+	const usual, few = 1024, 32 // rows that a namespace begins with, and that a start looks at first
+	near := q.Min + mathrand.Int64N(max(min(q.Max-q.Min+1, usual)-few, 0)+1)
 	text := strings.NewReplacer("{row}", row, "{current}", current, "{top of range}", topOfRange).Replace(probeText)
 	a := args{
-		"min": q.Min, "max": q.Max, "pivot": q.Min + mathrand.Int64N(min(max(q.Max-q.Min, 0)+1, usual)),
+		"min": q.Min, "max": q.Max, "near": near, "far": min(near+few-1, q.Max),
 		"own": q.Own, "prefer": cmp.Or(q.Prefer, " "), // no label ends with a space
 	}
 	var p lease.Probe
