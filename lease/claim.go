@@ -60,14 +60,14 @@ func (k *Keeper) untilNextAttempt(err error, attempt int, took time.Duration) ti
 		// The pause is half as long to one and a half times as long.
 		return min(max(k.taken.NextFree, firstErrorPause), longestWait*2/3)
 	}
-	first, doublings := firstErrorPause, attempt
+	double := func(first time.Duration, times int) time.Duration { return min(first<<min(times, 10), longestPause) }
 	switch err {
 	case errRace:
-		first = firstRacePause + took
+		return double(firstRacePause, attempt) + took
 	case errAbsent:
-		first, doublings = firstLookPause+took, 2*(k.looks-1)
+		return double(firstLookPause, 2*(k.looks-1)) + took
 	}
-	return min(first<<min(doublings, 10), max(longestPause, 2*took))
+	return double(firstErrorPause, attempt)
 }
 
 // isFinal reports whether trying again would give the same error.

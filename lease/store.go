@@ -49,7 +49,7 @@ type Store interface {
 	// bound is the cap of now, above all that a lost row of the worker can have
 	// granted. For a coarse layout without a namespace it is [Terms.Counter] of now.
 	// Rows that are there stay as they are. It may add fewer rows, but adds the row
-	// of min. Each row is a step of its own.
+	// of min, unless another process is about to. Each row is a step of its own.
 	AddRows(ctx context.Context, terms Terms, min, max int64) error
 
 	// Claim takes a row that is as it was seen, its bound included, and still

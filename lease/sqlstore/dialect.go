@@ -35,6 +35,7 @@ type dialect struct {
 	examine   string            // finds settings that endanger leases; see [Store.Examine]
 
 	missing   func(err error) bool   // whether a table is missing
+	busy      func(err error) bool   // whether another statement has locked the row
 	permanent func(err error) string // what to do about an error that time does not mend; "" for others
 }
 
@@ -103,6 +104,7 @@ var postgres = &dialect{
 		state := session.SQLState(err)
 		return state == "42P01" || state == "3F000"
 	},
+	busy: func(err error) bool { return session.SQLState(err) == "55P03" },
 	permanent: func(err error) string {
 		switch state := session.SQLState(err); {
 		case state == "25006":
@@ -127,7 +129,7 @@ var mysql = &dialect{
 	words: map[string]string{
 		// Only MariaDB reads this comment: it waits for a row no longer than its
 		// client does. MySQL has no such setting for one statement.
-		"{write}":         "/*M! SET STATEMENT innodb_lock_wait_timeout = 2 FOR */ ",
+		"{write}":         "/*M! SET STATEMENT innodb_lock_wait_timeout = @seconds FOR */ ",
 		"{read}":          "WITH here AS (SELECT " + mysqlNow + " AS now) ", // of a read, evaluates it once and not for each row
 		"{now}":           mysqlNow,                                         // the time at which the statement began
 		"{answer now}":    "LAST_INSERT_ID(2 * " + mysqlNow + " + @@autocommit) DIV 2",
@@ -164,6 +166,7 @@ var mysql = &dialect{
 	inspector: session.MySQLTables,
 	examine:   examineMySQL,
 	missing:   func(err error) bool { return session.Number(err) == 1146 },
+	busy:      func(err error) bool { return session.Number(err) == 1205 },
 	permanent: func(err error) string {
 		switch session.Number(err) {
 		case 1044, 1045, 1049, 1142, 1143, 1227, 1370, 1410, 1698:
@@ -212,6 +215,7 @@ var sqlite = &dialect{
 	inspector: session.SQLiteTables,
 	examine:   examineSQLite,
 	missing:   func(err error) bool { return strings.Contains(err.Error(), "no such table") },
+	busy:      func(error) bool { return false }, // it waits for the file before it begins
 	permanent: func(err error) string {
 		if strings.Contains(err.Error(), "readonly database") {
 			return "make the file and its directory writable for this user, without query_only and mode=ro"

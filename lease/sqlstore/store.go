@@ -129,8 +129,7 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 
 // CreateNamespace implements [lease.Store].
 func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (created bool, err error) {
-	_, created, err = s.write(ctx, createText, args{"position": position}.with(terms))
-	return created, err
+	return s.add(ctx, createText, args{"position": position}.with(terms))
 }
 
 // Probe implements [lease.Store]. Where no worker number is preferred, it looks at
@@ -220,11 +219,23 @@ const maxRows = 1024
 // AddRows implements [lease.Store].
 func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
 	for ; least <= most; least += maxRows {
-		if _, _, err := s.write(ctx, addText, args{"min": least, "max": min(most, least+maxRows-1)}.with(terms)); err != nil {
+		if _, err := s.add(ctx, addText, args{"min": least, "max": min(most, least+maxRows-1)}.with(terms)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// add runs a write that adds what is missing. It does not wait where another process
+// is doing the same, and reports false then: many that wait for each other would hold
+// up everybody.
+func (s *Store) add(ctx context.Context, text string, a args) (added bool, err error) {
+	a["patience"], a["seconds"] = "1", int64(0)
+	_, added, err = s.write(ctx, text, a)
+	if err != nil && s.dialect.busy(err) {
+		return false, nil
+	}
+	return added, err
 }
 
 // Claim implements [lease.Store].
@@ -335,7 +346,10 @@ func (s *Store) write(ctx context.Context, text string, a args) (now int64, chan
 		return 0, false, err
 	}
 	mark := rand.Text()
-	a["mark"], a["patience"] = mark, session.Patience(ctx)
+	a["mark"] = mark
+	if a["patience"] == nil {
+		a["patience"], a["seconds"] = session.Patience(ctx), int64(2)
+	}
 	query, values := s.prepare(text, a)
 	now, changed, err = s.dialect.write(ctx, s.db, mark, query, values)
 	if s.isUnprivileged(err) {
