@@ -89,8 +89,8 @@ type Query struct {
 	Own      int64  // a worker number that comes first if its row is free; -1 for none
 	Prefer   string // a label: a free row that last had it comes second; "" for none
 
-	// Waiting asks only for the row that becomes free first. It costs the store
-	// less, and takes no notice of Own and Prefer.
+	// Waiting asks whether a row is free. As long as none is, a store may answer with
+	// the row that becomes free first and Now alone, with Exists set and Top at Max.
 	Waiting bool
 }
 

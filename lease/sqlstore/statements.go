@@ -47,9 +47,9 @@ LEFT JOIN ({row}) l ON 1 = 1`
 
 	// A free row expires at 0. So the first of this order is free, if one is, and
 	// else the next that will be. An index has it, because who waits asks often.
-	nextRow = `SELECT worker, token, revision, bound, expires_at, label, protocol FROM {lease}
-	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max
-	ORDER BY namespace, layout, expires_at LIMIT 1`
+	nextText = `{read}SELECT worker, token, revision, bound, expires_at, label, {now} FROM {lease}
+WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max
+ORDER BY expires_at LIMIT 1`
 
 	fenceText = `{write}UPDATE {ns} SET fence = {greatest}(fence, {beyond}), fingerprint = {written fingerprint}
 WHERE namespace = @namespace AND layout = @layout AND protocol = {protocol} AND (@any = 1 OR fingerprint = @expected)

@@ -144,7 +144,13 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	}
 	switch {
 	case q.Waiting:
-		return s.probe(ctx, q, nextRow, topWord, "COALESCE(n.fingerprint, '-')") // a claim compares the fingerprint
+		next, err := s.rows(ctx, nextText, args{"min": q.Min, "max": q.Max}.with(q.Terms))
+		if err != nil {
+			return lease.Probe{}, err
+		}
+		if len(next) == 1 && !q.Terms.Free(next[0]) {
+			return lease.Probe{Exists: true, Top: q.Max, Row: next[0], Known: true, OneClock: s.dialect.oneClock, Now: next[0].Now}, nil
+		}
 	case q.Own < 0 && q.Prefer == "":
 		if p, err := s.probe(ctx, q, nearRow, "NULL", "{fingerprint}"); p.Free || !p.Exists || err != nil {
 			return p, err
@@ -276,7 +282,11 @@ func granted(seen lease.Row, token, label string, wanted int64, terms lease.Term
 
 // Rows implements [lease.Store].
 func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {
-	rows, err := list(ctx, s, rowsText, args{"min": least, "max": most}.with(terms), func(r *lease.Row) []any {
+	return s.rows(ctx, rowsText, args{"min": least, "max": most}.with(terms))
+}
+
+func (s *Store) rows(ctx context.Context, text string, a args) ([]lease.Row, error) {
+	rows, err := list(ctx, s, text, a, func(r *lease.Row) []any {
 		return []any{&r.Worker, &r.Token, &r.Revision, &r.Bound, &r.Expires, &r.Label, &r.Now}
 	})
 	for i := range rows {
