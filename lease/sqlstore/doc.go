@@ -61,16 +61,20 @@
 //
 //	                               PostgreSQL  MySQL, MariaDB  with autocommit=0
 //	renewal, claim or release           2            2                3
-//	Open, if the rows exist             4            4                5
+//	Open, if the rows exist             3            3                4
 //
-// Open on rows that exist reads the catalog, probes and claims. If all free rows are
-// of processes that were killed and did not release them, it probes a second time.
-// Processes that start at the same time may need more than one claim. Open on a new
-// namespace also adds rows and creates the namespace. On SQLite a write is three
-// statements, inside the process.
+// Open on rows that exist probes and claims. A probe first looks at 32 rows that lie
+// together. If none of them is free, or all free rows are of processes that were
+// killed, it probes a second time. Processes that start at the same time may need
+// more than one claim. Open on a new namespace also adds rows and creates the
+// namespace. On SQLite a write is three statements, inside the process.
+//
+// Statements for MySQL and MariaDB have their values in them, so the driver prepares
+// nothing. Drivers of PostgreSQL prepare each statement once for a connection, for one
+// more round trip; pgx can be told not to.
 //
 // The store holds a connection only while a call runs. It prepares no statements
-// and leaves no settings behind in the session. So PgBouncer in transaction mode
+// itself and leaves no settings behind in the session. So PgBouncer in transaction mode
 // works; with pgx, set default_query_exec_mode=exec for versions of PgBouncer that
 // do not support prepared statements. A pool of one connection is enough if the
 // application does not use it for longer than a quarter of Window at once.
@@ -79,8 +83,8 @@
 //
 // No statement waits long for a row that another statement has locked:
 //
-//	PostgreSQL  lock_timeout of the write is the time until ctx ends
-//	MariaDB     SET STATEMENT innodb_lock_wait_timeout = 2
+//	PostgreSQL  lock_timeout of the write is the time until ctx ends; 1 ms to add what is missing
+//	MariaDB     SET STATEMENT innodb_lock_wait_timeout = 2; 0 to add what is missing
 //	MySQL       the session's innodb_lock_wait_timeout; no statement can set its own
 //	SQLite      busy_timeout of the connection
 //
@@ -119,9 +123,12 @@
 // Above READ COMMITTED, PostgreSQL may refuse one of two concurrent updates (40001).
 // The keeper tries again.
 //
-// Open checks the tables with one statement, [Store.Check], also if SkipMigrate is
-// set. Triggers and rules that are added later are not detected. MySQL and MariaDB
-// show triggers only to users with the TRIGGER privilege on the tables.
+// Open checks the tables, also if SkipMigrate is set. The statement that looks for a
+// free row also asks for triggers, rules and row-level security, and reads the version
+// of the rows. Tables are inspected in full if that finds something, before rows are
+// added, and when the fingerprint changes, as it does with another engine. Triggers and
+// rules that are added later are not detected. MySQL and MariaDB show triggers only to
+// users with the TRIGGER privilege on the tables.
 //
 // # Commits that may be lost
 //
