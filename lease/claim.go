@@ -18,8 +18,7 @@ const maxCounter = 1<<63 - 1
 // cloned may draw the same bits as its clone.
 func newToken() string { return cryptorand.Text() + strconv.FormatInt(time.Now().UnixNano(), 36) }
 
-// How long to pause between attempts to claim, each about twice as long as the one
-// before.
+// How long to pause between attempts to claim. The pause doubles with each attempt.
 const (
 	firstRacePause  = 10 * time.Millisecond
 	firstLookPause  = 30 * time.Millisecond
@@ -53,8 +52,9 @@ func (k *Keeper) claim(ctx context.Context, final bool) error {
 	}
 }
 
-// untilNextAttempt returns how long to pause after the error of an attempt. When
-// many start together, an attempt takes long, and so do those of the others.
+// untilNextAttempt returns how long to pause after the error of an attempt, which
+// took so long. When many processes start together, their attempts take long, and the
+// pauses leave the store alone.
 func (k *Keeper) untilNextAttempt(err error, attempt int, took time.Duration) time.Duration {
 	if k.taken != nil {
 		// The pause is half as long to one and a half times as long.
@@ -217,8 +217,8 @@ const recent = 5_000_000
 const maxCoarseRows = 4096
 
 // createNamespace adds the layout to the namespace, if none of those that are
-// there makes numbers that are equal to those that it makes from now on. Rows are
-// added first: those of a coarse layout may begin in this tick only as long as the
+// there makes numbers that are equal to those that it makes from now on. A coarse
+// layout adds its rows first, because they may begin in this tick only as long as the
 // namespace does not exist.
 func (k *Keeper) createNamespace(ctx context.Context, p Probe) error {
 	layouts, position, err := k.store.Layouts(ctx, k.cfg.Namespace)
@@ -282,12 +282,11 @@ func (k *Keeper) take(ctx context.Context, p Probe) error {
 	return nil
 }
 
-// settle reads the row of a claim that had no reply. If it carries the token of
-// that claim, the lease is held, but nothing is granted before a renewal was
-// answered: what a read shows may be gone after a crash. If the row is free, the
-// claim may be under way, and that row is to be claimed again, so that only one of
-// the two can have it: if it were another row, the first would be taken for nobody
-// until it expired.
+// settle reads the row of a claim that had no reply. If the row carries the token of
+// that claim, the keeper holds the lease. Nothing is granted before a renewal was
+// answered, because a crash may undo what a read shows. If the row is free, the claim
+// may still arrive. Then the same row is claimed again: only one of the two claims can
+// have it. A claim of another row would leave this one in use until it expires.
 func (k *Keeper) settle(ctx context.Context) (again *Row, err error) {
 	t := k.unsure
 	if t == nil {
@@ -358,7 +357,7 @@ func (k *Keeper) addMissing(ctx context.Context) error {
 	return k.store.AddRows(ctx, k.terms, worker, worker)
 }
 
-// allTaken says who has the worker numbers.
+// allTaken names the holders of the worker numbers.
 func (k *Keeper) allTaken(rows []Row) *TakenError {
 	e := &TakenError{Namespace: k.cfg.Namespace, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
 	seen := map[string]bool{"": true}

@@ -52,15 +52,15 @@ type Store interface {
 	// of min, unless another process is about to. Each row is a step of its own.
 	AddRows(ctx context.Context, terms Terms, min, max int64) error
 
-	// Claim takes a row that is as it was seen, its bound included, and still
-	// free, if the fence is as it was seen, the current fingerprint is that of the
-	// namespace, and the store is not volatile, or was seen to be. It reports false
-	// if no row was changed.
+	// Claim takes a row. Its conditions: the row is as it was seen, its bound
+	// included, and still free. The fence is as it was seen. The namespace has the
+	// current fingerprint. The store is not volatile, or was seen to be. It reports
+	// false if no row was changed.
 	Claim(ctx context.Context, c Claim) (Row, bool, error)
 
 	// Renew raises the bound of a lease that is as the holder knows it and has
-	// not expired, if the store is not volatile, or was when the row was claimed. It
-	// reports false if no row was changed.
+	// not expired. The store must not be volatile, unless it was when the row was
+	// claimed. It reports false if no row was changed.
 	Renew(ctx context.Context, r Renewal) (Row, bool, error)
 
 	// Release frees a row that is as the holder knows it, and lowers its bound to

@@ -106,9 +106,8 @@ func Postgres(ctx context.Context, db *sql.DB, mark, query string, args ...any) 
 	return answer, changed && err == nil, err
 }
 
-// Patience returns how long a write may wait for a row, in milliseconds, for
-// lock_timeout of PostgreSQL: as long as its client does, and 2 s if that has no
-// limit.
+// Patience returns the lock_timeout of PostgreSQL for a write, in milliseconds. A
+// write may wait for a row as long as its client does, and for 2 s if that has no limit.
 func Patience(ctx context.Context) string {
 	patience := 2 * time.Second
 	if deadline, ok := ctx.Deadline(); ok {

@@ -77,9 +77,9 @@ func (s *Store) check() error {
 
 // Migrate makes the tables, unless they are there already. Only then does it
 // need the privilege to. It refuses tables of another version of Snowkey with a
-// [*lease.VersionError], and tables that change what is written to them, by a
-// trigger, a rule, row-level security or another engine than InnoDB, with a
-// [*TablesError].
+// [*lease.VersionError]. With a [*TablesError] it refuses tables that change what is
+// written to them, by a trigger, a rule, row-level security or another engine than
+// InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -134,10 +134,9 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 
 // Probe implements [lease.Store]. Where no worker number is preferred, it looks at
 // a few rows somewhere first, and at all of them if none of those is free.
-// It refuses tables as Migrate does. Of that it always asks for what can be had
-// cheaply in the same statement: the version of what it reads, and whether there may
-// be triggers, rules or row-level security. Another engine shows as another
-// fingerprint.
+// It refuses tables as Migrate does. To keep that cheap, the same statement asks for
+// the version of what it reads, and whether there may be triggers, rules or row-level
+// security. Another engine shows as another fingerprint.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if err := s.check(); err != nil {
 		return lease.Probe{}, err
