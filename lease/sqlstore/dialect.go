@@ -140,16 +140,19 @@ var mysql = &dialect{
 		"{least}":         "LEAST",
 		"{random}":        "RAND()",
 
-		// The first comment is read by MySQL alone, the second by MariaDB alone.
+		// The first comment is read by MySQL alone, the second by MariaDB alone. The
+		// engine is in it because tables that become another engine's are made anew,
+		// perhaps within the same second.
 		"{fingerprint}": "CONCAT(/*!80000 @@server_uuid */ /*M! CONCAT(@@hostname, ':', @@port, ':', @@server_id) */, '/', " +
-			"/*!80000 COALESCE((SELECT SUM(UNIX_TIMESTAMP(create_time)) FROM information_schema.tables WHERE table_schema = {schema} AND table_name IN ('{name}', '{name}_ns')), 0) */" +
-			"/*M! COALESCE((SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}'), 0) + " +
-			"COALESCE((SELECT UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}_ns'), 0) */)",
+			"/*!80000 COALESCE((SELECT SUM(UNIX_TIMESTAMP(create_time) * 2 + (engine <> 'InnoDB')) FROM information_schema.tables WHERE table_schema = {schema} AND table_name IN ('{name}', '{name}_ns')), 0) */" +
+			"/*M! COALESCE((SELECT UNIX_TIMESTAMP(create_time) * 2 + (engine <> 'InnoDB') FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}'), 0) + " +
+			"COALESCE((SELECT UNIX_TIMESTAMP(create_time) * 2 + (engine <> 'InnoDB') FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}_ns'), 0) */)",
 		"{written fingerprint}": "{fingerprint}",
 		// With a binary log, a commit that the log has lost is rolled back. MariaDB's
 		// 3 is a stricter 1.
 		"{volatile}": "(@@innodb_flush_log_at_trx_commit NOT IN (1, 3) OR @@log_bin = 1 AND @@sync_binlog <> 1)",
-		"{suspect}":  "EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}')",
+		"{suspect}": "EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}') OR " +
+			"EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}_ns')",
 	},
 	binding: session.MySQLBinding,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (now int64, changed bool, err error) {

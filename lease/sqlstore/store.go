@@ -235,6 +235,9 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 // is doing the same, and reports false then: many that wait for each other would hold
 // up everybody.
 func (s *Store) add(ctx context.Context, text string, a args) (added bool, err error) {
+	if err := s.check(); err != nil {
+		return false, err
+	}
 	a["patience"], a["seconds"] = "1", int64(0)
 	_, added, err = s.write(ctx, text, a)
 	if err != nil && s.dialect.busy(err) {

@@ -74,9 +74,9 @@ func TestFingerprint(t *testing.T) {
 				|| '/' || (SELECT relfilenode FROM pg_class WHERE oid = 'lease'::regclass) || '/' || (SELECT xmin FROM lease_ns)
 				FROM pg_control_system(), pg_control_checkpoint()`
 		case db.MariaDB:
-			query = "SELECT CONCAT(@@hostname, ':', @@port, ':', @@server_id, '/', SUM(UNIX_TIMESTAMP(create_time))) FROM information_schema.tables WHERE table_schema = DATABASE()"
+			query = "SELECT CONCAT(@@hostname, ':', @@port, ':', @@server_id, '/', 2 * SUM(UNIX_TIMESTAMP(create_time))) FROM information_schema.tables WHERE table_schema = DATABASE()"
 		case db.Dialect == "mysql":
-			query = "SELECT CONCAT(@@server_uuid, '/', SUM(UNIX_TIMESTAMP(create_time))) FROM information_schema.tables WHERE table_schema = DATABASE()"
+			query = "SELECT CONCAT(@@server_uuid, '/', 2 * SUM(UNIX_TIMESTAMP(create_time))) FROM information_schema.tables WHERE table_schema = DATABASE()"
 		}
 		var want string
 		if err := conn.QueryRow(query).Scan(&want); err != nil {
