@@ -168,8 +168,9 @@ var mysql = &dialect{
 	create:    session.MySQLExec,
 	inspector: session.MySQLTables,
 	examine:   examineMySQL,
-	missing:   func(err error) bool { return session.Number(err) == 1146 },
-	busy:      func(err error) bool { return session.Number(err) == 1205 },
+	// MySQL says the same of a temporary table of its own that it cannot make.
+	missing: func(err error) bool { return session.Number(err) == 1146 && !strings.Contains(err.Error(), "/#sql") },
+	busy:    func(err error) bool { return session.Number(err) == 1205 },
 	permanent: func(err error) string {
 		switch session.Number(err) {
 		case 1044, 1045, 1049, 1142, 1143, 1227, 1370, 1410, 1698:
