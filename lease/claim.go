@@ -18,7 +18,8 @@ const maxCounter = 1<<63 - 1
 // cloned may draw the same bits as its clone.
 func newToken() string { return cryptorand.Text() + strconv.FormatInt(time.Now().UnixNano(), 36) }
 
-// How long to pause between attempts to claim. The pause doubles with each attempt.
+// How long to pause between attempts to claim. The pause doubles with each attempt;
+// between looks it is four times as long each time.
 const (
 	firstRacePause  = 10 * time.Millisecond
 	firstLookPause  = 30 * time.Millisecond
@@ -83,7 +84,7 @@ func isFinal(err error) bool {
 
 // isAnswer reports whether err tells more than that there was no answer.
 func isAnswer(err error) bool {
-	return err != errRace && err != errAbsent && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
+	return !isRace(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
 // unanswered marks an error of a call whose ctx has ended. Drivers have their own
@@ -99,6 +100,9 @@ var (
 	errRace   = errors.New("lease: another process was faster")
 	errAbsent = errors.New("lease: nothing is there yet, and another process may be adding it")
 )
+
+// isRace reports whether other processes are why an attempt failed, and nothing is wrong.
+func isRace(err error) bool { return err == errRace || err == errAbsent }
 
 // maxProbes limits the steps of one attempt. At most three are needed before the
 // claim: a store may have to be migrated, a namespace created or fenced, and rows

@@ -280,9 +280,9 @@ func (k *Keeper) untilGrantable(t *tenancy, needed int64) time.Duration {
 }
 
 // asked returns the bound to ask for, when counters below needed are. It lies a
-// window ahead of the host's time, so that one wrong clock, the host's or the
-// store's, does not push a bound into the future; or a window ahead of what is
-// needed, when a lease began there. Where a window would be the rest of a long
+// window ahead of the host's time. So one wrong clock, the host's or the store's,
+// does not push a bound into the future. If a lease began later than that, the bound
+// lies a window ahead of needed. Where a window would be the rest of a long
 // tick, it is some counters more than are needed: twice as many as before if
 // they were used up quickly. And none, if they are of a tick that the store cannot
 // grant yet: what it granted instead would be the rest of this one.
@@ -460,7 +460,7 @@ func (k *Keeper) log() *slog.Logger { return k.cfg.log() }
 
 // warn logs why there is no lease, and again when the reason changes.
 func (k *Keeper) warn(err error) {
-	if err == errRace || err == errAbsent {
+	if isRace(err) {
 		return
 	}
 	reason := err.Error()

@@ -48,9 +48,9 @@ var mysqlDDL string
 //go:embed sqlite.sql
 var sqliteDDL string
 
-// The cluster and its timeline, which begins anew with every promotion and every
-// recovery to a point in time; the tables, and the file of the leases, which is
-// another after TRUNCATE. A standby cannot tell.
+// The cluster, its timeline, the two tables, and the file of the leases. Each
+// promotion and each recovery to a point in time begins another timeline. TRUNCATE
+// begins another file. A standby cannot tell.
 const postgresIdentity = `(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
 	(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END || '/' ||
 	'{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`

@@ -23,7 +23,7 @@ UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace`
 VALUES (@namespace, @position, @layout, {written fingerprint}, {fresh})
 {or keep it} {returning now}`
 
-	probeText = `{read}SELECT n.fence, n.protocol, n.fingerprint, {current}, {volatile}, {suspect}, {now},
+	probeText = `{read}SELECT n.fence, n.protocol, n.fingerprint, {fingerprint}, {volatile}, {suspect}, {now},
 	{top of range}, l.worker, l.token, l.revision, l.bound, l.expires_at, l.label, l.protocol
 FROM (SELECT 1 AS one) always
 LEFT JOIN {ns} n ON n.namespace = @namespace AND n.layout = @layout

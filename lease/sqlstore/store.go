@@ -151,17 +151,17 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 			return lease.Probe{Exists: true, Top: q.Max, Row: next[0], Known: true, OneClock: s.dialect.oneClock, Now: next[0].Now}, nil
 		}
 	case q.Own < 0 && q.Prefer == "":
-		if p, err := s.probe(ctx, q, nearRow, "NULL", "{fingerprint}"); p.Free || !p.Exists || err != nil {
+		if p, err := s.probe(ctx, q, nearRow, "NULL"); p.Free || !p.Exists || err != nil {
 			return p, err
 		}
 	}
-	return s.probe(ctx, q, bestRow, topWord, "{fingerprint}")
+	return s.probe(ctx, q, bestRow, topWord)
 }
 
-func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange, current string) (lease.Probe, error) {
+func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string) (lease.Probe, error) {
 	const usual, few = 1024, 32 // rows that a namespace begins with, and that a start looks at first
 	near := q.Min + mathrand.Int64N(max(min(q.Max-q.Min+1, usual)-few, 0)+1)
-	text := strings.NewReplacer("{row}", row, "{current}", current, "{top of range}", topOfRange).Replace(probeText)
+	text := strings.NewReplacer("{row}", row, "{top of range}", topOfRange).Replace(probeText)
 	a := args{
 		"min": q.Min, "max": q.Max, "near": near, "far": min(near+few-1, q.Max),
 		"own": q.Own, "prefer": cmp.Or(q.Prefer, " "), // no label ends with a space
