@@ -202,8 +202,11 @@ func SQLite(ctx context.Context, db *sql.DB, query string, args ...any) (answer 
 	defer conn.Close()
 	answer, changed, err = writeSQLite(ctx, conn, query, args)
 	// Where ctx has ended, drivers report an error for what SQLite has done, and none
-	// for what they left out: the transaction may be open either way.
-	if err = cmp.Or(err, ctx.Err()); err != nil && !errors.Is(err, errOpen) {
+	// for what they left out, which may be BEGIN or COMMIT.
+	if errors.Is(err, errOpen) {
+		return 0, false, err
+	}
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		err = errors.Join(err, rollback(ctx, conn))
 	}
 	return answer, changed && err == nil, err
