@@ -72,6 +72,7 @@ var postgres = &dialect{
 `,
 		"{read}": `WITH here AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
 `,
+		"{one}":           "",
 		"{now}":           "(SELECT now FROM here)",
 		"{answer now}":    "(SELECT now FROM here)",
 		"{returning now}": "RETURNING (SELECT now FROM here)",
@@ -79,7 +80,6 @@ var postgres = &dialect{
 		"{div}":           "/",
 		"{greatest}":      "GREATEST",
 		"{least}":         "LEAST",
-		"{random}":        "random()",
 
 		// The row of the namespace names the transaction that wrote it. One that was
 		// restored from a dump, by whatever means, was written by another.
@@ -130,15 +130,15 @@ var mysql = &dialect{
 		// Only MariaDB reads this comment: it waits for a row no longer than its
 		// client does. MySQL has no such setting for one statement.
 		"{write}":         "/*M! SET STATEMENT innodb_lock_wait_timeout = @seconds FOR */ ",
-		"{read}":          "WITH here AS (SELECT " + mysqlNow + " AS now) ", // of a read, evaluates it once and not for each row
-		"{now}":           mysqlNow,                                         // the time at which the statement began
+		"{read}":          "",
+		"{one}":           "",
+		"{now}":           mysqlNow, // the time at which the statement began
 		"{answer now}":    "LAST_INSERT_ID(2 * " + mysqlNow + " + @@autocommit) DIV 2",
 		"{returning now}": "",
 		"{or keep it}":    "ON DUPLICATE KEY UPDATE namespace = namespace", // IGNORE would forgive other errors too
 		"{div}":           "DIV",
 		"{greatest}":      "GREATEST",
 		"{least}":         "LEAST",
-		"{random}":        "RAND()",
 
 		// The first comment is read by MySQL alone, the second by MariaDB alone. The
 		// engine is in it because tables that become another engine's are made anew,
@@ -194,7 +194,8 @@ var sqlite = &dialect{
 	schema: "'main'",
 	words: map[string]string{
 		"{write}":         "",
-		"{read}":          "WITH here AS (SELECT " + sqliteNow + " AS now) ",
+		"{read}":          "",
+		"{one}":           "SELECT * FROM ", // a member of a UNION has no LIMIT of its own
 		"{now}":           sqliteNow,
 		"{answer now}":    sqliteNow,
 		"{returning now}": "RETURNING " + sqliteNow,
@@ -202,7 +203,6 @@ var sqlite = &dialect{
 		"{div}":           "/",
 		"{greatest}":      "MAX",
 		"{least}":         "MIN",
-		"{random}":        "random()",
 
 		// A file has no identity that a copy would not share.
 		"{fingerprint}":         "'sqlite'",

@@ -23,27 +23,32 @@ UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace`
 VALUES (@namespace, @position, @layout, {written fingerprint}, {fresh})
 {or keep it} {returning now}`
 
-	probeText = `{read}SELECT n.fence, n.protocol, n.fingerprint, {fingerprint}, {volatile}, {suspect}, {now},
-	{top of range}, l.worker, l.token, l.revision, l.bound, l.expires_at, l.label, l.protocol
-FROM (SELECT 1 AS one) always
-LEFT JOIN {ns} n ON n.namespace = @namespace AND n.layout = @layout
-LEFT JOIN ({row}) l ON 1 = 1`
+	// The server, the namespace and a row of the leases are a row each of the answer. No
+	// join, for which MySQL makes temporary tables: it fails to make them for a thousand
+	// sessions at once.
+	probeText = `{read}SELECT 0 AS part, {now} AS n1, {volatile} AS n2, CASE WHEN {suspect} THEN 1 ELSE 0 END AS n3, {top of range} AS n4, 0 AS protocol,
+	NULL AS fingerprint, NULL AS current, NULL AS token, NULL AS label
+UNION ALL SELECT 1, fence, 0, 0, 0, protocol, fingerprint, {fingerprint}, NULL, NULL FROM {ns} n WHERE namespace = @namespace AND layout = @layout
+UNION ALL {one}({row} LIMIT 1)`
 
-	topWord = "(SELECT MAX(worker) FROM {lease} WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max)"
+	topWord = "COALESCE((SELECT MAX(worker) FROM {lease} WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max), @min - 1)"
 
 	// A free row of a few that lie together somewhere, so that a thousand processes that
 	// start together seldom meet at the same row, and none of them reads all rows. Rows
 	// whose bound is not ahead of now come first. It names the table once, because a
 	// server opens it once for each name, for each of a thousand connections.
-	nearRow = `SELECT worker, token, revision, bound, expires_at, label, protocol FROM {lease}
+	nearRow = `SELECT 2, worker, revision, bound, expires_at, protocol, NULL, NULL, token, label FROM {lease}
 	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @near AND @far AND token = '-' AND bound < {cap}
-	ORDER BY CASE WHEN bound <= {counter} THEN 0 ELSE 1 END, {random} LIMIT 1`
+	ORDER BY CASE WHEN bound <= {counter} THEN 0 ELSE 1 END, {shuffled}`
 
 	// The best free row of all, and a random one of those that are equally good.
-	bestRow = `SELECT worker, token, revision, bound, expires_at, label, protocol FROM {lease}
+	bestRow = `SELECT 2, worker, revision, bound, expires_at, protocol, NULL, NULL, token, label FROM {lease}
 	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max AND {free}
-	ORDER BY CASE WHEN bound >= {cap} THEN 4 WHEN worker = @own THEN 0 WHEN label = @prefer THEN 1 WHEN bound <= {counter} THEN 2 ELSE 3 END, {random}
-	LIMIT 1`
+	ORDER BY CASE WHEN bound >= {cap} THEN 4 WHEN worker = @own THEN 0 WHEN label = @prefer THEN 1 WHEN bound <= {counter} THEN 2 ELSE 3 END, {shuffled}`
+
+	// A random order: two random numbers, and a prime. MySQL makes a temporary table for
+	// an order by random numbers of its own.
+	shuffledWord = "(worker * @factor + @offset) % 1048573"
 
 	// A free row expires at 0. So the first of this order is free, if one is, and
 	// else the next that will be. An index has it, because who waits asks often.

@@ -37,9 +37,8 @@ type Store struct {
 	dialect *dialect
 	table   string
 
-	unprivileged atomic.Bool // whether the role may not ask the server who it is
-	// What words returns, for reads and for writes; nil before the first call.
-	reader, writer atomic.Pointer[strings.Replacer]
+	unprivileged atomic.Bool                      // whether the role may not ask the server who it is
+	replacer     atomic.Pointer[strings.Replacer] // what words returns; nil before the first call
 }
 
 var _ lease.Store = (*Store)(nil)
@@ -88,7 +87,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 		return s.explainCreate(err)
 	}
 	for _, statement := range s.dialect.ddl {
-		if err := s.dialect.create(ctx, s.db, s.words(false).Replace(statement)); err != nil {
+		if err := s.dialect.create(ctx, s.db, s.words().Replace(statement)); err != nil {
 			return s.explainCreate(err)
 		}
 	}
@@ -151,7 +150,7 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 			return lease.Probe{Exists: true, Top: q.Max, Row: next[0], Known: true, OneClock: s.dialect.oneClock, Now: next[0].Now}, nil
 		}
 	case q.Own < 0 && q.Prefer == "":
-		if p, err := s.probe(ctx, q, nearRow, "NULL"); p.Free || !p.Exists || err != nil {
+		if p, err := s.probe(ctx, q, nearRow, "@min - 1"); p.Free || !p.Exists || err != nil {
 			return p, err
 		}
 	}
@@ -159,46 +158,57 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 }
 
 func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string) (lease.Probe, error) {
-	const usual, few = 1024, 32 // rows that a namespace begins with, and that a start looks at first
+	const (
+		usual = 1024 // rows that a namespace begins with
+		few   = 32   // rows that a start looks at first
+		prime = 1048573
+	)
 	near := q.Min + mathrand.Int64N(max(min(q.Max-q.Min+1, usual)-few, 0)+1)
 	text := strings.NewReplacer("{row}", row, "{top of range}", topOfRange).Replace(probeText)
 	a := args{
 		"min": q.Min, "max": q.Max, "near": near, "far": min(near+few-1, q.Max),
+		"factor": 1 + mathrand.Int64N(prime-1), "offset": mathrand.Int64N(prime),
 		"own": q.Own, "prefer": cmp.Or(q.Prefer, " "), // no label ends with a space
 	}
-	var p lease.Probe
-	var fingerprint, token, label sql.Null[string]
-	var fence, version, rowVersion, top, worker, revision, bound, expires sql.Null[int64]
-	var suspect bool
-	err := s.queryRow(ctx, text, a.with(q.Terms), &fence, &version, &fingerprint, &p.Current, &p.Volatile, &suspect, &p.Now,
-		&top, &worker, &token, &revision, &bound, &expires, &label, &rowVersion)
+	type part struct {
+		of, protocol                       int64 // of the server, the namespace or a row
+		n                                  [4]int64
+		fingerprint, current, token, label sql.Null[string]
+	}
+	parts, err := list(ctx, s, text, a.with(q.Terms), func(p *part) []any {
+		return []any{&p.of, &p.n[0], &p.n[1], &p.n[2], &p.n[3], &p.protocol, &p.fingerprint, &p.current, &p.token, &p.label}
+	})
 	if err != nil {
 		return lease.Probe{}, err
 	}
-	if suspect {
-		if _, err := s.inspect(ctx); err != nil {
-			return lease.Probe{}, s.explain(err)
+	p := lease.Probe{OneClock: s.dialect.oneClock}
+	for _, found := range parts {
+		n, in := found.n, s.table
+		switch found.of {
+		case 0:
+			p.Now, p.Volatile, p.Top = n[0], n[1] == 1, n[3]
+			if n[2] == 1 { // suspect
+				if _, err := s.inspect(ctx); err != nil {
+					return lease.Probe{}, s.explain(err)
+				}
+			}
+			continue
+		case 1:
+			p.Exists, p.Fence, p.Fingerprint, p.Current = true, n[0], found.fingerprint.V, found.current.V
+			in += "_ns"
+		case 2:
+			p.Known = true
+			p.Row = lease.Row{
+				Worker: n[0], Token: session.FromASCII(found.token.V), Revision: n[1],
+				Bound: n[2], Expires: n[3], Label: session.FromASCII(found.label.V),
+			}
+		}
+		if found.protocol != protocol.Version {
+			return lease.Probe{}, &lease.VersionError{Where: fmt.Sprintf("namespace %q in the table %s", q.Terms.Namespace, in), Found: fmt.Sprint(found.protocol)}
 		}
 	}
-	for table, found := range map[string]sql.Null[int64]{s.table + "_ns": version, s.table: rowVersion} {
-		if found.Valid && found.V != protocol.Version {
-			return lease.Probe{}, &lease.VersionError{Where: fmt.Sprintf("namespace %q in the table %s", q.Terms.Namespace, table), Found: fmt.Sprint(found.V)}
-		}
-	}
-	p.OneClock = s.dialect.oneClock
-	p.Exists, p.Fence, p.Fingerprint = fingerprint.Valid, fence.V, fingerprint.V
-	p.Top = q.Min - 1
-	if top.Valid {
-		p.Top = top.V
-	}
-	if worker.Valid {
-		p.Row = lease.Row{
-			Worker: worker.V, Token: session.FromASCII(token.V), Revision: revision.V,
-			Bound: bound.V, Expires: expires.V, Label: session.FromASCII(label.V), Now: p.Now,
-		}
-		p.Free = q.Terms.Free(p.Row)
-		p.Known = true
-	}
+	p.Row.Now = p.Now
+	p.Free = p.Known && q.Terms.Free(p.Row)
 	return p, nil
 }
 
@@ -310,35 +320,27 @@ func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*
 		return nil, err
 	}
 	query, values := s.prepare(text, a)
-	rows, err := s.db.QueryContext(ctx, query, values...)
+	found, err := read(ctx, s.db, dest, query, values)
+	if s.isUnprivileged(err) {
+		return list(ctx, s, text, a, dest)
+	}
+	return found, s.explain(err)
+}
+
+func read[T any](ctx context.Context, db *sql.DB, dest func(*T) []any, query string, values []any) (found []T, err error) {
+	rows, err := db.QueryContext(ctx, query, values...)
 	if err != nil {
-		return nil, s.explain(err)
+		return nil, err
 	}
 	defer rows.Close()
-	var list []T
 	for rows.Next() {
 		var t T
 		if err := rows.Scan(dest(&t)...); err != nil {
-			return nil, s.explain(err)
+			return nil, err
 		}
-		list = append(list, t)
+		found = append(found, t)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, s.explain(err)
-	}
-	return list, nil
-}
-
-func (s *Store) queryRow(ctx context.Context, text string, a args, dest ...any) error {
-	if err := s.check(); err != nil {
-		return err
-	}
-	query, values := s.prepare(text, a)
-	err := s.db.QueryRowContext(ctx, query, values...).Scan(dest...)
-	if s.isUnprivileged(err) {
-		return s.queryRow(ctx, text, a, dest...)
-	}
-	return s.explain(err)
+	return found, rows.Err()
 }
 
 // updateRow runs an UPDATE of one row that is as it was seen, and returns the
@@ -377,8 +379,7 @@ func (s *Store) isUnprivileged(err error) bool {
 		!s.unprivileged.CompareAndSwap(false, true) {
 		return false
 	}
-	s.reader.Store(nil)
-	s.writer.Store(nil)
+	s.replacer.Store(nil)
 	return true
 }
 
@@ -426,17 +427,12 @@ func (a args) with(t lease.Terms) args {
 
 // prepare puts text into the dialect's words and binds its values.
 func (s *Store) prepare(text string, a args) (query string, values []any) {
-	return s.dialect.binding.Bind(s.words(strings.HasPrefix(text, "{read}")).Replace(text), a)
+	return s.dialect.binding.Bind(s.words().Replace(text), a)
 }
 
-// words returns the dialect's words for statements. In a read, {now} is what the
-// statement's head has computed once.
-func (s *Store) words(read bool) *strings.Replacer {
-	kept := &s.writer
-	if read {
-		kept = &s.reader
-	}
-	if r := kept.Load(); r != nil {
+// words returns the dialect's words for statements.
+func (s *Store) words() *strings.Replacer {
+	if r := s.replacer.Load(); r != nil {
 		return r
 	}
 	schema, name, qualified := strings.Cut(s.table, ".")
@@ -461,10 +457,7 @@ func (s *Store) words(read bool) *strings.Replacer {
 	if s.unprivileged.Load() {
 		maps.Copy(words, s.dialect.unprivileged)
 	}
-	maps.Copy(words, map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord, "{known}": knownWord})
-	if read {
-		words["{now}"] = "(SELECT now FROM here)"
-	}
+	maps.Copy(words, map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord, "{known}": knownWord, "{shuffled}": shuffledWord})
 	// A meaning may have other words in it.
 	expand := func(text string) string {
 		for range 4 {
@@ -479,6 +472,6 @@ func (s *Store) words(read bool) *strings.Replacer {
 		pairs = append(pairs, word, expand(meaning))
 	}
 	r := strings.NewReplacer(pairs...)
-	kept.Store(r)
+	s.replacer.Store(r)
 	return r
 }
