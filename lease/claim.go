@@ -173,7 +173,7 @@ func (k *Keeper) takeSteps(ctx context.Context) error {
 			return k.take(ctx, p)
 		case p.Top < k.cfg.MaxWorker:
 			err, k.looks = k.addRows(ctx, p), 0
-		case k.taken != nil && time.Since(k.takenAt) < k.cfg.TTL:
+		case k.taken != nil && time.Since(k.takenAt) < takenFor*k.cfg.TTL:
 			taken := *k.taken // the issuer may be reading the one before
 			taken.NextFree, k.taken = k.untilFree(p.Row), &taken
 			return k.taken
@@ -212,6 +212,9 @@ func (k *Keeper) query() Query {
 	}
 	return q
 }
+
+// takenFor is how many TTLs a process that waits believes its list of the holders.
+const takenFor = 4
 
 // recent is how long a namespace counts as just created, in microseconds.
 const recent = 5_000_000

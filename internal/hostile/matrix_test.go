@@ -48,12 +48,11 @@ func (r row) test(t *testing.T, server dbtest.DB) {
 	if r.exist {
 		prepare(t, db)
 	}
-	// As it takes, at worst, to see that the first program has ended.
-	issue, wait := 2*time.Second, 12*time.Second
+	issue := 2 * time.Second
 	if long() {
-		issue, wait = 4500*time.Millisecond, 20*time.Second
+		issue = 4500 * time.Millisecond
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // much more than it takes on a busy machine
 	defer cancel()
 	var wg sync.WaitGroup
 	var programs []*program
@@ -78,7 +77,7 @@ func (r row) test(t *testing.T, server dbtest.DB) {
 func prepare(t *testing.T, db dbtest.DB) {
 	t.Helper()
 	p := &program{name: "ordinary", dialect: db.Dialect, db: db.Connect(t)}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if p.run(ctx, t, time.Millisecond); p.err != nil {
 		t.Fatal(p.err)
@@ -88,7 +87,6 @@ func prepare(t *testing.T, db dbtest.DB) {
 // judge checks that a program worked or was refused as the row wants.
 func (r row) judge(t *testing.T, p *program) {
 	t.Helper()
-	const atOnce = 5 * time.Second
 	issued := p.issued()
 	switch {
 	case p.err == nil && issued > 0:

@@ -116,8 +116,7 @@ func (o object) test(t *testing.T, server dbtest.DB) {
 	for _, statement := range o.statements {
 		execAll(t, db, strings.ReplaceAll(statement, "{role}", role))
 	}
-	const atOnce = 3 * time.Second
-	ctx, cancel := context.WithTimeout(t.Context(), 2*atOnce)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	p := &program{name: "A", dialect: db.Dialect, db: as.connect(t, db)}
 	p.run(ctx, t, time.Second)

@@ -73,7 +73,7 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 	if long() {
 		draws = 60
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var mu sync.Mutex
 	var all []int64
