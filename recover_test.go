@@ -235,7 +235,7 @@ func failsAtOnce(t *testing.T, db dbtest.DB, dsn, table string, words ...string)
 	var log strings.Builder
 	began := time.Now()
 	_, err = snowkey.Open(ctx, store, snowkey.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if permanent, ok := errors.AsType[*lease.PermanentError](err); !ok || permanent.Remedy == "" || ctx.Err() != nil || time.Since(began) > 5*time.Second {
+	if permanent, ok := errors.AsType[*lease.PermanentError](err); !ok || permanent.Remedy == "" || ctx.Err() != nil || time.Since(began) > 15*time.Second {
 		t.Errorf("after %v: %v", time.Since(began), err)
 		return
 	}
