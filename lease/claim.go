@@ -58,8 +58,7 @@ func (k *Keeper) claim(ctx context.Context, final bool) error {
 // pauses leave the store alone.
 func (k *Keeper) untilNextAttempt(err error, attempt int, took time.Duration) time.Duration {
 	if k.taken != nil {
-		// The pause is half as long to one and a half times as long.
-		return min(max(k.taken.NextFree, firstErrorPause), longestWait*2/3)
+		return min(max(k.taken.NextFree, firstErrorPause), longestWait)
 	}
 	double := func(first time.Duration, times int) time.Duration { return min(first<<min(times, 10), longestPause) }
 	switch err {

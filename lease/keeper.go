@@ -444,9 +444,10 @@ func (k *Keeper) inTime(ctx context.Context) (context.Context, func()) {
 func (k *Keeper) explain(op string, err error) { k.issuer.Explain(&StoreError{op, err}) }
 
 // pause waits for about d, longer or shorter by chance, so that processes that
-// failed together do not try together. It reports false if ctx ended it.
+// failed together do not try together, and for longestWait at most. It reports false if
+// ctx ended it.
 func (k *Keeper) pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d/2 + rand.N(d))
+	timer := time.NewTimer(min(d/2+rand.N(d), longestWait))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
