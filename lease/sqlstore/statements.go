@@ -47,8 +47,8 @@ UNION ALL {one}({row} LIMIT 1)`
 	ORDER BY CASE WHEN bound >= {cap} THEN 4 WHEN worker = @own THEN 0 WHEN label = @prefer THEN 1 WHEN bound <= {counter} THEN 2 ELSE 3 END, {shuffled}`
 
 	// A random order: two random numbers, and a prime. MySQL makes a temporary table for
-	// an order by random numbers of its own.
-	shuffledWord = "(worker * @factor + @offset) % 1048573"
+	// an order by random numbers of its own, and MariaDB in Oracle's mode has no operator %.
+	shuffledWord = "(worker * @factor + @offset - (worker * @factor + @offset) {div} 1048573 * 1048573)"
 
 	// A free row expires at 0. So the first of this order is free, if one is, and
 	// else the next that will be. An index has it, because who waits asks often.
