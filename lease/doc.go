@@ -87,7 +87,9 @@
 //     expired lease is never renewed. Only the answer to a renewal raises the bound
 //     below which ids are issued.
 //   - Release comes after the issuer is sealed, so no id is issued any more. It frees
-//     the row and lowers the bound to the first counter that was not used.
+//     the row and lowers the bound to the first counter that was not used. It may come
+//     after the lease has expired: the keeper frees a row that nobody has taken yet,
+//     and leaves its bound as it is.
 //
 // Each of these is one statement, and each row that is added is a step of its own.
 // A request without an answer may have been executed, or may be executed later:

@@ -394,6 +394,11 @@ func (k *Keeper) reread(ctx context.Context, t *tenancy) (held bool) {
 		k.lose(t, fmt.Sprintf("its row is of another process (%s), or the store has forgotten a renewal", rows[0].Label))
 	case rows[0].Expires < rows[0].Now:
 		k.lose(t, "it expired before it could be renewed")
+		// Nobody has taken it yet. Free it, or this process waits until MaxClockSkew has
+		// passed, and for an hour if the store's clock was an hour ahead and is right now.
+		if err := k.release(timely, rows[0], maxCounter); err != nil {
+			k.explain("release", err)
+		}
 	case rows[0].Token == t.next:
 		t.row.Token, t.row.Revision, t.next = rows[0].Token, rows[0].Revision, ""
 		return true

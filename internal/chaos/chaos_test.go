@@ -336,7 +336,7 @@ func (n *nemesis) await(name string, lasted time.Duration, over time.Time, who [
 				flow = max(flow, at.Sub(over))
 				break
 			}
-			if time.Since(over) > 4*allowed {
+			if time.Since(over) > time.Minute {
 				n.Errorf("%s: %s has not recovered after %v", name, p.label, time.Since(over))
 				n.tellLogs()
 				n.tellLog(p)
@@ -472,7 +472,8 @@ func (n *nemesis) stopSome() (time.Time, []*process) {
 	return time.Now(), who
 }
 
-// takeAll starts more processes than there are worker numbers.
+// takeAll starts more processes than there are worker numbers. They wait, unless
+// others have lost their leases because the server stalled for longer than TTL.
 func (n *nemesis) takeAll() (time.Time, []*process) {
 	places := n.some()
 	var queue []*process
@@ -480,10 +481,8 @@ func (n *nemesis) takeAll() (time.Time, []*process) {
 		queue = append(queue, n.launch(nil))
 	}
 	time.Sleep(n.orders.TTL + n.orders.TTL/3)
-	for _, p := range queue {
-		if p.drewSince(n.began) {
-			n.Errorf("%s draws ids although all workers are taken", p.label)
-		}
+	if all := slices.Concat(n.crew, queue); n.holders(all) > n.processes {
+		n.Errorf("%d of %d processes hold a lease, of %d worker numbers", n.holders(all), len(all), n.processes)
 	}
 	for _, p := range n.at(places) {
 		p.kill()
@@ -636,6 +635,20 @@ func (n *nemesis) finish() {
 	if n.Failed() {
 		n.tellLogs()
 	}
+}
+
+// holders returns how many of the processes hold a lease, by their logs.
+func (n *nemesis) holders(who []*process) (count int) {
+	for _, p := range who {
+		text, err := os.ReadFile(p.cmd.Stderr.(*os.File).Name())
+		if err != nil {
+			n.Errorf("%v", err)
+		}
+		if strings.LastIndex(string(text), "leased a worker number") > strings.LastIndex(string(text), "lost the worker number") {
+			count++
+		}
+	}
+	return count
 }
 
 // tellLogs shows the end of what each process of the crew has logged.

@@ -599,7 +599,7 @@ end:
 	/* The process ends, or drops its lease. (If it waits for a reply, it gives that up first.) */
 	:: d_step { owner[me].state == HOLDING || owner[me].state == UNSURE -> drop(me) }
 
-	/* Seal at any point of the range, and send a release. The bound is not lowered while a renewal is not answered. */
+	/* Seal at any point of the range, and send a release, also if the lease has expired. The bound is not lowered while a renewal is not answered. */
 	:: atomic { owner[me].state == HOLDING ->
 		do
 		:: owner[me].next < owner[me].limit -> owner[me].next++
