@@ -327,7 +327,7 @@ func (k *Keeper) renew(ctx context.Context, t *tenancy, needed int64) {
 		k.reread(ctx, t)
 	default:
 		if before := t.row.Revision; k.reread(ctx, t) && t.row.Revision == before {
-			k.lose(t, "the store refused to renew it, because it may forget commits now, or was migrated to another version; snowkey.Doctor tells")
+			k.drop(ctx, t.row, "the store refused to renew it, because its clock jumped, it may forget commits now, or was migrated to another version; snowkey.Doctor tells")
 		}
 	}
 }
@@ -393,12 +393,7 @@ func (k *Keeper) reread(ctx context.Context, t *tenancy) (held bool) {
 		k.regressed = rows[0].Revision < t.row.Revision
 		k.lose(t, fmt.Sprintf("its row is of another process (%s), or the store has forgotten a renewal", rows[0].Label))
 	case rows[0].Expires < rows[0].Now:
-		k.lose(t, "it expired before it could be renewed")
-		// Nobody has taken it yet. Free it, or this process waits until MaxClockSkew has
-		// passed, and for an hour if the store's clock was an hour ahead and is right now.
-		if err := k.release(timely, rows[0], maxCounter); err != nil {
-			k.explain("release", err)
-		}
+		k.drop(ctx, rows[0], "it expired before it could be renewed")
 	case rows[0].Token == t.next:
 		t.row.Token, t.row.Revision, t.next = rows[0].Token, rows[0].Revision, ""
 		return true
@@ -408,7 +403,19 @@ func (k *Keeper) reread(ctx context.Context, t *tenancy) (held bool) {
 	return false
 }
 
-// lose drops a lease.
+// drop loses the lease and frees its row, which nobody has taken yet. Otherwise this
+// process would wait until MaxClockSkew has passed, and for an hour if the store's
+// clock was an hour ahead and is right now.
+func (k *Keeper) drop(ctx context.Context, row Row, reason string) {
+	k.lose(k.held, reason)
+	ctx, done := k.inTime(ctx)
+	defer done()
+	if err := k.release(ctx, row, maxCounter); err != nil {
+		k.explain("release", err)
+	}
+}
+
+// lose ends a lease.
 func (k *Keeper) lose(t *tenancy, reason string) {
 	lost := &LostError{Namespace: k.cfg.Namespace, Worker: t.row.Worker, Since: time.Now(), Reason: reason}
 	k.issuer.Seal(lost)
