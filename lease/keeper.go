@@ -327,7 +327,7 @@ func (k *Keeper) renew(ctx context.Context, t *tenancy, needed int64) {
 		k.reread(ctx, t)
 	default:
 		if before := t.row.Revision; k.reread(ctx, t) && t.row.Revision == before {
-			k.drop(ctx, t.row, "the store refused to renew it, because its clock jumped, it may forget commits now, or was migrated to another version; snowkey.Doctor tells")
+			k.drop(ctx, t, t.row, "the store refused to renew it, because its clock jumped, it may forget commits now, or was migrated to another version; snowkey.Doctor tells")
 		}
 	}
 }
@@ -378,8 +378,8 @@ func (k *Keeper) heldOff(t *tenancy) error {
 // answered: a server may show a commit that is not on its disk yet.
 func (k *Keeper) reread(ctx context.Context, t *tenancy) (held bool) {
 	timely, done := k.inTime(ctx)
-	defer done()
 	rows, err := k.store.Rows(timely, k.terms, t.row.Worker, t.row.Worker)
+	done()
 	switch {
 	case errors.Is(err, ErrNotMigrated):
 		k.lose(t, "its table is gone from the store")
@@ -393,7 +393,7 @@ func (k *Keeper) reread(ctx context.Context, t *tenancy) (held bool) {
 		k.regressed = rows[0].Revision < t.row.Revision
 		k.lose(t, fmt.Sprintf("its row is of another process (%s), or the store has forgotten a renewal", rows[0].Label))
 	case rows[0].Expires < rows[0].Now:
-		k.drop(ctx, rows[0], "it expired before it could be renewed")
+		k.drop(ctx, t, rows[0], "it expired before it could be renewed")
 	case rows[0].Token == t.next:
 		t.row.Token, t.row.Revision, t.next = rows[0].Token, rows[0].Revision, ""
 		return true
@@ -403,15 +403,15 @@ func (k *Keeper) reread(ctx context.Context, t *tenancy) (held bool) {
 	return false
 }
 
-// drop loses the lease and frees its row, which nobody has taken yet. Otherwise this
-// process would wait until MaxClockSkew has passed, and for an hour if the store's
-// clock was an hour ahead and is right now.
-func (k *Keeper) drop(ctx context.Context, row Row, reason string) {
-	k.lose(k.held, reason)
+// drop loses a lease and frees its row, which no other process has taken yet.
+// Otherwise this one would wait until MaxClockSkew has passed, and for an hour if the
+// store's clock was an hour ahead and is right now.
+func (k *Keeper) drop(ctx context.Context, t *tenancy, row Row, reason string) {
+	k.lose(t, reason)
 	ctx, done := k.inTime(ctx)
 	defer done()
 	if err := k.release(ctx, row, maxCounter); err != nil {
-		k.explain("release", err)
+		k.issuer.Explain(err)
 	}
 }
 
