@@ -481,8 +481,8 @@ func (n *nemesis) takeAll() (time.Time, []*process) {
 		queue = append(queue, n.launch(nil))
 	}
 	time.Sleep(n.orders.TTL + n.orders.TTL/3)
-	if all := slices.Concat(n.crew, queue); n.holders(all) > n.processes {
-		n.Errorf("%d of %d processes hold a lease, of %d worker numbers", n.holders(all), len(all), n.processes)
+	if held := n.holders(slices.Concat(n.crew, queue)); held > n.processes {
+		n.Errorf("%d processes hold a lease, of %d worker numbers", held, n.processes)
 	}
 	for _, p := range n.at(places) {
 		p.kill()
@@ -640,7 +640,7 @@ func (n *nemesis) finish() {
 // holders returns how many of the processes hold a lease, by their logs.
 func (n *nemesis) holders(who []*process) (count int) {
 	for _, p := range who {
-		text, err := os.ReadFile(p.cmd.Stderr.(*os.File).Name())
+		text, err := p.log()
 		if err != nil {
 			n.Errorf("%v", err)
 		}
@@ -659,7 +659,7 @@ func (n *nemesis) tellLogs() {
 }
 
 func (n *nemesis) tellLog(p *process) {
-	text, err := os.ReadFile(p.cmd.Stderr.(*os.File).Name())
+	text, err := p.log()
 	if err != nil {
 		n.Log(err)
 		return

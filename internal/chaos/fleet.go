@@ -219,6 +219,9 @@ func (p *process) command(text string) error {
 	}
 }
 
+// log returns what the process has logged.
+func (p *process) log() ([]byte, error) { return os.ReadFile(p.cmd.Stderr.(*os.File).Name()) }
+
 // drewSince reports whether the process has drawn ids since t.
 func (p *process) drewSince(t time.Time) bool {
 	p.mu.Lock()

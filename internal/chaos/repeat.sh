@@ -8,17 +8,17 @@
 #	DB="postgres mysql" the servers
 #	SNOWKEY_CHAOS_KEEP  the directory for the evidence of failures
 #
-# The servers' files are in memory where that is possible. A busy file system can
-# stall for longer than a lease lasts, which is none of the faults.
+# The servers' files are in memory if /dev/shm has a gigabyte. A busy file system
+# can stall for longer than a lease lasts, which is none of the faults.
 set -u
 n=${N:-60} busy=${BUSY:-10} servers=${DB:-postgres mysql}
 keep=${SNOWKEY_CHAOS_KEEP:-${TMPDIR:-/tmp}/snowkey-chaos}
 unset SNOWKEY_CHAOS
-[ -w /dev/shm ] && export TMPDIR=/dev/shm
 
 mkdir -p "$keep" && SNOWKEY_CHAOS_KEEP=$(cd "$keep" && pwd) && work=$(mktemp -d) || exit
 export SNOWKEY_CHAOS_KEEP
 cd "$(dirname "$0")" && go test -c "$@" -o "$work/chaos.test" . || { rm -r "$work"; exit 1; }
+[ -w /dev/shm ] && [ "$(df -Pk /dev/shm | awk 'NR == 2 { print $4 }')" -ge 1048576 ] && export TMPDIR=/dev/shm
 
 # A loop also ends when this script was killed.
 loops=

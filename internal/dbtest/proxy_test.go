@@ -70,8 +70,9 @@ func TestProxy(t *testing.T) {
 			t.Run("delivers a request late", func(t *testing.T) {
 				through, past, _, p := proxied(t, dialect)
 				// pgx also asks the server to cancel the request, which may come late as well.
+				attempts := map[string]int{"postgres": 10, "mysql": 1}[dialect]
 				for attempt := 1; count(t, past) == 0; attempt++ {
-					if attempt > 10 {
+					if attempt > attempts {
 						t.Fatal("0 rows, want that of the late request")
 					}
 					ctx, cancel := context.WithCancel(t.Context())
