@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/segmentstore"
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 )
 
 // segments asks what a dense number costs while the database grants more, how
@@ -24,7 +25,7 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 			"  where the ratio is the longest that a call waited, in that of a statement.",
 	}
 	s := &servers{dir: dir}
-	var sources []*idgen.Segment
+	var sources []*segment.Segment
 	closeAll = func() error {
 		var errs []error
 		for _, source := range sources {
@@ -46,7 +47,7 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 		if err := kind.store(db).Migrate(context.Background()); err != nil {
 			return t, closeAll, err
 		}
-		source, err := idgen.NewSegment(store, idgen.SegmentConfig{Name: "full speed", MinStep: 1 << 20, MaxStep: 1 << 24})
+		source, err := segment.New(store, segment.Config{Name: "full speed", MinStep: 1 << 20, MaxStep: 1 << 24})
 		if err != nil {
 			return t, closeAll, err
 		}
@@ -83,7 +84,7 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 // nothing into what it returns.
 //
 //go:noinline
-func drawn(s *idgen.Segment) workload {
+func drawn(s *segment.Segment) workload {
 	ctx := context.Background()
 	return func(n int) error {
 		for range n {
@@ -130,11 +131,11 @@ func adds() workload {
 
 // counted is a store that counts its statements, and times them.
 type counted struct {
-	store               idgen.SegmentStore
+	store               segment.Store
 	statements, longest atomic.Int64
 }
 
-func (c *counted) Fetch(ctx context.Context, f idgen.SegmentFetch) (int64, error) {
+func (c *counted) Fetch(ctx context.Context, f segment.Fetch) (int64, error) {
 	began := time.Now()
 	start, err := c.store.Fetch(ctx, f)
 	took := int64(time.Since(began))
@@ -146,7 +147,7 @@ func (c *counted) Fetch(ctx context.Context, f idgen.SegmentFetch) (int64, error
 }
 
 // line says how many statements a million numbers of source took so far.
-func (c *counted) line(source *idgen.Segment) line {
+func (c *counted) line(source *segment.Segment) line {
 	h := source.Health()
 	numbers := float64(1<<63-2) - float64(h.Remaining) - float64(h.Ready)
 	return line{
@@ -178,7 +179,7 @@ func jumps(name string, store *counted, d time.Duration) ([]line, error) {
 func jump(name string, store *counted, d time.Duration) (wait, statement time.Duration, err error) {
 	ctx := context.Background()
 	own := &counted{store: store.store}
-	s, err := idgen.NewSegment(own, idgen.SegmentConfig{Name: name})
+	s, err := segment.New(own, segment.Config{Name: name})
 	if err != nil {
 		return 0, 0, err
 	}

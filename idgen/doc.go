@@ -36,8 +36,7 @@
 //
 // # Dense numbers
 //
-// A [Segment] makes numbers of another kind: dense ones by name, from a row that
-// processes share.
+// Package segment hands out dense numbers by name, from a row that processes share.
 //
 // # What it does not promise
 //

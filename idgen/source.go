@@ -2,8 +2,8 @@ package idgen
 
 import "context"
 
-// A Source hands out keys. [*Pool], [*Generator], [*Unordered] and [*Segment] are
-// Sources, and every integration (ent, GORM, …) accepts one.
+// A Source hands out keys. [*Pool], [*Generator], [*Unordered] and *segment.Segment
+// are Sources, and every integration (ent, GORM, …) accepts one.
 //
 // A Source is safe for concurrent use. Each id it returns is positive, unique
 // under its worker and layout, or its name, and, unless the Source is an

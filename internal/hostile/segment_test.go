@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/segmentstore"
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
@@ -84,7 +84,7 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 			as = *r.ofB
 		}
 		pool := as.connect(t, db)
-		s, err := idgen.NewSegment(segmentStore(t, db.Dialect, pool), idgen.SegmentConfig{
+		s, err := segment.New(segmentStore(t, db.Dialect, pool), segment.Config{
 			Name: cmp.Or(r.space, "numbers"), MinStep: 50, MaxStep: 50, Timeout: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {

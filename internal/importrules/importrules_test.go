@@ -47,7 +47,7 @@ var orms = []string{"entgo.io/ent", "gorm.io/gorm", "github.com/uptrace/bun", "g
 var plain = []string{"hooks/sqlid"}
 
 // suites are for the tests of users, and the only packages that import testing.
-var suites = []string{"lease/leasetest", "idgen/segmenttest"}
+var suites = []string{"lease/leasetest", "idgen/segment/segmenttest"}
 
 // A rule returns what p imports against it. The path of p is given without the
 // module's; standard tells the standard library's packages from all others.
@@ -172,9 +172,9 @@ func TestRulesCatch(t *testing.T) {
 		{"idgen", module + "/idgen/internal/clock", false},
 		{"idgen", "golang.org/x/sync/errgroup", true},
 		{"idgen/worker", "github.com/google/uuid", true},
-		{"idgen/segmentstore", "database/sql", false},
-		{"idgen/segmentstore", "github.com/jackc/pgx/v5/stdlib", true},
-		{"idgen/segmentstore", module + "/lease/sqlstore", true},
+		{"idgen/segment/segmentstore", "database/sql", false},
+		{"idgen/segment/segmentstore", "github.com/jackc/pgx/v5/stdlib", true},
+		{"idgen/segment/segmentstore", module + "/lease/sqlstore", true},
 		{"idgen", module + "/lease", true},
 		{"idgen", module, true},
 		{"lease", module + "/idgen", true},
@@ -214,8 +214,8 @@ func TestRulesCatch(t *testing.T) {
 		{"internal/dbtest", "testing", true},
 		{"hooks/gormid", "testing/synctest", true},
 		{"lease/leasetest", "testing", false},
-		{"idgen/segmenttest", "testing", false},
-		{"idgen/segmentstore", "testing", true},
+		{"idgen/segment/segmenttest", "testing", false},
+		{"idgen/segment/segmentstore", "testing", true},
 
 		{"", module + "/cmd/snowkey", true},
 		{"schema/autoinc", module + "/examples/quickstart/ent", true},

@@ -17,8 +17,8 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/snowkey-go/snowkey"
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/segmentstore"
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
@@ -108,7 +108,7 @@ func do(ctx context.Context, what string) error {
 				return err
 			}
 		}
-		_, err := segments.Fetch(ctx, idgen.SegmentFetch{Name: name, Min: 1, Limit: 1000, Span: 10})
+		_, err := segments.Fetch(ctx, segment.Fetch{Name: name, Min: 1, Limit: 1000, Span: 10})
 		return err
 	}
 	return fmt.Errorf("no such action: %s", what)

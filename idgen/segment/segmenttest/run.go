@@ -10,14 +10,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/segment"
 )
 
-// Run tests that stores do what [idgen.SegmentStore] promises. open is called
+// Run tests that stores do what [segment.Store] promises. open is called
 // once for each property and returns an empty store that lives until t ends. A
 // store may refuse calls that meet, as databases do, but must then have done
 // nothing.
-func Run(t *testing.T, open func(t *testing.T) idgen.SegmentStore) {
+func Run(t *testing.T, open func(t *testing.T) segment.Store) {
 	for _, p := range properties {
 		t.Run(p.name, func(t *testing.T) {
 			if err := p.check(t.Context(), open(t)); err != nil {
@@ -30,7 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) idgen.SegmentStore) {
 // A property returns an error if the store does not have it.
 type property struct {
 	name  string
-	check func(context.Context, idgen.SegmentStore) error
+	check func(context.Context, segment.Store) error
 }
 
 var properties = []property{
@@ -50,7 +50,7 @@ var properties = []property{
 const base int64 = 1<<53 + 1
 
 // grants fetches, and compares what is granted.
-func grants(ctx context.Context, store idgen.SegmentStore, f idgen.SegmentFetch, want int64) error {
+func grants(ctx context.Context, store segment.Store, f segment.Fetch, want int64) error {
 	start, err := store.Fetch(ctx, f)
 	if err != nil {
 		return fmt.Errorf("%+v: %w", f, err)
@@ -62,19 +62,19 @@ func grants(ctx context.Context, store idgen.SegmentStore, f idgen.SegmentFetch,
 }
 
 // fetch is of everything that is not the test's subject.
-func fetch(name string, span int64) idgen.SegmentFetch {
-	return idgen.SegmentFetch{Name: name, Min: base, Limit: math.MaxInt64, Span: span}
+func fetch(name string, span int64) segment.Fetch {
+	return segment.Fetch{Name: name, Min: base, Limit: math.MaxInt64, Span: span}
 }
 
-func firstUse(ctx context.Context, store idgen.SegmentStore) error {
+func firstUse(ctx context.Context, store segment.Store) error {
 	return errors.Join(
 		grants(ctx, store, fetch("a", 1), base),
 		grants(ctx, store, fetch("b", 1000), base),
-		grants(ctx, store, idgen.SegmentFetch{Name: "c", Min: 1, Limit: 2, Span: 1}, 1),
+		grants(ctx, store, segment.Fetch{Name: "c", Min: 1, Limit: 2, Span: 1}, 1),
 	)
 }
 
-func follow(ctx context.Context, store idgen.SegmentStore) error {
+func follow(ctx context.Context, store segment.Store) error {
 	var errs []error
 	next := base
 	for _, span := range []int64{1, 1, 100, 7, 1 << 32, 1, 2} {
@@ -84,7 +84,7 @@ func follow(ctx context.Context, store idgen.SegmentStore) error {
 	return errors.Join(errs...)
 }
 
-func above(ctx context.Context, store idgen.SegmentStore) error {
+func above(ctx context.Context, store segment.Store) error {
 	f := fetch("a", 10)
 	atLeast := func(min, want int64) error {
 		f.Min = min
@@ -99,8 +99,8 @@ func above(ctx context.Context, store idgen.SegmentStore) error {
 	)
 }
 
-func limit(ctx context.Context, store idgen.SegmentStore) error {
-	f := idgen.SegmentFetch{Name: "a", Min: base, Limit: base + 25, Span: 10}
+func limit(ctx context.Context, store segment.Store) error {
+	f := segment.Fetch{Name: "a", Min: base, Limit: base + 25, Span: 10}
 	errs := []error{
 		grants(ctx, store, f, base),
 		grants(ctx, store, f, base+10),
@@ -113,7 +113,7 @@ func limit(ctx context.Context, store idgen.SegmentStore) error {
 	return errors.Join(append(errs, grants(ctx, store, f, base+25))...)
 }
 
-func otherLimit(ctx context.Context, store idgen.SegmentStore) error {
+func otherLimit(ctx context.Context, store segment.Store) error {
 	low, high := fetch("a", 100), fetch("a", 100)
 	low.Limit = base + 50
 	return errors.Join(
@@ -123,7 +123,7 @@ func otherLimit(ctx context.Context, store idgen.SegmentStore) error {
 	)
 }
 
-func largest(ctx context.Context, store idgen.SegmentStore) error {
+func largest(ctx context.Context, store segment.Store) error {
 	f := fetch("a", math.MaxInt64-1)
 	f.Min = math.MaxInt64 - 12
 	first := f
@@ -137,7 +137,7 @@ func largest(ctx context.Context, store idgen.SegmentStore) error {
 	)
 }
 
-func names(ctx context.Context, store idgen.SegmentStore) error {
+func names(ctx context.Context, store segment.Store) error {
 	list := []string{
 		"a", "A", "ä", "a'b", `a"b`, "a`b", `a\b`, `\`, "a;b--", "100%", "$1", "?", "@min", "{table}", "a\nb", " a", "日本語", "🜁",
 		"0123456789012345678901234567890123456789012345678901234567890123", // 64 bytes
@@ -158,7 +158,7 @@ type granted struct{ start, end int64 }
 
 // race has 64 fetchers fetch until each has n segments, or there are none. A
 // refused call is repeated.
-func race(ctx context.Context, store idgen.SegmentStore, n int, f idgen.SegmentFetch) ([]granted, error) {
+func race(ctx context.Context, store segment.Store, n int, f segment.Fetch) ([]granted, error) {
 	const most = 1000 // refusals
 	var mu sync.Mutex
 	var all []granted
@@ -203,7 +203,7 @@ func dense(all []granted, start int64) error {
 	return nil
 }
 
-func fetchers(ctx context.Context, store idgen.SegmentStore) error {
+func fetchers(ctx context.Context, store segment.Store) error {
 	all, err := race(ctx, store, 5, fetch("a", 3))
 	if err == nil && len(all) != 5*64 {
 		err = fmt.Errorf("%d segments", len(all))
@@ -211,14 +211,14 @@ func fetchers(ctx context.Context, store idgen.SegmentStore) error {
 	return errors.Join(err, dense(all, base))
 }
 
-func exhausters(ctx context.Context, store idgen.SegmentStore) error {
+func exhausters(ctx context.Context, store segment.Store) error {
 	f := fetch("a", 1)
 	f.Limit = base + 1000
 	all, err := race(ctx, store, 5, f)
 	return errors.Join(err, dense(all, base), grants(ctx, store, f, f.Limit))
 }
 
-func cancelled(ctx context.Context, store idgen.SegmentStore) error {
+func cancelled(ctx context.Context, store segment.Store) error {
 	first := grants(ctx, store, fetch("a", 10), base)
 	over, cancel := context.WithCancel(ctx)
 	cancel()

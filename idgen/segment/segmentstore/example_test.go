@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/segmentstore"
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -27,7 +27,7 @@ func Example() {
 
 	store := segmentstore.SQLite(pool)
 	check(store.Migrate(ctx))
-	numbers, err := idgen.NewSegment(store, idgen.SegmentConfig{Name: "invoices", MinValue: 1001})
+	numbers, err := segment.New(store, segment.Config{Name: "invoices", MinValue: 1001})
 	check(err)
 	defer numbers.Close(ctx)
 

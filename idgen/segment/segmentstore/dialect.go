@@ -14,7 +14,7 @@ type dialect struct {
 	quote string // encloses a name
 
 	// fetch is the statement, with @names for parameters and {table} for the table:
-	// @min, @limit and @span are those of idgen.SegmentFetch, and @end is the bound
+	// @min, @limit and @span are those of segment.Fetch, and @end is the bound
 	// of a name that is made. It reads and moves the bound in one step, and never
 	// computes beyond @limit, because there are no numbers behind the largest.
 	fetch string

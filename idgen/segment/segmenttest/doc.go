@@ -1,4 +1,4 @@
 // Package segmenttest tests what grants numbers to segments: [Run] is the suite
-// that every [idgen.SegmentStore] passes, and [Memory] is a store for the tests of
+// that every [segment.Store] passes, and [Memory] is a store for the tests of
 // its users, which is slow and fails on demand.
 package segmenttest

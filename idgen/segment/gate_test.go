@@ -1,4 +1,4 @@
-package idgen
+package segment
 
 import (
 	"context"
@@ -8,20 +8,20 @@ import (
 	"testing"
 )
 
-// A rowStore is a SegmentStore without other processes. That of segmenttest cannot
+// A rowStore is a Store without other processes. That of segmenttest cannot
 // be imported here, because it imports this package.
 type rowStore struct{ bound int64 }
 
-func (s *rowStore) Fetch(_ context.Context, f SegmentFetch) (int64, error) {
+func (s *rowStore) Fetch(_ context.Context, f Fetch) (int64, error) {
 	start := min(max(s.bound, f.Min), f.Limit)
 	s.bound = f.End(start)
 	return start, nil
 }
 
-func rowSegment(t *testing.T, cfg SegmentConfig) *Segment {
+func rowSegment(t *testing.T, cfg Config) *Segment {
 	t.Helper()
 	cfg.Name = "orders"
-	s, err := NewSegment(&rowStore{}, cfg)
+	s, err := New(&rowStore{}, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func awaitFetch(s *Segment) {
 // Calls are interrupted between the addition and the comparison, at any place of a
 // run, while others draw on, until runs have come and gone. All numbers are there,
 // and each is there once.
-func TestSegmentCallsThatAreInterrupted(t *testing.T) {
+func TestCallsThatAreInterrupted(t *testing.T) {
 	const step = 5
 	for _, tt := range []struct {
 		name  string
@@ -71,7 +71,7 @@ func TestSegmentCallsThatAreInterrupted(t *testing.T) {
 			for before := range 2 * step { // how much of a run is drawn when the calls begin
 				for interrupted := 1; interrupted < 2*step; interrupted++ {
 					for meanwhile := range 4 * step {
-						s := rowSegment(t, SegmentConfig{MinStep: step, MaxStep: step})
+						s := rowSegment(t, Config{MinStep: step, MaxStep: step})
 						had := map[int64]int{}
 						draw := func(n int) {
 							for range n {
@@ -125,11 +125,11 @@ func TestSegmentCallsThatAreInterrupted(t *testing.T) {
 
 // Near the largest number a gate does not open, because those who come too late
 // would make it overflow. Numbers are handed out all the same, up to the last.
-func TestSegmentAtTheLargestNumber(t *testing.T) {
+func TestAtTheLargestNumber(t *testing.T) {
 	const largest = math.MaxInt64 - 1
 	for _, interrupted := range []int{0, 1, 5} {
 		for _, first := range []int64{farLast - 6, largest - 9} {
-			s := rowSegment(t, SegmentConfig{MinValue: first, MinStep: 4, MaxStep: 4})
+			s := rowSegment(t, Config{MinValue: first, MinStep: 4, MaxStep: 4})
 			for range interrupted {
 				begin(s)
 			}
@@ -142,7 +142,7 @@ func TestSegmentAtTheLargestNumber(t *testing.T) {
 				continue
 			}
 			id, err := s.Next(t.Context())
-			if _, ok := errors.AsType[*SegmentExhaustedError](err); !ok || id != 0 {
+			if _, ok := errors.AsType[*ExhaustedError](err); !ok || id != 0 {
 				t.Errorf("behind %d other calls drew %d, %v", interrupted, id, err)
 			}
 		}

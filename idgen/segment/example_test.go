@@ -1,4 +1,4 @@
-package idgen_test
+package segment_test
 
 import (
 	"context"
@@ -7,15 +7,15 @@ import (
 	"log"
 	"math"
 
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/segmenttest"
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
 )
 
 // Numbers without gaps between them, as long as the process lives. A program has
 // segmentstore.Postgres(db) in place of the memory.
 func ExampleSegment() {
 	ctx := context.Background()
-	orders, err := idgen.NewSegment(new(segmenttest.Memory), idgen.SegmentConfig{Name: "orders"})
+	orders, err := segment.New(new(segmenttest.Memory), segment.Config{Name: "orders"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -29,9 +29,9 @@ func ExampleSegment() {
 
 // A column of 32 bits ends where its numbers do, and not with a row that the
 // database refuses.
-func ExampleSegmentExhaustedError() {
+func ExampleExhaustedError() {
 	ctx := context.Background()
-	last, err := idgen.NewSegment(new(segmenttest.Memory), idgen.SegmentConfig{
+	last, err := segment.New(new(segmenttest.Memory), segment.Config{
 		Name: "seats", MinValue: math.MaxInt32, MaxValue: math.MaxInt32,
 	})
 	if err != nil {
@@ -41,7 +41,7 @@ func ExampleSegmentExhaustedError() {
 
 	fmt.Println(last.Next(ctx))
 	_, err = last.Next(ctx)
-	if e, ok := errors.AsType[*idgen.SegmentExhaustedError](err); ok {
+	if e, ok := errors.AsType[*segment.ExhaustedError](err); ok {
 		fmt.Println(e.Name, "end at", e.MaxValue)
 	}
 	// Output:

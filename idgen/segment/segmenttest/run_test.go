@@ -7,11 +7,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/segment"
 )
 
 func TestMemory(t *testing.T) {
-	Run(t, func(*testing.T) idgen.SegmentStore { return new(Memory) })
+	Run(t, func(*testing.T) segment.Store { return new(Memory) })
 }
 
 // variant is a store of a bound for each key, which answers as grant says.
@@ -19,12 +19,12 @@ type variant struct {
 	mu     sync.Mutex
 	bounds map[string]int64
 	key    func(name string) string
-	grant  func(bound int64, known bool, f idgen.SegmentFetch) (start, next int64)
+	grant  func(bound int64, known bool, f segment.Fetch) (start, next int64)
 	torn   bool // reads and writes in two steps
 	deaf   bool // does not look at ctx
 }
 
-func (v *variant) Fetch(ctx context.Context, f idgen.SegmentFetch) (int64, error) {
+func (v *variant) Fetch(ctx context.Context, f segment.Fetch) (int64, error) {
 	if !v.deaf && ctx.Err() != nil {
 		return 0, ctx.Err()
 	}
@@ -46,7 +46,7 @@ func (v *variant) Fetch(ctx context.Context, f idgen.SegmentFetch) (int64, error
 }
 
 // right grants as it should.
-func right(bound int64, _ bool, f idgen.SegmentFetch) (start, next int64) {
+func right(bound int64, _ bool, f segment.Fetch) (start, next int64) {
 	start = max(bound, f.Min)
 	if start >= f.Limit {
 		return f.Limit, bound
@@ -67,41 +67,41 @@ func TestTheSuiteCatchesBrokenStores(t *testing.T) {
 		{name: "has one row for all names", variant: &variant{grant: right, key: func(string) string { return "" }}, want: "a name is made on first use"},
 		{name: "cuts names short", variant: &variant{grant: right, key: func(name string) string { return name[:min(len(name), 1)] }}, want: "names have nothing in common"},
 		{name: "forgets Min once the name is there", want: "a fetch begins at Min if the bound is below it",
-			variant: &variant{grant: func(bound int64, known bool, f idgen.SegmentFetch) (start, next int64) {
+			variant: &variant{grant: func(bound int64, known bool, f segment.Fetch) (start, next int64) {
 				if known {
 					f.Min = bound
 				}
 				return right(bound, known, f)
 			}}},
 		{name: "lets Min lower the bound", want: "a fetch begins at Min if the bound is below it",
-			variant: &variant{grant: func(bound int64, _ bool, f idgen.SegmentFetch) (start, next int64) { return right(0, true, f) }}},
+			variant: &variant{grant: func(bound int64, _ bool, f segment.Fetch) (start, next int64) { return right(0, true, f) }}},
 		{name: "grants beyond the limit", want: "numbers end at the limit",
-			variant: &variant{grant: func(bound int64, _ bool, f idgen.SegmentFetch) (start, next int64) {
+			variant: &variant{grant: func(bound int64, _ bool, f segment.Fetch) (start, next int64) {
 				start = max(bound, f.Min)
 				return start, start + f.Span
 			}}},
 		{name: "moves the bound beyond the limit", want: "numbers end at the limit",
-			variant: &variant{grant: func(bound int64, known bool, f idgen.SegmentFetch) (start, next int64) {
+			variant: &variant{grant: func(bound int64, known bool, f segment.Fetch) (start, next int64) {
 				start, next = right(bound, known, f)
 				return start, max(next, bound+f.Span)
 			}}},
 		{name: "lowers the bound to a limit", want: "the limit is the caller's",
-			variant: &variant{grant: func(bound int64, known bool, f idgen.SegmentFetch) (start, next int64) {
+			variant: &variant{grant: func(bound int64, known bool, f segment.Fetch) (start, next int64) {
 				start, next = right(bound, known, f)
 				return start, min(next, f.Limit)
 			}}},
 		{name: "computes in floats", want: "segments follow each other",
-			variant: &variant{grant: func(bound int64, known bool, f idgen.SegmentFetch) (start, next int64) {
+			variant: &variant{grant: func(bound int64, known bool, f segment.Fetch) (start, next int64) {
 				start, next = right(bound, known, f)
 				return start, int64(float64(next))
 			}}},
 		{name: "grants one number twice", want: "segments follow each other",
-			variant: &variant{grant: func(bound int64, known bool, f idgen.SegmentFetch) (start, next int64) {
+			variant: &variant{grant: func(bound int64, known bool, f segment.Fetch) (start, next int64) {
 				start, next = right(bound, known, f)
 				return start, max(next-1, start)
 			}}},
 		{name: "skips a number", want: "segments follow each other",
-			variant: &variant{grant: func(bound int64, known bool, f idgen.SegmentFetch) (start, next int64) {
+			variant: &variant{grant: func(bound int64, known bool, f segment.Fetch) (start, next int64) {
 				start, next = right(bound, known, f)
 				return start, min(next+1, max(f.Limit, bound))
 			}}},

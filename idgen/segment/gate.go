@@ -1,4 +1,4 @@
-package idgen
+package segment
 
 import "sync/atomic"
 
@@ -16,7 +16,7 @@ import "sync/atomic"
 // places behind a, up to b. While a late call has yet to say that it has compared,
 // last stays as it is. No run begins before the end of one that was before it.
 //
-// model/gate.pml is searched for what breaks this, and idgen/model/check.sh says
+// model/gate.pml is searched for what breaks this, and idgen/segment/model/check.sh says
 // what does.
 type gate struct {
 	// In cache lines of their own, and not of type [atomic.Int64]: its methods count
@@ -42,6 +42,9 @@ const (
 	far     = 1<<63 - 1<<56
 	farLast = far - 1<<56
 )
+
+// A cacheLine keeps what is before it and what is after it out of each other's way.
+type cacheLine [64]byte
 
 // init shuts a new gate, and returns what Next needs of it.
 func (g *gate) init() (drawn, plain *int64) {

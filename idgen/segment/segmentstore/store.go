@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/internal/session"
 )
@@ -30,7 +30,7 @@ type Store struct {
 	inspected atomic.Bool // whether the table was found to be usable
 }
 
-var _ idgen.SegmentStore = (*Store)(nil)
+var _ segment.Store = (*Store)(nil)
 
 const defaultTable = "snowkey_segment"
 
@@ -124,9 +124,9 @@ type TableStateError = session.TableError
 // each that was tried had a transaction open.
 type SessionError = session.Error
 
-// Fetch implements [idgen.SegmentStore]. It returns once the grant is committed.
+// Fetch implements [segment.Store]. It returns once the grant is committed.
 // The first call refuses a table as Migrate does, unless Migrate was called.
-func (s *Store) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, err error) {
+func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err error) {
 	if err := s.check(); err != nil {
 		return 0, err
 	}

@@ -1,13 +1,13 @@
-package idgen
+package segment
 
 import "context"
 
-// A SegmentStore keeps, for each name, a bound: the first number that was
+// A Store keeps, for each name, a bound: the first number that was
 // granted to nobody. Package segmentstore has one for SQL databases, package
-// segmenttest one for tests and the suite that every SegmentStore passes.
+// segmenttest one for tests and the suite that every Store passes.
 //
-// A SegmentStore is safe for concurrent use, by any number of processes.
-type SegmentStore interface {
+// A Store is safe for concurrent use, by any number of processes.
+type Store interface {
 	// Fetch grants the numbers from start up to, and without, f.End(start), which
 	// becomes the bound; start is the bound that was, or f.Min if that is larger. A
 	// name that is not there has no bound yet, and so begins at f.Min. If nothing
@@ -17,11 +17,11 @@ type SegmentStore interface {
 	// fails may have done its work all the same, at any later time even.
 	//
 	// Callers see to it that 0 < f.Min < f.Limit and 0 < f.Span.
-	Fetch(ctx context.Context, f SegmentFetch) (start int64, err error)
+	Fetch(ctx context.Context, f Fetch) (start int64, err error)
 }
 
-// A SegmentFetch asks a [SegmentStore] for numbers.
-type SegmentFetch struct {
+// A Fetch asks a [Store] for numbers.
+type Fetch struct {
 	Name string
 
 	// Min is the least number to grant. A [Segment] sets it to the end of what it
@@ -34,4 +34,4 @@ type SegmentFetch struct {
 }
 
 // End returns the bound after a grant from start on.
-func (f SegmentFetch) End(start int64) int64 { return start + min(f.Span, f.Limit-start) }
+func (f Fetch) End(start int64) int64 { return start + min(f.Span, f.Limit-start) }

@@ -1,23 +1,25 @@
-package idgen
+package segment
 
-// SegmentHealth is what a readiness probe wants to know of a [Segment].
-type SegmentHealth struct {
+import "github.com/snowkey-go/snowkey/idgen"
+
+// Health is what a readiness probe wants to know of a [Segment].
+type Health struct {
 	// State is what the next call does: Serving returns at once, or after the first
 	// fetch; Waiting waits for a store that does not answer; Exhausted and Closed
 	// fail.
-	State State
+	State idgen.State
 
 	Ready     int64 // how many numbers were fetched and not yet drawn
 	Remaining int64 // how many are left to fetch, as far as this Segment knows
 	Step      int64 // how many numbers the next fetch asks for
-	Reason    error // why the last fetch failed, a *SegmentStoreError; nil if it did not
+	Reason    error // why the last fetch failed, a *StoreError; nil if it did not
 }
 
 // Health reports the state of the Segment. It takes no number.
-func (s *Segment) Health() SegmentHealth {
+func (s *Segment) Health() Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := SegmentHealth{
+	h := Health{
 		Ready:     s.left(),
 		Remaining: s.cfg.within(s.bound, s.cfg.MaxValue+1).count(),
 		Step:      s.demand.step,
@@ -25,12 +27,12 @@ func (s *Segment) Health() SegmentHealth {
 	}
 	switch {
 	case s.closed:
-		h.State = Closed
+		h.State = idgen.Closed
 	case h.Ready > 0:
 	case s.exhausted:
-		h.State = Exhausted
+		h.State = idgen.Exhausted
 	case s.reason != nil:
-		h.State = Waiting
+		h.State = idgen.Waiting
 	}
 	return h
 }

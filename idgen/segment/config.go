@@ -1,4 +1,4 @@
-package idgen
+package segment
 
 import (
 	"cmp"
@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// SegmentConfig configures a [Segment]. Only Name must be set.
-type SegmentConfig struct {
+// Config configures a [Segment]. Only Name must be set.
+type Config struct {
 	// Name says which numbers: processes that fill one table share a name, and
 	// each table may have its own. It is made on first use. At most 64 bytes.
 	Name string
@@ -53,7 +53,7 @@ type SegmentConfig struct {
 }
 
 // withDefaults returns cfg with every zero replaced.
-func (cfg SegmentConfig) withDefaults() SegmentConfig {
+func (cfg Config) withDefaults() Config {
 	cfg.MinValue = cmp.Or(cfg.MinValue, 1)
 	cfg.MaxValue = cmp.Or(cfg.MaxValue, math.MaxInt64-1)
 	cfg.Stride = cmp.Or(cfg.Stride, 1)
@@ -64,39 +64,39 @@ func (cfg SegmentConfig) withDefaults() SegmentConfig {
 	return cfg
 }
 
-func (cfg SegmentConfig) log() *slog.Logger {
+func (cfg Config) log() *slog.Logger {
 	return cmp.Or(cfg.Logger, slog.Default())
 }
 
-func (cfg SegmentConfig) validate(store SegmentStore) error {
+func (cfg Config) validate(store Store) error {
 	const longest = 64
 	const largest, widest int64 = math.MaxInt64 - 1, 1 << 32
 	switch {
 	case store == nil:
-		return &SegmentConfigError{"Name", fmt.Sprintf("%.80q has no store; give NewSegment one, such as segmentstore.Postgres(db)", cfg.Name)}
+		return &ConfigError{"Name", fmt.Sprintf("%.80q has no store; give New one, such as segmentstore.Postgres(db)", cfg.Name)}
 	case cfg.Name == "" || len(cfg.Name) > longest || !utf8.ValidString(cfg.Name) || strings.ContainsRune(cfg.Name, 0) || strings.HasSuffix(cfg.Name, " "):
-		return &SegmentConfigError{"Name", fmt.Sprintf("%.80q cannot be stored; use 1 to %d bytes of UTF-8, without zeros and without a space at the end", cfg.Name, longest)}
+		return &ConfigError{"Name", fmt.Sprintf("%.80q cannot be stored; use 1 to %d bytes of UTF-8, without zeros and without a space at the end", cfg.Name, longest)}
 	case cfg.MinValue < 1 || cfg.MaxValue < cfg.MinValue || cfg.MaxValue > largest:
-		return &SegmentConfigError{"MinValue", fmt.Sprintf("%d and MaxValue %d are not a range within 1 to %d", cfg.MinValue, cfg.MaxValue, largest)}
+		return &ConfigError{"MinValue", fmt.Sprintf("%d and MaxValue %d are not a range within 1 to %d", cfg.MinValue, cfg.MaxValue, largest)}
 	case cfg.Stride < 1 || cfg.Stride > widest || cfg.Offset < 0 || cfg.Offset >= cfg.Stride:
-		return &SegmentConfigError{"Offset", fmt.Sprintf("%d is not within 0 to Stride-1, or Stride %d not within 1 to %d; of three writers the Stride is 3 and the Offsets are 0, 1 and 2", cfg.Offset, cfg.Stride, widest)}
+		return &ConfigError{"Offset", fmt.Sprintf("%d is not within 0 to Stride-1, or Stride %d not within 1 to %d; of three writers the Stride is 3 and the Offsets are 0, 1 and 2", cfg.Offset, cfg.Stride, widest)}
 	case cfg.MinStep < 1 || cfg.MaxStep < cfg.MinStep || cfg.MaxStep > widest:
-		return &SegmentConfigError{"MinStep", fmt.Sprintf("%d and MaxStep %d are not a range within 1 to %d", cfg.MinStep, cfg.MaxStep, widest)}
+		return &ConfigError{"MinStep", fmt.Sprintf("%d and MaxStep %d are not a range within 1 to %d", cfg.MinStep, cfg.MaxStep, widest)}
 	case cfg.Ahead < 0:
-		return &SegmentConfigError{"Ahead", fmt.Sprintf("%v is negative", cfg.Ahead)}
+		return &ConfigError{"Ahead", fmt.Sprintf("%v is negative", cfg.Ahead)}
 	case cfg.Timeout < 0:
-		return &SegmentConfigError{"Timeout", fmt.Sprintf("%v is negative", cfg.Timeout)}
+		return &ConfigError{"Timeout", fmt.Sprintf("%v is negative", cfg.Timeout)}
 	}
 	return nil
 }
 
 // within returns the places of the numbers from start up to, and without, end.
-func (cfg SegmentConfig) within(start, end int64) run {
+func (cfg Config) within(start, end int64) run {
 	return run{cfg.place(start), cfg.place(end) - 1}
 }
 
 // place returns the place of number, or of the next that Offset and Stride have.
-func (cfg SegmentConfig) place(number int64) int64 {
+func (cfg Config) place(number int64) int64 {
 	place := (number - cfg.Offset) / cfg.Stride // rounds up below 0, else down
 	if number > place*cfg.Stride+cfg.Offset {
 		place++

@@ -4,7 +4,7 @@
 //
 //	store := segmentstore.Postgres(db)
 //	if err := store.Migrate(ctx); err != nil { … }
-//	orders, err := idgen.NewSegment(store, idgen.SegmentConfig{Name: "orders"})
+//	orders, err := segment.New(store, segment.Config{Name: "orders"})
 //
 // # The table
 //
@@ -76,6 +76,6 @@
 // fingerprint either, so it does not detect a failover that lost commits, or a
 // restored backup. docs/segments.md says what to do then.
 //
-// On SQLite, set busy_timeout below SegmentConfig.Timeout, because a driver may not
+// On SQLite, set busy_timeout below segment.Config.Timeout, because a driver may not
 // notice that ctx has ended while SQLite waits.
 package segmentstore

@@ -1,4 +1,4 @@
-package idgen
+package segment
 
 import (
 	"context"
@@ -24,7 +24,7 @@ const maxGrowth = 8
 // since it was last set; left is how many of those granted were not drawn. So
 // the step grows while numbers go fast, and falls at once when they have gone
 // slowly, without a timer.
-func (d *demand) adapt(cfg *SegmentConfig, left int64, now time.Time) {
+func (d *demand) adapt(cfg *Config, left int64, now time.Time) {
 	drawn := d.granted - left
 	n := drawn - d.drawn
 	if n < d.step {
@@ -84,7 +84,7 @@ func (s *Segment) fetch(ctx context.Context) {
 
 // plan returns what to fetch next. If that is nothing, it says that fetch has
 // ended, in the same step: a call that finds numbers short later starts another.
-func (s *Segment) plan() (f SegmentFetch, ok bool) {
+func (s *Segment) plan() (f Fetch, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.demand.adapt(&s.cfg, s.left(), time.Now())
@@ -99,11 +99,11 @@ func (s *Segment) plan() (f SegmentFetch, ok bool) {
 		wanted += w.n
 	}
 	count := min(max(s.demand.step, wanted), math.MaxInt64/s.cfg.Stride)
-	return SegmentFetch{Name: s.cfg.Name, Min: s.bound, Limit: s.cfg.MaxValue + 1, Span: count * s.cfg.Stride}, true
+	return Fetch{Name: s.cfg.Name, Min: s.bound, Limit: s.cfg.MaxValue + 1, Span: count * s.cfg.Stride}, true
 }
 
 // ask runs one statement, and trusts no answer that breaks the store's promises.
-func (s *Segment) ask(ctx context.Context, f SegmentFetch) (start int64, err error) {
+func (s *Segment) ask(ctx context.Context, f Fetch) (start int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	start, err = s.store.Fetch(ctx, f)
@@ -115,7 +115,7 @@ func (s *Segment) ask(ctx context.Context, f SegmentFetch) (start int64, err err
 
 // settle takes note of what came of a fetch. What the store may have granted
 // without a reply is skipped.
-func (s *Segment) settle(f SegmentFetch, start int64, err error) {
+func (s *Segment) settle(f Fetch, start int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -123,13 +123,13 @@ func (s *Segment) settle(f SegmentFetch, start int64, err error) {
 	}
 	if err != nil {
 		if s.reason == nil {
-			s.cfg.log().Warn("idgen: the store grants no numbers; those that were fetched go on", "name", f.Name, "left", s.left(), "error", err)
+			s.cfg.log().Warn("segment: the store grants no numbers; those that were fetched go on", "name", f.Name, "left", s.left(), "error", err)
 		}
-		s.reason = &SegmentStoreError{Name: f.Name, Err: err}
+		s.reason = &StoreError{Name: f.Name, Err: err}
 		return
 	}
 	if s.reason != nil {
-		s.cfg.log().Info("idgen: the store grants numbers again", "name", f.Name)
+		s.cfg.log().Info("segment: the store grants numbers again", "name", f.Name)
 		s.reason = nil
 	}
 	s.bound = f.End(start)

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/segment"
 )
 
-// A Memory is an [idgen.SegmentStore] in memory, whose faults and losses a test
+// A Memory is an [segment.Store] in memory, whose faults and losses a test
 // controls. It starts no goroutine and waits for nothing but the ctx of a call
 // that is told to hang, so that it works in the bubbles of testing/synctest.
 //
@@ -16,11 +16,11 @@ import (
 type Memory struct {
 	mu      sync.Mutex
 	bounds  map[string]int64
-	fetches []idgen.SegmentFetch
+	fetches []segment.Fetch
 	fault   func() Fault
 }
 
-var _ idgen.SegmentStore = (*Memory)(nil)
+var _ segment.Store = (*Memory)(nil)
 
 // ErrFault is what a [Memory] returns when it fails on a test's demand.
 var ErrFault = errors.New("segmenttest: the store failed, as the test demands")
@@ -47,8 +47,8 @@ func (m *Memory) Fault(f func() Fault) {
 	m.fault = f
 }
 
-// Fetch implements [idgen.SegmentStore].
-func (m *Memory) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, err error) {
+// Fetch implements [segment.Store].
+func (m *Memory) Fetch(ctx context.Context, f segment.Fetch) (start int64, err error) {
 	m.mu.Lock()
 	m.fetches = append(m.fetches, f)
 	fault := m.fault
@@ -73,7 +73,7 @@ func (m *Memory) Fetch(ctx context.Context, f idgen.SegmentFetch) (start int64, 
 	return start, nil
 }
 
-func (m *Memory) grant(f idgen.SegmentFetch) (start int64) {
+func (m *Memory) grant(f segment.Fetch) (start int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	start = min(max(m.bounds[f.Name], f.Min), f.Limit)
@@ -91,10 +91,10 @@ func (m *Memory) set(name string, bound int64) {
 }
 
 // Fetches returns what was asked for, whatever came of it.
-func (m *Memory) Fetches() []idgen.SegmentFetch {
+func (m *Memory) Fetches() []segment.Fetch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]idgen.SegmentFetch(nil), m.fetches...)
+	return append([]segment.Fetch(nil), m.fetches...)
 }
 
 // Bound returns the bound of a name, 0 if there is none.

@@ -1,4 +1,4 @@
-package idgen_test
+package segment_test
 
 import (
 	"context"
@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/segmenttest"
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
 )
 
-var _ idgen.Source = (*idgen.Segment)(nil)
+var _ idgen.Source = (*segment.Segment)(nil)
 
 // base is above 2^53, where a number that passed through a float shows.
 const base int64 = 1<<53 + 1
@@ -27,7 +28,7 @@ var silent = slog.New(slog.DiscardHandler)
 
 // newSegment returns a Segment named "orders" that begins at base, unless cfg
 // says otherwise, and is closed at the test's end.
-func newSegment(t *testing.T, store idgen.SegmentStore, cfg idgen.SegmentConfig) *idgen.Segment {
+func newSegment(t *testing.T, store segment.Store, cfg segment.Config) *segment.Segment {
 	t.Helper()
 	if cfg.Name == "" {
 		cfg.Name = "orders"
@@ -38,7 +39,7 @@ func newSegment(t *testing.T, store idgen.SegmentStore, cfg idgen.SegmentConfig)
 	if cfg.Logger == nil {
 		cfg.Logger = silent
 	}
-	s, err := idgen.NewSegment(store, cfg)
+	s, err := segment.New(store, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +49,15 @@ func newSegment(t *testing.T, store idgen.SegmentStore, cfg idgen.SegmentConfig)
 		}
 	})
 	return s
+}
+
+func mustNext(t testing.TB, src idgen.Source) int64 {
+	t.Helper()
+	id, err := src.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // draws fails unless the source hands out want.
@@ -74,8 +84,8 @@ func appends(t *testing.T, src idgen.Source, n int, first, step int64) {
 	}
 }
 
-func TestSegmentIsDense(t *testing.T) {
-	s := newSegment(t, new(segmenttest.Memory), idgen.SegmentConfig{MinStep: 3, MaxStep: 10})
+func TestIsDense(t *testing.T) {
+	s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: 3, MaxStep: 10})
 	next := base
 	for i := range 1000 {
 		n := 1 + i%7*i%13 // some longer than a step
@@ -88,8 +98,8 @@ func TestSegmentIsDense(t *testing.T) {
 	draws(t, s, next)
 }
 
-func TestSegmentBeginsAtOne(t *testing.T) {
-	s, err := idgen.NewSegment(new(segmenttest.Memory), idgen.SegmentConfig{Name: "orders"})
+func TestBeginsAtOne(t *testing.T) {
+	s, err := segment.New(new(segmenttest.Memory), segment.Config{Name: "orders"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +154,9 @@ func drawAll(t *testing.T, sources []idgen.Source, each int, neighbours bool) []
 	return all
 }
 
-func TestSegmentOfManyGoroutines(t *testing.T) {
+func TestOfManyGoroutines(t *testing.T) {
 	for _, step := range []int64{2, 1 << 20} {
-		s := newSegment(t, new(segmenttest.Memory), idgen.SegmentConfig{MinStep: step, MaxStep: 32 * step})
+		s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: step, MaxStep: 32 * step})
 		all := drawAll(t, []idgen.Source{s}, 2000, true)
 		for i, id := range all {
 			if id != base+int64(i) {
@@ -156,11 +166,11 @@ func TestSegmentOfManyGoroutines(t *testing.T) {
 	}
 }
 
-func TestSegmentsOfManyProcesses(t *testing.T) {
+func TestOfManyProcesses(t *testing.T) {
 	store := new(segmenttest.Memory)
 	var sources []idgen.Source
 	for range 8 {
-		sources = append(sources, newSegment(t, store, idgen.SegmentConfig{MinStep: 2, MaxStep: 64}))
+		sources = append(sources, newSegment(t, store, segment.Config{MinStep: 2, MaxStep: 64}))
 	}
 	all := drawAll(t, sources, 500, false)
 	if unique := len(slices.Compact(slices.Clone(all))); unique != len(all) {
@@ -173,11 +183,11 @@ func TestSegmentsOfManyProcesses(t *testing.T) {
 
 // Writers with rows of their own share the numbers by their Offset, wherever
 // their rows are.
-func TestSegmentStrides(t *testing.T) {
+func TestStrides(t *testing.T) {
 	for offset := range int64(3) {
 		store := new(segmenttest.Memory)
 		store.SetBound("orders", base+1000*offset)
-		s := newSegment(t, store, idgen.SegmentConfig{Offset: offset, Stride: 3, MinStep: 5, MaxStep: 5})
+		s := newSegment(t, store, segment.Config{Offset: offset, Stride: 3, MinStep: 5, MaxStep: 5})
 		first := base + 1000*offset
 		for first%3 != offset {
 			first++
@@ -194,10 +204,10 @@ func TestSegmentStrides(t *testing.T) {
 }
 
 // The last numbers of a range, whatever part of them a writer has.
-func TestSegmentEnds(t *testing.T) {
+func TestEnds(t *testing.T) {
 	for _, most := range []int64{math.MaxInt32, math.MaxInt64 - 1} {
 		for stride := range int64(12) {
-			cfg := idgen.SegmentConfig{MinValue: most - 9, MaxValue: most, MinStep: 4, MaxStep: 4, Stride: stride + 1, Offset: stride}
+			cfg := segment.Config{MinValue: most - 9, MaxValue: most, MinStep: 4, MaxStep: 4, Stride: stride + 1, Offset: stride}
 			var want []int64
 			for id := cfg.MinValue; id <= most && id > 0; id++ {
 				if id%cfg.Stride == cfg.Offset {
@@ -208,7 +218,7 @@ func TestSegmentEnds(t *testing.T) {
 			draws(t, s, want...)
 			for range 2 {
 				id, err := s.Next(t.Context())
-				e, ok := errors.AsType[*idgen.SegmentExhaustedError](err)
+				e, ok := errors.AsType[*segment.ExhaustedError](err)
 				if !ok || e.MaxValue != most || e.Name != "orders" {
 					t.Fatalf("drew %d, %v", id, err)
 				}
@@ -221,20 +231,20 @@ func TestSegmentEnds(t *testing.T) {
 }
 
 // A call for more than is left takes nothing.
-func TestSegmentEndsForLargeCallsFirst(t *testing.T) {
-	s := newSegment(t, new(segmenttest.Memory), idgen.SegmentConfig{MaxValue: base + 9, MinStep: 3, MaxStep: 3})
+func TestEndsForLargeCallsFirst(t *testing.T) {
+	s := newSegment(t, new(segmenttest.Memory), segment.Config{MaxValue: base + 9, MinStep: 3, MaxStep: 3})
 	draws(t, s, base)
 	if ids, err := s.Append(t.Context(), []int64{-1}, 10); len(ids) != 1 || err == nil {
 		t.Fatalf("drew %d of 9 numbers, %v", len(ids), err)
 	}
-	if h := s.Health(); h != (idgen.SegmentHealth{Ready: 9, Step: 3}) {
+	if h := s.Health(); h != (segment.Health{Ready: 9, Step: 3}) {
 		t.Errorf("with 9 left: %+v", h)
 	}
 	appends(t, s, 9, base+1, 1)
 }
 
-func TestSegmentCounts(t *testing.T) {
-	s := newSegment(t, new(segmenttest.Memory), idgen.SegmentConfig{})
+func TestCounts(t *testing.T) {
+	s := newSegment(t, new(segmenttest.Memory), segment.Config{})
 	for _, n := range []int{-1, 1<<24 + 1, math.MaxInt} {
 		ids, err := s.Append(t.Context(), []int64{-1}, n)
 		if e, ok := errors.AsType[*idgen.CountError](err); !ok || e.Count != int64(n) || len(ids) != 1 {
@@ -243,39 +253,39 @@ func TestSegmentCounts(t *testing.T) {
 	}
 }
 
-func TestNewSegmentRefuses(t *testing.T) {
+func TestNewRefuses(t *testing.T) {
 	for _, tt := range []struct {
-		cfg         idgen.SegmentConfig
+		cfg         segment.Config
 		field, want string
 	}{
-		{idgen.SegmentConfig{}, "Name", `SegmentConfig.Name "" cannot be stored`},
-		{idgen.SegmentConfig{Name: strings.Repeat("ä", 33)}, "Name", "use 1 to 64 bytes"},
-		{idgen.SegmentConfig{Name: "a\x00"}, "Name", "without zeros"},
-		{idgen.SegmentConfig{Name: "a\xff"}, "Name", "UTF-8"},
-		{idgen.SegmentConfig{Name: "a "}, "Name", "a space at the end"},
-		{idgen.SegmentConfig{Name: "a", MinValue: -1}, "MinValue", "-1 and MaxValue"},
-		{idgen.SegmentConfig{Name: "a", MinValue: 10, MaxValue: 9}, "MinValue", "10 and MaxValue 9"},
-		{idgen.SegmentConfig{Name: "a", MaxValue: math.MaxInt64}, "MinValue", "within 1 to 9223372036854775806"},
-		{idgen.SegmentConfig{Name: "a", Stride: -1}, "Offset", "Stride -1 not"},
-		{idgen.SegmentConfig{Name: "a", Stride: 1<<32 + 1}, "Offset", "Stride 4294967297 not"},
-		{idgen.SegmentConfig{Name: "a", Offset: 1}, "Offset", "1 is not within 0 to Stride-1"},
-		{idgen.SegmentConfig{Name: "a", Stride: 3, Offset: -1}, "Offset", "-1 is not"},
-		{idgen.SegmentConfig{Name: "a", MinStep: -1}, "MinStep", "-1 and MaxStep"},
-		{idgen.SegmentConfig{Name: "a", MaxStep: 99}, "MinStep", "100 and MaxStep 99"},
-		{idgen.SegmentConfig{Name: "a", MaxStep: 1<<32 + 1}, "MinStep", "within 1 to 4294967296"},
-		{idgen.SegmentConfig{Name: "a", Ahead: -1}, "Ahead", "-1ns is negative"},
-		{idgen.SegmentConfig{Name: "a", Timeout: -1}, "Timeout", "-1ns is negative"},
+		{segment.Config{}, "Name", `Config.Name "" cannot be stored`},
+		{segment.Config{Name: strings.Repeat("ä", 33)}, "Name", "use 1 to 64 bytes"},
+		{segment.Config{Name: "a\x00"}, "Name", "without zeros"},
+		{segment.Config{Name: "a\xff"}, "Name", "UTF-8"},
+		{segment.Config{Name: "a "}, "Name", "a space at the end"},
+		{segment.Config{Name: "a", MinValue: -1}, "MinValue", "-1 and MaxValue"},
+		{segment.Config{Name: "a", MinValue: 10, MaxValue: 9}, "MinValue", "10 and MaxValue 9"},
+		{segment.Config{Name: "a", MaxValue: math.MaxInt64}, "MinValue", "within 1 to 9223372036854775806"},
+		{segment.Config{Name: "a", Stride: -1}, "Offset", "Stride -1 not"},
+		{segment.Config{Name: "a", Stride: 1<<32 + 1}, "Offset", "Stride 4294967297 not"},
+		{segment.Config{Name: "a", Offset: 1}, "Offset", "1 is not within 0 to Stride-1"},
+		{segment.Config{Name: "a", Stride: 3, Offset: -1}, "Offset", "-1 is not"},
+		{segment.Config{Name: "a", MinStep: -1}, "MinStep", "-1 and MaxStep"},
+		{segment.Config{Name: "a", MaxStep: 99}, "MinStep", "100 and MaxStep 99"},
+		{segment.Config{Name: "a", MaxStep: 1<<32 + 1}, "MinStep", "within 1 to 4294967296"},
+		{segment.Config{Name: "a", Ahead: -1}, "Ahead", "-1ns is negative"},
+		{segment.Config{Name: "a", Timeout: -1}, "Timeout", "-1ns is negative"},
 	} {
-		s, err := idgen.NewSegment(new(segmenttest.Memory), tt.cfg)
-		e, ok := errors.AsType[*idgen.SegmentConfigError](err)
+		s, err := segment.New(new(segmenttest.Memory), tt.cfg)
+		e, ok := errors.AsType[*segment.ConfigError](err)
 		if !ok || s != nil || e.Field != tt.field || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v; want %q", tt.cfg, err, tt.want)
 		}
 	}
-	if _, err := idgen.NewSegment(nil, idgen.SegmentConfig{Name: "a"}); err == nil || !strings.Contains(err.Error(), "has no store") {
+	if _, err := segment.New(nil, segment.Config{Name: "a"}); err == nil || !strings.Contains(err.Error(), "has no store") {
 		t.Errorf("without a store: %v", err)
 	}
-	for _, cfg := range []idgen.SegmentConfig{
+	for _, cfg := range []segment.Config{
 		{Name: strings.Repeat("ä", 32), MinStep: 1 << 32, Stride: 1 << 32, Offset: 1<<32 - 1},
 		{Name: " a", MinValue: math.MaxInt64 - 1},
 	} {
@@ -285,9 +295,9 @@ func TestNewSegmentRefuses(t *testing.T) {
 
 // A store that has forgotten what it granted, or grants something else, repeats
 // no number of a Segment.
-func TestSegmentOfAStoreThatForgets(t *testing.T) {
+func TestOfAStoreThatForgets(t *testing.T) {
 	store := new(segmenttest.Memory)
-	s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 10})
+	s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
 	draws(t, s, base)
 	store.SetBound("orders", base-1000)
 	appends(t, s, 99, base+1, 1)
@@ -296,31 +306,31 @@ func TestSegmentOfAStoreThatForgets(t *testing.T) {
 	}
 }
 
-func TestSegmentTrustsNoStore(t *testing.T) {
+func TestTrustsNoStore(t *testing.T) {
 	for _, offset := range []int64{-1, 1000} {
-		s := newSegment(t, storeFunc(func(_ context.Context, f idgen.SegmentFetch) (int64, error) {
+		s := newSegment(t, storeFunc(func(_ context.Context, f segment.Fetch) (int64, error) {
 			if offset < 0 {
 				return f.Min + offset, nil
 			}
 			return f.Limit + offset, nil
-		}), idgen.SegmentConfig{MaxValue: 1 << 60})
+		}), segment.Config{MaxValue: 1 << 60})
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		id, err := s.Next(ctx)
-		if e, ok := errors.AsType[*idgen.SegmentStoreError](err); !ok || !strings.Contains(e.Error(), "it granted numbers from") {
+		if e, ok := errors.AsType[*segment.StoreError](err); !ok || !strings.Contains(e.Error(), "it granted numbers from") {
 			t.Errorf("drew %d, %v", id, err)
 		}
 	}
 }
 
-type storeFunc func(context.Context, idgen.SegmentFetch) (int64, error)
+type storeFunc func(context.Context, segment.Fetch) (int64, error)
 
-func (f storeFunc) Fetch(ctx context.Context, fetch idgen.SegmentFetch) (int64, error) {
+func (f storeFunc) Fetch(ctx context.Context, fetch segment.Fetch) (int64, error) {
 	return f(ctx, fetch)
 }
 
 // A lost reply skips what was granted, and that alone.
-func TestSegmentSkipsLostReplies(t *testing.T) {
+func TestSkipsLostReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, fault := range []segmenttest.Fault{segmenttest.LoseReply, segmenttest.HangAfter} {
 			store := new(segmenttest.Memory)
@@ -331,7 +341,7 @@ func TestSegmentSkipsLostReplies(t *testing.T) {
 				}
 				return segmenttest.None
 			})
-			s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 10})
+			s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
 			appends(t, s, 20, base, 1) // the first fetch, of 20
 			appends(t, s, 10, base+20, 1)
 			draws(t, s, base+40, base+41)
@@ -346,12 +356,12 @@ func slow(store *segmenttest.Memory, d *time.Duration) {
 
 // While the store is away numbers go on until none is left. Calls then wait as
 // long as their context lasts, and say why. When it is back they go on at once.
-func TestSegmentOfAStoreThatIsAway(t *testing.T) {
+func TestOfAStoreThatIsAway(t *testing.T) {
 	for name, fault := range map[string]segmenttest.Fault{"refuses": segmenttest.Refuse, "hangs": segmenttest.Hang} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := new(segmenttest.Memory)
-				s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 10})
+				s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
 				draws(t, s, base)
 				synctest.Wait()
 				store.Fault(func() segmenttest.Fault { return fault })
@@ -366,7 +376,7 @@ func TestSegmentOfAStoreThatIsAway(t *testing.T) {
 				defer cancel()
 				began := time.Now()
 				_, err := s.Next(ctx)
-				e, ok := errors.AsType[*idgen.SegmentStoreError](err)
+				e, ok := errors.AsType[*segment.StoreError](err)
 				if !ok || e.Name != "orders" || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
 					t.Errorf("after %v: %v", time.Since(began), err)
 				}
@@ -394,12 +404,12 @@ func TestSegmentOfAStoreThatIsAway(t *testing.T) {
 }
 
 // A call that gives up takes no number, and does not keep others from theirs.
-func TestSegmentCallsThatGiveUp(t *testing.T) {
+func TestCallsThatGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
 		takes := time.Second
 		slow(store, &takes)
-		s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 10})
+		s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
 		draws(t, s, base)
 		time.Sleep(time.Minute)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -434,12 +444,12 @@ func TestSegmentCallsThatGiveUp(t *testing.T) {
 
 // Calls that wait are served in their order, and small ones do not starve a
 // large one.
-func TestSegmentServesInOrder(t *testing.T) {
+func TestServesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
 		takes := time.Second
 		slow(store, &takes)
-		s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 10})
+		s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
 		var wg sync.WaitGroup
 		first := base
 		for i := range 30 {
@@ -457,10 +467,10 @@ func TestSegmentServesInOrder(t *testing.T) {
 }
 
 // No goroutine outlives the filling of the chain: the bubble would not end.
-func TestSegmentRunsNothingWhileNobodyDraws(t *testing.T) {
+func TestRunsNothingWhileNobodyDraws(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
-		s, err := idgen.NewSegment(store, idgen.SegmentConfig{Name: "orders"})
+		s, err := segment.New(store, segment.Config{Name: "orders"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -476,7 +486,7 @@ func TestSegmentRunsNothingWhileNobodyDraws(t *testing.T) {
 
 // rate draws n numbers a second for a time, each in a goroutine of its own, and
 // returns the longest that one waited.
-func rate(t *testing.T, s *idgen.Segment, n int, d time.Duration) (longest time.Duration) {
+func rate(t *testing.T, s *segment.Segment, n int, d time.Duration) (longest time.Duration) {
 	t.Helper()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -496,14 +506,14 @@ func rate(t *testing.T, s *idgen.Segment, n int, d time.Duration) (longest time.
 
 // Calls wait for no more than one statement when demand jumps a hundredfold, if it
 // takes a fiftieth of Ahead, and for none if it takes less than a hundredth.
-func TestSegmentDemandJumps(t *testing.T) {
+func TestDemandJumps(t *testing.T) {
 	for _, takes := range []time.Duration{time.Millisecond, 9 * time.Millisecond, 20 * time.Millisecond} {
 		for sixth := range time.Duration(6) { // wherever it is in its chain
 			t.Run(fmt.Sprintf("a statement takes %v, %d", takes, sixth), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					store := new(segmenttest.Memory)
 					slow(store, &takes)
-					s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10})
+					s := newSegment(t, store, segment.Config{MinStep: 10})
 					rate(t, s, 1000, 5*time.Second+sixth*time.Second/6)
 					allowed := takes
 					if takes < 10*time.Millisecond {
@@ -519,12 +529,12 @@ func TestSegmentDemandJumps(t *testing.T) {
 }
 
 // The step follows demand: a statement every Ahead, or about so.
-func TestSegmentStepFollowsDemand(t *testing.T) {
+func TestStepFollowsDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
 		takes := time.Millisecond
 		slow(store, &takes)
-		s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 5000})
+		s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 5000})
 		statements := func(n int, d time.Duration) (in int) {
 			before := len(store.Fetches())
 			rate(t, s, n, d)
@@ -551,12 +561,12 @@ func TestSegmentStepFollowsDemand(t *testing.T) {
 }
 
 // A burst does not make the step what it would be if the burst went on.
-func TestSegmentStepAfterABurst(t *testing.T) {
+func TestStepAfterABurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
 		takes := time.Millisecond
 		slow(store, &takes)
-		s := newSegment(t, store, idgen.SegmentConfig{})
+		s := newSegment(t, store, segment.Config{})
 		appends(t, s, 50, base, 1) // less than a step says nothing
 		time.Sleep(time.Minute)
 		if step := s.Health().Step; step != 100 {
@@ -572,15 +582,15 @@ func TestSegmentStepAfterABurst(t *testing.T) {
 	})
 }
 
-func TestSegmentHealth(t *testing.T) {
+func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSegment(t, new(segmenttest.Memory), idgen.SegmentConfig{MinStep: 10, MaxStep: 10, MaxValue: base + 999})
-		if h := s.Health(); h != (idgen.SegmentHealth{Remaining: 1000, Step: 10}) {
+		s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: 10, MaxStep: 10, MaxValue: base + 999})
+		if h := s.Health(); h != (segment.Health{Remaining: 1000, Step: 10}) {
 			t.Errorf("before the first call: %+v", h)
 		}
 		draws(t, s, base)
 		synctest.Wait()
-		if h := s.Health(); h != (idgen.SegmentHealth{Ready: 19, Remaining: 980, Step: 10}) {
+		if h := s.Health(); h != (segment.Health{Ready: 19, Remaining: 980, Step: 10}) {
 			t.Errorf("after the first call: %+v", h)
 		}
 		if err := s.Close(t.Context()); err != nil {
@@ -592,16 +602,16 @@ func TestSegmentHealth(t *testing.T) {
 	})
 }
 
-func TestSegmentClose(t *testing.T) {
+func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
-		s := newSegment(t, store, idgen.SegmentConfig{MinStep: 10, MaxStep: 10})
+		s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
 		draws(t, s, base)
 		synctest.Wait()
 		store.Fault(func() segmenttest.Fault { return segmenttest.Hang })
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if ids, err := s.Append(t.Context(), nil, 100); !errors.Is(err, idgen.ErrSegmentClosed) {
+			if ids, err := s.Append(t.Context(), nil, 100); !errors.Is(err, segment.ErrClosed) {
 				t.Errorf("a call that waits: %d numbers, %v", len(ids), err)
 			}
 		})
@@ -613,19 +623,19 @@ func TestSegmentClose(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		if id, err := s.Next(t.Context()); !errors.Is(err, idgen.ErrSegmentClosed) {
+		if id, err := s.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
 			t.Errorf("a closed segment drew %d, %v", id, err)
 		}
 	})
 }
 
 // Close waits for a store that does not look at its context, until its own ends.
-func TestSegmentCloseWaits(t *testing.T) {
+func TestCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSegment(t, storeFunc(func(_ context.Context, f idgen.SegmentFetch) (int64, error) {
+		s := newSegment(t, storeFunc(func(_ context.Context, f segment.Fetch) (int64, error) {
 			time.Sleep(time.Hour)
 			return f.Min, nil
-		}), idgen.SegmentConfig{})
+		}), segment.Config{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if id, err := s.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -641,8 +651,8 @@ func TestSegmentCloseWaits(t *testing.T) {
 	})
 }
 
-func TestSegmentAllocatesNothing(t *testing.T) {
-	s := newSegment(t, new(segmenttest.Memory), idgen.SegmentConfig{MinStep: 1 << 30, MaxStep: 1 << 30})
+func TestAllocatesNothing(t *testing.T) {
+	s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: 1 << 30, MaxStep: 1 << 30})
 	mustNext(t, s)
 	ctx, dst := t.Context(), make([]int64, 0, 100)
 	if n := testing.AllocsPerRun(1000, func() {

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Searches the model of a Segment's gate: it must have no error, each broken variant of it must have one.
 #
-#	idgen/model/check.sh         a quarter of a minute on two cores and 2 GB; what CI runs
-#	idgen/model/check.sh full    bigger bounds: a minute and a half, and up to 8 GB
+#	idgen/segment/model/check.sh         a quarter of a minute on two cores and 2 GB; what CI runs
+#	idgen/segment/model/check.sh full    bigger bounds: a minute and a half, and up to 8 GB
 #
 # It fails if a configuration is not what it should be. JOBS is how many run at a time.
 model=gate.pml
-. "$(dirname "$0")/../../internal/spin/search.sh"
+. "$(dirname "$0")/../../../internal/spin/search.sh"
 
 long="-DFIRST=5 -DSECOND=1 -DAPPENDS=0"
 if [ $size = ci ]; then

@@ -9,17 +9,17 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/segmentstore"
-	"github.com/snowkey-go/snowkey/idgen/segmenttest"
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // base is above 2^53, where a number that passed through a float shows.
 const base int64 = 1<<53 + 1
 
-func fetch(span int64) idgen.SegmentFetch {
-	return idgen.SegmentFetch{Name: "orders", Min: base, Limit: 1 << 62, Span: span}
+func fetch(span int64) segment.Fetch {
+	return segment.Fetch{Name: "orders", Min: base, Limit: 1 << 62, Span: span}
 }
 
 // of returns a store of the default table in the database of conn.
@@ -43,7 +43,7 @@ func open(t *testing.T, db dbtest.DB, conn *sql.DB, table string) *segmentstore.
 }
 
 // mustFetch fails if the store does not grant from want on.
-func mustFetch(t *testing.T, store idgen.SegmentStore, f idgen.SegmentFetch, want int64) {
+func mustFetch(t *testing.T, store segment.Store, f segment.Fetch, want int64) {
 	t.Helper()
 	if start, err := store.Fetch(t.Context(), f); start != want || err != nil {
 		t.Errorf("granted from %d on, %v; want %d", start, err, want)
@@ -64,7 +64,7 @@ func exec(t *testing.T, conn *sql.DB, statements ...string) {
 func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
 	t.Helper()
 	tables := 0
-	segmenttest.Run(t, func(t *testing.T) idgen.SegmentStore {
+	segmenttest.Run(t, func(t *testing.T) segment.Store {
 		tables++
 		return open(t, db, conn, fmt.Sprint("segment", tables))
 	})

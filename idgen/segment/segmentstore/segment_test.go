@@ -7,18 +7,18 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 // fleet has 64 processes draw numbers of one name, and returns them in order.
-func fleet(t *testing.T, store idgen.SegmentStore, each int) []int64 {
+func fleet(t *testing.T, store segment.Store, each int) []int64 {
 	t.Helper()
 	var mu sync.Mutex
 	var all []int64
 	var wg sync.WaitGroup
 	for range 64 {
-		s, err := idgen.NewSegment(store, idgen.SegmentConfig{
+		s, err := segment.New(store, segment.Config{
 			Name: "fleet", MinValue: base, MinStep: 10, MaxStep: 40, Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {

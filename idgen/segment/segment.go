@@ -1,4 +1,4 @@
-package idgen
+package segment
 
 import (
 	"context"
@@ -7,26 +7,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A Segment hands out dense numbers, 1, 2, 3 and so on, that processes share
-// through a store: for each name the store keeps a bound, the first number that
-// it has granted to nobody, and one statement moves it. A Segment fetches ahead
-// of need, so that calls do not wait for the store: it keeps a chain of segments,
-// whose step follows demand (see [SegmentConfig]).
-//
-// Numbers of one Segment are dense and ascend. Those of several processes
-// interleave by the step. A number that was granted and not drawn when its
-// process ended is never used, nor is one whose grant was lost on the way:
-// nothing is given back, because a gap costs nothing and a number that is given
-// back twice does.
-//
-// A Segment is safe for concurrent use. It needs no closing while it lives as
-// long as the process, and runs no goroutine while its chain is full. The zero
-// Segment is not valid: [NewSegment] makes them.
+// maxBatch keeps one call from asking for more memory than a machine has.
+const maxBatch = 1 << 24
+
+// A Segment is a source of dense numbers. It is safe for concurrent use. It needs no
+// closing while it lives as long as the process, and runs no goroutine while it has
+// enough numbers. The zero Segment is not valid: [New] makes them.
 type Segment struct {
-	store SegmentStore
-	cfg   SegmentConfig
+	store Store
+	cfg   Config
 
 	gate         gate
 	drawn, plain *int64 // the gate's; by way of it, Next would be too long to be inlined
@@ -54,10 +47,10 @@ type run struct{ first, last int64 }
 
 func (r run) count() int64 { return r.last - r.first + 1 }
 
-// NewSegment returns a source of numbers from store. It does not ask the store
+// New returns a source of numbers from store. It does not ask the store
 // yet: the first call for a number does. A cfg that cannot be is a
-// [*SegmentConfigError].
-func NewSegment(store SegmentStore, cfg SegmentConfig) (*Segment, error) {
+// [*ConfigError].
+func New(store Store, cfg Config) (*Segment, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(store); err != nil {
 		return nil, err
@@ -74,13 +67,13 @@ func NewSegment(store SegmentStore, cfg SegmentConfig) (*Segment, error) {
 
 // Next returns one number. It waits only if none is left that was fetched
 // before, and no longer than ctx lasts; calls that wait are served in their
-// order. Errors are [*SegmentExhaustedError], [ErrSegmentClosed], and that of ctx
-// when it ended a wait, together with a [*SegmentStoreError] if the store is why.
+// order. Errors are [*ExhaustedError], [ErrClosed], and that of ctx
+// when it ended a wait, together with a [*StoreError] if the store is why.
 //
 // This is the whole of the fast way: an atomic addition, and the question whether
 // its sum may be handed out. It is so short that the compiler puts it into its
 // callers, where it takes as long as the addition alone, 2.1 ns on an EPYC of 2022.
-// A call that is not inlined, through [Source] for instance, takes 2.2 to 3.5 ns, by
+// A call that is not inlined, through [idgen.Source] for instance, takes 2.2 to 3.5 ns, by
 // what else the core has to do: an addition waits for all that was stored before,
 // and a call stores what it needs later. Why the sum is right is told at type gate.
 func (s *Segment) Next(ctx context.Context) (n int64, err error) {
@@ -107,11 +100,11 @@ func (s *Segment) number(place int64) int64 { return place*s.cfg.Stride + s.cfg.
 
 // Append appends n numbers to dst in ascending order and returns the extended
 // slice. It draws them in one step, so that no other call gets a number between
-// them, and fails as [Segment.Next] does, and with a [*CountError] for an n below
+// them, and fails as [Segment.Next] does, and with a [*idgen.CountError] for an n below
 // 0 or above 16,777,216. After an error dst is unchanged and no number is lost.
 func (s *Segment) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	if n < 0 || n > maxBatch {
-		return dst, &CountError{Count: int64(n), Max: maxBatch}
+		return dst, &idgen.CountError{Count: int64(n), Max: maxBatch}
 	}
 	if n == 0 {
 		return dst, nil
@@ -232,21 +225,21 @@ func (s *Segment) serve() {
 func (s *Segment) ended() error {
 	switch {
 	case s.closed:
-		return ErrSegmentClosed
+		return ErrClosed
 	case s.exhausted:
-		return &SegmentExhaustedError{Name: s.cfg.Name, MaxValue: s.cfg.MaxValue}
+		return &ExhaustedError{Name: s.cfg.Name, MaxValue: s.cfg.MaxValue}
 	}
 	return nil
 }
 
 func (s *Segment) waitError(ctx context.Context) error {
 	if s.reason == nil {
-		return fmt.Errorf("idgen: waiting for numbers of %q: %w", s.cfg.Name, ctx.Err())
+		return fmt.Errorf("segment: waiting for numbers of %q: %w", s.cfg.Name, ctx.Err())
 	}
-	return fmt.Errorf("idgen: waiting for numbers of %q: %w: %w", s.cfg.Name, ctx.Err(), s.reason)
+	return fmt.Errorf("segment: waiting for numbers of %q: %w: %w", s.cfg.Name, ctx.Err(), s.reason)
 }
 
-// Close ends all waits with [ErrSegmentClosed]; no number is drawn afterwards.
+// Close ends all waits with [ErrClosed]; no number is drawn afterwards.
 // Those that were fetched and not drawn are never used. It waits for a statement
 // that is on its way to end, no longer than ctx lasts, and can be called again.
 func (s *Segment) Close(ctx context.Context) error {
@@ -267,6 +260,6 @@ func (s *Segment) Close(ctx context.Context) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("idgen: waiting for the store of %q to give up: %w", s.cfg.Name, ctx.Err())
+		return fmt.Errorf("segment: waiting for the store of %q to give up: %w", s.cfg.Name, ctx.Err())
 	}
 }

@@ -1,0 +1,44 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrClosed is returned by a [Segment] after [Segment.Close].
+var ErrClosed = errors.New("segment: the segment is closed")
+
+// A ExhaustedError is returned when fewer numbers are left up to MaxValue
+// than a call asks for. It is final.
+type ExhaustedError struct {
+	Name     string
+	MaxValue int64
+}
+
+func (e *ExhaustedError) Error() string {
+	return fmt.Sprintf("segment: the numbers of %q have reached MaxValue %d; raise it, after the column if that is what holds no more", e.Name, e.MaxValue)
+}
+
+// A StoreError says that the store does not answer, or not as it should.
+type StoreError struct {
+	Name string
+	Err  error
+}
+
+func (e *StoreError) Error() string {
+	return fmt.Sprintf("segment: the store failed to grant numbers of %q: %v; trying again", e.Name, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *StoreError) Unwrap() error { return e.Err }
+
+// A ConfigError is returned by [New] for a [Config] that
+// cannot be.
+type ConfigError struct {
+	Field  string
+	Reason string // what is wrong and what to do
+}
+
+func (e *ConfigError) Error() string {
+	return "segment: Config." + e.Field + " " + e.Reason
+}
