@@ -2,21 +2,17 @@ package snowkey_test
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log"
 	"os"
-	"path/filepath"
-
-	_ "github.com/glebarez/go-sqlite"
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/lease/sqlstore"
+	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
-// A program leases its worker number from its own database and gives it back at
-// the end.
+// A program leases its worker number, and gives it back at the end. With a database
+// it has sqlstore.Postgres(db) in place of the directory.
 func ExampleOpen() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "snowkey")
@@ -24,13 +20,8 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "app.db")+"?_pragma=busy_timeout(5000)")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer db.Close()
 
-	ids, err := snowkey.Open(ctx, sqlstore.SQLite(db), snowkey.Config{})
+	ids, err := snowkey.Open(ctx, filestore.Dir(dir), snowkey.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -2,8 +2,6 @@ module github.com/snowkey-go/snowkey/bench
 
 go 1.26.0
 
-replace github.com/snowkey-go/snowkey => ..
-
 require (
 	entgo.io/ent v0.14.5
 	github.com/bwmarrin/snowflake v0.3.0
@@ -13,7 +11,9 @@ require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/oklog/ulid/v2 v2.1.2
 	github.com/rs/xid v1.6.0
-	github.com/snowkey-go/snowkey v0.0.0
+	github.com/snowkey-go/snowkey v0.1.0
+	github.com/snowkey-go/snowkey/hooks/bunid v0.1.0
+	github.com/snowkey-go/snowkey/hooks/gormid v0.1.0
 	github.com/sony/sonyflake v1.3.0
 	github.com/uptrace/bun v1.3.0
 	github.com/uptrace/bun/dialect/mysqldialect v1.3.0

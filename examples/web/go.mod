@@ -2,8 +2,6 @@ module github.com/snowkey-go/snowkey/examples/web
 
 go 1.26.0
 
-replace github.com/snowkey-go/snowkey => ../..
-
 require (
 	github.com/gin-gonic/gin v1.12.0
 	github.com/go-chi/chi/v5 v5.5.0
@@ -11,7 +9,7 @@ require (
 	github.com/graph-gophers/graphql-go v1.11.0
 	github.com/labstack/echo/v5 v5.3.1
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
-	github.com/snowkey-go/snowkey v0.0.0
+	github.com/snowkey-go/snowkey v0.1.0
 	github.com/vektah/gqlparser/v2 v2.5.64
 	google.golang.org/protobuf v1.36.12
 )

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/uptrace/bun"
@@ -20,6 +19,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -28,45 +28,6 @@ const (
 	idA pk.ID = 1<<53 + 1
 	idB pk.ID = 1<<53 + 2
 )
-
-// A source counts up by one from far above 2^53 and remembers how it was asked.
-type source struct {
-	mu    sync.Mutex
-	last  int64
-	calls int
-	err   error // to fail with, if set
-	short int   // how many ids too few to return
-}
-
-func newSource() *source { return &source{last: 1<<60 + 1} }
-
-func (s *source) Next(ctx context.Context) (int64, error) {
-	ids, err := s.Append(ctx, nil, 1)
-	if err != nil {
-		return 0, err
-	}
-	return ids[0], nil
-}
-
-func (s *source) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls++
-	if s.err != nil {
-		return dst, s.err
-	}
-	for range n - s.short {
-		s.last++
-		dst = append(dst, s.last)
-	}
-	return dst, nil
-}
-
-func (s *source) snapshot() *source {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return &source{last: s.last, calls: s.calls}
-}
 
 // sourceKey carries the source of a test to the models, in the context.
 type sourceKey struct{}
@@ -87,14 +48,14 @@ func (*sourced) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 type env struct {
 	*bun.DB
 	conn   *sql.DB
-	source *source
+	source *idtest.Source
 	about  dbtest.DB
 }
 
 // bare opens bun and creates tables.
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
-	e := &env{conn: about.Connect(t), source: newSource(), about: about}
+	e := &env{conn: about.Connect(t), source: new(idtest.Source), about: about}
 	var dialect schema.Dialect
 	switch about.Dialect {
 	case "sqlite":

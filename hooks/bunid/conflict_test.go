@@ -72,7 +72,7 @@ func TestConflictOfOne(t *testing.T) {
 				if c.only != "" && !strings.Contains(c.only, e.about.Dialect) {
 					return
 				}
-				before := e.source.snapshot().calls
+				before := e.source.Calls()
 				u := user{Name: "ada", Age: 7}
 				if _, err := c.set(e.NewInsert().Model(&u)).Exec(ctx); err != nil {
 					t.Fatal(err)
@@ -80,7 +80,7 @@ func TestConflictOfOne(t *testing.T) {
 				if u.ID != c.want {
 					t.Errorf("the row got the key %d, want %d", u.ID, c.want)
 				}
-				if calls := e.source.snapshot().calls - before; calls != 1 {
+				if calls := e.source.Calls() - before; calls != 1 {
 					t.Errorf("keys were drawn %d times", calls)
 				}
 				age := 7
@@ -113,7 +113,7 @@ func TestConflictOfSeveral(t *testing.T) {
 			"Ignore, Returning the key": returning("id", ignore), "upsert, Returning the key": returning("id", upsert),
 		} {
 			t.Run(name, func(t *testing.T) {
-				before := e.source.snapshot().calls
+				before := e.source.Calls()
 				us := []user{{Name: "a"}, {Name: "ada"}, {Name: "b"}}
 				_, err := set(e.NewInsert().Model(&us)).Exec(ctx)
 				problem := "row by row"
@@ -121,7 +121,7 @@ func TestConflictOfSeveral(t *testing.T) {
 					problem = "does not say"
 				}
 				wantInsertError(t, err, -1, problem)
-				if us[0].ID+us[1].ID+us[2].ID != 0 || e.source.snapshot().calls != before {
+				if us[0].ID+us[1].ID+us[2].ID != 0 || e.source.Calls() != before {
 					t.Errorf("keys were drawn: %v", us)
 				}
 				e.wantTable(t, "SELECT id FROM users", line(ada))
@@ -182,12 +182,12 @@ func TestConflictUnseen(t *testing.T) {
 // TestConflictOfGivenKeys: keys that are the caller's are left to the caller.
 func TestConflictOfGivenKeys(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
-		before := e.source.snapshot().calls
+		before := e.source.Calls()
 		us := []user{{ID: idA, Name: "ada"}, {ID: idB, Name: "b"}}
 		if _, err := e.NewInsert().Model(&us).Ignore().Exec(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if us[0].ID != idA || us[1].ID != idB || e.source.snapshot().calls != before {
+		if us[0].ID != idA || us[1].ID != idB || e.source.Calls() != before {
 			t.Errorf("the rows are %v", us)
 		}
 		e.wantTable(t, "SELECT id, name FROM users ORDER BY name", line(ada, "ada"), line(idB, "b"))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
@@ -71,8 +72,8 @@ func TestFillRefuses(t *testing.T) {
 				e.wantTable(t, "SELECT id FROM users")
 			})
 		}
-		if e.source.calls != 0 {
-			t.Errorf("keys were drawn %d times", e.source.calls)
+		if e.source.Calls() != 0 {
+			t.Errorf("keys were drawn %d times", e.source.Calls())
 		}
 	})
 }
@@ -92,8 +93,8 @@ func TestSourceFails(t *testing.T) {
 			problem string
 		}{
 			{"no pool", t.Context(), idgen.ErrNoPool, "got no keys for 2 rows: idgen: no pool is set"},
-			{"error", context.WithValue(t.Context(), sourceKey{}, &source{err: full}), full, "got no keys for 2 rows: no more"},
-			{"too few", context.WithValue(t.Context(), sourceKey{}, &source{short: 1}), nil, "the source returned 1 keys"},
+			{"error", context.WithValue(t.Context(), sourceKey{}, &idtest.Source{Err: full}), full, "got no keys for 2 rows: no more"},
+			{"too few", context.WithValue(t.Context(), sourceKey{}, &idtest.Source{Short: 1}), nil, "the source returned 1 keys"},
 		} {
 			for name, insert := range map[string]func(us *[]user) error{
 				"INSERT": func(us *[]user) error { return exec(e.NewInsert().Model(us).Exec(c.ctx)) },
@@ -168,7 +169,7 @@ func TestNamedGenerator(t *testing.T) {
 	}
 	e := open(t, dbtest.SQLite(t), (*order)(nil))
 	_, err := e.NewInsert().Model(&order{}).Exec(e.context(t))
-	wantModelError(t, err, "ID (pk.ID)", `names the generator "orders", which its source (*bunid_test.source) does not have`)
+	wantModelError(t, err, "ID (pk.ID)", `names the generator "orders", which its source (*idtest.Source) does not have`)
 	if _, err := e.NewInsert().Model(&order{}).Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
 		t.Errorf("without a pool: %v", err)
 	}
@@ -259,7 +260,7 @@ func TestFillRowsRefuses(t *testing.T) {
 			t.Errorf("FillRows of a %T: %v", rows, err)
 		}
 	}
-	if err := bunid.FillRows(t.Context(), e, (*user)(nil), e.source); err != nil || e.source.calls != 0 {
+	if err := bunid.FillRows(t.Context(), e, (*user)(nil), e.source); err != nil || e.source.Calls() != 0 {
 		t.Errorf("FillRows of no row: %v", err)
 	}
 }
@@ -271,7 +272,7 @@ func TestInsertsOnly(t *testing.T) {
 		ctx := e.context(t)
 		ada := user{Name: "ada"}
 		e.insert(t, &ada)
-		calls := e.source.calls
+		calls := e.source.Calls()
 		u := user{Age: 7}
 		if _, err := e.NewUpdate().Model(&u).Column("age").Where("name = ?", "ada").Exec(ctx); err != nil {
 			t.Fatal(err)
@@ -289,7 +290,7 @@ func TestInsertsOnly(t *testing.T) {
 		if err := e.NewSelect().Model(&u).Where("name = ?", "ada").Scan(ctx); err != nil || u.ID != ada.ID {
 			t.Errorf("%v: %v", u, err)
 		}
-		if e.source.calls != calls {
+		if e.source.Calls() != calls {
 			t.Error("keys were drawn")
 		}
 	})
@@ -305,7 +306,7 @@ func TestFillLeavesTheQueryAlone(t *testing.T) {
 		for _, s := range []stamped{{Name: "a"}, {ID: idA, Name: "b"}} {
 			e.insert(t, &[]stamped{s})
 		}
-		want := strings.NewReplacer(fmt.Sprint(e.source.last), fmt.Sprint(idA), "'a'", "'b'").Replace(sent.queries[0])
+		want := strings.NewReplacer(fmt.Sprint(e.source.Last()), fmt.Sprint(idA), "'a'", "'b'").Replace(sent.queries[0])
 		if sent.queries[1] != want || strings.Contains(want, "RETURNING") {
 			t.Errorf("with keys drawn %s\nand given %s", sent.queries[0], sent.queries[1])
 		}

@@ -92,7 +92,7 @@ func TestKeyTypes(t *testing.T) {
 				for i := range 3 {
 					rows.Index(i).FieldByName("N").SetInt(int64(i))
 				}
-				last := e.source.last
+				last := e.source.Last()
 				e.insert(t, c.model)
 				var want []string
 				for i := range 3 {
@@ -270,7 +270,7 @@ func TestDeclarations(t *testing.T) {
 				wantModelError(t, err, c.field, c.problem)
 				_, err = e.NewInsert().Model(c.model).Exec(e.context(t))
 				wantModelError(t, err, c.field, c.problem)
-				if e.source.calls != 0 {
+				if e.source.Calls() != 0 {
 					t.Error("a key was drawn")
 				}
 			})

@@ -258,7 +258,7 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 			old.ID = idA
 			must(t, e.Create(&old))
 			before := e.table(t, "SELECT id, name, email, handle FROM accounts")
-			first := e.source.last
+			first := e.source.Last()
 
 			as := append([]account(nil), c.rows...)
 			tx := c.create(e.WithContext(t.Context()), as)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -29,45 +29,6 @@ const (
 	idA = 1<<53 + 1
 	idB = 1<<53 + 2
 )
-
-// A source counts up by one from far above 2^53 and remembers how it was asked.
-type source struct {
-	mu    sync.Mutex
-	last  int64
-	calls int
-	err   error // to fail with, if set
-	short int   // how many ids too few to return
-}
-
-func newSource() *source { return &source{last: 1<<60 + 1} }
-
-func (s *source) Next(ctx context.Context) (int64, error) {
-	ids, err := s.Append(ctx, nil, 1)
-	if err != nil {
-		return 0, err
-	}
-	return ids[0], nil
-}
-
-func (s *source) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls++
-	if s.err != nil {
-		return dst, s.err
-	}
-	for range n - s.short {
-		s.last++
-		dst = append(dst, s.last)
-	}
-	return dst, nil
-}
-
-func (s *source) snapshot() *source {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return &source{last: s.last, calls: s.calls}
-}
 
 // A conn is a GORM connection that counts the transactions it begins and the
 // statements it sends.
@@ -115,14 +76,14 @@ func (c *connTx) QueryContext(ctx context.Context, query string, args ...any) (*
 type env struct {
 	*gorm.DB
 	conn   *conn
-	source *source
+	source *idtest.Source
 	about  dbtest.DB
 }
 
 // bare opens GORM without the plugin.
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
-	e := &env{conn: &conn{DB: about.Connect(t)}, source: newSource(), about: about}
+	e := &env{conn: &conn{DB: about.Connect(t)}, source: new(idtest.Source), about: about}
 	var dialector gorm.Dialector
 	switch about.Dialect {
 	case "sqlite":

@@ -127,7 +127,7 @@ func TestCallbackOrder(t *testing.T) {
 			if got := slices.DeleteFunc(log, func(s string) bool { return !strings.HasPrefix(s, "before create") }); !slices.Equal(got, []string{want, want}) {
 				t.Errorf("callbacks saw %q, want %q twice", log, want)
 			}
-			e.source.err = errSource
+			e.source.Err = errSource
 			if err := e.Create(&user{Name: "b"}).Error; !errors.Is(err, errSource) {
 				t.Errorf("got %v", err)
 			}
@@ -242,7 +242,7 @@ func TestUnneeded(t *testing.T) {
 		e := open(t, about, &user{})
 		u := user{Name: "a"}
 		must(t, e.Create(&u))
-		calls := e.source.calls
+		calls := e.source.Calls()
 
 		found := user{}
 		must(t, e.Where(user{Name: "a"}).FirstOrCreate(&found))
@@ -260,8 +260,8 @@ func TestUnneeded(t *testing.T) {
 		if err := e.Create((*user)(nil)).Error; !errors.Is(err, gorm.ErrInvalidValue) {
 			t.Errorf("a nil pointer: %v", err)
 		}
-		if e.source.calls != calls || found.ID != u.ID {
-			t.Errorf("keys were drawn %d times, and %d was found for %d", e.source.calls-calls, found.ID, u.ID)
+		if e.source.Calls() != calls || found.ID != u.ID {
+			t.Errorf("keys were drawn %d times, and %d was found for %d", e.source.Calls()-calls, found.ID, u.ID)
 		}
 		e.wantTable(t, "SELECT id, age FROM users", line(u.ID, 3))
 	})
@@ -319,8 +319,8 @@ func TestOthers(t *testing.T) {
 		must(t, e.Table("plains").Create(map[string]any{"name": "d"}))
 		e.wantTable(t, "SELECT id, user_id, name FROM plains ORDER BY id",
 			line(1, p.User.ID, "a"), line(2, "NULL", "b"), line(3, "NULL", "c"), line(4, "NULL", "d"))
-		if e.source.calls != 1 {
-			t.Errorf("keys were drawn %d times, want once", e.source.calls)
+		if e.source.Calls() != 1 {
+			t.Errorf("keys were drawn %d times, want once", e.source.Calls())
 		}
 	})
 }
@@ -333,7 +333,7 @@ func TestGenericsSet(t *testing.T) {
 		if err := gorm.G[user](e.DB).Set(set).Create(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		e.wantTable(t, "SELECT id, name FROM users", line(e.source.last, "a"))
+		e.wantTable(t, "SELECT id, name FROM users", line(e.source.Last(), "a"))
 	})
 }
 

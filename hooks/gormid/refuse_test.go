@@ -168,8 +168,8 @@ func TestDeclarations(t *testing.T) {
 			migrate(t, e.DB, &typeInteger{})
 			must(t, e.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&typeInteger{ID: idA}))
 		}
-		if e.source.calls != 0 || e.conn.begun.Load() != 0 {
-			t.Errorf("%d times keys were drawn, %d transactions were begun", e.source.calls, e.conn.begun.Load())
+		if e.source.Calls() != 0 || e.conn.begun.Load() != 0 {
+			t.Errorf("%d times keys were drawn, %d transactions were begun", e.source.Calls(), e.conn.begun.Load())
 		}
 	})
 }
@@ -313,18 +313,18 @@ var refusals = []refusal{
 		}},
 
 	{name: "the source fails", row: -1, problem: "got no keys", is: errSource,
-		create: func(e *env) *gorm.DB { e.source.err = errSource; return e.Create(&user{Name: "a"}) }},
+		create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.Create(&user{Name: "a"}) }},
 	{name: "the source fails, for many", row: -1, problem: "got no keys for 2 rows", is: errSource,
-		create: func(e *env) *gorm.DB { e.source.err = errSource; return e.Create([]*user{{}, {}, {ID: idA}}) }},
+		create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.Create([]*user{{}, {}, {ID: idA}}) }},
 	{name: "the source fails, for maps", row: -1, problem: "got no keys", is: errSource,
 		create: func(e *env) *gorm.DB {
-			e.source.err = errSource
+			e.source.Err = errSource
 			return e.Model(&user{}).Create([]map[string]any{{"name": "a"}, {"name": "b"}})
 		}},
 	{name: "the source fails, in batches", row: -1, problem: "got no keys", is: errSource, late: true,
-		create: func(e *env) *gorm.DB { e.source.err = errSource; return e.CreateInBatches([]*user{{}, {}}, 1) }},
+		create: func(e *env) *gorm.DB { e.source.Err = errSource; return e.CreateInBatches([]*user{{}, {}}, 1) }},
 	{name: "the source returns too few", row: -1, problem: "got no keys for 2 rows: the source returned 1",
-		create: func(e *env) *gorm.DB { e.source.short = 1; return e.Create([]*user{{}, {}}) }},
+		create: func(e *env) *gorm.DB { e.source.Short = 1; return e.Create([]*user{{}, {}}) }},
 	{name: "a hook clears the key", row: 0, problem: "has lost its key", late: true,
 		create: func(e *env) *gorm.DB { return e.Create(&clearing{Name: "a"}) }},
 	{name: "a hook clears keys", row: 0, problem: "has lost its key", late: true,
@@ -353,7 +353,7 @@ func TestRefusals(t *testing.T) {
 		e := open(t, about, &user{}, &clearing{}, &composite{}, &compositeTagged{}, &manual{}, &passport{})
 		for _, r := range refusals {
 			t.Run(r.name, func(t *testing.T) {
-				e.source.err, e.source.short = nil, 0
+				e.source.Err, e.source.Short = nil, 0
 				begun := e.conn.begun.Load()
 				err := r.create(e).Error
 				wantCreateError(t, err, r.row, r.problem)
@@ -374,7 +374,7 @@ func TestRefusals(t *testing.T) {
 // TestFailureLeavesMemory: without keys, the rows stay as they were.
 func TestFailureLeavesMemory(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), &user{})
-	e.source.err = errSource
+	e.source.Err = errSource
 	us, m := []user{{Name: "a"}, {Name: "b", ID: idA}}, map[string]any{"name": "c"}
 	if e.Create(&us).Error == nil || e.Model(&user{}).Create(m).Error == nil {
 		t.Error("no error")

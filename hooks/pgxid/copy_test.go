@@ -17,6 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -56,14 +57,14 @@ func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text f
 				rows[2].ref = nil
 			}
 			exec(t, conn, "TRUNCATE t")
-			source := newSource()
+			source := new(idtest.Source)
 			n, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"label", "id"},
 				pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{rows[i].label, shape.cell(&rows[i])}, nil }))
 			if err != nil || n != 3 {
 				t.Errorf("%s: copied %d rows: %v", shape.name, n, err)
 				continue
 			}
-			first := newSource().last + 1
+			first := new(idtest.Source).Last() + 1
 			labels := all[string](t, conn, "SELECT label FROM t ORDER BY id")
 			stored := all[K](t, conn, "SELECT id FROM t ORDER BY label")
 			if stored[1] != preset {
@@ -112,14 +113,14 @@ func TestCopyFromPlainKeys(t *testing.T) {
 		text string
 		name = name("")
 	)
-	source := newSource()
+	source := new(idtest.Source)
 	copier := pgxid.Copier{Source: source, Key: "number"}
 	for table, cells := range map[string][]any{"t": {&i64, &u64, &word, int64(0), uint64(0), nil}, "s": {&text, &name, "", (*string)(nil)}} {
 		var rows [][]any
 		for i, cell := range cells {
 			rows = append(rows, []any{i, cell})
 		}
-		before := source.last
+		before := source.Last()
 		if _, err := copier.CopyFrom(t.Context(), conn, pgx.Identifier{table}, []string{"n", "number"}, pgx.CopyFromRows(rows)); err != nil {
 			t.Fatal(err)
 		}
@@ -189,8 +190,8 @@ func TestCopyFromSourceFails(t *testing.T) {
 				return pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{&rows[i].id, rows[i].pad}, nil })
 			}
 			exec(t, conn, "TRUNCATE t")
-			source := newSource()
-			source.fail, source.err = fail, &idgen.ClockError{Behind: 7}
+			source := new(idtest.Source)
+			source.FailAt, source.Err = fail, &idgen.ClockError{Behind: 7}
 			copier := pgxid.Copier{Source: source}
 			n, err := copier.CopyFrom(t.Context(), conn, pgx.Identifier{"public", "t"}, []string{"id", "pad"}, list())
 			if cause, ok := errors.AsType[*idgen.ClockError](err); n != 0 || !ok || cause.Behind != 7 {
@@ -226,9 +227,9 @@ func TestCopyFromSourceFails(t *testing.T) {
 func TestCopyFromTransaction(t *testing.T) {
 	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
-	source := newSource()
+	source := new(idtest.Source)
 	for _, fail := range []int{2, 0} {
-		source.asked, source.fail, source.err = nil, fail, io.ErrUnexpectedEOF
+		source.Asked, source.FailAt, source.Err = nil, fail, io.ErrUnexpectedEOF
 		err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
 			_, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), tx, pgx.Identifier{"t"}, []string{"id"},
 				pgx.CopyFromRows([][]any{{nil}, {nil}, {int64(high)}}))
@@ -268,7 +269,7 @@ func TestCopyFromRowsFail(t *testing.T) {
 			return []any{nil}, nil
 		}),
 	} {
-		n, err := pgxid.Copier{Source: newSource()}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, rows)
+		n, err := pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, rows)
 		if n != 0 || err != io.ErrUnexpectedEOF {
 			t.Errorf("%s: %d rows, %v", name, n, err)
 		}
@@ -279,7 +280,7 @@ func TestCopyFromRowsFail(t *testing.T) {
 
 	// The database's own errors, and pgx's, are not touched.
 	for name, rows := range map[string][][]any{"duplicate": {{int64(1)}, {int64(1)}}, "too many": {{nil, nil}}, "too few": {{}}} {
-		_, err := pgxid.Copier{Source: newSource()}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows(rows))
+		_, err := pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows(rows))
 		state, ok := errors.AsType[interface {
 			error
 			SQLState() string
@@ -309,15 +310,15 @@ func TestCopyFromRefuses(t *testing.T) {
 		{"deep", []string{"id"}, pgx.CopyFromRows([][]any{{new(new(new(pk.ID)))}}), 0, "has ***pk.ID as the type of its key id"},
 		{"deep nil", []string{"id"}, pgx.CopyFromRows([][]any{{(**pk.ID)(nil)}}), 0, "has **pk.ID as the type of its key id"},
 	} {
-		_, err := pgxid.Copier{Source: newSource()}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, c.columns, c.rows)
+		_, err := pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, c.columns, c.rows)
 		e, ok := errors.AsType[*pgxid.CopyError](err)
 		if !ok || e.Row != c.row || e.Problem != c.problem || e.Remedy == "" {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 
-	source := newSource()
-	source.short = 1
+	source := new(idtest.Source)
+	source.Short = 1
 	_, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}}))
 	if err == nil || !strings.Contains(err.Error(), "returned 0 keys instead of 1") {
 		t.Errorf("a source that returns too few: %v", err)
@@ -361,13 +362,13 @@ func TestCopyFromBatches(t *testing.T) {
 			}
 			given[i] = ids[i]
 		}
-		source, r := newSource(), &recorder{}
+		source, r := new(idtest.Source), &recorder{}
 		if _, err := (pgxid.Copier{Source: source}).CopyFrom(t.Context(), r, nil, []string{"i", "id"},
 			pgx.CopyFromSlice(len(ids), func(i int) ([]any, error) { return []any{i, &ids[i]}, nil })); err != nil {
 			t.Fatal(err)
 		}
 
-		next := newSource().last
+		next := new(idtest.Source).Last()
 		for i := range ids {
 			want := given[i]
 			if want == 0 {
@@ -379,7 +380,7 @@ func TestCopyFromBatches(t *testing.T) {
 			}
 		}
 		drawn := 0
-		for i, n := range source.asked {
+		for i, n := range source.Asked {
 			if n > max(1, drawn) || n > 1024 {
 				t.Fatalf("draw %d asks for %d keys after %d", i, n, drawn)
 			}
@@ -388,22 +389,22 @@ func TestCopyFromBatches(t *testing.T) {
 		if drawn > max(2*empty, 1) || drawn < empty || drawn-empty > 1024 {
 			t.Fatalf("%d keys drawn for %d rows", drawn, empty)
 		}
-		if limit := 12 + empty/1024; len(source.asked) > limit {
-			t.Fatalf("%d draws for %d rows", len(source.asked), empty)
+		if limit := 12 + empty/1024; len(source.Asked) > limit {
+			t.Fatalf("%d draws for %d rows", len(source.Asked), empty)
 		}
 	}
 }
 
 // A layout with a short sequence gives few keys at once. The batches adapt.
 func TestCopyFromShortSequence(t *testing.T) {
-	source := &limited{source: newSource(), most: 16}
+	source := &limited{Source: new(idtest.Source), most: 16}
 	r := &recorder{}
 	n, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), r, nil, []string{"id"},
 		pgx.CopyFromSlice(100, func(int) ([]any, error) { return []any{nil}, nil }))
 	if n != 100 || err != nil {
 		t.Fatalf("%d rows, %v", n, err)
 	}
-	first := newSource().last + 1
+	first := new(idtest.Source).Last() + 1
 	if got := r.got[99][0]; got != any(first+99) {
 		t.Errorf("the last key is %v", got)
 	}
@@ -413,7 +414,7 @@ func TestCopyFromShortSequence(t *testing.T) {
 }
 
 type limited struct {
-	*source
+	*idtest.Source
 	most    int
 	refused int
 }
@@ -423,7 +424,7 @@ func (l *limited) Append(ctx context.Context, dst []int64, n int) ([]int64, erro
 		l.refused++
 		return dst, &idgen.CountError{Count: int64(n), Max: int64(l.most)}
 	}
-	return l.source.Append(ctx, dst, n)
+	return l.Source.Append(ctx, dst, n)
 }
 
 // The context of the call ends a wait for keys.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -91,38 +90,4 @@ func all[V any](t testing.TB, conn *pgx.Conn, query string, args ...any) []V {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return list
-}
-
-// A source counts up by one from far above 2^53 and remembers how it was asked.
-type source struct {
-	mu    sync.Mutex
-	last  int64
-	asked []int // what each call of Append wanted
-	fail  int   // the call that fails, from 1; 0 is none
-	err   error // with what
-	short int   // how many ids too few to return
-}
-
-func newSource() *source { return &source{last: 1<<60 + 1} }
-
-func (s *source) Next(ctx context.Context) (int64, error) {
-	ids, err := s.Append(ctx, nil, 1)
-	if err != nil {
-		return 0, err
-	}
-	return ids[0], nil
-}
-
-func (s *source) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked = append(s.asked, n)
-	if s.fail == len(s.asked) {
-		return dst, s.err
-	}
-	for range n - s.short {
-		s.last++
-		dst = append(dst, s.last)
-	}
-	return dst, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/hooks/sqlid"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -109,9 +110,9 @@ func fuzz[R any](t *testing.T, cells []byte, fail, pointers bool, key func(*R) *
 		done[r], want[i] = given, given
 	}
 
-	s := newSource()
+	s := new(idtest.Source)
 	if fail {
-		s.err = errors.ErrUnsupported
+		s.Err = errors.ErrUnsupported
 	}
 	before := keys(refs, key)
 	err := sqlid.New(s).Fill(t.Context(), rows)
@@ -132,8 +133,8 @@ func fuzz[R any](t *testing.T, cells []byte, fail, pointers bool, key func(*R) *
 	if !reflect.DeepEqual(after, want) {
 		t.Fatalf("%T %v: %v, want %v", rows, cells, after, want)
 	}
-	if len(s.asked) > 1 || (len(s.asked) == 1) != (empty > 0) {
-		t.Fatalf("%T %v: the source was asked for %v", rows, cells, s.asked)
+	if len(s.Asked) > 1 || (len(s.Asked) == 1) != (empty > 0) {
+		t.Fatalf("%T %v: the source was asked for %v", rows, cells, s.Asked)
 	}
 }
 

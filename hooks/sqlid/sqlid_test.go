@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/sqlid"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -19,39 +20,6 @@ const (
 	first  = 1<<60 + 1
 	second = 1<<60 + 2
 )
-
-// A source counts up by one from far above 2^53 and remembers how it was asked.
-type source struct {
-	mu    sync.Mutex
-	last  int64
-	asked []int
-	err   error // to fail with, if set
-	short int   // how many ids too few to return
-}
-
-func newSource() *source { return &source{last: first - 1} }
-
-func (s *source) Next(ctx context.Context) (int64, error) {
-	ids, err := s.Append(ctx, nil, 1)
-	if err != nil {
-		return 0, err
-	}
-	return ids[0], nil
-}
-
-func (s *source) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked = append(s.asked, n)
-	if s.err != nil {
-		return dst, s.err
-	}
-	for range n - s.short {
-		s.last++
-		dst = append(dst, s.last)
-	}
-	return dst, nil
-}
 
 // The ways to declare a key.
 type (
@@ -158,7 +126,7 @@ func TestFillKeys(t *testing.T) {
 		{&shadow{}, func(r any) any { return r.(*shadow).ID }},
 		{&itself{}, func(r any) any { return r.(*itself).ID }},
 	} {
-		s := newSource()
+		s := new(idtest.Source)
 		if err := sqlid.New(s).Fill(t.Context(), c.row); err != nil {
 			t.Errorf("%T: %v", c.row, err)
 			continue
@@ -167,8 +135,8 @@ func TestFillKeys(t *testing.T) {
 			t.Errorf("%T is filled with %s, want %d", c.row, got, pk.ID(first))
 		}
 		before := keyed(c.row)
-		if err := sqlid.New(s).Fill(t.Context(), c.row); err != nil || len(s.asked) != 1 {
-			t.Errorf("%T, filled: %v, %d draws", c.row, err, len(s.asked))
+		if err := sqlid.New(s).Fill(t.Context(), c.row); err != nil || len(s.Asked) != 1 {
+			t.Errorf("%T, filled: %v, %d draws", c.row, err, len(s.Asked))
 		}
 		if after := keyed(c.row); after != before {
 			t.Errorf("%T was %s and is %s", c.row, before, after)
@@ -176,7 +144,7 @@ func TestFillKeys(t *testing.T) {
 	}
 	// What is beside the key is left alone.
 	both, shadow := both{}, shadow{}
-	if err := errors.Join(sqlid.New(newSource()).Fill(t.Context(), &both), sqlid.New(newSource()).Fill(t.Context(), &shadow)); err != nil {
+	if err := errors.Join(sqlid.New(new(idtest.Source)).Fill(t.Context(), &both), sqlid.New(new(idtest.Source)).Fill(t.Context(), &shadow)); err != nil {
 		t.Error(err)
 	}
 	if both.ID != 0 || shadow.Base.ID != 0 {
@@ -207,7 +175,7 @@ func TestFillShapes(t *testing.T) {
 				r.ID = 0
 			}
 		}
-		s := newSource()
+		s := new(idtest.Source)
 		if err := sqlid.New(s).Fill(t.Context(), c.rows); err != nil {
 			t.Errorf("%T: %v", c.rows, err)
 			continue
@@ -215,25 +183,25 @@ func TestFillShapes(t *testing.T) {
 		if got, want := c.read(), []pk.ID{first, 7, second}; !reflect.DeepEqual(got, want) {
 			t.Errorf("%T: %v, want %v", c.rows, got, want)
 		}
-		if !reflect.DeepEqual(s.asked, []int{2}) {
-			t.Errorf("%T: the source was asked for %v, want 2 once", c.rows, s.asked)
+		if !reflect.DeepEqual(s.Asked, []int{2}) {
+			t.Errorf("%T: the source was asked for %v, want 2 once", c.rows, s.Asked)
 		}
 	}
 	for _, rows := range []any{[]user(nil), []user{}, &[]*user{}, [0]user{}, &[0]user{}, []user{{ID: 7}}} {
-		s := newSource()
-		if err := sqlid.New(s).Fill(t.Context(), rows); rows != any([0]user{}) && (err != nil || len(s.asked) > 0) {
-			t.Errorf("%T without anything to fill: %v, %d draws", rows, err, len(s.asked))
+		s := new(idtest.Source)
+		if err := sqlid.New(s).Fill(t.Context(), rows); rows != any([0]user{}) && (err != nil || len(s.Asked) > 0) {
+			t.Errorf("%T without anything to fill: %v, %d draws", rows, err, len(s.Asked))
 		}
 	}
 	// A row that is in the list twice has one key.
 	twice := &user{}
-	if err := sqlid.New(newSource()).Fill(t.Context(), []*user{twice, twice}); err != nil || twice.ID != first {
+	if err := sqlid.New(new(idtest.Source)).Fill(t.Context(), []*user{twice, twice}); err != nil || twice.ID != first {
 		t.Errorf("twice the same row: %v, %v", twice, err)
 	}
 	// Rows may share a pointer to a zero, but not a key.
 	zero := new(pk.ID)
 	shared := []maybe{{zero}, {zero}}
-	if err := sqlid.New(newSource()).Fill(t.Context(), shared); err != nil || *shared[0].ID != first || *shared[1].ID != second || *zero != 0 {
+	if err := sqlid.New(new(idtest.Source)).Fill(t.Context(), shared); err != nil || *shared[0].ID != first || *shared[1].ID != second || *zero != 0 {
 		t.Errorf("a shared pointer: %d, %d, %v", *shared[0].ID, *shared[1].ID, err)
 	}
 }
@@ -278,7 +246,7 @@ func TestDeclarations(t *testing.T) {
 		}{}, "B", "is tagged snowkey, and so is A"},
 	} {
 		for range 2 { // looked at once, refused each time
-			err := sqlid.New(newSource()).Fill(t.Context(), c.row)
+			err := sqlid.New(new(idtest.Source)).Fill(t.Context(), c.row)
 			e, ok := errors.AsType[*sqlid.FieldError](err)
 			if !ok || e.Field != c.field || e.Problem != c.problem || e.Remedy == "" || e.Model != reflect.TypeOf(c.row).Elem().String() {
 				t.Errorf("%T: %v, want %q", c.row, err, c.problem)
@@ -326,22 +294,22 @@ func TestRowsThatCannotBeFilled(t *testing.T) {
 			GroupID pk.ID `snowkey:"-"`
 		}{GroupID: 7}, -1, "has no key, and UserID is tagged"},
 	} {
-		s := newSource()
+		s := new(idtest.Source)
 		before := keyed(c.rows)
 		err := sqlid.New(s).Fill(t.Context(), c.rows)
 		e, ok := errors.AsType[*sqlid.RowError](err)
 		if !ok || e.Row != c.row || !strings.HasPrefix(e.Problem, c.problem) || e.Remedy == "" {
 			t.Errorf("%T: %v, want row %d: %s", c.rows, err, c.row, c.problem)
 		}
-		if len(s.asked) > 0 || keyed(c.rows) != before {
-			t.Errorf("%T: %d draws, and the rows are %+v", c.rows, len(s.asked), c.rows)
+		if len(s.Asked) > 0 || keyed(c.rows) != before {
+			t.Errorf("%T: %d draws, and the rows are %+v", c.rows, len(s.Asked), c.rows)
 		}
 	}
 	// An embedded struct that is set can be filled, exported or not.
-	if row := (closed{&inner{}}); sqlid.New(newSource()).Fill(t.Context(), &row) != nil || row.ID != first {
+	if row := (closed{&inner{}}); sqlid.New(new(idtest.Source)).Fill(t.Context(), &row) != nil || row.ID != first {
 		t.Errorf("%+v", row)
 	}
-	if row := (open{}); sqlid.New(newSource()).Fill(t.Context(), &row) != nil || row.ID != first {
+	if row := (open{}); sqlid.New(new(idtest.Source)).Fill(t.Context(), &row) != nil || row.ID != first {
 		t.Errorf("%+v", row)
 	}
 }
@@ -353,8 +321,8 @@ type (
 
 func TestSourceFails(t *testing.T) {
 	cause := &idgen.ClockError{Behind: 7}
-	s := newSource()
-	s.err = cause
+	s := new(idtest.Source)
+	s.Err = cause
 	rows := []byPointer{{}, {Base: &Base{ID: 7}}, {}}
 	err := sqlid.New(s).Fill(t.Context(), rows)
 	if e, ok := errors.AsType[*sqlid.RowError](err); !ok || e.Row != -1 || !errors.Is(err, cause) || e.Model != "sqlid_test.byPointer" {
@@ -364,7 +332,7 @@ func TestSourceFails(t *testing.T) {
 		t.Errorf("the rows are %+v", rows)
 	}
 
-	s.err, s.short = nil, 1
+	s.Err, s.Short = nil, 1
 	if err := sqlid.New(s).Fill(t.Context(), rows); err == nil || rows[0].Base != nil {
 		t.Errorf("a source that returns too few: %v, %+v", err, rows)
 	}
@@ -403,7 +371,7 @@ func TestGenerators(t *testing.T) {
 		t.Errorf("the generator goes on with %d after %d: %v", next, o2.ID, err)
 	}
 
-	err = sqlid.New(newSource()).Fill(t.Context(), &order{})
+	err = sqlid.New(new(idtest.Source)).Fill(t.Context(), &order{})
 	if e, ok := errors.AsType[*sqlid.FieldError](err); !ok || !strings.Contains(e.Problem, `names the generator "orders"`) {
 		t.Errorf("a source without generators: %v", err)
 	}
@@ -415,7 +383,7 @@ func TestConcurrent(t *testing.T) {
 		Base
 		Name string
 	}
-	s := newSource()
+	s := new(idtest.Source)
 	f := sqlid.New(s)
 	rows := make([][]fresh, 8)
 	var wg sync.WaitGroup

@@ -4,8 +4,6 @@ import (
 	"database/sql"
 	"net/url"
 	"path/filepath"
-
-	_ "github.com/glebarez/go-sqlite" // the driver "sqlite", written in Go
 )
 
 // openSQLite returns a file of its own. Several connections may write to it:

@@ -31,6 +31,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/failpoint"
 )
 
 // An Error says that a session of the application makes writes impossible.
@@ -88,7 +90,7 @@ func closed(conn *sql.Conn) error {
 // two writes may have the same mark.
 func Postgres(ctx context.Context, db *sql.DB, mark, query string, args ...any) (answer int64, changed bool, err error) {
 	err = onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
-		err := conn.QueryRowContext(ctx, query, args...).Scan(&answer)
+		err := conn.QueryRowContext(ctx, failpoint.Statement(ctx, query), args...).Scan(&answer)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
 		}

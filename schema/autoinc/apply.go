@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/failpoint"
 )
 
 // ApplyOptions say how [Apply] goes about it. The zero value applies the next
@@ -36,10 +38,6 @@ type ApplyOptions struct {
 	// Progress is told of each step as it begins and ends, and of each batch of a
 	// backfill. It is called by the goroutine that called Apply.
 	Progress func(Progress)
-
-	// hook is asked before and after everything that a crash may come between, for
-	// tests. Apply stops with its error, as if it were killed.
-	hook func(point string) error
 }
 
 // A Progress is what [ApplyOptions.Progress] is told.
@@ -90,9 +88,6 @@ func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (P
 	options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), 5*time.Second)
 	if options.Progress == nil {
 		options.Progress = func(Progress) {}
-	}
-	if options.hook == nil {
-		options.hook = func(string) error { return nil }
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -169,8 +164,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 		}
 		steps = steps[n:]
 	}
-	if err := a.options.hook("phase " + string(phase.Name)); err != nil {
-		a.spoilt = true
+	if err := a.at(ctx, "phase "+string(phase.Name)); err != nil {
 		return Phase{}, err
 	}
 	err = a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done}) }, func(error) {})
@@ -314,7 +308,7 @@ func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error
 	if a.dialect == SQLite {
 		begin = "BEGIN IMMEDIATE"
 	}
-	if err := a.at("begin " + steps[0].ID); err != nil {
+	if err := a.at(ctx, "begin "+steps[0].ID); err != nil {
 		return err
 	}
 	if _, err := a.conn.ExecContext(ctx, begin); err != nil {
@@ -337,11 +331,11 @@ func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error
 			if err := a.run(ctx, phase, s, entry{}); err != nil {
 				return err
 			}
-			if err := a.at("record " + s.ID); err != nil {
+			if err := a.at(ctx, "record "+s.ID); err != nil {
 				return err
 			}
 		}
-		if err := a.at("commit " + steps[0].ID); err != nil {
+		if err := a.at(ctx, "commit "+steps[0].ID); err != nil {
 			return err
 		}
 		// And they report no error for a COMMIT that they left out because ctx has ended.
@@ -361,7 +355,7 @@ func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error
 	for _, s := range steps {
 		a.tell(phase, s, Ended)
 	}
-	return a.at("after " + steps[0].ID)
+	return a.at(ctx, "after "+steps[0].ID)
 }
 
 // alone takes a step in no transaction: it is recorded before, so that a crash
@@ -392,7 +386,7 @@ func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) 
 	case s.Done == "" && s.Run == Exec:
 		return &StepError{s, errors.New("it may have been taken or not, and the plan has no query that tells; see by hand")}
 	}
-	if err := a.at("before " + s.ID); err != nil {
+	if err := a.at(ctx, "before "+s.ID); err != nil {
 		return err
 	}
 	a.tell(phase, s, Began)
@@ -411,7 +405,7 @@ func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) 
 }
 
 func (a *applier) record(ctx context.Context, s Step, e entry) error {
-	if err := a.at("record " + s.ID + " " + string(e.state)); err != nil {
+	if err := a.at(ctx, "record "+s.ID+" "+string(e.state)); err != nil {
 		return err
 	}
 	return a.ledger.write(ctx, a.conn, s.ID, e)
@@ -497,9 +491,9 @@ func (a *applier) tell(phase Phase, s Step, event Event) {
 	a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: event})
 }
 
-// at is a point at which a crash may come.
-func (a *applier) at(point string) error {
-	err := a.options.hook(point)
+// at is a point at which a crash may come. Tests say so in ctx.
+func (a *applier) at(ctx context.Context, point string) error {
+	err := failpoint.At(ctx, point)
 	if err != nil {
 		a.spoilt = true // as a killed process leaves its connection
 	}

@@ -1,0 +1,37 @@
+// Package failpoint lets tests break programs at points that they cannot reach from
+// outside: as if the program were killed there, or its statements were others.
+// Outside tests, nothing is asked.
+package failpoint
+
+import "context"
+
+type (
+	pointKey     struct{}
+	statementKey struct{}
+)
+
+// WithHook returns a context under which [At] asks hook.
+func WithHook(ctx context.Context, hook func(point string) error) context.Context {
+	return context.WithValue(ctx, pointKey{}, hook)
+}
+
+// At returns the error with which to stop at point; nil to go on.
+func At(ctx context.Context, point string) error {
+	if hook, ok := ctx.Value(pointKey{}).(func(string) error); ok {
+		return hook(point)
+	}
+	return nil
+}
+
+// WithStatements returns a context under which [Statement] returns what change does.
+func WithStatements(ctx context.Context, change func(string) string) context.Context {
+	return context.WithValue(ctx, statementKey{}, change)
+}
+
+// Statement returns the statement to run in place of query.
+func Statement(ctx context.Context, query string) string {
+	if change, ok := ctx.Value(statementKey{}).(func(string) string); ok {
+		return change(query)
+	}
+	return query
+}

@@ -1,0 +1,331 @@
+package autoinc_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/failpoint"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+var errKilled = errors.New("killed")
+
+// state is everything that the catalog says of a shop's tables.
+func (s shop) state(t *testing.T) string {
+	t.Helper()
+	queries := map[string]string{
+		"postgres": `SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || a.attnotnull || a.attidentity::text || a.atthasdef || coalesce(c.relacl::text, '') FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE c.relnamespace = 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v')
+			UNION ALL SELECT conrelid::regclass || ' ' || conname || pg_get_constraintdef(oid) || convalidated FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+			UNION ALL SELECT tgname || pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+			UNION ALL SELECT relname || pg_get_viewdef(oid) FROM pg_class WHERE relkind = 'v' AND relnamespace = 'public'::regnamespace
+			UNION ALL SELECT indexrelid::regclass || pg_get_indexdef(indexrelid) || indisvalid FROM pg_index JOIN pg_class c ON c.oid = indrelid WHERE c.relnamespace = 'public'::regnamespace
+			UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+			UNION ALL SELECT sequencename || data_type FROM pg_sequences
+			ORDER BY 1`,
+		"sqlite": `SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_master ORDER BY 1`,
+		"mysql": `SELECT CONCAT_WS(' ', TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, COLUMN_COMMENT) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()
+			UNION ALL SELECT CONCAT_WS(' ', TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME) FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = DATABASE()
+			UNION ALL SELECT CONCAT_WS(' ', CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE) FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE CONSTRAINT_SCHEMA = DATABASE()
+			UNION ALL SELECT CONCAT_WS(' ', TRIGGER_NAME, EVENT_OBJECT_TABLE, REPLACE(ACTION_STATEMENT, DATABASE(), '')) FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = DATABASE()
+			UNION ALL SELECT CONCAT_WS(' ', TABLE_NAME, INDEX_NAME, COLUMN_NAME, SEQ_IN_INDEX) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE()
+			ORDER BY 1`,
+	}
+	rows, err := s.conn.Query(queries[s.Dialect])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var b strings.Builder
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(line + "\n")
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func modes(t *testing.T, test func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions)) {
+	for _, dialect := range dbtest.Databases(t) {
+		for _, online := range []bool{false, true} {
+			if name := dialect; !online || dialect != "sqlite" { // which has one way
+				if online {
+					name += " online"
+				}
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					test(t, dbtest.Open(t, dialect), autoinc.PlanOptions{Online: online})
+				})
+			}
+		}
+	}
+}
+
+// A kill at every point there is: before and after every statement and every
+// record, each once. What the last left, the next goes on with, and the end is that
+// of a way without any.
+func TestKilledAtEveryPoint(t *testing.T) {
+	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		undisturbed := newShop(t, dbtest.Open(t, db.Dialect))
+		applyAll(t, undisturbed.conn, plan(t, undisturbed.conn, options), autoinc.ApplyOptions{})
+		s := newShop(t, db)
+		p := plan(t, s.conn, options)
+		killed := make(map[string]bool)
+		ctx := failpoint.WithHook(t.Context(), func(point string) error {
+			if killed[point] {
+				return nil
+			}
+			killed[point] = true
+			// Of the long transactions of the online way, every third statement.
+			if step, ok := strings.CutPrefix(point, "record "); ok && options.Online && !strings.Contains(step, " ") && len(killed)%3 != 0 {
+				return nil
+			}
+			return errKilled
+		})
+		for calls := 0; ; calls++ {
+			phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
+			if _, busy := errors.AsType[*autoinc.BusyError](err); busy {
+				continue // the server has yet to notice that the last is gone
+			}
+			if err != nil && !errors.Is(err, errKilled) {
+				t.Fatalf("after %d kills: %v", len(killed), err)
+			}
+			if err == nil && phase.Name == "" {
+				break
+			}
+			if calls > 100_000 {
+				t.Fatal("no end")
+			}
+		}
+		steps := 0
+		for _, phase := range p.Phases {
+			steps += len(phase.Steps)
+		}
+		if len(killed) < 2*steps {
+			t.Errorf("%d points for %d steps", len(killed), steps)
+		}
+		if v := verify(t, s.conn, p); v.Err() != nil {
+			t.Errorf("not proven:\n%s", verdicts(t, v))
+		}
+		require(t, "the end", s.state(t), undisturbed.state(t))
+		t.Logf("%d kills at %d steps", len(killed), steps)
+	})
+}
+
+// Each point of a rebuild of SQLite's by itself, from the beginning: the kill
+// leaves no more than what was committed.
+func TestKilledOnce(t *testing.T) {
+	var points []string
+	s := newShop(t, dbtest.SQLite(t))
+	applyAllIn(failpoint.WithHook(t.Context(), func(point string) error {
+		if strings.HasSuffix(point, " drop/1") || len(points) > 0 && !strings.HasPrefix(points[len(points)-1], "after ") {
+			points = append(points, point)
+		}
+		return nil
+	}), t, s.conn, plan(t, s.conn, autoinc.PlanOptions{}), autoinc.ApplyOptions{})
+	want := s.state(t)
+	if len(points) < 8 {
+		t.Fatalf("%q", points)
+	}
+	for i, at := range points {
+		if i%3 != 0 && i < len(points)-2 { // its commit, and what comes after it, and some before
+			continue
+		}
+		s := newShop(t, dbtest.SQLite(t))
+		p := plan(t, s.conn, autoinc.PlanOptions{})
+		var err error
+		for err == nil {
+			_, err = autoinc.Apply(failpoint.WithHook(t.Context(), func(point string) error {
+				if point == at {
+					return errKilled
+				}
+				return nil
+			}), s.conn, p, autoinc.ApplyOptions{})
+		}
+		if !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		var n int
+		if err := s.conn.QueryRow(s.sql("SELECT count(*) FROM [Us'er]")).Scan(&n); err != nil || n != 50 {
+			t.Errorf("after the kill at %s there are %d rows: %v", at, n, err)
+		}
+		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+		require(t, "the end after "+at, s.state(t), want)
+	}
+}
+
+// Writers go on during every phase: one that sends no key until it is refused
+// for good, and one that sends keys once that is switched on. Every row that was
+// acknowledged is there at the end, under its own key.
+func TestWriters(t *testing.T) {
+	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		s := newShop(t, db)
+		p := plan(t, s.conn, options)
+		w := &writers{shop: s, conn: writersConn(t, db)}
+		w.start(t)
+		for {
+			w.writeOn(t)
+			phase, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{BatchSize: 10, LockTimeout: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if phase.Name == autoinc.SwitchOn {
+				w.generate.Store(true)
+			}
+			if phase.Name == "" {
+				break
+			}
+		}
+		w.writeOn(t)
+		w.stop()
+		if w.refused.Load() == 0 {
+			t.Error("the writer that sends no key was never refused")
+		}
+		for _, name := range slices.Sorted(slices.Values(w.names)) {
+			var n, orders int
+			err := s.conn.QueryRow(s.sql("SELECT count(*), (SELECT count(*) FROM orders WHERE user_id = max(u.[Order])) FROM [Us'er] u WHERE [nöme] = '%s'", name)).Scan(&n, &orders)
+			if err != nil || n != 1 || orders != 1 {
+				t.Errorf("%s: %d rows with %d orders, %v", name, n, orders, err)
+			}
+		}
+		if v := verify(t, s.conn, p); v.Err() != nil {
+			t.Errorf("not proven:\n%s", verdicts(t, v))
+		}
+		t.Logf("%d rows, %d refused", len(w.names), w.refused.Load())
+	})
+}
+
+// writersConn is a pool of writers, whose SQLite waits while a table is rebuilt.
+func writersConn(t *testing.T, db dbtest.DB) *sql.DB {
+	t.Helper()
+	if db.Dialect == "postgres" { // prepared statements fail once when a type changes
+		db.DSN += map[bool]string{true: "&", false: "?"}[strings.Contains(db.DSN, "?")] + "default_query_exec_mode=simple_protocol"
+	}
+	conn := db.Connect(t)
+	if db.Dialect == "sqlite" {
+		conn.SetMaxOpenConns(1)
+		exec(t, conn, "PRAGMA busy_timeout = 60000")
+	}
+	return conn
+}
+
+type writers struct {
+	shop
+	conn     *sql.DB
+	generate atomic.Bool
+	refused  atomic.Int64
+	legacy   atomic.Int64 // rounds of the one
+	new      atomic.Int64 // and of the other
+	next     atomic.Int64
+	stop     func()
+	sync.Mutex
+	names []string // of users that were acknowledged, with an order
+}
+
+func (w *writers) start(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	w.next.Store(7_350_000_000_000_000_001)
+	group.Go(func() { w.write(ctx, "legacy", false, &w.legacy) })
+	group.Go(func() { w.write(ctx, "new", true, &w.new) })
+	w.stop = func() { cancel(); group.Wait() }
+	t.Cleanup(func() { w.stop() })
+}
+
+// writeOn waits until both writers have been at it for some rounds.
+func (w *writers) writeOn(t *testing.T) {
+	t.Helper()
+	legacy, other := w.legacy.Load()+8, w.new.Load()+8
+	for w.legacy.Load() < legacy || w.new.Load() < other {
+		select {
+		case <-t.Context().Done():
+			t.Fatal("no row is written any more")
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// write writes users with an order each, in a transaction. An error is a refusal,
+// and loses nothing that was acknowledged.
+func (w *writers) write(ctx context.Context, who string, sends bool, rounds *atomic.Int64) {
+	for i := 0; ctx.Err() == nil; i++ {
+		rounds.Add(1)
+		time.Sleep(time.Millisecond) // SQLite's writers do not queue, and none is to starve
+		if sends && !w.generate.Load() {
+			continue
+		}
+		name := fmt.Sprintf("%s %d", who, i)
+		if err := w.writeOne(ctx, name, sends); err != nil {
+			w.refused.Add(1)
+			continue
+		}
+		w.Lock()
+		w.names = append(w.names, name)
+		w.Unlock()
+	}
+}
+
+func (w *writers) writeOne(ctx context.Context, name string, sends bool) error {
+	tx, err := w.conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	user := w.sql("INSERT INTO [Us'er] ([nöme]) VALUES ('%s')", name)
+	order := w.sql("INSERT INTO orders (user_id) SELECT [Order] FROM [Us'er] WHERE [nöme] = '%s'", name)
+	if sends {
+		key := w.next.Add(2)
+		user = w.sql("INSERT INTO [Us'er] ([Order], [nöme]) VALUES (%d, '%s')", key, name)
+		order = w.sql("INSERT INTO orders (id, user_id) VALUES (%d, %d)", key+1, key)
+	}
+	for _, statement := range []string{user, order} {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// The online way ends where the other does, but for the order of the columns.
+func TestOnlineEndsAsOffline(t *testing.T) {
+	for _, dialect := range dbtest.Databases(t) {
+		var ends []string
+		for _, online := range []bool{false, true} {
+			s := newShop(t, dbtest.Open(t, dialect))
+			if dialect == "postgres" {
+				exec(t, s.conn,
+					"CREATE INDEX wide ON line (user_id DESC, no) INCLUDE (order_id)",
+					"COMMENT ON COLUMN orders.id IS 'it''s'", "COMMENT ON VIEW customers IS E'two\n\n-- end: widen/1\nlines'", "COMMENT ON COLUMN customers.id IS E'a\n\nb'",
+					"GRANT SELECT ON customers TO PUBLIC", "ALTER VIEW regulars SET (security_barrier = true)",
+					"ALTER TABLE orders ALTER COLUMN user_id SET DEFAULT 7",
+					s.sql("ALTER TABLE line ADD CONSTRAINT late FOREIGN KEY (user_id) REFERENCES [Us'er] MATCH FULL ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED"))
+			}
+			p := plan(t, s.conn, autoinc.PlanOptions{Online: online})
+			applyAll(t, s.conn, p, autoinc.ApplyOptions{BatchSize: 1})
+			if v := verify(t, s.conn, p); v.Err() != nil {
+				t.Errorf("not proven:\n%s", verdicts(t, v))
+			}
+			ends = append(ends, s.state(t))
+			if dialect == "postgres" {
+				var comments string
+				if err := s.conn.QueryRow("SELECT string_agg(description, '|' ORDER BY description) FROM pg_description WHERE objoid IN ('orders'::regclass, 'customers'::regclass)").Scan(&comments); err != nil || comments != "a\n\nb|it's|two\n\n-- end: widen/1\nlines" {
+					t.Errorf("the comments are %q: %v", comments, err)
+				}
+			}
+		}
+		require(t, dialect, ends[1], ends[0])
+	}
+}

@@ -1,0 +1,205 @@
+package autoinc_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+// A shop is a schema of the kind that people have: narrow keys, a reference to
+// itself, a composite one, and a view.
+type shop struct {
+	dbtest.DB
+	conn *sql.DB
+	q    func(string) string
+}
+
+func newShop(t *testing.T, db dbtest.DB) shop {
+	t.Helper()
+	s := shop{DB: db, conn: db.Connect(t)}
+	s.q = func(name string) string {
+		mark := quotes[db.Dialect]
+		return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
+	}
+	counting := map[string]string{
+		"postgres": "serial PRIMARY KEY",
+		"mysql":    "INT UNSIGNED NOT NULL AUTO_INCREMENT COMMENT 'the AUTO_INCREMENT''s \\\\ `key`' PRIMARY KEY",
+		"sqlite":   "INTEGER PRIMARY KEY AUTOINCREMENT",
+	}[db.Dialect]
+	always := map[string]string{"postgres": "integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}[db.Dialect]
+	if always == "" {
+		always = counting
+	}
+	integer := map[string]string{"postgres": "integer", "mysql": "INT UNSIGNED", "sqlite": "INTEGER"}[db.Dialect]
+	exec(t, s.conn,
+		s.sql("CREATE TABLE [Us'er] ([Order] %s, boss %s, tenant int NOT NULL DEFAULT 1, [nöme] varchar(40), UNIQUE (tenant, [Order]), "+
+			"FOREIGN KEY (boss) REFERENCES [Us'er] ([Order]) ON DELETE SET NULL)", counting, integer),
+		s.sql("CREATE TABLE orders (id %s, user_id %s NOT NULL, total int NOT NULL DEFAULT 0, "+
+			"CONSTRAINT by_user FOREIGN KEY (user_id) REFERENCES [Us'er] ([Order]) ON DELETE CASCADE ON UPDATE CASCADE)", always, integer),
+		s.sql("CREATE TABLE line (order_id %s NOT NULL, no int NOT NULL, tenant int NOT NULL, user_id %[1]s NOT NULL, PRIMARY KEY (order_id, no), "+
+			"FOREIGN KEY (order_id) REFERENCES orders (id), FOREIGN KEY (tenant, user_id) REFERENCES [Us'er] (tenant, [Order]))", integer),
+		"CREATE INDEX line_user ON line (tenant, user_id)",
+		"CREATE INDEX order_user ON orders (user_id)",
+		s.sql("CREATE VIEW customers AS SELECT [Order] AS id, [nöme] FROM [Us'er]"),
+		"CREATE VIEW regulars AS SELECT id FROM customers",
+	)
+	var users, orders, lines []string
+	for i := 1; i <= 50; i++ {
+		users = append(users, fmt.Sprintf("(%s, 'n''%d')", []string{"NULL", fmt.Sprint(max(i-1, 1))}[min(i-1, 1)], i))
+		orders = append(orders, fmt.Sprintf("(%d)", i))
+		lines = append(lines, fmt.Sprintf("(%d, 1, 1, %[1]d)", i))
+	}
+	exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss, [nöme]) VALUES %s", strings.Join(users, ", ")),
+		"INSERT INTO orders (user_id) VALUES "+strings.Join(orders, ", "), "INSERT INTO line VALUES "+strings.Join(lines, ", "))
+	return s
+}
+
+// sql writes names in brackets as the database quotes them.
+func (s shop) sql(format string, args ...any) string {
+	text := fmt.Sprintf(format, args...)
+	for {
+		before, rest, ok := strings.Cut(text, "[")
+		if !ok {
+			return text
+		}
+		name, after, _ := strings.Cut(rest, "]")
+		text = before + s.q(name) + after
+	}
+}
+
+func plan(t *testing.T, conn *sql.DB, options autoinc.PlanOptions) *autoinc.Plan {
+	t.Helper()
+	p, err := autoinc.NewPlan(t.Context(), conn, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reread(t, p)
+}
+
+// reread writes a plan and reads it, as everybody does.
+func reread(t *testing.T, p *autoinc.Plan) *autoinc.Plan {
+	t.Helper()
+	file := planText(t, p)
+	again, err := autoinc.ReadPlan(strings.NewReader(file))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, file)
+	}
+	require(t, "the plan that was read", planText(t, again), file)
+	return again
+}
+
+func planText(t *testing.T, p *autoinc.Plan) string {
+	t.Helper()
+	var b strings.Builder
+	if err := p.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// applyAll applies every phase, and returns their names.
+func applyAll(t *testing.T, conn *sql.DB, p *autoinc.Plan, options autoinc.ApplyOptions) (names []autoinc.PhaseName) {
+	t.Helper()
+	return applyAllIn(t.Context(), t, conn, p, options)
+}
+
+func applyAllIn(ctx context.Context, t *testing.T, conn *sql.DB, p *autoinc.Plan, options autoinc.ApplyOptions) (names []autoinc.PhaseName) {
+	t.Helper()
+	for {
+		phase, err := autoinc.Apply(ctx, conn, p, options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if phase.Name == "" {
+			return names
+		}
+		names = append(names, phase.Name)
+	}
+}
+
+func verify(t *testing.T, conn *sql.DB, p *autoinc.Plan) autoinc.Verification {
+	t.Helper()
+	v, err := autoinc.Verify(t.Context(), conn, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func verdicts(t *testing.T, v autoinc.Verification) string {
+	t.Helper()
+	var b strings.Builder
+	if err := v.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestWholeWay(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := newShop(t, db)
+		p := plan(t, s.conn, autoinc.PlanOptions{})
+		t.Log(planText(t, p))
+		if err := verify(t, s.conn, p).Err(); err == nil {
+			t.Error("a database that counts is verified")
+		}
+		if names := applyAll(t, s.conn, p, autoinc.ApplyOptions{}); !slices.Equal(names, autoinc.PhaseNames()) {
+			t.Errorf("applied %q", names)
+		}
+		v := verify(t, s.conn, p)
+		if got := verdicts(t, v); v.Err() != nil || !strings.Contains(got, " 0 open, 0 refuted") {
+			t.Errorf("not proven:\n%s", got)
+		}
+		const first = 7_350_000_000_000_000_001
+		exec(t, s.conn,
+			s.sql("INSERT INTO [Us'er] ([Order], boss) VALUES (%d, 7)", first),
+			s.sql("INSERT INTO orders (id, user_id) VALUES (%d, %d)", first+1, first),
+			s.sql("INSERT INTO line VALUES (%d, 1, 1, %d)", first+1, first),
+			s.sql("UPDATE [Us'er] SET [nöme] = 'old rows stay' WHERE [Order] = 3"))
+		for _, insert := range []string{
+			"INSERT INTO [Us'er] ([nöme]) VALUES ('no key')",
+			"INSERT INTO [Us'er] ([Order], [nöme]) VALUES (51, 'a small key')",
+			"INSERT INTO orders (id, user_id) VALUES (51, 1)",
+		} {
+			if _, err := s.conn.Exec(s.sql("%s", insert)); err == nil {
+				t.Errorf("%s: taken", insert)
+			}
+		}
+		upsert := "INSERT INTO [Us'er] ([Order], [nöme]) VALUES (4, 'again') ON CONFLICT ([Order]) DO UPDATE SET [nöme] = excluded.[nöme]"
+		if db.Dialect == "mysql" {
+			upsert = "INSERT INTO [Us'er] ([Order], [nöme]) VALUES (4, 'again') ON DUPLICATE KEY UPDATE [nöme] = 'again'"
+		}
+		exec(t, s.conn, s.sql("%s", upsert))
+		var n int
+		if err := s.conn.QueryRow("SELECT count(*) FROM regulars").Scan(&n); err != nil || n != 51 {
+			t.Errorf("the view has %d rows: %v", n, err)
+		}
+	})
+}
+
+func TestRefusedPlans(t *testing.T) {
+	db := dbtest.SQLite(t)
+	s := newShop(t, db)
+	p := plan(t, s.conn, autoinc.PlanOptions{})
+	file := planText(t, p)
+	for what, edited := range map[string]string{
+		"edited":   strings.Replace(file, "BIGINT NOT NULL", "BIGINT", 1),
+		"cut":      file[:len(file)/2],
+		"no plan":  "SELECT 1;\n",
+		"nothing":  "",
+		"appended": file + "DROP TABLE orders;\n",
+	} {
+		if _, err := autoinc.ReadPlan(strings.NewReader(edited)); err == nil {
+			t.Errorf("%s: read", what)
+		} else if _, ok := errors.AsType[*autoinc.PlanError](err); !ok {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package autoinc_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/failpoint"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+// What cannot be planned rightly is refused, with the reason, and nothing else is.
+func TestRefusals(t *testing.T) {
+	type refusal struct {
+		what, sql, reason string
+		online            bool
+	}
+	const parent = "CREATE TABLE parent (id serial PRIMARY KEY); "
+	all := map[string][]refusal{
+		"postgres": {
+			{"composite", "CREATE TABLE t (a int, id serial, PRIMARY KEY (a, id))", "not the whole primary key", false},
+			{"downwards", "CREATE SEQUENCE s INCREMENT -1; CREATE TABLE t (id bigint PRIMARY KEY DEFAULT nextval('s'))", "counts downwards", false},
+			{"jumped", "CREATE TABLE t (id bigserial PRIMARY KEY); SELECT setval('t_id_seq', 7350000000000000001)", "beyond the floor", false},
+			{"domain", "CREATE SEQUENCE s; CREATE DOMAIN key AS bigint DEFAULT nextval('s'); CREATE TABLE t (id key PRIMARY KEY)", "that of its domain", false},
+			{"text", "CREATE SEQUENCE s; CREATE TABLE t (id text PRIMARY KEY DEFAULT nextval('s'))", "not a number", false},
+			{"shared", "CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY); CREATE TABLE u (a int, n bigint DEFAULT nextval('t_id_seq'), PRIMARY KEY (a, n))", "which DROP IDENTITY drops", false},
+			{"materialized", parent + "CREATE MATERIALIZED VIEW v AS SELECT id FROM parent", "the rows and indexes of a materialized view", false},
+			{"view's trigger", parent + "CREATE VIEW v AS SELECT id FROM parent; CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW;END'; CREATE TRIGGER g INSTEAD OF INSERT ON v FOR EACH ROW EXECUTE FUNCTION f()", "the trigger g", false},
+			{"view's function", parent + "CREATE VIEW v AS SELECT id FROM parent; CREATE FUNCTION f() RETURNS SETOF v LANGUAGE sql AS 'SELECT * FROM public.v'", "what uses it", false},
+			{"policy", parent + "CREATE POLICY p ON parent USING (id > 0)", "policy p on table", false},
+			{"generated", parent + "ALTER TABLE parent ADD twice int GENERATED ALWAYS AS (id * 2) STORED", "column twice of table", false},
+			{"domain's child", parent + "CREATE DOMAIN key AS int; CREATE TABLE t (p key REFERENCES parent)", "only integer and smallint are widened", false},
+			{"check", parent + "ALTER TABLE parent ADD CHECK (id > 0)", "checks it", true},
+			{"partial index", parent + "CREATE INDEX i ON parent (id) WHERE id > 7", "it is partial", true},
+			{"update trigger", parent + "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW;END'; CREATE TRIGGER g BEFORE UPDATE ON parent FOR EACH ROW EXECUTE FUNCTION f()", "would fire for every row", true},
+			{"some columns", parent + "ALTER TABLE parent ADD a int; ALTER TABLE parent ADD UNIQUE (a, id); CREATE TABLE t (a int, p int, FOREIGN KEY (a, p) REFERENCES parent (a, id) ON DELETE SET NULL (p))", "some of its columns only", true},
+			{"partitions", "CREATE TABLE t (id serial PRIMARY KEY) PARTITION BY RANGE (id)", "is partitioned", true},
+			{"privileges", parent + "GRANT SELECT (id) ON parent TO PUBLIC", "privileges of its own", true},
+			{"statistics", parent + "ALTER TABLE parent ADD n int; CREATE STATISTICS st ON id, n FROM parent", "statistics st", true},
+		},
+		"mysql": {
+			{"composite", "CREATE TABLE t (a INT, id INT AUTO_INCREMENT, PRIMARY KEY (a, id), KEY (id))", "not the whole primary key", false},
+			{"jumped", "CREATE TABLE t (id BIGINT AUTO_INCREMENT PRIMARY KEY); INSERT INTO t VALUES (7350000000000000001)", "beyond the floor", false},
+			{"zerofill", "CREATE TABLE t (id INT ZEROFILL AUTO_INCREMENT PRIMARY KEY)", "only plain integers are widened", false},
+			{"sign", "CREATE TABLE t (id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY); CREATE TABLE u (t INT, KEY (t)); SET foreign_key_checks = 0; ALTER TABLE u ADD FOREIGN KEY (t) REFERENCES t (id); SET foreign_key_checks = 1", "", false},
+			{"engine", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY) ENGINE=MyISAM", "kept by MyISAM", false},
+		},
+		"sqlite": {
+			{"jumped", "CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (7350000000000000001)", "beyond the floor", false},
+			{"orphans", "PRAGMA foreign_keys = OFF; CREATE TABLE t (id INTEGER PRIMARY KEY); CREATE TABLE u (t REFERENCES t); INSERT INTO u VALUES (7)", "references a row", false},
+			{"rowid", "CREATE TABLE t (id INTEGER PRIMARY KEY); CREATE VIEW v AS SELECT oid FROM t", "uses the rowid", false},
+			{"real", "CREATE TABLE t (id INTEGER PRIMARY KEY); CREATE TABLE u (t REAL REFERENCES t)", "floating-point", false},
+			{"control", "CREATE TABLE \"t\n-- end: drop/1\" (id INTEGER PRIMARY KEY)", "line end", false},
+			{"quoted type", `CREATE TABLE t (id "INTEGER" PRIMARY KEY)`, "in quotes", false},
+		},
+	}
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		t.Parallel()
+		for _, tc := range all[db.Dialect] {
+			t.Run(tc.what, func(t *testing.T) {
+				if tc.what == "some columns" && strings.HasPrefix(db.Version, "postgres 14.") {
+					t.Skip("PostgreSQL 15 is the first that knows SET NULL of some columns")
+				}
+				if db.Dialect != "postgres" { // which takes its time for a new database
+					db = dbtest.Open(t, db.Dialect)
+				}
+				conn := db.Connect(t)
+				conn.SetMaxOpenConns(1)
+				if db.Dialect == "postgres" {
+					exec(t, conn, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+				}
+				for statement := range strings.SplitSeq(tc.sql, "; ") {
+					if _, err := conn.Exec(statement); err != nil && tc.reason == "" {
+						return // this server does not let it come to this
+					} else if err != nil {
+						t.Fatalf("%s: %v", statement, err)
+					}
+				}
+				reason := tc.reason
+				if reason == "" {
+					reason = "give both the same sign"
+				}
+				options := autoinc.PlanOptions{Online: tc.online}
+				if tc.what == "shared" {
+					options.Except = []autoinc.Name{{Schema: "public", Name: "u"}}
+				}
+				_, err := autoinc.NewPlan(t.Context(), conn, options)
+				refused, ok := errors.AsType[*autoinc.RefusedError](err)
+				if !ok || len(refused.Refusals) == 0 || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "\x1b") {
+					t.Fatalf("got %v, want %q", err, reason)
+				}
+				for _, r := range refused.Refusals {
+					if r.Remedy == "" {
+						t.Errorf("no remedy: %+v", r)
+					}
+				}
+				if tc.online {
+					plan(t, conn, autoinc.PlanOptions{}) // the other way is open
+				}
+			})
+		}
+	})
+}
+
+func TestSQLiteAttachedRefused(t *testing.T) {
+	conn := dbtest.SQLite(t).Connect(t)
+	conn.SetMaxOpenConns(1)
+	exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "more.db")+"' AS other", "CREATE TABLE other.t (id INTEGER PRIMARY KEY)", "CREATE TABLE t (id INTEGER PRIMARY KEY)")
+	if _, err := autoinc.NewPlan(t.Context(), conn, autoinc.PlanOptions{}); err == nil || !strings.Contains(err.Error(), "attached") {
+		t.Errorf("got %v", err)
+	}
+	plan(t, conn, autoinc.PlanOptions{Except: []autoinc.Name{{Schema: "other", Name: "t"}}})
+}
+
+// A plan is for the database that it was made of, as it was.
+func TestStalePlans(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := newShop(t, db)
+		p := plan(t, s.conn, autoinc.PlanOptions{})
+		refused := func(what string, err error) {
+			t.Helper()
+			if _, ok := errors.AsType[*autoinc.PlanError](err); !ok {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		apply := func(s shop, p *autoinc.Plan, phase autoinc.PhaseName) error {
+			_, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase})
+			return err
+		}
+		empty := shop{DB: dbtest.Open(t, db.Dialect)}
+		empty.conn = empty.Connect(t)
+		refused("an empty database", apply(empty, p, ""))
+		if db.Dialect != "sqlite" { // whose files may be called the same
+			refused("another database", apply(newShop(t, dbtest.Open(t, db.Dialect)), p, ""))
+		}
+		edited := *p
+		edited.Phases = append([]autoinc.Phase(nil), p.Phases...)
+		edited.Phases[0].Steps = append([]autoinc.Step(nil), p.Phases[0].Steps...)
+		edited.Phases[0].Steps[0].SQL = "DROP TABLE line"
+		refused("an edited plan", apply(s, &edited, ""))
+		for other := range 2 {
+			dialect := []string{"sqlite", "postgres"}[other]
+			if dialect != db.Dialect && strings.Contains(strings.Join(dbtest.Databases(t), " "), dialect) {
+				foreign := newShop(t, dbtest.Open(t, dialect))
+				refused("a plan for "+dialect, apply(s, plan(t, foreign.conn, autoinc.PlanOptions{}), ""))
+			}
+		}
+		if err := apply(s, p, autoinc.Drop); err == nil || !strings.Contains(err.Error(), "the phase drop comes after") {
+			t.Errorf("the phases out of order: %v", err)
+		}
+		for _, phase := range []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn} {
+			if err := apply(s, p, phase); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// A change between two phases that the next would undo.
+		switch db.Dialect {
+		case "sqlite":
+			exec(t, s.conn, "ALTER TABLE orders ADD COLUMN more TEXT")
+		case "mysql":
+			exec(t, s.conn, "ALTER TABLE orders MODIFY id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT COMMENT 'another'")
+		case "postgres":
+			exec(t, s.conn, "ALTER TABLE orders ALTER id DROP IDENTITY")
+		}
+		refused("a changed table", apply(s, p, autoinc.Drop))
+		// Planned anew, it goes on from where it is.
+		tables := autoinc.PlanOptions{}
+		again := plan(t, s.conn, tables)
+		if got := again.Phase(autoinc.Widen).Steps; len(got) > 3 {
+			t.Errorf("what is wide is widened again: %+v", got)
+		}
+		applyAll(t, s.conn, again, autoinc.ApplyOptions{})
+		if v := verify(t, s.conn, again); v.Err() != nil {
+			t.Errorf("not proven:\n%s", verdicts(t, v))
+		}
+	})
+}
+
+// A phase that stopped in the middle is not planned over, where the catalog does
+// not show what it has taken down.
+func TestUnfinished(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := newShop(t, db)
+		p := plan(t, s.conn, autoinc.PlanOptions{})
+		other := plan(t, s.conn, autoinc.PlanOptions{Floor: 2_000_000_000_000})
+		last := p.Phases[0].Steps[len(p.Phases[0].Steps)-1].ID
+		_, err := autoinc.Apply(failpoint.WithHook(t.Context(), func(point string) error {
+			if strings.HasSuffix(point, " "+last) || strings.HasSuffix(point, last+" done") {
+				return errKilled
+			}
+			return nil
+		}), s.conn, p, autoinc.ApplyOptions{})
+		if err != nil && !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		_, planned := autoinc.NewPlan(t.Context(), s.conn, autoinc.PlanOptions{})
+		var applied error
+		for busy := true; busy; {
+			_, applied = autoinc.Apply(t.Context(), s.conn, other, autoinc.ApplyOptions{DryRun: true})
+			_, busy = errors.AsType[*autoinc.BusyError](applied)
+		}
+		_, planUnfinished := errors.AsType[*autoinc.UnfinishedError](planned)
+		_, applyUnfinished := errors.AsType[*autoinc.UnfinishedError](applied)
+		if db.Dialect == "mysql" && (!planUnfinished || !applyUnfinished) {
+			t.Errorf("got %v and %v", planned, applied)
+		}
+		if db.Dialect != "mysql" && planned != nil {
+			t.Errorf("a transaction leaves nothing half done: %v", planned)
+		}
+		for _, err := range []error{planned, applied} {
+			if err != nil && strings.Contains(err.Error(), "%!") {
+				t.Errorf("badly told: %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package entid_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
+	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
+)
+
+// The edges of single and bulk creates hold the ids of the rows they belong to.
+func TestEdges(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		ctx := t.Context()
+		c.Use(entid.Hook(newCounter())) // so that a wrong id is a neighbour's
+		tags := c.Tag.CreateBulk(c.Tag.Create().SetName("x"), c.Tag.Create().SetName("y")).SaveX(ctx)
+		posts := c.Post.CreateBulk(c.Post.Create().SetTitle("1"), c.Post.Create().SetTitle("2"), c.Post.Create().SetTitle("3")).SaveX(ctx)
+		cards := c.Card.CreateBulk(c.Card.Create().SetNumber("1"), c.Card.Create().SetNumber("2"), c.Card.Create().SetNumber("3")).SaveX(ctx)
+
+		users := c.User.CreateBulk(
+			c.User.Create().SetName("a").AddPosts(posts[0]).SetCard(cards[0]).AddFollows(tags...),
+			c.User.Create().SetName("b").AddPosts(posts[1]).SetCard(cards[1]).AddFollows(tags[1]),
+		).SaveX(ctx)
+		users = append(users, c.User.Create().SetName("c").AddPosts(posts[2]).SetCard(cards[2]).AddFollows(tags[0]).SaveX(ctx))
+		a, b, last := users[0].ID, users[1].ID, users[2].ID
+
+		c.wantRows(t, "SELECT author_id FROM posts ORDER BY title", texts(a, b, last)...)
+		c.wantRows(t, "SELECT user_card FROM cards ORDER BY number", texts(a, b, last)...)
+		c.wantRows(t, "SELECT user_id FROM user_follows ORDER BY user_id, tag_id", texts(a, a, b, last)...)
+		c.wantRows(t, "SELECT tag_id FROM user_follows ORDER BY user_id, tag_id", texts(tags[0].ID, tags[1].ID, tags[1].ID, tags[0].ID)...)
+
+		// From the side of the foreign key, typed and not.
+		p := c.Post.Create().SetTitle("4").SetAuthor(users[1]).SaveX(ctx)
+		if p.AuthorID == nil || *p.AuthorID != b {
+			t.Errorf("the author of %v is %v, want %v", p.ID, p.AuthorID, b)
+		}
+		e := c.Event.CreateBulk(
+			c.Event.Create().SetKind("paid").SetCard(cards[0]),
+			c.Event.Create().SetKind("lost").SetCardID(cards[1].ID),
+		).SaveX(ctx)
+		c.wantRows(t, "SELECT card_id FROM events ORDER BY id", texts(cards[0].ID, cards[1].ID)...)
+		c.wantRows(t, "SELECT id FROM events ORDER BY id", texts(e[0].ID, e[1].ID)...)
+
+		// And all of it comes back.
+		got := c.User.Query().Where(user.Name("a")).WithPosts().WithCard().WithFollows().OnlyX(ctx).Edges
+		if len(got.Posts) != 1 || got.Posts[0].ID != posts[0].ID || got.Card.ID != cards[0].ID || len(got.Follows) != 2 {
+			t.Errorf("the edges of a came back as %v", got)
+		}
+	})
+}
+
+// Text keys have text foreign keys, in join tables too.
+func TestTextEdges(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		ctx := t.Context()
+		c.Use(entid.Hook(newCounter()))
+		labels := c.Label.CreateBulk(c.Label.Create().SetName("x"), c.Label.Create().SetName("y")).SaveX(ctx)
+		notes := c.Note.CreateBulk(
+			c.Note.Create().SetText("1").AddLabels(labels...).SetMain(labels[1]),
+			c.Note.Create().SetText("2").AddLabels(labels[0]).SetMain(labels[0]),
+		).SaveX(ctx)
+		c.wantRows(t, "SELECT note_id FROM note_labels ORDER BY note_id, label_id", texts(notes[0].ID, notes[0].ID, notes[1].ID)...)
+		c.wantRows(t, "SELECT label_id FROM note_labels ORDER BY note_id, label_id", texts(labels[0].ID, labels[1].ID, labels[0].ID)...)
+		c.wantRows(t, "SELECT note_main FROM notes ORDER BY id", texts(labels[1].ID, labels[0].ID)...)
+		if got := notes[1].QueryLabels().OnlyIDX(ctx); got != labels[0].ID {
+			t.Errorf("the label of note 2 is %v, want %v", got, labels[0].ID)
+		}
+	})
+}
+
+// A hook that creates further rows, in the same call.
+func TestNestedCreate(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		ctx := t.Context()
+		c.User.Use(func(next ent.Mutator) ent.Mutator {
+			return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+				v, err := next.Mutate(ctx, m)
+				if err != nil {
+					return nil, err
+				}
+				u := v.(*ent.User)
+				return v, c.Post.Create().SetTitle("welcome, " + u.Name).SetAuthorID(u.ID).Exec(ctx)
+			})
+		})
+		users := c.User.CreateBulk(c.User.Create().SetName("a"), c.User.Create().SetName("b")).SaveX(ctx)
+		c.wantRows(t, "SELECT author_id FROM posts ORDER BY title", texts(users[0].ID, users[1].ID)...)
+	})
+}
+
+// Rows of an edge schema that has ids get one each if they are created as the
+// entities they are. Added through the edge, ent runs no hook for them: the
+// database refuses them, and with them the row whose edges they were to be.
+func TestThrough(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		ctx := t.Context()
+		tags := c.Tag.CreateBulk(c.Tag.Create().SetName("x"), c.Tag.Create().SetName("y")).SaveX(ctx)
+		p := c.Post.Create().SetTitle("p").SaveX(ctx)
+		taggings := c.Tagging.CreateBulk(
+			c.Tagging.Create().SetPost(p).SetTag(tags[0]),
+			c.Tagging.Create().SetPost(p).SetTag(tags[1]),
+		).SaveX(ctx)
+		c.wantRows(t, "SELECT id FROM taggings ORDER BY id", texts(taggings[0].ID, taggings[1].ID)...)
+		c.wantRows(t, "SELECT tag_id FROM taggings ORDER BY id", texts(tags[0].ID, tags[1].ID)...)
+		if n := p.QueryTags().CountX(ctx); n != 2 {
+			t.Errorf("the post has %d tags, want 2", n)
+		}
+
+		for name, create := range map[string]func() error{
+			"one":    func() error { return c.Post.Create().SetTitle("q").AddTags(tags[0]).Exec(ctx) },
+			"two":    func() error { return c.Post.Create().SetTitle("q").AddTags(tags...).Exec(ctx) },
+			"bulk":   func() error { return c.Post.CreateBulk(c.Post.Create().SetTitle("q").AddTags(tags...)).Exec(ctx) },
+			"update": func() error { return p.Update().ClearTags().AddTags(tags...).Exec(ctx) },
+		} {
+			if err := create(); err == nil || !strings.Contains(err.Error(), "taggings") || !strings.Contains(err.Error(), "id") {
+				t.Errorf("%s: got %v, want an error about the id of taggings", name, err)
+			}
+		}
+		c.wantRows(t, "SELECT id FROM taggings ORDER BY id", texts(taggings[0].ID, taggings[1].ID)...)
+		c.wantRows(t, "SELECT title FROM posts", "p")
+	})
+}
+
+// An edge schema with a composite id has no id to fill, whatever hooks see it.
+func TestCompositeKey(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		ctx := t.Context()
+		c.Use(entid.Hook(newCounter()))
+		posts := c.Post.CreateBulk(c.Post.Create().SetTitle("1"), c.Post.Create().SetTitle("2"), c.Post.Create().SetTitle("3")).SaveX(ctx)
+		a := c.User.Create().SetName("a").AddLiked(posts[0], posts[1]).SaveX(ctx)
+		c.Like.Create().SetUser(a).SetPost(posts[2]).ExecX(ctx)
+		b := c.User.CreateBulk(c.User.Create().SetName("b").AddLiked(posts...)).SaveX(ctx)[0]
+		c.wantRows(t, "SELECT post_id FROM likes ORDER BY user_id, post_id",
+			texts(posts[0].ID, posts[1].ID, posts[2].ID, posts[0].ID, posts[1].ID, posts[2].ID)...)
+		c.wantRows(t, "SELECT user_id FROM likes ORDER BY user_id, post_id", texts(a.ID, a.ID, a.ID, b.ID, b.ID, b.ID)...)
+	})
+}

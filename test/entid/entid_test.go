@@ -1,0 +1,150 @@
+package entid_test
+
+import (
+	"context"
+	stdsql "database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/sql"
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
+	_ "github.com/snowkey-go/snowkey/test/entid/internal/ent/runtime"
+)
+
+// low and high are keys that float64 cannot tell apart.
+const (
+	low  = 1<<53 + 1
+	high = low + 1
+)
+
+func TestMain(m *testing.M) {
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)})
+	if err != nil {
+		panic(err)
+	}
+	idgen.SetDefault(pool)
+	os.Exit(m.Run())
+}
+
+// A client is an ent client and the database behind it.
+type client struct {
+	*ent.Client
+	sql *stdsql.DB
+	db  dbtest.DB
+}
+
+// dialects maps dbtest's names to ent's.
+var dialects = map[string]string{"sqlite": dialect.SQLite, "postgres": dialect.Postgres, "mysql": dialect.MySQL}
+
+// each runs test on every database, with its tables created.
+func each(t *testing.T, test func(t *testing.T, c client)) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
+		c := client{ent.NewClient(ent.Driver(drv)), drv.DB(), db}
+		if err := c.Schema.Create(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		test(t, c)
+	})
+}
+
+// txX begins a transaction.
+func (c client) txX(t *testing.T) *ent.Tx {
+	t.Helper()
+	tx, err := c.Tx(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
+// query returns the first column of a query's rows as text, which is exact
+// whatever its type.
+func (c client) query(t *testing.T, query string) []string {
+	t.Helper()
+	rows, err := c.sql.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	var got []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, s)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// wantRows fails the test unless the query returns want.
+func (c client) wantRows(t *testing.T, query string, want ...string) {
+	t.Helper()
+	if got := c.query(t, query); !slices.Equal(got, want) {
+		t.Errorf("%s\n got %q\nwant %q", query, got, want)
+	}
+}
+
+// frozen is a clock that stands still.
+func frozen() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// A counter is a source of neighbouring ids above 2^53 that keeps account of
+// the calls. It may be made to fail.
+type counter struct {
+	last           int64
+	nexts, appends int
+	failAfter      int // fails once this many ids are out; 0 is never
+}
+
+var errSource = errors.New("source failed")
+
+func newCounter() *counter { return &counter{last: low - 1} }
+
+func (c *counter) Next(ctx context.Context) (int64, error) {
+	c.nexts++
+	ids, err := c.take(nil, 1)
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+func (c *counter) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
+	c.appends++
+	return c.take(dst, n)
+}
+
+func (c *counter) take(dst []int64, n int) ([]int64, error) {
+	if c.failAfter > 0 && c.last+int64(n) >= low+int64(c.failAfter) {
+		return dst, errSource
+	}
+	for range n {
+		c.last++
+		dst = append(dst, c.last)
+	}
+	return dst, nil
+}
+
+// texts writes ids as the database does.
+func texts[ID fmt.Stringer](ids ...ID) []string {
+	s := make([]string, len(ids))
+	for i, id := range ids {
+		s[i] = id.String()
+	}
+	return s
+}

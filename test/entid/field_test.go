@@ -1,0 +1,86 @@
+package entid_test
+
+import (
+	"strings"
+	"testing"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+
+	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/entid/internal/keys"
+)
+
+// Whatever schema code does not say, ent's own field would have said.
+func TestField(t *testing.T) {
+	d := entid.Field[pk.ID]{
+		Name: "owner_id", Optional: true, Nillable: true, Unique: true, Immutable: true,
+		StorageKey: "owner", StructTag: `json:"owner"`, Comment: "who", Annotations: []schema.Annotation{entsql.Skip()},
+	}.Descriptor()
+	if d.Err != nil {
+		t.Fatal(d.Err)
+	}
+	if d.Name != "owner_id" || !d.Optional || !d.Nillable || !d.Unique || !d.Immutable ||
+		d.StorageKey != "owner" || d.Tag != `json:"owner"` || d.Comment != "who" || len(d.Annotations) != 1 {
+		t.Errorf("the descriptor has lost something: %+v", d)
+	}
+	if d.Info.Type != field.TypeOther || d.Info.Ident != "pk.ID" || !d.Info.ValueScanner() {
+		t.Errorf("the type is %+v", d.Info)
+	}
+	for dialect, want := range map[string]string{dialect.MySQL: "bigint", dialect.Postgres: "bigint", dialect.SQLite: "bigint"} {
+		if d.SchemaType[dialect] != want {
+			t.Errorf("the column is a %q on %s, want %q", d.SchemaType[dialect], dialect, want)
+		}
+	}
+}
+
+func TestColumnOfEachKey(t *testing.T) {
+	for want, f := range map[string]ent.Field{
+		"pk.ID bigint":         entid.Field[pk.ID]{Name: "id"},
+		"pk.String bigint":     entid.Field[pk.String]{Name: "id"},
+		"pk.Text varchar(20)":  entid.Field[pk.Text]{Name: "id"},
+		"pk.SortText char(13)": entid.Field[pk.SortText]{Name: "id"},
+		"keys.CardID bigint":   entid.Field[keys.CardID]{Name: "id"},
+		"keys.EventRef bigint": entid.Field[keys.EventRef]{Name: "id", Alias: "EventRef"},
+	} {
+		d := f.Descriptor()
+		if got := d.Info.Ident + " " + d.SchemaType[dialect.MySQL]; got != want || d.Err != nil {
+			t.Errorf("got %s, %v; want %s", got, d.Err, want)
+		}
+	}
+}
+
+// A typed key that generated code cannot name is an error when it is generated.
+func TestUnnameableKey(t *testing.T) {
+	type local struct{}
+	for name, f := range map[string]ent.Field{
+		"a local type": entid.Field[pk.Of[local]]{Name: "id"},
+		"a basic type": entid.Field[pk.Of[int]]{Name: "id"},
+		"a pointer":    entid.Field[pk.Of[*keys.Card]]{Name: "id"},
+		"a slice":      entid.Field[pk.Of[[]keys.Card]]{Name: "id"},
+		"a generic":    entid.Field[pk.Of[pk.Of[keys.Card]]]{Name: "id"},
+		"a struct":     entid.Field[pk.Of[struct{ X int }]]{Name: "id"},
+	} {
+		if err := f.Descriptor().Err; err == nil || !strings.Contains(err.Error(), "type UserID = pk.Of[User]") {
+			t.Errorf("%s: got %v, want the way out", name, err)
+		}
+	}
+}
+
+// A schema is loaded by ent's generator, with no pool and no database.
+func TestSchemaNeedsNoPool(t *testing.T) {
+	defer idgen.SetDefault(idgen.Default())
+	idgen.SetDefault(nil)
+	var m ent.Mixin = entid.Mixin{Name: "orders"}
+	if f, h := m.Fields(), m.Hooks(); len(f) != 1 || len(h) != 1 || h[0](nil) == nil {
+		t.Errorf("the mixin has fields %v and %d hooks", f, len(h))
+	}
+	if m.Edges() != nil || m.Indexes() != nil || m.Interceptors() != nil || m.Policy() != nil {
+		t.Error("the mixin has more than it says")
+	}
+}

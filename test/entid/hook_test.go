@@ -1,0 +1,95 @@
+package entid_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
+)
+
+// A client's hook goes before the mixins', which then keep what they find. It
+// fills keys of all types, in entities with and without a mixin.
+func TestHook(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		ctx := t.Context()
+		src := newCounter()
+		c.Use(entid.Hook(src))
+		got := []int64{
+			c.User.Create().SetName("a").SaveX(ctx).ID.Int64(),
+			c.Post.Create().SetTitle("b").SaveX(ctx).ID.Int64(),
+			c.Card.Create().SetNumber("c").SaveX(ctx).ID.Int64(),
+			c.Event.Create().SetKind("d").SaveX(ctx).ID.Int64(),
+			c.Note.Create().SetText("e").SaveX(ctx).ID.Int64(),
+			c.Label.Create().SetName("f").SaveX(ctx).ID.Int64(),
+		}
+		for i, id := range got {
+			if id != low+int64(i) {
+				t.Errorf("the ids are %v, want neighbours from %d", got, int64(low))
+				break
+			}
+		}
+		events := c.Event.CreateBulk(c.Event.Create().SetKind("1"), c.Event.Create().SetKind("2").SetID(low-1), c.Event.Create().SetKind("3")).SaveX(ctx)
+		if a, b, d := events[0].ID, events[1].ID, events[2].ID; a != low+6 || b != low-1 || d != low+7 {
+			t.Errorf("a bulk around a preset got %d, %d, %d", a, b, d)
+		}
+		if src.nexts != len(got)+2 {
+			t.Errorf("%d ids were drawn for %d rows", src.nexts, len(got)+2)
+		}
+
+		// Updates and deletes draw nothing.
+		c.User.Update().SetAge(5).ExecX(ctx)
+		c.User.UpdateOneID(pk.ID(low)).SetAge(6).ExecX(ctx)
+		c.User.Delete().ExecX(ctx)
+		if src.nexts != len(got)+2 {
+			t.Errorf("an update or delete drew an id")
+		}
+	})
+}
+
+// A hook of one entity fills no other.
+func TestHookOfOneEntity(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		ctx := t.Context()
+		src := newCounter()
+		c.Tag.Use(entid.Hook(src))
+		if id := c.Tag.Create().SetName("a").SaveX(ctx).ID; id != low {
+			t.Errorf("the tag got %d, want %d", id, int64(low))
+		}
+		if id := c.User.Create().SetName("a").SaveX(ctx).ID; id == 0 || src.nexts != 1 {
+			t.Errorf("the user got %d and the source was asked %d times", id, src.nexts)
+		}
+	})
+}
+
+// Hooks of the schema and the client that come after see the id already.
+func TestHookOrder(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		var before, after pk.ID
+		c.Use(entid.Hook(newCounter()), func(next ent.Mutator) ent.Mutator {
+			return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+				before, _ = m.(*ent.UserMutation).ID()
+				v, err := next.Mutate(ctx, m)
+				after, _ = m.(*ent.UserMutation).ID()
+				return v, err
+			})
+		})
+		c.User.Create().SetName("a").ExecX(t.Context())
+		if before != low || after != low {
+			t.Errorf("a later hook sees %d before and %d after, want %d", before, after, int64(low))
+		}
+	})
+}
+
+func TestNoSource(t *testing.T) {
+	for name, src := range map[string]idgen.Source{"nil": nil, "nil pool": (*idgen.Pool)(nil)} {
+		c := ent.NewClient()
+		c.Use(entid.Hook(src))
+		if err := c.User.Create().SetName("a").Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
+			t.Errorf("%s: got %v, want ErrNoPool", name, err)
+		}
+	}
+}

@@ -1,0 +1,39 @@
+// Package noruntime is a program that forgot the blank import of ent's runtime
+// package, which hooks in a schema need. It is a package of its own because an
+// import anywhere in a test binary counts.
+package noruntime
+
+import (
+	"testing"
+
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/sql"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
+)
+
+// Without its runtime package ent refuses to create a row, instead of creating
+// one without an id: with an error for one, with a panic for a bulk.
+func TestForgottenRuntime(t *testing.T) {
+	db := dbtest.SQLite(t)
+	c := ent.NewClient(ent.Driver(sql.OpenDB(dialect.SQLite, db.Connect(t))))
+	if err := c.Schema.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := c.Tag.Create().SetName("a").Exec(t.Context())
+	if want := "ent: uninitialized hook (forgotten import ent/runtime?)"; err == nil || err.Error() != want {
+		t.Errorf("Create: got %v, want %s", err, want)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("CreateBulk went on")
+			}
+		}()
+		err = c.Tag.CreateBulk(c.Tag.Create().SetName("a")).Exec(t.Context())
+	}()
+	if n := c.Tag.Query().CountX(t.Context()); n != 0 {
+		t.Errorf("%d rows were created", n)
+	}
+}

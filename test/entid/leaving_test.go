@@ -1,0 +1,292 @@
+package entid_test
+
+import (
+	stdsql "database/sql"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	atlas "ariga.io/atlas/sql/migrate"
+	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/schema"
+	"entgo.io/ent/schema/field"
+
+	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
+)
+
+// The tests of this file take tables that ent has made to count off
+// auto-increment, as a plan does it, and show that ent's migrations of the same
+// tables with the mixin leave them alone.
+
+var mixed = []*schema.Table{migrate.UsersTable, migrate.PostsTable}
+
+// numeric returns the same tables with numeric ids, as they are without the mixin.
+func numeric(increment bool) []*schema.Table { return numericOf(field.TypeInt64, increment) }
+
+func numericOf(t field.Type, increment bool) []*schema.Table {
+	key := func() *schema.Column { return &schema.Column{Name: "id", Type: t, Increment: increment} }
+	id := key()
+	users := schema.NewTable("users").AddPrimary(id).
+		AddColumn(migrate.UsersTable.Columns[1]).AddColumn(migrate.UsersTable.Columns[2])
+	author := &schema.Column{Name: "author_id", Type: t, Nullable: true}
+	posts := schema.NewTable("posts").AddPrimary(key()).AddColumn(migrate.PostsTable.Columns[1]).AddColumn(author).
+		AddForeignKey(&schema.ForeignKey{Symbol: "posts_users_posts", Columns: []*schema.Column{author}, RefTable: users,
+			RefColumns: []*schema.Column{id}, OnDelete: schema.SetNull})
+	return []*schema.Table{users, posts}
+}
+
+// leave takes all tables off auto-increment.
+func leave(t *testing.T, conn *stdsql.DB, options autoinc.PlanOptions) {
+	t.Helper()
+	plan, err := autoinc.NewPlan(t.Context(), conn, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		phase, err := autoinc.Apply(t.Context(), conn, plan, autoinc.ApplyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if phase.Name == "" {
+			return
+		}
+	}
+}
+
+// left has the same as a file of versioned migrations: what a plan comes to.
+var left = map[string]string{
+	"postgres": `ALTER TABLE users ALTER COLUMN id DROP IDENTITY;
+ALTER TABLE posts ALTER COLUMN id DROP IDENTITY;
+`,
+	"mysql": `SET foreign_key_checks = 0;
+ALTER TABLE users MODIFY id BIGINT NOT NULL;
+ALTER TABLE posts MODIFY id BIGINT NOT NULL;
+SET foreign_key_checks = 1;
+`,
+	"sqlite": `PRAGMA foreign_keys = OFF;
+CREATE TABLE new_users (id BIGINT NOT NULL PRIMARY KEY, name text NOT NULL, age integer NOT NULL DEFAULT 0);
+INSERT INTO new_users SELECT id, name, age FROM users;
+DROP TABLE users;
+ALTER TABLE new_users RENAME TO users;
+CREATE UNIQUE INDEX users_name_key ON users (name);
+CREATE TABLE new_posts (id BIGINT NOT NULL PRIMARY KEY, title text NOT NULL, author_id integer NULL, CONSTRAINT posts_users_posts FOREIGN KEY (author_id) REFERENCES users (id) ON DELETE SET NULL);
+INSERT INTO new_posts SELECT id, title, author_id FROM posts;
+DROP TABLE posts;
+ALTER TABLE new_posts RENAME TO posts;
+PRAGMA foreign_keys = ON;
+`,
+}
+
+func exec(t *testing.T, conn *stdsql.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// auto returns what ent's automatic migration would run.
+func auto(t *testing.T, driver *sql.Driver, tables []*schema.Table, options ...schema.MigrateOption) (string, error) {
+	t.Helper()
+	var b strings.Builder
+	m, err := schema.NewMigrate(&schema.WriteDriver{Driver: driver, Writer: &b}, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = m.Create(t.Context(), tables...)
+	return b.String(), err
+}
+
+func TestAutoMigrationOfLeavers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		driver := sql.OpenDB(dialects[db.Dialect], conn)
+		m, err := schema.NewMigrate(driver)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Create(t.Context(), numeric(true)...); err != nil {
+			t.Fatal(err)
+		}
+		exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
+
+		// The way off is not ent's to go: it sees no difference, or refuses.
+		const refusal = "unexpected attribute change (expect IDENTITY)"
+		for _, tables := range [][]*schema.Table{mixed, numeric(false)} {
+			plan, err := auto(t, driver, tables)
+			if refused := err != nil && strings.Contains(err.Error(), refusal); plan != "" || refused != (db.Dialect == "postgres") {
+				t.Errorf("before: ent would run %q, %v", plan, err)
+			}
+		}
+		if err := entid.Check(t.Context(), conn, mixed...); err == nil {
+			t.Error("before: a key that counts was found to fit")
+		}
+
+		leave(t, conn, autoinc.PlanOptions{})
+		for name, options := range map[string][]schema.MigrateOption{
+			"plain": nil,
+			"drops": {schema.WithDropColumn(true), schema.WithDropIndex(true)},
+		} {
+			for _, tables := range [][]*schema.Table{mixed, numeric(false)} {
+				if plan, err := auto(t, driver, tables, options...); plan != "" || err != nil {
+					t.Errorf("after, %s: ent would run %q, %v", name, plan, err)
+				}
+			}
+		}
+		if err := m.Create(t.Context(), mixed...); err != nil {
+			t.Error(err)
+		}
+		if err := entid.Check(t.Context(), conn, mixed...); err != nil {
+			t.Error(err)
+		}
+
+		// A schema that still has the numeric id does not bring the counter back.
+		plan, err := auto(t, driver, numeric(true))
+		if refused := err != nil && strings.Contains(err.Error(), refusal); plan != "" || refused != (db.Dialect == "postgres") {
+			t.Errorf("with the old schema: ent would run %q, %v", plan, err)
+		}
+		if err := entid.Check(t.Context(), conn, numeric(true)...); err == nil {
+			t.Error("the old schema was found to fit")
+		}
+
+		for _, insert := range []string{"INSERT INTO users (name) VALUES ('forgotten')", "INSERT INTO users (id, name) VALUES (2, 'small')"} {
+			if _, err := conn.ExecContext(t.Context(), insert); err == nil {
+				t.Errorf("%s was accepted", insert)
+			}
+		}
+		c := client{nil, conn, db}
+		c.wantRows(t, "SELECT id FROM users", "1")
+	})
+}
+
+// Keys and foreign keys that a plan has widened are what the mixin declares.
+func TestAutoMigrationOfWidened(t *testing.T) {
+	for _, online := range []bool{false, true} {
+		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+			conn := db.Connect(t)
+			driver := sql.OpenDB(dialects[db.Dialect], conn)
+			m, err := schema.NewMigrate(driver)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Create(t.Context(), numericOf(field.TypeInt32, true)...); err != nil {
+				t.Fatal(err)
+			}
+			exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
+			leave(t, conn, autoinc.PlanOptions{Online: online})
+			if plan, err := auto(t, driver, mixed, schema.WithDropColumn(true), schema.WithDropIndex(true)); plan != "" || err != nil {
+				t.Errorf("online %v: ent would run %q, %v", online, plan, err)
+			}
+			if err := entid.Check(t.Context(), conn, mixed...); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A CHECK that the schema does not declare is dropped by ent, so that a guard
+// has to be a trigger.
+func TestAutoMigrationDropsChecks(t *testing.T) {
+	db := dbtest.Postgres(t)
+	conn := db.Connect(t)
+	driver := sql.OpenDB(dialects[db.Dialect], conn)
+	m, err := schema.NewMigrate(driver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Create(t.Context(), mixed...); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, conn, "ALTER TABLE users ADD CONSTRAINT only_generated CHECK (id > 1000000000000) NOT VALID")
+	if plan, err := auto(t, driver, mixed); !strings.Contains(plan, `DROP CONSTRAINT "only_generated"`) || err != nil {
+		t.Errorf("ent would run %q, %v", plan, err)
+	}
+}
+
+// Of unsigned keys ent's migration makes signed ones, which foreign keys refuse
+// once there is one that it does not know.
+func TestAutoMigrationChangesSigns(t *testing.T) {
+	conn := dbtest.MySQL(t).Connect(t)
+	driver := sql.OpenDB(dialects["mysql"], conn)
+	unsigned := &schema.Column{Name: "id", Type: field.TypeUint64, Increment: true}
+	users := schema.NewTable("users").AddPrimary(unsigned).AddColumn(migrate.UsersTable.Columns[1]).AddColumn(migrate.UsersTable.Columns[2])
+	m, err := schema.NewMigrate(driver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Create(t.Context(), users); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, conn, "CREATE TABLE visits (user_id BIGINT UNSIGNED, FOREIGN KEY (user_id) REFERENCES users (id))")
+	leave(t, conn, autoinc.PlanOptions{})
+	if plan, err := auto(t, driver, mixed[:1]); !strings.Contains(plan, "MODIFY COLUMN `id` bigint NOT NULL") || err != nil {
+		t.Errorf("ent would run %q, %v", plan, err)
+	}
+	if err := m.Create(t.Context(), mixed[:1]...); err == nil {
+		t.Error("the sign of a key was changed under a foreign key")
+	}
+	if got, want := found(t, entid.Check(t.Context(), conn, mixed[:1]...)), "warning:sign-mismatch:users.id"; got != want {
+		t.Errorf("found %s, want %s", got, want)
+	}
+}
+
+// A directory of versioned migrations needs the way off in it, as a file of its
+// own. Then the next diff is empty.
+func TestVersionedMigrationOfLeavers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		path := t.TempDir()
+		dir, err := atlas.NewLocalDir(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dev := sql.OpenDB(dialects[db.Dialect], db.Connect(t)) // replays the directory, empty before and after
+		diff := func(tables []*schema.Table) error {
+			m, err := schema.NewMigrate(dev, schema.WithDir(dir), schema.WithMigrationMode(schema.ModeReplay), schema.WithFormatter(atlas.DefaultFormatter))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m.NamedDiff(t.Context(), "diff", tables...)
+		}
+		files := func() (names []string) {
+			entries, err := os.ReadDir(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				if filepath.Ext(e.Name()) == ".sql" {
+					names = append(names, e.Name())
+				}
+			}
+			return names
+		}
+		if err := diff(numeric(true)); err != nil || len(files()) != 1 {
+			t.Fatalf("the first diff wrote %q: %v", files(), err)
+		}
+		if err := diff(mixed); (err != nil) != (db.Dialect == "postgres") || len(files()) != 1 {
+			t.Errorf("without the file: the diff wrote %q, %v", files(), err)
+		}
+
+		if err := dir.WriteFile("99990101000000_leave.sql", []byte(left[db.Dialect])); err != nil {
+			t.Fatal(err)
+		}
+		sum, err := dir.Checksum()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := atlas.WriteSumFile(dir, sum); err != nil { // as atlas migrate hash does
+			t.Fatal(err)
+		}
+		want := files()
+		for range 2 {
+			if err := diff(mixed); err != nil || !slices.Equal(files(), want) {
+				t.Errorf("with the file: the diff wrote %q, %v", files(), err)
+			}
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package entid_test
+
+import (
+	"errors"
+	"testing"
+
+	"entgo.io/ent/dialect/sql"
+
+	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/entid/internal/trap"
+	_ "github.com/snowkey-go/snowkey/test/entid/internal/trap/runtime"
+)
+
+// The tests of this file show what package entid exists to avoid, in a schema
+// that does it. Where one of them fails, ent has changed and the reason for a
+// rule may be gone.
+
+type trapClient struct {
+	*trap.Client
+	client // only for its queries
+}
+
+func eachTrap(t *testing.T, test func(t *testing.T, c trapClient)) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
+		c := trapClient{trap.NewClient(trap.Driver(drv)), client{sql: drv.DB(), db: db}}
+		if err := c.Schema.Create(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		test(t, c)
+	})
+}
+
+// On MySQL ent gives rows of a bulk create the ids LastInsertId, LastInsertId+1
+// and so on. Where the key was given to an AUTO_INCREMENT column, LastInsertId
+// is the last of those given, so that each row gets another one's id.
+func TestNumericKey(t *testing.T) {
+	eachTrap(t, func(t *testing.T, c trapClient) {
+		ctx := t.Context()
+		box := c.Box.Create().SetName("box").SaveX(ctx)
+		items := c.Item.CreateBulk(
+			c.Item.Create().SetName("a").SetID(low).AddBoxes(box),
+			c.Item.Create().SetName("b").SetID(high),
+		).SaveX(ctx)
+		c.wantRows(t, "SELECT id FROM items ORDER BY id", texts[pk.ID](low, high)...)
+		if c.db.Dialect != "mysql" {
+			c.wantRows(t, "SELECT item_id FROM item_boxes", pk.ID(low).String())
+			return
+		}
+		if a, b := items[0].ID, items[1].ID; a != high || b != high+1 {
+			t.Errorf("a and b are %d and %d in memory, want %d and %d", a, b, int64(high), int64(high+1))
+		}
+		c.wantRows(t, "SELECT item_id FROM item_boxes", pk.ID(high).String()) // the box of a belongs to b
+	})
+}
+
+// Where the column does not count, LastInsertId is 0, which the hook notices.
+func TestNumericKeyWithoutIncrement(t *testing.T) {
+	eachTrap(t, func(t *testing.T, c trapClient) {
+		boxes, err := c.Box.CreateBulk(c.Box.Create().SetName("a"), c.Box.Create().SetName("b")).Save(t.Context())
+		if c.db.Dialect != "mysql" {
+			if err != nil || boxes[0].ID == 0 || boxes[1].ID <= boxes[0].ID {
+				t.Errorf("got %v, %v", boxes, err)
+			}
+			return
+		}
+		fe, ok := errors.AsType[*entid.FieldError](err)
+		if !ok || fe.Entity != "Box" || boxes != nil {
+			t.Errorf("got %v, %v; want a FieldError of Box", boxes, err)
+		}
+	})
+}
+
+// The default function of an edge schema's id runs once for all rows that one
+// call adds through the edge, see https://github.com/ent/ent/issues/3710.
+func TestDefaultFuncOfEdgeSchema(t *testing.T) {
+	eachTrap(t, func(t *testing.T, c trapClient) {
+		ctx := t.Context()
+		if _, err := c.sql.ExecContext(ctx, "INSERT INTO shelves (id, name) VALUES (1, 'a'), (2, 'b')"); err != nil {
+			t.Fatal(err)
+		}
+		c.Item.Create().SetName("one").AddShelfIDs(1).ExecX(ctx)
+		if err := c.Item.Create().SetName("two").AddShelfIDs(1, 2).Exec(ctx); !trap.IsConstraintError(err) {
+			t.Errorf("got %v, want two rows with one id", err)
+		}
+	})
+}
+
+// A key narrower than 64 bits is refused before anything is written, whoever
+// would fill it; ent's own keys are left alone.
+func TestNarrowKey(t *testing.T) {
+	eachTrap(t, func(t *testing.T, c trapClient) {
+		ctx := t.Context()
+		src := newCounter()
+		c.Use(entid.Hook(src))
+		for name, create := range map[string]func() error{
+			"create": func() error { return c.Shelf.Create().SetName("a").Exec(ctx) },
+			"bulk":   func() error { return c.Shelf.CreateBulk(c.Shelf.Create().SetName("a")).Exec(ctx) },
+			"preset": func() error { return c.Shelf.Create().SetName("a").SetID(1).Exec(ctx) },
+		} {
+			err := create()
+			if fe, ok := errors.AsType[*entid.FieldError](err); !ok || fe.Entity != "Shelf" {
+				t.Errorf("%s: got %v, want a FieldError of Shelf", name, err)
+			}
+			if want := "entid: the id of Shelf is of type int32, but the mixin fills pk.ID; remove the field from the schema, or use entid.For of its type"; err != nil && err.Error() != want {
+				t.Errorf("%s: the error is %q", name, err)
+			}
+		}
+		c.wantRows(t, "SELECT id FROM shelves")
+
+		plains := c.Plain.CreateBulk(c.Plain.Create().SetName("a"), c.Plain.Create().SetName("b")).SaveX(ctx)
+		if plains[0].ID != 1 || plains[1].ID != 2 || src.nexts != 0 {
+			t.Errorf("ent's own keys are %v after %d ids were drawn", plains, src.nexts)
+		}
+	})
+}
+
+// A key that is also a foreign key is ent's to fill. With the mixin the row has
+// two: Postgres and MySQL refuse it, SQLite stores the foreign key.
+func TestForeignKeyAsKey(t *testing.T) {
+	eachTrap(t, func(t *testing.T, c trapClient) {
+		ctx := t.Context()
+		box := c.Box.Create().SetName("box").SaveX(ctx)
+		err := c.Twin.Create().SetName("a").SetBox(box).Exec(ctx)
+		if c.db.Dialect == "sqlite" {
+			c.wantRows(t, "SELECT id FROM twins", box.ID.String())
+		} else if err == nil {
+			t.Error("a row with two keys was accepted")
+		}
+	})
+}

@@ -1,0 +1,181 @@
+package matrix
+
+import (
+	"context"
+	"testing"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/mysqldialect"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"github.com/uptrace/bun/schema"
+
+	"github.com/snowkey-go/snowkey/hooks/bunid"
+	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/matrix/keys"
+)
+
+var bunIntegration = integration{
+	name:    "bun",
+	page:    "bun.md",
+	servers: servers,
+	benches: map[keyType]bench{
+		idKey:     &bunBench[bunItem[pk.ID], *bunItem[pk.ID]]{},
+		typedKey:  &bunBench[bunItem[keys.ItemID], *bunItem[keys.ItemID]]{},
+		stringKey: &bunBench[bunStringItem, *bunStringItem]{},
+		textKey:   &bunBench[bunTextItem, *bunTextItem]{},
+		sortKey:   &bunBench[bunSortItem, *bunSortItem]{},
+		int64Key:  &bunBench[bunItem[int64], *bunItem[int64]]{},
+	},
+}
+
+// bun wants the type of the column in the tag where it is not that of the Go type,
+// and an alias where the name of the Go type has a dot, as pk.ID in brackets has.
+type (
+	bunItem[K any] struct {
+		bun.BaseModel `bun:"table:items,alias:item"`
+		sourced
+		ID K `bun:",pk"`
+		Cells
+	}
+	bunStringItem struct {
+		bun.BaseModel `bun:"table:items,alias:item"`
+		sourced
+		ID pk.String `bun:",pk,type:bigint"`
+		Cells
+	}
+	bunTextItem struct {
+		bun.BaseModel `bun:"table:items,alias:item"`
+		sourced
+		ID pk.Text `bun:",pk,type:varchar(20)"`
+		Cells
+	}
+	bunSortItem struct {
+		bun.BaseModel `bun:"table:items,alias:item"`
+		sourced
+		ID pk.SortText `bun:",pk,type:char(13)"`
+		Cells
+	}
+)
+
+// sourced is embedded in models that draw from the source of the suite.
+type sourced struct{}
+
+func (*sourced) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
+	return bunid.Fill(ctx, q, sourceOf(ctx))
+}
+
+func (m *bunItem[K]) set(i item)    { m.ID, m.Cells = keyOf[K](i.key), Cells{i.name, i.n} }
+func (m *bunStringItem) set(i item) { m.ID, m.Cells = keyOf[pk.String](i.key), Cells{i.name, i.n} }
+func (m *bunTextItem) set(i item)   { m.ID, m.Cells = pk.Text(i.key), Cells{i.name, i.n} }
+func (m *bunSortItem) set(i item)   { m.ID, m.Cells = pk.SortText(i.key), Cells{i.name, i.n} }
+func (m *bunItem[K]) get() item     { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
+func (m *bunStringItem) get() item  { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
+func (m *bunTextItem) get() item    { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
+func (m *bunSortItem) get() item    { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
+
+type bunBench[M any, P model[M]] struct{ db *bun.DB }
+
+func (b *bunBench[M, P]) open(t *testing.T, e env) {
+	t.Helper()
+	e.createItems(t)
+	var dialect schema.Dialect
+	switch e.db.Dialect {
+	case "sqlite":
+		dialect = sqlitedialect.New()
+	case "postgres":
+		dialect = pgdialect.New()
+	case "mysql":
+		dialect = mysqldialect.New()
+	}
+	db, err := bunid.Use(bun.NewDB(e.conn, dialect, bun.WithDiscardUnknownColumns()), (*M)(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.db = db
+}
+
+func (*bunBench[M, P]) table() string { return "items" }
+
+func (b *bunBench[M, P]) ways() []way {
+	type query = *bun.InsertQuery
+	insert := func(q query) query { return q }
+	return []way{
+		{kind: one, call: "`NewInsert().Model(&row)`", create: b.each(insert)},
+		{kind: slice, call: "`NewInsert().Model(&rows)`", create: b.list(insert)},
+		{kind: pointers, call: "`NewInsert().Model(&[]*Row{…})`", create: b.rows(func(ctx context.Context, ms []M) ([]M, error) {
+			list := pointersTo(ms)
+			_, err := b.db.NewInsert().Model(&list).Exec(ctx)
+			return ms, err
+		})},
+		none(batches, "bun has none"),
+		none(graph, "bun does not save relations"),
+		{kind: upsert, call: "`Model(&row).On(…).Set(…)`", create: b.each(bunUpsert)},
+		{kind: upsert, call: "`Model(&rows).On(…).Set(…)`", create: b.list(bunUpsert)},
+		{kind: upsert, call: "`Model(&rows).On(…).Set(…).Returning(\"*\")`", create: b.list(func(q query) query { return bunUpsert(q).Returning("*") })},
+		{kind: ignore, call: "`Model(&row).Ignore()`", create: b.each(query.Ignore)},
+		{kind: ignore, call: "`Model(&rows).Ignore()`", create: b.list(query.Ignore)},
+		{kind: ignore, call: "`Model(&rows).Ignore().Returning(\"*\")`", create: b.list(func(q query) query { return q.Ignore().Returning("*") })},
+		{kind: raw, call: "`Model(&map[string]any{…}).Table(…)`", create: b.maps},
+		{kind: raw, call: "`NewValues(&rows)`", create: b.rows(func(ctx context.Context, ms []M) ([]M, error) {
+			_, err := b.db.NewInsert().With("data", b.db.NewValues(&ms)).Model((*M)(nil)).Table("data").Exec(ctx)
+			return ms, err
+		})},
+		{kind: preset, call: "`NewInsert().Model(&rows)`", create: b.list(insert)},
+		{kind: rollback, call: "`RunInTx`, `NewInsert().Model(&rows)`", create: b.rows(func(ctx context.Context, ms []M) ([]M, error) {
+			return ms, rolledBack(b.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+				if _, err := tx.NewInsert().Model(&ms).Exec(ctx); err != nil {
+					return err
+				}
+				return errRollBack
+			}))
+		})},
+		{kind: failure, call: "`NewInsert().Model(&rows)`", create: b.list(insert)},
+	}
+}
+
+// bunUpsert merges rows by their names.
+func bunUpsert(q *bun.InsertQuery) *bun.InsertQuery {
+	if q.DB().Dialect().Name().String() == "mysql" {
+		return q.On("DUPLICATE KEY UPDATE").Set("n = VALUES(n)")
+	}
+	return q.On("CONFLICT (name) DO UPDATE").Set("n = EXCLUDED.n")
+}
+
+// rows is a way for models. create returns those that are left.
+func (b *bunBench[M, P]) rows(create func(ctx context.Context, ms []M) ([]M, error)) create {
+	return func(ctx context.Context, items []item) ([]item, error) {
+		ms, err := create(ctx, modelsOf[M, P](items))
+		return itemsOf[M, P](ms), err
+	}
+}
+
+// list is one INSERT of a slice.
+func (b *bunBench[M, P]) list(set func(*bun.InsertQuery) *bun.InsertQuery) create {
+	return b.rows(func(ctx context.Context, ms []M) ([]M, error) {
+		_, err := set(b.db.NewInsert().Model(&ms)).Exec(ctx)
+		return ms, err
+	})
+}
+
+// each is an INSERT for each row.
+func (b *bunBench[M, P]) each(set func(*bun.InsertQuery) *bun.InsertQuery) create {
+	return b.rows(func(ctx context.Context, ms []M) ([]M, error) {
+		for i := range ms {
+			if _, err := set(b.db.NewInsert().Model(&ms[i])).Exec(ctx); err != nil {
+				return ms, err
+			}
+		}
+		return ms, nil
+	})
+}
+
+func (b *bunBench[M, P]) maps(ctx context.Context, items []item) ([]item, error) {
+	for _, i := range items {
+		m := map[string]any{"name": i.name, "n": i.n}
+		if _, err := b.db.NewInsert().Model(&m).Table("items").Exec(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,219 @@
+package matrix
+
+import (
+	"context"
+	"testing"
+
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/sql"
+
+	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/test/matrix/ent"
+	_ "github.com/snowkey-go/snowkey/test/matrix/ent/runtime"
+)
+
+var entIntegration = integration{
+	name:    "ent",
+	page:    "ent.md",
+	servers: servers,
+	benches: map[keyType]bench{
+		idKey: newEntBench("id_items", func(c *ent.Client) *ent.IDItemClient { return c.IDItem },
+			func(e *ent.IDItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
+		typedKey: newEntBench("typed_items", func(c *ent.Client) *ent.TypedItemClient { return c.TypedItem },
+			func(e *ent.TypedItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
+		stringKey: newEntBench("string_items", func(c *ent.Client) *ent.StringItemClient { return c.StringItem },
+			func(e *ent.StringItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
+		textKey: newEntBench("text_items", func(c *ent.Client) *ent.TextItemClient { return c.TextItem },
+			func(e *ent.TextItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
+		sortKey: newEntBench("sort_items", func(c *ent.Client) *ent.SortItemClient { return c.SortItem },
+			func(e *ent.SortItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
+	},
+	without: "entid fills ids of the types of package pk",
+}
+
+// What ent generates for every entity, as far as the ways use it: a client C makes
+// builders B and M of one entity E and of several, whose keys are of type K, and
+// these make the upserts U and V.
+type (
+	entClient[B, M any] interface {
+		Create() B
+		CreateBulk(...B) M
+		MapCreateBulk(slice any, set func(b B, i int)) M
+	}
+	entCreate[K, E, B, U any] interface {
+		SetID(K) B
+		SetName(string) B
+		SetN(int) B
+		AddPartIDs(...K) B
+		Save(context.Context) (E, error)
+		OnConflictColumns(...string) U
+	}
+	entCreateBulk[E, V any] interface {
+		Save(context.Context) ([]E, error)
+		OnConflictColumns(...string) V
+	}
+	entUpsert[K, U any] interface {
+		UpdateNewValues() U
+		Ignore() U
+		ID(context.Context) (K, error)
+		Exec(context.Context) error
+	}
+	entUpsertBulk[V any] interface {
+		UpdateNewValues() V
+		Ignore() V
+		Exec(context.Context) error
+	}
+)
+
+type entBench[C entClient[B, M], B entCreate[K, E, B, U], M entCreateBulk[E, V], U entUpsert[K, U], V entUpsertBulk[V], E, K any] struct {
+	name     string              // of the table
+	entityOf func(*ent.Client) C // of one client or another
+	itemOf   func(E) item        // in memory
+	client   *ent.Client         // of the database
+	dialect  string
+}
+
+func newEntBench[C entClient[B, M], B entCreate[K, E, B, U], M entCreateBulk[E, V], U entUpsert[K, U], V entUpsertBulk[V], E, K any](
+	table string, entityOf func(*ent.Client) C, itemOf func(E) item,
+) bench {
+	return &entBench[C, B, M, U, V, E, K]{name: table, entityOf: entityOf, itemOf: itemOf}
+}
+
+func (b *entBench[C, B, M, U, V, E, K]) open(t *testing.T, e env) {
+	t.Helper()
+	b.dialect = map[string]string{"sqlite": dialect.SQLite, "postgres": dialect.Postgres, "mysql": dialect.MySQL}[e.db.Dialect]
+	b.client = ent.NewClient(ent.Driver(sql.OpenDB(b.dialect, e.conn)))
+	b.client.Use(entid.Hook(e.source))
+	if err := b.client.Schema.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *entBench[C, B, M, U, V, E, K]) table() string { return b.name }
+
+func (b *entBench[C, B, M, U, V, E, K]) ways() []way {
+	bulk := func(ctx context.Context, items []item) ([]item, error) { return b.bulk(ctx, b.client, items) }
+	return []way{
+		{kind: one, call: "`Create().Save(ctx)`", create: func(ctx context.Context, items []item) (memory []item, err error) {
+			for _, builder := range b.builders(b.client, items) {
+				row, err := builder.Save(ctx)
+				if err != nil {
+					return memory, err
+				}
+				memory = append(memory, b.itemOf(row))
+			}
+			return memory, nil
+		}},
+		{kind: slice, call: "`CreateBulk(…).Save(ctx)`", create: bulk},
+		{kind: slice, call: "`CreateBulk(…).Save(entid.Reserve(ctx, n))`", create: func(ctx context.Context, items []item) ([]item, error) {
+			return bulk(entid.Reserve(ctx, len(items)), items)
+		}},
+		{kind: slice, call: "`MapCreateBulk(…).Save(ctx)`", create: func(ctx context.Context, items []item) ([]item, error) {
+			return b.items(b.entityOf(b.client).MapCreateBulk(items, func(builder B, i int) { b.set(builder, items[i]) }).Save(ctx))
+		}},
+		none(pointers, "ent creates rows with builders, not from structs"),
+		none(batches, "ent has none"),
+		{kind: graph, call: "`CreateBulk(…)` with `AddPartIDs(…)`", create: b.graph},
+		{kind: upsert, call: "`Create().OnConflictColumns(…).UpdateNewValues()`, `ID(ctx)`; on MySQL and MariaDB `Exec(ctx)`", create: b.upserts(U.UpdateNewValues)},
+		{kind: upsert, call: "`CreateBulk(…).OnConflictColumns(…).UpdateNewValues().Exec(ctx)`", create: b.bulkUpsert(V.UpdateNewValues)},
+		{kind: ignore, call: "`Create().OnConflictColumns(…).Ignore()`, `ID(ctx)`; on MySQL and MariaDB `Exec(ctx)`", create: b.upserts(U.Ignore)},
+		{kind: ignore, call: "`CreateBulk(…).OnConflictColumns(…).Ignore().Exec(ctx)`", create: b.bulkUpsert(V.Ignore)},
+		none(raw, "ent has builders only"),
+		{kind: preset, call: "`CreateBulk(…)` with `SetID(…)`", create: bulk},
+		{kind: rollback, call: "`Tx`, `CreateBulk(…)`", create: func(ctx context.Context, items []item) ([]item, error) {
+			tx, err := b.client.Tx(ctx)
+			if err != nil {
+				return nil, err
+			}
+			memory, err := b.bulk(ctx, tx.Client(), items)
+			if err != nil {
+				return nil, err
+			}
+			return memory, tx.Rollback()
+		}},
+		{kind: failure, call: "`CreateBulk(…).Save(ctx)`", create: bulk},
+	}
+}
+
+func (b *entBench[C, B, M, U, V, E, K]) set(builder B, i item) {
+	builder.SetName(i.name).SetN(i.n)
+	if i.key != 0 {
+		builder.SetID(keyOf[K](i.key))
+	}
+}
+
+func (b *entBench[C, B, M, U, V, E, K]) builders(c *ent.Client, items []item) []B {
+	builders := make([]B, len(items))
+	for i := range items {
+		builders[i] = b.entityOf(c).Create()
+		b.set(builders[i], items[i])
+	}
+	return builders
+}
+
+func (b *entBench[C, B, M, U, V, E, K]) items(rows []E, err error) ([]item, error) {
+	var items []item
+	for _, row := range rows {
+		items = append(items, b.itemOf(row))
+	}
+	return items, err
+}
+
+func (b *entBench[C, B, M, U, V, E, K]) bulk(ctx context.Context, c *ent.Client, items []item) ([]item, error) {
+	return b.items(b.entityOf(c).CreateBulk(b.builders(c, items)...).Save(ctx))
+}
+
+// graph creates children and then, with edges to them, their parents.
+func (b *entBench[C, B, M, U, V, E, K]) graph(ctx context.Context, items []item) ([]item, error) {
+	var parents, children []item
+	for _, i := range items {
+		if i.parent == "" {
+			parents = append(parents, i)
+		} else {
+			children = append(children, i)
+		}
+	}
+	memory, err := b.bulk(ctx, b.client, children)
+	if err != nil {
+		return memory, err
+	}
+	builders := b.builders(b.client, parents)
+	for i, child := range children {
+		for j, parent := range parents {
+			if child.parent == parent.name {
+				builders[j].AddPartIDs(keyOf[K](memory[i].key))
+			}
+		}
+	}
+	created, err := b.items(b.entityOf(b.client).CreateBulk(builders...).Save(ctx))
+	return append(memory, created...), err
+}
+
+// upserts creates one row at a time. ent refuses ID on MySQL, and nothing else
+// tells the key of the row.
+func (b *entBench[C, B, M, U, V, E, K]) upserts(resolve func(U) U) create {
+	return func(ctx context.Context, items []item) (memory []item, err error) {
+		for i, builder := range b.builders(b.client, items) {
+			upsert := resolve(builder.OnConflictColumns("name"))
+			if b.dialect == dialect.MySQL {
+				if err := upsert.Exec(ctx); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			id, err := upsert.ID(ctx)
+			if err != nil {
+				return memory, err
+			}
+			memory = append(memory, item{name: items[i].name, key: numberOf(id), n: items[i].n})
+		}
+		return memory, nil
+	}
+}
+
+func (b *entBench[C, B, M, U, V, E, K]) bulkUpsert(resolve func(V) V) create {
+	return func(ctx context.Context, items []item) ([]item, error) {
+		bulk := b.entityOf(b.client).CreateBulk(b.builders(b.client, items)...)
+		return nil, resolve(bulk.OnConflictColumns("name")).Exec(ctx)
+	}
+}

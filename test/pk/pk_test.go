@@ -1,0 +1,65 @@
+package pk_test
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// Neighbours above 2^53: as float64 they are one number.
+const (
+	low  = 1234567890123456788
+	high = 1234567890123456789
+)
+
+type user struct{ ID pk.Of[user] }
+
+// A key is what a type of keys does by value, a pointer what its address does.
+type (
+	key interface {
+		comparable
+		driver.Valuer
+		String() string
+	}
+	pointer[K any] interface {
+		*K
+		sql.Scanner
+	}
+)
+
+// edges is every number at which a form or an encoding changes.
+var edges = []int64{
+	0, 1, 9, 10, 31, 32, 33, 1023, 1024, 1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<60 - 1, 1 << 60, low, high,
+	999999999999999999, 1000000000000000000, math.MaxInt64 - 1, math.MaxInt64,
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// sortable is an independent rendering: big.Int knows base 32 with another
+// alphabet.
+func sortable(n int64) string {
+	s := strings.Map(func(r rune) rune {
+		return rune("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[strings.IndexRune("0123456789abcdefghijklmnopqrstuv", r)])
+	}, big.NewInt(n).Text(32))
+	return strings.Repeat("0", 13-len(s)) + s
+}
+
+func mustRefuse(t *testing.T, what string, err error) {
+	t.Helper()
+	refused, ok := errors.AsType[*pk.Error](err)
+	switch {
+	case !ok:
+		t.Errorf("%s: got error %v, want a *pk.Error", what, err)
+	case !strings.HasPrefix(refused.Type, "pk.") || refused.Value == "" || refused.Reason == "":
+		t.Errorf("%s: error says too little: %+v", what, refused)
+	case len(refused.Error()) > 400:
+		t.Errorf("%s: error has %d bytes", what, len(refused.Error()))
+	}
+}

@@ -1,0 +1,44 @@
+package snowkey_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+func openLayout(t testing.TB, store lease.Store, layout idgen.Layout, cfg snowkey.Config) *idgen.Pool {
+	t.Helper()
+	cfg.Layout = layout
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	pool, err := snowkey.Open(ctx, store, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close(context.Background()) })
+	return pool
+}
+
+// next draws an id and gives it a second.
+func next(t testing.TB, pool *idgen.Pool) (int64, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	return pool.Next(ctx)
+}
+
+func mustNext(t testing.TB, pool *idgen.Pool) int64 {
+	t.Helper()
+	id, err := next(t, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}

@@ -1,0 +1,331 @@
+package sqlstore_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/failpoint"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// These tests have databases forget commits that they had acknowledged. Each
+// harm is done twice: to stores as they are, where no number may be issued twice,
+// and to stores without the remedy for it, where one must be.
+
+// unfenced goes over to another database as if it were the same.
+type unfenced struct{ *operated }
+
+func withoutFence(s *operated) lease.Store { return unfenced{s} }
+
+func (s unfenced) Fence(ctx context.Context, terms lease.Terms, _ string) error {
+	p, err := s.Probe(ctx, lease.Query{Terms: terms})
+	if err != nil {
+		return err
+	}
+	return s.SetFingerprint(ctx, terms, p.Current)
+}
+
+// trustful takes each commit for one that stays.
+type trustful struct{ *operated }
+
+func withoutHoldOff(s *operated) lease.Store { return trustful{s} }
+
+func (s trustful) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
+	p, err := s.operated.Probe(ctx, q)
+	p.Volatile = false
+	return p, err
+}
+
+func (s trustful) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
+	c.Volatile = true // have the store accept it
+	return s.operated.Claim(ctx, c)
+}
+
+func (s trustful) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
+	r.Volatile = true
+	return s.operated.Renew(ctx, r)
+}
+
+func (s trustful) Fence(ctx context.Context, terms lease.Terms, seen string) error {
+	return unfenced(s).Fence(ctx, terms, seen)
+}
+
+// A careless store has commits that do not wait for the disk, where that is the server's
+// default. It also has no fence, which a keeper raises when it finds that its own commit
+// is lost.
+type careless struct{ unfenced }
+
+func withoutWaiting(s *operated) lease.Store { return careless{unfenced{s}} }
+
+func notWaiting(ctx context.Context) context.Context {
+	return failpoint.WithStatements(ctx, func(query string) string {
+		return strings.Replace(query, "set_config('synchronous_commit', 'on', true), ", "", 1)
+	})
+}
+
+func (s careless) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
+	return s.unfenced.Claim(notWaiting(ctx), c)
+}
+
+func (s careless) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
+	return s.unfenced.Renew(notWaiting(ctx), r)
+}
+
+func (s careless) Release(ctx context.Context, r lease.Release) (bool, error) {
+	return s.unfenced.Release(notWaiting(ctx), r)
+}
+
+func (s careless) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (bool, error) {
+	return s.unfenced.CreateNamespace(notWaiting(ctx), terms, position)
+}
+
+func (s careless) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
+	return s.unfenced.AddRows(notWaiting(ctx), terms, least, most)
+}
+
+// thoughtless begins namespaces and rows at the present, and not behind what
+// others of their names may have granted.
+type thoughtless struct{ unfenced }
+
+func atThePresent(s *operated) lease.Store { return thoughtless{unfenced{s}} }
+
+func (s thoughtless) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (bool, error) {
+	created, err := s.operated.CreateNamespace(ctx, terms, position)
+	if !created || err != nil {
+		return false, err
+	}
+	if err := s.exec(ctx, "UPDATE {ns} SET fence = ? WHERE namespace = ?", terms.Counter(time.Now().UnixMicro()), terms.Namespace); err != nil {
+		return false, err
+	}
+	p, err := s.Probe(ctx, lease.Query{Terms: terms})
+	if err != nil {
+		return false, err
+	}
+	return true, s.SetFingerprint(ctx, terms, p.Current)
+}
+
+func (s thoughtless) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
+	if err := s.operated.AddRows(ctx, terms, least, most); err != nil {
+		return err
+	}
+	return s.exec(ctx, "UPDATE {lease} SET bound = ? WHERE namespace = ? AND token = '-' AND revision = 0", terms.Counter(time.Now().UnixMicro()), terms.Namespace)
+}
+
+// TestPromotedStandby has a primary die when its standby has not got its last
+// commits. All of it happens in one failover.
+func TestPromotedStandby(t *testing.T) {
+	type scene struct {
+		name         string
+		window       time.Duration
+		without      func(*operated) lease.Store
+		before, lost func(*cast) // what the standby has, and what it has not
+		cast         *cast
+	}
+	primary, process := dbtest.Killable(t, "postgres")
+	var scenes []scene
+	for _, s := range []scene{
+		{name: "a claim", window: time.Second, without: withoutFence, before: (*cast).startAndClose, lost: (*cast).start},
+		{name: "a renewal", window: time.Second, without: withoutFence, before: (*cast).start, lost: (*cast).renewals},
+		{name: "a takeover", window: time.Second, without: withoutFence, before: (*cast).start, lost: func(c *cast) { c.links[0].Cut(); c.start() }},
+		{name: "a namespace", window: time.Minute, without: atThePresent, before: func(*cast) {}, lost: (*cast).start},
+	} {
+		for _, broken := range []func(*operated) lease.Store{nil, s.without} {
+			s.cast = &cast{T: t, db: primary, table: fmt.Sprint("lease", len(scenes)), broken: broken, window: s.window}
+			scenes = append(scenes, s)
+		}
+	}
+	for _, s := range scenes {
+		s.before(s.cast)
+	}
+	standby := dbtest.StandbyOf(t, primary)
+	if err := standby.Lag(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scenes {
+		s.lost(s.cast)
+	}
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scenes {
+		s.cast.goOn(standby.DB)
+		t.Run(s.name+" "+s.cast.variant(), s.cast.verdict)
+	}
+}
+
+// TestCrash kills servers that acknowledge commits before these are on the disk.
+func TestCrash(t *testing.T) {
+	for _, tc := range []struct {
+		dialect   string
+		negligent []string // makes the server so, with all that went before on the disk
+		without   func(*operated) lease.Store
+		forgets   bool // whether it forgets commits of stores as they are, too
+	}{
+		{"postgres", []string{
+			"CHECKPOINT", "ALTER SYSTEM SET synchronous_commit = off", "ALTER SYSTEM SET wal_writer_delay = '10s'", "SELECT pg_reload_conf()",
+		}, withoutWaiting, false},
+		{"mysql", []string{
+			"SET GLOBAL innodb_flush_log_at_trx_commit = 1", "FLUSH ENGINE LOGS", "SET GLOBAL innodb_flush_log_at_trx_commit = 0",
+		}, withoutHoldOff, true},
+	} {
+		t.Run(tc.dialect, func(t *testing.T) {
+			db, process := dbtest.Killable(t, tc.dialect)
+			for _, broken := range []func(*operated) lease.Store{nil, tc.without} {
+				c := &cast{db: db, table: fmt.Sprint("lease_", broken == nil), broken: broken, window: time.Second}
+				t.Run(c.variant(), func(t *testing.T) {
+					c.T = t
+					c.startAndClose()
+					exec(t, db.Connect(t), tc.negligent...)
+					c.start()
+					forgets := tc.forgets || broken != nil
+					// A server may have written to its disk by chance, just before it was killed.
+					for attempts := 5; c.crash(process, tc.negligent) != forgets; attempts-- {
+						if !forgets || attempts == 0 {
+							t.Fatalf("the server has forgotten a grant: %v, want %v", !forgets, forgets)
+						}
+						c.goOn(db)
+						c.renewals()
+					}
+					c.goOn(db)
+					c.verdict(t)
+				})
+			}
+		})
+	}
+}
+
+// crash kills the server and starts it again, as negligent as it was. It returns
+// with all processes cut off, and reports whether the server has forgotten a grant.
+func (c *cast) crash(process *dbtest.Process, negligent []string) (forgot bool) {
+	c.Helper()
+	if err := process.Kill(); err != nil {
+		c.Fatal(err)
+	}
+	for _, link := range c.links {
+		link.Cut()
+	}
+	if err := process.Start(); err != nil {
+		c.Fatal(err)
+	}
+	conn := c.db.Connect(c)
+	exec(c.T, conn, negligent...)
+	rows, err := open(c.T, c.db, conn, c.table).Rows(c.Context(), c.terms(), 0, 0)
+	if err != nil || len(rows) != 1 {
+		c.Fatal(rows, err)
+	}
+	return rows[0].Bound < c.bound()
+}
+
+// TestTruncatedTables has an operator empty the tables while a process lives and
+// issues what it was granted.
+func TestTruncatedTables(t *testing.T) {
+	for _, dialect := range dbtest.Databases(t) {
+		db := dbtest.Durable(t, dialect)
+		conn := db.Connect(t)
+		for name, tables := range map[string][]string{"of leases": {"lease"}, "both": {"lease", "lease_ns"}} {
+			for _, broken := range []func(*operated) lease.Store{nil, atThePresent} {
+				c := &cast{db: db, table: "lease", broken: broken, window: time.Minute}
+				t.Run(fmt.Sprint(dialect, " ", name, " ", c.variant()), func(t *testing.T) {
+					c.T = t
+					c.start()
+					for _, table := range tables {
+						if dialect == "sqlite" {
+							exec(t, conn, "DELETE FROM "+table)
+						} else {
+							exec(t, conn, "TRUNCATE TABLE "+table)
+						}
+					}
+					c.goOn(db)
+					c.verdict(t)
+					exec(t, conn, "DROP TABLE lease", "DROP TABLE lease_ns")
+				})
+			}
+		}
+	}
+}
+
+// TestRestoredDatabase has processes go on with a database as it was before
+// their leases.
+func TestRestoredDatabase(t *testing.T) {
+	for _, tc := range []struct {
+		name, dialect string
+		restore       func(*testing.T, dbtest.DB) dbtest.DB
+		byHand        bool // whether the operator must raise the fence, because the database looks the same
+	}{
+		{"postgres, recovered to a point in time", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.RecoveryOf(t, db) }, false},
+		{"postgres, files of a backup", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.FilesOf(t, db) }, true},
+		{"postgres, dumped into another cluster", "postgres", dumped, false},
+		{"mysql, dumped into another server", "mysql", dumped, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			db := dbtest.Durable(t, tc.dialect)
+			var casts []*cast
+			for _, broken := range []func(*operated) lease.Store{nil, withoutFence} {
+				c := &cast{T: t, db: db, table: fmt.Sprint("lease", len(casts)), broken: broken, window: time.Second}
+				c.startAndClose()
+				casts = append(casts, c)
+			}
+			restored := tc.restore(t, db)
+			for _, c := range casts {
+				c.start()
+				if tc.byHand && c.broken == nil {
+					if err := open(t, restored, restored.Connect(t), c.table).Fence(t.Context(), c.terms(), ""); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, link := range c.links {
+					link.Cut()
+				}
+				c.goOn(restored)
+				t.Run(c.variant(), c.verdict)
+			}
+		})
+	}
+}
+
+// dumped returns another server's database with the same rows.
+func dumped(t *testing.T, db dbtest.DB) dbtest.DB {
+	t.Helper()
+	copied := dbtest.Durable(t, db.Dialect)
+	from, to := db.Connect(t), copied.Connect(t)
+	for _, table := range []string{"lease0", "lease1"} {
+		store := open(t, copied, to, table)
+		if err := store.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range []string{store.lease, store.ns} {
+			rows, err := from.Query("SELECT * FROM " + table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			columns, err := rows.Columns()
+			if err != nil {
+				t.Fatal(err)
+			}
+			values := make([]any, len(columns))
+			for i := range values {
+				values[i] = new(string)
+			}
+			for rows.Next() {
+				if err := rows.Scan(values...); err != nil {
+					t.Fatal(err)
+				}
+				marks := strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", ")
+				if err := store.exec(t.Context(), "INSERT INTO "+table+" VALUES ("+marks+")", values...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return copied
+}
