@@ -1,0 +1,3 @@
+package noruntime
+
+import _ "github.com/glebarez/go-sqlite" // the driver "sqlite"

@@ -1,0 +1,3 @@
+package hostile
+
+import _ "github.com/glebarez/go-sqlite" // the driver "sqlite"
