@@ -1,13 +1,14 @@
 # Snowkey's everyday commands. make alone lists them.
 
-# The modules of this repository stand on their own, whatever go.work lies above them.
-export GOWORK := off
-
-modules     := . bench examples/web
+# All packages of all modules, which go.work lists.
+module      := github.com/snowkey-go/snowkey
+packages    := $(module)/...
+newest      := env GOWORK=$(CURDIR)/newest.work
 withdb      := go run ./internal/dbtest/withdb
 staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-TESTFLAGS  ?=
+# Tests compare pages and packages outside their module, of which the cache of go test knows nothing.
+TESTFLAGS  ?= -count=1
 BENCHFLAGS ?=
 FUZZTIME   ?= 20000x
 CHAOS      ?= 3m
@@ -19,51 +20,52 @@ DB         ?= postgres mysql
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
 # The packages whose tests open databases.
-sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
+sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-sql chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable generate check-generate
+.PHONY: help test test-newest test-modules test-sql chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable generate check-generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: ## every test, on SQLite, Postgres and MySQL or MariaDB, with the race detector
 	@test -n "$(RACE)" || echo "make test: no C compiler, so no race detector"
-	$(withdb) go test -timeout 30m $(RACE) $(TESTFLAGS) ./...
+	$(withdb) go test -timeout 30m $(RACE) $(TESTFLAGS) $(packages)
 	@# Once more without the race detector, which allocates and slows, and with the JSON of Go 1.27.
-	$(withdb) env GOEXPERIMENT=jsonv2 go test $(TESTFLAGS) ./idgen/... ./schema/...
-	cd bench && go test $(RACE) $(TESTFLAGS) ./...
-	@# These compare a page outside their module, of which the cache of go test knows nothing.
-	cd examples/web && go test -count=1 $(RACE) $(TESTFLAGS) ./...
-	cd examples/web && GOEXPERIMENT=jsonv2 go test -count=1 $(TESTFLAGS) ./...
+	$(withdb) env GOEXPERIMENT=jsonv2 go test $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
+
+test-newest: ## the integrations with the newest releases of the ORMs and drivers, and the benchmarks' own tests
+	$(withdb) $(newest) go test -tags newest $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/matrix/... bench/...)
+
+test-modules: ## each module as users build it, without the workspace; and programs that add them
+	go test -v -timeout 30m $(TESTFLAGS) ./test/modproxy
 
 test-sql: ## only the tests that open databases
 	$(withdb) go test -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
 chaos: ## 32 processes draw ids while they, the database and the network are harmed, for CHAOS (3m) each database
-	SNOWKEY_CHAOS=$(CHAOS) go test -count=1 -v -timeout 0 -run '^TestChaos$$' ./internal/chaos
+	SNOWKEY_CHAOS=$(CHAOS) go test -count=1 -v -timeout 0 -run '^TestChaos$$' ./test/chaos
 
 chaos-repeat: ## the short chaos test, N (60) times on each server of DB, while BUSY (10) loops use the processor
-	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./internal/chaos/repeat.sh $(RACE)
+	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./test/chaos/repeat.sh $(RACE)
 
 bench: ## one table: Snowkey and its peers on the same work; then what a lease costs
-	cd bench && go run . $(BENCHFLAGS)
+	cd bench && $(newest) go run . $(BENCHFLAGS)
 	@echo; echo "Reading the bound of a lease, in Next; and the statements of a lease on servers that flush to disk"
-	@go test -run='^$$' -bench='^Benchmark(Bound|Lease)$$' ./idgen ./lease/sqlstore | grep '^Benchmark'
+	@go test -run='^$$' -bench='^Benchmark(Bound|Lease)$$' ./idgen ./test/sqlstore | grep '^Benchmark'
 
 herd: ## a thousand processes start at once, on each database; wants a quiet machine for half an hour
-	cd bench && go run . -herd $(BENCHFLAGS)
+	cd bench && $(newest) go run . -herd $(BENCHFLAGS)
 
 benchmarks: ## write docs/benchmarks.md and its plots; wants a quiet machine for a quarter of an hour
-	cd bench && go run . -rows 1000000 -write ../docs/benchmarks.md $(BENCHFLAGS)
+	cd bench && $(newest) go run . -rows 1000000 -write ../docs/benchmarks.md $(BENCHFLAGS)
 
 bench-once: ## every benchmark once, to see that it works
-	$(withdb) go test -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) ./...
-	cd bench && go test -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) ./...
+	$(withdb) $(newest) go test -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(packages)
 
 # A number of inputs and no time: before Go 1.27 the end of the time is now and
 # then reported as a failure (go.dev/issue/75804).
 fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
-	@set -e; list=$$(go test -list '^Fuzz' ./...); targets=$$(echo "$$list" | \
+	@set -e; list=$$(go test -list '^Fuzz' $(packages)); targets=$$(echo "$$list" | \
 		awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 "=" name[i]; n = 0 }'); \
 	test -n "$$targets" || { echo "make fuzz: found no fuzz target"; exit 1; }; \
 	for target in $$targets; do \
@@ -73,18 +75,21 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 
 lint: ## formatting, vet, fixes for today's Go, staticcheck
 	@echo gofmt; ! gofmt -l . | grep .
-	@set -e; for dir in $(modules); do ( set -x; cd $$dir; go vet ./...; go fix -diff ./...; $(staticcheck) ./... ); done
+	go vet $(packages)
+	$(newest) go vet -tags newest $(packages)
+	$(newest) go fix -tags newest -diff $(packages)
+	$(newest) $(staticcheck) -tags newest $(packages)
 
 portable: ## does it compile for Windows, and for 32 bits?
-	GOOS=windows go vet ./...
-	CGO_ENABLED=0 GOARCH=386 go build ./...
+	GOOS=windows $(newest) go vet $(packages)
+	CGO_ENABLED=0 GOARCH=386 go build $(packages)
 
 # One after another: ent formats its files in parallel, and takes a package of
 # another example for entgo.io/ent where it reads a file that is being written.
 generate: export GOMAXPROCS := 1
 generate: ## write ent's code anew
-	go generate ./...
-	cd bench && go generate ./...
+	go generate $(packages)
+	$(newest) go generate $(module)/bench/...
 
 check-generate: generate ## fail if that changes what is committed
 	@test -z "$$(git status --porcelain)" || { git status --short; git --no-pager diff; exit 1; }

@@ -47,7 +47,11 @@ func openMySQL(ctx context.Context, dsn string, o options) (_ server, err error)
 	if m.direct, err = open(config); err != nil {
 		return nil, err
 	}
-	config.DialFunc = delayed(new(net.Dialer).DialContext, o.delay)
+	dial, network := delayed(new(net.Dialer).DialContext, o.delay), config.Net
+	mysqldriver.RegisterDialContext("late", func(ctx context.Context, address string) (net.Conn, error) {
+		return dial(ctx, network, address)
+	})
+	config.Net = "late"
 	if m.late, err = open(config); err != nil {
 		return nil, err
 	}

@@ -68,9 +68,7 @@ func fieldsOf(s *schema.Schema) (fields []autoinc.Field) {
 			fields = append(fields, holding(column, f))
 		}
 	}
-	s.Relationships.Mux.RLock()
-	defer s.Relationships.Mux.RUnlock()
-	for _, rel := range s.Relationships.Relations {
+	for _, rel := range relationsOf(s) {
 		for _, ref := range rel.References {
 			if ref.PrimaryKey == nil || !ref.PrimaryKey.PrimaryKey || !optedIn(ref.PrimaryKey) || ref.ForeignKey.DBName == "" {
 				continue

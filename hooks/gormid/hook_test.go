@@ -325,18 +325,6 @@ func TestOthers(t *testing.T) {
 	})
 }
 
-// TestGenericsSet: a row made from assignments, which nobody holds, has a key.
-func TestGenericsSet(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &user{})
-		set := clause.Assignment{Column: clause.Column{Name: "name"}, Value: "a"}
-		if err := gorm.G[user](e.DB).Set(set).Create(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		e.wantTable(t, "SELECT id, name FROM users", line(e.source.Last(), "a"))
-	})
-}
-
 // TestQualifiedTable: keys are read back from the table that the rows went to.
 func TestQualifiedTable(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gorm.io/gorm/schema"
 
@@ -92,9 +94,7 @@ func optedIn(f *schema.Field) bool {
 // isForeignKey reports whether f refers to another row: by a relation of s, or
 // by one of a model that has s and that GORM has already parsed.
 func isForeignKey(s *schema.Schema, f *schema.Field) bool {
-	s.Relationships.Mux.RLock()
-	defer s.Relationships.Mux.RUnlock()
-	for _, rel := range s.Relationships.Relations {
+	for _, rel := range relationsOf(s) {
 		for _, ref := range rel.References {
 			if ref.ForeignKey.Schema == s && ref.ForeignKey.DBName == f.DBName {
 				return true
@@ -102,6 +102,17 @@ func isForeignKey(s *schema.Schema, f *schema.Field) bool {
 		}
 	}
 	return false
+}
+
+// relationsOf returns the relations of s, to which GORM may add when it parses
+// another model. GORM 1.25 has no lock for them.
+func relationsOf(s *schema.Schema) []*schema.Relationship {
+	if mux := reflect.ValueOf(&s.Relationships).Elem().FieldByName("Mux"); mux.IsValid() {
+		lock := mux.Addr().Interface().(*sync.RWMutex)
+		lock.RLock()
+		defer lock.RUnlock()
+	}
+	return slices.Collect(maps.Values(s.Relationships.Relations))
 }
 
 func (k *key) refuse(problem, remedy string) error { return refuse(k.schema, k.field, problem, remedy) }

@@ -1,7 +1,6 @@
 package gormid_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -154,25 +153,6 @@ var ways = []way{
 			})
 			return tx.Create(&us[1]).Error
 		}))
-		return db
-	})),
-
-	several(list("generics", func(db *gorm.DB, us []user) *gorm.DB {
-		db.AddError(gorm.G[user](db).Create(context.Background(), &us[0]))
-		db.AddError(gorm.G[user](db, gorm.WithResult()).Create(context.Background(), &us[1]))
-		return db
-	})),
-	list("generics with OnConflict", func(db *gorm.DB, us []user) *gorm.DB {
-		db.AddError(gorm.G[user](db, clause.OnConflict{DoNothing: true}).CreateInBatches(context.Background(), &us, 9))
-		return db
-	}),
-	several(list("generics in batches", func(db *gorm.DB, us []user) *gorm.DB {
-		db.AddError(gorm.G[user](db).CreateInBatches(context.Background(), &us, 1))
-		return db
-	})),
-	several(list("generics with Select", func(db *gorm.DB, us []user) *gorm.DB {
-		db.AddError(gorm.G[user](db).Select("Name").Create(context.Background(), &us[0]))
-		db.AddError(gorm.G[user](db).Omit("Age").Create(context.Background(), &us[1]))
 		return db
 	})),
 

@@ -100,7 +100,13 @@ func auto(t *testing.T, driver *sql.Driver, tables []*schema.Table, options ...s
 		t.Fatal(err)
 	}
 	err = m.Create(t.Context(), tables...)
-	return b.String(), err
+	return changes(b.String()), err
+}
+
+// changes leaves out of a migration what ent 0.14.0 writes for SQLite where nothing
+// changes.
+func changes(migration string) string {
+	return strings.Replace(migration, "PRAGMA foreign_keys = off;\nPRAGMA foreign_keys = on;\n", "", 1)
 }
 
 func TestAutoMigrationOfLeavers(t *testing.T) {

@@ -12,5 +12,5 @@
 // The default run takes less than 1.5 minutes for each server. Longer runs, 10 s
 // for each setting:
 //
-//	SNOWKEY_HOSTILE=long go test -v -timeout 1h ./internal/hostile
+//	SNOWKEY_HOSTILE=long go test -v -timeout 1h ./test/hostile
 package hostile

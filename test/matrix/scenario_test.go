@@ -215,7 +215,7 @@ func typeOf(err error) string {
 	const module = "github.com/snowkey-go/snowkey/"
 	if t := reflect.TypeOf(err); t.Kind() == reflect.Pointer {
 		path, ours := strings.CutPrefix(t.Elem().PkgPath(), module)
-		if ours && !strings.HasPrefix(path, "internal/") { // which is where ent's errors are generated
+		if ours && !strings.HasPrefix(path, "test/") { // which is where ent's errors are generated
 			return t.String()
 		}
 	}

@@ -1,4 +1,5 @@
-package snowkey_test
+// Package docs_test tests what the pages of this repository show.
+package docs_test
 
 import (
 	"os"
@@ -7,15 +8,17 @@ import (
 	"testing"
 )
 
+const root = "../../"
+
 // The programs that the README shows are those that the examples folder holds,
 // to the letter, so that they are known to compile and run.
 func TestReadmeShowsTheExamples(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile(root + "README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{"examples/ent/ent/schema/user.go", "examples/ent/main.go", "examples/gorm/main.go"} {
-		code, err := os.ReadFile(file)
+		code, err := os.ReadFile(root + file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +32,7 @@ func TestReadmeShowsTheExamples(t *testing.T) {
 func TestLinksInThePages(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 	for _, page := range []string{"README.md", "CHANGELOG.md"} {
-		text, err := os.ReadFile(page)
+		text, err := os.ReadFile(root + page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +41,7 @@ func TestLinksInThePages(t *testing.T) {
 			t.Errorf("%s has no link to check", page)
 		}
 		for _, m := range links {
-			if _, err := os.Stat(string(m[1])); err != nil {
+			if _, err := os.Stat(root + string(m[1])); err != nil {
 				t.Errorf("%s: %v", page, err)
 			}
 		}

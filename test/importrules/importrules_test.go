@@ -1,10 +1,9 @@
-// Package importrules proves who imports whom in this module.
+// Package importrules tests which package imports which, in all modules of this
+// repository.
 //
-// The folders promise directions of dependency: the numbers, the leases and the
-// column types cost a user nothing but the standard library, and an integration
-// brings in its own ORM and no other. A promise about imports is kept only
-// while something looks; this test asks go list. Its rules speak of folders, so
-// that they cover packages which do not exist yet.
+// idgen, lease and schema/pk import the standard library only, and an
+// integration imports its own ORM and no other. The test asks go list. The rules
+// name folders, so that they cover packages that do not exist yet.
 package importrules
 
 import (
@@ -35,6 +34,9 @@ type listed struct {
 // That keeps idgen and lease from each other, and drivers from the stores and
 // from the inspection of schemas.
 var selfContained = []string{"idgen", "lease", "schema/pk", "schema/autoinc"}
+
+// internals are the packages in /internal that these trees share.
+var internals = []string{"failpoint", "protocol", "session"}
 
 // integrations are the folders with one integration in each folder below.
 var integrations = []string{"ent", "hooks"}
@@ -68,8 +70,9 @@ func standardLibraryOnly(path string, p listed, standard func(string) bool) []st
 		return nil
 	}
 	return pick(p.Deps, func(dep string) (string, bool) {
-		shared := within(dep, module+"/internal/session") || within(dep, module+"/internal/protocol") // whose own imports are in Deps too
-		return tree + " imports the standard library only", !standard(dep) && !within(dep, module+"/"+tree) && !shared
+		shared := strings.TrimPrefix(dep, module+"/internal/")
+		return tree + " imports the standard library only", !standard(dep) && !within(dep, module+"/"+tree) &&
+			!slices.Contains(internals, shared) // whose own imports are in Deps too
 	})
 }
 
@@ -127,7 +130,7 @@ func noProgram(path string, p listed, _ func(string) bool) []string {
 }
 
 func noTestServers(path string, p listed, _ func(string) bool) []string {
-	if within(path, "internal/dbtest") {
+	if treeOf(path, []string{"internal/dbtest", "test", "bench"}) != "" {
 		return nil
 	}
 	return pick(p.Deps, func(dep string) (string, bool) {

@@ -1,0 +1,90 @@
+//go:build modules
+
+package modproxy_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
+
+	"github.com/snowkey-go/snowkey/test/modproxy"
+)
+
+// A proxy serves the modules of the work tree.
+type proxy struct {
+	modules []modproxy.Module
+	dir     string
+	env     []string
+}
+
+func newProxy(t *testing.T) proxy {
+	t.Helper()
+	modules, err := modproxy.Modules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := modproxy.Write(dir, modules); err != nil {
+		t.Fatal(err)
+	}
+	env, err := modproxy.Env(dir, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return proxy{modules, dir, env}
+}
+
+// run runs a go command as a user would, who has no workspace.
+func (p proxy) run(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = dir, append(p.env, "SNOWKEY_TEST_DB=sqlite")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s%s", strings.Join(args, " "), err, out, &stderr)
+	}
+	return string(out)
+}
+
+// Each module compiles with its tests from the files of its own zip, and its go.mod
+// has all that it needs. The integrations and the command also pass their tests, with
+// SQLite.
+func TestModules(t *testing.T) {
+	p := newProxy(t)
+	for _, m := range p.modules {
+		path := strings.TrimPrefix(m.Path, "github.com/snowkey-go/snowkey/")
+		t.Run(path, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "module")
+			archive := filepath.Join(p.dir, filepath.FromSlash(m.Path), "@v", modproxy.Version+".zip")
+			if err := zip.Unzip(dir, module.Version{Path: m.Path, Version: modproxy.Version}, archive); err != nil {
+				t.Fatal(err)
+			}
+			before := read(t, dir, "go.mod")
+			p.run(t, dir, "vet", "./...")
+			if slices.Contains([]string{"hooks/gormid", "hooks/bunid", "cmd/snowkey"}, path) {
+				p.run(t, dir, "test", "-count=1", "./...")
+			}
+			if after := read(t, dir, "go.mod"); after != before {
+				t.Errorf("go.mod is not complete; run go run ./test/modproxy/tidy. It became\n%s", after)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, dir, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
