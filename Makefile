@@ -37,7 +37,7 @@ test-newest: ## the integrations with the newest releases of the ORMs and driver
 	$(withdb) $(newest) go test -tags newest $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/matrix/... bench/...)
 
 test-modules: ## each module as users build it, without the workspace; and programs that add them
-	go test -v -timeout 30m $(TESTFLAGS) ./test/modproxy
+	go test -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy
 
 test-sql: ## only the tests that open databases
 	$(withdb) go test -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
@@ -49,15 +49,15 @@ chaos-repeat: ## the short chaos test, N (60) times on each server of DB, while 
 	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./test/chaos/repeat.sh $(RACE)
 
 bench: ## one table: Snowkey and its peers on the same work; then what a lease costs
-	cd bench && $(newest) go run . $(BENCHFLAGS)
+	$(newest) go run ./bench $(BENCHFLAGS)
 	@echo; echo "Reading the bound of a lease, in Next; and the statements of a lease on servers that flush to disk"
 	@go test -run='^$$' -bench='^Benchmark(Bound|Lease)$$' ./idgen ./test/sqlstore | grep '^Benchmark'
 
 herd: ## a thousand processes start at once, on each database; wants a quiet machine for half an hour
-	cd bench && $(newest) go run . -herd $(BENCHFLAGS)
+	$(newest) go run ./bench -herd $(BENCHFLAGS)
 
 benchmarks: ## write docs/benchmarks.md and its plots; wants a quiet machine for a quarter of an hour
-	cd bench && $(newest) go run . -rows 1000000 -write ../docs/benchmarks.md $(BENCHFLAGS)
+	$(newest) go run ./bench -rows 1000000 -write docs/benchmarks.md $(BENCHFLAGS)
 
 bench-once: ## every benchmark once, to see that it works
 	$(withdb) $(newest) go test -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(packages)
@@ -76,9 +76,9 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 lint: ## formatting, vet, fixes for today's Go, staticcheck
 	@echo gofmt; ! gofmt -l . | grep .
 	go vet $(packages)
-	$(newest) go vet -tags newest $(packages)
-	$(newest) go fix -tags newest -diff $(packages)
-	$(newest) $(staticcheck) -tags newest $(packages)
+	$(newest) go vet -tags newest,modules $(packages)
+	$(newest) go fix -tags newest,modules -diff $(packages)
+	$(newest) $(staticcheck) -tags newest,modules $(packages)
 
 portable: ## does it compile for Windows, and for 32 bits?
 	GOOS=windows $(newest) go vet $(packages)

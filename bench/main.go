@@ -1,7 +1,7 @@
 // Command bench measures snowkey, prints one table of it, and says of every
 // promise in it whether it was kept:
 //
-//	cd bench && go run .
+//	GOWORK=$PWD/newest.work go run ./bench
 //
 // Each line compares a piece of work with a yardstick: what somebody would do
 // otherwise, or the least that it could cost. The two take turns of some

@@ -10,32 +10,31 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 	_ "github.com/glebarez/go-sqlite"
 
+	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/examples/ent/ent"
 	_ "github.com/snowkey-go/snowkey/examples/ent/ent/runtime" // ent needs it for hooks
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
 func main() {
-	ctx := context.Background()
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer pool.Close(ctx)
-	idgen.SetDefault(pool)
-
-	db, err := sql.Open("sqlite", "file:ent?mode=memory&cache=shared&_pragma=foreign_keys(1)")
-	if err != nil {
-		log.Fatal(err)
-	}
+	db, ctx := must(sql.Open("sqlite", "shop.db?_pragma=foreign_keys(1)&_pragma=busy_timeout(2000)")), context.Background()
+	ids := must(snowkey.Open(ctx, sqlstore.SQLite(db), snowkey.Config{}))
+	defer ids.Close(ctx) // gives the worker number back
+	idgen.SetDefault(ids)
 	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, db)))
-	if err := client.Schema.Create(ctx); err != nil {
-		log.Fatal(err)
-	}
-	ada, err := client.User.Create().SetName("Ada").Save(ctx)
+	check(client.Schema.Create(ctx))
+	ada := must(client.User.Create().SetName("Ada").Save(ctx))
+	fmt.Println(ada.ID)
+}
+
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(ada.Name, ada.ID)
 }

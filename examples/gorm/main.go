@@ -8,9 +8,9 @@ import (
 	"github.com/glebarez/sqlite"
 	"gorm.io/gorm"
 
+	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/hooks/gormid"
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -20,26 +20,23 @@ type User struct {
 }
 
 func main() {
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer pool.Close(context.Background())
-	idgen.SetDefault(pool)
+	db := must(gorm.Open(sqlite.Open("shop.db?_pragma=busy_timeout(2000)")))
+	ids := must(snowkey.Open(context.Background(), sqlstore.SQLite(must(db.DB())), snowkey.Config{}))
+	defer ids.Close(context.Background()) // gives the worker number back
+	check(db.Use(gormid.New(gormid.Config{Source: ids})))
+	check(db.AutoMigrate(&User{}))
+	ada, bob := User{Name: "Ada"}, User{Name: "Bob"}
+	check(db.Create([]*User{&ada, &bob}).Error)
+	fmt.Println(ada.ID, bob.ID)
+}
 
-	db, err := gorm.Open(sqlite.Open("file::memory:"), &gorm.Config{})
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := db.Use(gormid.New(gormid.Config{})); err != nil {
-		log.Fatal(err)
-	}
-	if err := db.AutoMigrate(&User{}); err != nil {
-		log.Fatal(err)
-	}
-	ada := User{Name: "Ada"}
-	if err := db.Create(&ada).Error; err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(ada.Name, ada.ID)
 }

@@ -3,6 +3,8 @@ package docs_test
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,20 +12,39 @@ import (
 
 const root = "../../"
 
-// The programs that the README shows are those that the examples folder holds,
-// to the letter, so that they are known to compile and run.
+// The Go code of the README's first screen is that of the examples, to the letter.
 func TestReadmeShowsTheExamples(t *testing.T) {
-	readme, err := os.ReadFile(root + "README.md")
-	if err != nil {
-		t.Fatal(err)
+	examples := read(t, "examples/gorm/main.go") + read(t, "examples/ent/main.go") + read(t, "examples/ent/ent/schema/user.go")
+	first, _, _ := strings.Cut(read(t, "README.md"), "\n## ")
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(first, -1)
+	if len(blocks) != 3 {
+		t.Errorf("%d blocks of Go code, want 3", len(blocks))
 	}
-	for _, file := range []string{"examples/ent/ent/schema/user.go", "examples/ent/main.go", "examples/gorm/main.go"} {
-		code, err := os.ReadFile(root + file)
-		if err != nil {
-			t.Fatal(err)
+	for _, block := range blocks {
+		if !strings.Contains(examples, block[1]) {
+			t.Errorf("no example has\n%s", block[1])
 		}
-		if !strings.Contains(string(readme), "```go\n"+string(code)+"```\n") {
-			t.Errorf("the README does not show %s as it is", file)
+	}
+}
+
+// The programs print ids like those that the README shows, also when they run again.
+func TestReadmeShowsTheOutput(t *testing.T) {
+	ids := regexp.MustCompile(`^\d{18}( \d{18})?\n$`)
+	if shown := regexp.MustCompile("```\n(\\d.*\n)```").FindStringSubmatch(read(t, "README.md")); shown == nil || !ids.MatchString(shown[1]) {
+		t.Errorf("the README shows %q", shown)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"gorm", "ent"} {
+		program := filepath.Join(dir, name)
+		if out, err := exec.Command("go", "build", "-o", program, root+"examples/"+name).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for range 2 {
+			cmd := exec.Command(program)
+			cmd.Dir = dir
+			if out, err := cmd.Output(); err != nil || !ids.Match(out) {
+				t.Errorf("%s printed %q, %v", name, out, err)
+			}
 		}
 	}
 }
@@ -31,17 +52,21 @@ func TestReadmeShowsTheExamples(t *testing.T) {
 // Every file that a page links to exists.
 func TestLinksInThePages(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	for _, page := range []string{"README.md", "CHANGELOG.md"} {
-		text, err := os.ReadFile(root + page)
+	code := regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
+	pages, err := filepath.Glob(root + "docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"} {
+		pages = append(pages, root+name)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		links := link.FindAllSubmatch(text, -1)
-		if len(links) == 0 {
-			t.Errorf("%s has no link to check", page)
-		}
-		for _, m := range links {
-			if _, err := os.Stat(root + string(m[1])); err != nil {
+		for _, m := range link.FindAllSubmatch(code.ReplaceAll(text, nil), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(m[1]))); err != nil {
 				t.Errorf("%s: %v", page, err)
 			}
 		}

@@ -1,0 +1,38 @@
+package docs_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The README's table of versions says what the go.mod files require: the oldest in
+// the modules that are published, and the newest in bench.
+func TestReadmeShowsTheVersions(t *testing.T) {
+	row := regexp.MustCompile(`(?m)^\| (\S+/\S+) \| (v\S+) \| (v\S+) \|$`)
+	rows := row.FindAllStringSubmatch(read(t, "README.md"), -1)
+	if len(rows) != 5 {
+		t.Fatalf("the README has %d versions, want 5", len(rows))
+	}
+	published := read(t, "go.mod") + read(t, "hooks/gormid/go.mod") + read(t, "hooks/bunid/go.mod")
+	for _, r := range rows {
+		for _, c := range []struct{ in, version string }{{published, r[2]}, {read(t, "bench/go.mod"), r[3]}} {
+			if !strings.Contains(c.in, "\t"+r[1]+" "+c.version+"\n") {
+				t.Errorf("no go.mod requires %s %s", r[1], c.version)
+			}
+		}
+	}
+	if oldest := "| Go | 1.26.0 |"; !strings.Contains(read(t, "README.md"), oldest) || !strings.Contains(read(t, "go.mod"), "\ngo 1.26.0\n") {
+		t.Errorf("the README and go.mod do not agree on %s", oldest)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(root + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

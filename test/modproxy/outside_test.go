@@ -1,0 +1,153 @@
+//go:build modules
+
+package modproxy_test
+
+import (
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/test/modproxy"
+)
+
+// An outside is a program of somebody else, before it uses Snowkey and after.
+type outside struct {
+	name     string
+	requires []string // what its go.mod requires
+	uses     []string // what it uses: the path of a package, and a name
+	adds     []string // what of Snowkey it uses then
+	gets     []string // the modules of Snowkey that it requires then
+}
+
+const snowkey = "github.com/snowkey-go/snowkey"
+
+var outsides = []outside{
+	{"core, leases in a database", []string{"github.com/google/uuid v1.3.0"}, []string{"github.com/google/uuid.New"},
+		[]string{".Open", "/lease/sqlstore.Postgres"}, []string{""}},
+	{"core, leases in a folder", nil, nil,
+		[]string{".Open", "/lease/filestore.Dir"}, []string{""}},
+	{"schema/pk and hooks/sqlid beside mysql 1.8.1", []string{"github.com/go-sql-driver/mysql v1.8.1"}, []string{"github.com/go-sql-driver/mysql.NewConnector"},
+		[]string{"/schema/pk.Parse", "/hooks/sqlid.Fill"}, []string{""}},
+	{"schema/pk beside pgx 5.7.0", []string{"github.com/jackc/pgx/v5 v5.7.0"}, []string{"github.com/jackc/pgx/v5/pgxpool.New"},
+		[]string{"/schema/pk.Parse"}, []string{""}},
+	{"hooks/pgxid beside pgx 5.7.0", []string{"github.com/jackc/pgx/v5 v5.7.0"}, []string{"github.com/jackc/pgx/v5/pgxpool.New"},
+		[]string{"/hooks/pgxid.Register"}, []string{""}},
+	{"ent/entid beside ent 0.14.3", []string{"entgo.io/ent v0.14.3"}, []string{"entgo.io/ent/dialect/sql.OpenDB", "entgo.io/ent/schema/field.Int64"},
+		[]string{"/ent/entid.Hook"}, []string{""}},
+	{"hooks/gormid beside gorm 1.25.12", []string{"gorm.io/gorm v1.25.12"}, []string{"gorm.io/gorm.Open"},
+		[]string{"/hooks/gormid.New"}, []string{"", "/hooks/gormid"}},
+	{"hooks/gormid beside gorm 1.25.12 and pgx 5.7.0", []string{"gorm.io/gorm v1.25.12", "github.com/jackc/pgx/v5 v5.7.0"},
+		[]string{"gorm.io/gorm.Open", "github.com/jackc/pgx/v5/stdlib.OpenDB"}, []string{"/hooks/gormid.New"}, []string{"", "/hooks/gormid"}},
+	{"hooks/bunid beside bun 1.2.16", []string{"github.com/uptrace/bun v1.2.16", "github.com/uptrace/bun/dialect/pgdialect v1.2.16"},
+		[]string{"github.com/uptrace/bun.NewDB", "github.com/uptrace/bun/dialect/pgdialect.New"}, []string{"/hooks/bunid.Use"}, []string{"", "/hooks/bunid"}},
+}
+
+// A program that adds Snowkey keeps the versions of all modules that it had. Its
+// go.mod gains Snowkey's modules and no other.
+func TestOutsidePrograms(t *testing.T) {
+	p := newProxy(t)
+	for _, o := range outsides {
+		t.Run(o.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "go.mod", "module example.com/program\n\ngo 1.21\n\nrequire (\n\t"+strings.Join(o.requires, "\n\t")+"\n)\n")
+			write(t, dir, "main.go", program(o.uses))
+			p.run(t, dir, "mod", "tidy")
+			before, had, small := p.versions(t, dir), requirements(t, dir), p.build(t, dir)
+
+			uses, get := slices.Clone(o.uses), []string{"get"}
+			for _, name := range o.adds {
+				uses = append(uses, snowkey+name)
+			}
+			for _, path := range o.gets {
+				get = append(get, snowkey+path+"@"+modproxy.Version)
+			}
+			write(t, dir, "main.go", program(uses))
+			p.run(t, dir, get...)
+			p.run(t, dir, "mod", "tidy")
+			after, has := p.versions(t, dir), requirements(t, dir)
+			for path, version := range before {
+				if after[path] != version && after[path] != "" {
+					t.Errorf("%s %s became %s", path, version, after[path])
+				}
+			}
+			gained := slices.DeleteFunc(slices.Clone(has), func(line string) bool { return slices.Contains(had, line) })
+			if len(gained) != len(o.gets) {
+				t.Errorf("go.mod gains %q, want %d lines", gained, len(o.gets))
+			}
+			for _, line := range gained {
+				if !strings.HasPrefix(line, snowkey) {
+					t.Errorf("go.mod gains %s", line)
+				}
+			}
+			large := p.build(t, dir)
+			t.Logf("%-50s go.mod lines %d, go.sum lines %d, modules in the build list %d, modules linked %d, size %.1f MB",
+				o.name, len(gained), strings.Count(read(t, dir, "go.sum"), "\n"), len(after)-len(before), large.modules-small.modules, float64(large.bytes-small.bytes)/1e6)
+		})
+	}
+}
+
+// program returns a program that keeps what it uses.
+func program(uses []string) string {
+	var imports, names strings.Builder
+	for i, use := range uses {
+		dot := strings.LastIndexByte(use, '.')
+		fmt.Fprintf(&imports, "\tp%d %q\n", i, use[:dot])
+		fmt.Fprintf(&names, "\tfmt.Println(p%d%s)\n", i, use[dot:])
+	}
+	return "package main\n\nimport (\n\t\"fmt\"\n\n" + imports.String() + ")\n\nfunc main() {\n\tfmt.Println()\n" + names.String() + "}\n"
+}
+
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// versions returns the modules of the build list, and their versions.
+func (p proxy) versions(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	versions := map[string]string{}
+	for line := range strings.Lines(p.run(t, dir, "list", "-m", "all")) {
+		if path, version, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			versions[path] = version
+		}
+	}
+	return versions
+}
+
+// requirements returns what go.mod requires.
+func requirements(t *testing.T, dir string) (lines []string) {
+	t.Helper()
+	for line := range strings.Lines(read(t, dir, "go.mod")) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "require ")
+		if path, _, ok := strings.Cut(line, " "); ok && strings.Contains(path, ".") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// A binary is a program that was built.
+type binary struct {
+	bytes   int64
+	modules int // besides its own
+}
+
+func (p proxy) build(t *testing.T, dir string) binary {
+	t.Helper()
+	p.run(t, dir, "build", "-o", "program", ".")
+	info, err := os.Stat(filepath.Join(dir, "program"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	build, err := buildinfo.ReadFile(filepath.Join(dir, "program"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary{info.Size(), len(build.Deps)}
+}
