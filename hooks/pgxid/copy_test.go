@@ -229,7 +229,10 @@ func TestCopyFromTransaction(t *testing.T) {
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
 	source := new(idtest.Source)
 	for _, fail := range []int{2, 0} {
-		source.Asked, source.FailAt, source.Err = nil, fail, io.ErrUnexpectedEOF
+		source.Asked, source.FailAt, source.Err = nil, fail, nil
+		if fail > 0 {
+			source.Err = io.ErrUnexpectedEOF
+		}
 		err := pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
 			_, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), tx, pgx.Identifier{"t"}, []string{"id"},
 				pgx.CopyFromRows([][]any{{nil}, {nil}, {int64(high)}}))

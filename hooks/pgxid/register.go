@@ -31,6 +31,15 @@ func Register(m *pgtype.Map) {
 // returns, so that those of text stay text.
 type list struct{ pgtype.ArrayGetter }
 
+// Index returns nil for a nil pointer, on which pgx before 5.8.0 calls Value.
+func (l list) Index(i int) any {
+	key := l.ArrayGetter.Index(i)
+	if v := reflect.ValueOf(key); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil
+	}
+	return key
+}
+
 // wrapList is a [pgtype.TryWrapEncodePlanFunc].
 func wrapList(value any) (plan pgtype.WrappedEncodePlanNextSetter, next any, ok bool) {
 	l, ok := listOf(value)

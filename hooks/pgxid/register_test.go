@@ -80,7 +80,11 @@ func cellsOf[K key](column string, a, b K) []cell {
 		return err
 	}
 	plain := fmt.Sprintf("low=%v high=%v null=NULL", a, b)
-	arrayText := fmt.Sprintf("{%v,NULL,%v}", a, b)
+	mid, midText := (*K)(nil), "NULL"
+	if !typedNils {
+		mid, midText = &a, fmt.Sprint(a)
+	}
+	arrayText := fmt.Sprintf("{%v,%s,%v}", a, midText, b)
 	// sent says whether the server sees want in an argument.
 	sent := func(t *testing.T, conn *pgx.Conn, arg any, want string) error {
 		got, err := one[*string](t, conn, expand("SELECT ($1::COLUMN[])::text"), arg)
@@ -118,8 +122,8 @@ func cellsOf[K key](column string, a, b K) []cell {
 		{"[]K", []K{a, b}, fmt.Sprintf("{%v,%v}", a, b)},
 		{"empty []K", []K{}, "{}"},
 		{"[2]K", [2]K{a, b}, fmt.Sprintf("{%v,%v}", a, b)},
-		{"[]*K", []*K{&a, nil, &b}, arrayText},
-		{"[3]*K", [3]*K{&a, nil, &b}, arrayText},
+		{"[]*K", []*K{&a, mid, &b}, arrayText},
+		{"[3]*K", [3]*K{&a, mid, &b}, arrayText},
 		{"named", keys[K]{a, b}, fmt.Sprintf("{%v,%v}", a, b)},
 	} {
 		add(lineList, c.name, func(t *testing.T, conn *pgx.Conn) error { return sent(t, conn, c.list, c.want) })
@@ -140,20 +144,20 @@ func cellsOf[K key](column string, a, b K) []cell {
 		want string
 	}{
 		{"FlatArray", pgtype.FlatArray[K]{a, b}, fmt.Sprintf("{%v,%v}", a, b)},
-		{"FlatArray of pointers", pgtype.FlatArray[*K]{&a, nil, &b}, arrayText},
+		{"FlatArray of pointers", pgtype.FlatArray[*K]{&a, mid, &b}, arrayText},
 		{"Array", pgtype.Array[K]{Elements: []K{a, b}, Dims: []pgtype.ArrayDimension{{Length: 2, LowerBound: 1}, {Length: 1, LowerBound: 1}}, Valid: true}, fmt.Sprintf("{{%v},{%v}}", a, b)},
-		{"Array of pointers", pgtype.Array[*K]{Elements: []*K{&a, nil, &b}, Dims: []pgtype.ArrayDimension{{Length: 3, LowerBound: 1}}, Valid: true}, arrayText},
+		{"Array of pointers", pgtype.Array[*K]{Elements: []*K{&a, mid, &b}, Dims: []pgtype.ArrayDimension{{Length: 3, LowerBound: 1}}, Valid: true}, arrayText},
 		{"empty Array", pgtype.Array[K]{Dims: []pgtype.ArrayDimension{}, Valid: true}, "{}"},
 		{"Array of NULL", pgtype.Array[K]{}, "NULL"},
-		{"pointer to a slice", &[]*K{&a, nil, &b}, arrayText},
-		{"pointer to an Array", &pgtype.Array[*K]{Elements: []*K{&a, nil, &b}, Dims: []pgtype.ArrayDimension{{Length: 3, LowerBound: 1}}, Valid: true}, arrayText},
+		{"pointer to a slice", &[]*K{&a, mid, &b}, arrayText},
+		{"pointer to an Array", &pgtype.Array[*K]{Elements: []*K{&a, mid, &b}, Dims: []pgtype.ArrayDimension{{Length: 3, LowerBound: 1}}, Valid: true}, arrayText},
 	} {
 		add(lineArray, c.name, func(t *testing.T, conn *pgx.Conn) error { return sent(t, conn, c.list, c.want) })
 	}
 	add(lineBatch, "= ANY", func(t *testing.T, conn *pgx.Conn) error {
 		batch := &pgx.Batch{}
-		batch.Queue(expand("INSERT INTO TABLE (label, ids) VALUES ('list', $1)"), []*K{&a, nil, &b})
-		batch.Queue(expand("DELETE FROM TABLE WHERE ids <> $1"), []*K{&a, nil, &b})
+		batch.Queue(expand("INSERT INTO TABLE (label, ids) VALUES ('list', $1)"), []*K{&a, mid, &b})
+		batch.Queue(expand("DELETE FROM TABLE WHERE ids <> $1"), []*K{&a, mid, &b})
 		if err := conn.SendBatch(t.Context(), batch).Close(); err != nil {
 			return err
 		}
@@ -161,7 +165,7 @@ func cellsOf[K key](column string, a, b K) []cell {
 	})
 	add(lineCopy, "COPY", func(t *testing.T, conn *pgx.Conn) error {
 		_, err := conn.CopyFrom(t.Context(), pgx.Identifier{table(column)}, []string{"label", "id", "ids"}, pgx.CopyFromRows([][]any{
-			{"low", a, []K{a, b}}, {"high", &b, []*K{&a, nil, &b}}, {"null", (*K)(nil), []K(nil)},
+			{"low", a, []K{a, b}}, {"high", &b, []*K{&a, mid, &b}}, {"null", (*K)(nil), []K(nil)},
 		}))
 		return errors.Join(err, stored(t, conn, fmt.Sprintf("low=%v {%v,%v} high=%v %s null=NULL", a, a, b, b, arrayText)))
 	})
@@ -293,8 +297,13 @@ func allCells() []cell {
 			return err
 		}},
 		cell{lineComposite, "argument", func(t *testing.T, conn *pgx.Conn) error {
-			got, err := one[string](t, conn, "SELECT ($1::compound[])::text", compounds)
-			if err == nil && got != compoundText {
+			arg, want := compounds, compoundText
+			if !typedNils {
+				first, _, _ := strings.Cut(compoundText, `,"(1234567890123456789,,`)
+				arg, want = compounds[:1], first+"}"
+			}
+			got, err := one[string](t, conn, "SELECT ($1::compound[])::text", arg)
+			if err == nil && got != want {
 				err = fmt.Errorf("the composites arrive as %s", got)
 			}
 			return err
@@ -373,6 +382,24 @@ func TestTable(t *testing.T) {
 	compareTable(t, b.String())
 }
 
+// typedNils says whether pgx can send lists with nil pointers to keys without
+// Register, as it does since 5.8.0.
+var typedNils bool
+
+// After Register a list may have nil pointers, whatever the version of pgx is.
+func TestNilPointersInLists(t *testing.T) {
+	each(t, func(t *testing.T, conn *pgx.Conn) {
+		pgxid.Register(conn.TypeMap())
+		a, b := pk.ID(low), pk.ID(high)
+		for _, list := range []any{[]*pk.ID{&a, nil, &b}, pgtype.FlatArray[*pk.ID]{&a, nil, &b}} {
+			got, err := one[string](t, conn, "SELECT ($1::bigint[])::text", list)
+			if want := "{1234567890123456788,NULL,1234567890123456789}"; err != nil || got != want {
+				t.Errorf("%T arrives as %s (%v), want %s", list, got, err, want)
+			}
+		}
+	})
+}
+
 // compareTable compares the table of docs/pgx.md with what was found.
 func compareTable(t *testing.T, table string) {
 	text, err := os.ReadFile(page)
@@ -413,9 +440,10 @@ func TestLeftAlone(t *testing.T) {
 			}
 		}
 		// pgx cannot send this one, and is to say so rather than panic.
-		_, err := one[string](t, conn, "SELECT ($1::bigint[])::text", []*pgtype.FlatArray[pk.ID]{nil})
-		if err == nil {
-			t.Error("pgx can send lists of pointers to lists; test what arrives")
+		if typedNils {
+			if _, err := one[string](t, conn, "SELECT ($1::bigint[])::text", []*pgtype.FlatArray[pk.ID]{nil}); err == nil {
+				t.Error("pgx can send lists of pointers to lists; test what arrives")
+			}
 		}
 		if describes(conn.Config().DefaultQueryExecMode) {
 			// A text column wants pk.Text, for the reason in the documentation of pk.

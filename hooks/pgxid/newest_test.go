@@ -1,0 +1,5 @@
+//go:build newest
+
+package pgxid_test
+
+func init() { typedNils = true }
