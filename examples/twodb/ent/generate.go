@@ -1,4 +1,4 @@
 // Package ent is the client that ent generates from the schema beside it.
 package ent
 
-//go:generate go run -mod=mod entgo.io/ent/cmd/ent generate ./schema
+//go:generate go run entgo.io/ent/cmd/ent generate ./schema

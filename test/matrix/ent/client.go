@@ -294,8 +294,8 @@ func (c *IDItemClient) Update() *IDItemUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *IDItemClient) UpdateOne(_m *IDItem) *IDItemUpdateOne {
-	mutation := newIDItemMutation(c.config, OpUpdateOne, withIDItem(_m))
+func (c *IDItemClient) UpdateOne(ii *IDItem) *IDItemUpdateOne {
+	mutation := newIDItemMutation(c.config, OpUpdateOne, withIDItem(ii))
 	return &IDItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -312,8 +312,8 @@ func (c *IDItemClient) Delete() *IDItemDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *IDItemClient) DeleteOne(_m *IDItem) *IDItemDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *IDItemClient) DeleteOne(ii *IDItem) *IDItemDeleteOne {
+	return c.DeleteOneID(ii.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -348,32 +348,32 @@ func (c *IDItemClient) GetX(ctx context.Context, id pk.ID) *IDItem {
 }
 
 // QueryParts queries the parts edge of a IDItem.
-func (c *IDItemClient) QueryParts(_m *IDItem) *IDItemQuery {
+func (c *IDItemClient) QueryParts(ii *IDItem) *IDItemQuery {
 	query := (&IDItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := ii.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(iditem.Table, iditem.FieldID, id),
 			sqlgraph.To(iditem.Table, iditem.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, iditem.PartsTable, iditem.PartsColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(ii.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryParent queries the parent edge of a IDItem.
-func (c *IDItemClient) QueryParent(_m *IDItem) *IDItemQuery {
+func (c *IDItemClient) QueryParent(ii *IDItem) *IDItemQuery {
 	query := (&IDItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := ii.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(iditem.Table, iditem.FieldID, id),
 			sqlgraph.To(iditem.Table, iditem.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, iditem.ParentTable, iditem.ParentColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(ii.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -460,8 +460,8 @@ func (c *SortItemClient) Update() *SortItemUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *SortItemClient) UpdateOne(_m *SortItem) *SortItemUpdateOne {
-	mutation := newSortItemMutation(c.config, OpUpdateOne, withSortItem(_m))
+func (c *SortItemClient) UpdateOne(si *SortItem) *SortItemUpdateOne {
+	mutation := newSortItemMutation(c.config, OpUpdateOne, withSortItem(si))
 	return &SortItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -478,8 +478,8 @@ func (c *SortItemClient) Delete() *SortItemDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *SortItemClient) DeleteOne(_m *SortItem) *SortItemDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *SortItemClient) DeleteOne(si *SortItem) *SortItemDeleteOne {
+	return c.DeleteOneID(si.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -514,32 +514,32 @@ func (c *SortItemClient) GetX(ctx context.Context, id pk.SortText) *SortItem {
 }
 
 // QueryParts queries the parts edge of a SortItem.
-func (c *SortItemClient) QueryParts(_m *SortItem) *SortItemQuery {
+func (c *SortItemClient) QueryParts(si *SortItem) *SortItemQuery {
 	query := (&SortItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := si.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(sortitem.Table, sortitem.FieldID, id),
 			sqlgraph.To(sortitem.Table, sortitem.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, sortitem.PartsTable, sortitem.PartsColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(si.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryParent queries the parent edge of a SortItem.
-func (c *SortItemClient) QueryParent(_m *SortItem) *SortItemQuery {
+func (c *SortItemClient) QueryParent(si *SortItem) *SortItemQuery {
 	query := (&SortItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := si.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(sortitem.Table, sortitem.FieldID, id),
 			sqlgraph.To(sortitem.Table, sortitem.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, sortitem.ParentTable, sortitem.ParentColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(si.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -626,8 +626,8 @@ func (c *StringItemClient) Update() *StringItemUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *StringItemClient) UpdateOne(_m *StringItem) *StringItemUpdateOne {
-	mutation := newStringItemMutation(c.config, OpUpdateOne, withStringItem(_m))
+func (c *StringItemClient) UpdateOne(si *StringItem) *StringItemUpdateOne {
+	mutation := newStringItemMutation(c.config, OpUpdateOne, withStringItem(si))
 	return &StringItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -644,8 +644,8 @@ func (c *StringItemClient) Delete() *StringItemDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *StringItemClient) DeleteOne(_m *StringItem) *StringItemDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *StringItemClient) DeleteOne(si *StringItem) *StringItemDeleteOne {
+	return c.DeleteOneID(si.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -680,32 +680,32 @@ func (c *StringItemClient) GetX(ctx context.Context, id pk.String) *StringItem {
 }
 
 // QueryParts queries the parts edge of a StringItem.
-func (c *StringItemClient) QueryParts(_m *StringItem) *StringItemQuery {
+func (c *StringItemClient) QueryParts(si *StringItem) *StringItemQuery {
 	query := (&StringItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := si.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(stringitem.Table, stringitem.FieldID, id),
 			sqlgraph.To(stringitem.Table, stringitem.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, stringitem.PartsTable, stringitem.PartsColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(si.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryParent queries the parent edge of a StringItem.
-func (c *StringItemClient) QueryParent(_m *StringItem) *StringItemQuery {
+func (c *StringItemClient) QueryParent(si *StringItem) *StringItemQuery {
 	query := (&StringItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := si.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(stringitem.Table, stringitem.FieldID, id),
 			sqlgraph.To(stringitem.Table, stringitem.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, stringitem.ParentTable, stringitem.ParentColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(si.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -792,8 +792,8 @@ func (c *TextItemClient) Update() *TextItemUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *TextItemClient) UpdateOne(_m *TextItem) *TextItemUpdateOne {
-	mutation := newTextItemMutation(c.config, OpUpdateOne, withTextItem(_m))
+func (c *TextItemClient) UpdateOne(ti *TextItem) *TextItemUpdateOne {
+	mutation := newTextItemMutation(c.config, OpUpdateOne, withTextItem(ti))
 	return &TextItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -810,8 +810,8 @@ func (c *TextItemClient) Delete() *TextItemDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *TextItemClient) DeleteOne(_m *TextItem) *TextItemDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *TextItemClient) DeleteOne(ti *TextItem) *TextItemDeleteOne {
+	return c.DeleteOneID(ti.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -846,32 +846,32 @@ func (c *TextItemClient) GetX(ctx context.Context, id pk.Text) *TextItem {
 }
 
 // QueryParts queries the parts edge of a TextItem.
-func (c *TextItemClient) QueryParts(_m *TextItem) *TextItemQuery {
+func (c *TextItemClient) QueryParts(ti *TextItem) *TextItemQuery {
 	query := (&TextItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := ti.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(textitem.Table, textitem.FieldID, id),
 			sqlgraph.To(textitem.Table, textitem.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, textitem.PartsTable, textitem.PartsColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(ti.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryParent queries the parent edge of a TextItem.
-func (c *TextItemClient) QueryParent(_m *TextItem) *TextItemQuery {
+func (c *TextItemClient) QueryParent(ti *TextItem) *TextItemQuery {
 	query := (&TextItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := ti.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(textitem.Table, textitem.FieldID, id),
 			sqlgraph.To(textitem.Table, textitem.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, textitem.ParentTable, textitem.ParentColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(ti.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -958,8 +958,8 @@ func (c *TypedItemClient) Update() *TypedItemUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *TypedItemClient) UpdateOne(_m *TypedItem) *TypedItemUpdateOne {
-	mutation := newTypedItemMutation(c.config, OpUpdateOne, withTypedItem(_m))
+func (c *TypedItemClient) UpdateOne(ti *TypedItem) *TypedItemUpdateOne {
+	mutation := newTypedItemMutation(c.config, OpUpdateOne, withTypedItem(ti))
 	return &TypedItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -976,8 +976,8 @@ func (c *TypedItemClient) Delete() *TypedItemDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *TypedItemClient) DeleteOne(_m *TypedItem) *TypedItemDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *TypedItemClient) DeleteOne(ti *TypedItem) *TypedItemDeleteOne {
+	return c.DeleteOneID(ti.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -1012,32 +1012,32 @@ func (c *TypedItemClient) GetX(ctx context.Context, id keys.ItemID) *TypedItem {
 }
 
 // QueryParts queries the parts edge of a TypedItem.
-func (c *TypedItemClient) QueryParts(_m *TypedItem) *TypedItemQuery {
+func (c *TypedItemClient) QueryParts(ti *TypedItem) *TypedItemQuery {
 	query := (&TypedItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := ti.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(typeditem.Table, typeditem.FieldID, id),
 			sqlgraph.To(typeditem.Table, typeditem.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, typeditem.PartsTable, typeditem.PartsColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(ti.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryParent queries the parent edge of a TypedItem.
-func (c *TypedItemClient) QueryParent(_m *TypedItem) *TypedItemQuery {
+func (c *TypedItemClient) QueryParent(ti *TypedItem) *TypedItemQuery {
 	query := (&TypedItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := ti.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(typeditem.Table, typeditem.FieldID, id),
 			sqlgraph.To(typeditem.Table, typeditem.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, typeditem.ParentTable, typeditem.ParentColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(ti.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query

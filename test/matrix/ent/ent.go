@@ -74,7 +74,7 @@ var (
 )
 
 // checkColumn checks if the column exists in the given table.
-func checkColumn(t, c string) error {
+func checkColumn(table, column string) error {
 	initCheck.Do(func() {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
 			iditem.Table:     iditem.ValidColumn,
@@ -84,7 +84,7 @@ func checkColumn(t, c string) error {
 			typeditem.Table:  typeditem.ValidColumn,
 		})
 	})
-	return columnCheck(t, c)
+	return columnCheck(table, column)
 }
 
 // Asc applies the given fields in ASC order.

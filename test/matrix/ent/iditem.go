@@ -81,7 +81,7 @@ func (*IDItem) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the IDItem fields.
-func (_m *IDItem) assignValues(columns []string, values []any) error {
+func (ii *IDItem) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -91,29 +91,29 @@ func (_m *IDItem) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*pk.ID); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.ID = *value
+				ii.ID = *value
 			}
 		case iditem.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
 			} else if value.Valid {
-				_m.Name = value.String
+				ii.Name = value.String
 			}
 		case iditem.FieldN:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
 				return fmt.Errorf("unexpected type %T for field n", values[i])
 			} else if value.Valid {
-				_m.N = int(value.Int64)
+				ii.N = int(value.Int64)
 			}
 		case iditem.ForeignKeys[0]:
 			if value, ok := values[i].(*sql.NullScanner); !ok {
 				return fmt.Errorf("unexpected type %T for field parent_id", values[i])
 			} else if value.Valid {
-				_m.parent_id = new(pk.ID)
-				*_m.parent_id = *value.S.(*pk.ID)
+				ii.parent_id = new(pk.ID)
+				*ii.parent_id = *value.S.(*pk.ID)
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			ii.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -121,48 +121,48 @@ func (_m *IDItem) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the IDItem.
 // This includes values selected through modifiers, order, etc.
-func (_m *IDItem) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (ii *IDItem) Value(name string) (ent.Value, error) {
+	return ii.selectValues.Get(name)
 }
 
 // QueryParts queries the "parts" edge of the IDItem entity.
-func (_m *IDItem) QueryParts() *IDItemQuery {
-	return NewIDItemClient(_m.config).QueryParts(_m)
+func (ii *IDItem) QueryParts() *IDItemQuery {
+	return NewIDItemClient(ii.config).QueryParts(ii)
 }
 
 // QueryParent queries the "parent" edge of the IDItem entity.
-func (_m *IDItem) QueryParent() *IDItemQuery {
-	return NewIDItemClient(_m.config).QueryParent(_m)
+func (ii *IDItem) QueryParent() *IDItemQuery {
+	return NewIDItemClient(ii.config).QueryParent(ii)
 }
 
 // Update returns a builder for updating this IDItem.
 // Note that you need to call IDItem.Unwrap() before calling this method if this IDItem
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *IDItem) Update() *IDItemUpdateOne {
-	return NewIDItemClient(_m.config).UpdateOne(_m)
+func (ii *IDItem) Update() *IDItemUpdateOne {
+	return NewIDItemClient(ii.config).UpdateOne(ii)
 }
 
 // Unwrap unwraps the IDItem entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *IDItem) Unwrap() *IDItem {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (ii *IDItem) Unwrap() *IDItem {
+	_tx, ok := ii.config.driver.(*txDriver)
 	if !ok {
 		panic("ent: IDItem is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	ii.config.driver = _tx.drv
+	return ii
 }
 
 // String implements the fmt.Stringer.
-func (_m *IDItem) String() string {
+func (ii *IDItem) String() string {
 	var builder strings.Builder
 	builder.WriteString("IDItem(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", ii.ID))
 	builder.WriteString("name=")
-	builder.WriteString(_m.Name)
+	builder.WriteString(ii.Name)
 	builder.WriteString(", ")
 	builder.WriteString("n=")
-	builder.WriteString(fmt.Sprintf("%v", _m.N))
+	builder.WriteString(fmt.Sprintf("%v", ii.N))
 	builder.WriteByte(')')
 	return builder.String()
 }

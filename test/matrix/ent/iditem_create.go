@@ -24,70 +24,70 @@ type IDItemCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *IDItemCreate) SetName(v string) *IDItemCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (iic *IDItemCreate) SetName(s string) *IDItemCreate {
+	iic.mutation.SetName(s)
+	return iic
 }
 
 // SetN sets the "n" field.
-func (_c *IDItemCreate) SetN(v int) *IDItemCreate {
-	_c.mutation.SetN(v)
-	return _c
+func (iic *IDItemCreate) SetN(i int) *IDItemCreate {
+	iic.mutation.SetN(i)
+	return iic
 }
 
 // SetID sets the "id" field.
-func (_c *IDItemCreate) SetID(v pk.ID) *IDItemCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (iic *IDItemCreate) SetID(pk pk.ID) *IDItemCreate {
+	iic.mutation.SetID(pk)
+	return iic
 }
 
 // AddPartIDs adds the "parts" edge to the IDItem entity by IDs.
-func (_c *IDItemCreate) AddPartIDs(ids ...pk.ID) *IDItemCreate {
-	_c.mutation.AddPartIDs(ids...)
-	return _c
+func (iic *IDItemCreate) AddPartIDs(ids ...pk.ID) *IDItemCreate {
+	iic.mutation.AddPartIDs(ids...)
+	return iic
 }
 
 // AddParts adds the "parts" edges to the IDItem entity.
-func (_c *IDItemCreate) AddParts(v ...*IDItem) *IDItemCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iic *IDItemCreate) AddParts(i ...*IDItem) *IDItemCreate {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _c.AddPartIDs(ids...)
+	return iic.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the IDItem entity by ID.
-func (_c *IDItemCreate) SetParentID(id pk.ID) *IDItemCreate {
-	_c.mutation.SetParentID(id)
-	return _c
+func (iic *IDItemCreate) SetParentID(id pk.ID) *IDItemCreate {
+	iic.mutation.SetParentID(id)
+	return iic
 }
 
 // SetNillableParentID sets the "parent" edge to the IDItem entity by ID if the given value is not nil.
-func (_c *IDItemCreate) SetNillableParentID(id *pk.ID) *IDItemCreate {
+func (iic *IDItemCreate) SetNillableParentID(id *pk.ID) *IDItemCreate {
 	if id != nil {
-		_c = _c.SetParentID(*id)
+		iic = iic.SetParentID(*id)
 	}
-	return _c
+	return iic
 }
 
 // SetParent sets the "parent" edge to the IDItem entity.
-func (_c *IDItemCreate) SetParent(v *IDItem) *IDItemCreate {
-	return _c.SetParentID(v.ID)
+func (iic *IDItemCreate) SetParent(i *IDItem) *IDItemCreate {
+	return iic.SetParentID(i.ID)
 }
 
 // Mutation returns the IDItemMutation object of the builder.
-func (_c *IDItemCreate) Mutation() *IDItemMutation {
-	return _c.mutation
+func (iic *IDItemCreate) Mutation() *IDItemMutation {
+	return iic.mutation
 }
 
 // Save creates the IDItem in the database.
-func (_c *IDItemCreate) Save(ctx context.Context) (*IDItem, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (iic *IDItemCreate) Save(ctx context.Context) (*IDItem, error) {
+	return withHooks(ctx, iic.sqlSave, iic.mutation, iic.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *IDItemCreate) SaveX(ctx context.Context) *IDItem {
-	v, err := _c.Save(ctx)
+func (iic *IDItemCreate) SaveX(ctx context.Context) *IDItem {
+	v, err := iic.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -95,35 +95,35 @@ func (_c *IDItemCreate) SaveX(ctx context.Context) *IDItem {
 }
 
 // Exec executes the query.
-func (_c *IDItemCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (iic *IDItemCreate) Exec(ctx context.Context) error {
+	_, err := iic.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *IDItemCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (iic *IDItemCreate) ExecX(ctx context.Context) {
+	if err := iic.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *IDItemCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (iic *IDItemCreate) check() error {
+	if _, ok := iic.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`ent: missing required field "IDItem.name"`)}
 	}
-	if _, ok := _c.mutation.N(); !ok {
+	if _, ok := iic.mutation.N(); !ok {
 		return &ValidationError{Name: "n", err: errors.New(`ent: missing required field "IDItem.n"`)}
 	}
 	return nil
 }
 
-func (_c *IDItemCreate) sqlSave(ctx context.Context) (*IDItem, error) {
-	if err := _c.check(); err != nil {
+func (iic *IDItemCreate) sqlSave(ctx context.Context) (*IDItem, error) {
+	if err := iic.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := iic.createSpec()
+	if err := sqlgraph.CreateNode(ctx, iic.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -136,30 +136,30 @@ func (_c *IDItemCreate) sqlSave(ctx context.Context) (*IDItem, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	iic.mutation.id = &_node.ID
+	iic.mutation.done = true
 	return _node, nil
 }
 
-func (_c *IDItemCreate) createSpec() (*IDItem, *sqlgraph.CreateSpec) {
+func (iic *IDItemCreate) createSpec() (*IDItem, *sqlgraph.CreateSpec) {
 	var (
-		_node = &IDItem{config: _c.config}
+		_node = &IDItem{config: iic.config}
 		_spec = sqlgraph.NewCreateSpec(iditem.Table, sqlgraph.NewFieldSpec(iditem.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = iic.conflict
+	if id, ok := iic.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := iic.mutation.Name(); ok {
 		_spec.SetField(iditem.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if value, ok := _c.mutation.N(); ok {
+	if value, ok := iic.mutation.N(); ok {
 		_spec.SetField(iditem.FieldN, field.TypeInt, value)
 		_node.N = value
 	}
-	if nodes := _c.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := iic.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -175,7 +175,7 @@ func (_c *IDItemCreate) createSpec() (*IDItem, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := iic.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -211,10 +211,10 @@ func (_c *IDItemCreate) createSpec() (*IDItem, *sqlgraph.CreateSpec) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *IDItemCreate) OnConflict(opts ...sql.ConflictOption) *IDItemUpsertOne {
-	_c.conflict = opts
+func (iic *IDItemCreate) OnConflict(opts ...sql.ConflictOption) *IDItemUpsertOne {
+	iic.conflict = opts
 	return &IDItemUpsertOne{
-		create: _c,
+		create: iic,
 	}
 }
 
@@ -224,10 +224,10 @@ func (_c *IDItemCreate) OnConflict(opts ...sql.ConflictOption) *IDItemUpsertOne 
 //	client.IDItem.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *IDItemCreate) OnConflictColumns(columns ...string) *IDItemUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (iic *IDItemCreate) OnConflictColumns(columns ...string) *IDItemUpsertOne {
+	iic.conflict = append(iic.conflict, sql.ConflictColumns(columns...))
 	return &IDItemUpsertOne{
-		create: _c,
+		create: iic,
 	}
 }
 
@@ -404,16 +404,16 @@ type IDItemCreateBulk struct {
 }
 
 // Save creates the IDItem entities in the database.
-func (_c *IDItemCreateBulk) Save(ctx context.Context) ([]*IDItem, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (iicb *IDItemCreateBulk) Save(ctx context.Context) ([]*IDItem, error) {
+	if iicb.err != nil {
+		return nil, iicb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*IDItem, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(iicb.builders))
+	nodes := make([]*IDItem, len(iicb.builders))
+	mutators := make([]Mutator, len(iicb.builders))
+	for i := range iicb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := iicb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*IDItemMutation)
 				if !ok {
@@ -426,12 +426,12 @@ func (_c *IDItemCreateBulk) Save(ctx context.Context) ([]*IDItem, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, iicb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = iicb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, iicb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -451,7 +451,7 @@ func (_c *IDItemCreateBulk) Save(ctx context.Context) ([]*IDItem, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, iicb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -459,8 +459,8 @@ func (_c *IDItemCreateBulk) Save(ctx context.Context) ([]*IDItem, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *IDItemCreateBulk) SaveX(ctx context.Context) []*IDItem {
-	v, err := _c.Save(ctx)
+func (iicb *IDItemCreateBulk) SaveX(ctx context.Context) []*IDItem {
+	v, err := iicb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -468,14 +468,14 @@ func (_c *IDItemCreateBulk) SaveX(ctx context.Context) []*IDItem {
 }
 
 // Exec executes the query.
-func (_c *IDItemCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (iicb *IDItemCreateBulk) Exec(ctx context.Context) error {
+	_, err := iicb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *IDItemCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (iicb *IDItemCreateBulk) ExecX(ctx context.Context) {
+	if err := iicb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -495,10 +495,10 @@ func (_c *IDItemCreateBulk) ExecX(ctx context.Context) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *IDItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *IDItemUpsertBulk {
-	_c.conflict = opts
+func (iicb *IDItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *IDItemUpsertBulk {
+	iicb.conflict = opts
 	return &IDItemUpsertBulk{
-		create: _c,
+		create: iicb,
 	}
 }
 
@@ -508,10 +508,10 @@ func (_c *IDItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *IDItemUpsert
 //	client.IDItem.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *IDItemCreateBulk) OnConflictColumns(columns ...string) *IDItemUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (iicb *IDItemCreateBulk) OnConflictColumns(columns ...string) *IDItemUpsertBulk {
+	iicb.conflict = append(iicb.conflict, sql.ConflictColumns(columns...))
 	return &IDItemUpsertBulk{
-		create: _c,
+		create: iicb,
 	}
 }
 

@@ -20,56 +20,56 @@ type IDItemDelete struct {
 }
 
 // Where appends a list predicates to the IDItemDelete builder.
-func (_d *IDItemDelete) Where(ps ...predicate.IDItem) *IDItemDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (iid *IDItemDelete) Where(ps ...predicate.IDItem) *IDItemDelete {
+	iid.mutation.Where(ps...)
+	return iid
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *IDItemDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (iid *IDItemDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, iid.sqlExec, iid.mutation, iid.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *IDItemDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (iid *IDItemDelete) ExecX(ctx context.Context) int {
+	n, err := iid.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *IDItemDelete) sqlExec(ctx context.Context) (int, error) {
+func (iid *IDItemDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(iditem.Table, sqlgraph.NewFieldSpec(iditem.FieldID, field.TypeOther))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := iid.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, iid.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	iid.mutation.done = true
 	return affected, err
 }
 
 // IDItemDeleteOne is the builder for deleting a single IDItem entity.
 type IDItemDeleteOne struct {
-	_d *IDItemDelete
+	iid *IDItemDelete
 }
 
 // Where appends a list predicates to the IDItemDelete builder.
-func (_d *IDItemDeleteOne) Where(ps ...predicate.IDItem) *IDItemDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (iido *IDItemDeleteOne) Where(ps ...predicate.IDItem) *IDItemDeleteOne {
+	iido.iid.mutation.Where(ps...)
+	return iido
 }
 
 // Exec executes the deletion query.
-func (_d *IDItemDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (iido *IDItemDeleteOne) Exec(ctx context.Context) error {
+	n, err := iido.iid.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *IDItemDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *IDItemDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (iido *IDItemDeleteOne) ExecX(ctx context.Context) {
+	if err := iido.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -33,44 +33,44 @@ type IDItemQuery struct {
 }
 
 // Where adds a new predicate for the IDItemQuery builder.
-func (_q *IDItemQuery) Where(ps ...predicate.IDItem) *IDItemQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (iiq *IDItemQuery) Where(ps ...predicate.IDItem) *IDItemQuery {
+	iiq.predicates = append(iiq.predicates, ps...)
+	return iiq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *IDItemQuery) Limit(limit int) *IDItemQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (iiq *IDItemQuery) Limit(limit int) *IDItemQuery {
+	iiq.ctx.Limit = &limit
+	return iiq
 }
 
 // Offset to start from.
-func (_q *IDItemQuery) Offset(offset int) *IDItemQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (iiq *IDItemQuery) Offset(offset int) *IDItemQuery {
+	iiq.ctx.Offset = &offset
+	return iiq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *IDItemQuery) Unique(unique bool) *IDItemQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (iiq *IDItemQuery) Unique(unique bool) *IDItemQuery {
+	iiq.ctx.Unique = &unique
+	return iiq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *IDItemQuery) Order(o ...iditem.OrderOption) *IDItemQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (iiq *IDItemQuery) Order(o ...iditem.OrderOption) *IDItemQuery {
+	iiq.order = append(iiq.order, o...)
+	return iiq
 }
 
 // QueryParts chains the current query on the "parts" edge.
-func (_q *IDItemQuery) QueryParts() *IDItemQuery {
-	query := (&IDItemClient{config: _q.config}).Query()
+func (iiq *IDItemQuery) QueryParts() *IDItemQuery {
+	query := (&IDItemClient{config: iiq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := iiq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := iiq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -79,20 +79,20 @@ func (_q *IDItemQuery) QueryParts() *IDItemQuery {
 			sqlgraph.To(iditem.Table, iditem.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, iditem.PartsTable, iditem.PartsColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(iiq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
 }
 
 // QueryParent chains the current query on the "parent" edge.
-func (_q *IDItemQuery) QueryParent() *IDItemQuery {
-	query := (&IDItemClient{config: _q.config}).Query()
+func (iiq *IDItemQuery) QueryParent() *IDItemQuery {
+	query := (&IDItemClient{config: iiq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := iiq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := iiq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (_q *IDItemQuery) QueryParent() *IDItemQuery {
 			sqlgraph.To(iditem.Table, iditem.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, iditem.ParentTable, iditem.ParentColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(iiq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -109,8 +109,8 @@ func (_q *IDItemQuery) QueryParent() *IDItemQuery {
 
 // First returns the first IDItem entity from the query.
 // Returns a *NotFoundError when no IDItem was found.
-func (_q *IDItemQuery) First(ctx context.Context) (*IDItem, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (iiq *IDItemQuery) First(ctx context.Context) (*IDItem, error) {
+	nodes, err := iiq.Limit(1).All(setContextOp(ctx, iiq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func (_q *IDItemQuery) First(ctx context.Context) (*IDItem, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *IDItemQuery) FirstX(ctx context.Context) *IDItem {
-	node, err := _q.First(ctx)
+func (iiq *IDItemQuery) FirstX(ctx context.Context) *IDItem {
+	node, err := iiq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -131,9 +131,9 @@ func (_q *IDItemQuery) FirstX(ctx context.Context) *IDItem {
 
 // FirstID returns the first IDItem ID from the query.
 // Returns a *NotFoundError when no IDItem ID was found.
-func (_q *IDItemQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
+func (iiq *IDItemQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
 	var ids []pk.ID
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = iiq.Limit(1).IDs(setContextOp(ctx, iiq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -144,8 +144,8 @@ func (_q *IDItemQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *IDItemQuery) FirstIDX(ctx context.Context) pk.ID {
-	id, err := _q.FirstID(ctx)
+func (iiq *IDItemQuery) FirstIDX(ctx context.Context) pk.ID {
+	id, err := iiq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -155,8 +155,8 @@ func (_q *IDItemQuery) FirstIDX(ctx context.Context) pk.ID {
 // Only returns a single IDItem entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one IDItem entity is found.
 // Returns a *NotFoundError when no IDItem entities are found.
-func (_q *IDItemQuery) Only(ctx context.Context) (*IDItem, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (iiq *IDItemQuery) Only(ctx context.Context) (*IDItem, error) {
+	nodes, err := iiq.Limit(2).All(setContextOp(ctx, iiq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +171,8 @@ func (_q *IDItemQuery) Only(ctx context.Context) (*IDItem, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *IDItemQuery) OnlyX(ctx context.Context) *IDItem {
-	node, err := _q.Only(ctx)
+func (iiq *IDItemQuery) OnlyX(ctx context.Context) *IDItem {
+	node, err := iiq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -182,9 +182,9 @@ func (_q *IDItemQuery) OnlyX(ctx context.Context) *IDItem {
 // OnlyID is like Only, but returns the only IDItem ID in the query.
 // Returns a *NotSingularError when more than one IDItem ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *IDItemQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
+func (iiq *IDItemQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
 	var ids []pk.ID
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = iiq.Limit(2).IDs(setContextOp(ctx, iiq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -199,8 +199,8 @@ func (_q *IDItemQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *IDItemQuery) OnlyIDX(ctx context.Context) pk.ID {
-	id, err := _q.OnlyID(ctx)
+func (iiq *IDItemQuery) OnlyIDX(ctx context.Context) pk.ID {
+	id, err := iiq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -208,18 +208,18 @@ func (_q *IDItemQuery) OnlyIDX(ctx context.Context) pk.ID {
 }
 
 // All executes the query and returns a list of IDItems.
-func (_q *IDItemQuery) All(ctx context.Context) ([]*IDItem, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (iiq *IDItemQuery) All(ctx context.Context) ([]*IDItem, error) {
+	ctx = setContextOp(ctx, iiq.ctx, ent.OpQueryAll)
+	if err := iiq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*IDItem, *IDItemQuery]()
-	return withInterceptors[[]*IDItem](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*IDItem](ctx, iiq, qr, iiq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *IDItemQuery) AllX(ctx context.Context) []*IDItem {
-	nodes, err := _q.All(ctx)
+func (iiq *IDItemQuery) AllX(ctx context.Context) []*IDItem {
+	nodes, err := iiq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -227,20 +227,20 @@ func (_q *IDItemQuery) AllX(ctx context.Context) []*IDItem {
 }
 
 // IDs executes the query and returns a list of IDItem IDs.
-func (_q *IDItemQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (iiq *IDItemQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
+	if iiq.ctx.Unique == nil && iiq.path != nil {
+		iiq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(iditem.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, iiq.ctx, ent.OpQueryIDs)
+	if err = iiq.Select(iditem.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *IDItemQuery) IDsX(ctx context.Context) []pk.ID {
-	ids, err := _q.IDs(ctx)
+func (iiq *IDItemQuery) IDsX(ctx context.Context) []pk.ID {
+	ids, err := iiq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -248,17 +248,17 @@ func (_q *IDItemQuery) IDsX(ctx context.Context) []pk.ID {
 }
 
 // Count returns the count of the given query.
-func (_q *IDItemQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (iiq *IDItemQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, iiq.ctx, ent.OpQueryCount)
+	if err := iiq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*IDItemQuery](), _q.inters)
+	return withInterceptors[int](ctx, iiq, querierCount[*IDItemQuery](), iiq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *IDItemQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (iiq *IDItemQuery) CountX(ctx context.Context) int {
+	count, err := iiq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -266,9 +266,9 @@ func (_q *IDItemQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *IDItemQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (iiq *IDItemQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, iiq.ctx, ent.OpQueryExist)
+	switch _, err := iiq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -279,8 +279,8 @@ func (_q *IDItemQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *IDItemQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (iiq *IDItemQuery) ExistX(ctx context.Context) bool {
+	exist, err := iiq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -289,44 +289,44 @@ func (_q *IDItemQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the IDItemQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *IDItemQuery) Clone() *IDItemQuery {
-	if _q == nil {
+func (iiq *IDItemQuery) Clone() *IDItemQuery {
+	if iiq == nil {
 		return nil
 	}
 	return &IDItemQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]iditem.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.IDItem{}, _q.predicates...),
-		withParts:  _q.withParts.Clone(),
-		withParent: _q.withParent.Clone(),
+		config:     iiq.config,
+		ctx:        iiq.ctx.Clone(),
+		order:      append([]iditem.OrderOption{}, iiq.order...),
+		inters:     append([]Interceptor{}, iiq.inters...),
+		predicates: append([]predicate.IDItem{}, iiq.predicates...),
+		withParts:  iiq.withParts.Clone(),
+		withParent: iiq.withParent.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  iiq.sql.Clone(),
+		path: iiq.path,
 	}
 }
 
 // WithParts tells the query-builder to eager-load the nodes that are connected to
 // the "parts" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *IDItemQuery) WithParts(opts ...func(*IDItemQuery)) *IDItemQuery {
-	query := (&IDItemClient{config: _q.config}).Query()
+func (iiq *IDItemQuery) WithParts(opts ...func(*IDItemQuery)) *IDItemQuery {
+	query := (&IDItemClient{config: iiq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withParts = query
-	return _q
+	iiq.withParts = query
+	return iiq
 }
 
 // WithParent tells the query-builder to eager-load the nodes that are connected to
 // the "parent" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *IDItemQuery) WithParent(opts ...func(*IDItemQuery)) *IDItemQuery {
-	query := (&IDItemClient{config: _q.config}).Query()
+func (iiq *IDItemQuery) WithParent(opts ...func(*IDItemQuery)) *IDItemQuery {
+	query := (&IDItemClient{config: iiq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withParent = query
-	return _q
+	iiq.withParent = query
+	return iiq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -343,10 +343,10 @@ func (_q *IDItemQuery) WithParent(opts ...func(*IDItemQuery)) *IDItemQuery {
 //		GroupBy(iditem.FieldName).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
-func (_q *IDItemQuery) GroupBy(field string, fields ...string) *IDItemGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &IDItemGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (iiq *IDItemQuery) GroupBy(field string, fields ...string) *IDItemGroupBy {
+	iiq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &IDItemGroupBy{build: iiq}
+	grbuild.flds = &iiq.ctx.Fields
 	grbuild.label = iditem.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -364,56 +364,56 @@ func (_q *IDItemQuery) GroupBy(field string, fields ...string) *IDItemGroupBy {
 //	client.IDItem.Query().
 //		Select(iditem.FieldName).
 //		Scan(ctx, &v)
-func (_q *IDItemQuery) Select(fields ...string) *IDItemSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &IDItemSelect{IDItemQuery: _q}
+func (iiq *IDItemQuery) Select(fields ...string) *IDItemSelect {
+	iiq.ctx.Fields = append(iiq.ctx.Fields, fields...)
+	sbuild := &IDItemSelect{IDItemQuery: iiq}
 	sbuild.label = iditem.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &iiq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a IDItemSelect configured with the given aggregations.
-func (_q *IDItemQuery) Aggregate(fns ...AggregateFunc) *IDItemSelect {
-	return _q.Select().Aggregate(fns...)
+func (iiq *IDItemQuery) Aggregate(fns ...AggregateFunc) *IDItemSelect {
+	return iiq.Select().Aggregate(fns...)
 }
 
-func (_q *IDItemQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (iiq *IDItemQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range iiq.inters {
 		if inter == nil {
 			return fmt.Errorf("ent: uninitialized interceptor (forgotten import ent/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, iiq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range iiq.ctx.Fields {
 		if !iditem.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("ent: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if iiq.path != nil {
+		prev, err := iiq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		iiq.sql = prev
 	}
 	return nil
 }
 
-func (_q *IDItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*IDItem, error) {
+func (iiq *IDItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*IDItem, error) {
 	var (
 		nodes       = []*IDItem{}
-		withFKs     = _q.withFKs
-		_spec       = _q.querySpec()
+		withFKs     = iiq.withFKs
+		_spec       = iiq.querySpec()
 		loadedTypes = [2]bool{
-			_q.withParts != nil,
-			_q.withParent != nil,
+			iiq.withParts != nil,
+			iiq.withParent != nil,
 		}
 	)
-	if _q.withParent != nil {
+	if iiq.withParent != nil {
 		withFKs = true
 	}
 	if withFKs {
@@ -423,7 +423,7 @@ func (_q *IDItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*IDIte
 		return (*IDItem).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &IDItem{config: _q.config}
+		node := &IDItem{config: iiq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -431,21 +431,21 @@ func (_q *IDItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*IDIte
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, iiq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withParts; query != nil {
-		if err := _q.loadParts(ctx, query, nodes,
+	if query := iiq.withParts; query != nil {
+		if err := iiq.loadParts(ctx, query, nodes,
 			func(n *IDItem) { n.Edges.Parts = []*IDItem{} },
 			func(n *IDItem, e *IDItem) { n.Edges.Parts = append(n.Edges.Parts, e) }); err != nil {
 			return nil, err
 		}
 	}
-	if query := _q.withParent; query != nil {
-		if err := _q.loadParent(ctx, query, nodes, nil,
+	if query := iiq.withParent; query != nil {
+		if err := iiq.loadParent(ctx, query, nodes, nil,
 			func(n *IDItem, e *IDItem) { n.Edges.Parent = e }); err != nil {
 			return nil, err
 		}
@@ -453,7 +453,7 @@ func (_q *IDItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*IDIte
 	return nodes, nil
 }
 
-func (_q *IDItemQuery) loadParts(ctx context.Context, query *IDItemQuery, nodes []*IDItem, init func(*IDItem), assign func(*IDItem, *IDItem)) error {
+func (iiq *IDItemQuery) loadParts(ctx context.Context, query *IDItemQuery, nodes []*IDItem, init func(*IDItem), assign func(*IDItem, *IDItem)) error {
 	fks := make([]driver.Value, 0, len(nodes))
 	nodeids := make(map[pk.ID]*IDItem)
 	for i := range nodes {
@@ -484,7 +484,7 @@ func (_q *IDItemQuery) loadParts(ctx context.Context, query *IDItemQuery, nodes 
 	}
 	return nil
 }
-func (_q *IDItemQuery) loadParent(ctx context.Context, query *IDItemQuery, nodes []*IDItem, init func(*IDItem), assign func(*IDItem, *IDItem)) error {
+func (iiq *IDItemQuery) loadParent(ctx context.Context, query *IDItemQuery, nodes []*IDItem, init func(*IDItem), assign func(*IDItem, *IDItem)) error {
 	ids := make([]pk.ID, 0, len(nodes))
 	nodeids := make(map[pk.ID][]*IDItem)
 	for i := range nodes {
@@ -517,24 +517,24 @@ func (_q *IDItemQuery) loadParent(ctx context.Context, query *IDItemQuery, nodes
 	return nil
 }
 
-func (_q *IDItemQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (iiq *IDItemQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := iiq.querySpec()
+	_spec.Node.Columns = iiq.ctx.Fields
+	if len(iiq.ctx.Fields) > 0 {
+		_spec.Unique = iiq.ctx.Unique != nil && *iiq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, iiq.driver, _spec)
 }
 
-func (_q *IDItemQuery) querySpec() *sqlgraph.QuerySpec {
+func (iiq *IDItemQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(iditem.Table, iditem.Columns, sqlgraph.NewFieldSpec(iditem.FieldID, field.TypeOther))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = iiq.sql
+	if unique := iiq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if iiq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := iiq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, iditem.FieldID)
 		for i := range fields {
@@ -543,20 +543,20 @@ func (_q *IDItemQuery) querySpec() *sqlgraph.QuerySpec {
 			}
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := iiq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := iiq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := iiq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := iiq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -566,33 +566,33 @@ func (_q *IDItemQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *IDItemQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (iiq *IDItemQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(iiq.driver.Dialect())
 	t1 := builder.Table(iditem.Table)
-	columns := _q.ctx.Fields
+	columns := iiq.ctx.Fields
 	if len(columns) == 0 {
 		columns = iditem.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if iiq.sql != nil {
+		selector = iiq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if iiq.ctx.Unique != nil && *iiq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range iiq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range iiq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := iiq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := iiq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -605,41 +605,41 @@ type IDItemGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *IDItemGroupBy) Aggregate(fns ...AggregateFunc) *IDItemGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (iigb *IDItemGroupBy) Aggregate(fns ...AggregateFunc) *IDItemGroupBy {
+	iigb.fns = append(iigb.fns, fns...)
+	return iigb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *IDItemGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (iigb *IDItemGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, iigb.build.ctx, ent.OpQueryGroupBy)
+	if err := iigb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*IDItemQuery, *IDItemGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*IDItemQuery, *IDItemGroupBy](ctx, iigb.build, iigb, iigb.build.inters, v)
 }
 
-func (_g *IDItemGroupBy) sqlScan(ctx context.Context, root *IDItemQuery, v any) error {
+func (iigb *IDItemGroupBy) sqlScan(ctx context.Context, root *IDItemQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(iigb.fns))
+	for _, fn := range iigb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*iigb.flds)+len(iigb.fns))
+		for _, f := range *iigb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*iigb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := iigb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -653,27 +653,27 @@ type IDItemSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *IDItemSelect) Aggregate(fns ...AggregateFunc) *IDItemSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (iis *IDItemSelect) Aggregate(fns ...AggregateFunc) *IDItemSelect {
+	iis.fns = append(iis.fns, fns...)
+	return iis
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *IDItemSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (iis *IDItemSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, iis.ctx, ent.OpQuerySelect)
+	if err := iis.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*IDItemQuery, *IDItemSelect](ctx, _s.IDItemQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*IDItemQuery, *IDItemSelect](ctx, iis.IDItemQuery, iis, iis.inters, v)
 }
 
-func (_s *IDItemSelect) sqlScan(ctx context.Context, root *IDItemQuery, v any) error {
+func (iis *IDItemSelect) sqlScan(ctx context.Context, root *IDItemQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(iis.fns))
+	for _, fn := range iis.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*iis.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -681,7 +681,7 @@ func (_s *IDItemSelect) sqlScan(ctx context.Context, root *IDItemQuery, v any) e
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := iis.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

@@ -23,120 +23,120 @@ type IDItemUpdate struct {
 }
 
 // Where appends a list predicates to the IDItemUpdate builder.
-func (_u *IDItemUpdate) Where(ps ...predicate.IDItem) *IDItemUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (iiu *IDItemUpdate) Where(ps ...predicate.IDItem) *IDItemUpdate {
+	iiu.mutation.Where(ps...)
+	return iiu
 }
 
 // SetName sets the "name" field.
-func (_u *IDItemUpdate) SetName(v string) *IDItemUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (iiu *IDItemUpdate) SetName(s string) *IDItemUpdate {
+	iiu.mutation.SetName(s)
+	return iiu
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *IDItemUpdate) SetNillableName(v *string) *IDItemUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (iiu *IDItemUpdate) SetNillableName(s *string) *IDItemUpdate {
+	if s != nil {
+		iiu.SetName(*s)
 	}
-	return _u
+	return iiu
 }
 
 // SetN sets the "n" field.
-func (_u *IDItemUpdate) SetN(v int) *IDItemUpdate {
-	_u.mutation.ResetN()
-	_u.mutation.SetN(v)
-	return _u
+func (iiu *IDItemUpdate) SetN(i int) *IDItemUpdate {
+	iiu.mutation.ResetN()
+	iiu.mutation.SetN(i)
+	return iiu
 }
 
 // SetNillableN sets the "n" field if the given value is not nil.
-func (_u *IDItemUpdate) SetNillableN(v *int) *IDItemUpdate {
-	if v != nil {
-		_u.SetN(*v)
+func (iiu *IDItemUpdate) SetNillableN(i *int) *IDItemUpdate {
+	if i != nil {
+		iiu.SetN(*i)
 	}
-	return _u
+	return iiu
 }
 
-// AddN adds value to the "n" field.
-func (_u *IDItemUpdate) AddN(v int) *IDItemUpdate {
-	_u.mutation.AddN(v)
-	return _u
+// AddN adds i to the "n" field.
+func (iiu *IDItemUpdate) AddN(i int) *IDItemUpdate {
+	iiu.mutation.AddN(i)
+	return iiu
 }
 
 // AddPartIDs adds the "parts" edge to the IDItem entity by IDs.
-func (_u *IDItemUpdate) AddPartIDs(ids ...pk.ID) *IDItemUpdate {
-	_u.mutation.AddPartIDs(ids...)
-	return _u
+func (iiu *IDItemUpdate) AddPartIDs(ids ...pk.ID) *IDItemUpdate {
+	iiu.mutation.AddPartIDs(ids...)
+	return iiu
 }
 
 // AddParts adds the "parts" edges to the IDItem entity.
-func (_u *IDItemUpdate) AddParts(v ...*IDItem) *IDItemUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iiu *IDItemUpdate) AddParts(i ...*IDItem) *IDItemUpdate {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _u.AddPartIDs(ids...)
+	return iiu.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the IDItem entity by ID.
-func (_u *IDItemUpdate) SetParentID(id pk.ID) *IDItemUpdate {
-	_u.mutation.SetParentID(id)
-	return _u
+func (iiu *IDItemUpdate) SetParentID(id pk.ID) *IDItemUpdate {
+	iiu.mutation.SetParentID(id)
+	return iiu
 }
 
 // SetNillableParentID sets the "parent" edge to the IDItem entity by ID if the given value is not nil.
-func (_u *IDItemUpdate) SetNillableParentID(id *pk.ID) *IDItemUpdate {
+func (iiu *IDItemUpdate) SetNillableParentID(id *pk.ID) *IDItemUpdate {
 	if id != nil {
-		_u = _u.SetParentID(*id)
+		iiu = iiu.SetParentID(*id)
 	}
-	return _u
+	return iiu
 }
 
 // SetParent sets the "parent" edge to the IDItem entity.
-func (_u *IDItemUpdate) SetParent(v *IDItem) *IDItemUpdate {
-	return _u.SetParentID(v.ID)
+func (iiu *IDItemUpdate) SetParent(i *IDItem) *IDItemUpdate {
+	return iiu.SetParentID(i.ID)
 }
 
 // Mutation returns the IDItemMutation object of the builder.
-func (_u *IDItemUpdate) Mutation() *IDItemMutation {
-	return _u.mutation
+func (iiu *IDItemUpdate) Mutation() *IDItemMutation {
+	return iiu.mutation
 }
 
 // ClearParts clears all "parts" edges to the IDItem entity.
-func (_u *IDItemUpdate) ClearParts() *IDItemUpdate {
-	_u.mutation.ClearParts()
-	return _u
+func (iiu *IDItemUpdate) ClearParts() *IDItemUpdate {
+	iiu.mutation.ClearParts()
+	return iiu
 }
 
 // RemovePartIDs removes the "parts" edge to IDItem entities by IDs.
-func (_u *IDItemUpdate) RemovePartIDs(ids ...pk.ID) *IDItemUpdate {
-	_u.mutation.RemovePartIDs(ids...)
-	return _u
+func (iiu *IDItemUpdate) RemovePartIDs(ids ...pk.ID) *IDItemUpdate {
+	iiu.mutation.RemovePartIDs(ids...)
+	return iiu
 }
 
 // RemoveParts removes "parts" edges to IDItem entities.
-func (_u *IDItemUpdate) RemoveParts(v ...*IDItem) *IDItemUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iiu *IDItemUpdate) RemoveParts(i ...*IDItem) *IDItemUpdate {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _u.RemovePartIDs(ids...)
+	return iiu.RemovePartIDs(ids...)
 }
 
 // ClearParent clears the "parent" edge to the IDItem entity.
-func (_u *IDItemUpdate) ClearParent() *IDItemUpdate {
-	_u.mutation.ClearParent()
-	return _u
+func (iiu *IDItemUpdate) ClearParent() *IDItemUpdate {
+	iiu.mutation.ClearParent()
+	return iiu
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *IDItemUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (iiu *IDItemUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, iiu.sqlSave, iiu.mutation, iiu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *IDItemUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (iiu *IDItemUpdate) SaveX(ctx context.Context) int {
+	affected, err := iiu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -144,37 +144,37 @@ func (_u *IDItemUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *IDItemUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (iiu *IDItemUpdate) Exec(ctx context.Context) error {
+	_, err := iiu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *IDItemUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (iiu *IDItemUpdate) ExecX(ctx context.Context) {
+	if err := iiu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *IDItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (iiu *IDItemUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(iditem.Table, iditem.Columns, sqlgraph.NewFieldSpec(iditem.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := iiu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := iiu.mutation.Name(); ok {
 		_spec.SetField(iditem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.N(); ok {
+	if value, ok := iiu.mutation.N(); ok {
 		_spec.SetField(iditem.FieldN, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.AddedN(); ok {
+	if value, ok := iiu.mutation.AddedN(); ok {
 		_spec.AddField(iditem.FieldN, field.TypeInt, value)
 	}
-	if _u.mutation.PartsCleared() {
+	if iiu.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -187,7 +187,7 @@ func (_u *IDItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPartsIDs(); len(nodes) > 0 && !_u.mutation.PartsCleared() {
+	if nodes := iiu.mutation.RemovedPartsIDs(); len(nodes) > 0 && !iiu.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -203,7 +203,7 @@ func (_u *IDItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := iiu.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -219,7 +219,7 @@ func (_u *IDItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ParentCleared() {
+	if iiu.mutation.ParentCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -232,7 +232,7 @@ func (_u *IDItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := iiu.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -248,7 +248,7 @@ func (_u *IDItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, iiu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{iditem.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -256,8 +256,8 @@ func (_u *IDItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	iiu.mutation.done = true
+	return n, nil
 }
 
 // IDItemUpdateOne is the builder for updating a single IDItem entity.
@@ -269,127 +269,127 @@ type IDItemUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *IDItemUpdateOne) SetName(v string) *IDItemUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (iiuo *IDItemUpdateOne) SetName(s string) *IDItemUpdateOne {
+	iiuo.mutation.SetName(s)
+	return iiuo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *IDItemUpdateOne) SetNillableName(v *string) *IDItemUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (iiuo *IDItemUpdateOne) SetNillableName(s *string) *IDItemUpdateOne {
+	if s != nil {
+		iiuo.SetName(*s)
 	}
-	return _u
+	return iiuo
 }
 
 // SetN sets the "n" field.
-func (_u *IDItemUpdateOne) SetN(v int) *IDItemUpdateOne {
-	_u.mutation.ResetN()
-	_u.mutation.SetN(v)
-	return _u
+func (iiuo *IDItemUpdateOne) SetN(i int) *IDItemUpdateOne {
+	iiuo.mutation.ResetN()
+	iiuo.mutation.SetN(i)
+	return iiuo
 }
 
 // SetNillableN sets the "n" field if the given value is not nil.
-func (_u *IDItemUpdateOne) SetNillableN(v *int) *IDItemUpdateOne {
-	if v != nil {
-		_u.SetN(*v)
+func (iiuo *IDItemUpdateOne) SetNillableN(i *int) *IDItemUpdateOne {
+	if i != nil {
+		iiuo.SetN(*i)
 	}
-	return _u
+	return iiuo
 }
 
-// AddN adds value to the "n" field.
-func (_u *IDItemUpdateOne) AddN(v int) *IDItemUpdateOne {
-	_u.mutation.AddN(v)
-	return _u
+// AddN adds i to the "n" field.
+func (iiuo *IDItemUpdateOne) AddN(i int) *IDItemUpdateOne {
+	iiuo.mutation.AddN(i)
+	return iiuo
 }
 
 // AddPartIDs adds the "parts" edge to the IDItem entity by IDs.
-func (_u *IDItemUpdateOne) AddPartIDs(ids ...pk.ID) *IDItemUpdateOne {
-	_u.mutation.AddPartIDs(ids...)
-	return _u
+func (iiuo *IDItemUpdateOne) AddPartIDs(ids ...pk.ID) *IDItemUpdateOne {
+	iiuo.mutation.AddPartIDs(ids...)
+	return iiuo
 }
 
 // AddParts adds the "parts" edges to the IDItem entity.
-func (_u *IDItemUpdateOne) AddParts(v ...*IDItem) *IDItemUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iiuo *IDItemUpdateOne) AddParts(i ...*IDItem) *IDItemUpdateOne {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _u.AddPartIDs(ids...)
+	return iiuo.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the IDItem entity by ID.
-func (_u *IDItemUpdateOne) SetParentID(id pk.ID) *IDItemUpdateOne {
-	_u.mutation.SetParentID(id)
-	return _u
+func (iiuo *IDItemUpdateOne) SetParentID(id pk.ID) *IDItemUpdateOne {
+	iiuo.mutation.SetParentID(id)
+	return iiuo
 }
 
 // SetNillableParentID sets the "parent" edge to the IDItem entity by ID if the given value is not nil.
-func (_u *IDItemUpdateOne) SetNillableParentID(id *pk.ID) *IDItemUpdateOne {
+func (iiuo *IDItemUpdateOne) SetNillableParentID(id *pk.ID) *IDItemUpdateOne {
 	if id != nil {
-		_u = _u.SetParentID(*id)
+		iiuo = iiuo.SetParentID(*id)
 	}
-	return _u
+	return iiuo
 }
 
 // SetParent sets the "parent" edge to the IDItem entity.
-func (_u *IDItemUpdateOne) SetParent(v *IDItem) *IDItemUpdateOne {
-	return _u.SetParentID(v.ID)
+func (iiuo *IDItemUpdateOne) SetParent(i *IDItem) *IDItemUpdateOne {
+	return iiuo.SetParentID(i.ID)
 }
 
 // Mutation returns the IDItemMutation object of the builder.
-func (_u *IDItemUpdateOne) Mutation() *IDItemMutation {
-	return _u.mutation
+func (iiuo *IDItemUpdateOne) Mutation() *IDItemMutation {
+	return iiuo.mutation
 }
 
 // ClearParts clears all "parts" edges to the IDItem entity.
-func (_u *IDItemUpdateOne) ClearParts() *IDItemUpdateOne {
-	_u.mutation.ClearParts()
-	return _u
+func (iiuo *IDItemUpdateOne) ClearParts() *IDItemUpdateOne {
+	iiuo.mutation.ClearParts()
+	return iiuo
 }
 
 // RemovePartIDs removes the "parts" edge to IDItem entities by IDs.
-func (_u *IDItemUpdateOne) RemovePartIDs(ids ...pk.ID) *IDItemUpdateOne {
-	_u.mutation.RemovePartIDs(ids...)
-	return _u
+func (iiuo *IDItemUpdateOne) RemovePartIDs(ids ...pk.ID) *IDItemUpdateOne {
+	iiuo.mutation.RemovePartIDs(ids...)
+	return iiuo
 }
 
 // RemoveParts removes "parts" edges to IDItem entities.
-func (_u *IDItemUpdateOne) RemoveParts(v ...*IDItem) *IDItemUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iiuo *IDItemUpdateOne) RemoveParts(i ...*IDItem) *IDItemUpdateOne {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _u.RemovePartIDs(ids...)
+	return iiuo.RemovePartIDs(ids...)
 }
 
 // ClearParent clears the "parent" edge to the IDItem entity.
-func (_u *IDItemUpdateOne) ClearParent() *IDItemUpdateOne {
-	_u.mutation.ClearParent()
-	return _u
+func (iiuo *IDItemUpdateOne) ClearParent() *IDItemUpdateOne {
+	iiuo.mutation.ClearParent()
+	return iiuo
 }
 
 // Where appends a list predicates to the IDItemUpdate builder.
-func (_u *IDItemUpdateOne) Where(ps ...predicate.IDItem) *IDItemUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (iiuo *IDItemUpdateOne) Where(ps ...predicate.IDItem) *IDItemUpdateOne {
+	iiuo.mutation.Where(ps...)
+	return iiuo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *IDItemUpdateOne) Select(field string, fields ...string) *IDItemUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (iiuo *IDItemUpdateOne) Select(field string, fields ...string) *IDItemUpdateOne {
+	iiuo.fields = append([]string{field}, fields...)
+	return iiuo
 }
 
 // Save executes the query and returns the updated IDItem entity.
-func (_u *IDItemUpdateOne) Save(ctx context.Context) (*IDItem, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (iiuo *IDItemUpdateOne) Save(ctx context.Context) (*IDItem, error) {
+	return withHooks(ctx, iiuo.sqlSave, iiuo.mutation, iiuo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *IDItemUpdateOne) SaveX(ctx context.Context) *IDItem {
-	node, err := _u.Save(ctx)
+func (iiuo *IDItemUpdateOne) SaveX(ctx context.Context) *IDItem {
+	node, err := iiuo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -397,26 +397,26 @@ func (_u *IDItemUpdateOne) SaveX(ctx context.Context) *IDItem {
 }
 
 // Exec executes the query on the entity.
-func (_u *IDItemUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (iiuo *IDItemUpdateOne) Exec(ctx context.Context) error {
+	_, err := iiuo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *IDItemUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (iiuo *IDItemUpdateOne) ExecX(ctx context.Context) {
+	if err := iiuo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *IDItemUpdateOne) sqlSave(ctx context.Context) (_node *IDItem, err error) {
+func (iiuo *IDItemUpdateOne) sqlSave(ctx context.Context) (_node *IDItem, err error) {
 	_spec := sqlgraph.NewUpdateSpec(iditem.Table, iditem.Columns, sqlgraph.NewFieldSpec(iditem.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := iiuo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "IDItem.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := iiuo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, iditem.FieldID)
 		for _, f := range fields {
@@ -428,23 +428,23 @@ func (_u *IDItemUpdateOne) sqlSave(ctx context.Context) (_node *IDItem, err erro
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := iiuo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := iiuo.mutation.Name(); ok {
 		_spec.SetField(iditem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.N(); ok {
+	if value, ok := iiuo.mutation.N(); ok {
 		_spec.SetField(iditem.FieldN, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.AddedN(); ok {
+	if value, ok := iiuo.mutation.AddedN(); ok {
 		_spec.AddField(iditem.FieldN, field.TypeInt, value)
 	}
-	if _u.mutation.PartsCleared() {
+	if iiuo.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -457,7 +457,7 @@ func (_u *IDItemUpdateOne) sqlSave(ctx context.Context) (_node *IDItem, err erro
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPartsIDs(); len(nodes) > 0 && !_u.mutation.PartsCleared() {
+	if nodes := iiuo.mutation.RemovedPartsIDs(); len(nodes) > 0 && !iiuo.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -473,7 +473,7 @@ func (_u *IDItemUpdateOne) sqlSave(ctx context.Context) (_node *IDItem, err erro
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := iiuo.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -489,7 +489,7 @@ func (_u *IDItemUpdateOne) sqlSave(ctx context.Context) (_node *IDItem, err erro
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ParentCleared() {
+	if iiuo.mutation.ParentCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -502,7 +502,7 @@ func (_u *IDItemUpdateOne) sqlSave(ctx context.Context) (_node *IDItem, err erro
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := iiuo.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -518,10 +518,10 @@ func (_u *IDItemUpdateOne) sqlSave(ctx context.Context) (_node *IDItem, err erro
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &IDItem{config: _u.config}
+	_node = &IDItem{config: iiuo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, iiuo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{iditem.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -529,6 +529,6 @@ func (_u *IDItemUpdateOne) sqlSave(ctx context.Context) (_node *IDItem, err erro
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	iiuo.mutation.done = true
 	return _node, nil
 }

@@ -81,7 +81,7 @@ func (*SortItem) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the SortItem fields.
-func (_m *SortItem) assignValues(columns []string, values []any) error {
+func (si *SortItem) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -91,29 +91,29 @@ func (_m *SortItem) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*pk.SortText); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.ID = *value
+				si.ID = *value
 			}
 		case sortitem.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
 			} else if value.Valid {
-				_m.Name = value.String
+				si.Name = value.String
 			}
 		case sortitem.FieldN:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
 				return fmt.Errorf("unexpected type %T for field n", values[i])
 			} else if value.Valid {
-				_m.N = int(value.Int64)
+				si.N = int(value.Int64)
 			}
 		case sortitem.ForeignKeys[0]:
 			if value, ok := values[i].(*sql.NullScanner); !ok {
 				return fmt.Errorf("unexpected type %T for field parent_id", values[i])
 			} else if value.Valid {
-				_m.parent_id = new(pk.SortText)
-				*_m.parent_id = *value.S.(*pk.SortText)
+				si.parent_id = new(pk.SortText)
+				*si.parent_id = *value.S.(*pk.SortText)
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			si.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -121,48 +121,48 @@ func (_m *SortItem) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the SortItem.
 // This includes values selected through modifiers, order, etc.
-func (_m *SortItem) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (si *SortItem) Value(name string) (ent.Value, error) {
+	return si.selectValues.Get(name)
 }
 
 // QueryParts queries the "parts" edge of the SortItem entity.
-func (_m *SortItem) QueryParts() *SortItemQuery {
-	return NewSortItemClient(_m.config).QueryParts(_m)
+func (si *SortItem) QueryParts() *SortItemQuery {
+	return NewSortItemClient(si.config).QueryParts(si)
 }
 
 // QueryParent queries the "parent" edge of the SortItem entity.
-func (_m *SortItem) QueryParent() *SortItemQuery {
-	return NewSortItemClient(_m.config).QueryParent(_m)
+func (si *SortItem) QueryParent() *SortItemQuery {
+	return NewSortItemClient(si.config).QueryParent(si)
 }
 
 // Update returns a builder for updating this SortItem.
 // Note that you need to call SortItem.Unwrap() before calling this method if this SortItem
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *SortItem) Update() *SortItemUpdateOne {
-	return NewSortItemClient(_m.config).UpdateOne(_m)
+func (si *SortItem) Update() *SortItemUpdateOne {
+	return NewSortItemClient(si.config).UpdateOne(si)
 }
 
 // Unwrap unwraps the SortItem entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *SortItem) Unwrap() *SortItem {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (si *SortItem) Unwrap() *SortItem {
+	_tx, ok := si.config.driver.(*txDriver)
 	if !ok {
 		panic("ent: SortItem is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	si.config.driver = _tx.drv
+	return si
 }
 
 // String implements the fmt.Stringer.
-func (_m *SortItem) String() string {
+func (si *SortItem) String() string {
 	var builder strings.Builder
 	builder.WriteString("SortItem(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", si.ID))
 	builder.WriteString("name=")
-	builder.WriteString(_m.Name)
+	builder.WriteString(si.Name)
 	builder.WriteString(", ")
 	builder.WriteString("n=")
-	builder.WriteString(fmt.Sprintf("%v", _m.N))
+	builder.WriteString(fmt.Sprintf("%v", si.N))
 	builder.WriteByte(')')
 	return builder.String()
 }

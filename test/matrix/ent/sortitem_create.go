@@ -24,70 +24,70 @@ type SortItemCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *SortItemCreate) SetName(v string) *SortItemCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (sic *SortItemCreate) SetName(s string) *SortItemCreate {
+	sic.mutation.SetName(s)
+	return sic
 }
 
 // SetN sets the "n" field.
-func (_c *SortItemCreate) SetN(v int) *SortItemCreate {
-	_c.mutation.SetN(v)
-	return _c
+func (sic *SortItemCreate) SetN(i int) *SortItemCreate {
+	sic.mutation.SetN(i)
+	return sic
 }
 
 // SetID sets the "id" field.
-func (_c *SortItemCreate) SetID(v pk.SortText) *SortItemCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (sic *SortItemCreate) SetID(pt pk.SortText) *SortItemCreate {
+	sic.mutation.SetID(pt)
+	return sic
 }
 
 // AddPartIDs adds the "parts" edge to the SortItem entity by IDs.
-func (_c *SortItemCreate) AddPartIDs(ids ...pk.SortText) *SortItemCreate {
-	_c.mutation.AddPartIDs(ids...)
-	return _c
+func (sic *SortItemCreate) AddPartIDs(ids ...pk.SortText) *SortItemCreate {
+	sic.mutation.AddPartIDs(ids...)
+	return sic
 }
 
 // AddParts adds the "parts" edges to the SortItem entity.
-func (_c *SortItemCreate) AddParts(v ...*SortItem) *SortItemCreate {
-	ids := make([]pk.SortText, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (sic *SortItemCreate) AddParts(s ...*SortItem) *SortItemCreate {
+	ids := make([]pk.SortText, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _c.AddPartIDs(ids...)
+	return sic.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the SortItem entity by ID.
-func (_c *SortItemCreate) SetParentID(id pk.SortText) *SortItemCreate {
-	_c.mutation.SetParentID(id)
-	return _c
+func (sic *SortItemCreate) SetParentID(id pk.SortText) *SortItemCreate {
+	sic.mutation.SetParentID(id)
+	return sic
 }
 
 // SetNillableParentID sets the "parent" edge to the SortItem entity by ID if the given value is not nil.
-func (_c *SortItemCreate) SetNillableParentID(id *pk.SortText) *SortItemCreate {
+func (sic *SortItemCreate) SetNillableParentID(id *pk.SortText) *SortItemCreate {
 	if id != nil {
-		_c = _c.SetParentID(*id)
+		sic = sic.SetParentID(*id)
 	}
-	return _c
+	return sic
 }
 
 // SetParent sets the "parent" edge to the SortItem entity.
-func (_c *SortItemCreate) SetParent(v *SortItem) *SortItemCreate {
-	return _c.SetParentID(v.ID)
+func (sic *SortItemCreate) SetParent(s *SortItem) *SortItemCreate {
+	return sic.SetParentID(s.ID)
 }
 
 // Mutation returns the SortItemMutation object of the builder.
-func (_c *SortItemCreate) Mutation() *SortItemMutation {
-	return _c.mutation
+func (sic *SortItemCreate) Mutation() *SortItemMutation {
+	return sic.mutation
 }
 
 // Save creates the SortItem in the database.
-func (_c *SortItemCreate) Save(ctx context.Context) (*SortItem, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (sic *SortItemCreate) Save(ctx context.Context) (*SortItem, error) {
+	return withHooks(ctx, sic.sqlSave, sic.mutation, sic.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *SortItemCreate) SaveX(ctx context.Context) *SortItem {
-	v, err := _c.Save(ctx)
+func (sic *SortItemCreate) SaveX(ctx context.Context) *SortItem {
+	v, err := sic.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -95,35 +95,35 @@ func (_c *SortItemCreate) SaveX(ctx context.Context) *SortItem {
 }
 
 // Exec executes the query.
-func (_c *SortItemCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (sic *SortItemCreate) Exec(ctx context.Context) error {
+	_, err := sic.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *SortItemCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (sic *SortItemCreate) ExecX(ctx context.Context) {
+	if err := sic.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *SortItemCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (sic *SortItemCreate) check() error {
+	if _, ok := sic.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`ent: missing required field "SortItem.name"`)}
 	}
-	if _, ok := _c.mutation.N(); !ok {
+	if _, ok := sic.mutation.N(); !ok {
 		return &ValidationError{Name: "n", err: errors.New(`ent: missing required field "SortItem.n"`)}
 	}
 	return nil
 }
 
-func (_c *SortItemCreate) sqlSave(ctx context.Context) (*SortItem, error) {
-	if err := _c.check(); err != nil {
+func (sic *SortItemCreate) sqlSave(ctx context.Context) (*SortItem, error) {
+	if err := sic.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := sic.createSpec()
+	if err := sqlgraph.CreateNode(ctx, sic.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -136,30 +136,30 @@ func (_c *SortItemCreate) sqlSave(ctx context.Context) (*SortItem, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	sic.mutation.id = &_node.ID
+	sic.mutation.done = true
 	return _node, nil
 }
 
-func (_c *SortItemCreate) createSpec() (*SortItem, *sqlgraph.CreateSpec) {
+func (sic *SortItemCreate) createSpec() (*SortItem, *sqlgraph.CreateSpec) {
 	var (
-		_node = &SortItem{config: _c.config}
+		_node = &SortItem{config: sic.config}
 		_spec = sqlgraph.NewCreateSpec(sortitem.Table, sqlgraph.NewFieldSpec(sortitem.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = sic.conflict
+	if id, ok := sic.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := sic.mutation.Name(); ok {
 		_spec.SetField(sortitem.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if value, ok := _c.mutation.N(); ok {
+	if value, ok := sic.mutation.N(); ok {
 		_spec.SetField(sortitem.FieldN, field.TypeInt, value)
 		_node.N = value
 	}
-	if nodes := _c.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := sic.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -175,7 +175,7 @@ func (_c *SortItemCreate) createSpec() (*SortItem, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := sic.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -211,10 +211,10 @@ func (_c *SortItemCreate) createSpec() (*SortItem, *sqlgraph.CreateSpec) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *SortItemCreate) OnConflict(opts ...sql.ConflictOption) *SortItemUpsertOne {
-	_c.conflict = opts
+func (sic *SortItemCreate) OnConflict(opts ...sql.ConflictOption) *SortItemUpsertOne {
+	sic.conflict = opts
 	return &SortItemUpsertOne{
-		create: _c,
+		create: sic,
 	}
 }
 
@@ -224,10 +224,10 @@ func (_c *SortItemCreate) OnConflict(opts ...sql.ConflictOption) *SortItemUpsert
 //	client.SortItem.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *SortItemCreate) OnConflictColumns(columns ...string) *SortItemUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (sic *SortItemCreate) OnConflictColumns(columns ...string) *SortItemUpsertOne {
+	sic.conflict = append(sic.conflict, sql.ConflictColumns(columns...))
 	return &SortItemUpsertOne{
-		create: _c,
+		create: sic,
 	}
 }
 
@@ -404,16 +404,16 @@ type SortItemCreateBulk struct {
 }
 
 // Save creates the SortItem entities in the database.
-func (_c *SortItemCreateBulk) Save(ctx context.Context) ([]*SortItem, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (sicb *SortItemCreateBulk) Save(ctx context.Context) ([]*SortItem, error) {
+	if sicb.err != nil {
+		return nil, sicb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*SortItem, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(sicb.builders))
+	nodes := make([]*SortItem, len(sicb.builders))
+	mutators := make([]Mutator, len(sicb.builders))
+	for i := range sicb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := sicb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*SortItemMutation)
 				if !ok {
@@ -426,12 +426,12 @@ func (_c *SortItemCreateBulk) Save(ctx context.Context) ([]*SortItem, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, sicb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = sicb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, sicb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -451,7 +451,7 @@ func (_c *SortItemCreateBulk) Save(ctx context.Context) ([]*SortItem, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, sicb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -459,8 +459,8 @@ func (_c *SortItemCreateBulk) Save(ctx context.Context) ([]*SortItem, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *SortItemCreateBulk) SaveX(ctx context.Context) []*SortItem {
-	v, err := _c.Save(ctx)
+func (sicb *SortItemCreateBulk) SaveX(ctx context.Context) []*SortItem {
+	v, err := sicb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -468,14 +468,14 @@ func (_c *SortItemCreateBulk) SaveX(ctx context.Context) []*SortItem {
 }
 
 // Exec executes the query.
-func (_c *SortItemCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (sicb *SortItemCreateBulk) Exec(ctx context.Context) error {
+	_, err := sicb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *SortItemCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (sicb *SortItemCreateBulk) ExecX(ctx context.Context) {
+	if err := sicb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -495,10 +495,10 @@ func (_c *SortItemCreateBulk) ExecX(ctx context.Context) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *SortItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *SortItemUpsertBulk {
-	_c.conflict = opts
+func (sicb *SortItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *SortItemUpsertBulk {
+	sicb.conflict = opts
 	return &SortItemUpsertBulk{
-		create: _c,
+		create: sicb,
 	}
 }
 
@@ -508,10 +508,10 @@ func (_c *SortItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *SortItemUp
 //	client.SortItem.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *SortItemCreateBulk) OnConflictColumns(columns ...string) *SortItemUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (sicb *SortItemCreateBulk) OnConflictColumns(columns ...string) *SortItemUpsertBulk {
+	sicb.conflict = append(sicb.conflict, sql.ConflictColumns(columns...))
 	return &SortItemUpsertBulk{
-		create: _c,
+		create: sicb,
 	}
 }
 

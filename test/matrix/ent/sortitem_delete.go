@@ -20,56 +20,56 @@ type SortItemDelete struct {
 }
 
 // Where appends a list predicates to the SortItemDelete builder.
-func (_d *SortItemDelete) Where(ps ...predicate.SortItem) *SortItemDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (sid *SortItemDelete) Where(ps ...predicate.SortItem) *SortItemDelete {
+	sid.mutation.Where(ps...)
+	return sid
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *SortItemDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (sid *SortItemDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, sid.sqlExec, sid.mutation, sid.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *SortItemDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (sid *SortItemDelete) ExecX(ctx context.Context) int {
+	n, err := sid.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *SortItemDelete) sqlExec(ctx context.Context) (int, error) {
+func (sid *SortItemDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(sortitem.Table, sqlgraph.NewFieldSpec(sortitem.FieldID, field.TypeOther))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := sid.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, sid.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	sid.mutation.done = true
 	return affected, err
 }
 
 // SortItemDeleteOne is the builder for deleting a single SortItem entity.
 type SortItemDeleteOne struct {
-	_d *SortItemDelete
+	sid *SortItemDelete
 }
 
 // Where appends a list predicates to the SortItemDelete builder.
-func (_d *SortItemDeleteOne) Where(ps ...predicate.SortItem) *SortItemDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (sido *SortItemDeleteOne) Where(ps ...predicate.SortItem) *SortItemDeleteOne {
+	sido.sid.mutation.Where(ps...)
+	return sido
 }
 
 // Exec executes the deletion query.
-func (_d *SortItemDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (sido *SortItemDeleteOne) Exec(ctx context.Context) error {
+	n, err := sido.sid.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *SortItemDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *SortItemDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (sido *SortItemDeleteOne) ExecX(ctx context.Context) {
+	if err := sido.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

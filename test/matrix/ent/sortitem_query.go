@@ -33,44 +33,44 @@ type SortItemQuery struct {
 }
 
 // Where adds a new predicate for the SortItemQuery builder.
-func (_q *SortItemQuery) Where(ps ...predicate.SortItem) *SortItemQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (siq *SortItemQuery) Where(ps ...predicate.SortItem) *SortItemQuery {
+	siq.predicates = append(siq.predicates, ps...)
+	return siq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *SortItemQuery) Limit(limit int) *SortItemQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (siq *SortItemQuery) Limit(limit int) *SortItemQuery {
+	siq.ctx.Limit = &limit
+	return siq
 }
 
 // Offset to start from.
-func (_q *SortItemQuery) Offset(offset int) *SortItemQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (siq *SortItemQuery) Offset(offset int) *SortItemQuery {
+	siq.ctx.Offset = &offset
+	return siq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *SortItemQuery) Unique(unique bool) *SortItemQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (siq *SortItemQuery) Unique(unique bool) *SortItemQuery {
+	siq.ctx.Unique = &unique
+	return siq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *SortItemQuery) Order(o ...sortitem.OrderOption) *SortItemQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (siq *SortItemQuery) Order(o ...sortitem.OrderOption) *SortItemQuery {
+	siq.order = append(siq.order, o...)
+	return siq
 }
 
 // QueryParts chains the current query on the "parts" edge.
-func (_q *SortItemQuery) QueryParts() *SortItemQuery {
-	query := (&SortItemClient{config: _q.config}).Query()
+func (siq *SortItemQuery) QueryParts() *SortItemQuery {
+	query := (&SortItemClient{config: siq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := siq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := siq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -79,20 +79,20 @@ func (_q *SortItemQuery) QueryParts() *SortItemQuery {
 			sqlgraph.To(sortitem.Table, sortitem.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, sortitem.PartsTable, sortitem.PartsColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(siq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
 }
 
 // QueryParent chains the current query on the "parent" edge.
-func (_q *SortItemQuery) QueryParent() *SortItemQuery {
-	query := (&SortItemClient{config: _q.config}).Query()
+func (siq *SortItemQuery) QueryParent() *SortItemQuery {
+	query := (&SortItemClient{config: siq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := siq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := siq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (_q *SortItemQuery) QueryParent() *SortItemQuery {
 			sqlgraph.To(sortitem.Table, sortitem.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, sortitem.ParentTable, sortitem.ParentColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(siq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -109,8 +109,8 @@ func (_q *SortItemQuery) QueryParent() *SortItemQuery {
 
 // First returns the first SortItem entity from the query.
 // Returns a *NotFoundError when no SortItem was found.
-func (_q *SortItemQuery) First(ctx context.Context) (*SortItem, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (siq *SortItemQuery) First(ctx context.Context) (*SortItem, error) {
+	nodes, err := siq.Limit(1).All(setContextOp(ctx, siq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func (_q *SortItemQuery) First(ctx context.Context) (*SortItem, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *SortItemQuery) FirstX(ctx context.Context) *SortItem {
-	node, err := _q.First(ctx)
+func (siq *SortItemQuery) FirstX(ctx context.Context) *SortItem {
+	node, err := siq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -131,9 +131,9 @@ func (_q *SortItemQuery) FirstX(ctx context.Context) *SortItem {
 
 // FirstID returns the first SortItem ID from the query.
 // Returns a *NotFoundError when no SortItem ID was found.
-func (_q *SortItemQuery) FirstID(ctx context.Context) (id pk.SortText, err error) {
+func (siq *SortItemQuery) FirstID(ctx context.Context) (id pk.SortText, err error) {
 	var ids []pk.SortText
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = siq.Limit(1).IDs(setContextOp(ctx, siq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -144,8 +144,8 @@ func (_q *SortItemQuery) FirstID(ctx context.Context) (id pk.SortText, err error
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *SortItemQuery) FirstIDX(ctx context.Context) pk.SortText {
-	id, err := _q.FirstID(ctx)
+func (siq *SortItemQuery) FirstIDX(ctx context.Context) pk.SortText {
+	id, err := siq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -155,8 +155,8 @@ func (_q *SortItemQuery) FirstIDX(ctx context.Context) pk.SortText {
 // Only returns a single SortItem entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one SortItem entity is found.
 // Returns a *NotFoundError when no SortItem entities are found.
-func (_q *SortItemQuery) Only(ctx context.Context) (*SortItem, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (siq *SortItemQuery) Only(ctx context.Context) (*SortItem, error) {
+	nodes, err := siq.Limit(2).All(setContextOp(ctx, siq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +171,8 @@ func (_q *SortItemQuery) Only(ctx context.Context) (*SortItem, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *SortItemQuery) OnlyX(ctx context.Context) *SortItem {
-	node, err := _q.Only(ctx)
+func (siq *SortItemQuery) OnlyX(ctx context.Context) *SortItem {
+	node, err := siq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -182,9 +182,9 @@ func (_q *SortItemQuery) OnlyX(ctx context.Context) *SortItem {
 // OnlyID is like Only, but returns the only SortItem ID in the query.
 // Returns a *NotSingularError when more than one SortItem ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *SortItemQuery) OnlyID(ctx context.Context) (id pk.SortText, err error) {
+func (siq *SortItemQuery) OnlyID(ctx context.Context) (id pk.SortText, err error) {
 	var ids []pk.SortText
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = siq.Limit(2).IDs(setContextOp(ctx, siq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -199,8 +199,8 @@ func (_q *SortItemQuery) OnlyID(ctx context.Context) (id pk.SortText, err error)
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *SortItemQuery) OnlyIDX(ctx context.Context) pk.SortText {
-	id, err := _q.OnlyID(ctx)
+func (siq *SortItemQuery) OnlyIDX(ctx context.Context) pk.SortText {
+	id, err := siq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -208,18 +208,18 @@ func (_q *SortItemQuery) OnlyIDX(ctx context.Context) pk.SortText {
 }
 
 // All executes the query and returns a list of SortItems.
-func (_q *SortItemQuery) All(ctx context.Context) ([]*SortItem, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (siq *SortItemQuery) All(ctx context.Context) ([]*SortItem, error) {
+	ctx = setContextOp(ctx, siq.ctx, ent.OpQueryAll)
+	if err := siq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*SortItem, *SortItemQuery]()
-	return withInterceptors[[]*SortItem](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*SortItem](ctx, siq, qr, siq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *SortItemQuery) AllX(ctx context.Context) []*SortItem {
-	nodes, err := _q.All(ctx)
+func (siq *SortItemQuery) AllX(ctx context.Context) []*SortItem {
+	nodes, err := siq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -227,20 +227,20 @@ func (_q *SortItemQuery) AllX(ctx context.Context) []*SortItem {
 }
 
 // IDs executes the query and returns a list of SortItem IDs.
-func (_q *SortItemQuery) IDs(ctx context.Context) (ids []pk.SortText, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (siq *SortItemQuery) IDs(ctx context.Context) (ids []pk.SortText, err error) {
+	if siq.ctx.Unique == nil && siq.path != nil {
+		siq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(sortitem.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, siq.ctx, ent.OpQueryIDs)
+	if err = siq.Select(sortitem.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *SortItemQuery) IDsX(ctx context.Context) []pk.SortText {
-	ids, err := _q.IDs(ctx)
+func (siq *SortItemQuery) IDsX(ctx context.Context) []pk.SortText {
+	ids, err := siq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -248,17 +248,17 @@ func (_q *SortItemQuery) IDsX(ctx context.Context) []pk.SortText {
 }
 
 // Count returns the count of the given query.
-func (_q *SortItemQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (siq *SortItemQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, siq.ctx, ent.OpQueryCount)
+	if err := siq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*SortItemQuery](), _q.inters)
+	return withInterceptors[int](ctx, siq, querierCount[*SortItemQuery](), siq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *SortItemQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (siq *SortItemQuery) CountX(ctx context.Context) int {
+	count, err := siq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -266,9 +266,9 @@ func (_q *SortItemQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *SortItemQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (siq *SortItemQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, siq.ctx, ent.OpQueryExist)
+	switch _, err := siq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -279,8 +279,8 @@ func (_q *SortItemQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *SortItemQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (siq *SortItemQuery) ExistX(ctx context.Context) bool {
+	exist, err := siq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -289,44 +289,44 @@ func (_q *SortItemQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the SortItemQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *SortItemQuery) Clone() *SortItemQuery {
-	if _q == nil {
+func (siq *SortItemQuery) Clone() *SortItemQuery {
+	if siq == nil {
 		return nil
 	}
 	return &SortItemQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]sortitem.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.SortItem{}, _q.predicates...),
-		withParts:  _q.withParts.Clone(),
-		withParent: _q.withParent.Clone(),
+		config:     siq.config,
+		ctx:        siq.ctx.Clone(),
+		order:      append([]sortitem.OrderOption{}, siq.order...),
+		inters:     append([]Interceptor{}, siq.inters...),
+		predicates: append([]predicate.SortItem{}, siq.predicates...),
+		withParts:  siq.withParts.Clone(),
+		withParent: siq.withParent.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  siq.sql.Clone(),
+		path: siq.path,
 	}
 }
 
 // WithParts tells the query-builder to eager-load the nodes that are connected to
 // the "parts" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *SortItemQuery) WithParts(opts ...func(*SortItemQuery)) *SortItemQuery {
-	query := (&SortItemClient{config: _q.config}).Query()
+func (siq *SortItemQuery) WithParts(opts ...func(*SortItemQuery)) *SortItemQuery {
+	query := (&SortItemClient{config: siq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withParts = query
-	return _q
+	siq.withParts = query
+	return siq
 }
 
 // WithParent tells the query-builder to eager-load the nodes that are connected to
 // the "parent" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *SortItemQuery) WithParent(opts ...func(*SortItemQuery)) *SortItemQuery {
-	query := (&SortItemClient{config: _q.config}).Query()
+func (siq *SortItemQuery) WithParent(opts ...func(*SortItemQuery)) *SortItemQuery {
+	query := (&SortItemClient{config: siq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withParent = query
-	return _q
+	siq.withParent = query
+	return siq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -343,10 +343,10 @@ func (_q *SortItemQuery) WithParent(opts ...func(*SortItemQuery)) *SortItemQuery
 //		GroupBy(sortitem.FieldName).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
-func (_q *SortItemQuery) GroupBy(field string, fields ...string) *SortItemGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &SortItemGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (siq *SortItemQuery) GroupBy(field string, fields ...string) *SortItemGroupBy {
+	siq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &SortItemGroupBy{build: siq}
+	grbuild.flds = &siq.ctx.Fields
 	grbuild.label = sortitem.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -364,56 +364,56 @@ func (_q *SortItemQuery) GroupBy(field string, fields ...string) *SortItemGroupB
 //	client.SortItem.Query().
 //		Select(sortitem.FieldName).
 //		Scan(ctx, &v)
-func (_q *SortItemQuery) Select(fields ...string) *SortItemSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &SortItemSelect{SortItemQuery: _q}
+func (siq *SortItemQuery) Select(fields ...string) *SortItemSelect {
+	siq.ctx.Fields = append(siq.ctx.Fields, fields...)
+	sbuild := &SortItemSelect{SortItemQuery: siq}
 	sbuild.label = sortitem.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &siq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a SortItemSelect configured with the given aggregations.
-func (_q *SortItemQuery) Aggregate(fns ...AggregateFunc) *SortItemSelect {
-	return _q.Select().Aggregate(fns...)
+func (siq *SortItemQuery) Aggregate(fns ...AggregateFunc) *SortItemSelect {
+	return siq.Select().Aggregate(fns...)
 }
 
-func (_q *SortItemQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (siq *SortItemQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range siq.inters {
 		if inter == nil {
 			return fmt.Errorf("ent: uninitialized interceptor (forgotten import ent/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, siq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range siq.ctx.Fields {
 		if !sortitem.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("ent: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if siq.path != nil {
+		prev, err := siq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		siq.sql = prev
 	}
 	return nil
 }
 
-func (_q *SortItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*SortItem, error) {
+func (siq *SortItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*SortItem, error) {
 	var (
 		nodes       = []*SortItem{}
-		withFKs     = _q.withFKs
-		_spec       = _q.querySpec()
+		withFKs     = siq.withFKs
+		_spec       = siq.querySpec()
 		loadedTypes = [2]bool{
-			_q.withParts != nil,
-			_q.withParent != nil,
+			siq.withParts != nil,
+			siq.withParent != nil,
 		}
 	)
-	if _q.withParent != nil {
+	if siq.withParent != nil {
 		withFKs = true
 	}
 	if withFKs {
@@ -423,7 +423,7 @@ func (_q *SortItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Sor
 		return (*SortItem).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &SortItem{config: _q.config}
+		node := &SortItem{config: siq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -431,21 +431,21 @@ func (_q *SortItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Sor
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, siq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withParts; query != nil {
-		if err := _q.loadParts(ctx, query, nodes,
+	if query := siq.withParts; query != nil {
+		if err := siq.loadParts(ctx, query, nodes,
 			func(n *SortItem) { n.Edges.Parts = []*SortItem{} },
 			func(n *SortItem, e *SortItem) { n.Edges.Parts = append(n.Edges.Parts, e) }); err != nil {
 			return nil, err
 		}
 	}
-	if query := _q.withParent; query != nil {
-		if err := _q.loadParent(ctx, query, nodes, nil,
+	if query := siq.withParent; query != nil {
+		if err := siq.loadParent(ctx, query, nodes, nil,
 			func(n *SortItem, e *SortItem) { n.Edges.Parent = e }); err != nil {
 			return nil, err
 		}
@@ -453,7 +453,7 @@ func (_q *SortItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Sor
 	return nodes, nil
 }
 
-func (_q *SortItemQuery) loadParts(ctx context.Context, query *SortItemQuery, nodes []*SortItem, init func(*SortItem), assign func(*SortItem, *SortItem)) error {
+func (siq *SortItemQuery) loadParts(ctx context.Context, query *SortItemQuery, nodes []*SortItem, init func(*SortItem), assign func(*SortItem, *SortItem)) error {
 	fks := make([]driver.Value, 0, len(nodes))
 	nodeids := make(map[pk.SortText]*SortItem)
 	for i := range nodes {
@@ -484,7 +484,7 @@ func (_q *SortItemQuery) loadParts(ctx context.Context, query *SortItemQuery, no
 	}
 	return nil
 }
-func (_q *SortItemQuery) loadParent(ctx context.Context, query *SortItemQuery, nodes []*SortItem, init func(*SortItem), assign func(*SortItem, *SortItem)) error {
+func (siq *SortItemQuery) loadParent(ctx context.Context, query *SortItemQuery, nodes []*SortItem, init func(*SortItem), assign func(*SortItem, *SortItem)) error {
 	ids := make([]pk.SortText, 0, len(nodes))
 	nodeids := make(map[pk.SortText][]*SortItem)
 	for i := range nodes {
@@ -517,24 +517,24 @@ func (_q *SortItemQuery) loadParent(ctx context.Context, query *SortItemQuery, n
 	return nil
 }
 
-func (_q *SortItemQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (siq *SortItemQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := siq.querySpec()
+	_spec.Node.Columns = siq.ctx.Fields
+	if len(siq.ctx.Fields) > 0 {
+		_spec.Unique = siq.ctx.Unique != nil && *siq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, siq.driver, _spec)
 }
 
-func (_q *SortItemQuery) querySpec() *sqlgraph.QuerySpec {
+func (siq *SortItemQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(sortitem.Table, sortitem.Columns, sqlgraph.NewFieldSpec(sortitem.FieldID, field.TypeOther))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = siq.sql
+	if unique := siq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if siq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := siq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, sortitem.FieldID)
 		for i := range fields {
@@ -543,20 +543,20 @@ func (_q *SortItemQuery) querySpec() *sqlgraph.QuerySpec {
 			}
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := siq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := siq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := siq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := siq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -566,33 +566,33 @@ func (_q *SortItemQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *SortItemQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (siq *SortItemQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(siq.driver.Dialect())
 	t1 := builder.Table(sortitem.Table)
-	columns := _q.ctx.Fields
+	columns := siq.ctx.Fields
 	if len(columns) == 0 {
 		columns = sortitem.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if siq.sql != nil {
+		selector = siq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if siq.ctx.Unique != nil && *siq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range siq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range siq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := siq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := siq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -605,41 +605,41 @@ type SortItemGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *SortItemGroupBy) Aggregate(fns ...AggregateFunc) *SortItemGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (sigb *SortItemGroupBy) Aggregate(fns ...AggregateFunc) *SortItemGroupBy {
+	sigb.fns = append(sigb.fns, fns...)
+	return sigb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *SortItemGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (sigb *SortItemGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, sigb.build.ctx, ent.OpQueryGroupBy)
+	if err := sigb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*SortItemQuery, *SortItemGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*SortItemQuery, *SortItemGroupBy](ctx, sigb.build, sigb, sigb.build.inters, v)
 }
 
-func (_g *SortItemGroupBy) sqlScan(ctx context.Context, root *SortItemQuery, v any) error {
+func (sigb *SortItemGroupBy) sqlScan(ctx context.Context, root *SortItemQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(sigb.fns))
+	for _, fn := range sigb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*sigb.flds)+len(sigb.fns))
+		for _, f := range *sigb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*sigb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := sigb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -653,27 +653,27 @@ type SortItemSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *SortItemSelect) Aggregate(fns ...AggregateFunc) *SortItemSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (sis *SortItemSelect) Aggregate(fns ...AggregateFunc) *SortItemSelect {
+	sis.fns = append(sis.fns, fns...)
+	return sis
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *SortItemSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (sis *SortItemSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, sis.ctx, ent.OpQuerySelect)
+	if err := sis.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*SortItemQuery, *SortItemSelect](ctx, _s.SortItemQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*SortItemQuery, *SortItemSelect](ctx, sis.SortItemQuery, sis, sis.inters, v)
 }
 
-func (_s *SortItemSelect) sqlScan(ctx context.Context, root *SortItemQuery, v any) error {
+func (sis *SortItemSelect) sqlScan(ctx context.Context, root *SortItemQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(sis.fns))
+	for _, fn := range sis.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*sis.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -681,7 +681,7 @@ func (_s *SortItemSelect) sqlScan(ctx context.Context, root *SortItemQuery, v an
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := sis.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

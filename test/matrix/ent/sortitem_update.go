@@ -23,120 +23,120 @@ type SortItemUpdate struct {
 }
 
 // Where appends a list predicates to the SortItemUpdate builder.
-func (_u *SortItemUpdate) Where(ps ...predicate.SortItem) *SortItemUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (siu *SortItemUpdate) Where(ps ...predicate.SortItem) *SortItemUpdate {
+	siu.mutation.Where(ps...)
+	return siu
 }
 
 // SetName sets the "name" field.
-func (_u *SortItemUpdate) SetName(v string) *SortItemUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (siu *SortItemUpdate) SetName(s string) *SortItemUpdate {
+	siu.mutation.SetName(s)
+	return siu
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *SortItemUpdate) SetNillableName(v *string) *SortItemUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (siu *SortItemUpdate) SetNillableName(s *string) *SortItemUpdate {
+	if s != nil {
+		siu.SetName(*s)
 	}
-	return _u
+	return siu
 }
 
 // SetN sets the "n" field.
-func (_u *SortItemUpdate) SetN(v int) *SortItemUpdate {
-	_u.mutation.ResetN()
-	_u.mutation.SetN(v)
-	return _u
+func (siu *SortItemUpdate) SetN(i int) *SortItemUpdate {
+	siu.mutation.ResetN()
+	siu.mutation.SetN(i)
+	return siu
 }
 
 // SetNillableN sets the "n" field if the given value is not nil.
-func (_u *SortItemUpdate) SetNillableN(v *int) *SortItemUpdate {
-	if v != nil {
-		_u.SetN(*v)
+func (siu *SortItemUpdate) SetNillableN(i *int) *SortItemUpdate {
+	if i != nil {
+		siu.SetN(*i)
 	}
-	return _u
+	return siu
 }
 
-// AddN adds value to the "n" field.
-func (_u *SortItemUpdate) AddN(v int) *SortItemUpdate {
-	_u.mutation.AddN(v)
-	return _u
+// AddN adds i to the "n" field.
+func (siu *SortItemUpdate) AddN(i int) *SortItemUpdate {
+	siu.mutation.AddN(i)
+	return siu
 }
 
 // AddPartIDs adds the "parts" edge to the SortItem entity by IDs.
-func (_u *SortItemUpdate) AddPartIDs(ids ...pk.SortText) *SortItemUpdate {
-	_u.mutation.AddPartIDs(ids...)
-	return _u
+func (siu *SortItemUpdate) AddPartIDs(ids ...pk.SortText) *SortItemUpdate {
+	siu.mutation.AddPartIDs(ids...)
+	return siu
 }
 
 // AddParts adds the "parts" edges to the SortItem entity.
-func (_u *SortItemUpdate) AddParts(v ...*SortItem) *SortItemUpdate {
-	ids := make([]pk.SortText, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (siu *SortItemUpdate) AddParts(s ...*SortItem) *SortItemUpdate {
+	ids := make([]pk.SortText, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.AddPartIDs(ids...)
+	return siu.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the SortItem entity by ID.
-func (_u *SortItemUpdate) SetParentID(id pk.SortText) *SortItemUpdate {
-	_u.mutation.SetParentID(id)
-	return _u
+func (siu *SortItemUpdate) SetParentID(id pk.SortText) *SortItemUpdate {
+	siu.mutation.SetParentID(id)
+	return siu
 }
 
 // SetNillableParentID sets the "parent" edge to the SortItem entity by ID if the given value is not nil.
-func (_u *SortItemUpdate) SetNillableParentID(id *pk.SortText) *SortItemUpdate {
+func (siu *SortItemUpdate) SetNillableParentID(id *pk.SortText) *SortItemUpdate {
 	if id != nil {
-		_u = _u.SetParentID(*id)
+		siu = siu.SetParentID(*id)
 	}
-	return _u
+	return siu
 }
 
 // SetParent sets the "parent" edge to the SortItem entity.
-func (_u *SortItemUpdate) SetParent(v *SortItem) *SortItemUpdate {
-	return _u.SetParentID(v.ID)
+func (siu *SortItemUpdate) SetParent(s *SortItem) *SortItemUpdate {
+	return siu.SetParentID(s.ID)
 }
 
 // Mutation returns the SortItemMutation object of the builder.
-func (_u *SortItemUpdate) Mutation() *SortItemMutation {
-	return _u.mutation
+func (siu *SortItemUpdate) Mutation() *SortItemMutation {
+	return siu.mutation
 }
 
 // ClearParts clears all "parts" edges to the SortItem entity.
-func (_u *SortItemUpdate) ClearParts() *SortItemUpdate {
-	_u.mutation.ClearParts()
-	return _u
+func (siu *SortItemUpdate) ClearParts() *SortItemUpdate {
+	siu.mutation.ClearParts()
+	return siu
 }
 
 // RemovePartIDs removes the "parts" edge to SortItem entities by IDs.
-func (_u *SortItemUpdate) RemovePartIDs(ids ...pk.SortText) *SortItemUpdate {
-	_u.mutation.RemovePartIDs(ids...)
-	return _u
+func (siu *SortItemUpdate) RemovePartIDs(ids ...pk.SortText) *SortItemUpdate {
+	siu.mutation.RemovePartIDs(ids...)
+	return siu
 }
 
 // RemoveParts removes "parts" edges to SortItem entities.
-func (_u *SortItemUpdate) RemoveParts(v ...*SortItem) *SortItemUpdate {
-	ids := make([]pk.SortText, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (siu *SortItemUpdate) RemoveParts(s ...*SortItem) *SortItemUpdate {
+	ids := make([]pk.SortText, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.RemovePartIDs(ids...)
+	return siu.RemovePartIDs(ids...)
 }
 
 // ClearParent clears the "parent" edge to the SortItem entity.
-func (_u *SortItemUpdate) ClearParent() *SortItemUpdate {
-	_u.mutation.ClearParent()
-	return _u
+func (siu *SortItemUpdate) ClearParent() *SortItemUpdate {
+	siu.mutation.ClearParent()
+	return siu
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *SortItemUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (siu *SortItemUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, siu.sqlSave, siu.mutation, siu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *SortItemUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (siu *SortItemUpdate) SaveX(ctx context.Context) int {
+	affected, err := siu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -144,37 +144,37 @@ func (_u *SortItemUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *SortItemUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (siu *SortItemUpdate) Exec(ctx context.Context) error {
+	_, err := siu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *SortItemUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (siu *SortItemUpdate) ExecX(ctx context.Context) {
+	if err := siu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *SortItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (siu *SortItemUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(sortitem.Table, sortitem.Columns, sqlgraph.NewFieldSpec(sortitem.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := siu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := siu.mutation.Name(); ok {
 		_spec.SetField(sortitem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.N(); ok {
+	if value, ok := siu.mutation.N(); ok {
 		_spec.SetField(sortitem.FieldN, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.AddedN(); ok {
+	if value, ok := siu.mutation.AddedN(); ok {
 		_spec.AddField(sortitem.FieldN, field.TypeInt, value)
 	}
-	if _u.mutation.PartsCleared() {
+	if siu.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -187,7 +187,7 @@ func (_u *SortItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPartsIDs(); len(nodes) > 0 && !_u.mutation.PartsCleared() {
+	if nodes := siu.mutation.RemovedPartsIDs(); len(nodes) > 0 && !siu.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -203,7 +203,7 @@ func (_u *SortItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := siu.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -219,7 +219,7 @@ func (_u *SortItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ParentCleared() {
+	if siu.mutation.ParentCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -232,7 +232,7 @@ func (_u *SortItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := siu.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -248,7 +248,7 @@ func (_u *SortItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, siu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{sortitem.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -256,8 +256,8 @@ func (_u *SortItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	siu.mutation.done = true
+	return n, nil
 }
 
 // SortItemUpdateOne is the builder for updating a single SortItem entity.
@@ -269,127 +269,127 @@ type SortItemUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *SortItemUpdateOne) SetName(v string) *SortItemUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (siuo *SortItemUpdateOne) SetName(s string) *SortItemUpdateOne {
+	siuo.mutation.SetName(s)
+	return siuo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *SortItemUpdateOne) SetNillableName(v *string) *SortItemUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (siuo *SortItemUpdateOne) SetNillableName(s *string) *SortItemUpdateOne {
+	if s != nil {
+		siuo.SetName(*s)
 	}
-	return _u
+	return siuo
 }
 
 // SetN sets the "n" field.
-func (_u *SortItemUpdateOne) SetN(v int) *SortItemUpdateOne {
-	_u.mutation.ResetN()
-	_u.mutation.SetN(v)
-	return _u
+func (siuo *SortItemUpdateOne) SetN(i int) *SortItemUpdateOne {
+	siuo.mutation.ResetN()
+	siuo.mutation.SetN(i)
+	return siuo
 }
 
 // SetNillableN sets the "n" field if the given value is not nil.
-func (_u *SortItemUpdateOne) SetNillableN(v *int) *SortItemUpdateOne {
-	if v != nil {
-		_u.SetN(*v)
+func (siuo *SortItemUpdateOne) SetNillableN(i *int) *SortItemUpdateOne {
+	if i != nil {
+		siuo.SetN(*i)
 	}
-	return _u
+	return siuo
 }
 
-// AddN adds value to the "n" field.
-func (_u *SortItemUpdateOne) AddN(v int) *SortItemUpdateOne {
-	_u.mutation.AddN(v)
-	return _u
+// AddN adds i to the "n" field.
+func (siuo *SortItemUpdateOne) AddN(i int) *SortItemUpdateOne {
+	siuo.mutation.AddN(i)
+	return siuo
 }
 
 // AddPartIDs adds the "parts" edge to the SortItem entity by IDs.
-func (_u *SortItemUpdateOne) AddPartIDs(ids ...pk.SortText) *SortItemUpdateOne {
-	_u.mutation.AddPartIDs(ids...)
-	return _u
+func (siuo *SortItemUpdateOne) AddPartIDs(ids ...pk.SortText) *SortItemUpdateOne {
+	siuo.mutation.AddPartIDs(ids...)
+	return siuo
 }
 
 // AddParts adds the "parts" edges to the SortItem entity.
-func (_u *SortItemUpdateOne) AddParts(v ...*SortItem) *SortItemUpdateOne {
-	ids := make([]pk.SortText, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (siuo *SortItemUpdateOne) AddParts(s ...*SortItem) *SortItemUpdateOne {
+	ids := make([]pk.SortText, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.AddPartIDs(ids...)
+	return siuo.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the SortItem entity by ID.
-func (_u *SortItemUpdateOne) SetParentID(id pk.SortText) *SortItemUpdateOne {
-	_u.mutation.SetParentID(id)
-	return _u
+func (siuo *SortItemUpdateOne) SetParentID(id pk.SortText) *SortItemUpdateOne {
+	siuo.mutation.SetParentID(id)
+	return siuo
 }
 
 // SetNillableParentID sets the "parent" edge to the SortItem entity by ID if the given value is not nil.
-func (_u *SortItemUpdateOne) SetNillableParentID(id *pk.SortText) *SortItemUpdateOne {
+func (siuo *SortItemUpdateOne) SetNillableParentID(id *pk.SortText) *SortItemUpdateOne {
 	if id != nil {
-		_u = _u.SetParentID(*id)
+		siuo = siuo.SetParentID(*id)
 	}
-	return _u
+	return siuo
 }
 
 // SetParent sets the "parent" edge to the SortItem entity.
-func (_u *SortItemUpdateOne) SetParent(v *SortItem) *SortItemUpdateOne {
-	return _u.SetParentID(v.ID)
+func (siuo *SortItemUpdateOne) SetParent(s *SortItem) *SortItemUpdateOne {
+	return siuo.SetParentID(s.ID)
 }
 
 // Mutation returns the SortItemMutation object of the builder.
-func (_u *SortItemUpdateOne) Mutation() *SortItemMutation {
-	return _u.mutation
+func (siuo *SortItemUpdateOne) Mutation() *SortItemMutation {
+	return siuo.mutation
 }
 
 // ClearParts clears all "parts" edges to the SortItem entity.
-func (_u *SortItemUpdateOne) ClearParts() *SortItemUpdateOne {
-	_u.mutation.ClearParts()
-	return _u
+func (siuo *SortItemUpdateOne) ClearParts() *SortItemUpdateOne {
+	siuo.mutation.ClearParts()
+	return siuo
 }
 
 // RemovePartIDs removes the "parts" edge to SortItem entities by IDs.
-func (_u *SortItemUpdateOne) RemovePartIDs(ids ...pk.SortText) *SortItemUpdateOne {
-	_u.mutation.RemovePartIDs(ids...)
-	return _u
+func (siuo *SortItemUpdateOne) RemovePartIDs(ids ...pk.SortText) *SortItemUpdateOne {
+	siuo.mutation.RemovePartIDs(ids...)
+	return siuo
 }
 
 // RemoveParts removes "parts" edges to SortItem entities.
-func (_u *SortItemUpdateOne) RemoveParts(v ...*SortItem) *SortItemUpdateOne {
-	ids := make([]pk.SortText, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (siuo *SortItemUpdateOne) RemoveParts(s ...*SortItem) *SortItemUpdateOne {
+	ids := make([]pk.SortText, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.RemovePartIDs(ids...)
+	return siuo.RemovePartIDs(ids...)
 }
 
 // ClearParent clears the "parent" edge to the SortItem entity.
-func (_u *SortItemUpdateOne) ClearParent() *SortItemUpdateOne {
-	_u.mutation.ClearParent()
-	return _u
+func (siuo *SortItemUpdateOne) ClearParent() *SortItemUpdateOne {
+	siuo.mutation.ClearParent()
+	return siuo
 }
 
 // Where appends a list predicates to the SortItemUpdate builder.
-func (_u *SortItemUpdateOne) Where(ps ...predicate.SortItem) *SortItemUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (siuo *SortItemUpdateOne) Where(ps ...predicate.SortItem) *SortItemUpdateOne {
+	siuo.mutation.Where(ps...)
+	return siuo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *SortItemUpdateOne) Select(field string, fields ...string) *SortItemUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (siuo *SortItemUpdateOne) Select(field string, fields ...string) *SortItemUpdateOne {
+	siuo.fields = append([]string{field}, fields...)
+	return siuo
 }
 
 // Save executes the query and returns the updated SortItem entity.
-func (_u *SortItemUpdateOne) Save(ctx context.Context) (*SortItem, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (siuo *SortItemUpdateOne) Save(ctx context.Context) (*SortItem, error) {
+	return withHooks(ctx, siuo.sqlSave, siuo.mutation, siuo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *SortItemUpdateOne) SaveX(ctx context.Context) *SortItem {
-	node, err := _u.Save(ctx)
+func (siuo *SortItemUpdateOne) SaveX(ctx context.Context) *SortItem {
+	node, err := siuo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -397,26 +397,26 @@ func (_u *SortItemUpdateOne) SaveX(ctx context.Context) *SortItem {
 }
 
 // Exec executes the query on the entity.
-func (_u *SortItemUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (siuo *SortItemUpdateOne) Exec(ctx context.Context) error {
+	_, err := siuo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *SortItemUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (siuo *SortItemUpdateOne) ExecX(ctx context.Context) {
+	if err := siuo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *SortItemUpdateOne) sqlSave(ctx context.Context) (_node *SortItem, err error) {
+func (siuo *SortItemUpdateOne) sqlSave(ctx context.Context) (_node *SortItem, err error) {
 	_spec := sqlgraph.NewUpdateSpec(sortitem.Table, sortitem.Columns, sqlgraph.NewFieldSpec(sortitem.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := siuo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "SortItem.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := siuo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, sortitem.FieldID)
 		for _, f := range fields {
@@ -428,23 +428,23 @@ func (_u *SortItemUpdateOne) sqlSave(ctx context.Context) (_node *SortItem, err 
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := siuo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := siuo.mutation.Name(); ok {
 		_spec.SetField(sortitem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.N(); ok {
+	if value, ok := siuo.mutation.N(); ok {
 		_spec.SetField(sortitem.FieldN, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.AddedN(); ok {
+	if value, ok := siuo.mutation.AddedN(); ok {
 		_spec.AddField(sortitem.FieldN, field.TypeInt, value)
 	}
-	if _u.mutation.PartsCleared() {
+	if siuo.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -457,7 +457,7 @@ func (_u *SortItemUpdateOne) sqlSave(ctx context.Context) (_node *SortItem, err 
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPartsIDs(); len(nodes) > 0 && !_u.mutation.PartsCleared() {
+	if nodes := siuo.mutation.RemovedPartsIDs(); len(nodes) > 0 && !siuo.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -473,7 +473,7 @@ func (_u *SortItemUpdateOne) sqlSave(ctx context.Context) (_node *SortItem, err 
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := siuo.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -489,7 +489,7 @@ func (_u *SortItemUpdateOne) sqlSave(ctx context.Context) (_node *SortItem, err 
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ParentCleared() {
+	if siuo.mutation.ParentCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -502,7 +502,7 @@ func (_u *SortItemUpdateOne) sqlSave(ctx context.Context) (_node *SortItem, err 
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := siuo.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -518,10 +518,10 @@ func (_u *SortItemUpdateOne) sqlSave(ctx context.Context) (_node *SortItem, err 
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &SortItem{config: _u.config}
+	_node = &SortItem{config: siuo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, siuo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{sortitem.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -529,6 +529,6 @@ func (_u *SortItemUpdateOne) sqlSave(ctx context.Context) (_node *SortItem, err 
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	siuo.mutation.done = true
 	return _node, nil
 }

@@ -24,70 +24,70 @@ type StringItemCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *StringItemCreate) SetName(v string) *StringItemCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (sic *StringItemCreate) SetName(s string) *StringItemCreate {
+	sic.mutation.SetName(s)
+	return sic
 }
 
 // SetN sets the "n" field.
-func (_c *StringItemCreate) SetN(v int) *StringItemCreate {
-	_c.mutation.SetN(v)
-	return _c
+func (sic *StringItemCreate) SetN(i int) *StringItemCreate {
+	sic.mutation.SetN(i)
+	return sic
 }
 
 // SetID sets the "id" field.
-func (_c *StringItemCreate) SetID(v pk.String) *StringItemCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (sic *StringItemCreate) SetID(pk pk.String) *StringItemCreate {
+	sic.mutation.SetID(pk)
+	return sic
 }
 
 // AddPartIDs adds the "parts" edge to the StringItem entity by IDs.
-func (_c *StringItemCreate) AddPartIDs(ids ...pk.String) *StringItemCreate {
-	_c.mutation.AddPartIDs(ids...)
-	return _c
+func (sic *StringItemCreate) AddPartIDs(ids ...pk.String) *StringItemCreate {
+	sic.mutation.AddPartIDs(ids...)
+	return sic
 }
 
 // AddParts adds the "parts" edges to the StringItem entity.
-func (_c *StringItemCreate) AddParts(v ...*StringItem) *StringItemCreate {
-	ids := make([]pk.String, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (sic *StringItemCreate) AddParts(s ...*StringItem) *StringItemCreate {
+	ids := make([]pk.String, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _c.AddPartIDs(ids...)
+	return sic.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the StringItem entity by ID.
-func (_c *StringItemCreate) SetParentID(id pk.String) *StringItemCreate {
-	_c.mutation.SetParentID(id)
-	return _c
+func (sic *StringItemCreate) SetParentID(id pk.String) *StringItemCreate {
+	sic.mutation.SetParentID(id)
+	return sic
 }
 
 // SetNillableParentID sets the "parent" edge to the StringItem entity by ID if the given value is not nil.
-func (_c *StringItemCreate) SetNillableParentID(id *pk.String) *StringItemCreate {
+func (sic *StringItemCreate) SetNillableParentID(id *pk.String) *StringItemCreate {
 	if id != nil {
-		_c = _c.SetParentID(*id)
+		sic = sic.SetParentID(*id)
 	}
-	return _c
+	return sic
 }
 
 // SetParent sets the "parent" edge to the StringItem entity.
-func (_c *StringItemCreate) SetParent(v *StringItem) *StringItemCreate {
-	return _c.SetParentID(v.ID)
+func (sic *StringItemCreate) SetParent(s *StringItem) *StringItemCreate {
+	return sic.SetParentID(s.ID)
 }
 
 // Mutation returns the StringItemMutation object of the builder.
-func (_c *StringItemCreate) Mutation() *StringItemMutation {
-	return _c.mutation
+func (sic *StringItemCreate) Mutation() *StringItemMutation {
+	return sic.mutation
 }
 
 // Save creates the StringItem in the database.
-func (_c *StringItemCreate) Save(ctx context.Context) (*StringItem, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (sic *StringItemCreate) Save(ctx context.Context) (*StringItem, error) {
+	return withHooks(ctx, sic.sqlSave, sic.mutation, sic.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *StringItemCreate) SaveX(ctx context.Context) *StringItem {
-	v, err := _c.Save(ctx)
+func (sic *StringItemCreate) SaveX(ctx context.Context) *StringItem {
+	v, err := sic.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -95,35 +95,35 @@ func (_c *StringItemCreate) SaveX(ctx context.Context) *StringItem {
 }
 
 // Exec executes the query.
-func (_c *StringItemCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (sic *StringItemCreate) Exec(ctx context.Context) error {
+	_, err := sic.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *StringItemCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (sic *StringItemCreate) ExecX(ctx context.Context) {
+	if err := sic.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *StringItemCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (sic *StringItemCreate) check() error {
+	if _, ok := sic.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`ent: missing required field "StringItem.name"`)}
 	}
-	if _, ok := _c.mutation.N(); !ok {
+	if _, ok := sic.mutation.N(); !ok {
 		return &ValidationError{Name: "n", err: errors.New(`ent: missing required field "StringItem.n"`)}
 	}
 	return nil
 }
 
-func (_c *StringItemCreate) sqlSave(ctx context.Context) (*StringItem, error) {
-	if err := _c.check(); err != nil {
+func (sic *StringItemCreate) sqlSave(ctx context.Context) (*StringItem, error) {
+	if err := sic.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := sic.createSpec()
+	if err := sqlgraph.CreateNode(ctx, sic.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -136,30 +136,30 @@ func (_c *StringItemCreate) sqlSave(ctx context.Context) (*StringItem, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	sic.mutation.id = &_node.ID
+	sic.mutation.done = true
 	return _node, nil
 }
 
-func (_c *StringItemCreate) createSpec() (*StringItem, *sqlgraph.CreateSpec) {
+func (sic *StringItemCreate) createSpec() (*StringItem, *sqlgraph.CreateSpec) {
 	var (
-		_node = &StringItem{config: _c.config}
+		_node = &StringItem{config: sic.config}
 		_spec = sqlgraph.NewCreateSpec(stringitem.Table, sqlgraph.NewFieldSpec(stringitem.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = sic.conflict
+	if id, ok := sic.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := sic.mutation.Name(); ok {
 		_spec.SetField(stringitem.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if value, ok := _c.mutation.N(); ok {
+	if value, ok := sic.mutation.N(); ok {
 		_spec.SetField(stringitem.FieldN, field.TypeInt, value)
 		_node.N = value
 	}
-	if nodes := _c.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := sic.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -175,7 +175,7 @@ func (_c *StringItemCreate) createSpec() (*StringItem, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := sic.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -211,10 +211,10 @@ func (_c *StringItemCreate) createSpec() (*StringItem, *sqlgraph.CreateSpec) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *StringItemCreate) OnConflict(opts ...sql.ConflictOption) *StringItemUpsertOne {
-	_c.conflict = opts
+func (sic *StringItemCreate) OnConflict(opts ...sql.ConflictOption) *StringItemUpsertOne {
+	sic.conflict = opts
 	return &StringItemUpsertOne{
-		create: _c,
+		create: sic,
 	}
 }
 
@@ -224,10 +224,10 @@ func (_c *StringItemCreate) OnConflict(opts ...sql.ConflictOption) *StringItemUp
 //	client.StringItem.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *StringItemCreate) OnConflictColumns(columns ...string) *StringItemUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (sic *StringItemCreate) OnConflictColumns(columns ...string) *StringItemUpsertOne {
+	sic.conflict = append(sic.conflict, sql.ConflictColumns(columns...))
 	return &StringItemUpsertOne{
-		create: _c,
+		create: sic,
 	}
 }
 
@@ -404,16 +404,16 @@ type StringItemCreateBulk struct {
 }
 
 // Save creates the StringItem entities in the database.
-func (_c *StringItemCreateBulk) Save(ctx context.Context) ([]*StringItem, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (sicb *StringItemCreateBulk) Save(ctx context.Context) ([]*StringItem, error) {
+	if sicb.err != nil {
+		return nil, sicb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*StringItem, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(sicb.builders))
+	nodes := make([]*StringItem, len(sicb.builders))
+	mutators := make([]Mutator, len(sicb.builders))
+	for i := range sicb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := sicb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*StringItemMutation)
 				if !ok {
@@ -426,12 +426,12 @@ func (_c *StringItemCreateBulk) Save(ctx context.Context) ([]*StringItem, error)
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, sicb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = sicb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, sicb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -451,7 +451,7 @@ func (_c *StringItemCreateBulk) Save(ctx context.Context) ([]*StringItem, error)
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, sicb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -459,8 +459,8 @@ func (_c *StringItemCreateBulk) Save(ctx context.Context) ([]*StringItem, error)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *StringItemCreateBulk) SaveX(ctx context.Context) []*StringItem {
-	v, err := _c.Save(ctx)
+func (sicb *StringItemCreateBulk) SaveX(ctx context.Context) []*StringItem {
+	v, err := sicb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -468,14 +468,14 @@ func (_c *StringItemCreateBulk) SaveX(ctx context.Context) []*StringItem {
 }
 
 // Exec executes the query.
-func (_c *StringItemCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (sicb *StringItemCreateBulk) Exec(ctx context.Context) error {
+	_, err := sicb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *StringItemCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (sicb *StringItemCreateBulk) ExecX(ctx context.Context) {
+	if err := sicb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -495,10 +495,10 @@ func (_c *StringItemCreateBulk) ExecX(ctx context.Context) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *StringItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *StringItemUpsertBulk {
-	_c.conflict = opts
+func (sicb *StringItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *StringItemUpsertBulk {
+	sicb.conflict = opts
 	return &StringItemUpsertBulk{
-		create: _c,
+		create: sicb,
 	}
 }
 
@@ -508,10 +508,10 @@ func (_c *StringItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *StringIt
 //	client.StringItem.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *StringItemCreateBulk) OnConflictColumns(columns ...string) *StringItemUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (sicb *StringItemCreateBulk) OnConflictColumns(columns ...string) *StringItemUpsertBulk {
+	sicb.conflict = append(sicb.conflict, sql.ConflictColumns(columns...))
 	return &StringItemUpsertBulk{
-		create: _c,
+		create: sicb,
 	}
 }
 

@@ -20,56 +20,56 @@ type StringItemDelete struct {
 }
 
 // Where appends a list predicates to the StringItemDelete builder.
-func (_d *StringItemDelete) Where(ps ...predicate.StringItem) *StringItemDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (sid *StringItemDelete) Where(ps ...predicate.StringItem) *StringItemDelete {
+	sid.mutation.Where(ps...)
+	return sid
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *StringItemDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (sid *StringItemDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, sid.sqlExec, sid.mutation, sid.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *StringItemDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (sid *StringItemDelete) ExecX(ctx context.Context) int {
+	n, err := sid.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *StringItemDelete) sqlExec(ctx context.Context) (int, error) {
+func (sid *StringItemDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(stringitem.Table, sqlgraph.NewFieldSpec(stringitem.FieldID, field.TypeOther))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := sid.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, sid.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	sid.mutation.done = true
 	return affected, err
 }
 
 // StringItemDeleteOne is the builder for deleting a single StringItem entity.
 type StringItemDeleteOne struct {
-	_d *StringItemDelete
+	sid *StringItemDelete
 }
 
 // Where appends a list predicates to the StringItemDelete builder.
-func (_d *StringItemDeleteOne) Where(ps ...predicate.StringItem) *StringItemDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (sido *StringItemDeleteOne) Where(ps ...predicate.StringItem) *StringItemDeleteOne {
+	sido.sid.mutation.Where(ps...)
+	return sido
 }
 
 // Exec executes the deletion query.
-func (_d *StringItemDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (sido *StringItemDeleteOne) Exec(ctx context.Context) error {
+	n, err := sido.sid.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *StringItemDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *StringItemDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (sido *StringItemDeleteOne) ExecX(ctx context.Context) {
+	if err := sido.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

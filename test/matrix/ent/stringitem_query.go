@@ -33,44 +33,44 @@ type StringItemQuery struct {
 }
 
 // Where adds a new predicate for the StringItemQuery builder.
-func (_q *StringItemQuery) Where(ps ...predicate.StringItem) *StringItemQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (siq *StringItemQuery) Where(ps ...predicate.StringItem) *StringItemQuery {
+	siq.predicates = append(siq.predicates, ps...)
+	return siq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *StringItemQuery) Limit(limit int) *StringItemQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (siq *StringItemQuery) Limit(limit int) *StringItemQuery {
+	siq.ctx.Limit = &limit
+	return siq
 }
 
 // Offset to start from.
-func (_q *StringItemQuery) Offset(offset int) *StringItemQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (siq *StringItemQuery) Offset(offset int) *StringItemQuery {
+	siq.ctx.Offset = &offset
+	return siq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *StringItemQuery) Unique(unique bool) *StringItemQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (siq *StringItemQuery) Unique(unique bool) *StringItemQuery {
+	siq.ctx.Unique = &unique
+	return siq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *StringItemQuery) Order(o ...stringitem.OrderOption) *StringItemQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (siq *StringItemQuery) Order(o ...stringitem.OrderOption) *StringItemQuery {
+	siq.order = append(siq.order, o...)
+	return siq
 }
 
 // QueryParts chains the current query on the "parts" edge.
-func (_q *StringItemQuery) QueryParts() *StringItemQuery {
-	query := (&StringItemClient{config: _q.config}).Query()
+func (siq *StringItemQuery) QueryParts() *StringItemQuery {
+	query := (&StringItemClient{config: siq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := siq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := siq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -79,20 +79,20 @@ func (_q *StringItemQuery) QueryParts() *StringItemQuery {
 			sqlgraph.To(stringitem.Table, stringitem.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, stringitem.PartsTable, stringitem.PartsColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(siq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
 }
 
 // QueryParent chains the current query on the "parent" edge.
-func (_q *StringItemQuery) QueryParent() *StringItemQuery {
-	query := (&StringItemClient{config: _q.config}).Query()
+func (siq *StringItemQuery) QueryParent() *StringItemQuery {
+	query := (&StringItemClient{config: siq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := siq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := siq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (_q *StringItemQuery) QueryParent() *StringItemQuery {
 			sqlgraph.To(stringitem.Table, stringitem.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, stringitem.ParentTable, stringitem.ParentColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(siq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -109,8 +109,8 @@ func (_q *StringItemQuery) QueryParent() *StringItemQuery {
 
 // First returns the first StringItem entity from the query.
 // Returns a *NotFoundError when no StringItem was found.
-func (_q *StringItemQuery) First(ctx context.Context) (*StringItem, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (siq *StringItemQuery) First(ctx context.Context) (*StringItem, error) {
+	nodes, err := siq.Limit(1).All(setContextOp(ctx, siq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func (_q *StringItemQuery) First(ctx context.Context) (*StringItem, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *StringItemQuery) FirstX(ctx context.Context) *StringItem {
-	node, err := _q.First(ctx)
+func (siq *StringItemQuery) FirstX(ctx context.Context) *StringItem {
+	node, err := siq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -131,9 +131,9 @@ func (_q *StringItemQuery) FirstX(ctx context.Context) *StringItem {
 
 // FirstID returns the first StringItem ID from the query.
 // Returns a *NotFoundError when no StringItem ID was found.
-func (_q *StringItemQuery) FirstID(ctx context.Context) (id pk.String, err error) {
+func (siq *StringItemQuery) FirstID(ctx context.Context) (id pk.String, err error) {
 	var ids []pk.String
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = siq.Limit(1).IDs(setContextOp(ctx, siq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -144,8 +144,8 @@ func (_q *StringItemQuery) FirstID(ctx context.Context) (id pk.String, err error
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *StringItemQuery) FirstIDX(ctx context.Context) pk.String {
-	id, err := _q.FirstID(ctx)
+func (siq *StringItemQuery) FirstIDX(ctx context.Context) pk.String {
+	id, err := siq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -155,8 +155,8 @@ func (_q *StringItemQuery) FirstIDX(ctx context.Context) pk.String {
 // Only returns a single StringItem entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one StringItem entity is found.
 // Returns a *NotFoundError when no StringItem entities are found.
-func (_q *StringItemQuery) Only(ctx context.Context) (*StringItem, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (siq *StringItemQuery) Only(ctx context.Context) (*StringItem, error) {
+	nodes, err := siq.Limit(2).All(setContextOp(ctx, siq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +171,8 @@ func (_q *StringItemQuery) Only(ctx context.Context) (*StringItem, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *StringItemQuery) OnlyX(ctx context.Context) *StringItem {
-	node, err := _q.Only(ctx)
+func (siq *StringItemQuery) OnlyX(ctx context.Context) *StringItem {
+	node, err := siq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -182,9 +182,9 @@ func (_q *StringItemQuery) OnlyX(ctx context.Context) *StringItem {
 // OnlyID is like Only, but returns the only StringItem ID in the query.
 // Returns a *NotSingularError when more than one StringItem ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *StringItemQuery) OnlyID(ctx context.Context) (id pk.String, err error) {
+func (siq *StringItemQuery) OnlyID(ctx context.Context) (id pk.String, err error) {
 	var ids []pk.String
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = siq.Limit(2).IDs(setContextOp(ctx, siq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -199,8 +199,8 @@ func (_q *StringItemQuery) OnlyID(ctx context.Context) (id pk.String, err error)
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *StringItemQuery) OnlyIDX(ctx context.Context) pk.String {
-	id, err := _q.OnlyID(ctx)
+func (siq *StringItemQuery) OnlyIDX(ctx context.Context) pk.String {
+	id, err := siq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -208,18 +208,18 @@ func (_q *StringItemQuery) OnlyIDX(ctx context.Context) pk.String {
 }
 
 // All executes the query and returns a list of StringItems.
-func (_q *StringItemQuery) All(ctx context.Context) ([]*StringItem, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (siq *StringItemQuery) All(ctx context.Context) ([]*StringItem, error) {
+	ctx = setContextOp(ctx, siq.ctx, ent.OpQueryAll)
+	if err := siq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*StringItem, *StringItemQuery]()
-	return withInterceptors[[]*StringItem](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*StringItem](ctx, siq, qr, siq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *StringItemQuery) AllX(ctx context.Context) []*StringItem {
-	nodes, err := _q.All(ctx)
+func (siq *StringItemQuery) AllX(ctx context.Context) []*StringItem {
+	nodes, err := siq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -227,20 +227,20 @@ func (_q *StringItemQuery) AllX(ctx context.Context) []*StringItem {
 }
 
 // IDs executes the query and returns a list of StringItem IDs.
-func (_q *StringItemQuery) IDs(ctx context.Context) (ids []pk.String, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (siq *StringItemQuery) IDs(ctx context.Context) (ids []pk.String, err error) {
+	if siq.ctx.Unique == nil && siq.path != nil {
+		siq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(stringitem.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, siq.ctx, ent.OpQueryIDs)
+	if err = siq.Select(stringitem.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *StringItemQuery) IDsX(ctx context.Context) []pk.String {
-	ids, err := _q.IDs(ctx)
+func (siq *StringItemQuery) IDsX(ctx context.Context) []pk.String {
+	ids, err := siq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -248,17 +248,17 @@ func (_q *StringItemQuery) IDsX(ctx context.Context) []pk.String {
 }
 
 // Count returns the count of the given query.
-func (_q *StringItemQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (siq *StringItemQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, siq.ctx, ent.OpQueryCount)
+	if err := siq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*StringItemQuery](), _q.inters)
+	return withInterceptors[int](ctx, siq, querierCount[*StringItemQuery](), siq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *StringItemQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (siq *StringItemQuery) CountX(ctx context.Context) int {
+	count, err := siq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -266,9 +266,9 @@ func (_q *StringItemQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *StringItemQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (siq *StringItemQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, siq.ctx, ent.OpQueryExist)
+	switch _, err := siq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -279,8 +279,8 @@ func (_q *StringItemQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *StringItemQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (siq *StringItemQuery) ExistX(ctx context.Context) bool {
+	exist, err := siq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -289,44 +289,44 @@ func (_q *StringItemQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the StringItemQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *StringItemQuery) Clone() *StringItemQuery {
-	if _q == nil {
+func (siq *StringItemQuery) Clone() *StringItemQuery {
+	if siq == nil {
 		return nil
 	}
 	return &StringItemQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]stringitem.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.StringItem{}, _q.predicates...),
-		withParts:  _q.withParts.Clone(),
-		withParent: _q.withParent.Clone(),
+		config:     siq.config,
+		ctx:        siq.ctx.Clone(),
+		order:      append([]stringitem.OrderOption{}, siq.order...),
+		inters:     append([]Interceptor{}, siq.inters...),
+		predicates: append([]predicate.StringItem{}, siq.predicates...),
+		withParts:  siq.withParts.Clone(),
+		withParent: siq.withParent.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  siq.sql.Clone(),
+		path: siq.path,
 	}
 }
 
 // WithParts tells the query-builder to eager-load the nodes that are connected to
 // the "parts" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *StringItemQuery) WithParts(opts ...func(*StringItemQuery)) *StringItemQuery {
-	query := (&StringItemClient{config: _q.config}).Query()
+func (siq *StringItemQuery) WithParts(opts ...func(*StringItemQuery)) *StringItemQuery {
+	query := (&StringItemClient{config: siq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withParts = query
-	return _q
+	siq.withParts = query
+	return siq
 }
 
 // WithParent tells the query-builder to eager-load the nodes that are connected to
 // the "parent" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *StringItemQuery) WithParent(opts ...func(*StringItemQuery)) *StringItemQuery {
-	query := (&StringItemClient{config: _q.config}).Query()
+func (siq *StringItemQuery) WithParent(opts ...func(*StringItemQuery)) *StringItemQuery {
+	query := (&StringItemClient{config: siq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withParent = query
-	return _q
+	siq.withParent = query
+	return siq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -343,10 +343,10 @@ func (_q *StringItemQuery) WithParent(opts ...func(*StringItemQuery)) *StringIte
 //		GroupBy(stringitem.FieldName).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
-func (_q *StringItemQuery) GroupBy(field string, fields ...string) *StringItemGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &StringItemGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (siq *StringItemQuery) GroupBy(field string, fields ...string) *StringItemGroupBy {
+	siq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &StringItemGroupBy{build: siq}
+	grbuild.flds = &siq.ctx.Fields
 	grbuild.label = stringitem.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -364,56 +364,56 @@ func (_q *StringItemQuery) GroupBy(field string, fields ...string) *StringItemGr
 //	client.StringItem.Query().
 //		Select(stringitem.FieldName).
 //		Scan(ctx, &v)
-func (_q *StringItemQuery) Select(fields ...string) *StringItemSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &StringItemSelect{StringItemQuery: _q}
+func (siq *StringItemQuery) Select(fields ...string) *StringItemSelect {
+	siq.ctx.Fields = append(siq.ctx.Fields, fields...)
+	sbuild := &StringItemSelect{StringItemQuery: siq}
 	sbuild.label = stringitem.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &siq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a StringItemSelect configured with the given aggregations.
-func (_q *StringItemQuery) Aggregate(fns ...AggregateFunc) *StringItemSelect {
-	return _q.Select().Aggregate(fns...)
+func (siq *StringItemQuery) Aggregate(fns ...AggregateFunc) *StringItemSelect {
+	return siq.Select().Aggregate(fns...)
 }
 
-func (_q *StringItemQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (siq *StringItemQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range siq.inters {
 		if inter == nil {
 			return fmt.Errorf("ent: uninitialized interceptor (forgotten import ent/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, siq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range siq.ctx.Fields {
 		if !stringitem.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("ent: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if siq.path != nil {
+		prev, err := siq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		siq.sql = prev
 	}
 	return nil
 }
 
-func (_q *StringItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*StringItem, error) {
+func (siq *StringItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*StringItem, error) {
 	var (
 		nodes       = []*StringItem{}
-		withFKs     = _q.withFKs
-		_spec       = _q.querySpec()
+		withFKs     = siq.withFKs
+		_spec       = siq.querySpec()
 		loadedTypes = [2]bool{
-			_q.withParts != nil,
-			_q.withParent != nil,
+			siq.withParts != nil,
+			siq.withParent != nil,
 		}
 	)
-	if _q.withParent != nil {
+	if siq.withParent != nil {
 		withFKs = true
 	}
 	if withFKs {
@@ -423,7 +423,7 @@ func (_q *StringItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*S
 		return (*StringItem).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &StringItem{config: _q.config}
+		node := &StringItem{config: siq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -431,21 +431,21 @@ func (_q *StringItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*S
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, siq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withParts; query != nil {
-		if err := _q.loadParts(ctx, query, nodes,
+	if query := siq.withParts; query != nil {
+		if err := siq.loadParts(ctx, query, nodes,
 			func(n *StringItem) { n.Edges.Parts = []*StringItem{} },
 			func(n *StringItem, e *StringItem) { n.Edges.Parts = append(n.Edges.Parts, e) }); err != nil {
 			return nil, err
 		}
 	}
-	if query := _q.withParent; query != nil {
-		if err := _q.loadParent(ctx, query, nodes, nil,
+	if query := siq.withParent; query != nil {
+		if err := siq.loadParent(ctx, query, nodes, nil,
 			func(n *StringItem, e *StringItem) { n.Edges.Parent = e }); err != nil {
 			return nil, err
 		}
@@ -453,7 +453,7 @@ func (_q *StringItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*S
 	return nodes, nil
 }
 
-func (_q *StringItemQuery) loadParts(ctx context.Context, query *StringItemQuery, nodes []*StringItem, init func(*StringItem), assign func(*StringItem, *StringItem)) error {
+func (siq *StringItemQuery) loadParts(ctx context.Context, query *StringItemQuery, nodes []*StringItem, init func(*StringItem), assign func(*StringItem, *StringItem)) error {
 	fks := make([]driver.Value, 0, len(nodes))
 	nodeids := make(map[pk.String]*StringItem)
 	for i := range nodes {
@@ -484,7 +484,7 @@ func (_q *StringItemQuery) loadParts(ctx context.Context, query *StringItemQuery
 	}
 	return nil
 }
-func (_q *StringItemQuery) loadParent(ctx context.Context, query *StringItemQuery, nodes []*StringItem, init func(*StringItem), assign func(*StringItem, *StringItem)) error {
+func (siq *StringItemQuery) loadParent(ctx context.Context, query *StringItemQuery, nodes []*StringItem, init func(*StringItem), assign func(*StringItem, *StringItem)) error {
 	ids := make([]pk.String, 0, len(nodes))
 	nodeids := make(map[pk.String][]*StringItem)
 	for i := range nodes {
@@ -517,24 +517,24 @@ func (_q *StringItemQuery) loadParent(ctx context.Context, query *StringItemQuer
 	return nil
 }
 
-func (_q *StringItemQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (siq *StringItemQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := siq.querySpec()
+	_spec.Node.Columns = siq.ctx.Fields
+	if len(siq.ctx.Fields) > 0 {
+		_spec.Unique = siq.ctx.Unique != nil && *siq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, siq.driver, _spec)
 }
 
-func (_q *StringItemQuery) querySpec() *sqlgraph.QuerySpec {
+func (siq *StringItemQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(stringitem.Table, stringitem.Columns, sqlgraph.NewFieldSpec(stringitem.FieldID, field.TypeOther))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = siq.sql
+	if unique := siq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if siq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := siq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, stringitem.FieldID)
 		for i := range fields {
@@ -543,20 +543,20 @@ func (_q *StringItemQuery) querySpec() *sqlgraph.QuerySpec {
 			}
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := siq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := siq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := siq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := siq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -566,33 +566,33 @@ func (_q *StringItemQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *StringItemQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (siq *StringItemQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(siq.driver.Dialect())
 	t1 := builder.Table(stringitem.Table)
-	columns := _q.ctx.Fields
+	columns := siq.ctx.Fields
 	if len(columns) == 0 {
 		columns = stringitem.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if siq.sql != nil {
+		selector = siq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if siq.ctx.Unique != nil && *siq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range siq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range siq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := siq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := siq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -605,41 +605,41 @@ type StringItemGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *StringItemGroupBy) Aggregate(fns ...AggregateFunc) *StringItemGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (sigb *StringItemGroupBy) Aggregate(fns ...AggregateFunc) *StringItemGroupBy {
+	sigb.fns = append(sigb.fns, fns...)
+	return sigb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *StringItemGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (sigb *StringItemGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, sigb.build.ctx, ent.OpQueryGroupBy)
+	if err := sigb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*StringItemQuery, *StringItemGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*StringItemQuery, *StringItemGroupBy](ctx, sigb.build, sigb, sigb.build.inters, v)
 }
 
-func (_g *StringItemGroupBy) sqlScan(ctx context.Context, root *StringItemQuery, v any) error {
+func (sigb *StringItemGroupBy) sqlScan(ctx context.Context, root *StringItemQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(sigb.fns))
+	for _, fn := range sigb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*sigb.flds)+len(sigb.fns))
+		for _, f := range *sigb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*sigb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := sigb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -653,27 +653,27 @@ type StringItemSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *StringItemSelect) Aggregate(fns ...AggregateFunc) *StringItemSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (sis *StringItemSelect) Aggregate(fns ...AggregateFunc) *StringItemSelect {
+	sis.fns = append(sis.fns, fns...)
+	return sis
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *StringItemSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (sis *StringItemSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, sis.ctx, ent.OpQuerySelect)
+	if err := sis.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*StringItemQuery, *StringItemSelect](ctx, _s.StringItemQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*StringItemQuery, *StringItemSelect](ctx, sis.StringItemQuery, sis, sis.inters, v)
 }
 
-func (_s *StringItemSelect) sqlScan(ctx context.Context, root *StringItemQuery, v any) error {
+func (sis *StringItemSelect) sqlScan(ctx context.Context, root *StringItemQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(sis.fns))
+	for _, fn := range sis.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*sis.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -681,7 +681,7 @@ func (_s *StringItemSelect) sqlScan(ctx context.Context, root *StringItemQuery, 
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := sis.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

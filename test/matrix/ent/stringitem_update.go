@@ -23,120 +23,120 @@ type StringItemUpdate struct {
 }
 
 // Where appends a list predicates to the StringItemUpdate builder.
-func (_u *StringItemUpdate) Where(ps ...predicate.StringItem) *StringItemUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (siu *StringItemUpdate) Where(ps ...predicate.StringItem) *StringItemUpdate {
+	siu.mutation.Where(ps...)
+	return siu
 }
 
 // SetName sets the "name" field.
-func (_u *StringItemUpdate) SetName(v string) *StringItemUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (siu *StringItemUpdate) SetName(s string) *StringItemUpdate {
+	siu.mutation.SetName(s)
+	return siu
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *StringItemUpdate) SetNillableName(v *string) *StringItemUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (siu *StringItemUpdate) SetNillableName(s *string) *StringItemUpdate {
+	if s != nil {
+		siu.SetName(*s)
 	}
-	return _u
+	return siu
 }
 
 // SetN sets the "n" field.
-func (_u *StringItemUpdate) SetN(v int) *StringItemUpdate {
-	_u.mutation.ResetN()
-	_u.mutation.SetN(v)
-	return _u
+func (siu *StringItemUpdate) SetN(i int) *StringItemUpdate {
+	siu.mutation.ResetN()
+	siu.mutation.SetN(i)
+	return siu
 }
 
 // SetNillableN sets the "n" field if the given value is not nil.
-func (_u *StringItemUpdate) SetNillableN(v *int) *StringItemUpdate {
-	if v != nil {
-		_u.SetN(*v)
+func (siu *StringItemUpdate) SetNillableN(i *int) *StringItemUpdate {
+	if i != nil {
+		siu.SetN(*i)
 	}
-	return _u
+	return siu
 }
 
-// AddN adds value to the "n" field.
-func (_u *StringItemUpdate) AddN(v int) *StringItemUpdate {
-	_u.mutation.AddN(v)
-	return _u
+// AddN adds i to the "n" field.
+func (siu *StringItemUpdate) AddN(i int) *StringItemUpdate {
+	siu.mutation.AddN(i)
+	return siu
 }
 
 // AddPartIDs adds the "parts" edge to the StringItem entity by IDs.
-func (_u *StringItemUpdate) AddPartIDs(ids ...pk.String) *StringItemUpdate {
-	_u.mutation.AddPartIDs(ids...)
-	return _u
+func (siu *StringItemUpdate) AddPartIDs(ids ...pk.String) *StringItemUpdate {
+	siu.mutation.AddPartIDs(ids...)
+	return siu
 }
 
 // AddParts adds the "parts" edges to the StringItem entity.
-func (_u *StringItemUpdate) AddParts(v ...*StringItem) *StringItemUpdate {
-	ids := make([]pk.String, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (siu *StringItemUpdate) AddParts(s ...*StringItem) *StringItemUpdate {
+	ids := make([]pk.String, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.AddPartIDs(ids...)
+	return siu.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the StringItem entity by ID.
-func (_u *StringItemUpdate) SetParentID(id pk.String) *StringItemUpdate {
-	_u.mutation.SetParentID(id)
-	return _u
+func (siu *StringItemUpdate) SetParentID(id pk.String) *StringItemUpdate {
+	siu.mutation.SetParentID(id)
+	return siu
 }
 
 // SetNillableParentID sets the "parent" edge to the StringItem entity by ID if the given value is not nil.
-func (_u *StringItemUpdate) SetNillableParentID(id *pk.String) *StringItemUpdate {
+func (siu *StringItemUpdate) SetNillableParentID(id *pk.String) *StringItemUpdate {
 	if id != nil {
-		_u = _u.SetParentID(*id)
+		siu = siu.SetParentID(*id)
 	}
-	return _u
+	return siu
 }
 
 // SetParent sets the "parent" edge to the StringItem entity.
-func (_u *StringItemUpdate) SetParent(v *StringItem) *StringItemUpdate {
-	return _u.SetParentID(v.ID)
+func (siu *StringItemUpdate) SetParent(s *StringItem) *StringItemUpdate {
+	return siu.SetParentID(s.ID)
 }
 
 // Mutation returns the StringItemMutation object of the builder.
-func (_u *StringItemUpdate) Mutation() *StringItemMutation {
-	return _u.mutation
+func (siu *StringItemUpdate) Mutation() *StringItemMutation {
+	return siu.mutation
 }
 
 // ClearParts clears all "parts" edges to the StringItem entity.
-func (_u *StringItemUpdate) ClearParts() *StringItemUpdate {
-	_u.mutation.ClearParts()
-	return _u
+func (siu *StringItemUpdate) ClearParts() *StringItemUpdate {
+	siu.mutation.ClearParts()
+	return siu
 }
 
 // RemovePartIDs removes the "parts" edge to StringItem entities by IDs.
-func (_u *StringItemUpdate) RemovePartIDs(ids ...pk.String) *StringItemUpdate {
-	_u.mutation.RemovePartIDs(ids...)
-	return _u
+func (siu *StringItemUpdate) RemovePartIDs(ids ...pk.String) *StringItemUpdate {
+	siu.mutation.RemovePartIDs(ids...)
+	return siu
 }
 
 // RemoveParts removes "parts" edges to StringItem entities.
-func (_u *StringItemUpdate) RemoveParts(v ...*StringItem) *StringItemUpdate {
-	ids := make([]pk.String, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (siu *StringItemUpdate) RemoveParts(s ...*StringItem) *StringItemUpdate {
+	ids := make([]pk.String, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.RemovePartIDs(ids...)
+	return siu.RemovePartIDs(ids...)
 }
 
 // ClearParent clears the "parent" edge to the StringItem entity.
-func (_u *StringItemUpdate) ClearParent() *StringItemUpdate {
-	_u.mutation.ClearParent()
-	return _u
+func (siu *StringItemUpdate) ClearParent() *StringItemUpdate {
+	siu.mutation.ClearParent()
+	return siu
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *StringItemUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (siu *StringItemUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, siu.sqlSave, siu.mutation, siu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *StringItemUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (siu *StringItemUpdate) SaveX(ctx context.Context) int {
+	affected, err := siu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -144,37 +144,37 @@ func (_u *StringItemUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *StringItemUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (siu *StringItemUpdate) Exec(ctx context.Context) error {
+	_, err := siu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *StringItemUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (siu *StringItemUpdate) ExecX(ctx context.Context) {
+	if err := siu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *StringItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (siu *StringItemUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(stringitem.Table, stringitem.Columns, sqlgraph.NewFieldSpec(stringitem.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := siu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := siu.mutation.Name(); ok {
 		_spec.SetField(stringitem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.N(); ok {
+	if value, ok := siu.mutation.N(); ok {
 		_spec.SetField(stringitem.FieldN, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.AddedN(); ok {
+	if value, ok := siu.mutation.AddedN(); ok {
 		_spec.AddField(stringitem.FieldN, field.TypeInt, value)
 	}
-	if _u.mutation.PartsCleared() {
+	if siu.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -187,7 +187,7 @@ func (_u *StringItemUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPartsIDs(); len(nodes) > 0 && !_u.mutation.PartsCleared() {
+	if nodes := siu.mutation.RemovedPartsIDs(); len(nodes) > 0 && !siu.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -203,7 +203,7 @@ func (_u *StringItemUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := siu.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -219,7 +219,7 @@ func (_u *StringItemUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ParentCleared() {
+	if siu.mutation.ParentCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -232,7 +232,7 @@ func (_u *StringItemUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := siu.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -248,7 +248,7 @@ func (_u *StringItemUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, siu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{stringitem.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -256,8 +256,8 @@ func (_u *StringItemUpdate) sqlSave(ctx context.Context) (_node int, err error) 
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	siu.mutation.done = true
+	return n, nil
 }
 
 // StringItemUpdateOne is the builder for updating a single StringItem entity.
@@ -269,127 +269,127 @@ type StringItemUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *StringItemUpdateOne) SetName(v string) *StringItemUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (siuo *StringItemUpdateOne) SetName(s string) *StringItemUpdateOne {
+	siuo.mutation.SetName(s)
+	return siuo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *StringItemUpdateOne) SetNillableName(v *string) *StringItemUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (siuo *StringItemUpdateOne) SetNillableName(s *string) *StringItemUpdateOne {
+	if s != nil {
+		siuo.SetName(*s)
 	}
-	return _u
+	return siuo
 }
 
 // SetN sets the "n" field.
-func (_u *StringItemUpdateOne) SetN(v int) *StringItemUpdateOne {
-	_u.mutation.ResetN()
-	_u.mutation.SetN(v)
-	return _u
+func (siuo *StringItemUpdateOne) SetN(i int) *StringItemUpdateOne {
+	siuo.mutation.ResetN()
+	siuo.mutation.SetN(i)
+	return siuo
 }
 
 // SetNillableN sets the "n" field if the given value is not nil.
-func (_u *StringItemUpdateOne) SetNillableN(v *int) *StringItemUpdateOne {
-	if v != nil {
-		_u.SetN(*v)
+func (siuo *StringItemUpdateOne) SetNillableN(i *int) *StringItemUpdateOne {
+	if i != nil {
+		siuo.SetN(*i)
 	}
-	return _u
+	return siuo
 }
 
-// AddN adds value to the "n" field.
-func (_u *StringItemUpdateOne) AddN(v int) *StringItemUpdateOne {
-	_u.mutation.AddN(v)
-	return _u
+// AddN adds i to the "n" field.
+func (siuo *StringItemUpdateOne) AddN(i int) *StringItemUpdateOne {
+	siuo.mutation.AddN(i)
+	return siuo
 }
 
 // AddPartIDs adds the "parts" edge to the StringItem entity by IDs.
-func (_u *StringItemUpdateOne) AddPartIDs(ids ...pk.String) *StringItemUpdateOne {
-	_u.mutation.AddPartIDs(ids...)
-	return _u
+func (siuo *StringItemUpdateOne) AddPartIDs(ids ...pk.String) *StringItemUpdateOne {
+	siuo.mutation.AddPartIDs(ids...)
+	return siuo
 }
 
 // AddParts adds the "parts" edges to the StringItem entity.
-func (_u *StringItemUpdateOne) AddParts(v ...*StringItem) *StringItemUpdateOne {
-	ids := make([]pk.String, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (siuo *StringItemUpdateOne) AddParts(s ...*StringItem) *StringItemUpdateOne {
+	ids := make([]pk.String, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.AddPartIDs(ids...)
+	return siuo.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the StringItem entity by ID.
-func (_u *StringItemUpdateOne) SetParentID(id pk.String) *StringItemUpdateOne {
-	_u.mutation.SetParentID(id)
-	return _u
+func (siuo *StringItemUpdateOne) SetParentID(id pk.String) *StringItemUpdateOne {
+	siuo.mutation.SetParentID(id)
+	return siuo
 }
 
 // SetNillableParentID sets the "parent" edge to the StringItem entity by ID if the given value is not nil.
-func (_u *StringItemUpdateOne) SetNillableParentID(id *pk.String) *StringItemUpdateOne {
+func (siuo *StringItemUpdateOne) SetNillableParentID(id *pk.String) *StringItemUpdateOne {
 	if id != nil {
-		_u = _u.SetParentID(*id)
+		siuo = siuo.SetParentID(*id)
 	}
-	return _u
+	return siuo
 }
 
 // SetParent sets the "parent" edge to the StringItem entity.
-func (_u *StringItemUpdateOne) SetParent(v *StringItem) *StringItemUpdateOne {
-	return _u.SetParentID(v.ID)
+func (siuo *StringItemUpdateOne) SetParent(s *StringItem) *StringItemUpdateOne {
+	return siuo.SetParentID(s.ID)
 }
 
 // Mutation returns the StringItemMutation object of the builder.
-func (_u *StringItemUpdateOne) Mutation() *StringItemMutation {
-	return _u.mutation
+func (siuo *StringItemUpdateOne) Mutation() *StringItemMutation {
+	return siuo.mutation
 }
 
 // ClearParts clears all "parts" edges to the StringItem entity.
-func (_u *StringItemUpdateOne) ClearParts() *StringItemUpdateOne {
-	_u.mutation.ClearParts()
-	return _u
+func (siuo *StringItemUpdateOne) ClearParts() *StringItemUpdateOne {
+	siuo.mutation.ClearParts()
+	return siuo
 }
 
 // RemovePartIDs removes the "parts" edge to StringItem entities by IDs.
-func (_u *StringItemUpdateOne) RemovePartIDs(ids ...pk.String) *StringItemUpdateOne {
-	_u.mutation.RemovePartIDs(ids...)
-	return _u
+func (siuo *StringItemUpdateOne) RemovePartIDs(ids ...pk.String) *StringItemUpdateOne {
+	siuo.mutation.RemovePartIDs(ids...)
+	return siuo
 }
 
 // RemoveParts removes "parts" edges to StringItem entities.
-func (_u *StringItemUpdateOne) RemoveParts(v ...*StringItem) *StringItemUpdateOne {
-	ids := make([]pk.String, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (siuo *StringItemUpdateOne) RemoveParts(s ...*StringItem) *StringItemUpdateOne {
+	ids := make([]pk.String, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.RemovePartIDs(ids...)
+	return siuo.RemovePartIDs(ids...)
 }
 
 // ClearParent clears the "parent" edge to the StringItem entity.
-func (_u *StringItemUpdateOne) ClearParent() *StringItemUpdateOne {
-	_u.mutation.ClearParent()
-	return _u
+func (siuo *StringItemUpdateOne) ClearParent() *StringItemUpdateOne {
+	siuo.mutation.ClearParent()
+	return siuo
 }
 
 // Where appends a list predicates to the StringItemUpdate builder.
-func (_u *StringItemUpdateOne) Where(ps ...predicate.StringItem) *StringItemUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (siuo *StringItemUpdateOne) Where(ps ...predicate.StringItem) *StringItemUpdateOne {
+	siuo.mutation.Where(ps...)
+	return siuo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *StringItemUpdateOne) Select(field string, fields ...string) *StringItemUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (siuo *StringItemUpdateOne) Select(field string, fields ...string) *StringItemUpdateOne {
+	siuo.fields = append([]string{field}, fields...)
+	return siuo
 }
 
 // Save executes the query and returns the updated StringItem entity.
-func (_u *StringItemUpdateOne) Save(ctx context.Context) (*StringItem, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (siuo *StringItemUpdateOne) Save(ctx context.Context) (*StringItem, error) {
+	return withHooks(ctx, siuo.sqlSave, siuo.mutation, siuo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *StringItemUpdateOne) SaveX(ctx context.Context) *StringItem {
-	node, err := _u.Save(ctx)
+func (siuo *StringItemUpdateOne) SaveX(ctx context.Context) *StringItem {
+	node, err := siuo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -397,26 +397,26 @@ func (_u *StringItemUpdateOne) SaveX(ctx context.Context) *StringItem {
 }
 
 // Exec executes the query on the entity.
-func (_u *StringItemUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (siuo *StringItemUpdateOne) Exec(ctx context.Context) error {
+	_, err := siuo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *StringItemUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (siuo *StringItemUpdateOne) ExecX(ctx context.Context) {
+	if err := siuo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *StringItemUpdateOne) sqlSave(ctx context.Context) (_node *StringItem, err error) {
+func (siuo *StringItemUpdateOne) sqlSave(ctx context.Context) (_node *StringItem, err error) {
 	_spec := sqlgraph.NewUpdateSpec(stringitem.Table, stringitem.Columns, sqlgraph.NewFieldSpec(stringitem.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := siuo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "StringItem.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := siuo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, stringitem.FieldID)
 		for _, f := range fields {
@@ -428,23 +428,23 @@ func (_u *StringItemUpdateOne) sqlSave(ctx context.Context) (_node *StringItem, 
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := siuo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := siuo.mutation.Name(); ok {
 		_spec.SetField(stringitem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.N(); ok {
+	if value, ok := siuo.mutation.N(); ok {
 		_spec.SetField(stringitem.FieldN, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.AddedN(); ok {
+	if value, ok := siuo.mutation.AddedN(); ok {
 		_spec.AddField(stringitem.FieldN, field.TypeInt, value)
 	}
-	if _u.mutation.PartsCleared() {
+	if siuo.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -457,7 +457,7 @@ func (_u *StringItemUpdateOne) sqlSave(ctx context.Context) (_node *StringItem, 
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPartsIDs(); len(nodes) > 0 && !_u.mutation.PartsCleared() {
+	if nodes := siuo.mutation.RemovedPartsIDs(); len(nodes) > 0 && !siuo.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -473,7 +473,7 @@ func (_u *StringItemUpdateOne) sqlSave(ctx context.Context) (_node *StringItem, 
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := siuo.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -489,7 +489,7 @@ func (_u *StringItemUpdateOne) sqlSave(ctx context.Context) (_node *StringItem, 
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ParentCleared() {
+	if siuo.mutation.ParentCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -502,7 +502,7 @@ func (_u *StringItemUpdateOne) sqlSave(ctx context.Context) (_node *StringItem, 
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := siuo.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -518,10 +518,10 @@ func (_u *StringItemUpdateOne) sqlSave(ctx context.Context) (_node *StringItem, 
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &StringItem{config: _u.config}
+	_node = &StringItem{config: siuo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, siuo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{stringitem.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -529,6 +529,6 @@ func (_u *StringItemUpdateOne) sqlSave(ctx context.Context) (_node *StringItem, 
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	siuo.mutation.done = true
 	return _node, nil
 }

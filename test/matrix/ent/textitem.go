@@ -81,7 +81,7 @@ func (*TextItem) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the TextItem fields.
-func (_m *TextItem) assignValues(columns []string, values []any) error {
+func (ti *TextItem) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -91,29 +91,29 @@ func (_m *TextItem) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*pk.Text); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.ID = *value
+				ti.ID = *value
 			}
 		case textitem.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
 			} else if value.Valid {
-				_m.Name = value.String
+				ti.Name = value.String
 			}
 		case textitem.FieldN:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
 				return fmt.Errorf("unexpected type %T for field n", values[i])
 			} else if value.Valid {
-				_m.N = int(value.Int64)
+				ti.N = int(value.Int64)
 			}
 		case textitem.ForeignKeys[0]:
 			if value, ok := values[i].(*sql.NullScanner); !ok {
 				return fmt.Errorf("unexpected type %T for field parent_id", values[i])
 			} else if value.Valid {
-				_m.parent_id = new(pk.Text)
-				*_m.parent_id = *value.S.(*pk.Text)
+				ti.parent_id = new(pk.Text)
+				*ti.parent_id = *value.S.(*pk.Text)
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			ti.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -121,48 +121,48 @@ func (_m *TextItem) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the TextItem.
 // This includes values selected through modifiers, order, etc.
-func (_m *TextItem) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (ti *TextItem) Value(name string) (ent.Value, error) {
+	return ti.selectValues.Get(name)
 }
 
 // QueryParts queries the "parts" edge of the TextItem entity.
-func (_m *TextItem) QueryParts() *TextItemQuery {
-	return NewTextItemClient(_m.config).QueryParts(_m)
+func (ti *TextItem) QueryParts() *TextItemQuery {
+	return NewTextItemClient(ti.config).QueryParts(ti)
 }
 
 // QueryParent queries the "parent" edge of the TextItem entity.
-func (_m *TextItem) QueryParent() *TextItemQuery {
-	return NewTextItemClient(_m.config).QueryParent(_m)
+func (ti *TextItem) QueryParent() *TextItemQuery {
+	return NewTextItemClient(ti.config).QueryParent(ti)
 }
 
 // Update returns a builder for updating this TextItem.
 // Note that you need to call TextItem.Unwrap() before calling this method if this TextItem
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *TextItem) Update() *TextItemUpdateOne {
-	return NewTextItemClient(_m.config).UpdateOne(_m)
+func (ti *TextItem) Update() *TextItemUpdateOne {
+	return NewTextItemClient(ti.config).UpdateOne(ti)
 }
 
 // Unwrap unwraps the TextItem entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *TextItem) Unwrap() *TextItem {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (ti *TextItem) Unwrap() *TextItem {
+	_tx, ok := ti.config.driver.(*txDriver)
 	if !ok {
 		panic("ent: TextItem is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	ti.config.driver = _tx.drv
+	return ti
 }
 
 // String implements the fmt.Stringer.
-func (_m *TextItem) String() string {
+func (ti *TextItem) String() string {
 	var builder strings.Builder
 	builder.WriteString("TextItem(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", ti.ID))
 	builder.WriteString("name=")
-	builder.WriteString(_m.Name)
+	builder.WriteString(ti.Name)
 	builder.WriteString(", ")
 	builder.WriteString("n=")
-	builder.WriteString(fmt.Sprintf("%v", _m.N))
+	builder.WriteString(fmt.Sprintf("%v", ti.N))
 	builder.WriteByte(')')
 	return builder.String()
 }

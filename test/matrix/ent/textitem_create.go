@@ -24,70 +24,70 @@ type TextItemCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *TextItemCreate) SetName(v string) *TextItemCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (tic *TextItemCreate) SetName(s string) *TextItemCreate {
+	tic.mutation.SetName(s)
+	return tic
 }
 
 // SetN sets the "n" field.
-func (_c *TextItemCreate) SetN(v int) *TextItemCreate {
-	_c.mutation.SetN(v)
-	return _c
+func (tic *TextItemCreate) SetN(i int) *TextItemCreate {
+	tic.mutation.SetN(i)
+	return tic
 }
 
 // SetID sets the "id" field.
-func (_c *TextItemCreate) SetID(v pk.Text) *TextItemCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (tic *TextItemCreate) SetID(pk pk.Text) *TextItemCreate {
+	tic.mutation.SetID(pk)
+	return tic
 }
 
 // AddPartIDs adds the "parts" edge to the TextItem entity by IDs.
-func (_c *TextItemCreate) AddPartIDs(ids ...pk.Text) *TextItemCreate {
-	_c.mutation.AddPartIDs(ids...)
-	return _c
+func (tic *TextItemCreate) AddPartIDs(ids ...pk.Text) *TextItemCreate {
+	tic.mutation.AddPartIDs(ids...)
+	return tic
 }
 
 // AddParts adds the "parts" edges to the TextItem entity.
-func (_c *TextItemCreate) AddParts(v ...*TextItem) *TextItemCreate {
-	ids := make([]pk.Text, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tic *TextItemCreate) AddParts(t ...*TextItem) *TextItemCreate {
+	ids := make([]pk.Text, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _c.AddPartIDs(ids...)
+	return tic.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the TextItem entity by ID.
-func (_c *TextItemCreate) SetParentID(id pk.Text) *TextItemCreate {
-	_c.mutation.SetParentID(id)
-	return _c
+func (tic *TextItemCreate) SetParentID(id pk.Text) *TextItemCreate {
+	tic.mutation.SetParentID(id)
+	return tic
 }
 
 // SetNillableParentID sets the "parent" edge to the TextItem entity by ID if the given value is not nil.
-func (_c *TextItemCreate) SetNillableParentID(id *pk.Text) *TextItemCreate {
+func (tic *TextItemCreate) SetNillableParentID(id *pk.Text) *TextItemCreate {
 	if id != nil {
-		_c = _c.SetParentID(*id)
+		tic = tic.SetParentID(*id)
 	}
-	return _c
+	return tic
 }
 
 // SetParent sets the "parent" edge to the TextItem entity.
-func (_c *TextItemCreate) SetParent(v *TextItem) *TextItemCreate {
-	return _c.SetParentID(v.ID)
+func (tic *TextItemCreate) SetParent(t *TextItem) *TextItemCreate {
+	return tic.SetParentID(t.ID)
 }
 
 // Mutation returns the TextItemMutation object of the builder.
-func (_c *TextItemCreate) Mutation() *TextItemMutation {
-	return _c.mutation
+func (tic *TextItemCreate) Mutation() *TextItemMutation {
+	return tic.mutation
 }
 
 // Save creates the TextItem in the database.
-func (_c *TextItemCreate) Save(ctx context.Context) (*TextItem, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (tic *TextItemCreate) Save(ctx context.Context) (*TextItem, error) {
+	return withHooks(ctx, tic.sqlSave, tic.mutation, tic.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *TextItemCreate) SaveX(ctx context.Context) *TextItem {
-	v, err := _c.Save(ctx)
+func (tic *TextItemCreate) SaveX(ctx context.Context) *TextItem {
+	v, err := tic.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -95,35 +95,35 @@ func (_c *TextItemCreate) SaveX(ctx context.Context) *TextItem {
 }
 
 // Exec executes the query.
-func (_c *TextItemCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (tic *TextItemCreate) Exec(ctx context.Context) error {
+	_, err := tic.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *TextItemCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (tic *TextItemCreate) ExecX(ctx context.Context) {
+	if err := tic.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *TextItemCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (tic *TextItemCreate) check() error {
+	if _, ok := tic.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`ent: missing required field "TextItem.name"`)}
 	}
-	if _, ok := _c.mutation.N(); !ok {
+	if _, ok := tic.mutation.N(); !ok {
 		return &ValidationError{Name: "n", err: errors.New(`ent: missing required field "TextItem.n"`)}
 	}
 	return nil
 }
 
-func (_c *TextItemCreate) sqlSave(ctx context.Context) (*TextItem, error) {
-	if err := _c.check(); err != nil {
+func (tic *TextItemCreate) sqlSave(ctx context.Context) (*TextItem, error) {
+	if err := tic.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := tic.createSpec()
+	if err := sqlgraph.CreateNode(ctx, tic.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -136,30 +136,30 @@ func (_c *TextItemCreate) sqlSave(ctx context.Context) (*TextItem, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	tic.mutation.id = &_node.ID
+	tic.mutation.done = true
 	return _node, nil
 }
 
-func (_c *TextItemCreate) createSpec() (*TextItem, *sqlgraph.CreateSpec) {
+func (tic *TextItemCreate) createSpec() (*TextItem, *sqlgraph.CreateSpec) {
 	var (
-		_node = &TextItem{config: _c.config}
+		_node = &TextItem{config: tic.config}
 		_spec = sqlgraph.NewCreateSpec(textitem.Table, sqlgraph.NewFieldSpec(textitem.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = tic.conflict
+	if id, ok := tic.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := tic.mutation.Name(); ok {
 		_spec.SetField(textitem.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if value, ok := _c.mutation.N(); ok {
+	if value, ok := tic.mutation.N(); ok {
 		_spec.SetField(textitem.FieldN, field.TypeInt, value)
 		_node.N = value
 	}
-	if nodes := _c.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := tic.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -175,7 +175,7 @@ func (_c *TextItemCreate) createSpec() (*TextItem, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := tic.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -211,10 +211,10 @@ func (_c *TextItemCreate) createSpec() (*TextItem, *sqlgraph.CreateSpec) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *TextItemCreate) OnConflict(opts ...sql.ConflictOption) *TextItemUpsertOne {
-	_c.conflict = opts
+func (tic *TextItemCreate) OnConflict(opts ...sql.ConflictOption) *TextItemUpsertOne {
+	tic.conflict = opts
 	return &TextItemUpsertOne{
-		create: _c,
+		create: tic,
 	}
 }
 
@@ -224,10 +224,10 @@ func (_c *TextItemCreate) OnConflict(opts ...sql.ConflictOption) *TextItemUpsert
 //	client.TextItem.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *TextItemCreate) OnConflictColumns(columns ...string) *TextItemUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (tic *TextItemCreate) OnConflictColumns(columns ...string) *TextItemUpsertOne {
+	tic.conflict = append(tic.conflict, sql.ConflictColumns(columns...))
 	return &TextItemUpsertOne{
-		create: _c,
+		create: tic,
 	}
 }
 
@@ -404,16 +404,16 @@ type TextItemCreateBulk struct {
 }
 
 // Save creates the TextItem entities in the database.
-func (_c *TextItemCreateBulk) Save(ctx context.Context) ([]*TextItem, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (ticb *TextItemCreateBulk) Save(ctx context.Context) ([]*TextItem, error) {
+	if ticb.err != nil {
+		return nil, ticb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*TextItem, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(ticb.builders))
+	nodes := make([]*TextItem, len(ticb.builders))
+	mutators := make([]Mutator, len(ticb.builders))
+	for i := range ticb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := ticb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*TextItemMutation)
 				if !ok {
@@ -426,12 +426,12 @@ func (_c *TextItemCreateBulk) Save(ctx context.Context) ([]*TextItem, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, ticb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = ticb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, ticb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -451,7 +451,7 @@ func (_c *TextItemCreateBulk) Save(ctx context.Context) ([]*TextItem, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, ticb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -459,8 +459,8 @@ func (_c *TextItemCreateBulk) Save(ctx context.Context) ([]*TextItem, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *TextItemCreateBulk) SaveX(ctx context.Context) []*TextItem {
-	v, err := _c.Save(ctx)
+func (ticb *TextItemCreateBulk) SaveX(ctx context.Context) []*TextItem {
+	v, err := ticb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -468,14 +468,14 @@ func (_c *TextItemCreateBulk) SaveX(ctx context.Context) []*TextItem {
 }
 
 // Exec executes the query.
-func (_c *TextItemCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (ticb *TextItemCreateBulk) Exec(ctx context.Context) error {
+	_, err := ticb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *TextItemCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (ticb *TextItemCreateBulk) ExecX(ctx context.Context) {
+	if err := ticb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -495,10 +495,10 @@ func (_c *TextItemCreateBulk) ExecX(ctx context.Context) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *TextItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *TextItemUpsertBulk {
-	_c.conflict = opts
+func (ticb *TextItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *TextItemUpsertBulk {
+	ticb.conflict = opts
 	return &TextItemUpsertBulk{
-		create: _c,
+		create: ticb,
 	}
 }
 
@@ -508,10 +508,10 @@ func (_c *TextItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *TextItemUp
 //	client.TextItem.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *TextItemCreateBulk) OnConflictColumns(columns ...string) *TextItemUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (ticb *TextItemCreateBulk) OnConflictColumns(columns ...string) *TextItemUpsertBulk {
+	ticb.conflict = append(ticb.conflict, sql.ConflictColumns(columns...))
 	return &TextItemUpsertBulk{
-		create: _c,
+		create: ticb,
 	}
 }
 

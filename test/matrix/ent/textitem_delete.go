@@ -20,56 +20,56 @@ type TextItemDelete struct {
 }
 
 // Where appends a list predicates to the TextItemDelete builder.
-func (_d *TextItemDelete) Where(ps ...predicate.TextItem) *TextItemDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (tid *TextItemDelete) Where(ps ...predicate.TextItem) *TextItemDelete {
+	tid.mutation.Where(ps...)
+	return tid
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *TextItemDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (tid *TextItemDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, tid.sqlExec, tid.mutation, tid.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *TextItemDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (tid *TextItemDelete) ExecX(ctx context.Context) int {
+	n, err := tid.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *TextItemDelete) sqlExec(ctx context.Context) (int, error) {
+func (tid *TextItemDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(textitem.Table, sqlgraph.NewFieldSpec(textitem.FieldID, field.TypeOther))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := tid.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, tid.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	tid.mutation.done = true
 	return affected, err
 }
 
 // TextItemDeleteOne is the builder for deleting a single TextItem entity.
 type TextItemDeleteOne struct {
-	_d *TextItemDelete
+	tid *TextItemDelete
 }
 
 // Where appends a list predicates to the TextItemDelete builder.
-func (_d *TextItemDeleteOne) Where(ps ...predicate.TextItem) *TextItemDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (tido *TextItemDeleteOne) Where(ps ...predicate.TextItem) *TextItemDeleteOne {
+	tido.tid.mutation.Where(ps...)
+	return tido
 }
 
 // Exec executes the deletion query.
-func (_d *TextItemDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (tido *TextItemDeleteOne) Exec(ctx context.Context) error {
+	n, err := tido.tid.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *TextItemDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *TextItemDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (tido *TextItemDeleteOne) ExecX(ctx context.Context) {
+	if err := tido.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

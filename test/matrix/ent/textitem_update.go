@@ -23,120 +23,120 @@ type TextItemUpdate struct {
 }
 
 // Where appends a list predicates to the TextItemUpdate builder.
-func (_u *TextItemUpdate) Where(ps ...predicate.TextItem) *TextItemUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (tiu *TextItemUpdate) Where(ps ...predicate.TextItem) *TextItemUpdate {
+	tiu.mutation.Where(ps...)
+	return tiu
 }
 
 // SetName sets the "name" field.
-func (_u *TextItemUpdate) SetName(v string) *TextItemUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (tiu *TextItemUpdate) SetName(s string) *TextItemUpdate {
+	tiu.mutation.SetName(s)
+	return tiu
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *TextItemUpdate) SetNillableName(v *string) *TextItemUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (tiu *TextItemUpdate) SetNillableName(s *string) *TextItemUpdate {
+	if s != nil {
+		tiu.SetName(*s)
 	}
-	return _u
+	return tiu
 }
 
 // SetN sets the "n" field.
-func (_u *TextItemUpdate) SetN(v int) *TextItemUpdate {
-	_u.mutation.ResetN()
-	_u.mutation.SetN(v)
-	return _u
+func (tiu *TextItemUpdate) SetN(i int) *TextItemUpdate {
+	tiu.mutation.ResetN()
+	tiu.mutation.SetN(i)
+	return tiu
 }
 
 // SetNillableN sets the "n" field if the given value is not nil.
-func (_u *TextItemUpdate) SetNillableN(v *int) *TextItemUpdate {
-	if v != nil {
-		_u.SetN(*v)
+func (tiu *TextItemUpdate) SetNillableN(i *int) *TextItemUpdate {
+	if i != nil {
+		tiu.SetN(*i)
 	}
-	return _u
+	return tiu
 }
 
-// AddN adds value to the "n" field.
-func (_u *TextItemUpdate) AddN(v int) *TextItemUpdate {
-	_u.mutation.AddN(v)
-	return _u
+// AddN adds i to the "n" field.
+func (tiu *TextItemUpdate) AddN(i int) *TextItemUpdate {
+	tiu.mutation.AddN(i)
+	return tiu
 }
 
 // AddPartIDs adds the "parts" edge to the TextItem entity by IDs.
-func (_u *TextItemUpdate) AddPartIDs(ids ...pk.Text) *TextItemUpdate {
-	_u.mutation.AddPartIDs(ids...)
-	return _u
+func (tiu *TextItemUpdate) AddPartIDs(ids ...pk.Text) *TextItemUpdate {
+	tiu.mutation.AddPartIDs(ids...)
+	return tiu
 }
 
 // AddParts adds the "parts" edges to the TextItem entity.
-func (_u *TextItemUpdate) AddParts(v ...*TextItem) *TextItemUpdate {
-	ids := make([]pk.Text, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tiu *TextItemUpdate) AddParts(t ...*TextItem) *TextItemUpdate {
+	ids := make([]pk.Text, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.AddPartIDs(ids...)
+	return tiu.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the TextItem entity by ID.
-func (_u *TextItemUpdate) SetParentID(id pk.Text) *TextItemUpdate {
-	_u.mutation.SetParentID(id)
-	return _u
+func (tiu *TextItemUpdate) SetParentID(id pk.Text) *TextItemUpdate {
+	tiu.mutation.SetParentID(id)
+	return tiu
 }
 
 // SetNillableParentID sets the "parent" edge to the TextItem entity by ID if the given value is not nil.
-func (_u *TextItemUpdate) SetNillableParentID(id *pk.Text) *TextItemUpdate {
+func (tiu *TextItemUpdate) SetNillableParentID(id *pk.Text) *TextItemUpdate {
 	if id != nil {
-		_u = _u.SetParentID(*id)
+		tiu = tiu.SetParentID(*id)
 	}
-	return _u
+	return tiu
 }
 
 // SetParent sets the "parent" edge to the TextItem entity.
-func (_u *TextItemUpdate) SetParent(v *TextItem) *TextItemUpdate {
-	return _u.SetParentID(v.ID)
+func (tiu *TextItemUpdate) SetParent(t *TextItem) *TextItemUpdate {
+	return tiu.SetParentID(t.ID)
 }
 
 // Mutation returns the TextItemMutation object of the builder.
-func (_u *TextItemUpdate) Mutation() *TextItemMutation {
-	return _u.mutation
+func (tiu *TextItemUpdate) Mutation() *TextItemMutation {
+	return tiu.mutation
 }
 
 // ClearParts clears all "parts" edges to the TextItem entity.
-func (_u *TextItemUpdate) ClearParts() *TextItemUpdate {
-	_u.mutation.ClearParts()
-	return _u
+func (tiu *TextItemUpdate) ClearParts() *TextItemUpdate {
+	tiu.mutation.ClearParts()
+	return tiu
 }
 
 // RemovePartIDs removes the "parts" edge to TextItem entities by IDs.
-func (_u *TextItemUpdate) RemovePartIDs(ids ...pk.Text) *TextItemUpdate {
-	_u.mutation.RemovePartIDs(ids...)
-	return _u
+func (tiu *TextItemUpdate) RemovePartIDs(ids ...pk.Text) *TextItemUpdate {
+	tiu.mutation.RemovePartIDs(ids...)
+	return tiu
 }
 
 // RemoveParts removes "parts" edges to TextItem entities.
-func (_u *TextItemUpdate) RemoveParts(v ...*TextItem) *TextItemUpdate {
-	ids := make([]pk.Text, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tiu *TextItemUpdate) RemoveParts(t ...*TextItem) *TextItemUpdate {
+	ids := make([]pk.Text, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.RemovePartIDs(ids...)
+	return tiu.RemovePartIDs(ids...)
 }
 
 // ClearParent clears the "parent" edge to the TextItem entity.
-func (_u *TextItemUpdate) ClearParent() *TextItemUpdate {
-	_u.mutation.ClearParent()
-	return _u
+func (tiu *TextItemUpdate) ClearParent() *TextItemUpdate {
+	tiu.mutation.ClearParent()
+	return tiu
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *TextItemUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (tiu *TextItemUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, tiu.sqlSave, tiu.mutation, tiu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *TextItemUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (tiu *TextItemUpdate) SaveX(ctx context.Context) int {
+	affected, err := tiu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -144,37 +144,37 @@ func (_u *TextItemUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *TextItemUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (tiu *TextItemUpdate) Exec(ctx context.Context) error {
+	_, err := tiu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *TextItemUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (tiu *TextItemUpdate) ExecX(ctx context.Context) {
+	if err := tiu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *TextItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (tiu *TextItemUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(textitem.Table, textitem.Columns, sqlgraph.NewFieldSpec(textitem.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := tiu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := tiu.mutation.Name(); ok {
 		_spec.SetField(textitem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.N(); ok {
+	if value, ok := tiu.mutation.N(); ok {
 		_spec.SetField(textitem.FieldN, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.AddedN(); ok {
+	if value, ok := tiu.mutation.AddedN(); ok {
 		_spec.AddField(textitem.FieldN, field.TypeInt, value)
 	}
-	if _u.mutation.PartsCleared() {
+	if tiu.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -187,7 +187,7 @@ func (_u *TextItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPartsIDs(); len(nodes) > 0 && !_u.mutation.PartsCleared() {
+	if nodes := tiu.mutation.RemovedPartsIDs(); len(nodes) > 0 && !tiu.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -203,7 +203,7 @@ func (_u *TextItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := tiu.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -219,7 +219,7 @@ func (_u *TextItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ParentCleared() {
+	if tiu.mutation.ParentCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -232,7 +232,7 @@ func (_u *TextItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := tiu.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -248,7 +248,7 @@ func (_u *TextItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, tiu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{textitem.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -256,8 +256,8 @@ func (_u *TextItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	tiu.mutation.done = true
+	return n, nil
 }
 
 // TextItemUpdateOne is the builder for updating a single TextItem entity.
@@ -269,127 +269,127 @@ type TextItemUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *TextItemUpdateOne) SetName(v string) *TextItemUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (tiuo *TextItemUpdateOne) SetName(s string) *TextItemUpdateOne {
+	tiuo.mutation.SetName(s)
+	return tiuo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *TextItemUpdateOne) SetNillableName(v *string) *TextItemUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (tiuo *TextItemUpdateOne) SetNillableName(s *string) *TextItemUpdateOne {
+	if s != nil {
+		tiuo.SetName(*s)
 	}
-	return _u
+	return tiuo
 }
 
 // SetN sets the "n" field.
-func (_u *TextItemUpdateOne) SetN(v int) *TextItemUpdateOne {
-	_u.mutation.ResetN()
-	_u.mutation.SetN(v)
-	return _u
+func (tiuo *TextItemUpdateOne) SetN(i int) *TextItemUpdateOne {
+	tiuo.mutation.ResetN()
+	tiuo.mutation.SetN(i)
+	return tiuo
 }
 
 // SetNillableN sets the "n" field if the given value is not nil.
-func (_u *TextItemUpdateOne) SetNillableN(v *int) *TextItemUpdateOne {
-	if v != nil {
-		_u.SetN(*v)
+func (tiuo *TextItemUpdateOne) SetNillableN(i *int) *TextItemUpdateOne {
+	if i != nil {
+		tiuo.SetN(*i)
 	}
-	return _u
+	return tiuo
 }
 
-// AddN adds value to the "n" field.
-func (_u *TextItemUpdateOne) AddN(v int) *TextItemUpdateOne {
-	_u.mutation.AddN(v)
-	return _u
+// AddN adds i to the "n" field.
+func (tiuo *TextItemUpdateOne) AddN(i int) *TextItemUpdateOne {
+	tiuo.mutation.AddN(i)
+	return tiuo
 }
 
 // AddPartIDs adds the "parts" edge to the TextItem entity by IDs.
-func (_u *TextItemUpdateOne) AddPartIDs(ids ...pk.Text) *TextItemUpdateOne {
-	_u.mutation.AddPartIDs(ids...)
-	return _u
+func (tiuo *TextItemUpdateOne) AddPartIDs(ids ...pk.Text) *TextItemUpdateOne {
+	tiuo.mutation.AddPartIDs(ids...)
+	return tiuo
 }
 
 // AddParts adds the "parts" edges to the TextItem entity.
-func (_u *TextItemUpdateOne) AddParts(v ...*TextItem) *TextItemUpdateOne {
-	ids := make([]pk.Text, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tiuo *TextItemUpdateOne) AddParts(t ...*TextItem) *TextItemUpdateOne {
+	ids := make([]pk.Text, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.AddPartIDs(ids...)
+	return tiuo.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the TextItem entity by ID.
-func (_u *TextItemUpdateOne) SetParentID(id pk.Text) *TextItemUpdateOne {
-	_u.mutation.SetParentID(id)
-	return _u
+func (tiuo *TextItemUpdateOne) SetParentID(id pk.Text) *TextItemUpdateOne {
+	tiuo.mutation.SetParentID(id)
+	return tiuo
 }
 
 // SetNillableParentID sets the "parent" edge to the TextItem entity by ID if the given value is not nil.
-func (_u *TextItemUpdateOne) SetNillableParentID(id *pk.Text) *TextItemUpdateOne {
+func (tiuo *TextItemUpdateOne) SetNillableParentID(id *pk.Text) *TextItemUpdateOne {
 	if id != nil {
-		_u = _u.SetParentID(*id)
+		tiuo = tiuo.SetParentID(*id)
 	}
-	return _u
+	return tiuo
 }
 
 // SetParent sets the "parent" edge to the TextItem entity.
-func (_u *TextItemUpdateOne) SetParent(v *TextItem) *TextItemUpdateOne {
-	return _u.SetParentID(v.ID)
+func (tiuo *TextItemUpdateOne) SetParent(t *TextItem) *TextItemUpdateOne {
+	return tiuo.SetParentID(t.ID)
 }
 
 // Mutation returns the TextItemMutation object of the builder.
-func (_u *TextItemUpdateOne) Mutation() *TextItemMutation {
-	return _u.mutation
+func (tiuo *TextItemUpdateOne) Mutation() *TextItemMutation {
+	return tiuo.mutation
 }
 
 // ClearParts clears all "parts" edges to the TextItem entity.
-func (_u *TextItemUpdateOne) ClearParts() *TextItemUpdateOne {
-	_u.mutation.ClearParts()
-	return _u
+func (tiuo *TextItemUpdateOne) ClearParts() *TextItemUpdateOne {
+	tiuo.mutation.ClearParts()
+	return tiuo
 }
 
 // RemovePartIDs removes the "parts" edge to TextItem entities by IDs.
-func (_u *TextItemUpdateOne) RemovePartIDs(ids ...pk.Text) *TextItemUpdateOne {
-	_u.mutation.RemovePartIDs(ids...)
-	return _u
+func (tiuo *TextItemUpdateOne) RemovePartIDs(ids ...pk.Text) *TextItemUpdateOne {
+	tiuo.mutation.RemovePartIDs(ids...)
+	return tiuo
 }
 
 // RemoveParts removes "parts" edges to TextItem entities.
-func (_u *TextItemUpdateOne) RemoveParts(v ...*TextItem) *TextItemUpdateOne {
-	ids := make([]pk.Text, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tiuo *TextItemUpdateOne) RemoveParts(t ...*TextItem) *TextItemUpdateOne {
+	ids := make([]pk.Text, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.RemovePartIDs(ids...)
+	return tiuo.RemovePartIDs(ids...)
 }
 
 // ClearParent clears the "parent" edge to the TextItem entity.
-func (_u *TextItemUpdateOne) ClearParent() *TextItemUpdateOne {
-	_u.mutation.ClearParent()
-	return _u
+func (tiuo *TextItemUpdateOne) ClearParent() *TextItemUpdateOne {
+	tiuo.mutation.ClearParent()
+	return tiuo
 }
 
 // Where appends a list predicates to the TextItemUpdate builder.
-func (_u *TextItemUpdateOne) Where(ps ...predicate.TextItem) *TextItemUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (tiuo *TextItemUpdateOne) Where(ps ...predicate.TextItem) *TextItemUpdateOne {
+	tiuo.mutation.Where(ps...)
+	return tiuo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *TextItemUpdateOne) Select(field string, fields ...string) *TextItemUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (tiuo *TextItemUpdateOne) Select(field string, fields ...string) *TextItemUpdateOne {
+	tiuo.fields = append([]string{field}, fields...)
+	return tiuo
 }
 
 // Save executes the query and returns the updated TextItem entity.
-func (_u *TextItemUpdateOne) Save(ctx context.Context) (*TextItem, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (tiuo *TextItemUpdateOne) Save(ctx context.Context) (*TextItem, error) {
+	return withHooks(ctx, tiuo.sqlSave, tiuo.mutation, tiuo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *TextItemUpdateOne) SaveX(ctx context.Context) *TextItem {
-	node, err := _u.Save(ctx)
+func (tiuo *TextItemUpdateOne) SaveX(ctx context.Context) *TextItem {
+	node, err := tiuo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -397,26 +397,26 @@ func (_u *TextItemUpdateOne) SaveX(ctx context.Context) *TextItem {
 }
 
 // Exec executes the query on the entity.
-func (_u *TextItemUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (tiuo *TextItemUpdateOne) Exec(ctx context.Context) error {
+	_, err := tiuo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *TextItemUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (tiuo *TextItemUpdateOne) ExecX(ctx context.Context) {
+	if err := tiuo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *TextItemUpdateOne) sqlSave(ctx context.Context) (_node *TextItem, err error) {
+func (tiuo *TextItemUpdateOne) sqlSave(ctx context.Context) (_node *TextItem, err error) {
 	_spec := sqlgraph.NewUpdateSpec(textitem.Table, textitem.Columns, sqlgraph.NewFieldSpec(textitem.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := tiuo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "TextItem.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := tiuo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, textitem.FieldID)
 		for _, f := range fields {
@@ -428,23 +428,23 @@ func (_u *TextItemUpdateOne) sqlSave(ctx context.Context) (_node *TextItem, err 
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := tiuo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := tiuo.mutation.Name(); ok {
 		_spec.SetField(textitem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.N(); ok {
+	if value, ok := tiuo.mutation.N(); ok {
 		_spec.SetField(textitem.FieldN, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.AddedN(); ok {
+	if value, ok := tiuo.mutation.AddedN(); ok {
 		_spec.AddField(textitem.FieldN, field.TypeInt, value)
 	}
-	if _u.mutation.PartsCleared() {
+	if tiuo.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -457,7 +457,7 @@ func (_u *TextItemUpdateOne) sqlSave(ctx context.Context) (_node *TextItem, err 
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPartsIDs(); len(nodes) > 0 && !_u.mutation.PartsCleared() {
+	if nodes := tiuo.mutation.RemovedPartsIDs(); len(nodes) > 0 && !tiuo.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -473,7 +473,7 @@ func (_u *TextItemUpdateOne) sqlSave(ctx context.Context) (_node *TextItem, err 
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := tiuo.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -489,7 +489,7 @@ func (_u *TextItemUpdateOne) sqlSave(ctx context.Context) (_node *TextItem, err 
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ParentCleared() {
+	if tiuo.mutation.ParentCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -502,7 +502,7 @@ func (_u *TextItemUpdateOne) sqlSave(ctx context.Context) (_node *TextItem, err 
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := tiuo.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -518,10 +518,10 @@ func (_u *TextItemUpdateOne) sqlSave(ctx context.Context) (_node *TextItem, err 
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &TextItem{config: _u.config}
+	_node = &TextItem{config: tiuo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, tiuo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{textitem.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -529,6 +529,6 @@ func (_u *TextItemUpdateOne) sqlSave(ctx context.Context) (_node *TextItem, err 
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	tiuo.mutation.done = true
 	return _node, nil
 }

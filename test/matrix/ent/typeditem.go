@@ -81,7 +81,7 @@ func (*TypedItem) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the TypedItem fields.
-func (_m *TypedItem) assignValues(columns []string, values []any) error {
+func (ti *TypedItem) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -91,29 +91,29 @@ func (_m *TypedItem) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*keys.ItemID); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.ID = *value
+				ti.ID = *value
 			}
 		case typeditem.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
 			} else if value.Valid {
-				_m.Name = value.String
+				ti.Name = value.String
 			}
 		case typeditem.FieldN:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
 				return fmt.Errorf("unexpected type %T for field n", values[i])
 			} else if value.Valid {
-				_m.N = int(value.Int64)
+				ti.N = int(value.Int64)
 			}
 		case typeditem.ForeignKeys[0]:
 			if value, ok := values[i].(*sql.NullScanner); !ok {
 				return fmt.Errorf("unexpected type %T for field parent_id", values[i])
 			} else if value.Valid {
-				_m.parent_id = new(keys.ItemID)
-				*_m.parent_id = *value.S.(*keys.ItemID)
+				ti.parent_id = new(keys.ItemID)
+				*ti.parent_id = *value.S.(*keys.ItemID)
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			ti.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -121,48 +121,48 @@ func (_m *TypedItem) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the TypedItem.
 // This includes values selected through modifiers, order, etc.
-func (_m *TypedItem) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (ti *TypedItem) Value(name string) (ent.Value, error) {
+	return ti.selectValues.Get(name)
 }
 
 // QueryParts queries the "parts" edge of the TypedItem entity.
-func (_m *TypedItem) QueryParts() *TypedItemQuery {
-	return NewTypedItemClient(_m.config).QueryParts(_m)
+func (ti *TypedItem) QueryParts() *TypedItemQuery {
+	return NewTypedItemClient(ti.config).QueryParts(ti)
 }
 
 // QueryParent queries the "parent" edge of the TypedItem entity.
-func (_m *TypedItem) QueryParent() *TypedItemQuery {
-	return NewTypedItemClient(_m.config).QueryParent(_m)
+func (ti *TypedItem) QueryParent() *TypedItemQuery {
+	return NewTypedItemClient(ti.config).QueryParent(ti)
 }
 
 // Update returns a builder for updating this TypedItem.
 // Note that you need to call TypedItem.Unwrap() before calling this method if this TypedItem
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *TypedItem) Update() *TypedItemUpdateOne {
-	return NewTypedItemClient(_m.config).UpdateOne(_m)
+func (ti *TypedItem) Update() *TypedItemUpdateOne {
+	return NewTypedItemClient(ti.config).UpdateOne(ti)
 }
 
 // Unwrap unwraps the TypedItem entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *TypedItem) Unwrap() *TypedItem {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (ti *TypedItem) Unwrap() *TypedItem {
+	_tx, ok := ti.config.driver.(*txDriver)
 	if !ok {
 		panic("ent: TypedItem is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	ti.config.driver = _tx.drv
+	return ti
 }
 
 // String implements the fmt.Stringer.
-func (_m *TypedItem) String() string {
+func (ti *TypedItem) String() string {
 	var builder strings.Builder
 	builder.WriteString("TypedItem(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", ti.ID))
 	builder.WriteString("name=")
-	builder.WriteString(_m.Name)
+	builder.WriteString(ti.Name)
 	builder.WriteString(", ")
 	builder.WriteString("n=")
-	builder.WriteString(fmt.Sprintf("%v", _m.N))
+	builder.WriteString(fmt.Sprintf("%v", ti.N))
 	builder.WriteByte(')')
 	return builder.String()
 }

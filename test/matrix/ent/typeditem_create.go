@@ -24,70 +24,70 @@ type TypedItemCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *TypedItemCreate) SetName(v string) *TypedItemCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (tic *TypedItemCreate) SetName(s string) *TypedItemCreate {
+	tic.mutation.SetName(s)
+	return tic
 }
 
 // SetN sets the "n" field.
-func (_c *TypedItemCreate) SetN(v int) *TypedItemCreate {
-	_c.mutation.SetN(v)
-	return _c
+func (tic *TypedItemCreate) SetN(i int) *TypedItemCreate {
+	tic.mutation.SetN(i)
+	return tic
 }
 
 // SetID sets the "id" field.
-func (_c *TypedItemCreate) SetID(v keys.ItemID) *TypedItemCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (tic *TypedItemCreate) SetID(ki keys.ItemID) *TypedItemCreate {
+	tic.mutation.SetID(ki)
+	return tic
 }
 
 // AddPartIDs adds the "parts" edge to the TypedItem entity by IDs.
-func (_c *TypedItemCreate) AddPartIDs(ids ...keys.ItemID) *TypedItemCreate {
-	_c.mutation.AddPartIDs(ids...)
-	return _c
+func (tic *TypedItemCreate) AddPartIDs(ids ...keys.ItemID) *TypedItemCreate {
+	tic.mutation.AddPartIDs(ids...)
+	return tic
 }
 
 // AddParts adds the "parts" edges to the TypedItem entity.
-func (_c *TypedItemCreate) AddParts(v ...*TypedItem) *TypedItemCreate {
-	ids := make([]keys.ItemID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tic *TypedItemCreate) AddParts(t ...*TypedItem) *TypedItemCreate {
+	ids := make([]keys.ItemID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _c.AddPartIDs(ids...)
+	return tic.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the TypedItem entity by ID.
-func (_c *TypedItemCreate) SetParentID(id keys.ItemID) *TypedItemCreate {
-	_c.mutation.SetParentID(id)
-	return _c
+func (tic *TypedItemCreate) SetParentID(id keys.ItemID) *TypedItemCreate {
+	tic.mutation.SetParentID(id)
+	return tic
 }
 
 // SetNillableParentID sets the "parent" edge to the TypedItem entity by ID if the given value is not nil.
-func (_c *TypedItemCreate) SetNillableParentID(id *keys.ItemID) *TypedItemCreate {
+func (tic *TypedItemCreate) SetNillableParentID(id *keys.ItemID) *TypedItemCreate {
 	if id != nil {
-		_c = _c.SetParentID(*id)
+		tic = tic.SetParentID(*id)
 	}
-	return _c
+	return tic
 }
 
 // SetParent sets the "parent" edge to the TypedItem entity.
-func (_c *TypedItemCreate) SetParent(v *TypedItem) *TypedItemCreate {
-	return _c.SetParentID(v.ID)
+func (tic *TypedItemCreate) SetParent(t *TypedItem) *TypedItemCreate {
+	return tic.SetParentID(t.ID)
 }
 
 // Mutation returns the TypedItemMutation object of the builder.
-func (_c *TypedItemCreate) Mutation() *TypedItemMutation {
-	return _c.mutation
+func (tic *TypedItemCreate) Mutation() *TypedItemMutation {
+	return tic.mutation
 }
 
 // Save creates the TypedItem in the database.
-func (_c *TypedItemCreate) Save(ctx context.Context) (*TypedItem, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (tic *TypedItemCreate) Save(ctx context.Context) (*TypedItem, error) {
+	return withHooks(ctx, tic.sqlSave, tic.mutation, tic.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *TypedItemCreate) SaveX(ctx context.Context) *TypedItem {
-	v, err := _c.Save(ctx)
+func (tic *TypedItemCreate) SaveX(ctx context.Context) *TypedItem {
+	v, err := tic.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -95,35 +95,35 @@ func (_c *TypedItemCreate) SaveX(ctx context.Context) *TypedItem {
 }
 
 // Exec executes the query.
-func (_c *TypedItemCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (tic *TypedItemCreate) Exec(ctx context.Context) error {
+	_, err := tic.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *TypedItemCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (tic *TypedItemCreate) ExecX(ctx context.Context) {
+	if err := tic.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *TypedItemCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (tic *TypedItemCreate) check() error {
+	if _, ok := tic.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`ent: missing required field "TypedItem.name"`)}
 	}
-	if _, ok := _c.mutation.N(); !ok {
+	if _, ok := tic.mutation.N(); !ok {
 		return &ValidationError{Name: "n", err: errors.New(`ent: missing required field "TypedItem.n"`)}
 	}
 	return nil
 }
 
-func (_c *TypedItemCreate) sqlSave(ctx context.Context) (*TypedItem, error) {
-	if err := _c.check(); err != nil {
+func (tic *TypedItemCreate) sqlSave(ctx context.Context) (*TypedItem, error) {
+	if err := tic.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := tic.createSpec()
+	if err := sqlgraph.CreateNode(ctx, tic.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -136,30 +136,30 @@ func (_c *TypedItemCreate) sqlSave(ctx context.Context) (*TypedItem, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	tic.mutation.id = &_node.ID
+	tic.mutation.done = true
 	return _node, nil
 }
 
-func (_c *TypedItemCreate) createSpec() (*TypedItem, *sqlgraph.CreateSpec) {
+func (tic *TypedItemCreate) createSpec() (*TypedItem, *sqlgraph.CreateSpec) {
 	var (
-		_node = &TypedItem{config: _c.config}
+		_node = &TypedItem{config: tic.config}
 		_spec = sqlgraph.NewCreateSpec(typeditem.Table, sqlgraph.NewFieldSpec(typeditem.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = tic.conflict
+	if id, ok := tic.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := tic.mutation.Name(); ok {
 		_spec.SetField(typeditem.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if value, ok := _c.mutation.N(); ok {
+	if value, ok := tic.mutation.N(); ok {
 		_spec.SetField(typeditem.FieldN, field.TypeInt, value)
 		_node.N = value
 	}
-	if nodes := _c.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := tic.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -175,7 +175,7 @@ func (_c *TypedItemCreate) createSpec() (*TypedItem, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := tic.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -211,10 +211,10 @@ func (_c *TypedItemCreate) createSpec() (*TypedItem, *sqlgraph.CreateSpec) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *TypedItemCreate) OnConflict(opts ...sql.ConflictOption) *TypedItemUpsertOne {
-	_c.conflict = opts
+func (tic *TypedItemCreate) OnConflict(opts ...sql.ConflictOption) *TypedItemUpsertOne {
+	tic.conflict = opts
 	return &TypedItemUpsertOne{
-		create: _c,
+		create: tic,
 	}
 }
 
@@ -224,10 +224,10 @@ func (_c *TypedItemCreate) OnConflict(opts ...sql.ConflictOption) *TypedItemUpse
 //	client.TypedItem.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *TypedItemCreate) OnConflictColumns(columns ...string) *TypedItemUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (tic *TypedItemCreate) OnConflictColumns(columns ...string) *TypedItemUpsertOne {
+	tic.conflict = append(tic.conflict, sql.ConflictColumns(columns...))
 	return &TypedItemUpsertOne{
-		create: _c,
+		create: tic,
 	}
 }
 
@@ -404,16 +404,16 @@ type TypedItemCreateBulk struct {
 }
 
 // Save creates the TypedItem entities in the database.
-func (_c *TypedItemCreateBulk) Save(ctx context.Context) ([]*TypedItem, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (ticb *TypedItemCreateBulk) Save(ctx context.Context) ([]*TypedItem, error) {
+	if ticb.err != nil {
+		return nil, ticb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*TypedItem, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(ticb.builders))
+	nodes := make([]*TypedItem, len(ticb.builders))
+	mutators := make([]Mutator, len(ticb.builders))
+	for i := range ticb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := ticb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*TypedItemMutation)
 				if !ok {
@@ -426,12 +426,12 @@ func (_c *TypedItemCreateBulk) Save(ctx context.Context) ([]*TypedItem, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, ticb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = ticb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, ticb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -451,7 +451,7 @@ func (_c *TypedItemCreateBulk) Save(ctx context.Context) ([]*TypedItem, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, ticb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -459,8 +459,8 @@ func (_c *TypedItemCreateBulk) Save(ctx context.Context) ([]*TypedItem, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *TypedItemCreateBulk) SaveX(ctx context.Context) []*TypedItem {
-	v, err := _c.Save(ctx)
+func (ticb *TypedItemCreateBulk) SaveX(ctx context.Context) []*TypedItem {
+	v, err := ticb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -468,14 +468,14 @@ func (_c *TypedItemCreateBulk) SaveX(ctx context.Context) []*TypedItem {
 }
 
 // Exec executes the query.
-func (_c *TypedItemCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (ticb *TypedItemCreateBulk) Exec(ctx context.Context) error {
+	_, err := ticb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *TypedItemCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (ticb *TypedItemCreateBulk) ExecX(ctx context.Context) {
+	if err := ticb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -495,10 +495,10 @@ func (_c *TypedItemCreateBulk) ExecX(ctx context.Context) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *TypedItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *TypedItemUpsertBulk {
-	_c.conflict = opts
+func (ticb *TypedItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *TypedItemUpsertBulk {
+	ticb.conflict = opts
 	return &TypedItemUpsertBulk{
-		create: _c,
+		create: ticb,
 	}
 }
 
@@ -508,10 +508,10 @@ func (_c *TypedItemCreateBulk) OnConflict(opts ...sql.ConflictOption) *TypedItem
 //	client.TypedItem.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *TypedItemCreateBulk) OnConflictColumns(columns ...string) *TypedItemUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (ticb *TypedItemCreateBulk) OnConflictColumns(columns ...string) *TypedItemUpsertBulk {
+	ticb.conflict = append(ticb.conflict, sql.ConflictColumns(columns...))
 	return &TypedItemUpsertBulk{
-		create: _c,
+		create: ticb,
 	}
 }
 

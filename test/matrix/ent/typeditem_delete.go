@@ -20,56 +20,56 @@ type TypedItemDelete struct {
 }
 
 // Where appends a list predicates to the TypedItemDelete builder.
-func (_d *TypedItemDelete) Where(ps ...predicate.TypedItem) *TypedItemDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (tid *TypedItemDelete) Where(ps ...predicate.TypedItem) *TypedItemDelete {
+	tid.mutation.Where(ps...)
+	return tid
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *TypedItemDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (tid *TypedItemDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, tid.sqlExec, tid.mutation, tid.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *TypedItemDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (tid *TypedItemDelete) ExecX(ctx context.Context) int {
+	n, err := tid.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *TypedItemDelete) sqlExec(ctx context.Context) (int, error) {
+func (tid *TypedItemDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(typeditem.Table, sqlgraph.NewFieldSpec(typeditem.FieldID, field.TypeOther))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := tid.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, tid.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	tid.mutation.done = true
 	return affected, err
 }
 
 // TypedItemDeleteOne is the builder for deleting a single TypedItem entity.
 type TypedItemDeleteOne struct {
-	_d *TypedItemDelete
+	tid *TypedItemDelete
 }
 
 // Where appends a list predicates to the TypedItemDelete builder.
-func (_d *TypedItemDeleteOne) Where(ps ...predicate.TypedItem) *TypedItemDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (tido *TypedItemDeleteOne) Where(ps ...predicate.TypedItem) *TypedItemDeleteOne {
+	tido.tid.mutation.Where(ps...)
+	return tido
 }
 
 // Exec executes the deletion query.
-func (_d *TypedItemDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (tido *TypedItemDeleteOne) Exec(ctx context.Context) error {
+	n, err := tido.tid.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *TypedItemDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *TypedItemDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (tido *TypedItemDeleteOne) ExecX(ctx context.Context) {
+	if err := tido.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

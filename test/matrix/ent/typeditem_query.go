@@ -33,44 +33,44 @@ type TypedItemQuery struct {
 }
 
 // Where adds a new predicate for the TypedItemQuery builder.
-func (_q *TypedItemQuery) Where(ps ...predicate.TypedItem) *TypedItemQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (tiq *TypedItemQuery) Where(ps ...predicate.TypedItem) *TypedItemQuery {
+	tiq.predicates = append(tiq.predicates, ps...)
+	return tiq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *TypedItemQuery) Limit(limit int) *TypedItemQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (tiq *TypedItemQuery) Limit(limit int) *TypedItemQuery {
+	tiq.ctx.Limit = &limit
+	return tiq
 }
 
 // Offset to start from.
-func (_q *TypedItemQuery) Offset(offset int) *TypedItemQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (tiq *TypedItemQuery) Offset(offset int) *TypedItemQuery {
+	tiq.ctx.Offset = &offset
+	return tiq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *TypedItemQuery) Unique(unique bool) *TypedItemQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (tiq *TypedItemQuery) Unique(unique bool) *TypedItemQuery {
+	tiq.ctx.Unique = &unique
+	return tiq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *TypedItemQuery) Order(o ...typeditem.OrderOption) *TypedItemQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (tiq *TypedItemQuery) Order(o ...typeditem.OrderOption) *TypedItemQuery {
+	tiq.order = append(tiq.order, o...)
+	return tiq
 }
 
 // QueryParts chains the current query on the "parts" edge.
-func (_q *TypedItemQuery) QueryParts() *TypedItemQuery {
-	query := (&TypedItemClient{config: _q.config}).Query()
+func (tiq *TypedItemQuery) QueryParts() *TypedItemQuery {
+	query := (&TypedItemClient{config: tiq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := tiq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := tiq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -79,20 +79,20 @@ func (_q *TypedItemQuery) QueryParts() *TypedItemQuery {
 			sqlgraph.To(typeditem.Table, typeditem.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, typeditem.PartsTable, typeditem.PartsColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(tiq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
 }
 
 // QueryParent chains the current query on the "parent" edge.
-func (_q *TypedItemQuery) QueryParent() *TypedItemQuery {
-	query := (&TypedItemClient{config: _q.config}).Query()
+func (tiq *TypedItemQuery) QueryParent() *TypedItemQuery {
+	query := (&TypedItemClient{config: tiq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := tiq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := tiq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (_q *TypedItemQuery) QueryParent() *TypedItemQuery {
 			sqlgraph.To(typeditem.Table, typeditem.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, typeditem.ParentTable, typeditem.ParentColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(tiq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -109,8 +109,8 @@ func (_q *TypedItemQuery) QueryParent() *TypedItemQuery {
 
 // First returns the first TypedItem entity from the query.
 // Returns a *NotFoundError when no TypedItem was found.
-func (_q *TypedItemQuery) First(ctx context.Context) (*TypedItem, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (tiq *TypedItemQuery) First(ctx context.Context) (*TypedItem, error) {
+	nodes, err := tiq.Limit(1).All(setContextOp(ctx, tiq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func (_q *TypedItemQuery) First(ctx context.Context) (*TypedItem, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *TypedItemQuery) FirstX(ctx context.Context) *TypedItem {
-	node, err := _q.First(ctx)
+func (tiq *TypedItemQuery) FirstX(ctx context.Context) *TypedItem {
+	node, err := tiq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -131,9 +131,9 @@ func (_q *TypedItemQuery) FirstX(ctx context.Context) *TypedItem {
 
 // FirstID returns the first TypedItem ID from the query.
 // Returns a *NotFoundError when no TypedItem ID was found.
-func (_q *TypedItemQuery) FirstID(ctx context.Context) (id keys.ItemID, err error) {
+func (tiq *TypedItemQuery) FirstID(ctx context.Context) (id keys.ItemID, err error) {
 	var ids []keys.ItemID
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = tiq.Limit(1).IDs(setContextOp(ctx, tiq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -144,8 +144,8 @@ func (_q *TypedItemQuery) FirstID(ctx context.Context) (id keys.ItemID, err erro
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *TypedItemQuery) FirstIDX(ctx context.Context) keys.ItemID {
-	id, err := _q.FirstID(ctx)
+func (tiq *TypedItemQuery) FirstIDX(ctx context.Context) keys.ItemID {
+	id, err := tiq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -155,8 +155,8 @@ func (_q *TypedItemQuery) FirstIDX(ctx context.Context) keys.ItemID {
 // Only returns a single TypedItem entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one TypedItem entity is found.
 // Returns a *NotFoundError when no TypedItem entities are found.
-func (_q *TypedItemQuery) Only(ctx context.Context) (*TypedItem, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (tiq *TypedItemQuery) Only(ctx context.Context) (*TypedItem, error) {
+	nodes, err := tiq.Limit(2).All(setContextOp(ctx, tiq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +171,8 @@ func (_q *TypedItemQuery) Only(ctx context.Context) (*TypedItem, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *TypedItemQuery) OnlyX(ctx context.Context) *TypedItem {
-	node, err := _q.Only(ctx)
+func (tiq *TypedItemQuery) OnlyX(ctx context.Context) *TypedItem {
+	node, err := tiq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -182,9 +182,9 @@ func (_q *TypedItemQuery) OnlyX(ctx context.Context) *TypedItem {
 // OnlyID is like Only, but returns the only TypedItem ID in the query.
 // Returns a *NotSingularError when more than one TypedItem ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *TypedItemQuery) OnlyID(ctx context.Context) (id keys.ItemID, err error) {
+func (tiq *TypedItemQuery) OnlyID(ctx context.Context) (id keys.ItemID, err error) {
 	var ids []keys.ItemID
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = tiq.Limit(2).IDs(setContextOp(ctx, tiq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -199,8 +199,8 @@ func (_q *TypedItemQuery) OnlyID(ctx context.Context) (id keys.ItemID, err error
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *TypedItemQuery) OnlyIDX(ctx context.Context) keys.ItemID {
-	id, err := _q.OnlyID(ctx)
+func (tiq *TypedItemQuery) OnlyIDX(ctx context.Context) keys.ItemID {
+	id, err := tiq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -208,18 +208,18 @@ func (_q *TypedItemQuery) OnlyIDX(ctx context.Context) keys.ItemID {
 }
 
 // All executes the query and returns a list of TypedItems.
-func (_q *TypedItemQuery) All(ctx context.Context) ([]*TypedItem, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (tiq *TypedItemQuery) All(ctx context.Context) ([]*TypedItem, error) {
+	ctx = setContextOp(ctx, tiq.ctx, ent.OpQueryAll)
+	if err := tiq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*TypedItem, *TypedItemQuery]()
-	return withInterceptors[[]*TypedItem](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*TypedItem](ctx, tiq, qr, tiq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *TypedItemQuery) AllX(ctx context.Context) []*TypedItem {
-	nodes, err := _q.All(ctx)
+func (tiq *TypedItemQuery) AllX(ctx context.Context) []*TypedItem {
+	nodes, err := tiq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -227,20 +227,20 @@ func (_q *TypedItemQuery) AllX(ctx context.Context) []*TypedItem {
 }
 
 // IDs executes the query and returns a list of TypedItem IDs.
-func (_q *TypedItemQuery) IDs(ctx context.Context) (ids []keys.ItemID, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (tiq *TypedItemQuery) IDs(ctx context.Context) (ids []keys.ItemID, err error) {
+	if tiq.ctx.Unique == nil && tiq.path != nil {
+		tiq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(typeditem.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, tiq.ctx, ent.OpQueryIDs)
+	if err = tiq.Select(typeditem.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *TypedItemQuery) IDsX(ctx context.Context) []keys.ItemID {
-	ids, err := _q.IDs(ctx)
+func (tiq *TypedItemQuery) IDsX(ctx context.Context) []keys.ItemID {
+	ids, err := tiq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -248,17 +248,17 @@ func (_q *TypedItemQuery) IDsX(ctx context.Context) []keys.ItemID {
 }
 
 // Count returns the count of the given query.
-func (_q *TypedItemQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (tiq *TypedItemQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, tiq.ctx, ent.OpQueryCount)
+	if err := tiq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*TypedItemQuery](), _q.inters)
+	return withInterceptors[int](ctx, tiq, querierCount[*TypedItemQuery](), tiq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *TypedItemQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (tiq *TypedItemQuery) CountX(ctx context.Context) int {
+	count, err := tiq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -266,9 +266,9 @@ func (_q *TypedItemQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *TypedItemQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (tiq *TypedItemQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, tiq.ctx, ent.OpQueryExist)
+	switch _, err := tiq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -279,8 +279,8 @@ func (_q *TypedItemQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *TypedItemQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (tiq *TypedItemQuery) ExistX(ctx context.Context) bool {
+	exist, err := tiq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -289,44 +289,44 @@ func (_q *TypedItemQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the TypedItemQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *TypedItemQuery) Clone() *TypedItemQuery {
-	if _q == nil {
+func (tiq *TypedItemQuery) Clone() *TypedItemQuery {
+	if tiq == nil {
 		return nil
 	}
 	return &TypedItemQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]typeditem.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.TypedItem{}, _q.predicates...),
-		withParts:  _q.withParts.Clone(),
-		withParent: _q.withParent.Clone(),
+		config:     tiq.config,
+		ctx:        tiq.ctx.Clone(),
+		order:      append([]typeditem.OrderOption{}, tiq.order...),
+		inters:     append([]Interceptor{}, tiq.inters...),
+		predicates: append([]predicate.TypedItem{}, tiq.predicates...),
+		withParts:  tiq.withParts.Clone(),
+		withParent: tiq.withParent.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  tiq.sql.Clone(),
+		path: tiq.path,
 	}
 }
 
 // WithParts tells the query-builder to eager-load the nodes that are connected to
 // the "parts" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *TypedItemQuery) WithParts(opts ...func(*TypedItemQuery)) *TypedItemQuery {
-	query := (&TypedItemClient{config: _q.config}).Query()
+func (tiq *TypedItemQuery) WithParts(opts ...func(*TypedItemQuery)) *TypedItemQuery {
+	query := (&TypedItemClient{config: tiq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withParts = query
-	return _q
+	tiq.withParts = query
+	return tiq
 }
 
 // WithParent tells the query-builder to eager-load the nodes that are connected to
 // the "parent" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *TypedItemQuery) WithParent(opts ...func(*TypedItemQuery)) *TypedItemQuery {
-	query := (&TypedItemClient{config: _q.config}).Query()
+func (tiq *TypedItemQuery) WithParent(opts ...func(*TypedItemQuery)) *TypedItemQuery {
+	query := (&TypedItemClient{config: tiq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withParent = query
-	return _q
+	tiq.withParent = query
+	return tiq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -343,10 +343,10 @@ func (_q *TypedItemQuery) WithParent(opts ...func(*TypedItemQuery)) *TypedItemQu
 //		GroupBy(typeditem.FieldName).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
-func (_q *TypedItemQuery) GroupBy(field string, fields ...string) *TypedItemGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &TypedItemGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (tiq *TypedItemQuery) GroupBy(field string, fields ...string) *TypedItemGroupBy {
+	tiq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &TypedItemGroupBy{build: tiq}
+	grbuild.flds = &tiq.ctx.Fields
 	grbuild.label = typeditem.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -364,56 +364,56 @@ func (_q *TypedItemQuery) GroupBy(field string, fields ...string) *TypedItemGrou
 //	client.TypedItem.Query().
 //		Select(typeditem.FieldName).
 //		Scan(ctx, &v)
-func (_q *TypedItemQuery) Select(fields ...string) *TypedItemSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &TypedItemSelect{TypedItemQuery: _q}
+func (tiq *TypedItemQuery) Select(fields ...string) *TypedItemSelect {
+	tiq.ctx.Fields = append(tiq.ctx.Fields, fields...)
+	sbuild := &TypedItemSelect{TypedItemQuery: tiq}
 	sbuild.label = typeditem.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &tiq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a TypedItemSelect configured with the given aggregations.
-func (_q *TypedItemQuery) Aggregate(fns ...AggregateFunc) *TypedItemSelect {
-	return _q.Select().Aggregate(fns...)
+func (tiq *TypedItemQuery) Aggregate(fns ...AggregateFunc) *TypedItemSelect {
+	return tiq.Select().Aggregate(fns...)
 }
 
-func (_q *TypedItemQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (tiq *TypedItemQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range tiq.inters {
 		if inter == nil {
 			return fmt.Errorf("ent: uninitialized interceptor (forgotten import ent/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, tiq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range tiq.ctx.Fields {
 		if !typeditem.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("ent: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if tiq.path != nil {
+		prev, err := tiq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		tiq.sql = prev
 	}
 	return nil
 }
 
-func (_q *TypedItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*TypedItem, error) {
+func (tiq *TypedItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*TypedItem, error) {
 	var (
 		nodes       = []*TypedItem{}
-		withFKs     = _q.withFKs
-		_spec       = _q.querySpec()
+		withFKs     = tiq.withFKs
+		_spec       = tiq.querySpec()
 		loadedTypes = [2]bool{
-			_q.withParts != nil,
-			_q.withParent != nil,
+			tiq.withParts != nil,
+			tiq.withParent != nil,
 		}
 	)
-	if _q.withParent != nil {
+	if tiq.withParent != nil {
 		withFKs = true
 	}
 	if withFKs {
@@ -423,7 +423,7 @@ func (_q *TypedItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Ty
 		return (*TypedItem).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &TypedItem{config: _q.config}
+		node := &TypedItem{config: tiq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -431,21 +431,21 @@ func (_q *TypedItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Ty
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, tiq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withParts; query != nil {
-		if err := _q.loadParts(ctx, query, nodes,
+	if query := tiq.withParts; query != nil {
+		if err := tiq.loadParts(ctx, query, nodes,
 			func(n *TypedItem) { n.Edges.Parts = []*TypedItem{} },
 			func(n *TypedItem, e *TypedItem) { n.Edges.Parts = append(n.Edges.Parts, e) }); err != nil {
 			return nil, err
 		}
 	}
-	if query := _q.withParent; query != nil {
-		if err := _q.loadParent(ctx, query, nodes, nil,
+	if query := tiq.withParent; query != nil {
+		if err := tiq.loadParent(ctx, query, nodes, nil,
 			func(n *TypedItem, e *TypedItem) { n.Edges.Parent = e }); err != nil {
 			return nil, err
 		}
@@ -453,7 +453,7 @@ func (_q *TypedItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Ty
 	return nodes, nil
 }
 
-func (_q *TypedItemQuery) loadParts(ctx context.Context, query *TypedItemQuery, nodes []*TypedItem, init func(*TypedItem), assign func(*TypedItem, *TypedItem)) error {
+func (tiq *TypedItemQuery) loadParts(ctx context.Context, query *TypedItemQuery, nodes []*TypedItem, init func(*TypedItem), assign func(*TypedItem, *TypedItem)) error {
 	fks := make([]driver.Value, 0, len(nodes))
 	nodeids := make(map[keys.ItemID]*TypedItem)
 	for i := range nodes {
@@ -484,7 +484,7 @@ func (_q *TypedItemQuery) loadParts(ctx context.Context, query *TypedItemQuery, 
 	}
 	return nil
 }
-func (_q *TypedItemQuery) loadParent(ctx context.Context, query *TypedItemQuery, nodes []*TypedItem, init func(*TypedItem), assign func(*TypedItem, *TypedItem)) error {
+func (tiq *TypedItemQuery) loadParent(ctx context.Context, query *TypedItemQuery, nodes []*TypedItem, init func(*TypedItem), assign func(*TypedItem, *TypedItem)) error {
 	ids := make([]keys.ItemID, 0, len(nodes))
 	nodeids := make(map[keys.ItemID][]*TypedItem)
 	for i := range nodes {
@@ -517,24 +517,24 @@ func (_q *TypedItemQuery) loadParent(ctx context.Context, query *TypedItemQuery,
 	return nil
 }
 
-func (_q *TypedItemQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (tiq *TypedItemQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := tiq.querySpec()
+	_spec.Node.Columns = tiq.ctx.Fields
+	if len(tiq.ctx.Fields) > 0 {
+		_spec.Unique = tiq.ctx.Unique != nil && *tiq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, tiq.driver, _spec)
 }
 
-func (_q *TypedItemQuery) querySpec() *sqlgraph.QuerySpec {
+func (tiq *TypedItemQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(typeditem.Table, typeditem.Columns, sqlgraph.NewFieldSpec(typeditem.FieldID, field.TypeOther))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = tiq.sql
+	if unique := tiq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if tiq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := tiq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, typeditem.FieldID)
 		for i := range fields {
@@ -543,20 +543,20 @@ func (_q *TypedItemQuery) querySpec() *sqlgraph.QuerySpec {
 			}
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := tiq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := tiq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := tiq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := tiq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -566,33 +566,33 @@ func (_q *TypedItemQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *TypedItemQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (tiq *TypedItemQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(tiq.driver.Dialect())
 	t1 := builder.Table(typeditem.Table)
-	columns := _q.ctx.Fields
+	columns := tiq.ctx.Fields
 	if len(columns) == 0 {
 		columns = typeditem.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if tiq.sql != nil {
+		selector = tiq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if tiq.ctx.Unique != nil && *tiq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range tiq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range tiq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := tiq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := tiq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -605,41 +605,41 @@ type TypedItemGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *TypedItemGroupBy) Aggregate(fns ...AggregateFunc) *TypedItemGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (tigb *TypedItemGroupBy) Aggregate(fns ...AggregateFunc) *TypedItemGroupBy {
+	tigb.fns = append(tigb.fns, fns...)
+	return tigb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *TypedItemGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (tigb *TypedItemGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, tigb.build.ctx, ent.OpQueryGroupBy)
+	if err := tigb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*TypedItemQuery, *TypedItemGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*TypedItemQuery, *TypedItemGroupBy](ctx, tigb.build, tigb, tigb.build.inters, v)
 }
 
-func (_g *TypedItemGroupBy) sqlScan(ctx context.Context, root *TypedItemQuery, v any) error {
+func (tigb *TypedItemGroupBy) sqlScan(ctx context.Context, root *TypedItemQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(tigb.fns))
+	for _, fn := range tigb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*tigb.flds)+len(tigb.fns))
+		for _, f := range *tigb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*tigb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := tigb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -653,27 +653,27 @@ type TypedItemSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *TypedItemSelect) Aggregate(fns ...AggregateFunc) *TypedItemSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (tis *TypedItemSelect) Aggregate(fns ...AggregateFunc) *TypedItemSelect {
+	tis.fns = append(tis.fns, fns...)
+	return tis
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *TypedItemSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (tis *TypedItemSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, tis.ctx, ent.OpQuerySelect)
+	if err := tis.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*TypedItemQuery, *TypedItemSelect](ctx, _s.TypedItemQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*TypedItemQuery, *TypedItemSelect](ctx, tis.TypedItemQuery, tis, tis.inters, v)
 }
 
-func (_s *TypedItemSelect) sqlScan(ctx context.Context, root *TypedItemQuery, v any) error {
+func (tis *TypedItemSelect) sqlScan(ctx context.Context, root *TypedItemQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(tis.fns))
+	for _, fn := range tis.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*tis.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -681,7 +681,7 @@ func (_s *TypedItemSelect) sqlScan(ctx context.Context, root *TypedItemQuery, v 
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := tis.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

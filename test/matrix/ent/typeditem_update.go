@@ -23,120 +23,120 @@ type TypedItemUpdate struct {
 }
 
 // Where appends a list predicates to the TypedItemUpdate builder.
-func (_u *TypedItemUpdate) Where(ps ...predicate.TypedItem) *TypedItemUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (tiu *TypedItemUpdate) Where(ps ...predicate.TypedItem) *TypedItemUpdate {
+	tiu.mutation.Where(ps...)
+	return tiu
 }
 
 // SetName sets the "name" field.
-func (_u *TypedItemUpdate) SetName(v string) *TypedItemUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (tiu *TypedItemUpdate) SetName(s string) *TypedItemUpdate {
+	tiu.mutation.SetName(s)
+	return tiu
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *TypedItemUpdate) SetNillableName(v *string) *TypedItemUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (tiu *TypedItemUpdate) SetNillableName(s *string) *TypedItemUpdate {
+	if s != nil {
+		tiu.SetName(*s)
 	}
-	return _u
+	return tiu
 }
 
 // SetN sets the "n" field.
-func (_u *TypedItemUpdate) SetN(v int) *TypedItemUpdate {
-	_u.mutation.ResetN()
-	_u.mutation.SetN(v)
-	return _u
+func (tiu *TypedItemUpdate) SetN(i int) *TypedItemUpdate {
+	tiu.mutation.ResetN()
+	tiu.mutation.SetN(i)
+	return tiu
 }
 
 // SetNillableN sets the "n" field if the given value is not nil.
-func (_u *TypedItemUpdate) SetNillableN(v *int) *TypedItemUpdate {
-	if v != nil {
-		_u.SetN(*v)
+func (tiu *TypedItemUpdate) SetNillableN(i *int) *TypedItemUpdate {
+	if i != nil {
+		tiu.SetN(*i)
 	}
-	return _u
+	return tiu
 }
 
-// AddN adds value to the "n" field.
-func (_u *TypedItemUpdate) AddN(v int) *TypedItemUpdate {
-	_u.mutation.AddN(v)
-	return _u
+// AddN adds i to the "n" field.
+func (tiu *TypedItemUpdate) AddN(i int) *TypedItemUpdate {
+	tiu.mutation.AddN(i)
+	return tiu
 }
 
 // AddPartIDs adds the "parts" edge to the TypedItem entity by IDs.
-func (_u *TypedItemUpdate) AddPartIDs(ids ...keys.ItemID) *TypedItemUpdate {
-	_u.mutation.AddPartIDs(ids...)
-	return _u
+func (tiu *TypedItemUpdate) AddPartIDs(ids ...keys.ItemID) *TypedItemUpdate {
+	tiu.mutation.AddPartIDs(ids...)
+	return tiu
 }
 
 // AddParts adds the "parts" edges to the TypedItem entity.
-func (_u *TypedItemUpdate) AddParts(v ...*TypedItem) *TypedItemUpdate {
-	ids := make([]keys.ItemID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tiu *TypedItemUpdate) AddParts(t ...*TypedItem) *TypedItemUpdate {
+	ids := make([]keys.ItemID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.AddPartIDs(ids...)
+	return tiu.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the TypedItem entity by ID.
-func (_u *TypedItemUpdate) SetParentID(id keys.ItemID) *TypedItemUpdate {
-	_u.mutation.SetParentID(id)
-	return _u
+func (tiu *TypedItemUpdate) SetParentID(id keys.ItemID) *TypedItemUpdate {
+	tiu.mutation.SetParentID(id)
+	return tiu
 }
 
 // SetNillableParentID sets the "parent" edge to the TypedItem entity by ID if the given value is not nil.
-func (_u *TypedItemUpdate) SetNillableParentID(id *keys.ItemID) *TypedItemUpdate {
+func (tiu *TypedItemUpdate) SetNillableParentID(id *keys.ItemID) *TypedItemUpdate {
 	if id != nil {
-		_u = _u.SetParentID(*id)
+		tiu = tiu.SetParentID(*id)
 	}
-	return _u
+	return tiu
 }
 
 // SetParent sets the "parent" edge to the TypedItem entity.
-func (_u *TypedItemUpdate) SetParent(v *TypedItem) *TypedItemUpdate {
-	return _u.SetParentID(v.ID)
+func (tiu *TypedItemUpdate) SetParent(t *TypedItem) *TypedItemUpdate {
+	return tiu.SetParentID(t.ID)
 }
 
 // Mutation returns the TypedItemMutation object of the builder.
-func (_u *TypedItemUpdate) Mutation() *TypedItemMutation {
-	return _u.mutation
+func (tiu *TypedItemUpdate) Mutation() *TypedItemMutation {
+	return tiu.mutation
 }
 
 // ClearParts clears all "parts" edges to the TypedItem entity.
-func (_u *TypedItemUpdate) ClearParts() *TypedItemUpdate {
-	_u.mutation.ClearParts()
-	return _u
+func (tiu *TypedItemUpdate) ClearParts() *TypedItemUpdate {
+	tiu.mutation.ClearParts()
+	return tiu
 }
 
 // RemovePartIDs removes the "parts" edge to TypedItem entities by IDs.
-func (_u *TypedItemUpdate) RemovePartIDs(ids ...keys.ItemID) *TypedItemUpdate {
-	_u.mutation.RemovePartIDs(ids...)
-	return _u
+func (tiu *TypedItemUpdate) RemovePartIDs(ids ...keys.ItemID) *TypedItemUpdate {
+	tiu.mutation.RemovePartIDs(ids...)
+	return tiu
 }
 
 // RemoveParts removes "parts" edges to TypedItem entities.
-func (_u *TypedItemUpdate) RemoveParts(v ...*TypedItem) *TypedItemUpdate {
-	ids := make([]keys.ItemID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tiu *TypedItemUpdate) RemoveParts(t ...*TypedItem) *TypedItemUpdate {
+	ids := make([]keys.ItemID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.RemovePartIDs(ids...)
+	return tiu.RemovePartIDs(ids...)
 }
 
 // ClearParent clears the "parent" edge to the TypedItem entity.
-func (_u *TypedItemUpdate) ClearParent() *TypedItemUpdate {
-	_u.mutation.ClearParent()
-	return _u
+func (tiu *TypedItemUpdate) ClearParent() *TypedItemUpdate {
+	tiu.mutation.ClearParent()
+	return tiu
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *TypedItemUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (tiu *TypedItemUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, tiu.sqlSave, tiu.mutation, tiu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *TypedItemUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (tiu *TypedItemUpdate) SaveX(ctx context.Context) int {
+	affected, err := tiu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -144,37 +144,37 @@ func (_u *TypedItemUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *TypedItemUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (tiu *TypedItemUpdate) Exec(ctx context.Context) error {
+	_, err := tiu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *TypedItemUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (tiu *TypedItemUpdate) ExecX(ctx context.Context) {
+	if err := tiu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *TypedItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (tiu *TypedItemUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(typeditem.Table, typeditem.Columns, sqlgraph.NewFieldSpec(typeditem.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := tiu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := tiu.mutation.Name(); ok {
 		_spec.SetField(typeditem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.N(); ok {
+	if value, ok := tiu.mutation.N(); ok {
 		_spec.SetField(typeditem.FieldN, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.AddedN(); ok {
+	if value, ok := tiu.mutation.AddedN(); ok {
 		_spec.AddField(typeditem.FieldN, field.TypeInt, value)
 	}
-	if _u.mutation.PartsCleared() {
+	if tiu.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -187,7 +187,7 @@ func (_u *TypedItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPartsIDs(); len(nodes) > 0 && !_u.mutation.PartsCleared() {
+	if nodes := tiu.mutation.RemovedPartsIDs(); len(nodes) > 0 && !tiu.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -203,7 +203,7 @@ func (_u *TypedItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := tiu.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -219,7 +219,7 @@ func (_u *TypedItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ParentCleared() {
+	if tiu.mutation.ParentCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -232,7 +232,7 @@ func (_u *TypedItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := tiu.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -248,7 +248,7 @@ func (_u *TypedItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, tiu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{typeditem.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -256,8 +256,8 @@ func (_u *TypedItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	tiu.mutation.done = true
+	return n, nil
 }
 
 // TypedItemUpdateOne is the builder for updating a single TypedItem entity.
@@ -269,127 +269,127 @@ type TypedItemUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *TypedItemUpdateOne) SetName(v string) *TypedItemUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (tiuo *TypedItemUpdateOne) SetName(s string) *TypedItemUpdateOne {
+	tiuo.mutation.SetName(s)
+	return tiuo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *TypedItemUpdateOne) SetNillableName(v *string) *TypedItemUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (tiuo *TypedItemUpdateOne) SetNillableName(s *string) *TypedItemUpdateOne {
+	if s != nil {
+		tiuo.SetName(*s)
 	}
-	return _u
+	return tiuo
 }
 
 // SetN sets the "n" field.
-func (_u *TypedItemUpdateOne) SetN(v int) *TypedItemUpdateOne {
-	_u.mutation.ResetN()
-	_u.mutation.SetN(v)
-	return _u
+func (tiuo *TypedItemUpdateOne) SetN(i int) *TypedItemUpdateOne {
+	tiuo.mutation.ResetN()
+	tiuo.mutation.SetN(i)
+	return tiuo
 }
 
 // SetNillableN sets the "n" field if the given value is not nil.
-func (_u *TypedItemUpdateOne) SetNillableN(v *int) *TypedItemUpdateOne {
-	if v != nil {
-		_u.SetN(*v)
+func (tiuo *TypedItemUpdateOne) SetNillableN(i *int) *TypedItemUpdateOne {
+	if i != nil {
+		tiuo.SetN(*i)
 	}
-	return _u
+	return tiuo
 }
 
-// AddN adds value to the "n" field.
-func (_u *TypedItemUpdateOne) AddN(v int) *TypedItemUpdateOne {
-	_u.mutation.AddN(v)
-	return _u
+// AddN adds i to the "n" field.
+func (tiuo *TypedItemUpdateOne) AddN(i int) *TypedItemUpdateOne {
+	tiuo.mutation.AddN(i)
+	return tiuo
 }
 
 // AddPartIDs adds the "parts" edge to the TypedItem entity by IDs.
-func (_u *TypedItemUpdateOne) AddPartIDs(ids ...keys.ItemID) *TypedItemUpdateOne {
-	_u.mutation.AddPartIDs(ids...)
-	return _u
+func (tiuo *TypedItemUpdateOne) AddPartIDs(ids ...keys.ItemID) *TypedItemUpdateOne {
+	tiuo.mutation.AddPartIDs(ids...)
+	return tiuo
 }
 
 // AddParts adds the "parts" edges to the TypedItem entity.
-func (_u *TypedItemUpdateOne) AddParts(v ...*TypedItem) *TypedItemUpdateOne {
-	ids := make([]keys.ItemID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tiuo *TypedItemUpdateOne) AddParts(t ...*TypedItem) *TypedItemUpdateOne {
+	ids := make([]keys.ItemID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.AddPartIDs(ids...)
+	return tiuo.AddPartIDs(ids...)
 }
 
 // SetParentID sets the "parent" edge to the TypedItem entity by ID.
-func (_u *TypedItemUpdateOne) SetParentID(id keys.ItemID) *TypedItemUpdateOne {
-	_u.mutation.SetParentID(id)
-	return _u
+func (tiuo *TypedItemUpdateOne) SetParentID(id keys.ItemID) *TypedItemUpdateOne {
+	tiuo.mutation.SetParentID(id)
+	return tiuo
 }
 
 // SetNillableParentID sets the "parent" edge to the TypedItem entity by ID if the given value is not nil.
-func (_u *TypedItemUpdateOne) SetNillableParentID(id *keys.ItemID) *TypedItemUpdateOne {
+func (tiuo *TypedItemUpdateOne) SetNillableParentID(id *keys.ItemID) *TypedItemUpdateOne {
 	if id != nil {
-		_u = _u.SetParentID(*id)
+		tiuo = tiuo.SetParentID(*id)
 	}
-	return _u
+	return tiuo
 }
 
 // SetParent sets the "parent" edge to the TypedItem entity.
-func (_u *TypedItemUpdateOne) SetParent(v *TypedItem) *TypedItemUpdateOne {
-	return _u.SetParentID(v.ID)
+func (tiuo *TypedItemUpdateOne) SetParent(t *TypedItem) *TypedItemUpdateOne {
+	return tiuo.SetParentID(t.ID)
 }
 
 // Mutation returns the TypedItemMutation object of the builder.
-func (_u *TypedItemUpdateOne) Mutation() *TypedItemMutation {
-	return _u.mutation
+func (tiuo *TypedItemUpdateOne) Mutation() *TypedItemMutation {
+	return tiuo.mutation
 }
 
 // ClearParts clears all "parts" edges to the TypedItem entity.
-func (_u *TypedItemUpdateOne) ClearParts() *TypedItemUpdateOne {
-	_u.mutation.ClearParts()
-	return _u
+func (tiuo *TypedItemUpdateOne) ClearParts() *TypedItemUpdateOne {
+	tiuo.mutation.ClearParts()
+	return tiuo
 }
 
 // RemovePartIDs removes the "parts" edge to TypedItem entities by IDs.
-func (_u *TypedItemUpdateOne) RemovePartIDs(ids ...keys.ItemID) *TypedItemUpdateOne {
-	_u.mutation.RemovePartIDs(ids...)
-	return _u
+func (tiuo *TypedItemUpdateOne) RemovePartIDs(ids ...keys.ItemID) *TypedItemUpdateOne {
+	tiuo.mutation.RemovePartIDs(ids...)
+	return tiuo
 }
 
 // RemoveParts removes "parts" edges to TypedItem entities.
-func (_u *TypedItemUpdateOne) RemoveParts(v ...*TypedItem) *TypedItemUpdateOne {
-	ids := make([]keys.ItemID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tiuo *TypedItemUpdateOne) RemoveParts(t ...*TypedItem) *TypedItemUpdateOne {
+	ids := make([]keys.ItemID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.RemovePartIDs(ids...)
+	return tiuo.RemovePartIDs(ids...)
 }
 
 // ClearParent clears the "parent" edge to the TypedItem entity.
-func (_u *TypedItemUpdateOne) ClearParent() *TypedItemUpdateOne {
-	_u.mutation.ClearParent()
-	return _u
+func (tiuo *TypedItemUpdateOne) ClearParent() *TypedItemUpdateOne {
+	tiuo.mutation.ClearParent()
+	return tiuo
 }
 
 // Where appends a list predicates to the TypedItemUpdate builder.
-func (_u *TypedItemUpdateOne) Where(ps ...predicate.TypedItem) *TypedItemUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (tiuo *TypedItemUpdateOne) Where(ps ...predicate.TypedItem) *TypedItemUpdateOne {
+	tiuo.mutation.Where(ps...)
+	return tiuo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *TypedItemUpdateOne) Select(field string, fields ...string) *TypedItemUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (tiuo *TypedItemUpdateOne) Select(field string, fields ...string) *TypedItemUpdateOne {
+	tiuo.fields = append([]string{field}, fields...)
+	return tiuo
 }
 
 // Save executes the query and returns the updated TypedItem entity.
-func (_u *TypedItemUpdateOne) Save(ctx context.Context) (*TypedItem, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (tiuo *TypedItemUpdateOne) Save(ctx context.Context) (*TypedItem, error) {
+	return withHooks(ctx, tiuo.sqlSave, tiuo.mutation, tiuo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *TypedItemUpdateOne) SaveX(ctx context.Context) *TypedItem {
-	node, err := _u.Save(ctx)
+func (tiuo *TypedItemUpdateOne) SaveX(ctx context.Context) *TypedItem {
+	node, err := tiuo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -397,26 +397,26 @@ func (_u *TypedItemUpdateOne) SaveX(ctx context.Context) *TypedItem {
 }
 
 // Exec executes the query on the entity.
-func (_u *TypedItemUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (tiuo *TypedItemUpdateOne) Exec(ctx context.Context) error {
+	_, err := tiuo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *TypedItemUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (tiuo *TypedItemUpdateOne) ExecX(ctx context.Context) {
+	if err := tiuo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *TypedItemUpdateOne) sqlSave(ctx context.Context) (_node *TypedItem, err error) {
+func (tiuo *TypedItemUpdateOne) sqlSave(ctx context.Context) (_node *TypedItem, err error) {
 	_spec := sqlgraph.NewUpdateSpec(typeditem.Table, typeditem.Columns, sqlgraph.NewFieldSpec(typeditem.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := tiuo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "TypedItem.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := tiuo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, typeditem.FieldID)
 		for _, f := range fields {
@@ -428,23 +428,23 @@ func (_u *TypedItemUpdateOne) sqlSave(ctx context.Context) (_node *TypedItem, er
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := tiuo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := tiuo.mutation.Name(); ok {
 		_spec.SetField(typeditem.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.N(); ok {
+	if value, ok := tiuo.mutation.N(); ok {
 		_spec.SetField(typeditem.FieldN, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.AddedN(); ok {
+	if value, ok := tiuo.mutation.AddedN(); ok {
 		_spec.AddField(typeditem.FieldN, field.TypeInt, value)
 	}
-	if _u.mutation.PartsCleared() {
+	if tiuo.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -457,7 +457,7 @@ func (_u *TypedItemUpdateOne) sqlSave(ctx context.Context) (_node *TypedItem, er
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPartsIDs(); len(nodes) > 0 && !_u.mutation.PartsCleared() {
+	if nodes := tiuo.mutation.RemovedPartsIDs(); len(nodes) > 0 && !tiuo.mutation.PartsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -473,7 +473,7 @@ func (_u *TypedItemUpdateOne) sqlSave(ctx context.Context) (_node *TypedItem, er
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PartsIDs(); len(nodes) > 0 {
+	if nodes := tiuo.mutation.PartsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -489,7 +489,7 @@ func (_u *TypedItemUpdateOne) sqlSave(ctx context.Context) (_node *TypedItem, er
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ParentCleared() {
+	if tiuo.mutation.ParentCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -502,7 +502,7 @@ func (_u *TypedItemUpdateOne) sqlSave(ctx context.Context) (_node *TypedItem, er
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ParentIDs(); len(nodes) > 0 {
+	if nodes := tiuo.mutation.ParentIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -518,10 +518,10 @@ func (_u *TypedItemUpdateOne) sqlSave(ctx context.Context) (_node *TypedItem, er
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &TypedItem{config: _u.config}
+	_node = &TypedItem{config: tiuo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, tiuo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{typeditem.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -529,6 +529,6 @@ func (_u *TypedItemUpdateOne) sqlSave(ctx context.Context) (_node *TypedItem, er
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	tiuo.mutation.done = true
 	return _node, nil
 }

@@ -79,7 +79,7 @@ func (*Card) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the Card fields.
-func (_m *Card) assignValues(columns []string, values []any) error {
+func (c *Card) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -89,23 +89,23 @@ func (_m *Card) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*keys.CardID); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.ID = *value
+				c.ID = *value
 			}
 		case card.FieldNumber:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field number", values[i])
 			} else if value.Valid {
-				_m.Number = value.String
+				c.Number = value.String
 			}
 		case card.ForeignKeys[0]:
 			if value, ok := values[i].(*sql.NullScanner); !ok {
 				return fmt.Errorf("unexpected type %T for field user_card", values[i])
 			} else if value.Valid {
-				_m.user_card = new(pk.ID)
-				*_m.user_card = *value.S.(*pk.ID)
+				c.user_card = new(pk.ID)
+				*c.user_card = *value.S.(*pk.ID)
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			c.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -113,45 +113,45 @@ func (_m *Card) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the Card.
 // This includes values selected through modifiers, order, etc.
-func (_m *Card) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (c *Card) Value(name string) (ent.Value, error) {
+	return c.selectValues.Get(name)
 }
 
 // QueryOwner queries the "owner" edge of the Card entity.
-func (_m *Card) QueryOwner() *UserQuery {
-	return NewCardClient(_m.config).QueryOwner(_m)
+func (c *Card) QueryOwner() *UserQuery {
+	return NewCardClient(c.config).QueryOwner(c)
 }
 
 // QueryEvents queries the "events" edge of the Card entity.
-func (_m *Card) QueryEvents() *EventQuery {
-	return NewCardClient(_m.config).QueryEvents(_m)
+func (c *Card) QueryEvents() *EventQuery {
+	return NewCardClient(c.config).QueryEvents(c)
 }
 
 // Update returns a builder for updating this Card.
 // Note that you need to call Card.Unwrap() before calling this method if this Card
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *Card) Update() *CardUpdateOne {
-	return NewCardClient(_m.config).UpdateOne(_m)
+func (c *Card) Update() *CardUpdateOne {
+	return NewCardClient(c.config).UpdateOne(c)
 }
 
 // Unwrap unwraps the Card entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *Card) Unwrap() *Card {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (c *Card) Unwrap() *Card {
+	_tx, ok := c.config.driver.(*txDriver)
 	if !ok {
 		panic("ent: Card is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	c.config.driver = _tx.drv
+	return c
 }
 
 // String implements the fmt.Stringer.
-func (_m *Card) String() string {
+func (c *Card) String() string {
 	var builder strings.Builder
 	builder.WriteString("Card(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", c.ID))
 	builder.WriteString("number=")
-	builder.WriteString(_m.Number)
+	builder.WriteString(c.Number)
 	builder.WriteByte(')')
 	return builder.String()
 }

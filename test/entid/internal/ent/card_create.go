@@ -27,64 +27,64 @@ type CardCreate struct {
 }
 
 // SetNumber sets the "number" field.
-func (_c *CardCreate) SetNumber(v string) *CardCreate {
-	_c.mutation.SetNumber(v)
-	return _c
+func (cc *CardCreate) SetNumber(s string) *CardCreate {
+	cc.mutation.SetNumber(s)
+	return cc
 }
 
 // SetID sets the "id" field.
-func (_c *CardCreate) SetID(v keys.CardID) *CardCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (cc *CardCreate) SetID(ki keys.CardID) *CardCreate {
+	cc.mutation.SetID(ki)
+	return cc
 }
 
 // SetOwnerID sets the "owner" edge to the User entity by ID.
-func (_c *CardCreate) SetOwnerID(id pk.ID) *CardCreate {
-	_c.mutation.SetOwnerID(id)
-	return _c
+func (cc *CardCreate) SetOwnerID(id pk.ID) *CardCreate {
+	cc.mutation.SetOwnerID(id)
+	return cc
 }
 
 // SetNillableOwnerID sets the "owner" edge to the User entity by ID if the given value is not nil.
-func (_c *CardCreate) SetNillableOwnerID(id *pk.ID) *CardCreate {
+func (cc *CardCreate) SetNillableOwnerID(id *pk.ID) *CardCreate {
 	if id != nil {
-		_c = _c.SetOwnerID(*id)
+		cc = cc.SetOwnerID(*id)
 	}
-	return _c
+	return cc
 }
 
 // SetOwner sets the "owner" edge to the User entity.
-func (_c *CardCreate) SetOwner(v *User) *CardCreate {
-	return _c.SetOwnerID(v.ID)
+func (cc *CardCreate) SetOwner(u *User) *CardCreate {
+	return cc.SetOwnerID(u.ID)
 }
 
 // AddEventIDs adds the "events" edge to the Event entity by IDs.
-func (_c *CardCreate) AddEventIDs(ids ...keys.EventRef) *CardCreate {
-	_c.mutation.AddEventIDs(ids...)
-	return _c
+func (cc *CardCreate) AddEventIDs(ids ...keys.EventRef) *CardCreate {
+	cc.mutation.AddEventIDs(ids...)
+	return cc
 }
 
 // AddEvents adds the "events" edges to the Event entity.
-func (_c *CardCreate) AddEvents(v ...*Event) *CardCreate {
-	ids := make([]keys.EventRef, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (cc *CardCreate) AddEvents(e ...*Event) *CardCreate {
+	ids := make([]keys.EventRef, len(e))
+	for i := range e {
+		ids[i] = e[i].ID
 	}
-	return _c.AddEventIDs(ids...)
+	return cc.AddEventIDs(ids...)
 }
 
 // Mutation returns the CardMutation object of the builder.
-func (_c *CardCreate) Mutation() *CardMutation {
-	return _c.mutation
+func (cc *CardCreate) Mutation() *CardMutation {
+	return cc.mutation
 }
 
 // Save creates the Card in the database.
-func (_c *CardCreate) Save(ctx context.Context) (*Card, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (cc *CardCreate) Save(ctx context.Context) (*Card, error) {
+	return withHooks(ctx, cc.sqlSave, cc.mutation, cc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *CardCreate) SaveX(ctx context.Context) *Card {
-	v, err := _c.Save(ctx)
+func (cc *CardCreate) SaveX(ctx context.Context) *Card {
+	v, err := cc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -92,32 +92,32 @@ func (_c *CardCreate) SaveX(ctx context.Context) *Card {
 }
 
 // Exec executes the query.
-func (_c *CardCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (cc *CardCreate) Exec(ctx context.Context) error {
+	_, err := cc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *CardCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (cc *CardCreate) ExecX(ctx context.Context) {
+	if err := cc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *CardCreate) check() error {
-	if _, ok := _c.mutation.Number(); !ok {
+func (cc *CardCreate) check() error {
+	if _, ok := cc.mutation.Number(); !ok {
 		return &ValidationError{Name: "number", err: errors.New(`ent: missing required field "Card.number"`)}
 	}
 	return nil
 }
 
-func (_c *CardCreate) sqlSave(ctx context.Context) (*Card, error) {
-	if err := _c.check(); err != nil {
+func (cc *CardCreate) sqlSave(ctx context.Context) (*Card, error) {
+	if err := cc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := cc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, cc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -130,26 +130,26 @@ func (_c *CardCreate) sqlSave(ctx context.Context) (*Card, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	cc.mutation.id = &_node.ID
+	cc.mutation.done = true
 	return _node, nil
 }
 
-func (_c *CardCreate) createSpec() (*Card, *sqlgraph.CreateSpec) {
+func (cc *CardCreate) createSpec() (*Card, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Card{config: _c.config}
+		_node = &Card{config: cc.config}
 		_spec = sqlgraph.NewCreateSpec(card.Table, sqlgraph.NewFieldSpec(card.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = cc.conflict
+	if id, ok := cc.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Number(); ok {
+	if value, ok := cc.mutation.Number(); ok {
 		_spec.SetField(card.FieldNumber, field.TypeString, value)
 		_node.Number = value
 	}
-	if nodes := _c.mutation.OwnerIDs(); len(nodes) > 0 {
+	if nodes := cc.mutation.OwnerIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2O,
 			Inverse: true,
@@ -166,7 +166,7 @@ func (_c *CardCreate) createSpec() (*Card, *sqlgraph.CreateSpec) {
 		_node.user_card = &nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.EventsIDs(); len(nodes) > 0 {
+	if nodes := cc.mutation.EventsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -201,10 +201,10 @@ func (_c *CardCreate) createSpec() (*Card, *sqlgraph.CreateSpec) {
 //			SetNumber(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *CardCreate) OnConflict(opts ...sql.ConflictOption) *CardUpsertOne {
-	_c.conflict = opts
+func (cc *CardCreate) OnConflict(opts ...sql.ConflictOption) *CardUpsertOne {
+	cc.conflict = opts
 	return &CardUpsertOne{
-		create: _c,
+		create: cc,
 	}
 }
 
@@ -214,10 +214,10 @@ func (_c *CardCreate) OnConflict(opts ...sql.ConflictOption) *CardUpsertOne {
 //	client.Card.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *CardCreate) OnConflictColumns(columns ...string) *CardUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (cc *CardCreate) OnConflictColumns(columns ...string) *CardUpsertOne {
+	cc.conflict = append(cc.conflict, sql.ConflictColumns(columns...))
 	return &CardUpsertOne{
-		create: _c,
+		create: cc,
 	}
 }
 
@@ -355,16 +355,16 @@ type CardCreateBulk struct {
 }
 
 // Save creates the Card entities in the database.
-func (_c *CardCreateBulk) Save(ctx context.Context) ([]*Card, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (ccb *CardCreateBulk) Save(ctx context.Context) ([]*Card, error) {
+	if ccb.err != nil {
+		return nil, ccb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Card, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(ccb.builders))
+	nodes := make([]*Card, len(ccb.builders))
+	mutators := make([]Mutator, len(ccb.builders))
+	for i := range ccb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := ccb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*CardMutation)
 				if !ok {
@@ -377,12 +377,12 @@ func (_c *CardCreateBulk) Save(ctx context.Context) ([]*Card, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, ccb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = ccb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, ccb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -402,7 +402,7 @@ func (_c *CardCreateBulk) Save(ctx context.Context) ([]*Card, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, ccb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -410,8 +410,8 @@ func (_c *CardCreateBulk) Save(ctx context.Context) ([]*Card, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *CardCreateBulk) SaveX(ctx context.Context) []*Card {
-	v, err := _c.Save(ctx)
+func (ccb *CardCreateBulk) SaveX(ctx context.Context) []*Card {
+	v, err := ccb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -419,14 +419,14 @@ func (_c *CardCreateBulk) SaveX(ctx context.Context) []*Card {
 }
 
 // Exec executes the query.
-func (_c *CardCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (ccb *CardCreateBulk) Exec(ctx context.Context) error {
+	_, err := ccb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *CardCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (ccb *CardCreateBulk) ExecX(ctx context.Context) {
+	if err := ccb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -446,10 +446,10 @@ func (_c *CardCreateBulk) ExecX(ctx context.Context) {
 //			SetNumber(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *CardCreateBulk) OnConflict(opts ...sql.ConflictOption) *CardUpsertBulk {
-	_c.conflict = opts
+func (ccb *CardCreateBulk) OnConflict(opts ...sql.ConflictOption) *CardUpsertBulk {
+	ccb.conflict = opts
 	return &CardUpsertBulk{
-		create: _c,
+		create: ccb,
 	}
 }
 
@@ -459,10 +459,10 @@ func (_c *CardCreateBulk) OnConflict(opts ...sql.ConflictOption) *CardUpsertBulk
 //	client.Card.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *CardCreateBulk) OnConflictColumns(columns ...string) *CardUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (ccb *CardCreateBulk) OnConflictColumns(columns ...string) *CardUpsertBulk {
+	ccb.conflict = append(ccb.conflict, sql.ConflictColumns(columns...))
 	return &CardUpsertBulk{
-		create: _c,
+		create: ccb,
 	}
 }
 

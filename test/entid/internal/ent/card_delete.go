@@ -20,56 +20,56 @@ type CardDelete struct {
 }
 
 // Where appends a list predicates to the CardDelete builder.
-func (_d *CardDelete) Where(ps ...predicate.Card) *CardDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (cd *CardDelete) Where(ps ...predicate.Card) *CardDelete {
+	cd.mutation.Where(ps...)
+	return cd
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *CardDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (cd *CardDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, cd.sqlExec, cd.mutation, cd.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *CardDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (cd *CardDelete) ExecX(ctx context.Context) int {
+	n, err := cd.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *CardDelete) sqlExec(ctx context.Context) (int, error) {
+func (cd *CardDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(card.Table, sqlgraph.NewFieldSpec(card.FieldID, field.TypeOther))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := cd.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, cd.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	cd.mutation.done = true
 	return affected, err
 }
 
 // CardDeleteOne is the builder for deleting a single Card entity.
 type CardDeleteOne struct {
-	_d *CardDelete
+	cd *CardDelete
 }
 
 // Where appends a list predicates to the CardDelete builder.
-func (_d *CardDeleteOne) Where(ps ...predicate.Card) *CardDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (cdo *CardDeleteOne) Where(ps ...predicate.Card) *CardDeleteOne {
+	cdo.cd.mutation.Where(ps...)
+	return cdo
 }
 
 // Exec executes the deletion query.
-func (_d *CardDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (cdo *CardDeleteOne) Exec(ctx context.Context) error {
+	n, err := cdo.cd.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *CardDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *CardDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (cdo *CardDeleteOne) ExecX(ctx context.Context) {
+	if err := cdo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -36,44 +36,44 @@ type CardQuery struct {
 }
 
 // Where adds a new predicate for the CardQuery builder.
-func (_q *CardQuery) Where(ps ...predicate.Card) *CardQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (cq *CardQuery) Where(ps ...predicate.Card) *CardQuery {
+	cq.predicates = append(cq.predicates, ps...)
+	return cq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *CardQuery) Limit(limit int) *CardQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (cq *CardQuery) Limit(limit int) *CardQuery {
+	cq.ctx.Limit = &limit
+	return cq
 }
 
 // Offset to start from.
-func (_q *CardQuery) Offset(offset int) *CardQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (cq *CardQuery) Offset(offset int) *CardQuery {
+	cq.ctx.Offset = &offset
+	return cq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *CardQuery) Unique(unique bool) *CardQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (cq *CardQuery) Unique(unique bool) *CardQuery {
+	cq.ctx.Unique = &unique
+	return cq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *CardQuery) Order(o ...card.OrderOption) *CardQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (cq *CardQuery) Order(o ...card.OrderOption) *CardQuery {
+	cq.order = append(cq.order, o...)
+	return cq
 }
 
 // QueryOwner chains the current query on the "owner" edge.
-func (_q *CardQuery) QueryOwner() *UserQuery {
-	query := (&UserClient{config: _q.config}).Query()
+func (cq *CardQuery) QueryOwner() *UserQuery {
+	query := (&UserClient{config: cq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := cq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := cq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -82,20 +82,20 @@ func (_q *CardQuery) QueryOwner() *UserQuery {
 			sqlgraph.To(user.Table, user.FieldID),
 			sqlgraph.Edge(sqlgraph.O2O, true, card.OwnerTable, card.OwnerColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(cq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
 }
 
 // QueryEvents chains the current query on the "events" edge.
-func (_q *CardQuery) QueryEvents() *EventQuery {
-	query := (&EventClient{config: _q.config}).Query()
+func (cq *CardQuery) QueryEvents() *EventQuery {
+	query := (&EventClient{config: cq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := cq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := cq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (_q *CardQuery) QueryEvents() *EventQuery {
 			sqlgraph.To(event.Table, event.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, card.EventsTable, card.EventsColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(cq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -112,8 +112,8 @@ func (_q *CardQuery) QueryEvents() *EventQuery {
 
 // First returns the first Card entity from the query.
 // Returns a *NotFoundError when no Card was found.
-func (_q *CardQuery) First(ctx context.Context) (*Card, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (cq *CardQuery) First(ctx context.Context) (*Card, error) {
+	nodes, err := cq.Limit(1).All(setContextOp(ctx, cq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +124,8 @@ func (_q *CardQuery) First(ctx context.Context) (*Card, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *CardQuery) FirstX(ctx context.Context) *Card {
-	node, err := _q.First(ctx)
+func (cq *CardQuery) FirstX(ctx context.Context) *Card {
+	node, err := cq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -134,9 +134,9 @@ func (_q *CardQuery) FirstX(ctx context.Context) *Card {
 
 // FirstID returns the first Card ID from the query.
 // Returns a *NotFoundError when no Card ID was found.
-func (_q *CardQuery) FirstID(ctx context.Context) (id keys.CardID, err error) {
+func (cq *CardQuery) FirstID(ctx context.Context) (id keys.CardID, err error) {
 	var ids []keys.CardID
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = cq.Limit(1).IDs(setContextOp(ctx, cq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -147,8 +147,8 @@ func (_q *CardQuery) FirstID(ctx context.Context) (id keys.CardID, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *CardQuery) FirstIDX(ctx context.Context) keys.CardID {
-	id, err := _q.FirstID(ctx)
+func (cq *CardQuery) FirstIDX(ctx context.Context) keys.CardID {
+	id, err := cq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -158,8 +158,8 @@ func (_q *CardQuery) FirstIDX(ctx context.Context) keys.CardID {
 // Only returns a single Card entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one Card entity is found.
 // Returns a *NotFoundError when no Card entities are found.
-func (_q *CardQuery) Only(ctx context.Context) (*Card, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (cq *CardQuery) Only(ctx context.Context) (*Card, error) {
+	nodes, err := cq.Limit(2).All(setContextOp(ctx, cq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -174,8 +174,8 @@ func (_q *CardQuery) Only(ctx context.Context) (*Card, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *CardQuery) OnlyX(ctx context.Context) *Card {
-	node, err := _q.Only(ctx)
+func (cq *CardQuery) OnlyX(ctx context.Context) *Card {
+	node, err := cq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -185,9 +185,9 @@ func (_q *CardQuery) OnlyX(ctx context.Context) *Card {
 // OnlyID is like Only, but returns the only Card ID in the query.
 // Returns a *NotSingularError when more than one Card ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *CardQuery) OnlyID(ctx context.Context) (id keys.CardID, err error) {
+func (cq *CardQuery) OnlyID(ctx context.Context) (id keys.CardID, err error) {
 	var ids []keys.CardID
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = cq.Limit(2).IDs(setContextOp(ctx, cq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -202,8 +202,8 @@ func (_q *CardQuery) OnlyID(ctx context.Context) (id keys.CardID, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *CardQuery) OnlyIDX(ctx context.Context) keys.CardID {
-	id, err := _q.OnlyID(ctx)
+func (cq *CardQuery) OnlyIDX(ctx context.Context) keys.CardID {
+	id, err := cq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -211,18 +211,18 @@ func (_q *CardQuery) OnlyIDX(ctx context.Context) keys.CardID {
 }
 
 // All executes the query and returns a list of Cards.
-func (_q *CardQuery) All(ctx context.Context) ([]*Card, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (cq *CardQuery) All(ctx context.Context) ([]*Card, error) {
+	ctx = setContextOp(ctx, cq.ctx, ent.OpQueryAll)
+	if err := cq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*Card, *CardQuery]()
-	return withInterceptors[[]*Card](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*Card](ctx, cq, qr, cq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *CardQuery) AllX(ctx context.Context) []*Card {
-	nodes, err := _q.All(ctx)
+func (cq *CardQuery) AllX(ctx context.Context) []*Card {
+	nodes, err := cq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -230,20 +230,20 @@ func (_q *CardQuery) AllX(ctx context.Context) []*Card {
 }
 
 // IDs executes the query and returns a list of Card IDs.
-func (_q *CardQuery) IDs(ctx context.Context) (ids []keys.CardID, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (cq *CardQuery) IDs(ctx context.Context) (ids []keys.CardID, err error) {
+	if cq.ctx.Unique == nil && cq.path != nil {
+		cq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(card.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, cq.ctx, ent.OpQueryIDs)
+	if err = cq.Select(card.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *CardQuery) IDsX(ctx context.Context) []keys.CardID {
-	ids, err := _q.IDs(ctx)
+func (cq *CardQuery) IDsX(ctx context.Context) []keys.CardID {
+	ids, err := cq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -251,17 +251,17 @@ func (_q *CardQuery) IDsX(ctx context.Context) []keys.CardID {
 }
 
 // Count returns the count of the given query.
-func (_q *CardQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (cq *CardQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, cq.ctx, ent.OpQueryCount)
+	if err := cq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*CardQuery](), _q.inters)
+	return withInterceptors[int](ctx, cq, querierCount[*CardQuery](), cq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *CardQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (cq *CardQuery) CountX(ctx context.Context) int {
+	count, err := cq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -269,9 +269,9 @@ func (_q *CardQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *CardQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (cq *CardQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, cq.ctx, ent.OpQueryExist)
+	switch _, err := cq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -282,8 +282,8 @@ func (_q *CardQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *CardQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (cq *CardQuery) ExistX(ctx context.Context) bool {
+	exist, err := cq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -292,44 +292,44 @@ func (_q *CardQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the CardQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *CardQuery) Clone() *CardQuery {
-	if _q == nil {
+func (cq *CardQuery) Clone() *CardQuery {
+	if cq == nil {
 		return nil
 	}
 	return &CardQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]card.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.Card{}, _q.predicates...),
-		withOwner:  _q.withOwner.Clone(),
-		withEvents: _q.withEvents.Clone(),
+		config:     cq.config,
+		ctx:        cq.ctx.Clone(),
+		order:      append([]card.OrderOption{}, cq.order...),
+		inters:     append([]Interceptor{}, cq.inters...),
+		predicates: append([]predicate.Card{}, cq.predicates...),
+		withOwner:  cq.withOwner.Clone(),
+		withEvents: cq.withEvents.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  cq.sql.Clone(),
+		path: cq.path,
 	}
 }
 
 // WithOwner tells the query-builder to eager-load the nodes that are connected to
 // the "owner" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *CardQuery) WithOwner(opts ...func(*UserQuery)) *CardQuery {
-	query := (&UserClient{config: _q.config}).Query()
+func (cq *CardQuery) WithOwner(opts ...func(*UserQuery)) *CardQuery {
+	query := (&UserClient{config: cq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withOwner = query
-	return _q
+	cq.withOwner = query
+	return cq
 }
 
 // WithEvents tells the query-builder to eager-load the nodes that are connected to
 // the "events" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *CardQuery) WithEvents(opts ...func(*EventQuery)) *CardQuery {
-	query := (&EventClient{config: _q.config}).Query()
+func (cq *CardQuery) WithEvents(opts ...func(*EventQuery)) *CardQuery {
+	query := (&EventClient{config: cq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withEvents = query
-	return _q
+	cq.withEvents = query
+	return cq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -346,10 +346,10 @@ func (_q *CardQuery) WithEvents(opts ...func(*EventQuery)) *CardQuery {
 //		GroupBy(card.FieldNumber).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
-func (_q *CardQuery) GroupBy(field string, fields ...string) *CardGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &CardGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (cq *CardQuery) GroupBy(field string, fields ...string) *CardGroupBy {
+	cq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &CardGroupBy{build: cq}
+	grbuild.flds = &cq.ctx.Fields
 	grbuild.label = card.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -367,56 +367,56 @@ func (_q *CardQuery) GroupBy(field string, fields ...string) *CardGroupBy {
 //	client.Card.Query().
 //		Select(card.FieldNumber).
 //		Scan(ctx, &v)
-func (_q *CardQuery) Select(fields ...string) *CardSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &CardSelect{CardQuery: _q}
+func (cq *CardQuery) Select(fields ...string) *CardSelect {
+	cq.ctx.Fields = append(cq.ctx.Fields, fields...)
+	sbuild := &CardSelect{CardQuery: cq}
 	sbuild.label = card.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &cq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a CardSelect configured with the given aggregations.
-func (_q *CardQuery) Aggregate(fns ...AggregateFunc) *CardSelect {
-	return _q.Select().Aggregate(fns...)
+func (cq *CardQuery) Aggregate(fns ...AggregateFunc) *CardSelect {
+	return cq.Select().Aggregate(fns...)
 }
 
-func (_q *CardQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (cq *CardQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range cq.inters {
 		if inter == nil {
 			return fmt.Errorf("ent: uninitialized interceptor (forgotten import ent/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, cq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range cq.ctx.Fields {
 		if !card.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("ent: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if cq.path != nil {
+		prev, err := cq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		cq.sql = prev
 	}
 	return nil
 }
 
-func (_q *CardQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Card, error) {
+func (cq *CardQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Card, error) {
 	var (
 		nodes       = []*Card{}
-		withFKs     = _q.withFKs
-		_spec       = _q.querySpec()
+		withFKs     = cq.withFKs
+		_spec       = cq.querySpec()
 		loadedTypes = [2]bool{
-			_q.withOwner != nil,
-			_q.withEvents != nil,
+			cq.withOwner != nil,
+			cq.withEvents != nil,
 		}
 	)
-	if _q.withOwner != nil {
+	if cq.withOwner != nil {
 		withFKs = true
 	}
 	if withFKs {
@@ -426,7 +426,7 @@ func (_q *CardQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Card, e
 		return (*Card).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &Card{config: _q.config}
+		node := &Card{config: cq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -434,20 +434,20 @@ func (_q *CardQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Card, e
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, cq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withOwner; query != nil {
-		if err := _q.loadOwner(ctx, query, nodes, nil,
+	if query := cq.withOwner; query != nil {
+		if err := cq.loadOwner(ctx, query, nodes, nil,
 			func(n *Card, e *User) { n.Edges.Owner = e }); err != nil {
 			return nil, err
 		}
 	}
-	if query := _q.withEvents; query != nil {
-		if err := _q.loadEvents(ctx, query, nodes,
+	if query := cq.withEvents; query != nil {
+		if err := cq.loadEvents(ctx, query, nodes,
 			func(n *Card) { n.Edges.Events = []*Event{} },
 			func(n *Card, e *Event) { n.Edges.Events = append(n.Edges.Events, e) }); err != nil {
 			return nil, err
@@ -456,7 +456,7 @@ func (_q *CardQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Card, e
 	return nodes, nil
 }
 
-func (_q *CardQuery) loadOwner(ctx context.Context, query *UserQuery, nodes []*Card, init func(*Card), assign func(*Card, *User)) error {
+func (cq *CardQuery) loadOwner(ctx context.Context, query *UserQuery, nodes []*Card, init func(*Card), assign func(*Card, *User)) error {
 	ids := make([]pk.ID, 0, len(nodes))
 	nodeids := make(map[pk.ID][]*Card)
 	for i := range nodes {
@@ -488,7 +488,7 @@ func (_q *CardQuery) loadOwner(ctx context.Context, query *UserQuery, nodes []*C
 	}
 	return nil
 }
-func (_q *CardQuery) loadEvents(ctx context.Context, query *EventQuery, nodes []*Card, init func(*Card), assign func(*Card, *Event)) error {
+func (cq *CardQuery) loadEvents(ctx context.Context, query *EventQuery, nodes []*Card, init func(*Card), assign func(*Card, *Event)) error {
 	fks := make([]driver.Value, 0, len(nodes))
 	nodeids := make(map[keys.CardID]*Card)
 	for i := range nodes {
@@ -519,24 +519,24 @@ func (_q *CardQuery) loadEvents(ctx context.Context, query *EventQuery, nodes []
 	return nil
 }
 
-func (_q *CardQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (cq *CardQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := cq.querySpec()
+	_spec.Node.Columns = cq.ctx.Fields
+	if len(cq.ctx.Fields) > 0 {
+		_spec.Unique = cq.ctx.Unique != nil && *cq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, cq.driver, _spec)
 }
 
-func (_q *CardQuery) querySpec() *sqlgraph.QuerySpec {
+func (cq *CardQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(card.Table, card.Columns, sqlgraph.NewFieldSpec(card.FieldID, field.TypeOther))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = cq.sql
+	if unique := cq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if cq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := cq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, card.FieldID)
 		for i := range fields {
@@ -545,20 +545,20 @@ func (_q *CardQuery) querySpec() *sqlgraph.QuerySpec {
 			}
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := cq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := cq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := cq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := cq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -568,33 +568,33 @@ func (_q *CardQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *CardQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (cq *CardQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(cq.driver.Dialect())
 	t1 := builder.Table(card.Table)
-	columns := _q.ctx.Fields
+	columns := cq.ctx.Fields
 	if len(columns) == 0 {
 		columns = card.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if cq.sql != nil {
+		selector = cq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if cq.ctx.Unique != nil && *cq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range cq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range cq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := cq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := cq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -607,41 +607,41 @@ type CardGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *CardGroupBy) Aggregate(fns ...AggregateFunc) *CardGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (cgb *CardGroupBy) Aggregate(fns ...AggregateFunc) *CardGroupBy {
+	cgb.fns = append(cgb.fns, fns...)
+	return cgb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *CardGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (cgb *CardGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, cgb.build.ctx, ent.OpQueryGroupBy)
+	if err := cgb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*CardQuery, *CardGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*CardQuery, *CardGroupBy](ctx, cgb.build, cgb, cgb.build.inters, v)
 }
 
-func (_g *CardGroupBy) sqlScan(ctx context.Context, root *CardQuery, v any) error {
+func (cgb *CardGroupBy) sqlScan(ctx context.Context, root *CardQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(cgb.fns))
+	for _, fn := range cgb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*cgb.flds)+len(cgb.fns))
+		for _, f := range *cgb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*cgb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := cgb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -655,27 +655,27 @@ type CardSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *CardSelect) Aggregate(fns ...AggregateFunc) *CardSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (cs *CardSelect) Aggregate(fns ...AggregateFunc) *CardSelect {
+	cs.fns = append(cs.fns, fns...)
+	return cs
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *CardSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (cs *CardSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, cs.ctx, ent.OpQuerySelect)
+	if err := cs.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*CardQuery, *CardSelect](ctx, _s.CardQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*CardQuery, *CardSelect](ctx, cs.CardQuery, cs, cs.inters, v)
 }
 
-func (_s *CardSelect) sqlScan(ctx context.Context, root *CardQuery, v any) error {
+func (cs *CardSelect) sqlScan(ctx context.Context, root *CardQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(cs.fns))
+	for _, fn := range cs.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*cs.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -683,7 +683,7 @@ func (_s *CardSelect) sqlScan(ctx context.Context, root *CardQuery, v any) error
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := cs.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

@@ -26,99 +26,99 @@ type CardUpdate struct {
 }
 
 // Where appends a list predicates to the CardUpdate builder.
-func (_u *CardUpdate) Where(ps ...predicate.Card) *CardUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (cu *CardUpdate) Where(ps ...predicate.Card) *CardUpdate {
+	cu.mutation.Where(ps...)
+	return cu
 }
 
 // SetNumber sets the "number" field.
-func (_u *CardUpdate) SetNumber(v string) *CardUpdate {
-	_u.mutation.SetNumber(v)
-	return _u
+func (cu *CardUpdate) SetNumber(s string) *CardUpdate {
+	cu.mutation.SetNumber(s)
+	return cu
 }
 
 // SetNillableNumber sets the "number" field if the given value is not nil.
-func (_u *CardUpdate) SetNillableNumber(v *string) *CardUpdate {
-	if v != nil {
-		_u.SetNumber(*v)
+func (cu *CardUpdate) SetNillableNumber(s *string) *CardUpdate {
+	if s != nil {
+		cu.SetNumber(*s)
 	}
-	return _u
+	return cu
 }
 
 // SetOwnerID sets the "owner" edge to the User entity by ID.
-func (_u *CardUpdate) SetOwnerID(id pk.ID) *CardUpdate {
-	_u.mutation.SetOwnerID(id)
-	return _u
+func (cu *CardUpdate) SetOwnerID(id pk.ID) *CardUpdate {
+	cu.mutation.SetOwnerID(id)
+	return cu
 }
 
 // SetNillableOwnerID sets the "owner" edge to the User entity by ID if the given value is not nil.
-func (_u *CardUpdate) SetNillableOwnerID(id *pk.ID) *CardUpdate {
+func (cu *CardUpdate) SetNillableOwnerID(id *pk.ID) *CardUpdate {
 	if id != nil {
-		_u = _u.SetOwnerID(*id)
+		cu = cu.SetOwnerID(*id)
 	}
-	return _u
+	return cu
 }
 
 // SetOwner sets the "owner" edge to the User entity.
-func (_u *CardUpdate) SetOwner(v *User) *CardUpdate {
-	return _u.SetOwnerID(v.ID)
+func (cu *CardUpdate) SetOwner(u *User) *CardUpdate {
+	return cu.SetOwnerID(u.ID)
 }
 
 // AddEventIDs adds the "events" edge to the Event entity by IDs.
-func (_u *CardUpdate) AddEventIDs(ids ...keys.EventRef) *CardUpdate {
-	_u.mutation.AddEventIDs(ids...)
-	return _u
+func (cu *CardUpdate) AddEventIDs(ids ...keys.EventRef) *CardUpdate {
+	cu.mutation.AddEventIDs(ids...)
+	return cu
 }
 
 // AddEvents adds the "events" edges to the Event entity.
-func (_u *CardUpdate) AddEvents(v ...*Event) *CardUpdate {
-	ids := make([]keys.EventRef, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (cu *CardUpdate) AddEvents(e ...*Event) *CardUpdate {
+	ids := make([]keys.EventRef, len(e))
+	for i := range e {
+		ids[i] = e[i].ID
 	}
-	return _u.AddEventIDs(ids...)
+	return cu.AddEventIDs(ids...)
 }
 
 // Mutation returns the CardMutation object of the builder.
-func (_u *CardUpdate) Mutation() *CardMutation {
-	return _u.mutation
+func (cu *CardUpdate) Mutation() *CardMutation {
+	return cu.mutation
 }
 
 // ClearOwner clears the "owner" edge to the User entity.
-func (_u *CardUpdate) ClearOwner() *CardUpdate {
-	_u.mutation.ClearOwner()
-	return _u
+func (cu *CardUpdate) ClearOwner() *CardUpdate {
+	cu.mutation.ClearOwner()
+	return cu
 }
 
 // ClearEvents clears all "events" edges to the Event entity.
-func (_u *CardUpdate) ClearEvents() *CardUpdate {
-	_u.mutation.ClearEvents()
-	return _u
+func (cu *CardUpdate) ClearEvents() *CardUpdate {
+	cu.mutation.ClearEvents()
+	return cu
 }
 
 // RemoveEventIDs removes the "events" edge to Event entities by IDs.
-func (_u *CardUpdate) RemoveEventIDs(ids ...keys.EventRef) *CardUpdate {
-	_u.mutation.RemoveEventIDs(ids...)
-	return _u
+func (cu *CardUpdate) RemoveEventIDs(ids ...keys.EventRef) *CardUpdate {
+	cu.mutation.RemoveEventIDs(ids...)
+	return cu
 }
 
 // RemoveEvents removes "events" edges to Event entities.
-func (_u *CardUpdate) RemoveEvents(v ...*Event) *CardUpdate {
-	ids := make([]keys.EventRef, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (cu *CardUpdate) RemoveEvents(e ...*Event) *CardUpdate {
+	ids := make([]keys.EventRef, len(e))
+	for i := range e {
+		ids[i] = e[i].ID
 	}
-	return _u.RemoveEventIDs(ids...)
+	return cu.RemoveEventIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *CardUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (cu *CardUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, cu.sqlSave, cu.mutation, cu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *CardUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (cu *CardUpdate) SaveX(ctx context.Context) int {
+	affected, err := cu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -126,31 +126,31 @@ func (_u *CardUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *CardUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (cu *CardUpdate) Exec(ctx context.Context) error {
+	_, err := cu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *CardUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (cu *CardUpdate) ExecX(ctx context.Context) {
+	if err := cu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *CardUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (cu *CardUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(card.Table, card.Columns, sqlgraph.NewFieldSpec(card.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := cu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Number(); ok {
+	if value, ok := cu.mutation.Number(); ok {
 		_spec.SetField(card.FieldNumber, field.TypeString, value)
 	}
-	if _u.mutation.OwnerCleared() {
+	if cu.mutation.OwnerCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2O,
 			Inverse: true,
@@ -163,7 +163,7 @@ func (_u *CardUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.OwnerIDs(); len(nodes) > 0 {
+	if nodes := cu.mutation.OwnerIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2O,
 			Inverse: true,
@@ -179,7 +179,7 @@ func (_u *CardUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.EventsCleared() {
+	if cu.mutation.EventsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -192,7 +192,7 @@ func (_u *CardUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedEventsIDs(); len(nodes) > 0 && !_u.mutation.EventsCleared() {
+	if nodes := cu.mutation.RemovedEventsIDs(); len(nodes) > 0 && !cu.mutation.EventsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -208,7 +208,7 @@ func (_u *CardUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.EventsIDs(); len(nodes) > 0 {
+	if nodes := cu.mutation.EventsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -224,7 +224,7 @@ func (_u *CardUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, cu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{card.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -232,8 +232,8 @@ func (_u *CardUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	cu.mutation.done = true
+	return n, nil
 }
 
 // CardUpdateOne is the builder for updating a single Card entity.
@@ -245,106 +245,106 @@ type CardUpdateOne struct {
 }
 
 // SetNumber sets the "number" field.
-func (_u *CardUpdateOne) SetNumber(v string) *CardUpdateOne {
-	_u.mutation.SetNumber(v)
-	return _u
+func (cuo *CardUpdateOne) SetNumber(s string) *CardUpdateOne {
+	cuo.mutation.SetNumber(s)
+	return cuo
 }
 
 // SetNillableNumber sets the "number" field if the given value is not nil.
-func (_u *CardUpdateOne) SetNillableNumber(v *string) *CardUpdateOne {
-	if v != nil {
-		_u.SetNumber(*v)
+func (cuo *CardUpdateOne) SetNillableNumber(s *string) *CardUpdateOne {
+	if s != nil {
+		cuo.SetNumber(*s)
 	}
-	return _u
+	return cuo
 }
 
 // SetOwnerID sets the "owner" edge to the User entity by ID.
-func (_u *CardUpdateOne) SetOwnerID(id pk.ID) *CardUpdateOne {
-	_u.mutation.SetOwnerID(id)
-	return _u
+func (cuo *CardUpdateOne) SetOwnerID(id pk.ID) *CardUpdateOne {
+	cuo.mutation.SetOwnerID(id)
+	return cuo
 }
 
 // SetNillableOwnerID sets the "owner" edge to the User entity by ID if the given value is not nil.
-func (_u *CardUpdateOne) SetNillableOwnerID(id *pk.ID) *CardUpdateOne {
+func (cuo *CardUpdateOne) SetNillableOwnerID(id *pk.ID) *CardUpdateOne {
 	if id != nil {
-		_u = _u.SetOwnerID(*id)
+		cuo = cuo.SetOwnerID(*id)
 	}
-	return _u
+	return cuo
 }
 
 // SetOwner sets the "owner" edge to the User entity.
-func (_u *CardUpdateOne) SetOwner(v *User) *CardUpdateOne {
-	return _u.SetOwnerID(v.ID)
+func (cuo *CardUpdateOne) SetOwner(u *User) *CardUpdateOne {
+	return cuo.SetOwnerID(u.ID)
 }
 
 // AddEventIDs adds the "events" edge to the Event entity by IDs.
-func (_u *CardUpdateOne) AddEventIDs(ids ...keys.EventRef) *CardUpdateOne {
-	_u.mutation.AddEventIDs(ids...)
-	return _u
+func (cuo *CardUpdateOne) AddEventIDs(ids ...keys.EventRef) *CardUpdateOne {
+	cuo.mutation.AddEventIDs(ids...)
+	return cuo
 }
 
 // AddEvents adds the "events" edges to the Event entity.
-func (_u *CardUpdateOne) AddEvents(v ...*Event) *CardUpdateOne {
-	ids := make([]keys.EventRef, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (cuo *CardUpdateOne) AddEvents(e ...*Event) *CardUpdateOne {
+	ids := make([]keys.EventRef, len(e))
+	for i := range e {
+		ids[i] = e[i].ID
 	}
-	return _u.AddEventIDs(ids...)
+	return cuo.AddEventIDs(ids...)
 }
 
 // Mutation returns the CardMutation object of the builder.
-func (_u *CardUpdateOne) Mutation() *CardMutation {
-	return _u.mutation
+func (cuo *CardUpdateOne) Mutation() *CardMutation {
+	return cuo.mutation
 }
 
 // ClearOwner clears the "owner" edge to the User entity.
-func (_u *CardUpdateOne) ClearOwner() *CardUpdateOne {
-	_u.mutation.ClearOwner()
-	return _u
+func (cuo *CardUpdateOne) ClearOwner() *CardUpdateOne {
+	cuo.mutation.ClearOwner()
+	return cuo
 }
 
 // ClearEvents clears all "events" edges to the Event entity.
-func (_u *CardUpdateOne) ClearEvents() *CardUpdateOne {
-	_u.mutation.ClearEvents()
-	return _u
+func (cuo *CardUpdateOne) ClearEvents() *CardUpdateOne {
+	cuo.mutation.ClearEvents()
+	return cuo
 }
 
 // RemoveEventIDs removes the "events" edge to Event entities by IDs.
-func (_u *CardUpdateOne) RemoveEventIDs(ids ...keys.EventRef) *CardUpdateOne {
-	_u.mutation.RemoveEventIDs(ids...)
-	return _u
+func (cuo *CardUpdateOne) RemoveEventIDs(ids ...keys.EventRef) *CardUpdateOne {
+	cuo.mutation.RemoveEventIDs(ids...)
+	return cuo
 }
 
 // RemoveEvents removes "events" edges to Event entities.
-func (_u *CardUpdateOne) RemoveEvents(v ...*Event) *CardUpdateOne {
-	ids := make([]keys.EventRef, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (cuo *CardUpdateOne) RemoveEvents(e ...*Event) *CardUpdateOne {
+	ids := make([]keys.EventRef, len(e))
+	for i := range e {
+		ids[i] = e[i].ID
 	}
-	return _u.RemoveEventIDs(ids...)
+	return cuo.RemoveEventIDs(ids...)
 }
 
 // Where appends a list predicates to the CardUpdate builder.
-func (_u *CardUpdateOne) Where(ps ...predicate.Card) *CardUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (cuo *CardUpdateOne) Where(ps ...predicate.Card) *CardUpdateOne {
+	cuo.mutation.Where(ps...)
+	return cuo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *CardUpdateOne) Select(field string, fields ...string) *CardUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (cuo *CardUpdateOne) Select(field string, fields ...string) *CardUpdateOne {
+	cuo.fields = append([]string{field}, fields...)
+	return cuo
 }
 
 // Save executes the query and returns the updated Card entity.
-func (_u *CardUpdateOne) Save(ctx context.Context) (*Card, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (cuo *CardUpdateOne) Save(ctx context.Context) (*Card, error) {
+	return withHooks(ctx, cuo.sqlSave, cuo.mutation, cuo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *CardUpdateOne) SaveX(ctx context.Context) *Card {
-	node, err := _u.Save(ctx)
+func (cuo *CardUpdateOne) SaveX(ctx context.Context) *Card {
+	node, err := cuo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -352,26 +352,26 @@ func (_u *CardUpdateOne) SaveX(ctx context.Context) *Card {
 }
 
 // Exec executes the query on the entity.
-func (_u *CardUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (cuo *CardUpdateOne) Exec(ctx context.Context) error {
+	_, err := cuo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *CardUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (cuo *CardUpdateOne) ExecX(ctx context.Context) {
+	if err := cuo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *CardUpdateOne) sqlSave(ctx context.Context) (_node *Card, err error) {
+func (cuo *CardUpdateOne) sqlSave(ctx context.Context) (_node *Card, err error) {
 	_spec := sqlgraph.NewUpdateSpec(card.Table, card.Columns, sqlgraph.NewFieldSpec(card.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := cuo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "Card.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := cuo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, card.FieldID)
 		for _, f := range fields {
@@ -383,17 +383,17 @@ func (_u *CardUpdateOne) sqlSave(ctx context.Context) (_node *Card, err error) {
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := cuo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Number(); ok {
+	if value, ok := cuo.mutation.Number(); ok {
 		_spec.SetField(card.FieldNumber, field.TypeString, value)
 	}
-	if _u.mutation.OwnerCleared() {
+	if cuo.mutation.OwnerCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2O,
 			Inverse: true,
@@ -406,7 +406,7 @@ func (_u *CardUpdateOne) sqlSave(ctx context.Context) (_node *Card, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.OwnerIDs(); len(nodes) > 0 {
+	if nodes := cuo.mutation.OwnerIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2O,
 			Inverse: true,
@@ -422,7 +422,7 @@ func (_u *CardUpdateOne) sqlSave(ctx context.Context) (_node *Card, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.EventsCleared() {
+	if cuo.mutation.EventsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -435,7 +435,7 @@ func (_u *CardUpdateOne) sqlSave(ctx context.Context) (_node *Card, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedEventsIDs(); len(nodes) > 0 && !_u.mutation.EventsCleared() {
+	if nodes := cuo.mutation.RemovedEventsIDs(); len(nodes) > 0 && !cuo.mutation.EventsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -451,7 +451,7 @@ func (_u *CardUpdateOne) sqlSave(ctx context.Context) (_node *Card, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.EventsIDs(); len(nodes) > 0 {
+	if nodes := cuo.mutation.EventsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -467,10 +467,10 @@ func (_u *CardUpdateOne) sqlSave(ctx context.Context) (_node *Card, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Card{config: _u.config}
+	_node = &Card{config: cuo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, cuo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{card.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -478,6 +478,6 @@ func (_u *CardUpdateOne) sqlSave(ctx context.Context) (_node *Card, err error) {
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	cuo.mutation.done = true
 	return _node, nil
 }

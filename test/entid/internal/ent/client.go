@@ -326,8 +326,8 @@ func (c *CardClient) Update() *CardUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *CardClient) UpdateOne(_m *Card) *CardUpdateOne {
-	mutation := newCardMutation(c.config, OpUpdateOne, withCard(_m))
+func (c *CardClient) UpdateOne(ca *Card) *CardUpdateOne {
+	mutation := newCardMutation(c.config, OpUpdateOne, withCard(ca))
 	return &CardUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -344,8 +344,8 @@ func (c *CardClient) Delete() *CardDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *CardClient) DeleteOne(_m *Card) *CardDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *CardClient) DeleteOne(ca *Card) *CardDeleteOne {
+	return c.DeleteOneID(ca.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -380,32 +380,32 @@ func (c *CardClient) GetX(ctx context.Context, id keys.CardID) *Card {
 }
 
 // QueryOwner queries the owner edge of a Card.
-func (c *CardClient) QueryOwner(_m *Card) *UserQuery {
+func (c *CardClient) QueryOwner(ca *Card) *UserQuery {
 	query := (&UserClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := ca.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(card.Table, card.FieldID, id),
 			sqlgraph.To(user.Table, user.FieldID),
 			sqlgraph.Edge(sqlgraph.O2O, true, card.OwnerTable, card.OwnerColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(ca.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryEvents queries the events edge of a Card.
-func (c *CardClient) QueryEvents(_m *Card) *EventQuery {
+func (c *CardClient) QueryEvents(ca *Card) *EventQuery {
 	query := (&EventClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := ca.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(card.Table, card.FieldID, id),
 			sqlgraph.To(event.Table, event.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, card.EventsTable, card.EventsColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(ca.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -492,8 +492,8 @@ func (c *EventClient) Update() *EventUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *EventClient) UpdateOne(_m *Event) *EventUpdateOne {
-	mutation := newEventMutation(c.config, OpUpdateOne, withEvent(_m))
+func (c *EventClient) UpdateOne(e *Event) *EventUpdateOne {
+	mutation := newEventMutation(c.config, OpUpdateOne, withEvent(e))
 	return &EventUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -510,8 +510,8 @@ func (c *EventClient) Delete() *EventDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *EventClient) DeleteOne(_m *Event) *EventDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *EventClient) DeleteOne(e *Event) *EventDeleteOne {
+	return c.DeleteOneID(e.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -546,16 +546,16 @@ func (c *EventClient) GetX(ctx context.Context, id keys.EventRef) *Event {
 }
 
 // QueryCard queries the card edge of a Event.
-func (c *EventClient) QueryCard(_m *Event) *CardQuery {
+func (c *EventClient) QueryCard(e *Event) *CardQuery {
 	query := (&CardClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := e.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(event.Table, event.FieldID, id),
 			sqlgraph.To(card.Table, card.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, event.CardTable, event.CardColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(e.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -641,8 +641,8 @@ func (c *LabelClient) Update() *LabelUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *LabelClient) UpdateOne(_m *Label) *LabelUpdateOne {
-	mutation := newLabelMutation(c.config, OpUpdateOne, withLabel(_m))
+func (c *LabelClient) UpdateOne(l *Label) *LabelUpdateOne {
+	mutation := newLabelMutation(c.config, OpUpdateOne, withLabel(l))
 	return &LabelUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -659,8 +659,8 @@ func (c *LabelClient) Delete() *LabelDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *LabelClient) DeleteOne(_m *Label) *LabelDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *LabelClient) DeleteOne(l *Label) *LabelDeleteOne {
+	return c.DeleteOneID(l.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -695,16 +695,16 @@ func (c *LabelClient) GetX(ctx context.Context, id pk.Text) *Label {
 }
 
 // QueryNotes queries the notes edge of a Label.
-func (c *LabelClient) QueryNotes(_m *Label) *NoteQuery {
+func (c *LabelClient) QueryNotes(l *Label) *NoteQuery {
 	query := (&NoteClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := l.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(label.Table, label.FieldID, id),
 			sqlgraph.To(note.Table, note.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, true, label.NotesTable, label.NotesPrimaryKey...),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(l.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -791,10 +791,10 @@ func (c *LikeClient) Update() *LikeUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *LikeClient) UpdateOne(_m *Like) *LikeUpdateOne {
+func (c *LikeClient) UpdateOne(l *Like) *LikeUpdateOne {
 	mutation := newLikeMutation(c.config, OpUpdateOne)
-	mutation.user = &_m.UserID
-	mutation.post = &_m.PostID
+	mutation.user = &l.UserID
+	mutation.post = &l.PostID
 	return &LikeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -814,16 +814,16 @@ func (c *LikeClient) Query() *LikeQuery {
 }
 
 // QueryUser queries the user edge of a Like.
-func (c *LikeClient) QueryUser(_m *Like) *UserQuery {
+func (c *LikeClient) QueryUser(l *Like) *UserQuery {
 	return c.Query().
-		Where(like.UserID(_m.UserID), like.PostID(_m.PostID)).
+		Where(like.UserID(l.UserID), like.PostID(l.PostID)).
 		QueryUser()
 }
 
 // QueryPost queries the post edge of a Like.
-func (c *LikeClient) QueryPost(_m *Like) *PostQuery {
+func (c *LikeClient) QueryPost(l *Like) *PostQuery {
 	return c.Query().
-		Where(like.UserID(_m.UserID), like.PostID(_m.PostID)).
+		Where(like.UserID(l.UserID), like.PostID(l.PostID)).
 		QueryPost()
 }
 
@@ -908,8 +908,8 @@ func (c *NoteClient) Update() *NoteUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *NoteClient) UpdateOne(_m *Note) *NoteUpdateOne {
-	mutation := newNoteMutation(c.config, OpUpdateOne, withNote(_m))
+func (c *NoteClient) UpdateOne(n *Note) *NoteUpdateOne {
+	mutation := newNoteMutation(c.config, OpUpdateOne, withNote(n))
 	return &NoteUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -926,8 +926,8 @@ func (c *NoteClient) Delete() *NoteDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *NoteClient) DeleteOne(_m *Note) *NoteDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *NoteClient) DeleteOne(n *Note) *NoteDeleteOne {
+	return c.DeleteOneID(n.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -962,32 +962,32 @@ func (c *NoteClient) GetX(ctx context.Context, id pk.SortText) *Note {
 }
 
 // QueryLabels queries the labels edge of a Note.
-func (c *NoteClient) QueryLabels(_m *Note) *LabelQuery {
+func (c *NoteClient) QueryLabels(n *Note) *LabelQuery {
 	query := (&LabelClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := n.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(note.Table, note.FieldID, id),
 			sqlgraph.To(label.Table, label.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, false, note.LabelsTable, note.LabelsPrimaryKey...),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(n.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryMain queries the main edge of a Note.
-func (c *NoteClient) QueryMain(_m *Note) *LabelQuery {
+func (c *NoteClient) QueryMain(n *Note) *LabelQuery {
 	query := (&LabelClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := n.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(note.Table, note.FieldID, id),
 			sqlgraph.To(label.Table, label.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, note.MainTable, note.MainColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(n.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -1074,8 +1074,8 @@ func (c *PostClient) Update() *PostUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *PostClient) UpdateOne(_m *Post) *PostUpdateOne {
-	mutation := newPostMutation(c.config, OpUpdateOne, withPost(_m))
+func (c *PostClient) UpdateOne(po *Post) *PostUpdateOne {
+	mutation := newPostMutation(c.config, OpUpdateOne, withPost(po))
 	return &PostUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -1092,8 +1092,8 @@ func (c *PostClient) Delete() *PostDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *PostClient) DeleteOne(_m *Post) *PostDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *PostClient) DeleteOne(po *Post) *PostDeleteOne {
+	return c.DeleteOneID(po.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -1128,80 +1128,80 @@ func (c *PostClient) GetX(ctx context.Context, id pk.ID) *Post {
 }
 
 // QueryAuthor queries the author edge of a Post.
-func (c *PostClient) QueryAuthor(_m *Post) *UserQuery {
+func (c *PostClient) QueryAuthor(po *Post) *UserQuery {
 	query := (&UserClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := po.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(post.Table, post.FieldID, id),
 			sqlgraph.To(user.Table, user.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, post.AuthorTable, post.AuthorColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(po.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryLikers queries the likers edge of a Post.
-func (c *PostClient) QueryLikers(_m *Post) *UserQuery {
+func (c *PostClient) QueryLikers(po *Post) *UserQuery {
 	query := (&UserClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := po.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(post.Table, post.FieldID, id),
 			sqlgraph.To(user.Table, user.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, true, post.LikersTable, post.LikersPrimaryKey...),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(po.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryTags queries the tags edge of a Post.
-func (c *PostClient) QueryTags(_m *Post) *TagQuery {
+func (c *PostClient) QueryTags(po *Post) *TagQuery {
 	query := (&TagClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := po.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(post.Table, post.FieldID, id),
 			sqlgraph.To(tag.Table, tag.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, false, post.TagsTable, post.TagsPrimaryKey...),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(po.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryLikes queries the likes edge of a Post.
-func (c *PostClient) QueryLikes(_m *Post) *LikeQuery {
+func (c *PostClient) QueryLikes(po *Post) *LikeQuery {
 	query := (&LikeClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := po.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(post.Table, post.FieldID, id),
 			sqlgraph.To(like.Table, like.PostColumn),
 			sqlgraph.Edge(sqlgraph.O2M, true, post.LikesTable, post.LikesColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(po.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryTaggings queries the taggings edge of a Post.
-func (c *PostClient) QueryTaggings(_m *Post) *TaggingQuery {
+func (c *PostClient) QueryTaggings(po *Post) *TaggingQuery {
 	query := (&TaggingClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := po.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(post.Table, post.FieldID, id),
 			sqlgraph.To(tagging.Table, tagging.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, true, post.TaggingsTable, post.TaggingsColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(po.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -1288,8 +1288,8 @@ func (c *TagClient) Update() *TagUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *TagClient) UpdateOne(_m *Tag) *TagUpdateOne {
-	mutation := newTagMutation(c.config, OpUpdateOne, withTag(_m))
+func (c *TagClient) UpdateOne(t *Tag) *TagUpdateOne {
+	mutation := newTagMutation(c.config, OpUpdateOne, withTag(t))
 	return &TagUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -1306,8 +1306,8 @@ func (c *TagClient) Delete() *TagDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *TagClient) DeleteOne(_m *Tag) *TagDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *TagClient) DeleteOne(t *Tag) *TagDeleteOne {
+	return c.DeleteOneID(t.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -1342,48 +1342,48 @@ func (c *TagClient) GetX(ctx context.Context, id pk.ID) *Tag {
 }
 
 // QueryFollowers queries the followers edge of a Tag.
-func (c *TagClient) QueryFollowers(_m *Tag) *UserQuery {
+func (c *TagClient) QueryFollowers(t *Tag) *UserQuery {
 	query := (&UserClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := t.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(tag.Table, tag.FieldID, id),
 			sqlgraph.To(user.Table, user.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, true, tag.FollowersTable, tag.FollowersPrimaryKey...),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(t.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryPosts queries the posts edge of a Tag.
-func (c *TagClient) QueryPosts(_m *Tag) *PostQuery {
+func (c *TagClient) QueryPosts(t *Tag) *PostQuery {
 	query := (&PostClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := t.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(tag.Table, tag.FieldID, id),
 			sqlgraph.To(post.Table, post.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, true, tag.PostsTable, tag.PostsPrimaryKey...),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(t.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryTaggings queries the taggings edge of a Tag.
-func (c *TagClient) QueryTaggings(_m *Tag) *TaggingQuery {
+func (c *TagClient) QueryTaggings(t *Tag) *TaggingQuery {
 	query := (&TaggingClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := t.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(tag.Table, tag.FieldID, id),
 			sqlgraph.To(tagging.Table, tagging.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, true, tag.TaggingsTable, tag.TaggingsColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(t.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -1470,8 +1470,8 @@ func (c *TaggingClient) Update() *TaggingUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *TaggingClient) UpdateOne(_m *Tagging) *TaggingUpdateOne {
-	mutation := newTaggingMutation(c.config, OpUpdateOne, withTagging(_m))
+func (c *TaggingClient) UpdateOne(t *Tagging) *TaggingUpdateOne {
+	mutation := newTaggingMutation(c.config, OpUpdateOne, withTagging(t))
 	return &TaggingUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -1488,8 +1488,8 @@ func (c *TaggingClient) Delete() *TaggingDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *TaggingClient) DeleteOne(_m *Tagging) *TaggingDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *TaggingClient) DeleteOne(t *Tagging) *TaggingDeleteOne {
+	return c.DeleteOneID(t.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -1524,32 +1524,32 @@ func (c *TaggingClient) GetX(ctx context.Context, id pk.ID) *Tagging {
 }
 
 // QueryPost queries the post edge of a Tagging.
-func (c *TaggingClient) QueryPost(_m *Tagging) *PostQuery {
+func (c *TaggingClient) QueryPost(t *Tagging) *PostQuery {
 	query := (&PostClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := t.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(tagging.Table, tagging.FieldID, id),
 			sqlgraph.To(post.Table, post.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, tagging.PostTable, tagging.PostColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(t.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryTag queries the tag edge of a Tagging.
-func (c *TaggingClient) QueryTag(_m *Tagging) *TagQuery {
+func (c *TaggingClient) QueryTag(t *Tagging) *TagQuery {
 	query := (&TagClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := t.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(tagging.Table, tagging.FieldID, id),
 			sqlgraph.To(tag.Table, tag.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, tagging.TagTable, tagging.TagColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(t.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -1636,8 +1636,8 @@ func (c *UserClient) Update() *UserUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *UserClient) UpdateOne(_m *User) *UserUpdateOne {
-	mutation := newUserMutation(c.config, OpUpdateOne, withUser(_m))
+func (c *UserClient) UpdateOne(u *User) *UserUpdateOne {
+	mutation := newUserMutation(c.config, OpUpdateOne, withUser(u))
 	return &UserUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -1654,8 +1654,8 @@ func (c *UserClient) Delete() *UserDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *UserClient) DeleteOne(_m *User) *UserDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *UserClient) DeleteOne(u *User) *UserDeleteOne {
+	return c.DeleteOneID(u.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -1690,80 +1690,80 @@ func (c *UserClient) GetX(ctx context.Context, id pk.ID) *User {
 }
 
 // QueryPosts queries the posts edge of a User.
-func (c *UserClient) QueryPosts(_m *User) *PostQuery {
+func (c *UserClient) QueryPosts(u *User) *PostQuery {
 	query := (&PostClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := u.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(user.Table, user.FieldID, id),
 			sqlgraph.To(post.Table, post.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, false, user.PostsTable, user.PostsColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(u.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryCard queries the card edge of a User.
-func (c *UserClient) QueryCard(_m *User) *CardQuery {
+func (c *UserClient) QueryCard(u *User) *CardQuery {
 	query := (&CardClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := u.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(user.Table, user.FieldID, id),
 			sqlgraph.To(card.Table, card.FieldID),
 			sqlgraph.Edge(sqlgraph.O2O, false, user.CardTable, user.CardColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(u.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryFollows queries the follows edge of a User.
-func (c *UserClient) QueryFollows(_m *User) *TagQuery {
+func (c *UserClient) QueryFollows(u *User) *TagQuery {
 	query := (&TagClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := u.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(user.Table, user.FieldID, id),
 			sqlgraph.To(tag.Table, tag.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, false, user.FollowsTable, user.FollowsPrimaryKey...),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(u.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryLiked queries the liked edge of a User.
-func (c *UserClient) QueryLiked(_m *User) *PostQuery {
+func (c *UserClient) QueryLiked(u *User) *PostQuery {
 	query := (&PostClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := u.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(user.Table, user.FieldID, id),
 			sqlgraph.To(post.Table, post.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, false, user.LikedTable, user.LikedPrimaryKey...),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(u.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryLikes queries the likes edge of a User.
-func (c *UserClient) QueryLikes(_m *User) *LikeQuery {
+func (c *UserClient) QueryLikes(u *User) *LikeQuery {
 	query := (&LikeClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := u.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(user.Table, user.FieldID, id),
 			sqlgraph.To(like.Table, like.UserColumn),
 			sqlgraph.Edge(sqlgraph.O2M, true, user.LikesTable, user.LikesColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(u.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query

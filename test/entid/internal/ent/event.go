@@ -68,7 +68,7 @@ func (*Event) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the Event fields.
-func (_m *Event) assignValues(columns []string, values []any) error {
+func (e *Event) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -78,22 +78,22 @@ func (_m *Event) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*keys.EventRef); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.ID = *value
+				e.ID = *value
 			}
 		case event.FieldKind:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field kind", values[i])
 			} else if value.Valid {
-				_m.Kind = value.String
+				e.Kind = value.String
 			}
 		case event.FieldCardID:
 			if value, ok := values[i].(*keys.CardID); !ok {
 				return fmt.Errorf("unexpected type %T for field card_id", values[i])
 			} else if value != nil {
-				_m.CardID = *value
+				e.CardID = *value
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			e.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -101,43 +101,43 @@ func (_m *Event) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the Event.
 // This includes values selected through modifiers, order, etc.
-func (_m *Event) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (e *Event) Value(name string) (ent.Value, error) {
+	return e.selectValues.Get(name)
 }
 
 // QueryCard queries the "card" edge of the Event entity.
-func (_m *Event) QueryCard() *CardQuery {
-	return NewEventClient(_m.config).QueryCard(_m)
+func (e *Event) QueryCard() *CardQuery {
+	return NewEventClient(e.config).QueryCard(e)
 }
 
 // Update returns a builder for updating this Event.
 // Note that you need to call Event.Unwrap() before calling this method if this Event
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *Event) Update() *EventUpdateOne {
-	return NewEventClient(_m.config).UpdateOne(_m)
+func (e *Event) Update() *EventUpdateOne {
+	return NewEventClient(e.config).UpdateOne(e)
 }
 
 // Unwrap unwraps the Event entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *Event) Unwrap() *Event {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (e *Event) Unwrap() *Event {
+	_tx, ok := e.config.driver.(*txDriver)
 	if !ok {
 		panic("ent: Event is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	e.config.driver = _tx.drv
+	return e
 }
 
 // String implements the fmt.Stringer.
-func (_m *Event) String() string {
+func (e *Event) String() string {
 	var builder strings.Builder
 	builder.WriteString("Event(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", e.ID))
 	builder.WriteString("kind=")
-	builder.WriteString(_m.Kind)
+	builder.WriteString(e.Kind)
 	builder.WriteString(", ")
 	builder.WriteString("card_id=")
-	builder.WriteString(fmt.Sprintf("%v", _m.CardID))
+	builder.WriteString(fmt.Sprintf("%v", e.CardID))
 	builder.WriteByte(')')
 	return builder.String()
 }

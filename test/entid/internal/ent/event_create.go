@@ -25,49 +25,49 @@ type EventCreate struct {
 }
 
 // SetKind sets the "kind" field.
-func (_c *EventCreate) SetKind(v string) *EventCreate {
-	_c.mutation.SetKind(v)
-	return _c
+func (ec *EventCreate) SetKind(s string) *EventCreate {
+	ec.mutation.SetKind(s)
+	return ec
 }
 
 // SetCardID sets the "card_id" field.
-func (_c *EventCreate) SetCardID(v keys.CardID) *EventCreate {
-	_c.mutation.SetCardID(v)
-	return _c
+func (ec *EventCreate) SetCardID(ki keys.CardID) *EventCreate {
+	ec.mutation.SetCardID(ki)
+	return ec
 }
 
 // SetNillableCardID sets the "card_id" field if the given value is not nil.
-func (_c *EventCreate) SetNillableCardID(v *keys.CardID) *EventCreate {
-	if v != nil {
-		_c.SetCardID(*v)
+func (ec *EventCreate) SetNillableCardID(ki *keys.CardID) *EventCreate {
+	if ki != nil {
+		ec.SetCardID(*ki)
 	}
-	return _c
+	return ec
 }
 
 // SetID sets the "id" field.
-func (_c *EventCreate) SetID(v keys.EventRef) *EventCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (ec *EventCreate) SetID(kr keys.EventRef) *EventCreate {
+	ec.mutation.SetID(kr)
+	return ec
 }
 
 // SetCard sets the "card" edge to the Card entity.
-func (_c *EventCreate) SetCard(v *Card) *EventCreate {
-	return _c.SetCardID(v.ID)
+func (ec *EventCreate) SetCard(c *Card) *EventCreate {
+	return ec.SetCardID(c.ID)
 }
 
 // Mutation returns the EventMutation object of the builder.
-func (_c *EventCreate) Mutation() *EventMutation {
-	return _c.mutation
+func (ec *EventCreate) Mutation() *EventMutation {
+	return ec.mutation
 }
 
 // Save creates the Event in the database.
-func (_c *EventCreate) Save(ctx context.Context) (*Event, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (ec *EventCreate) Save(ctx context.Context) (*Event, error) {
+	return withHooks(ctx, ec.sqlSave, ec.mutation, ec.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *EventCreate) SaveX(ctx context.Context) *Event {
-	v, err := _c.Save(ctx)
+func (ec *EventCreate) SaveX(ctx context.Context) *Event {
+	v, err := ec.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -75,32 +75,32 @@ func (_c *EventCreate) SaveX(ctx context.Context) *Event {
 }
 
 // Exec executes the query.
-func (_c *EventCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (ec *EventCreate) Exec(ctx context.Context) error {
+	_, err := ec.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *EventCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (ec *EventCreate) ExecX(ctx context.Context) {
+	if err := ec.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *EventCreate) check() error {
-	if _, ok := _c.mutation.Kind(); !ok {
+func (ec *EventCreate) check() error {
+	if _, ok := ec.mutation.Kind(); !ok {
 		return &ValidationError{Name: "kind", err: errors.New(`ent: missing required field "Event.kind"`)}
 	}
 	return nil
 }
 
-func (_c *EventCreate) sqlSave(ctx context.Context) (*Event, error) {
-	if err := _c.check(); err != nil {
+func (ec *EventCreate) sqlSave(ctx context.Context) (*Event, error) {
+	if err := ec.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := ec.createSpec()
+	if err := sqlgraph.CreateNode(ctx, ec.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -113,26 +113,26 @@ func (_c *EventCreate) sqlSave(ctx context.Context) (*Event, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	ec.mutation.id = &_node.ID
+	ec.mutation.done = true
 	return _node, nil
 }
 
-func (_c *EventCreate) createSpec() (*Event, *sqlgraph.CreateSpec) {
+func (ec *EventCreate) createSpec() (*Event, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Event{config: _c.config}
+		_node = &Event{config: ec.config}
 		_spec = sqlgraph.NewCreateSpec(event.Table, sqlgraph.NewFieldSpec(event.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = ec.conflict
+	if id, ok := ec.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Kind(); ok {
+	if value, ok := ec.mutation.Kind(); ok {
 		_spec.SetField(event.FieldKind, field.TypeString, value)
 		_node.Kind = value
 	}
-	if nodes := _c.mutation.CardIDs(); len(nodes) > 0 {
+	if nodes := ec.mutation.CardIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -168,10 +168,10 @@ func (_c *EventCreate) createSpec() (*Event, *sqlgraph.CreateSpec) {
 //			SetKind(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *EventCreate) OnConflict(opts ...sql.ConflictOption) *EventUpsertOne {
-	_c.conflict = opts
+func (ec *EventCreate) OnConflict(opts ...sql.ConflictOption) *EventUpsertOne {
+	ec.conflict = opts
 	return &EventUpsertOne{
-		create: _c,
+		create: ec,
 	}
 }
 
@@ -181,10 +181,10 @@ func (_c *EventCreate) OnConflict(opts ...sql.ConflictOption) *EventUpsertOne {
 //	client.Event.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *EventCreate) OnConflictColumns(columns ...string) *EventUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (ec *EventCreate) OnConflictColumns(columns ...string) *EventUpsertOne {
+	ec.conflict = append(ec.conflict, sql.ConflictColumns(columns...))
 	return &EventUpsertOne{
-		create: _c,
+		create: ec,
 	}
 }
 
@@ -361,16 +361,16 @@ type EventCreateBulk struct {
 }
 
 // Save creates the Event entities in the database.
-func (_c *EventCreateBulk) Save(ctx context.Context) ([]*Event, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (ecb *EventCreateBulk) Save(ctx context.Context) ([]*Event, error) {
+	if ecb.err != nil {
+		return nil, ecb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Event, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(ecb.builders))
+	nodes := make([]*Event, len(ecb.builders))
+	mutators := make([]Mutator, len(ecb.builders))
+	for i := range ecb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := ecb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*EventMutation)
 				if !ok {
@@ -383,12 +383,12 @@ func (_c *EventCreateBulk) Save(ctx context.Context) ([]*Event, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, ecb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = ecb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, ecb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -408,7 +408,7 @@ func (_c *EventCreateBulk) Save(ctx context.Context) ([]*Event, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, ecb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -416,8 +416,8 @@ func (_c *EventCreateBulk) Save(ctx context.Context) ([]*Event, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *EventCreateBulk) SaveX(ctx context.Context) []*Event {
-	v, err := _c.Save(ctx)
+func (ecb *EventCreateBulk) SaveX(ctx context.Context) []*Event {
+	v, err := ecb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -425,14 +425,14 @@ func (_c *EventCreateBulk) SaveX(ctx context.Context) []*Event {
 }
 
 // Exec executes the query.
-func (_c *EventCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (ecb *EventCreateBulk) Exec(ctx context.Context) error {
+	_, err := ecb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *EventCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (ecb *EventCreateBulk) ExecX(ctx context.Context) {
+	if err := ecb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -452,10 +452,10 @@ func (_c *EventCreateBulk) ExecX(ctx context.Context) {
 //			SetKind(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *EventCreateBulk) OnConflict(opts ...sql.ConflictOption) *EventUpsertBulk {
-	_c.conflict = opts
+func (ecb *EventCreateBulk) OnConflict(opts ...sql.ConflictOption) *EventUpsertBulk {
+	ecb.conflict = opts
 	return &EventUpsertBulk{
-		create: _c,
+		create: ecb,
 	}
 }
 
@@ -465,10 +465,10 @@ func (_c *EventCreateBulk) OnConflict(opts ...sql.ConflictOption) *EventUpsertBu
 //	client.Event.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *EventCreateBulk) OnConflictColumns(columns ...string) *EventUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (ecb *EventCreateBulk) OnConflictColumns(columns ...string) *EventUpsertBulk {
+	ecb.conflict = append(ecb.conflict, sql.ConflictColumns(columns...))
 	return &EventUpsertBulk{
-		create: _c,
+		create: ecb,
 	}
 }
 

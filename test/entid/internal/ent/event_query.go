@@ -31,44 +31,44 @@ type EventQuery struct {
 }
 
 // Where adds a new predicate for the EventQuery builder.
-func (_q *EventQuery) Where(ps ...predicate.Event) *EventQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (eq *EventQuery) Where(ps ...predicate.Event) *EventQuery {
+	eq.predicates = append(eq.predicates, ps...)
+	return eq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *EventQuery) Limit(limit int) *EventQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (eq *EventQuery) Limit(limit int) *EventQuery {
+	eq.ctx.Limit = &limit
+	return eq
 }
 
 // Offset to start from.
-func (_q *EventQuery) Offset(offset int) *EventQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (eq *EventQuery) Offset(offset int) *EventQuery {
+	eq.ctx.Offset = &offset
+	return eq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *EventQuery) Unique(unique bool) *EventQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (eq *EventQuery) Unique(unique bool) *EventQuery {
+	eq.ctx.Unique = &unique
+	return eq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *EventQuery) Order(o ...event.OrderOption) *EventQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (eq *EventQuery) Order(o ...event.OrderOption) *EventQuery {
+	eq.order = append(eq.order, o...)
+	return eq
 }
 
 // QueryCard chains the current query on the "card" edge.
-func (_q *EventQuery) QueryCard() *CardQuery {
-	query := (&CardClient{config: _q.config}).Query()
+func (eq *EventQuery) QueryCard() *CardQuery {
+	query := (&CardClient{config: eq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := eq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := eq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (_q *EventQuery) QueryCard() *CardQuery {
 			sqlgraph.To(card.Table, card.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, true, event.CardTable, event.CardColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(eq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -85,8 +85,8 @@ func (_q *EventQuery) QueryCard() *CardQuery {
 
 // First returns the first Event entity from the query.
 // Returns a *NotFoundError when no Event was found.
-func (_q *EventQuery) First(ctx context.Context) (*Event, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (eq *EventQuery) First(ctx context.Context) (*Event, error) {
+	nodes, err := eq.Limit(1).All(setContextOp(ctx, eq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +97,8 @@ func (_q *EventQuery) First(ctx context.Context) (*Event, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *EventQuery) FirstX(ctx context.Context) *Event {
-	node, err := _q.First(ctx)
+func (eq *EventQuery) FirstX(ctx context.Context) *Event {
+	node, err := eq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -107,9 +107,9 @@ func (_q *EventQuery) FirstX(ctx context.Context) *Event {
 
 // FirstID returns the first Event ID from the query.
 // Returns a *NotFoundError when no Event ID was found.
-func (_q *EventQuery) FirstID(ctx context.Context) (id keys.EventRef, err error) {
+func (eq *EventQuery) FirstID(ctx context.Context) (id keys.EventRef, err error) {
 	var ids []keys.EventRef
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = eq.Limit(1).IDs(setContextOp(ctx, eq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -120,8 +120,8 @@ func (_q *EventQuery) FirstID(ctx context.Context) (id keys.EventRef, err error)
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *EventQuery) FirstIDX(ctx context.Context) keys.EventRef {
-	id, err := _q.FirstID(ctx)
+func (eq *EventQuery) FirstIDX(ctx context.Context) keys.EventRef {
+	id, err := eq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -131,8 +131,8 @@ func (_q *EventQuery) FirstIDX(ctx context.Context) keys.EventRef {
 // Only returns a single Event entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one Event entity is found.
 // Returns a *NotFoundError when no Event entities are found.
-func (_q *EventQuery) Only(ctx context.Context) (*Event, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (eq *EventQuery) Only(ctx context.Context) (*Event, error) {
+	nodes, err := eq.Limit(2).All(setContextOp(ctx, eq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +147,8 @@ func (_q *EventQuery) Only(ctx context.Context) (*Event, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *EventQuery) OnlyX(ctx context.Context) *Event {
-	node, err := _q.Only(ctx)
+func (eq *EventQuery) OnlyX(ctx context.Context) *Event {
+	node, err := eq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -158,9 +158,9 @@ func (_q *EventQuery) OnlyX(ctx context.Context) *Event {
 // OnlyID is like Only, but returns the only Event ID in the query.
 // Returns a *NotSingularError when more than one Event ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *EventQuery) OnlyID(ctx context.Context) (id keys.EventRef, err error) {
+func (eq *EventQuery) OnlyID(ctx context.Context) (id keys.EventRef, err error) {
 	var ids []keys.EventRef
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = eq.Limit(2).IDs(setContextOp(ctx, eq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -175,8 +175,8 @@ func (_q *EventQuery) OnlyID(ctx context.Context) (id keys.EventRef, err error) 
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *EventQuery) OnlyIDX(ctx context.Context) keys.EventRef {
-	id, err := _q.OnlyID(ctx)
+func (eq *EventQuery) OnlyIDX(ctx context.Context) keys.EventRef {
+	id, err := eq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -184,18 +184,18 @@ func (_q *EventQuery) OnlyIDX(ctx context.Context) keys.EventRef {
 }
 
 // All executes the query and returns a list of Events.
-func (_q *EventQuery) All(ctx context.Context) ([]*Event, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (eq *EventQuery) All(ctx context.Context) ([]*Event, error) {
+	ctx = setContextOp(ctx, eq.ctx, ent.OpQueryAll)
+	if err := eq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*Event, *EventQuery]()
-	return withInterceptors[[]*Event](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*Event](ctx, eq, qr, eq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *EventQuery) AllX(ctx context.Context) []*Event {
-	nodes, err := _q.All(ctx)
+func (eq *EventQuery) AllX(ctx context.Context) []*Event {
+	nodes, err := eq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -203,20 +203,20 @@ func (_q *EventQuery) AllX(ctx context.Context) []*Event {
 }
 
 // IDs executes the query and returns a list of Event IDs.
-func (_q *EventQuery) IDs(ctx context.Context) (ids []keys.EventRef, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (eq *EventQuery) IDs(ctx context.Context) (ids []keys.EventRef, err error) {
+	if eq.ctx.Unique == nil && eq.path != nil {
+		eq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(event.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, eq.ctx, ent.OpQueryIDs)
+	if err = eq.Select(event.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *EventQuery) IDsX(ctx context.Context) []keys.EventRef {
-	ids, err := _q.IDs(ctx)
+func (eq *EventQuery) IDsX(ctx context.Context) []keys.EventRef {
+	ids, err := eq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -224,17 +224,17 @@ func (_q *EventQuery) IDsX(ctx context.Context) []keys.EventRef {
 }
 
 // Count returns the count of the given query.
-func (_q *EventQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (eq *EventQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, eq.ctx, ent.OpQueryCount)
+	if err := eq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*EventQuery](), _q.inters)
+	return withInterceptors[int](ctx, eq, querierCount[*EventQuery](), eq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *EventQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (eq *EventQuery) CountX(ctx context.Context) int {
+	count, err := eq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -242,9 +242,9 @@ func (_q *EventQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *EventQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (eq *EventQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, eq.ctx, ent.OpQueryExist)
+	switch _, err := eq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -255,8 +255,8 @@ func (_q *EventQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *EventQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (eq *EventQuery) ExistX(ctx context.Context) bool {
+	exist, err := eq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -265,32 +265,32 @@ func (_q *EventQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the EventQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *EventQuery) Clone() *EventQuery {
-	if _q == nil {
+func (eq *EventQuery) Clone() *EventQuery {
+	if eq == nil {
 		return nil
 	}
 	return &EventQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]event.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.Event{}, _q.predicates...),
-		withCard:   _q.withCard.Clone(),
+		config:     eq.config,
+		ctx:        eq.ctx.Clone(),
+		order:      append([]event.OrderOption{}, eq.order...),
+		inters:     append([]Interceptor{}, eq.inters...),
+		predicates: append([]predicate.Event{}, eq.predicates...),
+		withCard:   eq.withCard.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  eq.sql.Clone(),
+		path: eq.path,
 	}
 }
 
 // WithCard tells the query-builder to eager-load the nodes that are connected to
 // the "card" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *EventQuery) WithCard(opts ...func(*CardQuery)) *EventQuery {
-	query := (&CardClient{config: _q.config}).Query()
+func (eq *EventQuery) WithCard(opts ...func(*CardQuery)) *EventQuery {
+	query := (&CardClient{config: eq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withCard = query
-	return _q
+	eq.withCard = query
+	return eq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -307,10 +307,10 @@ func (_q *EventQuery) WithCard(opts ...func(*CardQuery)) *EventQuery {
 //		GroupBy(event.FieldKind).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
-func (_q *EventQuery) GroupBy(field string, fields ...string) *EventGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &EventGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (eq *EventQuery) GroupBy(field string, fields ...string) *EventGroupBy {
+	eq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &EventGroupBy{build: eq}
+	grbuild.flds = &eq.ctx.Fields
 	grbuild.label = event.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -328,58 +328,58 @@ func (_q *EventQuery) GroupBy(field string, fields ...string) *EventGroupBy {
 //	client.Event.Query().
 //		Select(event.FieldKind).
 //		Scan(ctx, &v)
-func (_q *EventQuery) Select(fields ...string) *EventSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &EventSelect{EventQuery: _q}
+func (eq *EventQuery) Select(fields ...string) *EventSelect {
+	eq.ctx.Fields = append(eq.ctx.Fields, fields...)
+	sbuild := &EventSelect{EventQuery: eq}
 	sbuild.label = event.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &eq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a EventSelect configured with the given aggregations.
-func (_q *EventQuery) Aggregate(fns ...AggregateFunc) *EventSelect {
-	return _q.Select().Aggregate(fns...)
+func (eq *EventQuery) Aggregate(fns ...AggregateFunc) *EventSelect {
+	return eq.Select().Aggregate(fns...)
 }
 
-func (_q *EventQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (eq *EventQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range eq.inters {
 		if inter == nil {
 			return fmt.Errorf("ent: uninitialized interceptor (forgotten import ent/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, eq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range eq.ctx.Fields {
 		if !event.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("ent: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if eq.path != nil {
+		prev, err := eq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		eq.sql = prev
 	}
 	return nil
 }
 
-func (_q *EventQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Event, error) {
+func (eq *EventQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Event, error) {
 	var (
 		nodes       = []*Event{}
-		_spec       = _q.querySpec()
+		_spec       = eq.querySpec()
 		loadedTypes = [1]bool{
-			_q.withCard != nil,
+			eq.withCard != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Event).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &Event{config: _q.config}
+		node := &Event{config: eq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -387,14 +387,14 @@ func (_q *EventQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Event,
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, eq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withCard; query != nil {
-		if err := _q.loadCard(ctx, query, nodes, nil,
+	if query := eq.withCard; query != nil {
+		if err := eq.loadCard(ctx, query, nodes, nil,
 			func(n *Event, e *Card) { n.Edges.Card = e }); err != nil {
 			return nil, err
 		}
@@ -402,7 +402,7 @@ func (_q *EventQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Event,
 	return nodes, nil
 }
 
-func (_q *EventQuery) loadCard(ctx context.Context, query *CardQuery, nodes []*Event, init func(*Event), assign func(*Event, *Card)) error {
+func (eq *EventQuery) loadCard(ctx context.Context, query *CardQuery, nodes []*Event, init func(*Event), assign func(*Event, *Card)) error {
 	ids := make([]keys.CardID, 0, len(nodes))
 	nodeids := make(map[keys.CardID][]*Event)
 	for i := range nodes {
@@ -432,24 +432,24 @@ func (_q *EventQuery) loadCard(ctx context.Context, query *CardQuery, nodes []*E
 	return nil
 }
 
-func (_q *EventQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (eq *EventQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := eq.querySpec()
+	_spec.Node.Columns = eq.ctx.Fields
+	if len(eq.ctx.Fields) > 0 {
+		_spec.Unique = eq.ctx.Unique != nil && *eq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, eq.driver, _spec)
 }
 
-func (_q *EventQuery) querySpec() *sqlgraph.QuerySpec {
+func (eq *EventQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(event.Table, event.Columns, sqlgraph.NewFieldSpec(event.FieldID, field.TypeOther))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = eq.sql
+	if unique := eq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if eq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := eq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, event.FieldID)
 		for i := range fields {
@@ -457,24 +457,24 @@ func (_q *EventQuery) querySpec() *sqlgraph.QuerySpec {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
 		}
-		if _q.withCard != nil {
+		if eq.withCard != nil {
 			_spec.Node.AddColumnOnce(event.FieldCardID)
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := eq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := eq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := eq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := eq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -484,33 +484,33 @@ func (_q *EventQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *EventQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (eq *EventQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(eq.driver.Dialect())
 	t1 := builder.Table(event.Table)
-	columns := _q.ctx.Fields
+	columns := eq.ctx.Fields
 	if len(columns) == 0 {
 		columns = event.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if eq.sql != nil {
+		selector = eq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if eq.ctx.Unique != nil && *eq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range eq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range eq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := eq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := eq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -523,41 +523,41 @@ type EventGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *EventGroupBy) Aggregate(fns ...AggregateFunc) *EventGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (egb *EventGroupBy) Aggregate(fns ...AggregateFunc) *EventGroupBy {
+	egb.fns = append(egb.fns, fns...)
+	return egb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *EventGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (egb *EventGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, egb.build.ctx, ent.OpQueryGroupBy)
+	if err := egb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*EventQuery, *EventGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*EventQuery, *EventGroupBy](ctx, egb.build, egb, egb.build.inters, v)
 }
 
-func (_g *EventGroupBy) sqlScan(ctx context.Context, root *EventQuery, v any) error {
+func (egb *EventGroupBy) sqlScan(ctx context.Context, root *EventQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(egb.fns))
+	for _, fn := range egb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*egb.flds)+len(egb.fns))
+		for _, f := range *egb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*egb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := egb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -571,27 +571,27 @@ type EventSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *EventSelect) Aggregate(fns ...AggregateFunc) *EventSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (es *EventSelect) Aggregate(fns ...AggregateFunc) *EventSelect {
+	es.fns = append(es.fns, fns...)
+	return es
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *EventSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (es *EventSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, es.ctx, ent.OpQuerySelect)
+	if err := es.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*EventQuery, *EventSelect](ctx, _s.EventQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*EventQuery, *EventSelect](ctx, es.EventQuery, es, es.inters, v)
 }
 
-func (_s *EventSelect) sqlScan(ctx context.Context, root *EventQuery, v any) error {
+func (es *EventSelect) sqlScan(ctx context.Context, root *EventQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(es.fns))
+	for _, fn := range es.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*es.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -599,7 +599,7 @@ func (_s *EventSelect) sqlScan(ctx context.Context, root *EventQuery, v any) err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := es.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

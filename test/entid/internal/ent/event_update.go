@@ -24,69 +24,69 @@ type EventUpdate struct {
 }
 
 // Where appends a list predicates to the EventUpdate builder.
-func (_u *EventUpdate) Where(ps ...predicate.Event) *EventUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (eu *EventUpdate) Where(ps ...predicate.Event) *EventUpdate {
+	eu.mutation.Where(ps...)
+	return eu
 }
 
 // SetKind sets the "kind" field.
-func (_u *EventUpdate) SetKind(v string) *EventUpdate {
-	_u.mutation.SetKind(v)
-	return _u
+func (eu *EventUpdate) SetKind(s string) *EventUpdate {
+	eu.mutation.SetKind(s)
+	return eu
 }
 
 // SetNillableKind sets the "kind" field if the given value is not nil.
-func (_u *EventUpdate) SetNillableKind(v *string) *EventUpdate {
-	if v != nil {
-		_u.SetKind(*v)
+func (eu *EventUpdate) SetNillableKind(s *string) *EventUpdate {
+	if s != nil {
+		eu.SetKind(*s)
 	}
-	return _u
+	return eu
 }
 
 // SetCardID sets the "card_id" field.
-func (_u *EventUpdate) SetCardID(v keys.CardID) *EventUpdate {
-	_u.mutation.SetCardID(v)
-	return _u
+func (eu *EventUpdate) SetCardID(ki keys.CardID) *EventUpdate {
+	eu.mutation.SetCardID(ki)
+	return eu
 }
 
 // SetNillableCardID sets the "card_id" field if the given value is not nil.
-func (_u *EventUpdate) SetNillableCardID(v *keys.CardID) *EventUpdate {
-	if v != nil {
-		_u.SetCardID(*v)
+func (eu *EventUpdate) SetNillableCardID(ki *keys.CardID) *EventUpdate {
+	if ki != nil {
+		eu.SetCardID(*ki)
 	}
-	return _u
+	return eu
 }
 
 // ClearCardID clears the value of the "card_id" field.
-func (_u *EventUpdate) ClearCardID() *EventUpdate {
-	_u.mutation.ClearCardID()
-	return _u
+func (eu *EventUpdate) ClearCardID() *EventUpdate {
+	eu.mutation.ClearCardID()
+	return eu
 }
 
 // SetCard sets the "card" edge to the Card entity.
-func (_u *EventUpdate) SetCard(v *Card) *EventUpdate {
-	return _u.SetCardID(v.ID)
+func (eu *EventUpdate) SetCard(c *Card) *EventUpdate {
+	return eu.SetCardID(c.ID)
 }
 
 // Mutation returns the EventMutation object of the builder.
-func (_u *EventUpdate) Mutation() *EventMutation {
-	return _u.mutation
+func (eu *EventUpdate) Mutation() *EventMutation {
+	return eu.mutation
 }
 
 // ClearCard clears the "card" edge to the Card entity.
-func (_u *EventUpdate) ClearCard() *EventUpdate {
-	_u.mutation.ClearCard()
-	return _u
+func (eu *EventUpdate) ClearCard() *EventUpdate {
+	eu.mutation.ClearCard()
+	return eu
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *EventUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (eu *EventUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, eu.sqlSave, eu.mutation, eu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *EventUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (eu *EventUpdate) SaveX(ctx context.Context) int {
+	affected, err := eu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -94,31 +94,31 @@ func (_u *EventUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *EventUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (eu *EventUpdate) Exec(ctx context.Context) error {
+	_, err := eu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *EventUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (eu *EventUpdate) ExecX(ctx context.Context) {
+	if err := eu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *EventUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (eu *EventUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(event.Table, event.Columns, sqlgraph.NewFieldSpec(event.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := eu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Kind(); ok {
+	if value, ok := eu.mutation.Kind(); ok {
 		_spec.SetField(event.FieldKind, field.TypeString, value)
 	}
-	if _u.mutation.CardCleared() {
+	if eu.mutation.CardCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -131,7 +131,7 @@ func (_u *EventUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.CardIDs(); len(nodes) > 0 {
+	if nodes := eu.mutation.CardIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -147,7 +147,7 @@ func (_u *EventUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, eu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{event.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -155,8 +155,8 @@ func (_u *EventUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	eu.mutation.done = true
+	return n, nil
 }
 
 // EventUpdateOne is the builder for updating a single Event entity.
@@ -168,76 +168,76 @@ type EventUpdateOne struct {
 }
 
 // SetKind sets the "kind" field.
-func (_u *EventUpdateOne) SetKind(v string) *EventUpdateOne {
-	_u.mutation.SetKind(v)
-	return _u
+func (euo *EventUpdateOne) SetKind(s string) *EventUpdateOne {
+	euo.mutation.SetKind(s)
+	return euo
 }
 
 // SetNillableKind sets the "kind" field if the given value is not nil.
-func (_u *EventUpdateOne) SetNillableKind(v *string) *EventUpdateOne {
-	if v != nil {
-		_u.SetKind(*v)
+func (euo *EventUpdateOne) SetNillableKind(s *string) *EventUpdateOne {
+	if s != nil {
+		euo.SetKind(*s)
 	}
-	return _u
+	return euo
 }
 
 // SetCardID sets the "card_id" field.
-func (_u *EventUpdateOne) SetCardID(v keys.CardID) *EventUpdateOne {
-	_u.mutation.SetCardID(v)
-	return _u
+func (euo *EventUpdateOne) SetCardID(ki keys.CardID) *EventUpdateOne {
+	euo.mutation.SetCardID(ki)
+	return euo
 }
 
 // SetNillableCardID sets the "card_id" field if the given value is not nil.
-func (_u *EventUpdateOne) SetNillableCardID(v *keys.CardID) *EventUpdateOne {
-	if v != nil {
-		_u.SetCardID(*v)
+func (euo *EventUpdateOne) SetNillableCardID(ki *keys.CardID) *EventUpdateOne {
+	if ki != nil {
+		euo.SetCardID(*ki)
 	}
-	return _u
+	return euo
 }
 
 // ClearCardID clears the value of the "card_id" field.
-func (_u *EventUpdateOne) ClearCardID() *EventUpdateOne {
-	_u.mutation.ClearCardID()
-	return _u
+func (euo *EventUpdateOne) ClearCardID() *EventUpdateOne {
+	euo.mutation.ClearCardID()
+	return euo
 }
 
 // SetCard sets the "card" edge to the Card entity.
-func (_u *EventUpdateOne) SetCard(v *Card) *EventUpdateOne {
-	return _u.SetCardID(v.ID)
+func (euo *EventUpdateOne) SetCard(c *Card) *EventUpdateOne {
+	return euo.SetCardID(c.ID)
 }
 
 // Mutation returns the EventMutation object of the builder.
-func (_u *EventUpdateOne) Mutation() *EventMutation {
-	return _u.mutation
+func (euo *EventUpdateOne) Mutation() *EventMutation {
+	return euo.mutation
 }
 
 // ClearCard clears the "card" edge to the Card entity.
-func (_u *EventUpdateOne) ClearCard() *EventUpdateOne {
-	_u.mutation.ClearCard()
-	return _u
+func (euo *EventUpdateOne) ClearCard() *EventUpdateOne {
+	euo.mutation.ClearCard()
+	return euo
 }
 
 // Where appends a list predicates to the EventUpdate builder.
-func (_u *EventUpdateOne) Where(ps ...predicate.Event) *EventUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (euo *EventUpdateOne) Where(ps ...predicate.Event) *EventUpdateOne {
+	euo.mutation.Where(ps...)
+	return euo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *EventUpdateOne) Select(field string, fields ...string) *EventUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (euo *EventUpdateOne) Select(field string, fields ...string) *EventUpdateOne {
+	euo.fields = append([]string{field}, fields...)
+	return euo
 }
 
 // Save executes the query and returns the updated Event entity.
-func (_u *EventUpdateOne) Save(ctx context.Context) (*Event, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (euo *EventUpdateOne) Save(ctx context.Context) (*Event, error) {
+	return withHooks(ctx, euo.sqlSave, euo.mutation, euo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *EventUpdateOne) SaveX(ctx context.Context) *Event {
-	node, err := _u.Save(ctx)
+func (euo *EventUpdateOne) SaveX(ctx context.Context) *Event {
+	node, err := euo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -245,26 +245,26 @@ func (_u *EventUpdateOne) SaveX(ctx context.Context) *Event {
 }
 
 // Exec executes the query on the entity.
-func (_u *EventUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (euo *EventUpdateOne) Exec(ctx context.Context) error {
+	_, err := euo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *EventUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (euo *EventUpdateOne) ExecX(ctx context.Context) {
+	if err := euo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *EventUpdateOne) sqlSave(ctx context.Context) (_node *Event, err error) {
+func (euo *EventUpdateOne) sqlSave(ctx context.Context) (_node *Event, err error) {
 	_spec := sqlgraph.NewUpdateSpec(event.Table, event.Columns, sqlgraph.NewFieldSpec(event.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := euo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "Event.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := euo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, event.FieldID)
 		for _, f := range fields {
@@ -276,17 +276,17 @@ func (_u *EventUpdateOne) sqlSave(ctx context.Context) (_node *Event, err error)
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := euo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Kind(); ok {
+	if value, ok := euo.mutation.Kind(); ok {
 		_spec.SetField(event.FieldKind, field.TypeString, value)
 	}
-	if _u.mutation.CardCleared() {
+	if euo.mutation.CardCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -299,7 +299,7 @@ func (_u *EventUpdateOne) sqlSave(ctx context.Context) (_node *Event, err error)
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.CardIDs(); len(nodes) > 0 {
+	if nodes := euo.mutation.CardIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -315,10 +315,10 @@ func (_u *EventUpdateOne) sqlSave(ctx context.Context) (_node *Event, err error)
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Event{config: _u.config}
+	_node = &Event{config: euo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, euo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{event.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -326,6 +326,6 @@ func (_u *EventUpdateOne) sqlSave(ctx context.Context) (_node *Event, err error)
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	euo.mutation.done = true
 	return _node, nil
 }

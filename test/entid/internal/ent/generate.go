@@ -2,4 +2,4 @@
 // as a user's would be.
 package ent
 
-//go:generate go run -mod=mod entgo.io/ent/cmd/ent generate --feature sql/upsert ./schema
+//go:generate go run entgo.io/ent/cmd/ent generate --feature sql/upsert ./schema

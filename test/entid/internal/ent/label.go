@@ -61,7 +61,7 @@ func (*Label) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the Label fields.
-func (_m *Label) assignValues(columns []string, values []any) error {
+func (l *Label) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -71,16 +71,16 @@ func (_m *Label) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*pk.Text); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.ID = *value
+				l.ID = *value
 			}
 		case label.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
 			} else if value.Valid {
-				_m.Name = value.String
+				l.Name = value.String
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			l.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -88,40 +88,40 @@ func (_m *Label) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the Label.
 // This includes values selected through modifiers, order, etc.
-func (_m *Label) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (l *Label) Value(name string) (ent.Value, error) {
+	return l.selectValues.Get(name)
 }
 
 // QueryNotes queries the "notes" edge of the Label entity.
-func (_m *Label) QueryNotes() *NoteQuery {
-	return NewLabelClient(_m.config).QueryNotes(_m)
+func (l *Label) QueryNotes() *NoteQuery {
+	return NewLabelClient(l.config).QueryNotes(l)
 }
 
 // Update returns a builder for updating this Label.
 // Note that you need to call Label.Unwrap() before calling this method if this Label
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *Label) Update() *LabelUpdateOne {
-	return NewLabelClient(_m.config).UpdateOne(_m)
+func (l *Label) Update() *LabelUpdateOne {
+	return NewLabelClient(l.config).UpdateOne(l)
 }
 
 // Unwrap unwraps the Label entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *Label) Unwrap() *Label {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (l *Label) Unwrap() *Label {
+	_tx, ok := l.config.driver.(*txDriver)
 	if !ok {
 		panic("ent: Label is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	l.config.driver = _tx.drv
+	return l
 }
 
 // String implements the fmt.Stringer.
-func (_m *Label) String() string {
+func (l *Label) String() string {
 	var builder strings.Builder
 	builder.WriteString("Label(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", l.ID))
 	builder.WriteString("name=")
-	builder.WriteString(_m.Name)
+	builder.WriteString(l.Name)
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -25,45 +25,45 @@ type LabelCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *LabelCreate) SetName(v string) *LabelCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (lc *LabelCreate) SetName(s string) *LabelCreate {
+	lc.mutation.SetName(s)
+	return lc
 }
 
 // SetID sets the "id" field.
-func (_c *LabelCreate) SetID(v pk.Text) *LabelCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (lc *LabelCreate) SetID(pk pk.Text) *LabelCreate {
+	lc.mutation.SetID(pk)
+	return lc
 }
 
 // AddNoteIDs adds the "notes" edge to the Note entity by IDs.
-func (_c *LabelCreate) AddNoteIDs(ids ...pk.SortText) *LabelCreate {
-	_c.mutation.AddNoteIDs(ids...)
-	return _c
+func (lc *LabelCreate) AddNoteIDs(ids ...pk.SortText) *LabelCreate {
+	lc.mutation.AddNoteIDs(ids...)
+	return lc
 }
 
 // AddNotes adds the "notes" edges to the Note entity.
-func (_c *LabelCreate) AddNotes(v ...*Note) *LabelCreate {
-	ids := make([]pk.SortText, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (lc *LabelCreate) AddNotes(n ...*Note) *LabelCreate {
+	ids := make([]pk.SortText, len(n))
+	for i := range n {
+		ids[i] = n[i].ID
 	}
-	return _c.AddNoteIDs(ids...)
+	return lc.AddNoteIDs(ids...)
 }
 
 // Mutation returns the LabelMutation object of the builder.
-func (_c *LabelCreate) Mutation() *LabelMutation {
-	return _c.mutation
+func (lc *LabelCreate) Mutation() *LabelMutation {
+	return lc.mutation
 }
 
 // Save creates the Label in the database.
-func (_c *LabelCreate) Save(ctx context.Context) (*Label, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (lc *LabelCreate) Save(ctx context.Context) (*Label, error) {
+	return withHooks(ctx, lc.sqlSave, lc.mutation, lc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *LabelCreate) SaveX(ctx context.Context) *Label {
-	v, err := _c.Save(ctx)
+func (lc *LabelCreate) SaveX(ctx context.Context) *Label {
+	v, err := lc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -71,32 +71,32 @@ func (_c *LabelCreate) SaveX(ctx context.Context) *Label {
 }
 
 // Exec executes the query.
-func (_c *LabelCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (lc *LabelCreate) Exec(ctx context.Context) error {
+	_, err := lc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *LabelCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (lc *LabelCreate) ExecX(ctx context.Context) {
+	if err := lc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *LabelCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (lc *LabelCreate) check() error {
+	if _, ok := lc.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`ent: missing required field "Label.name"`)}
 	}
 	return nil
 }
 
-func (_c *LabelCreate) sqlSave(ctx context.Context) (*Label, error) {
-	if err := _c.check(); err != nil {
+func (lc *LabelCreate) sqlSave(ctx context.Context) (*Label, error) {
+	if err := lc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := lc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, lc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -109,26 +109,26 @@ func (_c *LabelCreate) sqlSave(ctx context.Context) (*Label, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	lc.mutation.id = &_node.ID
+	lc.mutation.done = true
 	return _node, nil
 }
 
-func (_c *LabelCreate) createSpec() (*Label, *sqlgraph.CreateSpec) {
+func (lc *LabelCreate) createSpec() (*Label, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Label{config: _c.config}
+		_node = &Label{config: lc.config}
 		_spec = sqlgraph.NewCreateSpec(label.Table, sqlgraph.NewFieldSpec(label.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = lc.conflict
+	if id, ok := lc.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := lc.mutation.Name(); ok {
 		_spec.SetField(label.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if nodes := _c.mutation.NotesIDs(); len(nodes) > 0 {
+	if nodes := lc.mutation.NotesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -163,10 +163,10 @@ func (_c *LabelCreate) createSpec() (*Label, *sqlgraph.CreateSpec) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *LabelCreate) OnConflict(opts ...sql.ConflictOption) *LabelUpsertOne {
-	_c.conflict = opts
+func (lc *LabelCreate) OnConflict(opts ...sql.ConflictOption) *LabelUpsertOne {
+	lc.conflict = opts
 	return &LabelUpsertOne{
-		create: _c,
+		create: lc,
 	}
 }
 
@@ -176,10 +176,10 @@ func (_c *LabelCreate) OnConflict(opts ...sql.ConflictOption) *LabelUpsertOne {
 //	client.Label.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *LabelCreate) OnConflictColumns(columns ...string) *LabelUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (lc *LabelCreate) OnConflictColumns(columns ...string) *LabelUpsertOne {
+	lc.conflict = append(lc.conflict, sql.ConflictColumns(columns...))
 	return &LabelUpsertOne{
-		create: _c,
+		create: lc,
 	}
 }
 
@@ -317,16 +317,16 @@ type LabelCreateBulk struct {
 }
 
 // Save creates the Label entities in the database.
-func (_c *LabelCreateBulk) Save(ctx context.Context) ([]*Label, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (lcb *LabelCreateBulk) Save(ctx context.Context) ([]*Label, error) {
+	if lcb.err != nil {
+		return nil, lcb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Label, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(lcb.builders))
+	nodes := make([]*Label, len(lcb.builders))
+	mutators := make([]Mutator, len(lcb.builders))
+	for i := range lcb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := lcb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*LabelMutation)
 				if !ok {
@@ -339,12 +339,12 @@ func (_c *LabelCreateBulk) Save(ctx context.Context) ([]*Label, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, lcb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = lcb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, lcb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -364,7 +364,7 @@ func (_c *LabelCreateBulk) Save(ctx context.Context) ([]*Label, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, lcb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -372,8 +372,8 @@ func (_c *LabelCreateBulk) Save(ctx context.Context) ([]*Label, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *LabelCreateBulk) SaveX(ctx context.Context) []*Label {
-	v, err := _c.Save(ctx)
+func (lcb *LabelCreateBulk) SaveX(ctx context.Context) []*Label {
+	v, err := lcb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -381,14 +381,14 @@ func (_c *LabelCreateBulk) SaveX(ctx context.Context) []*Label {
 }
 
 // Exec executes the query.
-func (_c *LabelCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (lcb *LabelCreateBulk) Exec(ctx context.Context) error {
+	_, err := lcb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *LabelCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (lcb *LabelCreateBulk) ExecX(ctx context.Context) {
+	if err := lcb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -408,10 +408,10 @@ func (_c *LabelCreateBulk) ExecX(ctx context.Context) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *LabelCreateBulk) OnConflict(opts ...sql.ConflictOption) *LabelUpsertBulk {
-	_c.conflict = opts
+func (lcb *LabelCreateBulk) OnConflict(opts ...sql.ConflictOption) *LabelUpsertBulk {
+	lcb.conflict = opts
 	return &LabelUpsertBulk{
-		create: _c,
+		create: lcb,
 	}
 }
 
@@ -421,10 +421,10 @@ func (_c *LabelCreateBulk) OnConflict(opts ...sql.ConflictOption) *LabelUpsertBu
 //	client.Label.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *LabelCreateBulk) OnConflictColumns(columns ...string) *LabelUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (lcb *LabelCreateBulk) OnConflictColumns(columns ...string) *LabelUpsertBulk {
+	lcb.conflict = append(lcb.conflict, sql.ConflictColumns(columns...))
 	return &LabelUpsertBulk{
-		create: _c,
+		create: lcb,
 	}
 }
 

@@ -20,56 +20,56 @@ type LabelDelete struct {
 }
 
 // Where appends a list predicates to the LabelDelete builder.
-func (_d *LabelDelete) Where(ps ...predicate.Label) *LabelDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (ld *LabelDelete) Where(ps ...predicate.Label) *LabelDelete {
+	ld.mutation.Where(ps...)
+	return ld
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *LabelDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (ld *LabelDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, ld.sqlExec, ld.mutation, ld.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *LabelDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (ld *LabelDelete) ExecX(ctx context.Context) int {
+	n, err := ld.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *LabelDelete) sqlExec(ctx context.Context) (int, error) {
+func (ld *LabelDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(label.Table, sqlgraph.NewFieldSpec(label.FieldID, field.TypeOther))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := ld.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, ld.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	ld.mutation.done = true
 	return affected, err
 }
 
 // LabelDeleteOne is the builder for deleting a single Label entity.
 type LabelDeleteOne struct {
-	_d *LabelDelete
+	ld *LabelDelete
 }
 
 // Where appends a list predicates to the LabelDelete builder.
-func (_d *LabelDeleteOne) Where(ps ...predicate.Label) *LabelDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (ldo *LabelDeleteOne) Where(ps ...predicate.Label) *LabelDeleteOne {
+	ldo.ld.mutation.Where(ps...)
+	return ldo
 }
 
 // Exec executes the deletion query.
-func (_d *LabelDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (ldo *LabelDeleteOne) Exec(ctx context.Context) error {
+	n, err := ldo.ld.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *LabelDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *LabelDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (ldo *LabelDeleteOne) ExecX(ctx context.Context) {
+	if err := ldo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -32,44 +32,44 @@ type LabelQuery struct {
 }
 
 // Where adds a new predicate for the LabelQuery builder.
-func (_q *LabelQuery) Where(ps ...predicate.Label) *LabelQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (lq *LabelQuery) Where(ps ...predicate.Label) *LabelQuery {
+	lq.predicates = append(lq.predicates, ps...)
+	return lq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *LabelQuery) Limit(limit int) *LabelQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (lq *LabelQuery) Limit(limit int) *LabelQuery {
+	lq.ctx.Limit = &limit
+	return lq
 }
 
 // Offset to start from.
-func (_q *LabelQuery) Offset(offset int) *LabelQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (lq *LabelQuery) Offset(offset int) *LabelQuery {
+	lq.ctx.Offset = &offset
+	return lq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *LabelQuery) Unique(unique bool) *LabelQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (lq *LabelQuery) Unique(unique bool) *LabelQuery {
+	lq.ctx.Unique = &unique
+	return lq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *LabelQuery) Order(o ...label.OrderOption) *LabelQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (lq *LabelQuery) Order(o ...label.OrderOption) *LabelQuery {
+	lq.order = append(lq.order, o...)
+	return lq
 }
 
 // QueryNotes chains the current query on the "notes" edge.
-func (_q *LabelQuery) QueryNotes() *NoteQuery {
-	query := (&NoteClient{config: _q.config}).Query()
+func (lq *LabelQuery) QueryNotes() *NoteQuery {
+	query := (&NoteClient{config: lq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := lq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := lq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (_q *LabelQuery) QueryNotes() *NoteQuery {
 			sqlgraph.To(note.Table, note.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, true, label.NotesTable, label.NotesPrimaryKey...),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(lq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -86,8 +86,8 @@ func (_q *LabelQuery) QueryNotes() *NoteQuery {
 
 // First returns the first Label entity from the query.
 // Returns a *NotFoundError when no Label was found.
-func (_q *LabelQuery) First(ctx context.Context) (*Label, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (lq *LabelQuery) First(ctx context.Context) (*Label, error) {
+	nodes, err := lq.Limit(1).All(setContextOp(ctx, lq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func (_q *LabelQuery) First(ctx context.Context) (*Label, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *LabelQuery) FirstX(ctx context.Context) *Label {
-	node, err := _q.First(ctx)
+func (lq *LabelQuery) FirstX(ctx context.Context) *Label {
+	node, err := lq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -108,9 +108,9 @@ func (_q *LabelQuery) FirstX(ctx context.Context) *Label {
 
 // FirstID returns the first Label ID from the query.
 // Returns a *NotFoundError when no Label ID was found.
-func (_q *LabelQuery) FirstID(ctx context.Context) (id pk.Text, err error) {
+func (lq *LabelQuery) FirstID(ctx context.Context) (id pk.Text, err error) {
 	var ids []pk.Text
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = lq.Limit(1).IDs(setContextOp(ctx, lq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -121,8 +121,8 @@ func (_q *LabelQuery) FirstID(ctx context.Context) (id pk.Text, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *LabelQuery) FirstIDX(ctx context.Context) pk.Text {
-	id, err := _q.FirstID(ctx)
+func (lq *LabelQuery) FirstIDX(ctx context.Context) pk.Text {
+	id, err := lq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -132,8 +132,8 @@ func (_q *LabelQuery) FirstIDX(ctx context.Context) pk.Text {
 // Only returns a single Label entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one Label entity is found.
 // Returns a *NotFoundError when no Label entities are found.
-func (_q *LabelQuery) Only(ctx context.Context) (*Label, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (lq *LabelQuery) Only(ctx context.Context) (*Label, error) {
+	nodes, err := lq.Limit(2).All(setContextOp(ctx, lq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +148,8 @@ func (_q *LabelQuery) Only(ctx context.Context) (*Label, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *LabelQuery) OnlyX(ctx context.Context) *Label {
-	node, err := _q.Only(ctx)
+func (lq *LabelQuery) OnlyX(ctx context.Context) *Label {
+	node, err := lq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -159,9 +159,9 @@ func (_q *LabelQuery) OnlyX(ctx context.Context) *Label {
 // OnlyID is like Only, but returns the only Label ID in the query.
 // Returns a *NotSingularError when more than one Label ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *LabelQuery) OnlyID(ctx context.Context) (id pk.Text, err error) {
+func (lq *LabelQuery) OnlyID(ctx context.Context) (id pk.Text, err error) {
 	var ids []pk.Text
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = lq.Limit(2).IDs(setContextOp(ctx, lq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -176,8 +176,8 @@ func (_q *LabelQuery) OnlyID(ctx context.Context) (id pk.Text, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *LabelQuery) OnlyIDX(ctx context.Context) pk.Text {
-	id, err := _q.OnlyID(ctx)
+func (lq *LabelQuery) OnlyIDX(ctx context.Context) pk.Text {
+	id, err := lq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -185,18 +185,18 @@ func (_q *LabelQuery) OnlyIDX(ctx context.Context) pk.Text {
 }
 
 // All executes the query and returns a list of Labels.
-func (_q *LabelQuery) All(ctx context.Context) ([]*Label, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (lq *LabelQuery) All(ctx context.Context) ([]*Label, error) {
+	ctx = setContextOp(ctx, lq.ctx, ent.OpQueryAll)
+	if err := lq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*Label, *LabelQuery]()
-	return withInterceptors[[]*Label](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*Label](ctx, lq, qr, lq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *LabelQuery) AllX(ctx context.Context) []*Label {
-	nodes, err := _q.All(ctx)
+func (lq *LabelQuery) AllX(ctx context.Context) []*Label {
+	nodes, err := lq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -204,20 +204,20 @@ func (_q *LabelQuery) AllX(ctx context.Context) []*Label {
 }
 
 // IDs executes the query and returns a list of Label IDs.
-func (_q *LabelQuery) IDs(ctx context.Context) (ids []pk.Text, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (lq *LabelQuery) IDs(ctx context.Context) (ids []pk.Text, err error) {
+	if lq.ctx.Unique == nil && lq.path != nil {
+		lq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(label.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, lq.ctx, ent.OpQueryIDs)
+	if err = lq.Select(label.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *LabelQuery) IDsX(ctx context.Context) []pk.Text {
-	ids, err := _q.IDs(ctx)
+func (lq *LabelQuery) IDsX(ctx context.Context) []pk.Text {
+	ids, err := lq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -225,17 +225,17 @@ func (_q *LabelQuery) IDsX(ctx context.Context) []pk.Text {
 }
 
 // Count returns the count of the given query.
-func (_q *LabelQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (lq *LabelQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, lq.ctx, ent.OpQueryCount)
+	if err := lq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*LabelQuery](), _q.inters)
+	return withInterceptors[int](ctx, lq, querierCount[*LabelQuery](), lq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *LabelQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (lq *LabelQuery) CountX(ctx context.Context) int {
+	count, err := lq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -243,9 +243,9 @@ func (_q *LabelQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *LabelQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (lq *LabelQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, lq.ctx, ent.OpQueryExist)
+	switch _, err := lq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -256,8 +256,8 @@ func (_q *LabelQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *LabelQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (lq *LabelQuery) ExistX(ctx context.Context) bool {
+	exist, err := lq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -266,32 +266,32 @@ func (_q *LabelQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the LabelQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *LabelQuery) Clone() *LabelQuery {
-	if _q == nil {
+func (lq *LabelQuery) Clone() *LabelQuery {
+	if lq == nil {
 		return nil
 	}
 	return &LabelQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]label.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.Label{}, _q.predicates...),
-		withNotes:  _q.withNotes.Clone(),
+		config:     lq.config,
+		ctx:        lq.ctx.Clone(),
+		order:      append([]label.OrderOption{}, lq.order...),
+		inters:     append([]Interceptor{}, lq.inters...),
+		predicates: append([]predicate.Label{}, lq.predicates...),
+		withNotes:  lq.withNotes.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  lq.sql.Clone(),
+		path: lq.path,
 	}
 }
 
 // WithNotes tells the query-builder to eager-load the nodes that are connected to
 // the "notes" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *LabelQuery) WithNotes(opts ...func(*NoteQuery)) *LabelQuery {
-	query := (&NoteClient{config: _q.config}).Query()
+func (lq *LabelQuery) WithNotes(opts ...func(*NoteQuery)) *LabelQuery {
+	query := (&NoteClient{config: lq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withNotes = query
-	return _q
+	lq.withNotes = query
+	return lq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -308,10 +308,10 @@ func (_q *LabelQuery) WithNotes(opts ...func(*NoteQuery)) *LabelQuery {
 //		GroupBy(label.FieldName).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
-func (_q *LabelQuery) GroupBy(field string, fields ...string) *LabelGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &LabelGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (lq *LabelQuery) GroupBy(field string, fields ...string) *LabelGroupBy {
+	lq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &LabelGroupBy{build: lq}
+	grbuild.flds = &lq.ctx.Fields
 	grbuild.label = label.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -329,58 +329,58 @@ func (_q *LabelQuery) GroupBy(field string, fields ...string) *LabelGroupBy {
 //	client.Label.Query().
 //		Select(label.FieldName).
 //		Scan(ctx, &v)
-func (_q *LabelQuery) Select(fields ...string) *LabelSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &LabelSelect{LabelQuery: _q}
+func (lq *LabelQuery) Select(fields ...string) *LabelSelect {
+	lq.ctx.Fields = append(lq.ctx.Fields, fields...)
+	sbuild := &LabelSelect{LabelQuery: lq}
 	sbuild.label = label.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &lq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a LabelSelect configured with the given aggregations.
-func (_q *LabelQuery) Aggregate(fns ...AggregateFunc) *LabelSelect {
-	return _q.Select().Aggregate(fns...)
+func (lq *LabelQuery) Aggregate(fns ...AggregateFunc) *LabelSelect {
+	return lq.Select().Aggregate(fns...)
 }
 
-func (_q *LabelQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (lq *LabelQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range lq.inters {
 		if inter == nil {
 			return fmt.Errorf("ent: uninitialized interceptor (forgotten import ent/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, lq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range lq.ctx.Fields {
 		if !label.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("ent: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if lq.path != nil {
+		prev, err := lq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		lq.sql = prev
 	}
 	return nil
 }
 
-func (_q *LabelQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Label, error) {
+func (lq *LabelQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Label, error) {
 	var (
 		nodes       = []*Label{}
-		_spec       = _q.querySpec()
+		_spec       = lq.querySpec()
 		loadedTypes = [1]bool{
-			_q.withNotes != nil,
+			lq.withNotes != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Label).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &Label{config: _q.config}
+		node := &Label{config: lq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -388,14 +388,14 @@ func (_q *LabelQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Label,
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, lq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withNotes; query != nil {
-		if err := _q.loadNotes(ctx, query, nodes,
+	if query := lq.withNotes; query != nil {
+		if err := lq.loadNotes(ctx, query, nodes,
 			func(n *Label) { n.Edges.Notes = []*Note{} },
 			func(n *Label, e *Note) { n.Edges.Notes = append(n.Edges.Notes, e) }); err != nil {
 			return nil, err
@@ -404,7 +404,7 @@ func (_q *LabelQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Label,
 	return nodes, nil
 }
 
-func (_q *LabelQuery) loadNotes(ctx context.Context, query *NoteQuery, nodes []*Label, init func(*Label), assign func(*Label, *Note)) error {
+func (lq *LabelQuery) loadNotes(ctx context.Context, query *NoteQuery, nodes []*Label, init func(*Label), assign func(*Label, *Note)) error {
 	edgeIDs := make([]driver.Value, len(nodes))
 	byID := make(map[pk.Text]*Label)
 	nids := make(map[pk.SortText]map[*Label]struct{})
@@ -466,24 +466,24 @@ func (_q *LabelQuery) loadNotes(ctx context.Context, query *NoteQuery, nodes []*
 	return nil
 }
 
-func (_q *LabelQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (lq *LabelQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := lq.querySpec()
+	_spec.Node.Columns = lq.ctx.Fields
+	if len(lq.ctx.Fields) > 0 {
+		_spec.Unique = lq.ctx.Unique != nil && *lq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, lq.driver, _spec)
 }
 
-func (_q *LabelQuery) querySpec() *sqlgraph.QuerySpec {
+func (lq *LabelQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(label.Table, label.Columns, sqlgraph.NewFieldSpec(label.FieldID, field.TypeOther))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = lq.sql
+	if unique := lq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if lq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := lq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, label.FieldID)
 		for i := range fields {
@@ -492,20 +492,20 @@ func (_q *LabelQuery) querySpec() *sqlgraph.QuerySpec {
 			}
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := lq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := lq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := lq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := lq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -515,33 +515,33 @@ func (_q *LabelQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *LabelQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (lq *LabelQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(lq.driver.Dialect())
 	t1 := builder.Table(label.Table)
-	columns := _q.ctx.Fields
+	columns := lq.ctx.Fields
 	if len(columns) == 0 {
 		columns = label.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if lq.sql != nil {
+		selector = lq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if lq.ctx.Unique != nil && *lq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range lq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range lq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := lq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := lq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -554,41 +554,41 @@ type LabelGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *LabelGroupBy) Aggregate(fns ...AggregateFunc) *LabelGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (lgb *LabelGroupBy) Aggregate(fns ...AggregateFunc) *LabelGroupBy {
+	lgb.fns = append(lgb.fns, fns...)
+	return lgb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *LabelGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (lgb *LabelGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, lgb.build.ctx, ent.OpQueryGroupBy)
+	if err := lgb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*LabelQuery, *LabelGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*LabelQuery, *LabelGroupBy](ctx, lgb.build, lgb, lgb.build.inters, v)
 }
 
-func (_g *LabelGroupBy) sqlScan(ctx context.Context, root *LabelQuery, v any) error {
+func (lgb *LabelGroupBy) sqlScan(ctx context.Context, root *LabelQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(lgb.fns))
+	for _, fn := range lgb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*lgb.flds)+len(lgb.fns))
+		for _, f := range *lgb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*lgb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := lgb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -602,27 +602,27 @@ type LabelSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *LabelSelect) Aggregate(fns ...AggregateFunc) *LabelSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (ls *LabelSelect) Aggregate(fns ...AggregateFunc) *LabelSelect {
+	ls.fns = append(ls.fns, fns...)
+	return ls
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *LabelSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (ls *LabelSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, ls.ctx, ent.OpQuerySelect)
+	if err := ls.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*LabelQuery, *LabelSelect](ctx, _s.LabelQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*LabelQuery, *LabelSelect](ctx, ls.LabelQuery, ls, ls.inters, v)
 }
 
-func (_s *LabelSelect) sqlScan(ctx context.Context, root *LabelQuery, v any) error {
+func (ls *LabelSelect) sqlScan(ctx context.Context, root *LabelQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(ls.fns))
+	for _, fn := range ls.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*ls.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -630,7 +630,7 @@ func (_s *LabelSelect) sqlScan(ctx context.Context, root *LabelQuery, v any) err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := ls.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

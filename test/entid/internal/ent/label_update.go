@@ -24,74 +24,74 @@ type LabelUpdate struct {
 }
 
 // Where appends a list predicates to the LabelUpdate builder.
-func (_u *LabelUpdate) Where(ps ...predicate.Label) *LabelUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (lu *LabelUpdate) Where(ps ...predicate.Label) *LabelUpdate {
+	lu.mutation.Where(ps...)
+	return lu
 }
 
 // SetName sets the "name" field.
-func (_u *LabelUpdate) SetName(v string) *LabelUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (lu *LabelUpdate) SetName(s string) *LabelUpdate {
+	lu.mutation.SetName(s)
+	return lu
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *LabelUpdate) SetNillableName(v *string) *LabelUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (lu *LabelUpdate) SetNillableName(s *string) *LabelUpdate {
+	if s != nil {
+		lu.SetName(*s)
 	}
-	return _u
+	return lu
 }
 
 // AddNoteIDs adds the "notes" edge to the Note entity by IDs.
-func (_u *LabelUpdate) AddNoteIDs(ids ...pk.SortText) *LabelUpdate {
-	_u.mutation.AddNoteIDs(ids...)
-	return _u
+func (lu *LabelUpdate) AddNoteIDs(ids ...pk.SortText) *LabelUpdate {
+	lu.mutation.AddNoteIDs(ids...)
+	return lu
 }
 
 // AddNotes adds the "notes" edges to the Note entity.
-func (_u *LabelUpdate) AddNotes(v ...*Note) *LabelUpdate {
-	ids := make([]pk.SortText, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (lu *LabelUpdate) AddNotes(n ...*Note) *LabelUpdate {
+	ids := make([]pk.SortText, len(n))
+	for i := range n {
+		ids[i] = n[i].ID
 	}
-	return _u.AddNoteIDs(ids...)
+	return lu.AddNoteIDs(ids...)
 }
 
 // Mutation returns the LabelMutation object of the builder.
-func (_u *LabelUpdate) Mutation() *LabelMutation {
-	return _u.mutation
+func (lu *LabelUpdate) Mutation() *LabelMutation {
+	return lu.mutation
 }
 
 // ClearNotes clears all "notes" edges to the Note entity.
-func (_u *LabelUpdate) ClearNotes() *LabelUpdate {
-	_u.mutation.ClearNotes()
-	return _u
+func (lu *LabelUpdate) ClearNotes() *LabelUpdate {
+	lu.mutation.ClearNotes()
+	return lu
 }
 
 // RemoveNoteIDs removes the "notes" edge to Note entities by IDs.
-func (_u *LabelUpdate) RemoveNoteIDs(ids ...pk.SortText) *LabelUpdate {
-	_u.mutation.RemoveNoteIDs(ids...)
-	return _u
+func (lu *LabelUpdate) RemoveNoteIDs(ids ...pk.SortText) *LabelUpdate {
+	lu.mutation.RemoveNoteIDs(ids...)
+	return lu
 }
 
 // RemoveNotes removes "notes" edges to Note entities.
-func (_u *LabelUpdate) RemoveNotes(v ...*Note) *LabelUpdate {
-	ids := make([]pk.SortText, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (lu *LabelUpdate) RemoveNotes(n ...*Note) *LabelUpdate {
+	ids := make([]pk.SortText, len(n))
+	for i := range n {
+		ids[i] = n[i].ID
 	}
-	return _u.RemoveNoteIDs(ids...)
+	return lu.RemoveNoteIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *LabelUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (lu *LabelUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, lu.sqlSave, lu.mutation, lu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *LabelUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (lu *LabelUpdate) SaveX(ctx context.Context) int {
+	affected, err := lu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -99,31 +99,31 @@ func (_u *LabelUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *LabelUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (lu *LabelUpdate) Exec(ctx context.Context) error {
+	_, err := lu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *LabelUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (lu *LabelUpdate) ExecX(ctx context.Context) {
+	if err := lu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *LabelUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (lu *LabelUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(label.Table, label.Columns, sqlgraph.NewFieldSpec(label.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := lu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := lu.mutation.Name(); ok {
 		_spec.SetField(label.FieldName, field.TypeString, value)
 	}
-	if _u.mutation.NotesCleared() {
+	if lu.mutation.NotesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -136,7 +136,7 @@ func (_u *LabelUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedNotesIDs(); len(nodes) > 0 && !_u.mutation.NotesCleared() {
+	if nodes := lu.mutation.RemovedNotesIDs(); len(nodes) > 0 && !lu.mutation.NotesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -152,7 +152,7 @@ func (_u *LabelUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.NotesIDs(); len(nodes) > 0 {
+	if nodes := lu.mutation.NotesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -168,7 +168,7 @@ func (_u *LabelUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, lu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{label.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -176,8 +176,8 @@ func (_u *LabelUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	lu.mutation.done = true
+	return n, nil
 }
 
 // LabelUpdateOne is the builder for updating a single Label entity.
@@ -189,81 +189,81 @@ type LabelUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *LabelUpdateOne) SetName(v string) *LabelUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (luo *LabelUpdateOne) SetName(s string) *LabelUpdateOne {
+	luo.mutation.SetName(s)
+	return luo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *LabelUpdateOne) SetNillableName(v *string) *LabelUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (luo *LabelUpdateOne) SetNillableName(s *string) *LabelUpdateOne {
+	if s != nil {
+		luo.SetName(*s)
 	}
-	return _u
+	return luo
 }
 
 // AddNoteIDs adds the "notes" edge to the Note entity by IDs.
-func (_u *LabelUpdateOne) AddNoteIDs(ids ...pk.SortText) *LabelUpdateOne {
-	_u.mutation.AddNoteIDs(ids...)
-	return _u
+func (luo *LabelUpdateOne) AddNoteIDs(ids ...pk.SortText) *LabelUpdateOne {
+	luo.mutation.AddNoteIDs(ids...)
+	return luo
 }
 
 // AddNotes adds the "notes" edges to the Note entity.
-func (_u *LabelUpdateOne) AddNotes(v ...*Note) *LabelUpdateOne {
-	ids := make([]pk.SortText, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (luo *LabelUpdateOne) AddNotes(n ...*Note) *LabelUpdateOne {
+	ids := make([]pk.SortText, len(n))
+	for i := range n {
+		ids[i] = n[i].ID
 	}
-	return _u.AddNoteIDs(ids...)
+	return luo.AddNoteIDs(ids...)
 }
 
 // Mutation returns the LabelMutation object of the builder.
-func (_u *LabelUpdateOne) Mutation() *LabelMutation {
-	return _u.mutation
+func (luo *LabelUpdateOne) Mutation() *LabelMutation {
+	return luo.mutation
 }
 
 // ClearNotes clears all "notes" edges to the Note entity.
-func (_u *LabelUpdateOne) ClearNotes() *LabelUpdateOne {
-	_u.mutation.ClearNotes()
-	return _u
+func (luo *LabelUpdateOne) ClearNotes() *LabelUpdateOne {
+	luo.mutation.ClearNotes()
+	return luo
 }
 
 // RemoveNoteIDs removes the "notes" edge to Note entities by IDs.
-func (_u *LabelUpdateOne) RemoveNoteIDs(ids ...pk.SortText) *LabelUpdateOne {
-	_u.mutation.RemoveNoteIDs(ids...)
-	return _u
+func (luo *LabelUpdateOne) RemoveNoteIDs(ids ...pk.SortText) *LabelUpdateOne {
+	luo.mutation.RemoveNoteIDs(ids...)
+	return luo
 }
 
 // RemoveNotes removes "notes" edges to Note entities.
-func (_u *LabelUpdateOne) RemoveNotes(v ...*Note) *LabelUpdateOne {
-	ids := make([]pk.SortText, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (luo *LabelUpdateOne) RemoveNotes(n ...*Note) *LabelUpdateOne {
+	ids := make([]pk.SortText, len(n))
+	for i := range n {
+		ids[i] = n[i].ID
 	}
-	return _u.RemoveNoteIDs(ids...)
+	return luo.RemoveNoteIDs(ids...)
 }
 
 // Where appends a list predicates to the LabelUpdate builder.
-func (_u *LabelUpdateOne) Where(ps ...predicate.Label) *LabelUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (luo *LabelUpdateOne) Where(ps ...predicate.Label) *LabelUpdateOne {
+	luo.mutation.Where(ps...)
+	return luo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *LabelUpdateOne) Select(field string, fields ...string) *LabelUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (luo *LabelUpdateOne) Select(field string, fields ...string) *LabelUpdateOne {
+	luo.fields = append([]string{field}, fields...)
+	return luo
 }
 
 // Save executes the query and returns the updated Label entity.
-func (_u *LabelUpdateOne) Save(ctx context.Context) (*Label, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (luo *LabelUpdateOne) Save(ctx context.Context) (*Label, error) {
+	return withHooks(ctx, luo.sqlSave, luo.mutation, luo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *LabelUpdateOne) SaveX(ctx context.Context) *Label {
-	node, err := _u.Save(ctx)
+func (luo *LabelUpdateOne) SaveX(ctx context.Context) *Label {
+	node, err := luo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -271,26 +271,26 @@ func (_u *LabelUpdateOne) SaveX(ctx context.Context) *Label {
 }
 
 // Exec executes the query on the entity.
-func (_u *LabelUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (luo *LabelUpdateOne) Exec(ctx context.Context) error {
+	_, err := luo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *LabelUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (luo *LabelUpdateOne) ExecX(ctx context.Context) {
+	if err := luo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *LabelUpdateOne) sqlSave(ctx context.Context) (_node *Label, err error) {
+func (luo *LabelUpdateOne) sqlSave(ctx context.Context) (_node *Label, err error) {
 	_spec := sqlgraph.NewUpdateSpec(label.Table, label.Columns, sqlgraph.NewFieldSpec(label.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := luo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "Label.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := luo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, label.FieldID)
 		for _, f := range fields {
@@ -302,17 +302,17 @@ func (_u *LabelUpdateOne) sqlSave(ctx context.Context) (_node *Label, err error)
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := luo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := luo.mutation.Name(); ok {
 		_spec.SetField(label.FieldName, field.TypeString, value)
 	}
-	if _u.mutation.NotesCleared() {
+	if luo.mutation.NotesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -325,7 +325,7 @@ func (_u *LabelUpdateOne) sqlSave(ctx context.Context) (_node *Label, err error)
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedNotesIDs(); len(nodes) > 0 && !_u.mutation.NotesCleared() {
+	if nodes := luo.mutation.RemovedNotesIDs(); len(nodes) > 0 && !luo.mutation.NotesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -341,7 +341,7 @@ func (_u *LabelUpdateOne) sqlSave(ctx context.Context) (_node *Label, err error)
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.NotesIDs(); len(nodes) > 0 {
+	if nodes := luo.mutation.NotesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -357,10 +357,10 @@ func (_u *LabelUpdateOne) sqlSave(ctx context.Context) (_node *Label, err error)
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Label{config: _u.config}
+	_node = &Label{config: luo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, luo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{label.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -368,6 +368,6 @@ func (_u *LabelUpdateOne) sqlSave(ctx context.Context) (_node *Label, err error)
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	luo.mutation.done = true
 	return _node, nil
 }

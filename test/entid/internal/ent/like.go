@@ -76,7 +76,7 @@ func (*Like) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the Like fields.
-func (_m *Like) assignValues(columns []string, values []any) error {
+func (l *Like) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -86,16 +86,16 @@ func (_m *Like) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*pk.ID); !ok {
 				return fmt.Errorf("unexpected type %T for field user_id", values[i])
 			} else if value != nil {
-				_m.UserID = *value
+				l.UserID = *value
 			}
 		case like.FieldPostID:
 			if value, ok := values[i].(*pk.ID); !ok {
 				return fmt.Errorf("unexpected type %T for field post_id", values[i])
 			} else if value != nil {
-				_m.PostID = *value
+				l.PostID = *value
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			l.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -103,47 +103,47 @@ func (_m *Like) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the Like.
 // This includes values selected through modifiers, order, etc.
-func (_m *Like) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (l *Like) Value(name string) (ent.Value, error) {
+	return l.selectValues.Get(name)
 }
 
 // QueryUser queries the "user" edge of the Like entity.
-func (_m *Like) QueryUser() *UserQuery {
-	return NewLikeClient(_m.config).QueryUser(_m)
+func (l *Like) QueryUser() *UserQuery {
+	return NewLikeClient(l.config).QueryUser(l)
 }
 
 // QueryPost queries the "post" edge of the Like entity.
-func (_m *Like) QueryPost() *PostQuery {
-	return NewLikeClient(_m.config).QueryPost(_m)
+func (l *Like) QueryPost() *PostQuery {
+	return NewLikeClient(l.config).QueryPost(l)
 }
 
 // Update returns a builder for updating this Like.
 // Note that you need to call Like.Unwrap() before calling this method if this Like
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *Like) Update() *LikeUpdateOne {
-	return NewLikeClient(_m.config).UpdateOne(_m)
+func (l *Like) Update() *LikeUpdateOne {
+	return NewLikeClient(l.config).UpdateOne(l)
 }
 
 // Unwrap unwraps the Like entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *Like) Unwrap() *Like {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (l *Like) Unwrap() *Like {
+	_tx, ok := l.config.driver.(*txDriver)
 	if !ok {
 		panic("ent: Like is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	l.config.driver = _tx.drv
+	return l
 }
 
 // String implements the fmt.Stringer.
-func (_m *Like) String() string {
+func (l *Like) String() string {
 	var builder strings.Builder
 	builder.WriteString("Like(")
 	builder.WriteString("user_id=")
-	builder.WriteString(fmt.Sprintf("%v", _m.UserID))
+	builder.WriteString(fmt.Sprintf("%v", l.UserID))
 	builder.WriteString(", ")
 	builder.WriteString("post_id=")
-	builder.WriteString(fmt.Sprintf("%v", _m.PostID))
+	builder.WriteString(fmt.Sprintf("%v", l.PostID))
 	builder.WriteByte(')')
 	return builder.String()
 }

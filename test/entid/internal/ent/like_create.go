@@ -25,40 +25,40 @@ type LikeCreate struct {
 }
 
 // SetUserID sets the "user_id" field.
-func (_c *LikeCreate) SetUserID(v pk.ID) *LikeCreate {
-	_c.mutation.SetUserID(v)
-	return _c
+func (lc *LikeCreate) SetUserID(pk pk.ID) *LikeCreate {
+	lc.mutation.SetUserID(pk)
+	return lc
 }
 
 // SetPostID sets the "post_id" field.
-func (_c *LikeCreate) SetPostID(v pk.ID) *LikeCreate {
-	_c.mutation.SetPostID(v)
-	return _c
+func (lc *LikeCreate) SetPostID(pk pk.ID) *LikeCreate {
+	lc.mutation.SetPostID(pk)
+	return lc
 }
 
 // SetUser sets the "user" edge to the User entity.
-func (_c *LikeCreate) SetUser(v *User) *LikeCreate {
-	return _c.SetUserID(v.ID)
+func (lc *LikeCreate) SetUser(u *User) *LikeCreate {
+	return lc.SetUserID(u.ID)
 }
 
 // SetPost sets the "post" edge to the Post entity.
-func (_c *LikeCreate) SetPost(v *Post) *LikeCreate {
-	return _c.SetPostID(v.ID)
+func (lc *LikeCreate) SetPost(p *Post) *LikeCreate {
+	return lc.SetPostID(p.ID)
 }
 
 // Mutation returns the LikeMutation object of the builder.
-func (_c *LikeCreate) Mutation() *LikeMutation {
-	return _c.mutation
+func (lc *LikeCreate) Mutation() *LikeMutation {
+	return lc.mutation
 }
 
 // Save creates the Like in the database.
-func (_c *LikeCreate) Save(ctx context.Context) (*Like, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (lc *LikeCreate) Save(ctx context.Context) (*Like, error) {
+	return withHooks(ctx, lc.sqlSave, lc.mutation, lc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *LikeCreate) SaveX(ctx context.Context) *Like {
-	v, err := _c.Save(ctx)
+func (lc *LikeCreate) SaveX(ctx context.Context) *Like {
+	v, err := lc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -66,41 +66,41 @@ func (_c *LikeCreate) SaveX(ctx context.Context) *Like {
 }
 
 // Exec executes the query.
-func (_c *LikeCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (lc *LikeCreate) Exec(ctx context.Context) error {
+	_, err := lc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *LikeCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (lc *LikeCreate) ExecX(ctx context.Context) {
+	if err := lc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *LikeCreate) check() error {
-	if _, ok := _c.mutation.UserID(); !ok {
+func (lc *LikeCreate) check() error {
+	if _, ok := lc.mutation.UserID(); !ok {
 		return &ValidationError{Name: "user_id", err: errors.New(`ent: missing required field "Like.user_id"`)}
 	}
-	if _, ok := _c.mutation.PostID(); !ok {
+	if _, ok := lc.mutation.PostID(); !ok {
 		return &ValidationError{Name: "post_id", err: errors.New(`ent: missing required field "Like.post_id"`)}
 	}
-	if len(_c.mutation.UserIDs()) == 0 {
+	if len(lc.mutation.UserIDs()) == 0 {
 		return &ValidationError{Name: "user", err: errors.New(`ent: missing required edge "Like.user"`)}
 	}
-	if len(_c.mutation.PostIDs()) == 0 {
+	if len(lc.mutation.PostIDs()) == 0 {
 		return &ValidationError{Name: "post", err: errors.New(`ent: missing required edge "Like.post"`)}
 	}
 	return nil
 }
 
-func (_c *LikeCreate) sqlSave(ctx context.Context) (*Like, error) {
-	if err := _c.check(); err != nil {
+func (lc *LikeCreate) sqlSave(ctx context.Context) (*Like, error) {
+	if err := lc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := lc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, lc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -109,13 +109,13 @@ func (_c *LikeCreate) sqlSave(ctx context.Context) (*Like, error) {
 	return _node, nil
 }
 
-func (_c *LikeCreate) createSpec() (*Like, *sqlgraph.CreateSpec) {
+func (lc *LikeCreate) createSpec() (*Like, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Like{config: _c.config}
+		_node = &Like{config: lc.config}
 		_spec = sqlgraph.NewCreateSpec(like.Table, nil)
 	)
-	_spec.OnConflict = _c.conflict
-	if nodes := _c.mutation.UserIDs(); len(nodes) > 0 {
+	_spec.OnConflict = lc.conflict
+	if nodes := lc.mutation.UserIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -132,7 +132,7 @@ func (_c *LikeCreate) createSpec() (*Like, *sqlgraph.CreateSpec) {
 		_node.UserID = nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.PostIDs(); len(nodes) > 0 {
+	if nodes := lc.mutation.PostIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -168,10 +168,10 @@ func (_c *LikeCreate) createSpec() (*Like, *sqlgraph.CreateSpec) {
 //			SetUserID(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *LikeCreate) OnConflict(opts ...sql.ConflictOption) *LikeUpsertOne {
-	_c.conflict = opts
+func (lc *LikeCreate) OnConflict(opts ...sql.ConflictOption) *LikeUpsertOne {
+	lc.conflict = opts
 	return &LikeUpsertOne{
-		create: _c,
+		create: lc,
 	}
 }
 
@@ -181,10 +181,10 @@ func (_c *LikeCreate) OnConflict(opts ...sql.ConflictOption) *LikeUpsertOne {
 //	client.Like.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *LikeCreate) OnConflictColumns(columns ...string) *LikeUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (lc *LikeCreate) OnConflictColumns(columns ...string) *LikeUpsertOne {
+	lc.conflict = append(lc.conflict, sql.ConflictColumns(columns...))
 	return &LikeUpsertOne{
-		create: _c,
+		create: lc,
 	}
 }
 
@@ -317,16 +317,16 @@ type LikeCreateBulk struct {
 }
 
 // Save creates the Like entities in the database.
-func (_c *LikeCreateBulk) Save(ctx context.Context) ([]*Like, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (lcb *LikeCreateBulk) Save(ctx context.Context) ([]*Like, error) {
+	if lcb.err != nil {
+		return nil, lcb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Like, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(lcb.builders))
+	nodes := make([]*Like, len(lcb.builders))
+	mutators := make([]Mutator, len(lcb.builders))
+	for i := range lcb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := lcb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*LikeMutation)
 				if !ok {
@@ -339,12 +339,12 @@ func (_c *LikeCreateBulk) Save(ctx context.Context) ([]*Like, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, lcb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = lcb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, lcb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -363,7 +363,7 @@ func (_c *LikeCreateBulk) Save(ctx context.Context) ([]*Like, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, lcb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -371,8 +371,8 @@ func (_c *LikeCreateBulk) Save(ctx context.Context) ([]*Like, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *LikeCreateBulk) SaveX(ctx context.Context) []*Like {
-	v, err := _c.Save(ctx)
+func (lcb *LikeCreateBulk) SaveX(ctx context.Context) []*Like {
+	v, err := lcb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -380,14 +380,14 @@ func (_c *LikeCreateBulk) SaveX(ctx context.Context) []*Like {
 }
 
 // Exec executes the query.
-func (_c *LikeCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (lcb *LikeCreateBulk) Exec(ctx context.Context) error {
+	_, err := lcb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *LikeCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (lcb *LikeCreateBulk) ExecX(ctx context.Context) {
+	if err := lcb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -407,10 +407,10 @@ func (_c *LikeCreateBulk) ExecX(ctx context.Context) {
 //			SetUserID(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *LikeCreateBulk) OnConflict(opts ...sql.ConflictOption) *LikeUpsertBulk {
-	_c.conflict = opts
+func (lcb *LikeCreateBulk) OnConflict(opts ...sql.ConflictOption) *LikeUpsertBulk {
+	lcb.conflict = opts
 	return &LikeUpsertBulk{
-		create: _c,
+		create: lcb,
 	}
 }
 
@@ -420,10 +420,10 @@ func (_c *LikeCreateBulk) OnConflict(opts ...sql.ConflictOption) *LikeUpsertBulk
 //	client.Like.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *LikeCreateBulk) OnConflictColumns(columns ...string) *LikeUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (lcb *LikeCreateBulk) OnConflictColumns(columns ...string) *LikeUpsertBulk {
+	lcb.conflict = append(lcb.conflict, sql.ConflictColumns(columns...))
 	return &LikeUpsertBulk{
-		create: _c,
+		create: lcb,
 	}
 }
 

@@ -19,56 +19,56 @@ type LikeDelete struct {
 }
 
 // Where appends a list predicates to the LikeDelete builder.
-func (_d *LikeDelete) Where(ps ...predicate.Like) *LikeDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (ld *LikeDelete) Where(ps ...predicate.Like) *LikeDelete {
+	ld.mutation.Where(ps...)
+	return ld
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *LikeDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (ld *LikeDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, ld.sqlExec, ld.mutation, ld.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *LikeDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (ld *LikeDelete) ExecX(ctx context.Context) int {
+	n, err := ld.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *LikeDelete) sqlExec(ctx context.Context) (int, error) {
+func (ld *LikeDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(like.Table, nil)
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := ld.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, ld.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	ld.mutation.done = true
 	return affected, err
 }
 
 // LikeDeleteOne is the builder for deleting a single Like entity.
 type LikeDeleteOne struct {
-	_d *LikeDelete
+	ld *LikeDelete
 }
 
 // Where appends a list predicates to the LikeDelete builder.
-func (_d *LikeDeleteOne) Where(ps ...predicate.Like) *LikeDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (ldo *LikeDeleteOne) Where(ps ...predicate.Like) *LikeDeleteOne {
+	ldo.ld.mutation.Where(ps...)
+	return ldo
 }
 
 // Exec executes the deletion query.
-func (_d *LikeDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (ldo *LikeDeleteOne) Exec(ctx context.Context) error {
+	n, err := ldo.ld.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -80,8 +80,8 @@ func (_d *LikeDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *LikeDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (ldo *LikeDeleteOne) ExecX(ctx context.Context) {
+	if err := ldo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

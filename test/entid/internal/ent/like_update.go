@@ -25,74 +25,74 @@ type LikeUpdate struct {
 }
 
 // Where appends a list predicates to the LikeUpdate builder.
-func (_u *LikeUpdate) Where(ps ...predicate.Like) *LikeUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (lu *LikeUpdate) Where(ps ...predicate.Like) *LikeUpdate {
+	lu.mutation.Where(ps...)
+	return lu
 }
 
 // SetUserID sets the "user_id" field.
-func (_u *LikeUpdate) SetUserID(v pk.ID) *LikeUpdate {
-	_u.mutation.SetUserID(v)
-	return _u
+func (lu *LikeUpdate) SetUserID(pk pk.ID) *LikeUpdate {
+	lu.mutation.SetUserID(pk)
+	return lu
 }
 
 // SetNillableUserID sets the "user_id" field if the given value is not nil.
-func (_u *LikeUpdate) SetNillableUserID(v *pk.ID) *LikeUpdate {
-	if v != nil {
-		_u.SetUserID(*v)
+func (lu *LikeUpdate) SetNillableUserID(pk *pk.ID) *LikeUpdate {
+	if pk != nil {
+		lu.SetUserID(*pk)
 	}
-	return _u
+	return lu
 }
 
 // SetPostID sets the "post_id" field.
-func (_u *LikeUpdate) SetPostID(v pk.ID) *LikeUpdate {
-	_u.mutation.SetPostID(v)
-	return _u
+func (lu *LikeUpdate) SetPostID(pk pk.ID) *LikeUpdate {
+	lu.mutation.SetPostID(pk)
+	return lu
 }
 
 // SetNillablePostID sets the "post_id" field if the given value is not nil.
-func (_u *LikeUpdate) SetNillablePostID(v *pk.ID) *LikeUpdate {
-	if v != nil {
-		_u.SetPostID(*v)
+func (lu *LikeUpdate) SetNillablePostID(pk *pk.ID) *LikeUpdate {
+	if pk != nil {
+		lu.SetPostID(*pk)
 	}
-	return _u
+	return lu
 }
 
 // SetUser sets the "user" edge to the User entity.
-func (_u *LikeUpdate) SetUser(v *User) *LikeUpdate {
-	return _u.SetUserID(v.ID)
+func (lu *LikeUpdate) SetUser(u *User) *LikeUpdate {
+	return lu.SetUserID(u.ID)
 }
 
 // SetPost sets the "post" edge to the Post entity.
-func (_u *LikeUpdate) SetPost(v *Post) *LikeUpdate {
-	return _u.SetPostID(v.ID)
+func (lu *LikeUpdate) SetPost(p *Post) *LikeUpdate {
+	return lu.SetPostID(p.ID)
 }
 
 // Mutation returns the LikeMutation object of the builder.
-func (_u *LikeUpdate) Mutation() *LikeMutation {
-	return _u.mutation
+func (lu *LikeUpdate) Mutation() *LikeMutation {
+	return lu.mutation
 }
 
 // ClearUser clears the "user" edge to the User entity.
-func (_u *LikeUpdate) ClearUser() *LikeUpdate {
-	_u.mutation.ClearUser()
-	return _u
+func (lu *LikeUpdate) ClearUser() *LikeUpdate {
+	lu.mutation.ClearUser()
+	return lu
 }
 
 // ClearPost clears the "post" edge to the Post entity.
-func (_u *LikeUpdate) ClearPost() *LikeUpdate {
-	_u.mutation.ClearPost()
-	return _u
+func (lu *LikeUpdate) ClearPost() *LikeUpdate {
+	lu.mutation.ClearPost()
+	return lu
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *LikeUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (lu *LikeUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, lu.sqlSave, lu.mutation, lu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *LikeUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (lu *LikeUpdate) SaveX(ctx context.Context) int {
+	affected, err := lu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -100,42 +100,42 @@ func (_u *LikeUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *LikeUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (lu *LikeUpdate) Exec(ctx context.Context) error {
+	_, err := lu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *LikeUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (lu *LikeUpdate) ExecX(ctx context.Context) {
+	if err := lu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_u *LikeUpdate) check() error {
-	if _u.mutation.UserCleared() && len(_u.mutation.UserIDs()) > 0 {
+func (lu *LikeUpdate) check() error {
+	if lu.mutation.UserCleared() && len(lu.mutation.UserIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Like.user"`)
 	}
-	if _u.mutation.PostCleared() && len(_u.mutation.PostIDs()) > 0 {
+	if lu.mutation.PostCleared() && len(lu.mutation.PostIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Like.post"`)
 	}
 	return nil
 }
 
-func (_u *LikeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
+func (lu *LikeUpdate) sqlSave(ctx context.Context) (n int, err error) {
+	if err := lu.check(); err != nil {
+		return n, err
 	}
 	_spec := sqlgraph.NewUpdateSpec(like.Table, like.Columns, sqlgraph.NewFieldSpec(like.FieldUserID, field.TypeOther), sqlgraph.NewFieldSpec(like.FieldPostID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := lu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if _u.mutation.UserCleared() {
+	if lu.mutation.UserCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -148,7 +148,7 @@ func (_u *LikeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.UserIDs(); len(nodes) > 0 {
+	if nodes := lu.mutation.UserIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -164,7 +164,7 @@ func (_u *LikeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.PostCleared() {
+	if lu.mutation.PostCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -177,7 +177,7 @@ func (_u *LikeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PostIDs(); len(nodes) > 0 {
+	if nodes := lu.mutation.PostIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -193,7 +193,7 @@ func (_u *LikeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, lu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{like.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -201,8 +201,8 @@ func (_u *LikeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	lu.mutation.done = true
+	return n, nil
 }
 
 // LikeUpdateOne is the builder for updating a single Like entity.
@@ -214,81 +214,81 @@ type LikeUpdateOne struct {
 }
 
 // SetUserID sets the "user_id" field.
-func (_u *LikeUpdateOne) SetUserID(v pk.ID) *LikeUpdateOne {
-	_u.mutation.SetUserID(v)
-	return _u
+func (luo *LikeUpdateOne) SetUserID(pk pk.ID) *LikeUpdateOne {
+	luo.mutation.SetUserID(pk)
+	return luo
 }
 
 // SetNillableUserID sets the "user_id" field if the given value is not nil.
-func (_u *LikeUpdateOne) SetNillableUserID(v *pk.ID) *LikeUpdateOne {
-	if v != nil {
-		_u.SetUserID(*v)
+func (luo *LikeUpdateOne) SetNillableUserID(pk *pk.ID) *LikeUpdateOne {
+	if pk != nil {
+		luo.SetUserID(*pk)
 	}
-	return _u
+	return luo
 }
 
 // SetPostID sets the "post_id" field.
-func (_u *LikeUpdateOne) SetPostID(v pk.ID) *LikeUpdateOne {
-	_u.mutation.SetPostID(v)
-	return _u
+func (luo *LikeUpdateOne) SetPostID(pk pk.ID) *LikeUpdateOne {
+	luo.mutation.SetPostID(pk)
+	return luo
 }
 
 // SetNillablePostID sets the "post_id" field if the given value is not nil.
-func (_u *LikeUpdateOne) SetNillablePostID(v *pk.ID) *LikeUpdateOne {
-	if v != nil {
-		_u.SetPostID(*v)
+func (luo *LikeUpdateOne) SetNillablePostID(pk *pk.ID) *LikeUpdateOne {
+	if pk != nil {
+		luo.SetPostID(*pk)
 	}
-	return _u
+	return luo
 }
 
 // SetUser sets the "user" edge to the User entity.
-func (_u *LikeUpdateOne) SetUser(v *User) *LikeUpdateOne {
-	return _u.SetUserID(v.ID)
+func (luo *LikeUpdateOne) SetUser(u *User) *LikeUpdateOne {
+	return luo.SetUserID(u.ID)
 }
 
 // SetPost sets the "post" edge to the Post entity.
-func (_u *LikeUpdateOne) SetPost(v *Post) *LikeUpdateOne {
-	return _u.SetPostID(v.ID)
+func (luo *LikeUpdateOne) SetPost(p *Post) *LikeUpdateOne {
+	return luo.SetPostID(p.ID)
 }
 
 // Mutation returns the LikeMutation object of the builder.
-func (_u *LikeUpdateOne) Mutation() *LikeMutation {
-	return _u.mutation
+func (luo *LikeUpdateOne) Mutation() *LikeMutation {
+	return luo.mutation
 }
 
 // ClearUser clears the "user" edge to the User entity.
-func (_u *LikeUpdateOne) ClearUser() *LikeUpdateOne {
-	_u.mutation.ClearUser()
-	return _u
+func (luo *LikeUpdateOne) ClearUser() *LikeUpdateOne {
+	luo.mutation.ClearUser()
+	return luo
 }
 
 // ClearPost clears the "post" edge to the Post entity.
-func (_u *LikeUpdateOne) ClearPost() *LikeUpdateOne {
-	_u.mutation.ClearPost()
-	return _u
+func (luo *LikeUpdateOne) ClearPost() *LikeUpdateOne {
+	luo.mutation.ClearPost()
+	return luo
 }
 
 // Where appends a list predicates to the LikeUpdate builder.
-func (_u *LikeUpdateOne) Where(ps ...predicate.Like) *LikeUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (luo *LikeUpdateOne) Where(ps ...predicate.Like) *LikeUpdateOne {
+	luo.mutation.Where(ps...)
+	return luo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *LikeUpdateOne) Select(field string, fields ...string) *LikeUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (luo *LikeUpdateOne) Select(field string, fields ...string) *LikeUpdateOne {
+	luo.fields = append([]string{field}, fields...)
+	return luo
 }
 
 // Save executes the query and returns the updated Like entity.
-func (_u *LikeUpdateOne) Save(ctx context.Context) (*Like, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (luo *LikeUpdateOne) Save(ctx context.Context) (*Like, error) {
+	return withHooks(ctx, luo.sqlSave, luo.mutation, luo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *LikeUpdateOne) SaveX(ctx context.Context) *Like {
-	node, err := _u.Save(ctx)
+func (luo *LikeUpdateOne) SaveX(ctx context.Context) *Like {
+	node, err := luo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -296,45 +296,45 @@ func (_u *LikeUpdateOne) SaveX(ctx context.Context) *Like {
 }
 
 // Exec executes the query on the entity.
-func (_u *LikeUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (luo *LikeUpdateOne) Exec(ctx context.Context) error {
+	_, err := luo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *LikeUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (luo *LikeUpdateOne) ExecX(ctx context.Context) {
+	if err := luo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_u *LikeUpdateOne) check() error {
-	if _u.mutation.UserCleared() && len(_u.mutation.UserIDs()) > 0 {
+func (luo *LikeUpdateOne) check() error {
+	if luo.mutation.UserCleared() && len(luo.mutation.UserIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Like.user"`)
 	}
-	if _u.mutation.PostCleared() && len(_u.mutation.PostIDs()) > 0 {
+	if luo.mutation.PostCleared() && len(luo.mutation.PostIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Like.post"`)
 	}
 	return nil
 }
 
-func (_u *LikeUpdateOne) sqlSave(ctx context.Context) (_node *Like, err error) {
-	if err := _u.check(); err != nil {
+func (luo *LikeUpdateOne) sqlSave(ctx context.Context) (_node *Like, err error) {
+	if err := luo.check(); err != nil {
 		return _node, err
 	}
 	_spec := sqlgraph.NewUpdateSpec(like.Table, like.Columns, sqlgraph.NewFieldSpec(like.FieldUserID, field.TypeOther), sqlgraph.NewFieldSpec(like.FieldPostID, field.TypeOther))
-	if id, ok := _u.mutation.UserID(); !ok {
+	if id, ok := luo.mutation.UserID(); !ok {
 		return nil, &ValidationError{Name: "user_id", err: errors.New(`ent: missing "Like.user_id" for update`)}
 	} else {
 		_spec.Node.CompositeID[0].Value = id
 	}
-	if id, ok := _u.mutation.PostID(); !ok {
+	if id, ok := luo.mutation.PostID(); !ok {
 		return nil, &ValidationError{Name: "post_id", err: errors.New(`ent: missing "Like.post_id" for update`)}
 	} else {
 		_spec.Node.CompositeID[1].Value = id
 	}
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := luo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, len(fields))
 		for i, f := range fields {
 			if !like.ValidColumn(f) {
@@ -343,14 +343,14 @@ func (_u *LikeUpdateOne) sqlSave(ctx context.Context) (_node *Like, err error) {
 			_spec.Node.Columns[i] = f
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := luo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if _u.mutation.UserCleared() {
+	if luo.mutation.UserCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -363,7 +363,7 @@ func (_u *LikeUpdateOne) sqlSave(ctx context.Context) (_node *Like, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.UserIDs(); len(nodes) > 0 {
+	if nodes := luo.mutation.UserIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -379,7 +379,7 @@ func (_u *LikeUpdateOne) sqlSave(ctx context.Context) (_node *Like, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.PostCleared() {
+	if luo.mutation.PostCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -392,7 +392,7 @@ func (_u *LikeUpdateOne) sqlSave(ctx context.Context) (_node *Like, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PostIDs(); len(nodes) > 0 {
+	if nodes := luo.mutation.PostIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -408,10 +408,10 @@ func (_u *LikeUpdateOne) sqlSave(ctx context.Context) (_node *Like, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Like{config: _u.config}
+	_node = &Like{config: luo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, luo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{like.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -419,6 +419,6 @@ func (_u *LikeUpdateOne) sqlSave(ctx context.Context) (_node *Like, err error) {
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	luo.mutation.done = true
 	return _node, nil
 }

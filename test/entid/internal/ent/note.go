@@ -78,7 +78,7 @@ func (*Note) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the Note fields.
-func (_m *Note) assignValues(columns []string, values []any) error {
+func (n *Note) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -88,23 +88,23 @@ func (_m *Note) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*pk.SortText); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.ID = *value
+				n.ID = *value
 			}
 		case note.FieldText:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field text", values[i])
 			} else if value.Valid {
-				_m.Text = value.String
+				n.Text = value.String
 			}
 		case note.ForeignKeys[0]:
 			if value, ok := values[i].(*sql.NullScanner); !ok {
 				return fmt.Errorf("unexpected type %T for field note_main", values[i])
 			} else if value.Valid {
-				_m.note_main = new(pk.Text)
-				*_m.note_main = *value.S.(*pk.Text)
+				n.note_main = new(pk.Text)
+				*n.note_main = *value.S.(*pk.Text)
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			n.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -112,45 +112,45 @@ func (_m *Note) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the Note.
 // This includes values selected through modifiers, order, etc.
-func (_m *Note) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (n *Note) Value(name string) (ent.Value, error) {
+	return n.selectValues.Get(name)
 }
 
 // QueryLabels queries the "labels" edge of the Note entity.
-func (_m *Note) QueryLabels() *LabelQuery {
-	return NewNoteClient(_m.config).QueryLabels(_m)
+func (n *Note) QueryLabels() *LabelQuery {
+	return NewNoteClient(n.config).QueryLabels(n)
 }
 
 // QueryMain queries the "main" edge of the Note entity.
-func (_m *Note) QueryMain() *LabelQuery {
-	return NewNoteClient(_m.config).QueryMain(_m)
+func (n *Note) QueryMain() *LabelQuery {
+	return NewNoteClient(n.config).QueryMain(n)
 }
 
 // Update returns a builder for updating this Note.
 // Note that you need to call Note.Unwrap() before calling this method if this Note
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *Note) Update() *NoteUpdateOne {
-	return NewNoteClient(_m.config).UpdateOne(_m)
+func (n *Note) Update() *NoteUpdateOne {
+	return NewNoteClient(n.config).UpdateOne(n)
 }
 
 // Unwrap unwraps the Note entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *Note) Unwrap() *Note {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (n *Note) Unwrap() *Note {
+	_tx, ok := n.config.driver.(*txDriver)
 	if !ok {
 		panic("ent: Note is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	n.config.driver = _tx.drv
+	return n
 }
 
 // String implements the fmt.Stringer.
-func (_m *Note) String() string {
+func (n *Note) String() string {
 	var builder strings.Builder
 	builder.WriteString("Note(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", n.ID))
 	builder.WriteString("text=")
-	builder.WriteString(_m.Text)
+	builder.WriteString(n.Text)
 	builder.WriteByte(')')
 	return builder.String()
 }

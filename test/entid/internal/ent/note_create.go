@@ -25,64 +25,64 @@ type NoteCreate struct {
 }
 
 // SetText sets the "text" field.
-func (_c *NoteCreate) SetText(v string) *NoteCreate {
-	_c.mutation.SetText(v)
-	return _c
+func (nc *NoteCreate) SetText(s string) *NoteCreate {
+	nc.mutation.SetText(s)
+	return nc
 }
 
 // SetID sets the "id" field.
-func (_c *NoteCreate) SetID(v pk.SortText) *NoteCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (nc *NoteCreate) SetID(pt pk.SortText) *NoteCreate {
+	nc.mutation.SetID(pt)
+	return nc
 }
 
 // AddLabelIDs adds the "labels" edge to the Label entity by IDs.
-func (_c *NoteCreate) AddLabelIDs(ids ...pk.Text) *NoteCreate {
-	_c.mutation.AddLabelIDs(ids...)
-	return _c
+func (nc *NoteCreate) AddLabelIDs(ids ...pk.Text) *NoteCreate {
+	nc.mutation.AddLabelIDs(ids...)
+	return nc
 }
 
 // AddLabels adds the "labels" edges to the Label entity.
-func (_c *NoteCreate) AddLabels(v ...*Label) *NoteCreate {
-	ids := make([]pk.Text, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (nc *NoteCreate) AddLabels(l ...*Label) *NoteCreate {
+	ids := make([]pk.Text, len(l))
+	for i := range l {
+		ids[i] = l[i].ID
 	}
-	return _c.AddLabelIDs(ids...)
+	return nc.AddLabelIDs(ids...)
 }
 
 // SetMainID sets the "main" edge to the Label entity by ID.
-func (_c *NoteCreate) SetMainID(id pk.Text) *NoteCreate {
-	_c.mutation.SetMainID(id)
-	return _c
+func (nc *NoteCreate) SetMainID(id pk.Text) *NoteCreate {
+	nc.mutation.SetMainID(id)
+	return nc
 }
 
 // SetNillableMainID sets the "main" edge to the Label entity by ID if the given value is not nil.
-func (_c *NoteCreate) SetNillableMainID(id *pk.Text) *NoteCreate {
+func (nc *NoteCreate) SetNillableMainID(id *pk.Text) *NoteCreate {
 	if id != nil {
-		_c = _c.SetMainID(*id)
+		nc = nc.SetMainID(*id)
 	}
-	return _c
+	return nc
 }
 
 // SetMain sets the "main" edge to the Label entity.
-func (_c *NoteCreate) SetMain(v *Label) *NoteCreate {
-	return _c.SetMainID(v.ID)
+func (nc *NoteCreate) SetMain(l *Label) *NoteCreate {
+	return nc.SetMainID(l.ID)
 }
 
 // Mutation returns the NoteMutation object of the builder.
-func (_c *NoteCreate) Mutation() *NoteMutation {
-	return _c.mutation
+func (nc *NoteCreate) Mutation() *NoteMutation {
+	return nc.mutation
 }
 
 // Save creates the Note in the database.
-func (_c *NoteCreate) Save(ctx context.Context) (*Note, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (nc *NoteCreate) Save(ctx context.Context) (*Note, error) {
+	return withHooks(ctx, nc.sqlSave, nc.mutation, nc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *NoteCreate) SaveX(ctx context.Context) *Note {
-	v, err := _c.Save(ctx)
+func (nc *NoteCreate) SaveX(ctx context.Context) *Note {
+	v, err := nc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -90,32 +90,32 @@ func (_c *NoteCreate) SaveX(ctx context.Context) *Note {
 }
 
 // Exec executes the query.
-func (_c *NoteCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (nc *NoteCreate) Exec(ctx context.Context) error {
+	_, err := nc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *NoteCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (nc *NoteCreate) ExecX(ctx context.Context) {
+	if err := nc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *NoteCreate) check() error {
-	if _, ok := _c.mutation.Text(); !ok {
+func (nc *NoteCreate) check() error {
+	if _, ok := nc.mutation.Text(); !ok {
 		return &ValidationError{Name: "text", err: errors.New(`ent: missing required field "Note.text"`)}
 	}
 	return nil
 }
 
-func (_c *NoteCreate) sqlSave(ctx context.Context) (*Note, error) {
-	if err := _c.check(); err != nil {
+func (nc *NoteCreate) sqlSave(ctx context.Context) (*Note, error) {
+	if err := nc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := nc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, nc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -128,26 +128,26 @@ func (_c *NoteCreate) sqlSave(ctx context.Context) (*Note, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	nc.mutation.id = &_node.ID
+	nc.mutation.done = true
 	return _node, nil
 }
 
-func (_c *NoteCreate) createSpec() (*Note, *sqlgraph.CreateSpec) {
+func (nc *NoteCreate) createSpec() (*Note, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Note{config: _c.config}
+		_node = &Note{config: nc.config}
 		_spec = sqlgraph.NewCreateSpec(note.Table, sqlgraph.NewFieldSpec(note.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = nc.conflict
+	if id, ok := nc.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Text(); ok {
+	if value, ok := nc.mutation.Text(); ok {
 		_spec.SetField(note.FieldText, field.TypeString, value)
 		_node.Text = value
 	}
-	if nodes := _c.mutation.LabelsIDs(); len(nodes) > 0 {
+	if nodes := nc.mutation.LabelsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -163,7 +163,7 @@ func (_c *NoteCreate) createSpec() (*Note, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.MainIDs(); len(nodes) > 0 {
+	if nodes := nc.mutation.MainIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -199,10 +199,10 @@ func (_c *NoteCreate) createSpec() (*Note, *sqlgraph.CreateSpec) {
 //			SetText(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *NoteCreate) OnConflict(opts ...sql.ConflictOption) *NoteUpsertOne {
-	_c.conflict = opts
+func (nc *NoteCreate) OnConflict(opts ...sql.ConflictOption) *NoteUpsertOne {
+	nc.conflict = opts
 	return &NoteUpsertOne{
-		create: _c,
+		create: nc,
 	}
 }
 
@@ -212,10 +212,10 @@ func (_c *NoteCreate) OnConflict(opts ...sql.ConflictOption) *NoteUpsertOne {
 //	client.Note.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *NoteCreate) OnConflictColumns(columns ...string) *NoteUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (nc *NoteCreate) OnConflictColumns(columns ...string) *NoteUpsertOne {
+	nc.conflict = append(nc.conflict, sql.ConflictColumns(columns...))
 	return &NoteUpsertOne{
-		create: _c,
+		create: nc,
 	}
 }
 
@@ -353,16 +353,16 @@ type NoteCreateBulk struct {
 }
 
 // Save creates the Note entities in the database.
-func (_c *NoteCreateBulk) Save(ctx context.Context) ([]*Note, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (ncb *NoteCreateBulk) Save(ctx context.Context) ([]*Note, error) {
+	if ncb.err != nil {
+		return nil, ncb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Note, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(ncb.builders))
+	nodes := make([]*Note, len(ncb.builders))
+	mutators := make([]Mutator, len(ncb.builders))
+	for i := range ncb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := ncb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*NoteMutation)
 				if !ok {
@@ -375,12 +375,12 @@ func (_c *NoteCreateBulk) Save(ctx context.Context) ([]*Note, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, ncb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = ncb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, ncb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -400,7 +400,7 @@ func (_c *NoteCreateBulk) Save(ctx context.Context) ([]*Note, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, ncb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -408,8 +408,8 @@ func (_c *NoteCreateBulk) Save(ctx context.Context) ([]*Note, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *NoteCreateBulk) SaveX(ctx context.Context) []*Note {
-	v, err := _c.Save(ctx)
+func (ncb *NoteCreateBulk) SaveX(ctx context.Context) []*Note {
+	v, err := ncb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -417,14 +417,14 @@ func (_c *NoteCreateBulk) SaveX(ctx context.Context) []*Note {
 }
 
 // Exec executes the query.
-func (_c *NoteCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (ncb *NoteCreateBulk) Exec(ctx context.Context) error {
+	_, err := ncb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *NoteCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (ncb *NoteCreateBulk) ExecX(ctx context.Context) {
+	if err := ncb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -444,10 +444,10 @@ func (_c *NoteCreateBulk) ExecX(ctx context.Context) {
 //			SetText(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *NoteCreateBulk) OnConflict(opts ...sql.ConflictOption) *NoteUpsertBulk {
-	_c.conflict = opts
+func (ncb *NoteCreateBulk) OnConflict(opts ...sql.ConflictOption) *NoteUpsertBulk {
+	ncb.conflict = opts
 	return &NoteUpsertBulk{
-		create: _c,
+		create: ncb,
 	}
 }
 
@@ -457,10 +457,10 @@ func (_c *NoteCreateBulk) OnConflict(opts ...sql.ConflictOption) *NoteUpsertBulk
 //	client.Note.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *NoteCreateBulk) OnConflictColumns(columns ...string) *NoteUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (ncb *NoteCreateBulk) OnConflictColumns(columns ...string) *NoteUpsertBulk {
+	ncb.conflict = append(ncb.conflict, sql.ConflictColumns(columns...))
 	return &NoteUpsertBulk{
-		create: _c,
+		create: ncb,
 	}
 }
 

@@ -20,56 +20,56 @@ type NoteDelete struct {
 }
 
 // Where appends a list predicates to the NoteDelete builder.
-func (_d *NoteDelete) Where(ps ...predicate.Note) *NoteDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (nd *NoteDelete) Where(ps ...predicate.Note) *NoteDelete {
+	nd.mutation.Where(ps...)
+	return nd
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *NoteDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (nd *NoteDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, nd.sqlExec, nd.mutation, nd.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *NoteDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (nd *NoteDelete) ExecX(ctx context.Context) int {
+	n, err := nd.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *NoteDelete) sqlExec(ctx context.Context) (int, error) {
+func (nd *NoteDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(note.Table, sqlgraph.NewFieldSpec(note.FieldID, field.TypeOther))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := nd.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, nd.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	nd.mutation.done = true
 	return affected, err
 }
 
 // NoteDeleteOne is the builder for deleting a single Note entity.
 type NoteDeleteOne struct {
-	_d *NoteDelete
+	nd *NoteDelete
 }
 
 // Where appends a list predicates to the NoteDelete builder.
-func (_d *NoteDeleteOne) Where(ps ...predicate.Note) *NoteDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (ndo *NoteDeleteOne) Where(ps ...predicate.Note) *NoteDeleteOne {
+	ndo.nd.mutation.Where(ps...)
+	return ndo
 }
 
 // Exec executes the deletion query.
-func (_d *NoteDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (ndo *NoteDeleteOne) Exec(ctx context.Context) error {
+	n, err := ndo.nd.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *NoteDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *NoteDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (ndo *NoteDeleteOne) ExecX(ctx context.Context) {
+	if err := ndo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -34,44 +34,44 @@ type NoteQuery struct {
 }
 
 // Where adds a new predicate for the NoteQuery builder.
-func (_q *NoteQuery) Where(ps ...predicate.Note) *NoteQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (nq *NoteQuery) Where(ps ...predicate.Note) *NoteQuery {
+	nq.predicates = append(nq.predicates, ps...)
+	return nq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *NoteQuery) Limit(limit int) *NoteQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (nq *NoteQuery) Limit(limit int) *NoteQuery {
+	nq.ctx.Limit = &limit
+	return nq
 }
 
 // Offset to start from.
-func (_q *NoteQuery) Offset(offset int) *NoteQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (nq *NoteQuery) Offset(offset int) *NoteQuery {
+	nq.ctx.Offset = &offset
+	return nq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *NoteQuery) Unique(unique bool) *NoteQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (nq *NoteQuery) Unique(unique bool) *NoteQuery {
+	nq.ctx.Unique = &unique
+	return nq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *NoteQuery) Order(o ...note.OrderOption) *NoteQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (nq *NoteQuery) Order(o ...note.OrderOption) *NoteQuery {
+	nq.order = append(nq.order, o...)
+	return nq
 }
 
 // QueryLabels chains the current query on the "labels" edge.
-func (_q *NoteQuery) QueryLabels() *LabelQuery {
-	query := (&LabelClient{config: _q.config}).Query()
+func (nq *NoteQuery) QueryLabels() *LabelQuery {
+	query := (&LabelClient{config: nq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := nq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := nq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -80,20 +80,20 @@ func (_q *NoteQuery) QueryLabels() *LabelQuery {
 			sqlgraph.To(label.Table, label.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, false, note.LabelsTable, note.LabelsPrimaryKey...),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(nq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
 }
 
 // QueryMain chains the current query on the "main" edge.
-func (_q *NoteQuery) QueryMain() *LabelQuery {
-	query := (&LabelClient{config: _q.config}).Query()
+func (nq *NoteQuery) QueryMain() *LabelQuery {
+	query := (&LabelClient{config: nq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := nq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := nq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -102,7 +102,7 @@ func (_q *NoteQuery) QueryMain() *LabelQuery {
 			sqlgraph.To(label.Table, label.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, note.MainTable, note.MainColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(nq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -110,8 +110,8 @@ func (_q *NoteQuery) QueryMain() *LabelQuery {
 
 // First returns the first Note entity from the query.
 // Returns a *NotFoundError when no Note was found.
-func (_q *NoteQuery) First(ctx context.Context) (*Note, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (nq *NoteQuery) First(ctx context.Context) (*Note, error) {
+	nodes, err := nq.Limit(1).All(setContextOp(ctx, nq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func (_q *NoteQuery) First(ctx context.Context) (*Note, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *NoteQuery) FirstX(ctx context.Context) *Note {
-	node, err := _q.First(ctx)
+func (nq *NoteQuery) FirstX(ctx context.Context) *Note {
+	node, err := nq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -132,9 +132,9 @@ func (_q *NoteQuery) FirstX(ctx context.Context) *Note {
 
 // FirstID returns the first Note ID from the query.
 // Returns a *NotFoundError when no Note ID was found.
-func (_q *NoteQuery) FirstID(ctx context.Context) (id pk.SortText, err error) {
+func (nq *NoteQuery) FirstID(ctx context.Context) (id pk.SortText, err error) {
 	var ids []pk.SortText
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = nq.Limit(1).IDs(setContextOp(ctx, nq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -145,8 +145,8 @@ func (_q *NoteQuery) FirstID(ctx context.Context) (id pk.SortText, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *NoteQuery) FirstIDX(ctx context.Context) pk.SortText {
-	id, err := _q.FirstID(ctx)
+func (nq *NoteQuery) FirstIDX(ctx context.Context) pk.SortText {
+	id, err := nq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -156,8 +156,8 @@ func (_q *NoteQuery) FirstIDX(ctx context.Context) pk.SortText {
 // Only returns a single Note entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one Note entity is found.
 // Returns a *NotFoundError when no Note entities are found.
-func (_q *NoteQuery) Only(ctx context.Context) (*Note, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (nq *NoteQuery) Only(ctx context.Context) (*Note, error) {
+	nodes, err := nq.Limit(2).All(setContextOp(ctx, nq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -172,8 +172,8 @@ func (_q *NoteQuery) Only(ctx context.Context) (*Note, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *NoteQuery) OnlyX(ctx context.Context) *Note {
-	node, err := _q.Only(ctx)
+func (nq *NoteQuery) OnlyX(ctx context.Context) *Note {
+	node, err := nq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -183,9 +183,9 @@ func (_q *NoteQuery) OnlyX(ctx context.Context) *Note {
 // OnlyID is like Only, but returns the only Note ID in the query.
 // Returns a *NotSingularError when more than one Note ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *NoteQuery) OnlyID(ctx context.Context) (id pk.SortText, err error) {
+func (nq *NoteQuery) OnlyID(ctx context.Context) (id pk.SortText, err error) {
 	var ids []pk.SortText
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = nq.Limit(2).IDs(setContextOp(ctx, nq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -200,8 +200,8 @@ func (_q *NoteQuery) OnlyID(ctx context.Context) (id pk.SortText, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *NoteQuery) OnlyIDX(ctx context.Context) pk.SortText {
-	id, err := _q.OnlyID(ctx)
+func (nq *NoteQuery) OnlyIDX(ctx context.Context) pk.SortText {
+	id, err := nq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -209,18 +209,18 @@ func (_q *NoteQuery) OnlyIDX(ctx context.Context) pk.SortText {
 }
 
 // All executes the query and returns a list of Notes.
-func (_q *NoteQuery) All(ctx context.Context) ([]*Note, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (nq *NoteQuery) All(ctx context.Context) ([]*Note, error) {
+	ctx = setContextOp(ctx, nq.ctx, ent.OpQueryAll)
+	if err := nq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*Note, *NoteQuery]()
-	return withInterceptors[[]*Note](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*Note](ctx, nq, qr, nq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *NoteQuery) AllX(ctx context.Context) []*Note {
-	nodes, err := _q.All(ctx)
+func (nq *NoteQuery) AllX(ctx context.Context) []*Note {
+	nodes, err := nq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -228,20 +228,20 @@ func (_q *NoteQuery) AllX(ctx context.Context) []*Note {
 }
 
 // IDs executes the query and returns a list of Note IDs.
-func (_q *NoteQuery) IDs(ctx context.Context) (ids []pk.SortText, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (nq *NoteQuery) IDs(ctx context.Context) (ids []pk.SortText, err error) {
+	if nq.ctx.Unique == nil && nq.path != nil {
+		nq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(note.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, nq.ctx, ent.OpQueryIDs)
+	if err = nq.Select(note.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *NoteQuery) IDsX(ctx context.Context) []pk.SortText {
-	ids, err := _q.IDs(ctx)
+func (nq *NoteQuery) IDsX(ctx context.Context) []pk.SortText {
+	ids, err := nq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -249,17 +249,17 @@ func (_q *NoteQuery) IDsX(ctx context.Context) []pk.SortText {
 }
 
 // Count returns the count of the given query.
-func (_q *NoteQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (nq *NoteQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, nq.ctx, ent.OpQueryCount)
+	if err := nq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*NoteQuery](), _q.inters)
+	return withInterceptors[int](ctx, nq, querierCount[*NoteQuery](), nq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *NoteQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (nq *NoteQuery) CountX(ctx context.Context) int {
+	count, err := nq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -267,9 +267,9 @@ func (_q *NoteQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *NoteQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (nq *NoteQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, nq.ctx, ent.OpQueryExist)
+	switch _, err := nq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -280,8 +280,8 @@ func (_q *NoteQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *NoteQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (nq *NoteQuery) ExistX(ctx context.Context) bool {
+	exist, err := nq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -290,44 +290,44 @@ func (_q *NoteQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the NoteQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *NoteQuery) Clone() *NoteQuery {
-	if _q == nil {
+func (nq *NoteQuery) Clone() *NoteQuery {
+	if nq == nil {
 		return nil
 	}
 	return &NoteQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]note.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.Note{}, _q.predicates...),
-		withLabels: _q.withLabels.Clone(),
-		withMain:   _q.withMain.Clone(),
+		config:     nq.config,
+		ctx:        nq.ctx.Clone(),
+		order:      append([]note.OrderOption{}, nq.order...),
+		inters:     append([]Interceptor{}, nq.inters...),
+		predicates: append([]predicate.Note{}, nq.predicates...),
+		withLabels: nq.withLabels.Clone(),
+		withMain:   nq.withMain.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  nq.sql.Clone(),
+		path: nq.path,
 	}
 }
 
 // WithLabels tells the query-builder to eager-load the nodes that are connected to
 // the "labels" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *NoteQuery) WithLabels(opts ...func(*LabelQuery)) *NoteQuery {
-	query := (&LabelClient{config: _q.config}).Query()
+func (nq *NoteQuery) WithLabels(opts ...func(*LabelQuery)) *NoteQuery {
+	query := (&LabelClient{config: nq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withLabels = query
-	return _q
+	nq.withLabels = query
+	return nq
 }
 
 // WithMain tells the query-builder to eager-load the nodes that are connected to
 // the "main" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *NoteQuery) WithMain(opts ...func(*LabelQuery)) *NoteQuery {
-	query := (&LabelClient{config: _q.config}).Query()
+func (nq *NoteQuery) WithMain(opts ...func(*LabelQuery)) *NoteQuery {
+	query := (&LabelClient{config: nq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withMain = query
-	return _q
+	nq.withMain = query
+	return nq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -344,10 +344,10 @@ func (_q *NoteQuery) WithMain(opts ...func(*LabelQuery)) *NoteQuery {
 //		GroupBy(note.FieldText).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
-func (_q *NoteQuery) GroupBy(field string, fields ...string) *NoteGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &NoteGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (nq *NoteQuery) GroupBy(field string, fields ...string) *NoteGroupBy {
+	nq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &NoteGroupBy{build: nq}
+	grbuild.flds = &nq.ctx.Fields
 	grbuild.label = note.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -365,56 +365,56 @@ func (_q *NoteQuery) GroupBy(field string, fields ...string) *NoteGroupBy {
 //	client.Note.Query().
 //		Select(note.FieldText).
 //		Scan(ctx, &v)
-func (_q *NoteQuery) Select(fields ...string) *NoteSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &NoteSelect{NoteQuery: _q}
+func (nq *NoteQuery) Select(fields ...string) *NoteSelect {
+	nq.ctx.Fields = append(nq.ctx.Fields, fields...)
+	sbuild := &NoteSelect{NoteQuery: nq}
 	sbuild.label = note.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &nq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a NoteSelect configured with the given aggregations.
-func (_q *NoteQuery) Aggregate(fns ...AggregateFunc) *NoteSelect {
-	return _q.Select().Aggregate(fns...)
+func (nq *NoteQuery) Aggregate(fns ...AggregateFunc) *NoteSelect {
+	return nq.Select().Aggregate(fns...)
 }
 
-func (_q *NoteQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (nq *NoteQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range nq.inters {
 		if inter == nil {
 			return fmt.Errorf("ent: uninitialized interceptor (forgotten import ent/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, nq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range nq.ctx.Fields {
 		if !note.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("ent: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if nq.path != nil {
+		prev, err := nq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		nq.sql = prev
 	}
 	return nil
 }
 
-func (_q *NoteQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Note, error) {
+func (nq *NoteQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Note, error) {
 	var (
 		nodes       = []*Note{}
-		withFKs     = _q.withFKs
-		_spec       = _q.querySpec()
+		withFKs     = nq.withFKs
+		_spec       = nq.querySpec()
 		loadedTypes = [2]bool{
-			_q.withLabels != nil,
-			_q.withMain != nil,
+			nq.withLabels != nil,
+			nq.withMain != nil,
 		}
 	)
-	if _q.withMain != nil {
+	if nq.withMain != nil {
 		withFKs = true
 	}
 	if withFKs {
@@ -424,7 +424,7 @@ func (_q *NoteQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Note, e
 		return (*Note).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &Note{config: _q.config}
+		node := &Note{config: nq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -432,21 +432,21 @@ func (_q *NoteQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Note, e
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, nq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withLabels; query != nil {
-		if err := _q.loadLabels(ctx, query, nodes,
+	if query := nq.withLabels; query != nil {
+		if err := nq.loadLabels(ctx, query, nodes,
 			func(n *Note) { n.Edges.Labels = []*Label{} },
 			func(n *Note, e *Label) { n.Edges.Labels = append(n.Edges.Labels, e) }); err != nil {
 			return nil, err
 		}
 	}
-	if query := _q.withMain; query != nil {
-		if err := _q.loadMain(ctx, query, nodes, nil,
+	if query := nq.withMain; query != nil {
+		if err := nq.loadMain(ctx, query, nodes, nil,
 			func(n *Note, e *Label) { n.Edges.Main = e }); err != nil {
 			return nil, err
 		}
@@ -454,7 +454,7 @@ func (_q *NoteQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Note, e
 	return nodes, nil
 }
 
-func (_q *NoteQuery) loadLabels(ctx context.Context, query *LabelQuery, nodes []*Note, init func(*Note), assign func(*Note, *Label)) error {
+func (nq *NoteQuery) loadLabels(ctx context.Context, query *LabelQuery, nodes []*Note, init func(*Note), assign func(*Note, *Label)) error {
 	edgeIDs := make([]driver.Value, len(nodes))
 	byID := make(map[pk.SortText]*Note)
 	nids := make(map[pk.Text]map[*Note]struct{})
@@ -515,7 +515,7 @@ func (_q *NoteQuery) loadLabels(ctx context.Context, query *LabelQuery, nodes []
 	}
 	return nil
 }
-func (_q *NoteQuery) loadMain(ctx context.Context, query *LabelQuery, nodes []*Note, init func(*Note), assign func(*Note, *Label)) error {
+func (nq *NoteQuery) loadMain(ctx context.Context, query *LabelQuery, nodes []*Note, init func(*Note), assign func(*Note, *Label)) error {
 	ids := make([]pk.Text, 0, len(nodes))
 	nodeids := make(map[pk.Text][]*Note)
 	for i := range nodes {
@@ -548,24 +548,24 @@ func (_q *NoteQuery) loadMain(ctx context.Context, query *LabelQuery, nodes []*N
 	return nil
 }
 
-func (_q *NoteQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (nq *NoteQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := nq.querySpec()
+	_spec.Node.Columns = nq.ctx.Fields
+	if len(nq.ctx.Fields) > 0 {
+		_spec.Unique = nq.ctx.Unique != nil && *nq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, nq.driver, _spec)
 }
 
-func (_q *NoteQuery) querySpec() *sqlgraph.QuerySpec {
+func (nq *NoteQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(note.Table, note.Columns, sqlgraph.NewFieldSpec(note.FieldID, field.TypeOther))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = nq.sql
+	if unique := nq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if nq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := nq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, note.FieldID)
 		for i := range fields {
@@ -574,20 +574,20 @@ func (_q *NoteQuery) querySpec() *sqlgraph.QuerySpec {
 			}
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := nq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := nq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := nq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := nq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -597,33 +597,33 @@ func (_q *NoteQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *NoteQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (nq *NoteQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(nq.driver.Dialect())
 	t1 := builder.Table(note.Table)
-	columns := _q.ctx.Fields
+	columns := nq.ctx.Fields
 	if len(columns) == 0 {
 		columns = note.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if nq.sql != nil {
+		selector = nq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if nq.ctx.Unique != nil && *nq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range nq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range nq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := nq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := nq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -636,41 +636,41 @@ type NoteGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *NoteGroupBy) Aggregate(fns ...AggregateFunc) *NoteGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (ngb *NoteGroupBy) Aggregate(fns ...AggregateFunc) *NoteGroupBy {
+	ngb.fns = append(ngb.fns, fns...)
+	return ngb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *NoteGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (ngb *NoteGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, ngb.build.ctx, ent.OpQueryGroupBy)
+	if err := ngb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*NoteQuery, *NoteGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*NoteQuery, *NoteGroupBy](ctx, ngb.build, ngb, ngb.build.inters, v)
 }
 
-func (_g *NoteGroupBy) sqlScan(ctx context.Context, root *NoteQuery, v any) error {
+func (ngb *NoteGroupBy) sqlScan(ctx context.Context, root *NoteQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(ngb.fns))
+	for _, fn := range ngb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*ngb.flds)+len(ngb.fns))
+		for _, f := range *ngb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*ngb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := ngb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -684,27 +684,27 @@ type NoteSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *NoteSelect) Aggregate(fns ...AggregateFunc) *NoteSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (ns *NoteSelect) Aggregate(fns ...AggregateFunc) *NoteSelect {
+	ns.fns = append(ns.fns, fns...)
+	return ns
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *NoteSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (ns *NoteSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, ns.ctx, ent.OpQuerySelect)
+	if err := ns.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*NoteQuery, *NoteSelect](ctx, _s.NoteQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*NoteQuery, *NoteSelect](ctx, ns.NoteQuery, ns, ns.inters, v)
 }
 
-func (_s *NoteSelect) sqlScan(ctx context.Context, root *NoteQuery, v any) error {
+func (ns *NoteSelect) sqlScan(ctx context.Context, root *NoteQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(ns.fns))
+	for _, fn := range ns.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*ns.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -712,7 +712,7 @@ func (_s *NoteSelect) sqlScan(ctx context.Context, root *NoteQuery, v any) error
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := ns.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

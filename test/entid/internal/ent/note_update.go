@@ -24,99 +24,99 @@ type NoteUpdate struct {
 }
 
 // Where appends a list predicates to the NoteUpdate builder.
-func (_u *NoteUpdate) Where(ps ...predicate.Note) *NoteUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (nu *NoteUpdate) Where(ps ...predicate.Note) *NoteUpdate {
+	nu.mutation.Where(ps...)
+	return nu
 }
 
 // SetText sets the "text" field.
-func (_u *NoteUpdate) SetText(v string) *NoteUpdate {
-	_u.mutation.SetText(v)
-	return _u
+func (nu *NoteUpdate) SetText(s string) *NoteUpdate {
+	nu.mutation.SetText(s)
+	return nu
 }
 
 // SetNillableText sets the "text" field if the given value is not nil.
-func (_u *NoteUpdate) SetNillableText(v *string) *NoteUpdate {
-	if v != nil {
-		_u.SetText(*v)
+func (nu *NoteUpdate) SetNillableText(s *string) *NoteUpdate {
+	if s != nil {
+		nu.SetText(*s)
 	}
-	return _u
+	return nu
 }
 
 // AddLabelIDs adds the "labels" edge to the Label entity by IDs.
-func (_u *NoteUpdate) AddLabelIDs(ids ...pk.Text) *NoteUpdate {
-	_u.mutation.AddLabelIDs(ids...)
-	return _u
+func (nu *NoteUpdate) AddLabelIDs(ids ...pk.Text) *NoteUpdate {
+	nu.mutation.AddLabelIDs(ids...)
+	return nu
 }
 
 // AddLabels adds the "labels" edges to the Label entity.
-func (_u *NoteUpdate) AddLabels(v ...*Label) *NoteUpdate {
-	ids := make([]pk.Text, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (nu *NoteUpdate) AddLabels(l ...*Label) *NoteUpdate {
+	ids := make([]pk.Text, len(l))
+	for i := range l {
+		ids[i] = l[i].ID
 	}
-	return _u.AddLabelIDs(ids...)
+	return nu.AddLabelIDs(ids...)
 }
 
 // SetMainID sets the "main" edge to the Label entity by ID.
-func (_u *NoteUpdate) SetMainID(id pk.Text) *NoteUpdate {
-	_u.mutation.SetMainID(id)
-	return _u
+func (nu *NoteUpdate) SetMainID(id pk.Text) *NoteUpdate {
+	nu.mutation.SetMainID(id)
+	return nu
 }
 
 // SetNillableMainID sets the "main" edge to the Label entity by ID if the given value is not nil.
-func (_u *NoteUpdate) SetNillableMainID(id *pk.Text) *NoteUpdate {
+func (nu *NoteUpdate) SetNillableMainID(id *pk.Text) *NoteUpdate {
 	if id != nil {
-		_u = _u.SetMainID(*id)
+		nu = nu.SetMainID(*id)
 	}
-	return _u
+	return nu
 }
 
 // SetMain sets the "main" edge to the Label entity.
-func (_u *NoteUpdate) SetMain(v *Label) *NoteUpdate {
-	return _u.SetMainID(v.ID)
+func (nu *NoteUpdate) SetMain(l *Label) *NoteUpdate {
+	return nu.SetMainID(l.ID)
 }
 
 // Mutation returns the NoteMutation object of the builder.
-func (_u *NoteUpdate) Mutation() *NoteMutation {
-	return _u.mutation
+func (nu *NoteUpdate) Mutation() *NoteMutation {
+	return nu.mutation
 }
 
 // ClearLabels clears all "labels" edges to the Label entity.
-func (_u *NoteUpdate) ClearLabels() *NoteUpdate {
-	_u.mutation.ClearLabels()
-	return _u
+func (nu *NoteUpdate) ClearLabels() *NoteUpdate {
+	nu.mutation.ClearLabels()
+	return nu
 }
 
 // RemoveLabelIDs removes the "labels" edge to Label entities by IDs.
-func (_u *NoteUpdate) RemoveLabelIDs(ids ...pk.Text) *NoteUpdate {
-	_u.mutation.RemoveLabelIDs(ids...)
-	return _u
+func (nu *NoteUpdate) RemoveLabelIDs(ids ...pk.Text) *NoteUpdate {
+	nu.mutation.RemoveLabelIDs(ids...)
+	return nu
 }
 
 // RemoveLabels removes "labels" edges to Label entities.
-func (_u *NoteUpdate) RemoveLabels(v ...*Label) *NoteUpdate {
-	ids := make([]pk.Text, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (nu *NoteUpdate) RemoveLabels(l ...*Label) *NoteUpdate {
+	ids := make([]pk.Text, len(l))
+	for i := range l {
+		ids[i] = l[i].ID
 	}
-	return _u.RemoveLabelIDs(ids...)
+	return nu.RemoveLabelIDs(ids...)
 }
 
 // ClearMain clears the "main" edge to the Label entity.
-func (_u *NoteUpdate) ClearMain() *NoteUpdate {
-	_u.mutation.ClearMain()
-	return _u
+func (nu *NoteUpdate) ClearMain() *NoteUpdate {
+	nu.mutation.ClearMain()
+	return nu
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *NoteUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (nu *NoteUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, nu.sqlSave, nu.mutation, nu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *NoteUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (nu *NoteUpdate) SaveX(ctx context.Context) int {
+	affected, err := nu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -124,31 +124,31 @@ func (_u *NoteUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *NoteUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (nu *NoteUpdate) Exec(ctx context.Context) error {
+	_, err := nu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *NoteUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (nu *NoteUpdate) ExecX(ctx context.Context) {
+	if err := nu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *NoteUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (nu *NoteUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(note.Table, note.Columns, sqlgraph.NewFieldSpec(note.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := nu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Text(); ok {
+	if value, ok := nu.mutation.Text(); ok {
 		_spec.SetField(note.FieldText, field.TypeString, value)
 	}
-	if _u.mutation.LabelsCleared() {
+	if nu.mutation.LabelsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -161,7 +161,7 @@ func (_u *NoteUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedLabelsIDs(); len(nodes) > 0 && !_u.mutation.LabelsCleared() {
+	if nodes := nu.mutation.RemovedLabelsIDs(); len(nodes) > 0 && !nu.mutation.LabelsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -177,7 +177,7 @@ func (_u *NoteUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.LabelsIDs(); len(nodes) > 0 {
+	if nodes := nu.mutation.LabelsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -193,7 +193,7 @@ func (_u *NoteUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.MainCleared() {
+	if nu.mutation.MainCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -206,7 +206,7 @@ func (_u *NoteUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.MainIDs(); len(nodes) > 0 {
+	if nodes := nu.mutation.MainIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -222,7 +222,7 @@ func (_u *NoteUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, nu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{note.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -230,8 +230,8 @@ func (_u *NoteUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	nu.mutation.done = true
+	return n, nil
 }
 
 // NoteUpdateOne is the builder for updating a single Note entity.
@@ -243,106 +243,106 @@ type NoteUpdateOne struct {
 }
 
 // SetText sets the "text" field.
-func (_u *NoteUpdateOne) SetText(v string) *NoteUpdateOne {
-	_u.mutation.SetText(v)
-	return _u
+func (nuo *NoteUpdateOne) SetText(s string) *NoteUpdateOne {
+	nuo.mutation.SetText(s)
+	return nuo
 }
 
 // SetNillableText sets the "text" field if the given value is not nil.
-func (_u *NoteUpdateOne) SetNillableText(v *string) *NoteUpdateOne {
-	if v != nil {
-		_u.SetText(*v)
+func (nuo *NoteUpdateOne) SetNillableText(s *string) *NoteUpdateOne {
+	if s != nil {
+		nuo.SetText(*s)
 	}
-	return _u
+	return nuo
 }
 
 // AddLabelIDs adds the "labels" edge to the Label entity by IDs.
-func (_u *NoteUpdateOne) AddLabelIDs(ids ...pk.Text) *NoteUpdateOne {
-	_u.mutation.AddLabelIDs(ids...)
-	return _u
+func (nuo *NoteUpdateOne) AddLabelIDs(ids ...pk.Text) *NoteUpdateOne {
+	nuo.mutation.AddLabelIDs(ids...)
+	return nuo
 }
 
 // AddLabels adds the "labels" edges to the Label entity.
-func (_u *NoteUpdateOne) AddLabels(v ...*Label) *NoteUpdateOne {
-	ids := make([]pk.Text, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (nuo *NoteUpdateOne) AddLabels(l ...*Label) *NoteUpdateOne {
+	ids := make([]pk.Text, len(l))
+	for i := range l {
+		ids[i] = l[i].ID
 	}
-	return _u.AddLabelIDs(ids...)
+	return nuo.AddLabelIDs(ids...)
 }
 
 // SetMainID sets the "main" edge to the Label entity by ID.
-func (_u *NoteUpdateOne) SetMainID(id pk.Text) *NoteUpdateOne {
-	_u.mutation.SetMainID(id)
-	return _u
+func (nuo *NoteUpdateOne) SetMainID(id pk.Text) *NoteUpdateOne {
+	nuo.mutation.SetMainID(id)
+	return nuo
 }
 
 // SetNillableMainID sets the "main" edge to the Label entity by ID if the given value is not nil.
-func (_u *NoteUpdateOne) SetNillableMainID(id *pk.Text) *NoteUpdateOne {
+func (nuo *NoteUpdateOne) SetNillableMainID(id *pk.Text) *NoteUpdateOne {
 	if id != nil {
-		_u = _u.SetMainID(*id)
+		nuo = nuo.SetMainID(*id)
 	}
-	return _u
+	return nuo
 }
 
 // SetMain sets the "main" edge to the Label entity.
-func (_u *NoteUpdateOne) SetMain(v *Label) *NoteUpdateOne {
-	return _u.SetMainID(v.ID)
+func (nuo *NoteUpdateOne) SetMain(l *Label) *NoteUpdateOne {
+	return nuo.SetMainID(l.ID)
 }
 
 // Mutation returns the NoteMutation object of the builder.
-func (_u *NoteUpdateOne) Mutation() *NoteMutation {
-	return _u.mutation
+func (nuo *NoteUpdateOne) Mutation() *NoteMutation {
+	return nuo.mutation
 }
 
 // ClearLabels clears all "labels" edges to the Label entity.
-func (_u *NoteUpdateOne) ClearLabels() *NoteUpdateOne {
-	_u.mutation.ClearLabels()
-	return _u
+func (nuo *NoteUpdateOne) ClearLabels() *NoteUpdateOne {
+	nuo.mutation.ClearLabels()
+	return nuo
 }
 
 // RemoveLabelIDs removes the "labels" edge to Label entities by IDs.
-func (_u *NoteUpdateOne) RemoveLabelIDs(ids ...pk.Text) *NoteUpdateOne {
-	_u.mutation.RemoveLabelIDs(ids...)
-	return _u
+func (nuo *NoteUpdateOne) RemoveLabelIDs(ids ...pk.Text) *NoteUpdateOne {
+	nuo.mutation.RemoveLabelIDs(ids...)
+	return nuo
 }
 
 // RemoveLabels removes "labels" edges to Label entities.
-func (_u *NoteUpdateOne) RemoveLabels(v ...*Label) *NoteUpdateOne {
-	ids := make([]pk.Text, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (nuo *NoteUpdateOne) RemoveLabels(l ...*Label) *NoteUpdateOne {
+	ids := make([]pk.Text, len(l))
+	for i := range l {
+		ids[i] = l[i].ID
 	}
-	return _u.RemoveLabelIDs(ids...)
+	return nuo.RemoveLabelIDs(ids...)
 }
 
 // ClearMain clears the "main" edge to the Label entity.
-func (_u *NoteUpdateOne) ClearMain() *NoteUpdateOne {
-	_u.mutation.ClearMain()
-	return _u
+func (nuo *NoteUpdateOne) ClearMain() *NoteUpdateOne {
+	nuo.mutation.ClearMain()
+	return nuo
 }
 
 // Where appends a list predicates to the NoteUpdate builder.
-func (_u *NoteUpdateOne) Where(ps ...predicate.Note) *NoteUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (nuo *NoteUpdateOne) Where(ps ...predicate.Note) *NoteUpdateOne {
+	nuo.mutation.Where(ps...)
+	return nuo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *NoteUpdateOne) Select(field string, fields ...string) *NoteUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (nuo *NoteUpdateOne) Select(field string, fields ...string) *NoteUpdateOne {
+	nuo.fields = append([]string{field}, fields...)
+	return nuo
 }
 
 // Save executes the query and returns the updated Note entity.
-func (_u *NoteUpdateOne) Save(ctx context.Context) (*Note, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (nuo *NoteUpdateOne) Save(ctx context.Context) (*Note, error) {
+	return withHooks(ctx, nuo.sqlSave, nuo.mutation, nuo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *NoteUpdateOne) SaveX(ctx context.Context) *Note {
-	node, err := _u.Save(ctx)
+func (nuo *NoteUpdateOne) SaveX(ctx context.Context) *Note {
+	node, err := nuo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -350,26 +350,26 @@ func (_u *NoteUpdateOne) SaveX(ctx context.Context) *Note {
 }
 
 // Exec executes the query on the entity.
-func (_u *NoteUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (nuo *NoteUpdateOne) Exec(ctx context.Context) error {
+	_, err := nuo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *NoteUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (nuo *NoteUpdateOne) ExecX(ctx context.Context) {
+	if err := nuo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *NoteUpdateOne) sqlSave(ctx context.Context) (_node *Note, err error) {
+func (nuo *NoteUpdateOne) sqlSave(ctx context.Context) (_node *Note, err error) {
 	_spec := sqlgraph.NewUpdateSpec(note.Table, note.Columns, sqlgraph.NewFieldSpec(note.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := nuo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "Note.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := nuo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, note.FieldID)
 		for _, f := range fields {
@@ -381,17 +381,17 @@ func (_u *NoteUpdateOne) sqlSave(ctx context.Context) (_node *Note, err error) {
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := nuo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Text(); ok {
+	if value, ok := nuo.mutation.Text(); ok {
 		_spec.SetField(note.FieldText, field.TypeString, value)
 	}
-	if _u.mutation.LabelsCleared() {
+	if nuo.mutation.LabelsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -404,7 +404,7 @@ func (_u *NoteUpdateOne) sqlSave(ctx context.Context) (_node *Note, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedLabelsIDs(); len(nodes) > 0 && !_u.mutation.LabelsCleared() {
+	if nodes := nuo.mutation.RemovedLabelsIDs(); len(nodes) > 0 && !nuo.mutation.LabelsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -420,7 +420,7 @@ func (_u *NoteUpdateOne) sqlSave(ctx context.Context) (_node *Note, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.LabelsIDs(); len(nodes) > 0 {
+	if nodes := nuo.mutation.LabelsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -436,7 +436,7 @@ func (_u *NoteUpdateOne) sqlSave(ctx context.Context) (_node *Note, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.MainCleared() {
+	if nuo.mutation.MainCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -449,7 +449,7 @@ func (_u *NoteUpdateOne) sqlSave(ctx context.Context) (_node *Note, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.MainIDs(); len(nodes) > 0 {
+	if nodes := nuo.mutation.MainIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -465,10 +465,10 @@ func (_u *NoteUpdateOne) sqlSave(ctx context.Context) (_node *Note, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Note{config: _u.config}
+	_node = &Note{config: nuo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, nuo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{note.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -476,6 +476,6 @@ func (_u *NoteUpdateOne) sqlSave(ctx context.Context) (_node *Note, err error) {
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	nuo.mutation.done = true
 	return _node, nil
 }

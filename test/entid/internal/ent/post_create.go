@@ -27,94 +27,94 @@ type PostCreate struct {
 }
 
 // SetTitle sets the "title" field.
-func (_c *PostCreate) SetTitle(v string) *PostCreate {
-	_c.mutation.SetTitle(v)
-	return _c
+func (pc *PostCreate) SetTitle(s string) *PostCreate {
+	pc.mutation.SetTitle(s)
+	return pc
 }
 
 // SetAuthorID sets the "author_id" field.
-func (_c *PostCreate) SetAuthorID(v pk.ID) *PostCreate {
-	_c.mutation.SetAuthorID(v)
-	return _c
+func (pc *PostCreate) SetAuthorID(pk pk.ID) *PostCreate {
+	pc.mutation.SetAuthorID(pk)
+	return pc
 }
 
 // SetNillableAuthorID sets the "author_id" field if the given value is not nil.
-func (_c *PostCreate) SetNillableAuthorID(v *pk.ID) *PostCreate {
-	if v != nil {
-		_c.SetAuthorID(*v)
+func (pc *PostCreate) SetNillableAuthorID(pk *pk.ID) *PostCreate {
+	if pk != nil {
+		pc.SetAuthorID(*pk)
 	}
-	return _c
+	return pc
 }
 
 // SetID sets the "id" field.
-func (_c *PostCreate) SetID(v pk.ID) *PostCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (pc *PostCreate) SetID(pk pk.ID) *PostCreate {
+	pc.mutation.SetID(pk)
+	return pc
 }
 
 // SetAuthor sets the "author" edge to the User entity.
-func (_c *PostCreate) SetAuthor(v *User) *PostCreate {
-	return _c.SetAuthorID(v.ID)
+func (pc *PostCreate) SetAuthor(u *User) *PostCreate {
+	return pc.SetAuthorID(u.ID)
 }
 
 // AddLikerIDs adds the "likers" edge to the User entity by IDs.
-func (_c *PostCreate) AddLikerIDs(ids ...pk.ID) *PostCreate {
-	_c.mutation.AddLikerIDs(ids...)
-	return _c
+func (pc *PostCreate) AddLikerIDs(ids ...pk.ID) *PostCreate {
+	pc.mutation.AddLikerIDs(ids...)
+	return pc
 }
 
 // AddLikers adds the "likers" edges to the User entity.
-func (_c *PostCreate) AddLikers(v ...*User) *PostCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (pc *PostCreate) AddLikers(u ...*User) *PostCreate {
+	ids := make([]pk.ID, len(u))
+	for i := range u {
+		ids[i] = u[i].ID
 	}
-	return _c.AddLikerIDs(ids...)
+	return pc.AddLikerIDs(ids...)
 }
 
 // AddTagIDs adds the "tags" edge to the Tag entity by IDs.
-func (_c *PostCreate) AddTagIDs(ids ...pk.ID) *PostCreate {
-	_c.mutation.AddTagIDs(ids...)
-	return _c
+func (pc *PostCreate) AddTagIDs(ids ...pk.ID) *PostCreate {
+	pc.mutation.AddTagIDs(ids...)
+	return pc
 }
 
 // AddTags adds the "tags" edges to the Tag entity.
-func (_c *PostCreate) AddTags(v ...*Tag) *PostCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (pc *PostCreate) AddTags(t ...*Tag) *PostCreate {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _c.AddTagIDs(ids...)
+	return pc.AddTagIDs(ids...)
 }
 
 // AddTaggingIDs adds the "taggings" edge to the Tagging entity by IDs.
-func (_c *PostCreate) AddTaggingIDs(ids ...pk.ID) *PostCreate {
-	_c.mutation.AddTaggingIDs(ids...)
-	return _c
+func (pc *PostCreate) AddTaggingIDs(ids ...pk.ID) *PostCreate {
+	pc.mutation.AddTaggingIDs(ids...)
+	return pc
 }
 
 // AddTaggings adds the "taggings" edges to the Tagging entity.
-func (_c *PostCreate) AddTaggings(v ...*Tagging) *PostCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (pc *PostCreate) AddTaggings(t ...*Tagging) *PostCreate {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _c.AddTaggingIDs(ids...)
+	return pc.AddTaggingIDs(ids...)
 }
 
 // Mutation returns the PostMutation object of the builder.
-func (_c *PostCreate) Mutation() *PostMutation {
-	return _c.mutation
+func (pc *PostCreate) Mutation() *PostMutation {
+	return pc.mutation
 }
 
 // Save creates the Post in the database.
-func (_c *PostCreate) Save(ctx context.Context) (*Post, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (pc *PostCreate) Save(ctx context.Context) (*Post, error) {
+	return withHooks(ctx, pc.sqlSave, pc.mutation, pc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *PostCreate) SaveX(ctx context.Context) *Post {
-	v, err := _c.Save(ctx)
+func (pc *PostCreate) SaveX(ctx context.Context) *Post {
+	v, err := pc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -122,32 +122,32 @@ func (_c *PostCreate) SaveX(ctx context.Context) *Post {
 }
 
 // Exec executes the query.
-func (_c *PostCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (pc *PostCreate) Exec(ctx context.Context) error {
+	_, err := pc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *PostCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (pc *PostCreate) ExecX(ctx context.Context) {
+	if err := pc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *PostCreate) check() error {
-	if _, ok := _c.mutation.Title(); !ok {
+func (pc *PostCreate) check() error {
+	if _, ok := pc.mutation.Title(); !ok {
 		return &ValidationError{Name: "title", err: errors.New(`ent: missing required field "Post.title"`)}
 	}
 	return nil
 }
 
-func (_c *PostCreate) sqlSave(ctx context.Context) (*Post, error) {
-	if err := _c.check(); err != nil {
+func (pc *PostCreate) sqlSave(ctx context.Context) (*Post, error) {
+	if err := pc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := pc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, pc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -160,26 +160,26 @@ func (_c *PostCreate) sqlSave(ctx context.Context) (*Post, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	pc.mutation.id = &_node.ID
+	pc.mutation.done = true
 	return _node, nil
 }
 
-func (_c *PostCreate) createSpec() (*Post, *sqlgraph.CreateSpec) {
+func (pc *PostCreate) createSpec() (*Post, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Post{config: _c.config}
+		_node = &Post{config: pc.config}
 		_spec = sqlgraph.NewCreateSpec(post.Table, sqlgraph.NewFieldSpec(post.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = pc.conflict
+	if id, ok := pc.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Title(); ok {
+	if value, ok := pc.mutation.Title(); ok {
 		_spec.SetField(post.FieldTitle, field.TypeString, value)
 		_node.Title = value
 	}
-	if nodes := _c.mutation.AuthorIDs(); len(nodes) > 0 {
+	if nodes := pc.mutation.AuthorIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -196,7 +196,7 @@ func (_c *PostCreate) createSpec() (*Post, *sqlgraph.CreateSpec) {
 		_node.AuthorID = &nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.LikersIDs(); len(nodes) > 0 {
+	if nodes := pc.mutation.LikersIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -212,7 +212,7 @@ func (_c *PostCreate) createSpec() (*Post, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.TagsIDs(); len(nodes) > 0 {
+	if nodes := pc.mutation.TagsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -228,7 +228,7 @@ func (_c *PostCreate) createSpec() (*Post, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.TaggingsIDs(); len(nodes) > 0 {
+	if nodes := pc.mutation.TaggingsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -263,10 +263,10 @@ func (_c *PostCreate) createSpec() (*Post, *sqlgraph.CreateSpec) {
 //			SetTitle(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *PostCreate) OnConflict(opts ...sql.ConflictOption) *PostUpsertOne {
-	_c.conflict = opts
+func (pc *PostCreate) OnConflict(opts ...sql.ConflictOption) *PostUpsertOne {
+	pc.conflict = opts
 	return &PostUpsertOne{
-		create: _c,
+		create: pc,
 	}
 }
 
@@ -276,10 +276,10 @@ func (_c *PostCreate) OnConflict(opts ...sql.ConflictOption) *PostUpsertOne {
 //	client.Post.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *PostCreate) OnConflictColumns(columns ...string) *PostUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (pc *PostCreate) OnConflictColumns(columns ...string) *PostUpsertOne {
+	pc.conflict = append(pc.conflict, sql.ConflictColumns(columns...))
 	return &PostUpsertOne{
-		create: _c,
+		create: pc,
 	}
 }
 
@@ -456,16 +456,16 @@ type PostCreateBulk struct {
 }
 
 // Save creates the Post entities in the database.
-func (_c *PostCreateBulk) Save(ctx context.Context) ([]*Post, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (pcb *PostCreateBulk) Save(ctx context.Context) ([]*Post, error) {
+	if pcb.err != nil {
+		return nil, pcb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Post, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(pcb.builders))
+	nodes := make([]*Post, len(pcb.builders))
+	mutators := make([]Mutator, len(pcb.builders))
+	for i := range pcb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := pcb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*PostMutation)
 				if !ok {
@@ -478,12 +478,12 @@ func (_c *PostCreateBulk) Save(ctx context.Context) ([]*Post, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, pcb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = pcb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, pcb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -503,7 +503,7 @@ func (_c *PostCreateBulk) Save(ctx context.Context) ([]*Post, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, pcb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -511,8 +511,8 @@ func (_c *PostCreateBulk) Save(ctx context.Context) ([]*Post, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *PostCreateBulk) SaveX(ctx context.Context) []*Post {
-	v, err := _c.Save(ctx)
+func (pcb *PostCreateBulk) SaveX(ctx context.Context) []*Post {
+	v, err := pcb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -520,14 +520,14 @@ func (_c *PostCreateBulk) SaveX(ctx context.Context) []*Post {
 }
 
 // Exec executes the query.
-func (_c *PostCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (pcb *PostCreateBulk) Exec(ctx context.Context) error {
+	_, err := pcb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *PostCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (pcb *PostCreateBulk) ExecX(ctx context.Context) {
+	if err := pcb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -547,10 +547,10 @@ func (_c *PostCreateBulk) ExecX(ctx context.Context) {
 //			SetTitle(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *PostCreateBulk) OnConflict(opts ...sql.ConflictOption) *PostUpsertBulk {
-	_c.conflict = opts
+func (pcb *PostCreateBulk) OnConflict(opts ...sql.ConflictOption) *PostUpsertBulk {
+	pcb.conflict = opts
 	return &PostUpsertBulk{
-		create: _c,
+		create: pcb,
 	}
 }
 
@@ -560,10 +560,10 @@ func (_c *PostCreateBulk) OnConflict(opts ...sql.ConflictOption) *PostUpsertBulk
 //	client.Post.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *PostCreateBulk) OnConflictColumns(columns ...string) *PostUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (pcb *PostCreateBulk) OnConflictColumns(columns ...string) *PostUpsertBulk {
+	pcb.conflict = append(pcb.conflict, sql.ConflictColumns(columns...))
 	return &PostUpsertBulk{
-		create: _c,
+		create: pcb,
 	}
 }
 

@@ -26,177 +26,177 @@ type PostUpdate struct {
 }
 
 // Where appends a list predicates to the PostUpdate builder.
-func (_u *PostUpdate) Where(ps ...predicate.Post) *PostUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (pu *PostUpdate) Where(ps ...predicate.Post) *PostUpdate {
+	pu.mutation.Where(ps...)
+	return pu
 }
 
 // SetTitle sets the "title" field.
-func (_u *PostUpdate) SetTitle(v string) *PostUpdate {
-	_u.mutation.SetTitle(v)
-	return _u
+func (pu *PostUpdate) SetTitle(s string) *PostUpdate {
+	pu.mutation.SetTitle(s)
+	return pu
 }
 
 // SetNillableTitle sets the "title" field if the given value is not nil.
-func (_u *PostUpdate) SetNillableTitle(v *string) *PostUpdate {
-	if v != nil {
-		_u.SetTitle(*v)
+func (pu *PostUpdate) SetNillableTitle(s *string) *PostUpdate {
+	if s != nil {
+		pu.SetTitle(*s)
 	}
-	return _u
+	return pu
 }
 
 // SetAuthorID sets the "author_id" field.
-func (_u *PostUpdate) SetAuthorID(v pk.ID) *PostUpdate {
-	_u.mutation.SetAuthorID(v)
-	return _u
+func (pu *PostUpdate) SetAuthorID(pk pk.ID) *PostUpdate {
+	pu.mutation.SetAuthorID(pk)
+	return pu
 }
 
 // SetNillableAuthorID sets the "author_id" field if the given value is not nil.
-func (_u *PostUpdate) SetNillableAuthorID(v *pk.ID) *PostUpdate {
-	if v != nil {
-		_u.SetAuthorID(*v)
+func (pu *PostUpdate) SetNillableAuthorID(pk *pk.ID) *PostUpdate {
+	if pk != nil {
+		pu.SetAuthorID(*pk)
 	}
-	return _u
+	return pu
 }
 
 // ClearAuthorID clears the value of the "author_id" field.
-func (_u *PostUpdate) ClearAuthorID() *PostUpdate {
-	_u.mutation.ClearAuthorID()
-	return _u
+func (pu *PostUpdate) ClearAuthorID() *PostUpdate {
+	pu.mutation.ClearAuthorID()
+	return pu
 }
 
 // SetAuthor sets the "author" edge to the User entity.
-func (_u *PostUpdate) SetAuthor(v *User) *PostUpdate {
-	return _u.SetAuthorID(v.ID)
+func (pu *PostUpdate) SetAuthor(u *User) *PostUpdate {
+	return pu.SetAuthorID(u.ID)
 }
 
 // AddLikerIDs adds the "likers" edge to the User entity by IDs.
-func (_u *PostUpdate) AddLikerIDs(ids ...pk.ID) *PostUpdate {
-	_u.mutation.AddLikerIDs(ids...)
-	return _u
+func (pu *PostUpdate) AddLikerIDs(ids ...pk.ID) *PostUpdate {
+	pu.mutation.AddLikerIDs(ids...)
+	return pu
 }
 
 // AddLikers adds the "likers" edges to the User entity.
-func (_u *PostUpdate) AddLikers(v ...*User) *PostUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (pu *PostUpdate) AddLikers(u ...*User) *PostUpdate {
+	ids := make([]pk.ID, len(u))
+	for i := range u {
+		ids[i] = u[i].ID
 	}
-	return _u.AddLikerIDs(ids...)
+	return pu.AddLikerIDs(ids...)
 }
 
 // AddTagIDs adds the "tags" edge to the Tag entity by IDs.
-func (_u *PostUpdate) AddTagIDs(ids ...pk.ID) *PostUpdate {
-	_u.mutation.AddTagIDs(ids...)
-	return _u
+func (pu *PostUpdate) AddTagIDs(ids ...pk.ID) *PostUpdate {
+	pu.mutation.AddTagIDs(ids...)
+	return pu
 }
 
 // AddTags adds the "tags" edges to the Tag entity.
-func (_u *PostUpdate) AddTags(v ...*Tag) *PostUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (pu *PostUpdate) AddTags(t ...*Tag) *PostUpdate {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.AddTagIDs(ids...)
+	return pu.AddTagIDs(ids...)
 }
 
 // AddTaggingIDs adds the "taggings" edge to the Tagging entity by IDs.
-func (_u *PostUpdate) AddTaggingIDs(ids ...pk.ID) *PostUpdate {
-	_u.mutation.AddTaggingIDs(ids...)
-	return _u
+func (pu *PostUpdate) AddTaggingIDs(ids ...pk.ID) *PostUpdate {
+	pu.mutation.AddTaggingIDs(ids...)
+	return pu
 }
 
 // AddTaggings adds the "taggings" edges to the Tagging entity.
-func (_u *PostUpdate) AddTaggings(v ...*Tagging) *PostUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (pu *PostUpdate) AddTaggings(t ...*Tagging) *PostUpdate {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.AddTaggingIDs(ids...)
+	return pu.AddTaggingIDs(ids...)
 }
 
 // Mutation returns the PostMutation object of the builder.
-func (_u *PostUpdate) Mutation() *PostMutation {
-	return _u.mutation
+func (pu *PostUpdate) Mutation() *PostMutation {
+	return pu.mutation
 }
 
 // ClearAuthor clears the "author" edge to the User entity.
-func (_u *PostUpdate) ClearAuthor() *PostUpdate {
-	_u.mutation.ClearAuthor()
-	return _u
+func (pu *PostUpdate) ClearAuthor() *PostUpdate {
+	pu.mutation.ClearAuthor()
+	return pu
 }
 
 // ClearLikers clears all "likers" edges to the User entity.
-func (_u *PostUpdate) ClearLikers() *PostUpdate {
-	_u.mutation.ClearLikers()
-	return _u
+func (pu *PostUpdate) ClearLikers() *PostUpdate {
+	pu.mutation.ClearLikers()
+	return pu
 }
 
 // RemoveLikerIDs removes the "likers" edge to User entities by IDs.
-func (_u *PostUpdate) RemoveLikerIDs(ids ...pk.ID) *PostUpdate {
-	_u.mutation.RemoveLikerIDs(ids...)
-	return _u
+func (pu *PostUpdate) RemoveLikerIDs(ids ...pk.ID) *PostUpdate {
+	pu.mutation.RemoveLikerIDs(ids...)
+	return pu
 }
 
 // RemoveLikers removes "likers" edges to User entities.
-func (_u *PostUpdate) RemoveLikers(v ...*User) *PostUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (pu *PostUpdate) RemoveLikers(u ...*User) *PostUpdate {
+	ids := make([]pk.ID, len(u))
+	for i := range u {
+		ids[i] = u[i].ID
 	}
-	return _u.RemoveLikerIDs(ids...)
+	return pu.RemoveLikerIDs(ids...)
 }
 
 // ClearTags clears all "tags" edges to the Tag entity.
-func (_u *PostUpdate) ClearTags() *PostUpdate {
-	_u.mutation.ClearTags()
-	return _u
+func (pu *PostUpdate) ClearTags() *PostUpdate {
+	pu.mutation.ClearTags()
+	return pu
 }
 
 // RemoveTagIDs removes the "tags" edge to Tag entities by IDs.
-func (_u *PostUpdate) RemoveTagIDs(ids ...pk.ID) *PostUpdate {
-	_u.mutation.RemoveTagIDs(ids...)
-	return _u
+func (pu *PostUpdate) RemoveTagIDs(ids ...pk.ID) *PostUpdate {
+	pu.mutation.RemoveTagIDs(ids...)
+	return pu
 }
 
 // RemoveTags removes "tags" edges to Tag entities.
-func (_u *PostUpdate) RemoveTags(v ...*Tag) *PostUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (pu *PostUpdate) RemoveTags(t ...*Tag) *PostUpdate {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.RemoveTagIDs(ids...)
+	return pu.RemoveTagIDs(ids...)
 }
 
 // ClearTaggings clears all "taggings" edges to the Tagging entity.
-func (_u *PostUpdate) ClearTaggings() *PostUpdate {
-	_u.mutation.ClearTaggings()
-	return _u
+func (pu *PostUpdate) ClearTaggings() *PostUpdate {
+	pu.mutation.ClearTaggings()
+	return pu
 }
 
 // RemoveTaggingIDs removes the "taggings" edge to Tagging entities by IDs.
-func (_u *PostUpdate) RemoveTaggingIDs(ids ...pk.ID) *PostUpdate {
-	_u.mutation.RemoveTaggingIDs(ids...)
-	return _u
+func (pu *PostUpdate) RemoveTaggingIDs(ids ...pk.ID) *PostUpdate {
+	pu.mutation.RemoveTaggingIDs(ids...)
+	return pu
 }
 
 // RemoveTaggings removes "taggings" edges to Tagging entities.
-func (_u *PostUpdate) RemoveTaggings(v ...*Tagging) *PostUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (pu *PostUpdate) RemoveTaggings(t ...*Tagging) *PostUpdate {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.RemoveTaggingIDs(ids...)
+	return pu.RemoveTaggingIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *PostUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (pu *PostUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, pu.sqlSave, pu.mutation, pu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *PostUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (pu *PostUpdate) SaveX(ctx context.Context) int {
+	affected, err := pu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -204,31 +204,31 @@ func (_u *PostUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *PostUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (pu *PostUpdate) Exec(ctx context.Context) error {
+	_, err := pu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *PostUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (pu *PostUpdate) ExecX(ctx context.Context) {
+	if err := pu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (pu *PostUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(post.Table, post.Columns, sqlgraph.NewFieldSpec(post.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := pu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Title(); ok {
+	if value, ok := pu.mutation.Title(); ok {
 		_spec.SetField(post.FieldTitle, field.TypeString, value)
 	}
-	if _u.mutation.AuthorCleared() {
+	if pu.mutation.AuthorCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -241,7 +241,7 @@ func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.AuthorIDs(); len(nodes) > 0 {
+	if nodes := pu.mutation.AuthorIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -257,7 +257,7 @@ func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.LikersCleared() {
+	if pu.mutation.LikersCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -270,7 +270,7 @@ func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedLikersIDs(); len(nodes) > 0 && !_u.mutation.LikersCleared() {
+	if nodes := pu.mutation.RemovedLikersIDs(); len(nodes) > 0 && !pu.mutation.LikersCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -286,7 +286,7 @@ func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.LikersIDs(); len(nodes) > 0 {
+	if nodes := pu.mutation.LikersIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -302,7 +302,7 @@ func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.TagsCleared() {
+	if pu.mutation.TagsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -315,7 +315,7 @@ func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedTagsIDs(); len(nodes) > 0 && !_u.mutation.TagsCleared() {
+	if nodes := pu.mutation.RemovedTagsIDs(); len(nodes) > 0 && !pu.mutation.TagsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -331,7 +331,7 @@ func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.TagsIDs(); len(nodes) > 0 {
+	if nodes := pu.mutation.TagsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -347,7 +347,7 @@ func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.TaggingsCleared() {
+	if pu.mutation.TaggingsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -360,7 +360,7 @@ func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedTaggingsIDs(); len(nodes) > 0 && !_u.mutation.TaggingsCleared() {
+	if nodes := pu.mutation.RemovedTaggingsIDs(); len(nodes) > 0 && !pu.mutation.TaggingsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -376,7 +376,7 @@ func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.TaggingsIDs(); len(nodes) > 0 {
+	if nodes := pu.mutation.TaggingsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -392,7 +392,7 @@ func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, pu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{post.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -400,8 +400,8 @@ func (_u *PostUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	pu.mutation.done = true
+	return n, nil
 }
 
 // PostUpdateOne is the builder for updating a single Post entity.
@@ -413,184 +413,184 @@ type PostUpdateOne struct {
 }
 
 // SetTitle sets the "title" field.
-func (_u *PostUpdateOne) SetTitle(v string) *PostUpdateOne {
-	_u.mutation.SetTitle(v)
-	return _u
+func (puo *PostUpdateOne) SetTitle(s string) *PostUpdateOne {
+	puo.mutation.SetTitle(s)
+	return puo
 }
 
 // SetNillableTitle sets the "title" field if the given value is not nil.
-func (_u *PostUpdateOne) SetNillableTitle(v *string) *PostUpdateOne {
-	if v != nil {
-		_u.SetTitle(*v)
+func (puo *PostUpdateOne) SetNillableTitle(s *string) *PostUpdateOne {
+	if s != nil {
+		puo.SetTitle(*s)
 	}
-	return _u
+	return puo
 }
 
 // SetAuthorID sets the "author_id" field.
-func (_u *PostUpdateOne) SetAuthorID(v pk.ID) *PostUpdateOne {
-	_u.mutation.SetAuthorID(v)
-	return _u
+func (puo *PostUpdateOne) SetAuthorID(pk pk.ID) *PostUpdateOne {
+	puo.mutation.SetAuthorID(pk)
+	return puo
 }
 
 // SetNillableAuthorID sets the "author_id" field if the given value is not nil.
-func (_u *PostUpdateOne) SetNillableAuthorID(v *pk.ID) *PostUpdateOne {
-	if v != nil {
-		_u.SetAuthorID(*v)
+func (puo *PostUpdateOne) SetNillableAuthorID(pk *pk.ID) *PostUpdateOne {
+	if pk != nil {
+		puo.SetAuthorID(*pk)
 	}
-	return _u
+	return puo
 }
 
 // ClearAuthorID clears the value of the "author_id" field.
-func (_u *PostUpdateOne) ClearAuthorID() *PostUpdateOne {
-	_u.mutation.ClearAuthorID()
-	return _u
+func (puo *PostUpdateOne) ClearAuthorID() *PostUpdateOne {
+	puo.mutation.ClearAuthorID()
+	return puo
 }
 
 // SetAuthor sets the "author" edge to the User entity.
-func (_u *PostUpdateOne) SetAuthor(v *User) *PostUpdateOne {
-	return _u.SetAuthorID(v.ID)
+func (puo *PostUpdateOne) SetAuthor(u *User) *PostUpdateOne {
+	return puo.SetAuthorID(u.ID)
 }
 
 // AddLikerIDs adds the "likers" edge to the User entity by IDs.
-func (_u *PostUpdateOne) AddLikerIDs(ids ...pk.ID) *PostUpdateOne {
-	_u.mutation.AddLikerIDs(ids...)
-	return _u
+func (puo *PostUpdateOne) AddLikerIDs(ids ...pk.ID) *PostUpdateOne {
+	puo.mutation.AddLikerIDs(ids...)
+	return puo
 }
 
 // AddLikers adds the "likers" edges to the User entity.
-func (_u *PostUpdateOne) AddLikers(v ...*User) *PostUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (puo *PostUpdateOne) AddLikers(u ...*User) *PostUpdateOne {
+	ids := make([]pk.ID, len(u))
+	for i := range u {
+		ids[i] = u[i].ID
 	}
-	return _u.AddLikerIDs(ids...)
+	return puo.AddLikerIDs(ids...)
 }
 
 // AddTagIDs adds the "tags" edge to the Tag entity by IDs.
-func (_u *PostUpdateOne) AddTagIDs(ids ...pk.ID) *PostUpdateOne {
-	_u.mutation.AddTagIDs(ids...)
-	return _u
+func (puo *PostUpdateOne) AddTagIDs(ids ...pk.ID) *PostUpdateOne {
+	puo.mutation.AddTagIDs(ids...)
+	return puo
 }
 
 // AddTags adds the "tags" edges to the Tag entity.
-func (_u *PostUpdateOne) AddTags(v ...*Tag) *PostUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (puo *PostUpdateOne) AddTags(t ...*Tag) *PostUpdateOne {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.AddTagIDs(ids...)
+	return puo.AddTagIDs(ids...)
 }
 
 // AddTaggingIDs adds the "taggings" edge to the Tagging entity by IDs.
-func (_u *PostUpdateOne) AddTaggingIDs(ids ...pk.ID) *PostUpdateOne {
-	_u.mutation.AddTaggingIDs(ids...)
-	return _u
+func (puo *PostUpdateOne) AddTaggingIDs(ids ...pk.ID) *PostUpdateOne {
+	puo.mutation.AddTaggingIDs(ids...)
+	return puo
 }
 
 // AddTaggings adds the "taggings" edges to the Tagging entity.
-func (_u *PostUpdateOne) AddTaggings(v ...*Tagging) *PostUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (puo *PostUpdateOne) AddTaggings(t ...*Tagging) *PostUpdateOne {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.AddTaggingIDs(ids...)
+	return puo.AddTaggingIDs(ids...)
 }
 
 // Mutation returns the PostMutation object of the builder.
-func (_u *PostUpdateOne) Mutation() *PostMutation {
-	return _u.mutation
+func (puo *PostUpdateOne) Mutation() *PostMutation {
+	return puo.mutation
 }
 
 // ClearAuthor clears the "author" edge to the User entity.
-func (_u *PostUpdateOne) ClearAuthor() *PostUpdateOne {
-	_u.mutation.ClearAuthor()
-	return _u
+func (puo *PostUpdateOne) ClearAuthor() *PostUpdateOne {
+	puo.mutation.ClearAuthor()
+	return puo
 }
 
 // ClearLikers clears all "likers" edges to the User entity.
-func (_u *PostUpdateOne) ClearLikers() *PostUpdateOne {
-	_u.mutation.ClearLikers()
-	return _u
+func (puo *PostUpdateOne) ClearLikers() *PostUpdateOne {
+	puo.mutation.ClearLikers()
+	return puo
 }
 
 // RemoveLikerIDs removes the "likers" edge to User entities by IDs.
-func (_u *PostUpdateOne) RemoveLikerIDs(ids ...pk.ID) *PostUpdateOne {
-	_u.mutation.RemoveLikerIDs(ids...)
-	return _u
+func (puo *PostUpdateOne) RemoveLikerIDs(ids ...pk.ID) *PostUpdateOne {
+	puo.mutation.RemoveLikerIDs(ids...)
+	return puo
 }
 
 // RemoveLikers removes "likers" edges to User entities.
-func (_u *PostUpdateOne) RemoveLikers(v ...*User) *PostUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (puo *PostUpdateOne) RemoveLikers(u ...*User) *PostUpdateOne {
+	ids := make([]pk.ID, len(u))
+	for i := range u {
+		ids[i] = u[i].ID
 	}
-	return _u.RemoveLikerIDs(ids...)
+	return puo.RemoveLikerIDs(ids...)
 }
 
 // ClearTags clears all "tags" edges to the Tag entity.
-func (_u *PostUpdateOne) ClearTags() *PostUpdateOne {
-	_u.mutation.ClearTags()
-	return _u
+func (puo *PostUpdateOne) ClearTags() *PostUpdateOne {
+	puo.mutation.ClearTags()
+	return puo
 }
 
 // RemoveTagIDs removes the "tags" edge to Tag entities by IDs.
-func (_u *PostUpdateOne) RemoveTagIDs(ids ...pk.ID) *PostUpdateOne {
-	_u.mutation.RemoveTagIDs(ids...)
-	return _u
+func (puo *PostUpdateOne) RemoveTagIDs(ids ...pk.ID) *PostUpdateOne {
+	puo.mutation.RemoveTagIDs(ids...)
+	return puo
 }
 
 // RemoveTags removes "tags" edges to Tag entities.
-func (_u *PostUpdateOne) RemoveTags(v ...*Tag) *PostUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (puo *PostUpdateOne) RemoveTags(t ...*Tag) *PostUpdateOne {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.RemoveTagIDs(ids...)
+	return puo.RemoveTagIDs(ids...)
 }
 
 // ClearTaggings clears all "taggings" edges to the Tagging entity.
-func (_u *PostUpdateOne) ClearTaggings() *PostUpdateOne {
-	_u.mutation.ClearTaggings()
-	return _u
+func (puo *PostUpdateOne) ClearTaggings() *PostUpdateOne {
+	puo.mutation.ClearTaggings()
+	return puo
 }
 
 // RemoveTaggingIDs removes the "taggings" edge to Tagging entities by IDs.
-func (_u *PostUpdateOne) RemoveTaggingIDs(ids ...pk.ID) *PostUpdateOne {
-	_u.mutation.RemoveTaggingIDs(ids...)
-	return _u
+func (puo *PostUpdateOne) RemoveTaggingIDs(ids ...pk.ID) *PostUpdateOne {
+	puo.mutation.RemoveTaggingIDs(ids...)
+	return puo
 }
 
 // RemoveTaggings removes "taggings" edges to Tagging entities.
-func (_u *PostUpdateOne) RemoveTaggings(v ...*Tagging) *PostUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (puo *PostUpdateOne) RemoveTaggings(t ...*Tagging) *PostUpdateOne {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.RemoveTaggingIDs(ids...)
+	return puo.RemoveTaggingIDs(ids...)
 }
 
 // Where appends a list predicates to the PostUpdate builder.
-func (_u *PostUpdateOne) Where(ps ...predicate.Post) *PostUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (puo *PostUpdateOne) Where(ps ...predicate.Post) *PostUpdateOne {
+	puo.mutation.Where(ps...)
+	return puo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *PostUpdateOne) Select(field string, fields ...string) *PostUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (puo *PostUpdateOne) Select(field string, fields ...string) *PostUpdateOne {
+	puo.fields = append([]string{field}, fields...)
+	return puo
 }
 
 // Save executes the query and returns the updated Post entity.
-func (_u *PostUpdateOne) Save(ctx context.Context) (*Post, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (puo *PostUpdateOne) Save(ctx context.Context) (*Post, error) {
+	return withHooks(ctx, puo.sqlSave, puo.mutation, puo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *PostUpdateOne) SaveX(ctx context.Context) *Post {
-	node, err := _u.Save(ctx)
+func (puo *PostUpdateOne) SaveX(ctx context.Context) *Post {
+	node, err := puo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -598,26 +598,26 @@ func (_u *PostUpdateOne) SaveX(ctx context.Context) *Post {
 }
 
 // Exec executes the query on the entity.
-func (_u *PostUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (puo *PostUpdateOne) Exec(ctx context.Context) error {
+	_, err := puo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *PostUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (puo *PostUpdateOne) ExecX(ctx context.Context) {
+	if err := puo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
+func (puo *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 	_spec := sqlgraph.NewUpdateSpec(post.Table, post.Columns, sqlgraph.NewFieldSpec(post.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := puo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "Post.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := puo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, post.FieldID)
 		for _, f := range fields {
@@ -629,17 +629,17 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := puo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Title(); ok {
+	if value, ok := puo.mutation.Title(); ok {
 		_spec.SetField(post.FieldTitle, field.TypeString, value)
 	}
-	if _u.mutation.AuthorCleared() {
+	if puo.mutation.AuthorCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -652,7 +652,7 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.AuthorIDs(); len(nodes) > 0 {
+	if nodes := puo.mutation.AuthorIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: true,
@@ -668,7 +668,7 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.LikersCleared() {
+	if puo.mutation.LikersCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -681,7 +681,7 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedLikersIDs(); len(nodes) > 0 && !_u.mutation.LikersCleared() {
+	if nodes := puo.mutation.RemovedLikersIDs(); len(nodes) > 0 && !puo.mutation.LikersCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -697,7 +697,7 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.LikersIDs(); len(nodes) > 0 {
+	if nodes := puo.mutation.LikersIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -713,7 +713,7 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.TagsCleared() {
+	if puo.mutation.TagsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -726,7 +726,7 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedTagsIDs(); len(nodes) > 0 && !_u.mutation.TagsCleared() {
+	if nodes := puo.mutation.RemovedTagsIDs(); len(nodes) > 0 && !puo.mutation.TagsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -742,7 +742,7 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.TagsIDs(); len(nodes) > 0 {
+	if nodes := puo.mutation.TagsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -758,7 +758,7 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.TaggingsCleared() {
+	if puo.mutation.TaggingsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -771,7 +771,7 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedTaggingsIDs(); len(nodes) > 0 && !_u.mutation.TaggingsCleared() {
+	if nodes := puo.mutation.RemovedTaggingsIDs(); len(nodes) > 0 && !puo.mutation.TaggingsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -787,7 +787,7 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.TaggingsIDs(); len(nodes) > 0 {
+	if nodes := puo.mutation.TaggingsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -803,10 +803,10 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Post{config: _u.config}
+	_node = &Post{config: puo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, puo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{post.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -814,6 +814,6 @@ func (_u *PostUpdateOne) sqlSave(ctx context.Context) (_node *Post, err error) {
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	puo.mutation.done = true
 	return _node, nil
 }

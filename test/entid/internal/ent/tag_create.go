@@ -27,75 +27,75 @@ type TagCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *TagCreate) SetName(v string) *TagCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (tc *TagCreate) SetName(s string) *TagCreate {
+	tc.mutation.SetName(s)
+	return tc
 }
 
 // SetID sets the "id" field.
-func (_c *TagCreate) SetID(v pk.ID) *TagCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (tc *TagCreate) SetID(pk pk.ID) *TagCreate {
+	tc.mutation.SetID(pk)
+	return tc
 }
 
 // AddFollowerIDs adds the "followers" edge to the User entity by IDs.
-func (_c *TagCreate) AddFollowerIDs(ids ...pk.ID) *TagCreate {
-	_c.mutation.AddFollowerIDs(ids...)
-	return _c
+func (tc *TagCreate) AddFollowerIDs(ids ...pk.ID) *TagCreate {
+	tc.mutation.AddFollowerIDs(ids...)
+	return tc
 }
 
 // AddFollowers adds the "followers" edges to the User entity.
-func (_c *TagCreate) AddFollowers(v ...*User) *TagCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tc *TagCreate) AddFollowers(u ...*User) *TagCreate {
+	ids := make([]pk.ID, len(u))
+	for i := range u {
+		ids[i] = u[i].ID
 	}
-	return _c.AddFollowerIDs(ids...)
+	return tc.AddFollowerIDs(ids...)
 }
 
 // AddPostIDs adds the "posts" edge to the Post entity by IDs.
-func (_c *TagCreate) AddPostIDs(ids ...pk.ID) *TagCreate {
-	_c.mutation.AddPostIDs(ids...)
-	return _c
+func (tc *TagCreate) AddPostIDs(ids ...pk.ID) *TagCreate {
+	tc.mutation.AddPostIDs(ids...)
+	return tc
 }
 
 // AddPosts adds the "posts" edges to the Post entity.
-func (_c *TagCreate) AddPosts(v ...*Post) *TagCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tc *TagCreate) AddPosts(p ...*Post) *TagCreate {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _c.AddPostIDs(ids...)
+	return tc.AddPostIDs(ids...)
 }
 
 // AddTaggingIDs adds the "taggings" edge to the Tagging entity by IDs.
-func (_c *TagCreate) AddTaggingIDs(ids ...pk.ID) *TagCreate {
-	_c.mutation.AddTaggingIDs(ids...)
-	return _c
+func (tc *TagCreate) AddTaggingIDs(ids ...pk.ID) *TagCreate {
+	tc.mutation.AddTaggingIDs(ids...)
+	return tc
 }
 
 // AddTaggings adds the "taggings" edges to the Tagging entity.
-func (_c *TagCreate) AddTaggings(v ...*Tagging) *TagCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tc *TagCreate) AddTaggings(t ...*Tagging) *TagCreate {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _c.AddTaggingIDs(ids...)
+	return tc.AddTaggingIDs(ids...)
 }
 
 // Mutation returns the TagMutation object of the builder.
-func (_c *TagCreate) Mutation() *TagMutation {
-	return _c.mutation
+func (tc *TagCreate) Mutation() *TagMutation {
+	return tc.mutation
 }
 
 // Save creates the Tag in the database.
-func (_c *TagCreate) Save(ctx context.Context) (*Tag, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (tc *TagCreate) Save(ctx context.Context) (*Tag, error) {
+	return withHooks(ctx, tc.sqlSave, tc.mutation, tc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *TagCreate) SaveX(ctx context.Context) *Tag {
-	v, err := _c.Save(ctx)
+func (tc *TagCreate) SaveX(ctx context.Context) *Tag {
+	v, err := tc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -103,32 +103,32 @@ func (_c *TagCreate) SaveX(ctx context.Context) *Tag {
 }
 
 // Exec executes the query.
-func (_c *TagCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (tc *TagCreate) Exec(ctx context.Context) error {
+	_, err := tc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *TagCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (tc *TagCreate) ExecX(ctx context.Context) {
+	if err := tc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *TagCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (tc *TagCreate) check() error {
+	if _, ok := tc.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`ent: missing required field "Tag.name"`)}
 	}
 	return nil
 }
 
-func (_c *TagCreate) sqlSave(ctx context.Context) (*Tag, error) {
-	if err := _c.check(); err != nil {
+func (tc *TagCreate) sqlSave(ctx context.Context) (*Tag, error) {
+	if err := tc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := tc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, tc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -141,26 +141,26 @@ func (_c *TagCreate) sqlSave(ctx context.Context) (*Tag, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	tc.mutation.id = &_node.ID
+	tc.mutation.done = true
 	return _node, nil
 }
 
-func (_c *TagCreate) createSpec() (*Tag, *sqlgraph.CreateSpec) {
+func (tc *TagCreate) createSpec() (*Tag, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Tag{config: _c.config}
+		_node = &Tag{config: tc.config}
 		_spec = sqlgraph.NewCreateSpec(tag.Table, sqlgraph.NewFieldSpec(tag.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = tc.conflict
+	if id, ok := tc.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := tc.mutation.Name(); ok {
 		_spec.SetField(tag.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if nodes := _c.mutation.FollowersIDs(); len(nodes) > 0 {
+	if nodes := tc.mutation.FollowersIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -176,7 +176,7 @@ func (_c *TagCreate) createSpec() (*Tag, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.PostsIDs(); len(nodes) > 0 {
+	if nodes := tc.mutation.PostsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -192,7 +192,7 @@ func (_c *TagCreate) createSpec() (*Tag, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.TaggingsIDs(); len(nodes) > 0 {
+	if nodes := tc.mutation.TaggingsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -227,10 +227,10 @@ func (_c *TagCreate) createSpec() (*Tag, *sqlgraph.CreateSpec) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *TagCreate) OnConflict(opts ...sql.ConflictOption) *TagUpsertOne {
-	_c.conflict = opts
+func (tc *TagCreate) OnConflict(opts ...sql.ConflictOption) *TagUpsertOne {
+	tc.conflict = opts
 	return &TagUpsertOne{
-		create: _c,
+		create: tc,
 	}
 }
 
@@ -240,10 +240,10 @@ func (_c *TagCreate) OnConflict(opts ...sql.ConflictOption) *TagUpsertOne {
 //	client.Tag.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *TagCreate) OnConflictColumns(columns ...string) *TagUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (tc *TagCreate) OnConflictColumns(columns ...string) *TagUpsertOne {
+	tc.conflict = append(tc.conflict, sql.ConflictColumns(columns...))
 	return &TagUpsertOne{
-		create: _c,
+		create: tc,
 	}
 }
 
@@ -381,16 +381,16 @@ type TagCreateBulk struct {
 }
 
 // Save creates the Tag entities in the database.
-func (_c *TagCreateBulk) Save(ctx context.Context) ([]*Tag, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (tcb *TagCreateBulk) Save(ctx context.Context) ([]*Tag, error) {
+	if tcb.err != nil {
+		return nil, tcb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Tag, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(tcb.builders))
+	nodes := make([]*Tag, len(tcb.builders))
+	mutators := make([]Mutator, len(tcb.builders))
+	for i := range tcb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := tcb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*TagMutation)
 				if !ok {
@@ -403,12 +403,12 @@ func (_c *TagCreateBulk) Save(ctx context.Context) ([]*Tag, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, tcb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = tcb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, tcb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -428,7 +428,7 @@ func (_c *TagCreateBulk) Save(ctx context.Context) ([]*Tag, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, tcb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -436,8 +436,8 @@ func (_c *TagCreateBulk) Save(ctx context.Context) ([]*Tag, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *TagCreateBulk) SaveX(ctx context.Context) []*Tag {
-	v, err := _c.Save(ctx)
+func (tcb *TagCreateBulk) SaveX(ctx context.Context) []*Tag {
+	v, err := tcb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -445,14 +445,14 @@ func (_c *TagCreateBulk) SaveX(ctx context.Context) []*Tag {
 }
 
 // Exec executes the query.
-func (_c *TagCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (tcb *TagCreateBulk) Exec(ctx context.Context) error {
+	_, err := tcb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *TagCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (tcb *TagCreateBulk) ExecX(ctx context.Context) {
+	if err := tcb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -472,10 +472,10 @@ func (_c *TagCreateBulk) ExecX(ctx context.Context) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *TagCreateBulk) OnConflict(opts ...sql.ConflictOption) *TagUpsertBulk {
-	_c.conflict = opts
+func (tcb *TagCreateBulk) OnConflict(opts ...sql.ConflictOption) *TagUpsertBulk {
+	tcb.conflict = opts
 	return &TagUpsertBulk{
-		create: _c,
+		create: tcb,
 	}
 }
 
@@ -485,10 +485,10 @@ func (_c *TagCreateBulk) OnConflict(opts ...sql.ConflictOption) *TagUpsertBulk {
 //	client.Tag.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *TagCreateBulk) OnConflictColumns(columns ...string) *TagUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (tcb *TagCreateBulk) OnConflictColumns(columns ...string) *TagUpsertBulk {
+	tcb.conflict = append(tcb.conflict, sql.ConflictColumns(columns...))
 	return &TagUpsertBulk{
-		create: _c,
+		create: tcb,
 	}
 }
 

@@ -26,146 +26,146 @@ type TagUpdate struct {
 }
 
 // Where appends a list predicates to the TagUpdate builder.
-func (_u *TagUpdate) Where(ps ...predicate.Tag) *TagUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (tu *TagUpdate) Where(ps ...predicate.Tag) *TagUpdate {
+	tu.mutation.Where(ps...)
+	return tu
 }
 
 // SetName sets the "name" field.
-func (_u *TagUpdate) SetName(v string) *TagUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (tu *TagUpdate) SetName(s string) *TagUpdate {
+	tu.mutation.SetName(s)
+	return tu
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *TagUpdate) SetNillableName(v *string) *TagUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (tu *TagUpdate) SetNillableName(s *string) *TagUpdate {
+	if s != nil {
+		tu.SetName(*s)
 	}
-	return _u
+	return tu
 }
 
 // AddFollowerIDs adds the "followers" edge to the User entity by IDs.
-func (_u *TagUpdate) AddFollowerIDs(ids ...pk.ID) *TagUpdate {
-	_u.mutation.AddFollowerIDs(ids...)
-	return _u
+func (tu *TagUpdate) AddFollowerIDs(ids ...pk.ID) *TagUpdate {
+	tu.mutation.AddFollowerIDs(ids...)
+	return tu
 }
 
 // AddFollowers adds the "followers" edges to the User entity.
-func (_u *TagUpdate) AddFollowers(v ...*User) *TagUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tu *TagUpdate) AddFollowers(u ...*User) *TagUpdate {
+	ids := make([]pk.ID, len(u))
+	for i := range u {
+		ids[i] = u[i].ID
 	}
-	return _u.AddFollowerIDs(ids...)
+	return tu.AddFollowerIDs(ids...)
 }
 
 // AddPostIDs adds the "posts" edge to the Post entity by IDs.
-func (_u *TagUpdate) AddPostIDs(ids ...pk.ID) *TagUpdate {
-	_u.mutation.AddPostIDs(ids...)
-	return _u
+func (tu *TagUpdate) AddPostIDs(ids ...pk.ID) *TagUpdate {
+	tu.mutation.AddPostIDs(ids...)
+	return tu
 }
 
 // AddPosts adds the "posts" edges to the Post entity.
-func (_u *TagUpdate) AddPosts(v ...*Post) *TagUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tu *TagUpdate) AddPosts(p ...*Post) *TagUpdate {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _u.AddPostIDs(ids...)
+	return tu.AddPostIDs(ids...)
 }
 
 // AddTaggingIDs adds the "taggings" edge to the Tagging entity by IDs.
-func (_u *TagUpdate) AddTaggingIDs(ids ...pk.ID) *TagUpdate {
-	_u.mutation.AddTaggingIDs(ids...)
-	return _u
+func (tu *TagUpdate) AddTaggingIDs(ids ...pk.ID) *TagUpdate {
+	tu.mutation.AddTaggingIDs(ids...)
+	return tu
 }
 
 // AddTaggings adds the "taggings" edges to the Tagging entity.
-func (_u *TagUpdate) AddTaggings(v ...*Tagging) *TagUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tu *TagUpdate) AddTaggings(t ...*Tagging) *TagUpdate {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.AddTaggingIDs(ids...)
+	return tu.AddTaggingIDs(ids...)
 }
 
 // Mutation returns the TagMutation object of the builder.
-func (_u *TagUpdate) Mutation() *TagMutation {
-	return _u.mutation
+func (tu *TagUpdate) Mutation() *TagMutation {
+	return tu.mutation
 }
 
 // ClearFollowers clears all "followers" edges to the User entity.
-func (_u *TagUpdate) ClearFollowers() *TagUpdate {
-	_u.mutation.ClearFollowers()
-	return _u
+func (tu *TagUpdate) ClearFollowers() *TagUpdate {
+	tu.mutation.ClearFollowers()
+	return tu
 }
 
 // RemoveFollowerIDs removes the "followers" edge to User entities by IDs.
-func (_u *TagUpdate) RemoveFollowerIDs(ids ...pk.ID) *TagUpdate {
-	_u.mutation.RemoveFollowerIDs(ids...)
-	return _u
+func (tu *TagUpdate) RemoveFollowerIDs(ids ...pk.ID) *TagUpdate {
+	tu.mutation.RemoveFollowerIDs(ids...)
+	return tu
 }
 
 // RemoveFollowers removes "followers" edges to User entities.
-func (_u *TagUpdate) RemoveFollowers(v ...*User) *TagUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tu *TagUpdate) RemoveFollowers(u ...*User) *TagUpdate {
+	ids := make([]pk.ID, len(u))
+	for i := range u {
+		ids[i] = u[i].ID
 	}
-	return _u.RemoveFollowerIDs(ids...)
+	return tu.RemoveFollowerIDs(ids...)
 }
 
 // ClearPosts clears all "posts" edges to the Post entity.
-func (_u *TagUpdate) ClearPosts() *TagUpdate {
-	_u.mutation.ClearPosts()
-	return _u
+func (tu *TagUpdate) ClearPosts() *TagUpdate {
+	tu.mutation.ClearPosts()
+	return tu
 }
 
 // RemovePostIDs removes the "posts" edge to Post entities by IDs.
-func (_u *TagUpdate) RemovePostIDs(ids ...pk.ID) *TagUpdate {
-	_u.mutation.RemovePostIDs(ids...)
-	return _u
+func (tu *TagUpdate) RemovePostIDs(ids ...pk.ID) *TagUpdate {
+	tu.mutation.RemovePostIDs(ids...)
+	return tu
 }
 
 // RemovePosts removes "posts" edges to Post entities.
-func (_u *TagUpdate) RemovePosts(v ...*Post) *TagUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tu *TagUpdate) RemovePosts(p ...*Post) *TagUpdate {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _u.RemovePostIDs(ids...)
+	return tu.RemovePostIDs(ids...)
 }
 
 // ClearTaggings clears all "taggings" edges to the Tagging entity.
-func (_u *TagUpdate) ClearTaggings() *TagUpdate {
-	_u.mutation.ClearTaggings()
-	return _u
+func (tu *TagUpdate) ClearTaggings() *TagUpdate {
+	tu.mutation.ClearTaggings()
+	return tu
 }
 
 // RemoveTaggingIDs removes the "taggings" edge to Tagging entities by IDs.
-func (_u *TagUpdate) RemoveTaggingIDs(ids ...pk.ID) *TagUpdate {
-	_u.mutation.RemoveTaggingIDs(ids...)
-	return _u
+func (tu *TagUpdate) RemoveTaggingIDs(ids ...pk.ID) *TagUpdate {
+	tu.mutation.RemoveTaggingIDs(ids...)
+	return tu
 }
 
 // RemoveTaggings removes "taggings" edges to Tagging entities.
-func (_u *TagUpdate) RemoveTaggings(v ...*Tagging) *TagUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tu *TagUpdate) RemoveTaggings(t ...*Tagging) *TagUpdate {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.RemoveTaggingIDs(ids...)
+	return tu.RemoveTaggingIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *TagUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (tu *TagUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, tu.sqlSave, tu.mutation, tu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *TagUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (tu *TagUpdate) SaveX(ctx context.Context) int {
+	affected, err := tu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -173,31 +173,31 @@ func (_u *TagUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *TagUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (tu *TagUpdate) Exec(ctx context.Context) error {
+	_, err := tu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *TagUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (tu *TagUpdate) ExecX(ctx context.Context) {
+	if err := tu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *TagUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (tu *TagUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(tag.Table, tag.Columns, sqlgraph.NewFieldSpec(tag.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := tu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := tu.mutation.Name(); ok {
 		_spec.SetField(tag.FieldName, field.TypeString, value)
 	}
-	if _u.mutation.FollowersCleared() {
+	if tu.mutation.FollowersCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -210,7 +210,7 @@ func (_u *TagUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedFollowersIDs(); len(nodes) > 0 && !_u.mutation.FollowersCleared() {
+	if nodes := tu.mutation.RemovedFollowersIDs(); len(nodes) > 0 && !tu.mutation.FollowersCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -226,7 +226,7 @@ func (_u *TagUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.FollowersIDs(); len(nodes) > 0 {
+	if nodes := tu.mutation.FollowersIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -242,7 +242,7 @@ func (_u *TagUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.PostsCleared() {
+	if tu.mutation.PostsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -255,7 +255,7 @@ func (_u *TagUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPostsIDs(); len(nodes) > 0 && !_u.mutation.PostsCleared() {
+	if nodes := tu.mutation.RemovedPostsIDs(); len(nodes) > 0 && !tu.mutation.PostsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -271,7 +271,7 @@ func (_u *TagUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PostsIDs(); len(nodes) > 0 {
+	if nodes := tu.mutation.PostsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -287,7 +287,7 @@ func (_u *TagUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.TaggingsCleared() {
+	if tu.mutation.TaggingsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -300,7 +300,7 @@ func (_u *TagUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedTaggingsIDs(); len(nodes) > 0 && !_u.mutation.TaggingsCleared() {
+	if nodes := tu.mutation.RemovedTaggingsIDs(); len(nodes) > 0 && !tu.mutation.TaggingsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -316,7 +316,7 @@ func (_u *TagUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.TaggingsIDs(); len(nodes) > 0 {
+	if nodes := tu.mutation.TaggingsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -332,7 +332,7 @@ func (_u *TagUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, tu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{tag.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -340,8 +340,8 @@ func (_u *TagUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	tu.mutation.done = true
+	return n, nil
 }
 
 // TagUpdateOne is the builder for updating a single Tag entity.
@@ -353,153 +353,153 @@ type TagUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *TagUpdateOne) SetName(v string) *TagUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (tuo *TagUpdateOne) SetName(s string) *TagUpdateOne {
+	tuo.mutation.SetName(s)
+	return tuo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *TagUpdateOne) SetNillableName(v *string) *TagUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (tuo *TagUpdateOne) SetNillableName(s *string) *TagUpdateOne {
+	if s != nil {
+		tuo.SetName(*s)
 	}
-	return _u
+	return tuo
 }
 
 // AddFollowerIDs adds the "followers" edge to the User entity by IDs.
-func (_u *TagUpdateOne) AddFollowerIDs(ids ...pk.ID) *TagUpdateOne {
-	_u.mutation.AddFollowerIDs(ids...)
-	return _u
+func (tuo *TagUpdateOne) AddFollowerIDs(ids ...pk.ID) *TagUpdateOne {
+	tuo.mutation.AddFollowerIDs(ids...)
+	return tuo
 }
 
 // AddFollowers adds the "followers" edges to the User entity.
-func (_u *TagUpdateOne) AddFollowers(v ...*User) *TagUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tuo *TagUpdateOne) AddFollowers(u ...*User) *TagUpdateOne {
+	ids := make([]pk.ID, len(u))
+	for i := range u {
+		ids[i] = u[i].ID
 	}
-	return _u.AddFollowerIDs(ids...)
+	return tuo.AddFollowerIDs(ids...)
 }
 
 // AddPostIDs adds the "posts" edge to the Post entity by IDs.
-func (_u *TagUpdateOne) AddPostIDs(ids ...pk.ID) *TagUpdateOne {
-	_u.mutation.AddPostIDs(ids...)
-	return _u
+func (tuo *TagUpdateOne) AddPostIDs(ids ...pk.ID) *TagUpdateOne {
+	tuo.mutation.AddPostIDs(ids...)
+	return tuo
 }
 
 // AddPosts adds the "posts" edges to the Post entity.
-func (_u *TagUpdateOne) AddPosts(v ...*Post) *TagUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tuo *TagUpdateOne) AddPosts(p ...*Post) *TagUpdateOne {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _u.AddPostIDs(ids...)
+	return tuo.AddPostIDs(ids...)
 }
 
 // AddTaggingIDs adds the "taggings" edge to the Tagging entity by IDs.
-func (_u *TagUpdateOne) AddTaggingIDs(ids ...pk.ID) *TagUpdateOne {
-	_u.mutation.AddTaggingIDs(ids...)
-	return _u
+func (tuo *TagUpdateOne) AddTaggingIDs(ids ...pk.ID) *TagUpdateOne {
+	tuo.mutation.AddTaggingIDs(ids...)
+	return tuo
 }
 
 // AddTaggings adds the "taggings" edges to the Tagging entity.
-func (_u *TagUpdateOne) AddTaggings(v ...*Tagging) *TagUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tuo *TagUpdateOne) AddTaggings(t ...*Tagging) *TagUpdateOne {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.AddTaggingIDs(ids...)
+	return tuo.AddTaggingIDs(ids...)
 }
 
 // Mutation returns the TagMutation object of the builder.
-func (_u *TagUpdateOne) Mutation() *TagMutation {
-	return _u.mutation
+func (tuo *TagUpdateOne) Mutation() *TagMutation {
+	return tuo.mutation
 }
 
 // ClearFollowers clears all "followers" edges to the User entity.
-func (_u *TagUpdateOne) ClearFollowers() *TagUpdateOne {
-	_u.mutation.ClearFollowers()
-	return _u
+func (tuo *TagUpdateOne) ClearFollowers() *TagUpdateOne {
+	tuo.mutation.ClearFollowers()
+	return tuo
 }
 
 // RemoveFollowerIDs removes the "followers" edge to User entities by IDs.
-func (_u *TagUpdateOne) RemoveFollowerIDs(ids ...pk.ID) *TagUpdateOne {
-	_u.mutation.RemoveFollowerIDs(ids...)
-	return _u
+func (tuo *TagUpdateOne) RemoveFollowerIDs(ids ...pk.ID) *TagUpdateOne {
+	tuo.mutation.RemoveFollowerIDs(ids...)
+	return tuo
 }
 
 // RemoveFollowers removes "followers" edges to User entities.
-func (_u *TagUpdateOne) RemoveFollowers(v ...*User) *TagUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tuo *TagUpdateOne) RemoveFollowers(u ...*User) *TagUpdateOne {
+	ids := make([]pk.ID, len(u))
+	for i := range u {
+		ids[i] = u[i].ID
 	}
-	return _u.RemoveFollowerIDs(ids...)
+	return tuo.RemoveFollowerIDs(ids...)
 }
 
 // ClearPosts clears all "posts" edges to the Post entity.
-func (_u *TagUpdateOne) ClearPosts() *TagUpdateOne {
-	_u.mutation.ClearPosts()
-	return _u
+func (tuo *TagUpdateOne) ClearPosts() *TagUpdateOne {
+	tuo.mutation.ClearPosts()
+	return tuo
 }
 
 // RemovePostIDs removes the "posts" edge to Post entities by IDs.
-func (_u *TagUpdateOne) RemovePostIDs(ids ...pk.ID) *TagUpdateOne {
-	_u.mutation.RemovePostIDs(ids...)
-	return _u
+func (tuo *TagUpdateOne) RemovePostIDs(ids ...pk.ID) *TagUpdateOne {
+	tuo.mutation.RemovePostIDs(ids...)
+	return tuo
 }
 
 // RemovePosts removes "posts" edges to Post entities.
-func (_u *TagUpdateOne) RemovePosts(v ...*Post) *TagUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tuo *TagUpdateOne) RemovePosts(p ...*Post) *TagUpdateOne {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _u.RemovePostIDs(ids...)
+	return tuo.RemovePostIDs(ids...)
 }
 
 // ClearTaggings clears all "taggings" edges to the Tagging entity.
-func (_u *TagUpdateOne) ClearTaggings() *TagUpdateOne {
-	_u.mutation.ClearTaggings()
-	return _u
+func (tuo *TagUpdateOne) ClearTaggings() *TagUpdateOne {
+	tuo.mutation.ClearTaggings()
+	return tuo
 }
 
 // RemoveTaggingIDs removes the "taggings" edge to Tagging entities by IDs.
-func (_u *TagUpdateOne) RemoveTaggingIDs(ids ...pk.ID) *TagUpdateOne {
-	_u.mutation.RemoveTaggingIDs(ids...)
-	return _u
+func (tuo *TagUpdateOne) RemoveTaggingIDs(ids ...pk.ID) *TagUpdateOne {
+	tuo.mutation.RemoveTaggingIDs(ids...)
+	return tuo
 }
 
 // RemoveTaggings removes "taggings" edges to Tagging entities.
-func (_u *TagUpdateOne) RemoveTaggings(v ...*Tagging) *TagUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (tuo *TagUpdateOne) RemoveTaggings(t ...*Tagging) *TagUpdateOne {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.RemoveTaggingIDs(ids...)
+	return tuo.RemoveTaggingIDs(ids...)
 }
 
 // Where appends a list predicates to the TagUpdate builder.
-func (_u *TagUpdateOne) Where(ps ...predicate.Tag) *TagUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (tuo *TagUpdateOne) Where(ps ...predicate.Tag) *TagUpdateOne {
+	tuo.mutation.Where(ps...)
+	return tuo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *TagUpdateOne) Select(field string, fields ...string) *TagUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (tuo *TagUpdateOne) Select(field string, fields ...string) *TagUpdateOne {
+	tuo.fields = append([]string{field}, fields...)
+	return tuo
 }
 
 // Save executes the query and returns the updated Tag entity.
-func (_u *TagUpdateOne) Save(ctx context.Context) (*Tag, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (tuo *TagUpdateOne) Save(ctx context.Context) (*Tag, error) {
+	return withHooks(ctx, tuo.sqlSave, tuo.mutation, tuo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *TagUpdateOne) SaveX(ctx context.Context) *Tag {
-	node, err := _u.Save(ctx)
+func (tuo *TagUpdateOne) SaveX(ctx context.Context) *Tag {
+	node, err := tuo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -507,26 +507,26 @@ func (_u *TagUpdateOne) SaveX(ctx context.Context) *Tag {
 }
 
 // Exec executes the query on the entity.
-func (_u *TagUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (tuo *TagUpdateOne) Exec(ctx context.Context) error {
+	_, err := tuo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *TagUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (tuo *TagUpdateOne) ExecX(ctx context.Context) {
+	if err := tuo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
+func (tuo *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
 	_spec := sqlgraph.NewUpdateSpec(tag.Table, tag.Columns, sqlgraph.NewFieldSpec(tag.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := tuo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "Tag.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := tuo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, tag.FieldID)
 		for _, f := range fields {
@@ -538,17 +538,17 @@ func (_u *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := tuo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := tuo.mutation.Name(); ok {
 		_spec.SetField(tag.FieldName, field.TypeString, value)
 	}
-	if _u.mutation.FollowersCleared() {
+	if tuo.mutation.FollowersCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -561,7 +561,7 @@ func (_u *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedFollowersIDs(); len(nodes) > 0 && !_u.mutation.FollowersCleared() {
+	if nodes := tuo.mutation.RemovedFollowersIDs(); len(nodes) > 0 && !tuo.mutation.FollowersCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -577,7 +577,7 @@ func (_u *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.FollowersIDs(); len(nodes) > 0 {
+	if nodes := tuo.mutation.FollowersIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -593,7 +593,7 @@ func (_u *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.PostsCleared() {
+	if tuo.mutation.PostsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -606,7 +606,7 @@ func (_u *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPostsIDs(); len(nodes) > 0 && !_u.mutation.PostsCleared() {
+	if nodes := tuo.mutation.RemovedPostsIDs(); len(nodes) > 0 && !tuo.mutation.PostsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -622,7 +622,7 @@ func (_u *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PostsIDs(); len(nodes) > 0 {
+	if nodes := tuo.mutation.PostsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -638,7 +638,7 @@ func (_u *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.TaggingsCleared() {
+	if tuo.mutation.TaggingsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -651,7 +651,7 @@ func (_u *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedTaggingsIDs(); len(nodes) > 0 && !_u.mutation.TaggingsCleared() {
+	if nodes := tuo.mutation.RemovedTaggingsIDs(); len(nodes) > 0 && !tuo.mutation.TaggingsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -667,7 +667,7 @@ func (_u *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.TaggingsIDs(); len(nodes) > 0 {
+	if nodes := tuo.mutation.TaggingsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -683,10 +683,10 @@ func (_u *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Tag{config: _u.config}
+	_node = &Tag{config: tuo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, tuo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{tag.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -694,6 +694,6 @@ func (_u *TagUpdateOne) sqlSave(ctx context.Context) (_node *Tag, err error) {
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	tuo.mutation.done = true
 	return _node, nil
 }

@@ -78,7 +78,7 @@ func (*Tagging) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the Tagging fields.
-func (_m *Tagging) assignValues(columns []string, values []any) error {
+func (t *Tagging) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -88,22 +88,22 @@ func (_m *Tagging) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*pk.ID); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.ID = *value
+				t.ID = *value
 			}
 		case tagging.FieldPostID:
 			if value, ok := values[i].(*pk.ID); !ok {
 				return fmt.Errorf("unexpected type %T for field post_id", values[i])
 			} else if value != nil {
-				_m.PostID = *value
+				t.PostID = *value
 			}
 		case tagging.FieldTagID:
 			if value, ok := values[i].(*pk.ID); !ok {
 				return fmt.Errorf("unexpected type %T for field tag_id", values[i])
 			} else if value != nil {
-				_m.TagID = *value
+				t.TagID = *value
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			t.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -111,48 +111,48 @@ func (_m *Tagging) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the Tagging.
 // This includes values selected through modifiers, order, etc.
-func (_m *Tagging) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (t *Tagging) Value(name string) (ent.Value, error) {
+	return t.selectValues.Get(name)
 }
 
 // QueryPost queries the "post" edge of the Tagging entity.
-func (_m *Tagging) QueryPost() *PostQuery {
-	return NewTaggingClient(_m.config).QueryPost(_m)
+func (t *Tagging) QueryPost() *PostQuery {
+	return NewTaggingClient(t.config).QueryPost(t)
 }
 
 // QueryTag queries the "tag" edge of the Tagging entity.
-func (_m *Tagging) QueryTag() *TagQuery {
-	return NewTaggingClient(_m.config).QueryTag(_m)
+func (t *Tagging) QueryTag() *TagQuery {
+	return NewTaggingClient(t.config).QueryTag(t)
 }
 
 // Update returns a builder for updating this Tagging.
 // Note that you need to call Tagging.Unwrap() before calling this method if this Tagging
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *Tagging) Update() *TaggingUpdateOne {
-	return NewTaggingClient(_m.config).UpdateOne(_m)
+func (t *Tagging) Update() *TaggingUpdateOne {
+	return NewTaggingClient(t.config).UpdateOne(t)
 }
 
 // Unwrap unwraps the Tagging entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *Tagging) Unwrap() *Tagging {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (t *Tagging) Unwrap() *Tagging {
+	_tx, ok := t.config.driver.(*txDriver)
 	if !ok {
 		panic("ent: Tagging is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	t.config.driver = _tx.drv
+	return t
 }
 
 // String implements the fmt.Stringer.
-func (_m *Tagging) String() string {
+func (t *Tagging) String() string {
 	var builder strings.Builder
 	builder.WriteString("Tagging(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", t.ID))
 	builder.WriteString("post_id=")
-	builder.WriteString(fmt.Sprintf("%v", _m.PostID))
+	builder.WriteString(fmt.Sprintf("%v", t.PostID))
 	builder.WriteString(", ")
 	builder.WriteString("tag_id=")
-	builder.WriteString(fmt.Sprintf("%v", _m.TagID))
+	builder.WriteString(fmt.Sprintf("%v", t.TagID))
 	builder.WriteByte(')')
 	return builder.String()
 }

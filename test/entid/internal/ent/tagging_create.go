@@ -26,46 +26,46 @@ type TaggingCreate struct {
 }
 
 // SetPostID sets the "post_id" field.
-func (_c *TaggingCreate) SetPostID(v pk.ID) *TaggingCreate {
-	_c.mutation.SetPostID(v)
-	return _c
+func (tc *TaggingCreate) SetPostID(pk pk.ID) *TaggingCreate {
+	tc.mutation.SetPostID(pk)
+	return tc
 }
 
 // SetTagID sets the "tag_id" field.
-func (_c *TaggingCreate) SetTagID(v pk.ID) *TaggingCreate {
-	_c.mutation.SetTagID(v)
-	return _c
+func (tc *TaggingCreate) SetTagID(pk pk.ID) *TaggingCreate {
+	tc.mutation.SetTagID(pk)
+	return tc
 }
 
 // SetID sets the "id" field.
-func (_c *TaggingCreate) SetID(v pk.ID) *TaggingCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (tc *TaggingCreate) SetID(pk pk.ID) *TaggingCreate {
+	tc.mutation.SetID(pk)
+	return tc
 }
 
 // SetPost sets the "post" edge to the Post entity.
-func (_c *TaggingCreate) SetPost(v *Post) *TaggingCreate {
-	return _c.SetPostID(v.ID)
+func (tc *TaggingCreate) SetPost(p *Post) *TaggingCreate {
+	return tc.SetPostID(p.ID)
 }
 
 // SetTag sets the "tag" edge to the Tag entity.
-func (_c *TaggingCreate) SetTag(v *Tag) *TaggingCreate {
-	return _c.SetTagID(v.ID)
+func (tc *TaggingCreate) SetTag(t *Tag) *TaggingCreate {
+	return tc.SetTagID(t.ID)
 }
 
 // Mutation returns the TaggingMutation object of the builder.
-func (_c *TaggingCreate) Mutation() *TaggingMutation {
-	return _c.mutation
+func (tc *TaggingCreate) Mutation() *TaggingMutation {
+	return tc.mutation
 }
 
 // Save creates the Tagging in the database.
-func (_c *TaggingCreate) Save(ctx context.Context) (*Tagging, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (tc *TaggingCreate) Save(ctx context.Context) (*Tagging, error) {
+	return withHooks(ctx, tc.sqlSave, tc.mutation, tc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *TaggingCreate) SaveX(ctx context.Context) *Tagging {
-	v, err := _c.Save(ctx)
+func (tc *TaggingCreate) SaveX(ctx context.Context) *Tagging {
+	v, err := tc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -73,41 +73,41 @@ func (_c *TaggingCreate) SaveX(ctx context.Context) *Tagging {
 }
 
 // Exec executes the query.
-func (_c *TaggingCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (tc *TaggingCreate) Exec(ctx context.Context) error {
+	_, err := tc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *TaggingCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (tc *TaggingCreate) ExecX(ctx context.Context) {
+	if err := tc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *TaggingCreate) check() error {
-	if _, ok := _c.mutation.PostID(); !ok {
+func (tc *TaggingCreate) check() error {
+	if _, ok := tc.mutation.PostID(); !ok {
 		return &ValidationError{Name: "post_id", err: errors.New(`ent: missing required field "Tagging.post_id"`)}
 	}
-	if _, ok := _c.mutation.TagID(); !ok {
+	if _, ok := tc.mutation.TagID(); !ok {
 		return &ValidationError{Name: "tag_id", err: errors.New(`ent: missing required field "Tagging.tag_id"`)}
 	}
-	if len(_c.mutation.PostIDs()) == 0 {
+	if len(tc.mutation.PostIDs()) == 0 {
 		return &ValidationError{Name: "post", err: errors.New(`ent: missing required edge "Tagging.post"`)}
 	}
-	if len(_c.mutation.TagIDs()) == 0 {
+	if len(tc.mutation.TagIDs()) == 0 {
 		return &ValidationError{Name: "tag", err: errors.New(`ent: missing required edge "Tagging.tag"`)}
 	}
 	return nil
 }
 
-func (_c *TaggingCreate) sqlSave(ctx context.Context) (*Tagging, error) {
-	if err := _c.check(); err != nil {
+func (tc *TaggingCreate) sqlSave(ctx context.Context) (*Tagging, error) {
+	if err := tc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := tc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, tc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -120,22 +120,22 @@ func (_c *TaggingCreate) sqlSave(ctx context.Context) (*Tagging, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	tc.mutation.id = &_node.ID
+	tc.mutation.done = true
 	return _node, nil
 }
 
-func (_c *TaggingCreate) createSpec() (*Tagging, *sqlgraph.CreateSpec) {
+func (tc *TaggingCreate) createSpec() (*Tagging, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Tagging{config: _c.config}
+		_node = &Tagging{config: tc.config}
 		_spec = sqlgraph.NewCreateSpec(tagging.Table, sqlgraph.NewFieldSpec(tagging.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = tc.conflict
+	if id, ok := tc.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if nodes := _c.mutation.PostIDs(); len(nodes) > 0 {
+	if nodes := tc.mutation.PostIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -152,7 +152,7 @@ func (_c *TaggingCreate) createSpec() (*Tagging, *sqlgraph.CreateSpec) {
 		_node.PostID = nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.TagIDs(); len(nodes) > 0 {
+	if nodes := tc.mutation.TagIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -188,10 +188,10 @@ func (_c *TaggingCreate) createSpec() (*Tagging, *sqlgraph.CreateSpec) {
 //			SetPostID(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *TaggingCreate) OnConflict(opts ...sql.ConflictOption) *TaggingUpsertOne {
-	_c.conflict = opts
+func (tc *TaggingCreate) OnConflict(opts ...sql.ConflictOption) *TaggingUpsertOne {
+	tc.conflict = opts
 	return &TaggingUpsertOne{
-		create: _c,
+		create: tc,
 	}
 }
 
@@ -201,10 +201,10 @@ func (_c *TaggingCreate) OnConflict(opts ...sql.ConflictOption) *TaggingUpsertOn
 //	client.Tagging.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *TaggingCreate) OnConflictColumns(columns ...string) *TaggingUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (tc *TaggingCreate) OnConflictColumns(columns ...string) *TaggingUpsertOne {
+	tc.conflict = append(tc.conflict, sql.ConflictColumns(columns...))
 	return &TaggingUpsertOne{
-		create: _c,
+		create: tc,
 	}
 }
 
@@ -368,16 +368,16 @@ type TaggingCreateBulk struct {
 }
 
 // Save creates the Tagging entities in the database.
-func (_c *TaggingCreateBulk) Save(ctx context.Context) ([]*Tagging, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (tcb *TaggingCreateBulk) Save(ctx context.Context) ([]*Tagging, error) {
+	if tcb.err != nil {
+		return nil, tcb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Tagging, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(tcb.builders))
+	nodes := make([]*Tagging, len(tcb.builders))
+	mutators := make([]Mutator, len(tcb.builders))
+	for i := range tcb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := tcb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*TaggingMutation)
 				if !ok {
@@ -390,12 +390,12 @@ func (_c *TaggingCreateBulk) Save(ctx context.Context) ([]*Tagging, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, tcb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = tcb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, tcb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -415,7 +415,7 @@ func (_c *TaggingCreateBulk) Save(ctx context.Context) ([]*Tagging, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, tcb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -423,8 +423,8 @@ func (_c *TaggingCreateBulk) Save(ctx context.Context) ([]*Tagging, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *TaggingCreateBulk) SaveX(ctx context.Context) []*Tagging {
-	v, err := _c.Save(ctx)
+func (tcb *TaggingCreateBulk) SaveX(ctx context.Context) []*Tagging {
+	v, err := tcb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -432,14 +432,14 @@ func (_c *TaggingCreateBulk) SaveX(ctx context.Context) []*Tagging {
 }
 
 // Exec executes the query.
-func (_c *TaggingCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (tcb *TaggingCreateBulk) Exec(ctx context.Context) error {
+	_, err := tcb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *TaggingCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (tcb *TaggingCreateBulk) ExecX(ctx context.Context) {
+	if err := tcb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -459,10 +459,10 @@ func (_c *TaggingCreateBulk) ExecX(ctx context.Context) {
 //			SetPostID(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *TaggingCreateBulk) OnConflict(opts ...sql.ConflictOption) *TaggingUpsertBulk {
-	_c.conflict = opts
+func (tcb *TaggingCreateBulk) OnConflict(opts ...sql.ConflictOption) *TaggingUpsertBulk {
+	tcb.conflict = opts
 	return &TaggingUpsertBulk{
-		create: _c,
+		create: tcb,
 	}
 }
 
@@ -472,10 +472,10 @@ func (_c *TaggingCreateBulk) OnConflict(opts ...sql.ConflictOption) *TaggingUpse
 //	client.Tagging.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *TaggingCreateBulk) OnConflictColumns(columns ...string) *TaggingUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (tcb *TaggingCreateBulk) OnConflictColumns(columns ...string) *TaggingUpsertBulk {
+	tcb.conflict = append(tcb.conflict, sql.ConflictColumns(columns...))
 	return &TaggingUpsertBulk{
-		create: _c,
+		create: tcb,
 	}
 }
 

@@ -20,56 +20,56 @@ type TaggingDelete struct {
 }
 
 // Where appends a list predicates to the TaggingDelete builder.
-func (_d *TaggingDelete) Where(ps ...predicate.Tagging) *TaggingDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (td *TaggingDelete) Where(ps ...predicate.Tagging) *TaggingDelete {
+	td.mutation.Where(ps...)
+	return td
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *TaggingDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (td *TaggingDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, td.sqlExec, td.mutation, td.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *TaggingDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (td *TaggingDelete) ExecX(ctx context.Context) int {
+	n, err := td.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *TaggingDelete) sqlExec(ctx context.Context) (int, error) {
+func (td *TaggingDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(tagging.Table, sqlgraph.NewFieldSpec(tagging.FieldID, field.TypeOther))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := td.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, td.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	td.mutation.done = true
 	return affected, err
 }
 
 // TaggingDeleteOne is the builder for deleting a single Tagging entity.
 type TaggingDeleteOne struct {
-	_d *TaggingDelete
+	td *TaggingDelete
 }
 
 // Where appends a list predicates to the TaggingDelete builder.
-func (_d *TaggingDeleteOne) Where(ps ...predicate.Tagging) *TaggingDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (tdo *TaggingDeleteOne) Where(ps ...predicate.Tagging) *TaggingDeleteOne {
+	tdo.td.mutation.Where(ps...)
+	return tdo
 }
 
 // Exec executes the deletion query.
-func (_d *TaggingDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (tdo *TaggingDeleteOne) Exec(ctx context.Context) error {
+	n, err := tdo.td.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *TaggingDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *TaggingDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (tdo *TaggingDeleteOne) ExecX(ctx context.Context) {
+	if err := tdo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

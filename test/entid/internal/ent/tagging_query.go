@@ -33,44 +33,44 @@ type TaggingQuery struct {
 }
 
 // Where adds a new predicate for the TaggingQuery builder.
-func (_q *TaggingQuery) Where(ps ...predicate.Tagging) *TaggingQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (tq *TaggingQuery) Where(ps ...predicate.Tagging) *TaggingQuery {
+	tq.predicates = append(tq.predicates, ps...)
+	return tq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *TaggingQuery) Limit(limit int) *TaggingQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (tq *TaggingQuery) Limit(limit int) *TaggingQuery {
+	tq.ctx.Limit = &limit
+	return tq
 }
 
 // Offset to start from.
-func (_q *TaggingQuery) Offset(offset int) *TaggingQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (tq *TaggingQuery) Offset(offset int) *TaggingQuery {
+	tq.ctx.Offset = &offset
+	return tq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *TaggingQuery) Unique(unique bool) *TaggingQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (tq *TaggingQuery) Unique(unique bool) *TaggingQuery {
+	tq.ctx.Unique = &unique
+	return tq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *TaggingQuery) Order(o ...tagging.OrderOption) *TaggingQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (tq *TaggingQuery) Order(o ...tagging.OrderOption) *TaggingQuery {
+	tq.order = append(tq.order, o...)
+	return tq
 }
 
 // QueryPost chains the current query on the "post" edge.
-func (_q *TaggingQuery) QueryPost() *PostQuery {
-	query := (&PostClient{config: _q.config}).Query()
+func (tq *TaggingQuery) QueryPost() *PostQuery {
+	query := (&PostClient{config: tq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := tq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := tq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -79,20 +79,20 @@ func (_q *TaggingQuery) QueryPost() *PostQuery {
 			sqlgraph.To(post.Table, post.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, tagging.PostTable, tagging.PostColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(tq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
 }
 
 // QueryTag chains the current query on the "tag" edge.
-func (_q *TaggingQuery) QueryTag() *TagQuery {
-	query := (&TagClient{config: _q.config}).Query()
+func (tq *TaggingQuery) QueryTag() *TagQuery {
+	query := (&TagClient{config: tq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := tq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := tq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (_q *TaggingQuery) QueryTag() *TagQuery {
 			sqlgraph.To(tag.Table, tag.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, tagging.TagTable, tagging.TagColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(tq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -109,8 +109,8 @@ func (_q *TaggingQuery) QueryTag() *TagQuery {
 
 // First returns the first Tagging entity from the query.
 // Returns a *NotFoundError when no Tagging was found.
-func (_q *TaggingQuery) First(ctx context.Context) (*Tagging, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (tq *TaggingQuery) First(ctx context.Context) (*Tagging, error) {
+	nodes, err := tq.Limit(1).All(setContextOp(ctx, tq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func (_q *TaggingQuery) First(ctx context.Context) (*Tagging, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *TaggingQuery) FirstX(ctx context.Context) *Tagging {
-	node, err := _q.First(ctx)
+func (tq *TaggingQuery) FirstX(ctx context.Context) *Tagging {
+	node, err := tq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -131,9 +131,9 @@ func (_q *TaggingQuery) FirstX(ctx context.Context) *Tagging {
 
 // FirstID returns the first Tagging ID from the query.
 // Returns a *NotFoundError when no Tagging ID was found.
-func (_q *TaggingQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
+func (tq *TaggingQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
 	var ids []pk.ID
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = tq.Limit(1).IDs(setContextOp(ctx, tq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -144,8 +144,8 @@ func (_q *TaggingQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *TaggingQuery) FirstIDX(ctx context.Context) pk.ID {
-	id, err := _q.FirstID(ctx)
+func (tq *TaggingQuery) FirstIDX(ctx context.Context) pk.ID {
+	id, err := tq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -155,8 +155,8 @@ func (_q *TaggingQuery) FirstIDX(ctx context.Context) pk.ID {
 // Only returns a single Tagging entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one Tagging entity is found.
 // Returns a *NotFoundError when no Tagging entities are found.
-func (_q *TaggingQuery) Only(ctx context.Context) (*Tagging, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (tq *TaggingQuery) Only(ctx context.Context) (*Tagging, error) {
+	nodes, err := tq.Limit(2).All(setContextOp(ctx, tq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +171,8 @@ func (_q *TaggingQuery) Only(ctx context.Context) (*Tagging, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *TaggingQuery) OnlyX(ctx context.Context) *Tagging {
-	node, err := _q.Only(ctx)
+func (tq *TaggingQuery) OnlyX(ctx context.Context) *Tagging {
+	node, err := tq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -182,9 +182,9 @@ func (_q *TaggingQuery) OnlyX(ctx context.Context) *Tagging {
 // OnlyID is like Only, but returns the only Tagging ID in the query.
 // Returns a *NotSingularError when more than one Tagging ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *TaggingQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
+func (tq *TaggingQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
 	var ids []pk.ID
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = tq.Limit(2).IDs(setContextOp(ctx, tq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -199,8 +199,8 @@ func (_q *TaggingQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *TaggingQuery) OnlyIDX(ctx context.Context) pk.ID {
-	id, err := _q.OnlyID(ctx)
+func (tq *TaggingQuery) OnlyIDX(ctx context.Context) pk.ID {
+	id, err := tq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -208,18 +208,18 @@ func (_q *TaggingQuery) OnlyIDX(ctx context.Context) pk.ID {
 }
 
 // All executes the query and returns a list of Taggings.
-func (_q *TaggingQuery) All(ctx context.Context) ([]*Tagging, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (tq *TaggingQuery) All(ctx context.Context) ([]*Tagging, error) {
+	ctx = setContextOp(ctx, tq.ctx, ent.OpQueryAll)
+	if err := tq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*Tagging, *TaggingQuery]()
-	return withInterceptors[[]*Tagging](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*Tagging](ctx, tq, qr, tq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *TaggingQuery) AllX(ctx context.Context) []*Tagging {
-	nodes, err := _q.All(ctx)
+func (tq *TaggingQuery) AllX(ctx context.Context) []*Tagging {
+	nodes, err := tq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -227,20 +227,20 @@ func (_q *TaggingQuery) AllX(ctx context.Context) []*Tagging {
 }
 
 // IDs executes the query and returns a list of Tagging IDs.
-func (_q *TaggingQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (tq *TaggingQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
+	if tq.ctx.Unique == nil && tq.path != nil {
+		tq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(tagging.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, tq.ctx, ent.OpQueryIDs)
+	if err = tq.Select(tagging.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *TaggingQuery) IDsX(ctx context.Context) []pk.ID {
-	ids, err := _q.IDs(ctx)
+func (tq *TaggingQuery) IDsX(ctx context.Context) []pk.ID {
+	ids, err := tq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -248,17 +248,17 @@ func (_q *TaggingQuery) IDsX(ctx context.Context) []pk.ID {
 }
 
 // Count returns the count of the given query.
-func (_q *TaggingQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (tq *TaggingQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, tq.ctx, ent.OpQueryCount)
+	if err := tq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*TaggingQuery](), _q.inters)
+	return withInterceptors[int](ctx, tq, querierCount[*TaggingQuery](), tq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *TaggingQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (tq *TaggingQuery) CountX(ctx context.Context) int {
+	count, err := tq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -266,9 +266,9 @@ func (_q *TaggingQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *TaggingQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (tq *TaggingQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, tq.ctx, ent.OpQueryExist)
+	switch _, err := tq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -279,8 +279,8 @@ func (_q *TaggingQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *TaggingQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (tq *TaggingQuery) ExistX(ctx context.Context) bool {
+	exist, err := tq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -289,44 +289,44 @@ func (_q *TaggingQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the TaggingQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *TaggingQuery) Clone() *TaggingQuery {
-	if _q == nil {
+func (tq *TaggingQuery) Clone() *TaggingQuery {
+	if tq == nil {
 		return nil
 	}
 	return &TaggingQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]tagging.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.Tagging{}, _q.predicates...),
-		withPost:   _q.withPost.Clone(),
-		withTag:    _q.withTag.Clone(),
+		config:     tq.config,
+		ctx:        tq.ctx.Clone(),
+		order:      append([]tagging.OrderOption{}, tq.order...),
+		inters:     append([]Interceptor{}, tq.inters...),
+		predicates: append([]predicate.Tagging{}, tq.predicates...),
+		withPost:   tq.withPost.Clone(),
+		withTag:    tq.withTag.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  tq.sql.Clone(),
+		path: tq.path,
 	}
 }
 
 // WithPost tells the query-builder to eager-load the nodes that are connected to
 // the "post" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *TaggingQuery) WithPost(opts ...func(*PostQuery)) *TaggingQuery {
-	query := (&PostClient{config: _q.config}).Query()
+func (tq *TaggingQuery) WithPost(opts ...func(*PostQuery)) *TaggingQuery {
+	query := (&PostClient{config: tq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withPost = query
-	return _q
+	tq.withPost = query
+	return tq
 }
 
 // WithTag tells the query-builder to eager-load the nodes that are connected to
 // the "tag" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *TaggingQuery) WithTag(opts ...func(*TagQuery)) *TaggingQuery {
-	query := (&TagClient{config: _q.config}).Query()
+func (tq *TaggingQuery) WithTag(opts ...func(*TagQuery)) *TaggingQuery {
+	query := (&TagClient{config: tq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withTag = query
-	return _q
+	tq.withTag = query
+	return tq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -343,10 +343,10 @@ func (_q *TaggingQuery) WithTag(opts ...func(*TagQuery)) *TaggingQuery {
 //		GroupBy(tagging.FieldPostID).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
-func (_q *TaggingQuery) GroupBy(field string, fields ...string) *TaggingGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &TaggingGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (tq *TaggingQuery) GroupBy(field string, fields ...string) *TaggingGroupBy {
+	tq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &TaggingGroupBy{build: tq}
+	grbuild.flds = &tq.ctx.Fields
 	grbuild.label = tagging.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -364,59 +364,59 @@ func (_q *TaggingQuery) GroupBy(field string, fields ...string) *TaggingGroupBy 
 //	client.Tagging.Query().
 //		Select(tagging.FieldPostID).
 //		Scan(ctx, &v)
-func (_q *TaggingQuery) Select(fields ...string) *TaggingSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &TaggingSelect{TaggingQuery: _q}
+func (tq *TaggingQuery) Select(fields ...string) *TaggingSelect {
+	tq.ctx.Fields = append(tq.ctx.Fields, fields...)
+	sbuild := &TaggingSelect{TaggingQuery: tq}
 	sbuild.label = tagging.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &tq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a TaggingSelect configured with the given aggregations.
-func (_q *TaggingQuery) Aggregate(fns ...AggregateFunc) *TaggingSelect {
-	return _q.Select().Aggregate(fns...)
+func (tq *TaggingQuery) Aggregate(fns ...AggregateFunc) *TaggingSelect {
+	return tq.Select().Aggregate(fns...)
 }
 
-func (_q *TaggingQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (tq *TaggingQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range tq.inters {
 		if inter == nil {
 			return fmt.Errorf("ent: uninitialized interceptor (forgotten import ent/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, tq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range tq.ctx.Fields {
 		if !tagging.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("ent: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if tq.path != nil {
+		prev, err := tq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		tq.sql = prev
 	}
 	return nil
 }
 
-func (_q *TaggingQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Tagging, error) {
+func (tq *TaggingQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Tagging, error) {
 	var (
 		nodes       = []*Tagging{}
-		_spec       = _q.querySpec()
+		_spec       = tq.querySpec()
 		loadedTypes = [2]bool{
-			_q.withPost != nil,
-			_q.withTag != nil,
+			tq.withPost != nil,
+			tq.withTag != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Tagging).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &Tagging{config: _q.config}
+		node := &Tagging{config: tq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -424,20 +424,20 @@ func (_q *TaggingQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Tagg
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, tq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withPost; query != nil {
-		if err := _q.loadPost(ctx, query, nodes, nil,
+	if query := tq.withPost; query != nil {
+		if err := tq.loadPost(ctx, query, nodes, nil,
 			func(n *Tagging, e *Post) { n.Edges.Post = e }); err != nil {
 			return nil, err
 		}
 	}
-	if query := _q.withTag; query != nil {
-		if err := _q.loadTag(ctx, query, nodes, nil,
+	if query := tq.withTag; query != nil {
+		if err := tq.loadTag(ctx, query, nodes, nil,
 			func(n *Tagging, e *Tag) { n.Edges.Tag = e }); err != nil {
 			return nil, err
 		}
@@ -445,7 +445,7 @@ func (_q *TaggingQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Tagg
 	return nodes, nil
 }
 
-func (_q *TaggingQuery) loadPost(ctx context.Context, query *PostQuery, nodes []*Tagging, init func(*Tagging), assign func(*Tagging, *Post)) error {
+func (tq *TaggingQuery) loadPost(ctx context.Context, query *PostQuery, nodes []*Tagging, init func(*Tagging), assign func(*Tagging, *Post)) error {
 	ids := make([]pk.ID, 0, len(nodes))
 	nodeids := make(map[pk.ID][]*Tagging)
 	for i := range nodes {
@@ -474,7 +474,7 @@ func (_q *TaggingQuery) loadPost(ctx context.Context, query *PostQuery, nodes []
 	}
 	return nil
 }
-func (_q *TaggingQuery) loadTag(ctx context.Context, query *TagQuery, nodes []*Tagging, init func(*Tagging), assign func(*Tagging, *Tag)) error {
+func (tq *TaggingQuery) loadTag(ctx context.Context, query *TagQuery, nodes []*Tagging, init func(*Tagging), assign func(*Tagging, *Tag)) error {
 	ids := make([]pk.ID, 0, len(nodes))
 	nodeids := make(map[pk.ID][]*Tagging)
 	for i := range nodes {
@@ -504,24 +504,24 @@ func (_q *TaggingQuery) loadTag(ctx context.Context, query *TagQuery, nodes []*T
 	return nil
 }
 
-func (_q *TaggingQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (tq *TaggingQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := tq.querySpec()
+	_spec.Node.Columns = tq.ctx.Fields
+	if len(tq.ctx.Fields) > 0 {
+		_spec.Unique = tq.ctx.Unique != nil && *tq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, tq.driver, _spec)
 }
 
-func (_q *TaggingQuery) querySpec() *sqlgraph.QuerySpec {
+func (tq *TaggingQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(tagging.Table, tagging.Columns, sqlgraph.NewFieldSpec(tagging.FieldID, field.TypeOther))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = tq.sql
+	if unique := tq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if tq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := tq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, tagging.FieldID)
 		for i := range fields {
@@ -529,27 +529,27 @@ func (_q *TaggingQuery) querySpec() *sqlgraph.QuerySpec {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
 		}
-		if _q.withPost != nil {
+		if tq.withPost != nil {
 			_spec.Node.AddColumnOnce(tagging.FieldPostID)
 		}
-		if _q.withTag != nil {
+		if tq.withTag != nil {
 			_spec.Node.AddColumnOnce(tagging.FieldTagID)
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := tq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := tq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := tq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := tq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -559,33 +559,33 @@ func (_q *TaggingQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *TaggingQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (tq *TaggingQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(tq.driver.Dialect())
 	t1 := builder.Table(tagging.Table)
-	columns := _q.ctx.Fields
+	columns := tq.ctx.Fields
 	if len(columns) == 0 {
 		columns = tagging.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if tq.sql != nil {
+		selector = tq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if tq.ctx.Unique != nil && *tq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range tq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range tq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := tq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := tq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -598,41 +598,41 @@ type TaggingGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *TaggingGroupBy) Aggregate(fns ...AggregateFunc) *TaggingGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (tgb *TaggingGroupBy) Aggregate(fns ...AggregateFunc) *TaggingGroupBy {
+	tgb.fns = append(tgb.fns, fns...)
+	return tgb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *TaggingGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (tgb *TaggingGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, tgb.build.ctx, ent.OpQueryGroupBy)
+	if err := tgb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*TaggingQuery, *TaggingGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*TaggingQuery, *TaggingGroupBy](ctx, tgb.build, tgb, tgb.build.inters, v)
 }
 
-func (_g *TaggingGroupBy) sqlScan(ctx context.Context, root *TaggingQuery, v any) error {
+func (tgb *TaggingGroupBy) sqlScan(ctx context.Context, root *TaggingQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(tgb.fns))
+	for _, fn := range tgb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*tgb.flds)+len(tgb.fns))
+		for _, f := range *tgb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*tgb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := tgb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -646,27 +646,27 @@ type TaggingSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *TaggingSelect) Aggregate(fns ...AggregateFunc) *TaggingSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (ts *TaggingSelect) Aggregate(fns ...AggregateFunc) *TaggingSelect {
+	ts.fns = append(ts.fns, fns...)
+	return ts
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *TaggingSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (ts *TaggingSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, ts.ctx, ent.OpQuerySelect)
+	if err := ts.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*TaggingQuery, *TaggingSelect](ctx, _s.TaggingQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*TaggingQuery, *TaggingSelect](ctx, ts.TaggingQuery, ts, ts.inters, v)
 }
 
-func (_s *TaggingSelect) sqlScan(ctx context.Context, root *TaggingQuery, v any) error {
+func (ts *TaggingSelect) sqlScan(ctx context.Context, root *TaggingQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(ts.fns))
+	for _, fn := range ts.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*ts.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -674,7 +674,7 @@ func (_s *TaggingSelect) sqlScan(ctx context.Context, root *TaggingQuery, v any)
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := ts.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

@@ -25,74 +25,74 @@ type TaggingUpdate struct {
 }
 
 // Where appends a list predicates to the TaggingUpdate builder.
-func (_u *TaggingUpdate) Where(ps ...predicate.Tagging) *TaggingUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (tu *TaggingUpdate) Where(ps ...predicate.Tagging) *TaggingUpdate {
+	tu.mutation.Where(ps...)
+	return tu
 }
 
 // SetPostID sets the "post_id" field.
-func (_u *TaggingUpdate) SetPostID(v pk.ID) *TaggingUpdate {
-	_u.mutation.SetPostID(v)
-	return _u
+func (tu *TaggingUpdate) SetPostID(pk pk.ID) *TaggingUpdate {
+	tu.mutation.SetPostID(pk)
+	return tu
 }
 
 // SetNillablePostID sets the "post_id" field if the given value is not nil.
-func (_u *TaggingUpdate) SetNillablePostID(v *pk.ID) *TaggingUpdate {
-	if v != nil {
-		_u.SetPostID(*v)
+func (tu *TaggingUpdate) SetNillablePostID(pk *pk.ID) *TaggingUpdate {
+	if pk != nil {
+		tu.SetPostID(*pk)
 	}
-	return _u
+	return tu
 }
 
 // SetTagID sets the "tag_id" field.
-func (_u *TaggingUpdate) SetTagID(v pk.ID) *TaggingUpdate {
-	_u.mutation.SetTagID(v)
-	return _u
+func (tu *TaggingUpdate) SetTagID(pk pk.ID) *TaggingUpdate {
+	tu.mutation.SetTagID(pk)
+	return tu
 }
 
 // SetNillableTagID sets the "tag_id" field if the given value is not nil.
-func (_u *TaggingUpdate) SetNillableTagID(v *pk.ID) *TaggingUpdate {
-	if v != nil {
-		_u.SetTagID(*v)
+func (tu *TaggingUpdate) SetNillableTagID(pk *pk.ID) *TaggingUpdate {
+	if pk != nil {
+		tu.SetTagID(*pk)
 	}
-	return _u
+	return tu
 }
 
 // SetPost sets the "post" edge to the Post entity.
-func (_u *TaggingUpdate) SetPost(v *Post) *TaggingUpdate {
-	return _u.SetPostID(v.ID)
+func (tu *TaggingUpdate) SetPost(p *Post) *TaggingUpdate {
+	return tu.SetPostID(p.ID)
 }
 
 // SetTag sets the "tag" edge to the Tag entity.
-func (_u *TaggingUpdate) SetTag(v *Tag) *TaggingUpdate {
-	return _u.SetTagID(v.ID)
+func (tu *TaggingUpdate) SetTag(t *Tag) *TaggingUpdate {
+	return tu.SetTagID(t.ID)
 }
 
 // Mutation returns the TaggingMutation object of the builder.
-func (_u *TaggingUpdate) Mutation() *TaggingMutation {
-	return _u.mutation
+func (tu *TaggingUpdate) Mutation() *TaggingMutation {
+	return tu.mutation
 }
 
 // ClearPost clears the "post" edge to the Post entity.
-func (_u *TaggingUpdate) ClearPost() *TaggingUpdate {
-	_u.mutation.ClearPost()
-	return _u
+func (tu *TaggingUpdate) ClearPost() *TaggingUpdate {
+	tu.mutation.ClearPost()
+	return tu
 }
 
 // ClearTag clears the "tag" edge to the Tag entity.
-func (_u *TaggingUpdate) ClearTag() *TaggingUpdate {
-	_u.mutation.ClearTag()
-	return _u
+func (tu *TaggingUpdate) ClearTag() *TaggingUpdate {
+	tu.mutation.ClearTag()
+	return tu
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *TaggingUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (tu *TaggingUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, tu.sqlSave, tu.mutation, tu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *TaggingUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (tu *TaggingUpdate) SaveX(ctx context.Context) int {
+	affected, err := tu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -100,42 +100,42 @@ func (_u *TaggingUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *TaggingUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (tu *TaggingUpdate) Exec(ctx context.Context) error {
+	_, err := tu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *TaggingUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (tu *TaggingUpdate) ExecX(ctx context.Context) {
+	if err := tu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_u *TaggingUpdate) check() error {
-	if _u.mutation.PostCleared() && len(_u.mutation.PostIDs()) > 0 {
+func (tu *TaggingUpdate) check() error {
+	if tu.mutation.PostCleared() && len(tu.mutation.PostIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Tagging.post"`)
 	}
-	if _u.mutation.TagCleared() && len(_u.mutation.TagIDs()) > 0 {
+	if tu.mutation.TagCleared() && len(tu.mutation.TagIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Tagging.tag"`)
 	}
 	return nil
 }
 
-func (_u *TaggingUpdate) sqlSave(ctx context.Context) (_node int, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
+func (tu *TaggingUpdate) sqlSave(ctx context.Context) (n int, err error) {
+	if err := tu.check(); err != nil {
+		return n, err
 	}
 	_spec := sqlgraph.NewUpdateSpec(tagging.Table, tagging.Columns, sqlgraph.NewFieldSpec(tagging.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := tu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if _u.mutation.PostCleared() {
+	if tu.mutation.PostCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -148,7 +148,7 @@ func (_u *TaggingUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PostIDs(); len(nodes) > 0 {
+	if nodes := tu.mutation.PostIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -164,7 +164,7 @@ func (_u *TaggingUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.TagCleared() {
+	if tu.mutation.TagCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -177,7 +177,7 @@ func (_u *TaggingUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.TagIDs(); len(nodes) > 0 {
+	if nodes := tu.mutation.TagIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -193,7 +193,7 @@ func (_u *TaggingUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, tu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{tagging.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -201,8 +201,8 @@ func (_u *TaggingUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	tu.mutation.done = true
+	return n, nil
 }
 
 // TaggingUpdateOne is the builder for updating a single Tagging entity.
@@ -214,81 +214,81 @@ type TaggingUpdateOne struct {
 }
 
 // SetPostID sets the "post_id" field.
-func (_u *TaggingUpdateOne) SetPostID(v pk.ID) *TaggingUpdateOne {
-	_u.mutation.SetPostID(v)
-	return _u
+func (tuo *TaggingUpdateOne) SetPostID(pk pk.ID) *TaggingUpdateOne {
+	tuo.mutation.SetPostID(pk)
+	return tuo
 }
 
 // SetNillablePostID sets the "post_id" field if the given value is not nil.
-func (_u *TaggingUpdateOne) SetNillablePostID(v *pk.ID) *TaggingUpdateOne {
-	if v != nil {
-		_u.SetPostID(*v)
+func (tuo *TaggingUpdateOne) SetNillablePostID(pk *pk.ID) *TaggingUpdateOne {
+	if pk != nil {
+		tuo.SetPostID(*pk)
 	}
-	return _u
+	return tuo
 }
 
 // SetTagID sets the "tag_id" field.
-func (_u *TaggingUpdateOne) SetTagID(v pk.ID) *TaggingUpdateOne {
-	_u.mutation.SetTagID(v)
-	return _u
+func (tuo *TaggingUpdateOne) SetTagID(pk pk.ID) *TaggingUpdateOne {
+	tuo.mutation.SetTagID(pk)
+	return tuo
 }
 
 // SetNillableTagID sets the "tag_id" field if the given value is not nil.
-func (_u *TaggingUpdateOne) SetNillableTagID(v *pk.ID) *TaggingUpdateOne {
-	if v != nil {
-		_u.SetTagID(*v)
+func (tuo *TaggingUpdateOne) SetNillableTagID(pk *pk.ID) *TaggingUpdateOne {
+	if pk != nil {
+		tuo.SetTagID(*pk)
 	}
-	return _u
+	return tuo
 }
 
 // SetPost sets the "post" edge to the Post entity.
-func (_u *TaggingUpdateOne) SetPost(v *Post) *TaggingUpdateOne {
-	return _u.SetPostID(v.ID)
+func (tuo *TaggingUpdateOne) SetPost(p *Post) *TaggingUpdateOne {
+	return tuo.SetPostID(p.ID)
 }
 
 // SetTag sets the "tag" edge to the Tag entity.
-func (_u *TaggingUpdateOne) SetTag(v *Tag) *TaggingUpdateOne {
-	return _u.SetTagID(v.ID)
+func (tuo *TaggingUpdateOne) SetTag(t *Tag) *TaggingUpdateOne {
+	return tuo.SetTagID(t.ID)
 }
 
 // Mutation returns the TaggingMutation object of the builder.
-func (_u *TaggingUpdateOne) Mutation() *TaggingMutation {
-	return _u.mutation
+func (tuo *TaggingUpdateOne) Mutation() *TaggingMutation {
+	return tuo.mutation
 }
 
 // ClearPost clears the "post" edge to the Post entity.
-func (_u *TaggingUpdateOne) ClearPost() *TaggingUpdateOne {
-	_u.mutation.ClearPost()
-	return _u
+func (tuo *TaggingUpdateOne) ClearPost() *TaggingUpdateOne {
+	tuo.mutation.ClearPost()
+	return tuo
 }
 
 // ClearTag clears the "tag" edge to the Tag entity.
-func (_u *TaggingUpdateOne) ClearTag() *TaggingUpdateOne {
-	_u.mutation.ClearTag()
-	return _u
+func (tuo *TaggingUpdateOne) ClearTag() *TaggingUpdateOne {
+	tuo.mutation.ClearTag()
+	return tuo
 }
 
 // Where appends a list predicates to the TaggingUpdate builder.
-func (_u *TaggingUpdateOne) Where(ps ...predicate.Tagging) *TaggingUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (tuo *TaggingUpdateOne) Where(ps ...predicate.Tagging) *TaggingUpdateOne {
+	tuo.mutation.Where(ps...)
+	return tuo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *TaggingUpdateOne) Select(field string, fields ...string) *TaggingUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (tuo *TaggingUpdateOne) Select(field string, fields ...string) *TaggingUpdateOne {
+	tuo.fields = append([]string{field}, fields...)
+	return tuo
 }
 
 // Save executes the query and returns the updated Tagging entity.
-func (_u *TaggingUpdateOne) Save(ctx context.Context) (*Tagging, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (tuo *TaggingUpdateOne) Save(ctx context.Context) (*Tagging, error) {
+	return withHooks(ctx, tuo.sqlSave, tuo.mutation, tuo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *TaggingUpdateOne) SaveX(ctx context.Context) *Tagging {
-	node, err := _u.Save(ctx)
+func (tuo *TaggingUpdateOne) SaveX(ctx context.Context) *Tagging {
+	node, err := tuo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -296,40 +296,40 @@ func (_u *TaggingUpdateOne) SaveX(ctx context.Context) *Tagging {
 }
 
 // Exec executes the query on the entity.
-func (_u *TaggingUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (tuo *TaggingUpdateOne) Exec(ctx context.Context) error {
+	_, err := tuo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *TaggingUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (tuo *TaggingUpdateOne) ExecX(ctx context.Context) {
+	if err := tuo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_u *TaggingUpdateOne) check() error {
-	if _u.mutation.PostCleared() && len(_u.mutation.PostIDs()) > 0 {
+func (tuo *TaggingUpdateOne) check() error {
+	if tuo.mutation.PostCleared() && len(tuo.mutation.PostIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Tagging.post"`)
 	}
-	if _u.mutation.TagCleared() && len(_u.mutation.TagIDs()) > 0 {
+	if tuo.mutation.TagCleared() && len(tuo.mutation.TagIDs()) > 0 {
 		return errors.New(`ent: clearing a required unique edge "Tagging.tag"`)
 	}
 	return nil
 }
 
-func (_u *TaggingUpdateOne) sqlSave(ctx context.Context) (_node *Tagging, err error) {
-	if err := _u.check(); err != nil {
+func (tuo *TaggingUpdateOne) sqlSave(ctx context.Context) (_node *Tagging, err error) {
+	if err := tuo.check(); err != nil {
 		return _node, err
 	}
 	_spec := sqlgraph.NewUpdateSpec(tagging.Table, tagging.Columns, sqlgraph.NewFieldSpec(tagging.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := tuo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "Tagging.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := tuo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, tagging.FieldID)
 		for _, f := range fields {
@@ -341,14 +341,14 @@ func (_u *TaggingUpdateOne) sqlSave(ctx context.Context) (_node *Tagging, err er
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := tuo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if _u.mutation.PostCleared() {
+	if tuo.mutation.PostCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -361,7 +361,7 @@ func (_u *TaggingUpdateOne) sqlSave(ctx context.Context) (_node *Tagging, err er
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PostIDs(); len(nodes) > 0 {
+	if nodes := tuo.mutation.PostIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -377,7 +377,7 @@ func (_u *TaggingUpdateOne) sqlSave(ctx context.Context) (_node *Tagging, err er
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.TagCleared() {
+	if tuo.mutation.TagCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -390,7 +390,7 @@ func (_u *TaggingUpdateOne) sqlSave(ctx context.Context) (_node *Tagging, err er
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.TagIDs(); len(nodes) > 0 {
+	if nodes := tuo.mutation.TagIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -406,10 +406,10 @@ func (_u *TaggingUpdateOne) sqlSave(ctx context.Context) (_node *Tagging, err er
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Tagging{config: _u.config}
+	_node = &Tagging{config: tuo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, tuo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{tagging.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -417,6 +417,6 @@ func (_u *TaggingUpdateOne) sqlSave(ctx context.Context) (_node *Tagging, err er
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	tuo.mutation.done = true
 	return _node, nil
 }

@@ -28,111 +28,111 @@ type UserCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *UserCreate) SetName(v string) *UserCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (uc *UserCreate) SetName(s string) *UserCreate {
+	uc.mutation.SetName(s)
+	return uc
 }
 
 // SetAge sets the "age" field.
-func (_c *UserCreate) SetAge(v int) *UserCreate {
-	_c.mutation.SetAge(v)
-	return _c
+func (uc *UserCreate) SetAge(i int) *UserCreate {
+	uc.mutation.SetAge(i)
+	return uc
 }
 
 // SetNillableAge sets the "age" field if the given value is not nil.
-func (_c *UserCreate) SetNillableAge(v *int) *UserCreate {
-	if v != nil {
-		_c.SetAge(*v)
+func (uc *UserCreate) SetNillableAge(i *int) *UserCreate {
+	if i != nil {
+		uc.SetAge(*i)
 	}
-	return _c
+	return uc
 }
 
 // SetID sets the "id" field.
-func (_c *UserCreate) SetID(v pk.ID) *UserCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (uc *UserCreate) SetID(pk pk.ID) *UserCreate {
+	uc.mutation.SetID(pk)
+	return uc
 }
 
 // AddPostIDs adds the "posts" edge to the Post entity by IDs.
-func (_c *UserCreate) AddPostIDs(ids ...pk.ID) *UserCreate {
-	_c.mutation.AddPostIDs(ids...)
-	return _c
+func (uc *UserCreate) AddPostIDs(ids ...pk.ID) *UserCreate {
+	uc.mutation.AddPostIDs(ids...)
+	return uc
 }
 
 // AddPosts adds the "posts" edges to the Post entity.
-func (_c *UserCreate) AddPosts(v ...*Post) *UserCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uc *UserCreate) AddPosts(p ...*Post) *UserCreate {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _c.AddPostIDs(ids...)
+	return uc.AddPostIDs(ids...)
 }
 
 // SetCardID sets the "card" edge to the Card entity by ID.
-func (_c *UserCreate) SetCardID(id keys.CardID) *UserCreate {
-	_c.mutation.SetCardID(id)
-	return _c
+func (uc *UserCreate) SetCardID(id keys.CardID) *UserCreate {
+	uc.mutation.SetCardID(id)
+	return uc
 }
 
 // SetNillableCardID sets the "card" edge to the Card entity by ID if the given value is not nil.
-func (_c *UserCreate) SetNillableCardID(id *keys.CardID) *UserCreate {
+func (uc *UserCreate) SetNillableCardID(id *keys.CardID) *UserCreate {
 	if id != nil {
-		_c = _c.SetCardID(*id)
+		uc = uc.SetCardID(*id)
 	}
-	return _c
+	return uc
 }
 
 // SetCard sets the "card" edge to the Card entity.
-func (_c *UserCreate) SetCard(v *Card) *UserCreate {
-	return _c.SetCardID(v.ID)
+func (uc *UserCreate) SetCard(c *Card) *UserCreate {
+	return uc.SetCardID(c.ID)
 }
 
 // AddFollowIDs adds the "follows" edge to the Tag entity by IDs.
-func (_c *UserCreate) AddFollowIDs(ids ...pk.ID) *UserCreate {
-	_c.mutation.AddFollowIDs(ids...)
-	return _c
+func (uc *UserCreate) AddFollowIDs(ids ...pk.ID) *UserCreate {
+	uc.mutation.AddFollowIDs(ids...)
+	return uc
 }
 
 // AddFollows adds the "follows" edges to the Tag entity.
-func (_c *UserCreate) AddFollows(v ...*Tag) *UserCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uc *UserCreate) AddFollows(t ...*Tag) *UserCreate {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _c.AddFollowIDs(ids...)
+	return uc.AddFollowIDs(ids...)
 }
 
 // AddLikedIDs adds the "liked" edge to the Post entity by IDs.
-func (_c *UserCreate) AddLikedIDs(ids ...pk.ID) *UserCreate {
-	_c.mutation.AddLikedIDs(ids...)
-	return _c
+func (uc *UserCreate) AddLikedIDs(ids ...pk.ID) *UserCreate {
+	uc.mutation.AddLikedIDs(ids...)
+	return uc
 }
 
 // AddLiked adds the "liked" edges to the Post entity.
-func (_c *UserCreate) AddLiked(v ...*Post) *UserCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uc *UserCreate) AddLiked(p ...*Post) *UserCreate {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _c.AddLikedIDs(ids...)
+	return uc.AddLikedIDs(ids...)
 }
 
 // Mutation returns the UserMutation object of the builder.
-func (_c *UserCreate) Mutation() *UserMutation {
-	return _c.mutation
+func (uc *UserCreate) Mutation() *UserMutation {
+	return uc.mutation
 }
 
 // Save creates the User in the database.
-func (_c *UserCreate) Save(ctx context.Context) (*User, error) {
-	if err := _c.defaults(); err != nil {
+func (uc *UserCreate) Save(ctx context.Context) (*User, error) {
+	if err := uc.defaults(); err != nil {
 		return nil, err
 	}
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+	return withHooks(ctx, uc.sqlSave, uc.mutation, uc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *UserCreate) SaveX(ctx context.Context) *User {
-	v, err := _c.Save(ctx)
+func (uc *UserCreate) SaveX(ctx context.Context) *User {
+	v, err := uc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -140,44 +140,44 @@ func (_c *UserCreate) SaveX(ctx context.Context) *User {
 }
 
 // Exec executes the query.
-func (_c *UserCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (uc *UserCreate) Exec(ctx context.Context) error {
+	_, err := uc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *UserCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (uc *UserCreate) ExecX(ctx context.Context) {
+	if err := uc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // defaults sets the default values of the builder before save.
-func (_c *UserCreate) defaults() error {
-	if _, ok := _c.mutation.Age(); !ok {
+func (uc *UserCreate) defaults() error {
+	if _, ok := uc.mutation.Age(); !ok {
 		v := user.DefaultAge
-		_c.mutation.SetAge(v)
+		uc.mutation.SetAge(v)
 	}
 	return nil
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *UserCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (uc *UserCreate) check() error {
+	if _, ok := uc.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`ent: missing required field "User.name"`)}
 	}
-	if _, ok := _c.mutation.Age(); !ok {
+	if _, ok := uc.mutation.Age(); !ok {
 		return &ValidationError{Name: "age", err: errors.New(`ent: missing required field "User.age"`)}
 	}
 	return nil
 }
 
-func (_c *UserCreate) sqlSave(ctx context.Context) (*User, error) {
-	if err := _c.check(); err != nil {
+func (uc *UserCreate) sqlSave(ctx context.Context) (*User, error) {
+	if err := uc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := uc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, uc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -190,30 +190,30 @@ func (_c *UserCreate) sqlSave(ctx context.Context) (*User, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	uc.mutation.id = &_node.ID
+	uc.mutation.done = true
 	return _node, nil
 }
 
-func (_c *UserCreate) createSpec() (*User, *sqlgraph.CreateSpec) {
+func (uc *UserCreate) createSpec() (*User, *sqlgraph.CreateSpec) {
 	var (
-		_node = &User{config: _c.config}
+		_node = &User{config: uc.config}
 		_spec = sqlgraph.NewCreateSpec(user.Table, sqlgraph.NewFieldSpec(user.FieldID, field.TypeOther))
 	)
-	_spec.OnConflict = _c.conflict
-	if id, ok := _c.mutation.ID(); ok {
+	_spec.OnConflict = uc.conflict
+	if id, ok := uc.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := uc.mutation.Name(); ok {
 		_spec.SetField(user.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if value, ok := _c.mutation.Age(); ok {
+	if value, ok := uc.mutation.Age(); ok {
 		_spec.SetField(user.FieldAge, field.TypeInt, value)
 		_node.Age = value
 	}
-	if nodes := _c.mutation.PostsIDs(); len(nodes) > 0 {
+	if nodes := uc.mutation.PostsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -229,7 +229,7 @@ func (_c *UserCreate) createSpec() (*User, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.CardIDs(); len(nodes) > 0 {
+	if nodes := uc.mutation.CardIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2O,
 			Inverse: false,
@@ -245,7 +245,7 @@ func (_c *UserCreate) createSpec() (*User, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.FollowsIDs(); len(nodes) > 0 {
+	if nodes := uc.mutation.FollowsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -261,7 +261,7 @@ func (_c *UserCreate) createSpec() (*User, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.LikedIDs(); len(nodes) > 0 {
+	if nodes := uc.mutation.LikedIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -296,10 +296,10 @@ func (_c *UserCreate) createSpec() (*User, *sqlgraph.CreateSpec) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *UserCreate) OnConflict(opts ...sql.ConflictOption) *UserUpsertOne {
-	_c.conflict = opts
+func (uc *UserCreate) OnConflict(opts ...sql.ConflictOption) *UserUpsertOne {
+	uc.conflict = opts
 	return &UserUpsertOne{
-		create: _c,
+		create: uc,
 	}
 }
 
@@ -309,10 +309,10 @@ func (_c *UserCreate) OnConflict(opts ...sql.ConflictOption) *UserUpsertOne {
 //	client.User.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *UserCreate) OnConflictColumns(columns ...string) *UserUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (uc *UserCreate) OnConflictColumns(columns ...string) *UserUpsertOne {
+	uc.conflict = append(uc.conflict, sql.ConflictColumns(columns...))
 	return &UserUpsertOne{
-		create: _c,
+		create: uc,
 	}
 }
 
@@ -489,16 +489,16 @@ type UserCreateBulk struct {
 }
 
 // Save creates the User entities in the database.
-func (_c *UserCreateBulk) Save(ctx context.Context) ([]*User, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (ucb *UserCreateBulk) Save(ctx context.Context) ([]*User, error) {
+	if ucb.err != nil {
+		return nil, ucb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*User, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(ucb.builders))
+	nodes := make([]*User, len(ucb.builders))
+	mutators := make([]Mutator, len(ucb.builders))
+	for i := range ucb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := ucb.builders[i]
 			builder.defaults()
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*UserMutation)
@@ -512,12 +512,12 @@ func (_c *UserCreateBulk) Save(ctx context.Context) ([]*User, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, ucb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
+					spec.OnConflict = ucb.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, ucb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -537,7 +537,7 @@ func (_c *UserCreateBulk) Save(ctx context.Context) ([]*User, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, ucb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -545,8 +545,8 @@ func (_c *UserCreateBulk) Save(ctx context.Context) ([]*User, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *UserCreateBulk) SaveX(ctx context.Context) []*User {
-	v, err := _c.Save(ctx)
+func (ucb *UserCreateBulk) SaveX(ctx context.Context) []*User {
+	v, err := ucb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -554,14 +554,14 @@ func (_c *UserCreateBulk) SaveX(ctx context.Context) []*User {
 }
 
 // Exec executes the query.
-func (_c *UserCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (ucb *UserCreateBulk) Exec(ctx context.Context) error {
+	_, err := ucb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *UserCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (ucb *UserCreateBulk) ExecX(ctx context.Context) {
+	if err := ucb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
@@ -581,10 +581,10 @@ func (_c *UserCreateBulk) ExecX(ctx context.Context) {
 //			SetName(v+v).
 //		}).
 //		Exec(ctx)
-func (_c *UserCreateBulk) OnConflict(opts ...sql.ConflictOption) *UserUpsertBulk {
-	_c.conflict = opts
+func (ucb *UserCreateBulk) OnConflict(opts ...sql.ConflictOption) *UserUpsertBulk {
+	ucb.conflict = opts
 	return &UserUpsertBulk{
-		create: _c,
+		create: ucb,
 	}
 }
 
@@ -594,10 +594,10 @@ func (_c *UserCreateBulk) OnConflict(opts ...sql.ConflictOption) *UserUpsertBulk
 //	client.User.Create().
 //		OnConflict(sql.ConflictColumns(columns...)).
 //		Exec(ctx)
-func (_c *UserCreateBulk) OnConflictColumns(columns ...string) *UserUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
+func (ucb *UserCreateBulk) OnConflictColumns(columns ...string) *UserUpsertBulk {
+	ucb.conflict = append(ucb.conflict, sql.ConflictColumns(columns...))
 	return &UserUpsertBulk{
-		create: _c,
+		create: ucb,
 	}
 }
 

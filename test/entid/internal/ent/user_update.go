@@ -27,192 +27,192 @@ type UserUpdate struct {
 }
 
 // Where appends a list predicates to the UserUpdate builder.
-func (_u *UserUpdate) Where(ps ...predicate.User) *UserUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (uu *UserUpdate) Where(ps ...predicate.User) *UserUpdate {
+	uu.mutation.Where(ps...)
+	return uu
 }
 
 // SetName sets the "name" field.
-func (_u *UserUpdate) SetName(v string) *UserUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (uu *UserUpdate) SetName(s string) *UserUpdate {
+	uu.mutation.SetName(s)
+	return uu
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *UserUpdate) SetNillableName(v *string) *UserUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (uu *UserUpdate) SetNillableName(s *string) *UserUpdate {
+	if s != nil {
+		uu.SetName(*s)
 	}
-	return _u
+	return uu
 }
 
 // SetAge sets the "age" field.
-func (_u *UserUpdate) SetAge(v int) *UserUpdate {
-	_u.mutation.ResetAge()
-	_u.mutation.SetAge(v)
-	return _u
+func (uu *UserUpdate) SetAge(i int) *UserUpdate {
+	uu.mutation.ResetAge()
+	uu.mutation.SetAge(i)
+	return uu
 }
 
 // SetNillableAge sets the "age" field if the given value is not nil.
-func (_u *UserUpdate) SetNillableAge(v *int) *UserUpdate {
-	if v != nil {
-		_u.SetAge(*v)
+func (uu *UserUpdate) SetNillableAge(i *int) *UserUpdate {
+	if i != nil {
+		uu.SetAge(*i)
 	}
-	return _u
+	return uu
 }
 
-// AddAge adds value to the "age" field.
-func (_u *UserUpdate) AddAge(v int) *UserUpdate {
-	_u.mutation.AddAge(v)
-	return _u
+// AddAge adds i to the "age" field.
+func (uu *UserUpdate) AddAge(i int) *UserUpdate {
+	uu.mutation.AddAge(i)
+	return uu
 }
 
 // AddPostIDs adds the "posts" edge to the Post entity by IDs.
-func (_u *UserUpdate) AddPostIDs(ids ...pk.ID) *UserUpdate {
-	_u.mutation.AddPostIDs(ids...)
-	return _u
+func (uu *UserUpdate) AddPostIDs(ids ...pk.ID) *UserUpdate {
+	uu.mutation.AddPostIDs(ids...)
+	return uu
 }
 
 // AddPosts adds the "posts" edges to the Post entity.
-func (_u *UserUpdate) AddPosts(v ...*Post) *UserUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uu *UserUpdate) AddPosts(p ...*Post) *UserUpdate {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _u.AddPostIDs(ids...)
+	return uu.AddPostIDs(ids...)
 }
 
 // SetCardID sets the "card" edge to the Card entity by ID.
-func (_u *UserUpdate) SetCardID(id keys.CardID) *UserUpdate {
-	_u.mutation.SetCardID(id)
-	return _u
+func (uu *UserUpdate) SetCardID(id keys.CardID) *UserUpdate {
+	uu.mutation.SetCardID(id)
+	return uu
 }
 
 // SetNillableCardID sets the "card" edge to the Card entity by ID if the given value is not nil.
-func (_u *UserUpdate) SetNillableCardID(id *keys.CardID) *UserUpdate {
+func (uu *UserUpdate) SetNillableCardID(id *keys.CardID) *UserUpdate {
 	if id != nil {
-		_u = _u.SetCardID(*id)
+		uu = uu.SetCardID(*id)
 	}
-	return _u
+	return uu
 }
 
 // SetCard sets the "card" edge to the Card entity.
-func (_u *UserUpdate) SetCard(v *Card) *UserUpdate {
-	return _u.SetCardID(v.ID)
+func (uu *UserUpdate) SetCard(c *Card) *UserUpdate {
+	return uu.SetCardID(c.ID)
 }
 
 // AddFollowIDs adds the "follows" edge to the Tag entity by IDs.
-func (_u *UserUpdate) AddFollowIDs(ids ...pk.ID) *UserUpdate {
-	_u.mutation.AddFollowIDs(ids...)
-	return _u
+func (uu *UserUpdate) AddFollowIDs(ids ...pk.ID) *UserUpdate {
+	uu.mutation.AddFollowIDs(ids...)
+	return uu
 }
 
 // AddFollows adds the "follows" edges to the Tag entity.
-func (_u *UserUpdate) AddFollows(v ...*Tag) *UserUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uu *UserUpdate) AddFollows(t ...*Tag) *UserUpdate {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.AddFollowIDs(ids...)
+	return uu.AddFollowIDs(ids...)
 }
 
 // AddLikedIDs adds the "liked" edge to the Post entity by IDs.
-func (_u *UserUpdate) AddLikedIDs(ids ...pk.ID) *UserUpdate {
-	_u.mutation.AddLikedIDs(ids...)
-	return _u
+func (uu *UserUpdate) AddLikedIDs(ids ...pk.ID) *UserUpdate {
+	uu.mutation.AddLikedIDs(ids...)
+	return uu
 }
 
 // AddLiked adds the "liked" edges to the Post entity.
-func (_u *UserUpdate) AddLiked(v ...*Post) *UserUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uu *UserUpdate) AddLiked(p ...*Post) *UserUpdate {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _u.AddLikedIDs(ids...)
+	return uu.AddLikedIDs(ids...)
 }
 
 // Mutation returns the UserMutation object of the builder.
-func (_u *UserUpdate) Mutation() *UserMutation {
-	return _u.mutation
+func (uu *UserUpdate) Mutation() *UserMutation {
+	return uu.mutation
 }
 
 // ClearPosts clears all "posts" edges to the Post entity.
-func (_u *UserUpdate) ClearPosts() *UserUpdate {
-	_u.mutation.ClearPosts()
-	return _u
+func (uu *UserUpdate) ClearPosts() *UserUpdate {
+	uu.mutation.ClearPosts()
+	return uu
 }
 
 // RemovePostIDs removes the "posts" edge to Post entities by IDs.
-func (_u *UserUpdate) RemovePostIDs(ids ...pk.ID) *UserUpdate {
-	_u.mutation.RemovePostIDs(ids...)
-	return _u
+func (uu *UserUpdate) RemovePostIDs(ids ...pk.ID) *UserUpdate {
+	uu.mutation.RemovePostIDs(ids...)
+	return uu
 }
 
 // RemovePosts removes "posts" edges to Post entities.
-func (_u *UserUpdate) RemovePosts(v ...*Post) *UserUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uu *UserUpdate) RemovePosts(p ...*Post) *UserUpdate {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _u.RemovePostIDs(ids...)
+	return uu.RemovePostIDs(ids...)
 }
 
 // ClearCard clears the "card" edge to the Card entity.
-func (_u *UserUpdate) ClearCard() *UserUpdate {
-	_u.mutation.ClearCard()
-	return _u
+func (uu *UserUpdate) ClearCard() *UserUpdate {
+	uu.mutation.ClearCard()
+	return uu
 }
 
 // ClearFollows clears all "follows" edges to the Tag entity.
-func (_u *UserUpdate) ClearFollows() *UserUpdate {
-	_u.mutation.ClearFollows()
-	return _u
+func (uu *UserUpdate) ClearFollows() *UserUpdate {
+	uu.mutation.ClearFollows()
+	return uu
 }
 
 // RemoveFollowIDs removes the "follows" edge to Tag entities by IDs.
-func (_u *UserUpdate) RemoveFollowIDs(ids ...pk.ID) *UserUpdate {
-	_u.mutation.RemoveFollowIDs(ids...)
-	return _u
+func (uu *UserUpdate) RemoveFollowIDs(ids ...pk.ID) *UserUpdate {
+	uu.mutation.RemoveFollowIDs(ids...)
+	return uu
 }
 
 // RemoveFollows removes "follows" edges to Tag entities.
-func (_u *UserUpdate) RemoveFollows(v ...*Tag) *UserUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uu *UserUpdate) RemoveFollows(t ...*Tag) *UserUpdate {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.RemoveFollowIDs(ids...)
+	return uu.RemoveFollowIDs(ids...)
 }
 
 // ClearLiked clears all "liked" edges to the Post entity.
-func (_u *UserUpdate) ClearLiked() *UserUpdate {
-	_u.mutation.ClearLiked()
-	return _u
+func (uu *UserUpdate) ClearLiked() *UserUpdate {
+	uu.mutation.ClearLiked()
+	return uu
 }
 
 // RemoveLikedIDs removes the "liked" edge to Post entities by IDs.
-func (_u *UserUpdate) RemoveLikedIDs(ids ...pk.ID) *UserUpdate {
-	_u.mutation.RemoveLikedIDs(ids...)
-	return _u
+func (uu *UserUpdate) RemoveLikedIDs(ids ...pk.ID) *UserUpdate {
+	uu.mutation.RemoveLikedIDs(ids...)
+	return uu
 }
 
 // RemoveLiked removes "liked" edges to Post entities.
-func (_u *UserUpdate) RemoveLiked(v ...*Post) *UserUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uu *UserUpdate) RemoveLiked(p ...*Post) *UserUpdate {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _u.RemoveLikedIDs(ids...)
+	return uu.RemoveLikedIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *UserUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (uu *UserUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, uu.sqlSave, uu.mutation, uu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *UserUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (uu *UserUpdate) SaveX(ctx context.Context) int {
+	affected, err := uu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -220,37 +220,37 @@ func (_u *UserUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *UserUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (uu *UserUpdate) Exec(ctx context.Context) error {
+	_, err := uu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *UserUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (uu *UserUpdate) ExecX(ctx context.Context) {
+	if err := uu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (uu *UserUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(user.Table, user.Columns, sqlgraph.NewFieldSpec(user.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := uu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := uu.mutation.Name(); ok {
 		_spec.SetField(user.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.Age(); ok {
+	if value, ok := uu.mutation.Age(); ok {
 		_spec.SetField(user.FieldAge, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.AddedAge(); ok {
+	if value, ok := uu.mutation.AddedAge(); ok {
 		_spec.AddField(user.FieldAge, field.TypeInt, value)
 	}
-	if _u.mutation.PostsCleared() {
+	if uu.mutation.PostsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -263,7 +263,7 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPostsIDs(); len(nodes) > 0 && !_u.mutation.PostsCleared() {
+	if nodes := uu.mutation.RemovedPostsIDs(); len(nodes) > 0 && !uu.mutation.PostsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -279,7 +279,7 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PostsIDs(); len(nodes) > 0 {
+	if nodes := uu.mutation.PostsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -295,7 +295,7 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.CardCleared() {
+	if uu.mutation.CardCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2O,
 			Inverse: false,
@@ -308,7 +308,7 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.CardIDs(); len(nodes) > 0 {
+	if nodes := uu.mutation.CardIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2O,
 			Inverse: false,
@@ -324,7 +324,7 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.FollowsCleared() {
+	if uu.mutation.FollowsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -337,7 +337,7 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedFollowsIDs(); len(nodes) > 0 && !_u.mutation.FollowsCleared() {
+	if nodes := uu.mutation.RemovedFollowsIDs(); len(nodes) > 0 && !uu.mutation.FollowsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -353,7 +353,7 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.FollowsIDs(); len(nodes) > 0 {
+	if nodes := uu.mutation.FollowsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -369,7 +369,7 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.LikedCleared() {
+	if uu.mutation.LikedCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -382,7 +382,7 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedLikedIDs(); len(nodes) > 0 && !_u.mutation.LikedCleared() {
+	if nodes := uu.mutation.RemovedLikedIDs(); len(nodes) > 0 && !uu.mutation.LikedCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -398,7 +398,7 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.LikedIDs(); len(nodes) > 0 {
+	if nodes := uu.mutation.LikedIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -414,7 +414,7 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, uu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{user.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -422,8 +422,8 @@ func (_u *UserUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	uu.mutation.done = true
+	return n, nil
 }
 
 // UserUpdateOne is the builder for updating a single User entity.
@@ -435,199 +435,199 @@ type UserUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *UserUpdateOne) SetName(v string) *UserUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (uuo *UserUpdateOne) SetName(s string) *UserUpdateOne {
+	uuo.mutation.SetName(s)
+	return uuo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *UserUpdateOne) SetNillableName(v *string) *UserUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (uuo *UserUpdateOne) SetNillableName(s *string) *UserUpdateOne {
+	if s != nil {
+		uuo.SetName(*s)
 	}
-	return _u
+	return uuo
 }
 
 // SetAge sets the "age" field.
-func (_u *UserUpdateOne) SetAge(v int) *UserUpdateOne {
-	_u.mutation.ResetAge()
-	_u.mutation.SetAge(v)
-	return _u
+func (uuo *UserUpdateOne) SetAge(i int) *UserUpdateOne {
+	uuo.mutation.ResetAge()
+	uuo.mutation.SetAge(i)
+	return uuo
 }
 
 // SetNillableAge sets the "age" field if the given value is not nil.
-func (_u *UserUpdateOne) SetNillableAge(v *int) *UserUpdateOne {
-	if v != nil {
-		_u.SetAge(*v)
+func (uuo *UserUpdateOne) SetNillableAge(i *int) *UserUpdateOne {
+	if i != nil {
+		uuo.SetAge(*i)
 	}
-	return _u
+	return uuo
 }
 
-// AddAge adds value to the "age" field.
-func (_u *UserUpdateOne) AddAge(v int) *UserUpdateOne {
-	_u.mutation.AddAge(v)
-	return _u
+// AddAge adds i to the "age" field.
+func (uuo *UserUpdateOne) AddAge(i int) *UserUpdateOne {
+	uuo.mutation.AddAge(i)
+	return uuo
 }
 
 // AddPostIDs adds the "posts" edge to the Post entity by IDs.
-func (_u *UserUpdateOne) AddPostIDs(ids ...pk.ID) *UserUpdateOne {
-	_u.mutation.AddPostIDs(ids...)
-	return _u
+func (uuo *UserUpdateOne) AddPostIDs(ids ...pk.ID) *UserUpdateOne {
+	uuo.mutation.AddPostIDs(ids...)
+	return uuo
 }
 
 // AddPosts adds the "posts" edges to the Post entity.
-func (_u *UserUpdateOne) AddPosts(v ...*Post) *UserUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uuo *UserUpdateOne) AddPosts(p ...*Post) *UserUpdateOne {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _u.AddPostIDs(ids...)
+	return uuo.AddPostIDs(ids...)
 }
 
 // SetCardID sets the "card" edge to the Card entity by ID.
-func (_u *UserUpdateOne) SetCardID(id keys.CardID) *UserUpdateOne {
-	_u.mutation.SetCardID(id)
-	return _u
+func (uuo *UserUpdateOne) SetCardID(id keys.CardID) *UserUpdateOne {
+	uuo.mutation.SetCardID(id)
+	return uuo
 }
 
 // SetNillableCardID sets the "card" edge to the Card entity by ID if the given value is not nil.
-func (_u *UserUpdateOne) SetNillableCardID(id *keys.CardID) *UserUpdateOne {
+func (uuo *UserUpdateOne) SetNillableCardID(id *keys.CardID) *UserUpdateOne {
 	if id != nil {
-		_u = _u.SetCardID(*id)
+		uuo = uuo.SetCardID(*id)
 	}
-	return _u
+	return uuo
 }
 
 // SetCard sets the "card" edge to the Card entity.
-func (_u *UserUpdateOne) SetCard(v *Card) *UserUpdateOne {
-	return _u.SetCardID(v.ID)
+func (uuo *UserUpdateOne) SetCard(c *Card) *UserUpdateOne {
+	return uuo.SetCardID(c.ID)
 }
 
 // AddFollowIDs adds the "follows" edge to the Tag entity by IDs.
-func (_u *UserUpdateOne) AddFollowIDs(ids ...pk.ID) *UserUpdateOne {
-	_u.mutation.AddFollowIDs(ids...)
-	return _u
+func (uuo *UserUpdateOne) AddFollowIDs(ids ...pk.ID) *UserUpdateOne {
+	uuo.mutation.AddFollowIDs(ids...)
+	return uuo
 }
 
 // AddFollows adds the "follows" edges to the Tag entity.
-func (_u *UserUpdateOne) AddFollows(v ...*Tag) *UserUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uuo *UserUpdateOne) AddFollows(t ...*Tag) *UserUpdateOne {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.AddFollowIDs(ids...)
+	return uuo.AddFollowIDs(ids...)
 }
 
 // AddLikedIDs adds the "liked" edge to the Post entity by IDs.
-func (_u *UserUpdateOne) AddLikedIDs(ids ...pk.ID) *UserUpdateOne {
-	_u.mutation.AddLikedIDs(ids...)
-	return _u
+func (uuo *UserUpdateOne) AddLikedIDs(ids ...pk.ID) *UserUpdateOne {
+	uuo.mutation.AddLikedIDs(ids...)
+	return uuo
 }
 
 // AddLiked adds the "liked" edges to the Post entity.
-func (_u *UserUpdateOne) AddLiked(v ...*Post) *UserUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uuo *UserUpdateOne) AddLiked(p ...*Post) *UserUpdateOne {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _u.AddLikedIDs(ids...)
+	return uuo.AddLikedIDs(ids...)
 }
 
 // Mutation returns the UserMutation object of the builder.
-func (_u *UserUpdateOne) Mutation() *UserMutation {
-	return _u.mutation
+func (uuo *UserUpdateOne) Mutation() *UserMutation {
+	return uuo.mutation
 }
 
 // ClearPosts clears all "posts" edges to the Post entity.
-func (_u *UserUpdateOne) ClearPosts() *UserUpdateOne {
-	_u.mutation.ClearPosts()
-	return _u
+func (uuo *UserUpdateOne) ClearPosts() *UserUpdateOne {
+	uuo.mutation.ClearPosts()
+	return uuo
 }
 
 // RemovePostIDs removes the "posts" edge to Post entities by IDs.
-func (_u *UserUpdateOne) RemovePostIDs(ids ...pk.ID) *UserUpdateOne {
-	_u.mutation.RemovePostIDs(ids...)
-	return _u
+func (uuo *UserUpdateOne) RemovePostIDs(ids ...pk.ID) *UserUpdateOne {
+	uuo.mutation.RemovePostIDs(ids...)
+	return uuo
 }
 
 // RemovePosts removes "posts" edges to Post entities.
-func (_u *UserUpdateOne) RemovePosts(v ...*Post) *UserUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uuo *UserUpdateOne) RemovePosts(p ...*Post) *UserUpdateOne {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _u.RemovePostIDs(ids...)
+	return uuo.RemovePostIDs(ids...)
 }
 
 // ClearCard clears the "card" edge to the Card entity.
-func (_u *UserUpdateOne) ClearCard() *UserUpdateOne {
-	_u.mutation.ClearCard()
-	return _u
+func (uuo *UserUpdateOne) ClearCard() *UserUpdateOne {
+	uuo.mutation.ClearCard()
+	return uuo
 }
 
 // ClearFollows clears all "follows" edges to the Tag entity.
-func (_u *UserUpdateOne) ClearFollows() *UserUpdateOne {
-	_u.mutation.ClearFollows()
-	return _u
+func (uuo *UserUpdateOne) ClearFollows() *UserUpdateOne {
+	uuo.mutation.ClearFollows()
+	return uuo
 }
 
 // RemoveFollowIDs removes the "follows" edge to Tag entities by IDs.
-func (_u *UserUpdateOne) RemoveFollowIDs(ids ...pk.ID) *UserUpdateOne {
-	_u.mutation.RemoveFollowIDs(ids...)
-	return _u
+func (uuo *UserUpdateOne) RemoveFollowIDs(ids ...pk.ID) *UserUpdateOne {
+	uuo.mutation.RemoveFollowIDs(ids...)
+	return uuo
 }
 
 // RemoveFollows removes "follows" edges to Tag entities.
-func (_u *UserUpdateOne) RemoveFollows(v ...*Tag) *UserUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uuo *UserUpdateOne) RemoveFollows(t ...*Tag) *UserUpdateOne {
+	ids := make([]pk.ID, len(t))
+	for i := range t {
+		ids[i] = t[i].ID
 	}
-	return _u.RemoveFollowIDs(ids...)
+	return uuo.RemoveFollowIDs(ids...)
 }
 
 // ClearLiked clears all "liked" edges to the Post entity.
-func (_u *UserUpdateOne) ClearLiked() *UserUpdateOne {
-	_u.mutation.ClearLiked()
-	return _u
+func (uuo *UserUpdateOne) ClearLiked() *UserUpdateOne {
+	uuo.mutation.ClearLiked()
+	return uuo
 }
 
 // RemoveLikedIDs removes the "liked" edge to Post entities by IDs.
-func (_u *UserUpdateOne) RemoveLikedIDs(ids ...pk.ID) *UserUpdateOne {
-	_u.mutation.RemoveLikedIDs(ids...)
-	return _u
+func (uuo *UserUpdateOne) RemoveLikedIDs(ids ...pk.ID) *UserUpdateOne {
+	uuo.mutation.RemoveLikedIDs(ids...)
+	return uuo
 }
 
 // RemoveLiked removes "liked" edges to Post entities.
-func (_u *UserUpdateOne) RemoveLiked(v ...*Post) *UserUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (uuo *UserUpdateOne) RemoveLiked(p ...*Post) *UserUpdateOne {
+	ids := make([]pk.ID, len(p))
+	for i := range p {
+		ids[i] = p[i].ID
 	}
-	return _u.RemoveLikedIDs(ids...)
+	return uuo.RemoveLikedIDs(ids...)
 }
 
 // Where appends a list predicates to the UserUpdate builder.
-func (_u *UserUpdateOne) Where(ps ...predicate.User) *UserUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (uuo *UserUpdateOne) Where(ps ...predicate.User) *UserUpdateOne {
+	uuo.mutation.Where(ps...)
+	return uuo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *UserUpdateOne) Select(field string, fields ...string) *UserUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (uuo *UserUpdateOne) Select(field string, fields ...string) *UserUpdateOne {
+	uuo.fields = append([]string{field}, fields...)
+	return uuo
 }
 
 // Save executes the query and returns the updated User entity.
-func (_u *UserUpdateOne) Save(ctx context.Context) (*User, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (uuo *UserUpdateOne) Save(ctx context.Context) (*User, error) {
+	return withHooks(ctx, uuo.sqlSave, uuo.mutation, uuo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *UserUpdateOne) SaveX(ctx context.Context) *User {
-	node, err := _u.Save(ctx)
+func (uuo *UserUpdateOne) SaveX(ctx context.Context) *User {
+	node, err := uuo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -635,26 +635,26 @@ func (_u *UserUpdateOne) SaveX(ctx context.Context) *User {
 }
 
 // Exec executes the query on the entity.
-func (_u *UserUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (uuo *UserUpdateOne) Exec(ctx context.Context) error {
+	_, err := uuo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *UserUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (uuo *UserUpdateOne) ExecX(ctx context.Context) {
+	if err := uuo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
+func (uuo *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 	_spec := sqlgraph.NewUpdateSpec(user.Table, user.Columns, sqlgraph.NewFieldSpec(user.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := uuo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "User.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := uuo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, user.FieldID)
 		for _, f := range fields {
@@ -666,23 +666,23 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := uuo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := uuo.mutation.Name(); ok {
 		_spec.SetField(user.FieldName, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.Age(); ok {
+	if value, ok := uuo.mutation.Age(); ok {
 		_spec.SetField(user.FieldAge, field.TypeInt, value)
 	}
-	if value, ok := _u.mutation.AddedAge(); ok {
+	if value, ok := uuo.mutation.AddedAge(); ok {
 		_spec.AddField(user.FieldAge, field.TypeInt, value)
 	}
-	if _u.mutation.PostsCleared() {
+	if uuo.mutation.PostsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -695,7 +695,7 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedPostsIDs(); len(nodes) > 0 && !_u.mutation.PostsCleared() {
+	if nodes := uuo.mutation.RemovedPostsIDs(); len(nodes) > 0 && !uuo.mutation.PostsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -711,7 +711,7 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.PostsIDs(); len(nodes) > 0 {
+	if nodes := uuo.mutation.PostsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: false,
@@ -727,7 +727,7 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.CardCleared() {
+	if uuo.mutation.CardCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2O,
 			Inverse: false,
@@ -740,7 +740,7 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.CardIDs(); len(nodes) > 0 {
+	if nodes := uuo.mutation.CardIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2O,
 			Inverse: false,
@@ -756,7 +756,7 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.FollowsCleared() {
+	if uuo.mutation.FollowsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -769,7 +769,7 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedFollowsIDs(); len(nodes) > 0 && !_u.mutation.FollowsCleared() {
+	if nodes := uuo.mutation.RemovedFollowsIDs(); len(nodes) > 0 && !uuo.mutation.FollowsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -785,7 +785,7 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.FollowsIDs(); len(nodes) > 0 {
+	if nodes := uuo.mutation.FollowsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -801,7 +801,7 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.LikedCleared() {
+	if uuo.mutation.LikedCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -814,7 +814,7 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedLikedIDs(); len(nodes) > 0 && !_u.mutation.LikedCleared() {
+	if nodes := uuo.mutation.RemovedLikedIDs(); len(nodes) > 0 && !uuo.mutation.LikedCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -830,7 +830,7 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.LikedIDs(); len(nodes) > 0 {
+	if nodes := uuo.mutation.LikedIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -846,10 +846,10 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &User{config: _u.config}
+	_node = &User{config: uuo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, uuo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{user.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -857,6 +857,6 @@ func (_u *UserUpdateOne) sqlSave(ctx context.Context) (_node *User, err error) {
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	uuo.mutation.done = true
 	return _node, nil
 }

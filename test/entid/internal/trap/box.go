@@ -61,7 +61,7 @@ func (*Box) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the Box fields.
-func (_m *Box) assignValues(columns []string, values []any) error {
+func (b *Box) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -71,16 +71,16 @@ func (_m *Box) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*pk.ID); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.ID = *value
+				b.ID = *value
 			}
 		case box.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
 			} else if value.Valid {
-				_m.Name = value.String
+				b.Name = value.String
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			b.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -88,40 +88,40 @@ func (_m *Box) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the Box.
 // This includes values selected through modifiers, order, etc.
-func (_m *Box) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (b *Box) Value(name string) (ent.Value, error) {
+	return b.selectValues.Get(name)
 }
 
 // QueryItems queries the "items" edge of the Box entity.
-func (_m *Box) QueryItems() *ItemQuery {
-	return NewBoxClient(_m.config).QueryItems(_m)
+func (b *Box) QueryItems() *ItemQuery {
+	return NewBoxClient(b.config).QueryItems(b)
 }
 
 // Update returns a builder for updating this Box.
 // Note that you need to call Box.Unwrap() before calling this method if this Box
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *Box) Update() *BoxUpdateOne {
-	return NewBoxClient(_m.config).UpdateOne(_m)
+func (b *Box) Update() *BoxUpdateOne {
+	return NewBoxClient(b.config).UpdateOne(b)
 }
 
 // Unwrap unwraps the Box entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *Box) Unwrap() *Box {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (b *Box) Unwrap() *Box {
+	_tx, ok := b.config.driver.(*txDriver)
 	if !ok {
 		panic("trap: Box is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	b.config.driver = _tx.drv
+	return b
 }
 
 // String implements the fmt.Stringer.
-func (_m *Box) String() string {
+func (b *Box) String() string {
 	var builder strings.Builder
 	builder.WriteString("Box(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", b.ID))
 	builder.WriteString("name=")
-	builder.WriteString(_m.Name)
+	builder.WriteString(b.Name)
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -22,45 +22,45 @@ type BoxCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *BoxCreate) SetName(v string) *BoxCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (bc *BoxCreate) SetName(s string) *BoxCreate {
+	bc.mutation.SetName(s)
+	return bc
 }
 
 // SetID sets the "id" field.
-func (_c *BoxCreate) SetID(v pk.ID) *BoxCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (bc *BoxCreate) SetID(pk pk.ID) *BoxCreate {
+	bc.mutation.SetID(pk)
+	return bc
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by IDs.
-func (_c *BoxCreate) AddItemIDs(ids ...pk.ID) *BoxCreate {
-	_c.mutation.AddItemIDs(ids...)
-	return _c
+func (bc *BoxCreate) AddItemIDs(ids ...pk.ID) *BoxCreate {
+	bc.mutation.AddItemIDs(ids...)
+	return bc
 }
 
 // AddItems adds the "items" edges to the Item entity.
-func (_c *BoxCreate) AddItems(v ...*Item) *BoxCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (bc *BoxCreate) AddItems(i ...*Item) *BoxCreate {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _c.AddItemIDs(ids...)
+	return bc.AddItemIDs(ids...)
 }
 
 // Mutation returns the BoxMutation object of the builder.
-func (_c *BoxCreate) Mutation() *BoxMutation {
-	return _c.mutation
+func (bc *BoxCreate) Mutation() *BoxMutation {
+	return bc.mutation
 }
 
 // Save creates the Box in the database.
-func (_c *BoxCreate) Save(ctx context.Context) (*Box, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (bc *BoxCreate) Save(ctx context.Context) (*Box, error) {
+	return withHooks(ctx, bc.sqlSave, bc.mutation, bc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *BoxCreate) SaveX(ctx context.Context) *Box {
-	v, err := _c.Save(ctx)
+func (bc *BoxCreate) SaveX(ctx context.Context) *Box {
+	v, err := bc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -68,32 +68,32 @@ func (_c *BoxCreate) SaveX(ctx context.Context) *Box {
 }
 
 // Exec executes the query.
-func (_c *BoxCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (bc *BoxCreate) Exec(ctx context.Context) error {
+	_, err := bc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *BoxCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (bc *BoxCreate) ExecX(ctx context.Context) {
+	if err := bc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *BoxCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (bc *BoxCreate) check() error {
+	if _, ok := bc.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`trap: missing required field "Box.name"`)}
 	}
 	return nil
 }
 
-func (_c *BoxCreate) sqlSave(ctx context.Context) (*Box, error) {
-	if err := _c.check(); err != nil {
+func (bc *BoxCreate) sqlSave(ctx context.Context) (*Box, error) {
+	if err := bc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := bc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, bc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -106,25 +106,25 @@ func (_c *BoxCreate) sqlSave(ctx context.Context) (*Box, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	bc.mutation.id = &_node.ID
+	bc.mutation.done = true
 	return _node, nil
 }
 
-func (_c *BoxCreate) createSpec() (*Box, *sqlgraph.CreateSpec) {
+func (bc *BoxCreate) createSpec() (*Box, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Box{config: _c.config}
+		_node = &Box{config: bc.config}
 		_spec = sqlgraph.NewCreateSpec(box.Table, sqlgraph.NewFieldSpec(box.FieldID, field.TypeInt64))
 	)
-	if id, ok := _c.mutation.ID(); ok {
+	if id, ok := bc.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := bc.mutation.Name(); ok {
 		_spec.SetField(box.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if nodes := _c.mutation.ItemsIDs(); len(nodes) > 0 {
+	if nodes := bc.mutation.ItemsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -151,16 +151,16 @@ type BoxCreateBulk struct {
 }
 
 // Save creates the Box entities in the database.
-func (_c *BoxCreateBulk) Save(ctx context.Context) ([]*Box, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (bcb *BoxCreateBulk) Save(ctx context.Context) ([]*Box, error) {
+	if bcb.err != nil {
+		return nil, bcb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Box, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(bcb.builders))
+	nodes := make([]*Box, len(bcb.builders))
+	mutators := make([]Mutator, len(bcb.builders))
+	for i := range bcb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := bcb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*BoxMutation)
 				if !ok {
@@ -173,11 +173,11 @@ func (_c *BoxCreateBulk) Save(ctx context.Context) ([]*Box, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, bcb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, bcb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -202,7 +202,7 @@ func (_c *BoxCreateBulk) Save(ctx context.Context) ([]*Box, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, bcb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -210,8 +210,8 @@ func (_c *BoxCreateBulk) Save(ctx context.Context) ([]*Box, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *BoxCreateBulk) SaveX(ctx context.Context) []*Box {
-	v, err := _c.Save(ctx)
+func (bcb *BoxCreateBulk) SaveX(ctx context.Context) []*Box {
+	v, err := bcb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -219,14 +219,14 @@ func (_c *BoxCreateBulk) SaveX(ctx context.Context) []*Box {
 }
 
 // Exec executes the query.
-func (_c *BoxCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (bcb *BoxCreateBulk) Exec(ctx context.Context) error {
+	_, err := bcb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *BoxCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (bcb *BoxCreateBulk) ExecX(ctx context.Context) {
+	if err := bcb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

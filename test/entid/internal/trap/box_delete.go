@@ -20,56 +20,56 @@ type BoxDelete struct {
 }
 
 // Where appends a list predicates to the BoxDelete builder.
-func (_d *BoxDelete) Where(ps ...predicate.Box) *BoxDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (bd *BoxDelete) Where(ps ...predicate.Box) *BoxDelete {
+	bd.mutation.Where(ps...)
+	return bd
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *BoxDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (bd *BoxDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, bd.sqlExec, bd.mutation, bd.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *BoxDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (bd *BoxDelete) ExecX(ctx context.Context) int {
+	n, err := bd.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *BoxDelete) sqlExec(ctx context.Context) (int, error) {
+func (bd *BoxDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(box.Table, sqlgraph.NewFieldSpec(box.FieldID, field.TypeInt64))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := bd.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, bd.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	bd.mutation.done = true
 	return affected, err
 }
 
 // BoxDeleteOne is the builder for deleting a single Box entity.
 type BoxDeleteOne struct {
-	_d *BoxDelete
+	bd *BoxDelete
 }
 
 // Where appends a list predicates to the BoxDelete builder.
-func (_d *BoxDeleteOne) Where(ps ...predicate.Box) *BoxDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (bdo *BoxDeleteOne) Where(ps ...predicate.Box) *BoxDeleteOne {
+	bdo.bd.mutation.Where(ps...)
+	return bdo
 }
 
 // Exec executes the deletion query.
-func (_d *BoxDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (bdo *BoxDeleteOne) Exec(ctx context.Context) error {
+	n, err := bdo.bd.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *BoxDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *BoxDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (bdo *BoxDeleteOne) ExecX(ctx context.Context) {
+	if err := bdo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

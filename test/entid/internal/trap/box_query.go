@@ -32,44 +32,44 @@ type BoxQuery struct {
 }
 
 // Where adds a new predicate for the BoxQuery builder.
-func (_q *BoxQuery) Where(ps ...predicate.Box) *BoxQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (bq *BoxQuery) Where(ps ...predicate.Box) *BoxQuery {
+	bq.predicates = append(bq.predicates, ps...)
+	return bq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *BoxQuery) Limit(limit int) *BoxQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (bq *BoxQuery) Limit(limit int) *BoxQuery {
+	bq.ctx.Limit = &limit
+	return bq
 }
 
 // Offset to start from.
-func (_q *BoxQuery) Offset(offset int) *BoxQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (bq *BoxQuery) Offset(offset int) *BoxQuery {
+	bq.ctx.Offset = &offset
+	return bq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *BoxQuery) Unique(unique bool) *BoxQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (bq *BoxQuery) Unique(unique bool) *BoxQuery {
+	bq.ctx.Unique = &unique
+	return bq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *BoxQuery) Order(o ...box.OrderOption) *BoxQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (bq *BoxQuery) Order(o ...box.OrderOption) *BoxQuery {
+	bq.order = append(bq.order, o...)
+	return bq
 }
 
 // QueryItems chains the current query on the "items" edge.
-func (_q *BoxQuery) QueryItems() *ItemQuery {
-	query := (&ItemClient{config: _q.config}).Query()
+func (bq *BoxQuery) QueryItems() *ItemQuery {
+	query := (&ItemClient{config: bq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := bq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := bq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (_q *BoxQuery) QueryItems() *ItemQuery {
 			sqlgraph.To(item.Table, item.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, true, box.ItemsTable, box.ItemsPrimaryKey...),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(bq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -86,8 +86,8 @@ func (_q *BoxQuery) QueryItems() *ItemQuery {
 
 // First returns the first Box entity from the query.
 // Returns a *NotFoundError when no Box was found.
-func (_q *BoxQuery) First(ctx context.Context) (*Box, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (bq *BoxQuery) First(ctx context.Context) (*Box, error) {
+	nodes, err := bq.Limit(1).All(setContextOp(ctx, bq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func (_q *BoxQuery) First(ctx context.Context) (*Box, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *BoxQuery) FirstX(ctx context.Context) *Box {
-	node, err := _q.First(ctx)
+func (bq *BoxQuery) FirstX(ctx context.Context) *Box {
+	node, err := bq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -108,9 +108,9 @@ func (_q *BoxQuery) FirstX(ctx context.Context) *Box {
 
 // FirstID returns the first Box ID from the query.
 // Returns a *NotFoundError when no Box ID was found.
-func (_q *BoxQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
+func (bq *BoxQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
 	var ids []pk.ID
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = bq.Limit(1).IDs(setContextOp(ctx, bq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -121,8 +121,8 @@ func (_q *BoxQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *BoxQuery) FirstIDX(ctx context.Context) pk.ID {
-	id, err := _q.FirstID(ctx)
+func (bq *BoxQuery) FirstIDX(ctx context.Context) pk.ID {
+	id, err := bq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -132,8 +132,8 @@ func (_q *BoxQuery) FirstIDX(ctx context.Context) pk.ID {
 // Only returns a single Box entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one Box entity is found.
 // Returns a *NotFoundError when no Box entities are found.
-func (_q *BoxQuery) Only(ctx context.Context) (*Box, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (bq *BoxQuery) Only(ctx context.Context) (*Box, error) {
+	nodes, err := bq.Limit(2).All(setContextOp(ctx, bq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +148,8 @@ func (_q *BoxQuery) Only(ctx context.Context) (*Box, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *BoxQuery) OnlyX(ctx context.Context) *Box {
-	node, err := _q.Only(ctx)
+func (bq *BoxQuery) OnlyX(ctx context.Context) *Box {
+	node, err := bq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -159,9 +159,9 @@ func (_q *BoxQuery) OnlyX(ctx context.Context) *Box {
 // OnlyID is like Only, but returns the only Box ID in the query.
 // Returns a *NotSingularError when more than one Box ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *BoxQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
+func (bq *BoxQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
 	var ids []pk.ID
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = bq.Limit(2).IDs(setContextOp(ctx, bq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -176,8 +176,8 @@ func (_q *BoxQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *BoxQuery) OnlyIDX(ctx context.Context) pk.ID {
-	id, err := _q.OnlyID(ctx)
+func (bq *BoxQuery) OnlyIDX(ctx context.Context) pk.ID {
+	id, err := bq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -185,18 +185,18 @@ func (_q *BoxQuery) OnlyIDX(ctx context.Context) pk.ID {
 }
 
 // All executes the query and returns a list of Boxes.
-func (_q *BoxQuery) All(ctx context.Context) ([]*Box, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (bq *BoxQuery) All(ctx context.Context) ([]*Box, error) {
+	ctx = setContextOp(ctx, bq.ctx, ent.OpQueryAll)
+	if err := bq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*Box, *BoxQuery]()
-	return withInterceptors[[]*Box](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*Box](ctx, bq, qr, bq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *BoxQuery) AllX(ctx context.Context) []*Box {
-	nodes, err := _q.All(ctx)
+func (bq *BoxQuery) AllX(ctx context.Context) []*Box {
+	nodes, err := bq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -204,20 +204,20 @@ func (_q *BoxQuery) AllX(ctx context.Context) []*Box {
 }
 
 // IDs executes the query and returns a list of Box IDs.
-func (_q *BoxQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (bq *BoxQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
+	if bq.ctx.Unique == nil && bq.path != nil {
+		bq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(box.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, bq.ctx, ent.OpQueryIDs)
+	if err = bq.Select(box.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *BoxQuery) IDsX(ctx context.Context) []pk.ID {
-	ids, err := _q.IDs(ctx)
+func (bq *BoxQuery) IDsX(ctx context.Context) []pk.ID {
+	ids, err := bq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -225,17 +225,17 @@ func (_q *BoxQuery) IDsX(ctx context.Context) []pk.ID {
 }
 
 // Count returns the count of the given query.
-func (_q *BoxQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (bq *BoxQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, bq.ctx, ent.OpQueryCount)
+	if err := bq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*BoxQuery](), _q.inters)
+	return withInterceptors[int](ctx, bq, querierCount[*BoxQuery](), bq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *BoxQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (bq *BoxQuery) CountX(ctx context.Context) int {
+	count, err := bq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -243,9 +243,9 @@ func (_q *BoxQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *BoxQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (bq *BoxQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, bq.ctx, ent.OpQueryExist)
+	switch _, err := bq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -256,8 +256,8 @@ func (_q *BoxQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *BoxQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (bq *BoxQuery) ExistX(ctx context.Context) bool {
+	exist, err := bq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -266,32 +266,32 @@ func (_q *BoxQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the BoxQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *BoxQuery) Clone() *BoxQuery {
-	if _q == nil {
+func (bq *BoxQuery) Clone() *BoxQuery {
+	if bq == nil {
 		return nil
 	}
 	return &BoxQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]box.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.Box{}, _q.predicates...),
-		withItems:  _q.withItems.Clone(),
+		config:     bq.config,
+		ctx:        bq.ctx.Clone(),
+		order:      append([]box.OrderOption{}, bq.order...),
+		inters:     append([]Interceptor{}, bq.inters...),
+		predicates: append([]predicate.Box{}, bq.predicates...),
+		withItems:  bq.withItems.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  bq.sql.Clone(),
+		path: bq.path,
 	}
 }
 
 // WithItems tells the query-builder to eager-load the nodes that are connected to
 // the "items" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *BoxQuery) WithItems(opts ...func(*ItemQuery)) *BoxQuery {
-	query := (&ItemClient{config: _q.config}).Query()
+func (bq *BoxQuery) WithItems(opts ...func(*ItemQuery)) *BoxQuery {
+	query := (&ItemClient{config: bq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withItems = query
-	return _q
+	bq.withItems = query
+	return bq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -308,10 +308,10 @@ func (_q *BoxQuery) WithItems(opts ...func(*ItemQuery)) *BoxQuery {
 //		GroupBy(box.FieldName).
 //		Aggregate(trap.Count()).
 //		Scan(ctx, &v)
-func (_q *BoxQuery) GroupBy(field string, fields ...string) *BoxGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &BoxGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (bq *BoxQuery) GroupBy(field string, fields ...string) *BoxGroupBy {
+	bq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &BoxGroupBy{build: bq}
+	grbuild.flds = &bq.ctx.Fields
 	grbuild.label = box.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -329,58 +329,58 @@ func (_q *BoxQuery) GroupBy(field string, fields ...string) *BoxGroupBy {
 //	client.Box.Query().
 //		Select(box.FieldName).
 //		Scan(ctx, &v)
-func (_q *BoxQuery) Select(fields ...string) *BoxSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &BoxSelect{BoxQuery: _q}
+func (bq *BoxQuery) Select(fields ...string) *BoxSelect {
+	bq.ctx.Fields = append(bq.ctx.Fields, fields...)
+	sbuild := &BoxSelect{BoxQuery: bq}
 	sbuild.label = box.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &bq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a BoxSelect configured with the given aggregations.
-func (_q *BoxQuery) Aggregate(fns ...AggregateFunc) *BoxSelect {
-	return _q.Select().Aggregate(fns...)
+func (bq *BoxQuery) Aggregate(fns ...AggregateFunc) *BoxSelect {
+	return bq.Select().Aggregate(fns...)
 }
 
-func (_q *BoxQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (bq *BoxQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range bq.inters {
 		if inter == nil {
 			return fmt.Errorf("trap: uninitialized interceptor (forgotten import trap/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, bq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range bq.ctx.Fields {
 		if !box.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("trap: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if bq.path != nil {
+		prev, err := bq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		bq.sql = prev
 	}
 	return nil
 }
 
-func (_q *BoxQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Box, error) {
+func (bq *BoxQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Box, error) {
 	var (
 		nodes       = []*Box{}
-		_spec       = _q.querySpec()
+		_spec       = bq.querySpec()
 		loadedTypes = [1]bool{
-			_q.withItems != nil,
+			bq.withItems != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Box).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &Box{config: _q.config}
+		node := &Box{config: bq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -388,14 +388,14 @@ func (_q *BoxQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Box, err
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, bq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withItems; query != nil {
-		if err := _q.loadItems(ctx, query, nodes,
+	if query := bq.withItems; query != nil {
+		if err := bq.loadItems(ctx, query, nodes,
 			func(n *Box) { n.Edges.Items = []*Item{} },
 			func(n *Box, e *Item) { n.Edges.Items = append(n.Edges.Items, e) }); err != nil {
 			return nil, err
@@ -404,7 +404,7 @@ func (_q *BoxQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Box, err
 	return nodes, nil
 }
 
-func (_q *BoxQuery) loadItems(ctx context.Context, query *ItemQuery, nodes []*Box, init func(*Box), assign func(*Box, *Item)) error {
+func (bq *BoxQuery) loadItems(ctx context.Context, query *ItemQuery, nodes []*Box, init func(*Box), assign func(*Box, *Item)) error {
 	edgeIDs := make([]driver.Value, len(nodes))
 	byID := make(map[pk.ID]*Box)
 	nids := make(map[pk.ID]map[*Box]struct{})
@@ -466,24 +466,24 @@ func (_q *BoxQuery) loadItems(ctx context.Context, query *ItemQuery, nodes []*Bo
 	return nil
 }
 
-func (_q *BoxQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (bq *BoxQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := bq.querySpec()
+	_spec.Node.Columns = bq.ctx.Fields
+	if len(bq.ctx.Fields) > 0 {
+		_spec.Unique = bq.ctx.Unique != nil && *bq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, bq.driver, _spec)
 }
 
-func (_q *BoxQuery) querySpec() *sqlgraph.QuerySpec {
+func (bq *BoxQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(box.Table, box.Columns, sqlgraph.NewFieldSpec(box.FieldID, field.TypeInt64))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = bq.sql
+	if unique := bq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if bq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := bq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, box.FieldID)
 		for i := range fields {
@@ -492,20 +492,20 @@ func (_q *BoxQuery) querySpec() *sqlgraph.QuerySpec {
 			}
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := bq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := bq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := bq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := bq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -515,33 +515,33 @@ func (_q *BoxQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *BoxQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (bq *BoxQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(bq.driver.Dialect())
 	t1 := builder.Table(box.Table)
-	columns := _q.ctx.Fields
+	columns := bq.ctx.Fields
 	if len(columns) == 0 {
 		columns = box.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if bq.sql != nil {
+		selector = bq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if bq.ctx.Unique != nil && *bq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range bq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range bq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := bq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := bq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -554,41 +554,41 @@ type BoxGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *BoxGroupBy) Aggregate(fns ...AggregateFunc) *BoxGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (bgb *BoxGroupBy) Aggregate(fns ...AggregateFunc) *BoxGroupBy {
+	bgb.fns = append(bgb.fns, fns...)
+	return bgb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *BoxGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (bgb *BoxGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, bgb.build.ctx, ent.OpQueryGroupBy)
+	if err := bgb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*BoxQuery, *BoxGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*BoxQuery, *BoxGroupBy](ctx, bgb.build, bgb, bgb.build.inters, v)
 }
 
-func (_g *BoxGroupBy) sqlScan(ctx context.Context, root *BoxQuery, v any) error {
+func (bgb *BoxGroupBy) sqlScan(ctx context.Context, root *BoxQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(bgb.fns))
+	for _, fn := range bgb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*bgb.flds)+len(bgb.fns))
+		for _, f := range *bgb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*bgb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := bgb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -602,27 +602,27 @@ type BoxSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *BoxSelect) Aggregate(fns ...AggregateFunc) *BoxSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (bs *BoxSelect) Aggregate(fns ...AggregateFunc) *BoxSelect {
+	bs.fns = append(bs.fns, fns...)
+	return bs
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *BoxSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (bs *BoxSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, bs.ctx, ent.OpQuerySelect)
+	if err := bs.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*BoxQuery, *BoxSelect](ctx, _s.BoxQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*BoxQuery, *BoxSelect](ctx, bs.BoxQuery, bs, bs.inters, v)
 }
 
-func (_s *BoxSelect) sqlScan(ctx context.Context, root *BoxQuery, v any) error {
+func (bs *BoxSelect) sqlScan(ctx context.Context, root *BoxQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(bs.fns))
+	for _, fn := range bs.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*bs.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -630,7 +630,7 @@ func (_s *BoxSelect) sqlScan(ctx context.Context, root *BoxQuery, v any) error {
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := bs.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

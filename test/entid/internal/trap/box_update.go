@@ -24,74 +24,74 @@ type BoxUpdate struct {
 }
 
 // Where appends a list predicates to the BoxUpdate builder.
-func (_u *BoxUpdate) Where(ps ...predicate.Box) *BoxUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (bu *BoxUpdate) Where(ps ...predicate.Box) *BoxUpdate {
+	bu.mutation.Where(ps...)
+	return bu
 }
 
 // SetName sets the "name" field.
-func (_u *BoxUpdate) SetName(v string) *BoxUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (bu *BoxUpdate) SetName(s string) *BoxUpdate {
+	bu.mutation.SetName(s)
+	return bu
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *BoxUpdate) SetNillableName(v *string) *BoxUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (bu *BoxUpdate) SetNillableName(s *string) *BoxUpdate {
+	if s != nil {
+		bu.SetName(*s)
 	}
-	return _u
+	return bu
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by IDs.
-func (_u *BoxUpdate) AddItemIDs(ids ...pk.ID) *BoxUpdate {
-	_u.mutation.AddItemIDs(ids...)
-	return _u
+func (bu *BoxUpdate) AddItemIDs(ids ...pk.ID) *BoxUpdate {
+	bu.mutation.AddItemIDs(ids...)
+	return bu
 }
 
 // AddItems adds the "items" edges to the Item entity.
-func (_u *BoxUpdate) AddItems(v ...*Item) *BoxUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (bu *BoxUpdate) AddItems(i ...*Item) *BoxUpdate {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _u.AddItemIDs(ids...)
+	return bu.AddItemIDs(ids...)
 }
 
 // Mutation returns the BoxMutation object of the builder.
-func (_u *BoxUpdate) Mutation() *BoxMutation {
-	return _u.mutation
+func (bu *BoxUpdate) Mutation() *BoxMutation {
+	return bu.mutation
 }
 
 // ClearItems clears all "items" edges to the Item entity.
-func (_u *BoxUpdate) ClearItems() *BoxUpdate {
-	_u.mutation.ClearItems()
-	return _u
+func (bu *BoxUpdate) ClearItems() *BoxUpdate {
+	bu.mutation.ClearItems()
+	return bu
 }
 
 // RemoveItemIDs removes the "items" edge to Item entities by IDs.
-func (_u *BoxUpdate) RemoveItemIDs(ids ...pk.ID) *BoxUpdate {
-	_u.mutation.RemoveItemIDs(ids...)
-	return _u
+func (bu *BoxUpdate) RemoveItemIDs(ids ...pk.ID) *BoxUpdate {
+	bu.mutation.RemoveItemIDs(ids...)
+	return bu
 }
 
 // RemoveItems removes "items" edges to Item entities.
-func (_u *BoxUpdate) RemoveItems(v ...*Item) *BoxUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (bu *BoxUpdate) RemoveItems(i ...*Item) *BoxUpdate {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _u.RemoveItemIDs(ids...)
+	return bu.RemoveItemIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *BoxUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (bu *BoxUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, bu.sqlSave, bu.mutation, bu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *BoxUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (bu *BoxUpdate) SaveX(ctx context.Context) int {
+	affected, err := bu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -99,31 +99,31 @@ func (_u *BoxUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *BoxUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (bu *BoxUpdate) Exec(ctx context.Context) error {
+	_, err := bu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *BoxUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (bu *BoxUpdate) ExecX(ctx context.Context) {
+	if err := bu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *BoxUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (bu *BoxUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(box.Table, box.Columns, sqlgraph.NewFieldSpec(box.FieldID, field.TypeInt64))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := bu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := bu.mutation.Name(); ok {
 		_spec.SetField(box.FieldName, field.TypeString, value)
 	}
-	if _u.mutation.ItemsCleared() {
+	if bu.mutation.ItemsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -136,7 +136,7 @@ func (_u *BoxUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedItemsIDs(); len(nodes) > 0 && !_u.mutation.ItemsCleared() {
+	if nodes := bu.mutation.RemovedItemsIDs(); len(nodes) > 0 && !bu.mutation.ItemsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -152,7 +152,7 @@ func (_u *BoxUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ItemsIDs(); len(nodes) > 0 {
+	if nodes := bu.mutation.ItemsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -168,7 +168,7 @@ func (_u *BoxUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, bu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{box.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -176,8 +176,8 @@ func (_u *BoxUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	bu.mutation.done = true
+	return n, nil
 }
 
 // BoxUpdateOne is the builder for updating a single Box entity.
@@ -189,81 +189,81 @@ type BoxUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *BoxUpdateOne) SetName(v string) *BoxUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (buo *BoxUpdateOne) SetName(s string) *BoxUpdateOne {
+	buo.mutation.SetName(s)
+	return buo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *BoxUpdateOne) SetNillableName(v *string) *BoxUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (buo *BoxUpdateOne) SetNillableName(s *string) *BoxUpdateOne {
+	if s != nil {
+		buo.SetName(*s)
 	}
-	return _u
+	return buo
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by IDs.
-func (_u *BoxUpdateOne) AddItemIDs(ids ...pk.ID) *BoxUpdateOne {
-	_u.mutation.AddItemIDs(ids...)
-	return _u
+func (buo *BoxUpdateOne) AddItemIDs(ids ...pk.ID) *BoxUpdateOne {
+	buo.mutation.AddItemIDs(ids...)
+	return buo
 }
 
 // AddItems adds the "items" edges to the Item entity.
-func (_u *BoxUpdateOne) AddItems(v ...*Item) *BoxUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (buo *BoxUpdateOne) AddItems(i ...*Item) *BoxUpdateOne {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _u.AddItemIDs(ids...)
+	return buo.AddItemIDs(ids...)
 }
 
 // Mutation returns the BoxMutation object of the builder.
-func (_u *BoxUpdateOne) Mutation() *BoxMutation {
-	return _u.mutation
+func (buo *BoxUpdateOne) Mutation() *BoxMutation {
+	return buo.mutation
 }
 
 // ClearItems clears all "items" edges to the Item entity.
-func (_u *BoxUpdateOne) ClearItems() *BoxUpdateOne {
-	_u.mutation.ClearItems()
-	return _u
+func (buo *BoxUpdateOne) ClearItems() *BoxUpdateOne {
+	buo.mutation.ClearItems()
+	return buo
 }
 
 // RemoveItemIDs removes the "items" edge to Item entities by IDs.
-func (_u *BoxUpdateOne) RemoveItemIDs(ids ...pk.ID) *BoxUpdateOne {
-	_u.mutation.RemoveItemIDs(ids...)
-	return _u
+func (buo *BoxUpdateOne) RemoveItemIDs(ids ...pk.ID) *BoxUpdateOne {
+	buo.mutation.RemoveItemIDs(ids...)
+	return buo
 }
 
 // RemoveItems removes "items" edges to Item entities.
-func (_u *BoxUpdateOne) RemoveItems(v ...*Item) *BoxUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (buo *BoxUpdateOne) RemoveItems(i ...*Item) *BoxUpdateOne {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _u.RemoveItemIDs(ids...)
+	return buo.RemoveItemIDs(ids...)
 }
 
 // Where appends a list predicates to the BoxUpdate builder.
-func (_u *BoxUpdateOne) Where(ps ...predicate.Box) *BoxUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (buo *BoxUpdateOne) Where(ps ...predicate.Box) *BoxUpdateOne {
+	buo.mutation.Where(ps...)
+	return buo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *BoxUpdateOne) Select(field string, fields ...string) *BoxUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (buo *BoxUpdateOne) Select(field string, fields ...string) *BoxUpdateOne {
+	buo.fields = append([]string{field}, fields...)
+	return buo
 }
 
 // Save executes the query and returns the updated Box entity.
-func (_u *BoxUpdateOne) Save(ctx context.Context) (*Box, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (buo *BoxUpdateOne) Save(ctx context.Context) (*Box, error) {
+	return withHooks(ctx, buo.sqlSave, buo.mutation, buo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *BoxUpdateOne) SaveX(ctx context.Context) *Box {
-	node, err := _u.Save(ctx)
+func (buo *BoxUpdateOne) SaveX(ctx context.Context) *Box {
+	node, err := buo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -271,26 +271,26 @@ func (_u *BoxUpdateOne) SaveX(ctx context.Context) *Box {
 }
 
 // Exec executes the query on the entity.
-func (_u *BoxUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (buo *BoxUpdateOne) Exec(ctx context.Context) error {
+	_, err := buo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *BoxUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (buo *BoxUpdateOne) ExecX(ctx context.Context) {
+	if err := buo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *BoxUpdateOne) sqlSave(ctx context.Context) (_node *Box, err error) {
+func (buo *BoxUpdateOne) sqlSave(ctx context.Context) (_node *Box, err error) {
 	_spec := sqlgraph.NewUpdateSpec(box.Table, box.Columns, sqlgraph.NewFieldSpec(box.FieldID, field.TypeInt64))
-	id, ok := _u.mutation.ID()
+	id, ok := buo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`trap: missing "Box.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := buo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, box.FieldID)
 		for _, f := range fields {
@@ -302,17 +302,17 @@ func (_u *BoxUpdateOne) sqlSave(ctx context.Context) (_node *Box, err error) {
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := buo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := buo.mutation.Name(); ok {
 		_spec.SetField(box.FieldName, field.TypeString, value)
 	}
-	if _u.mutation.ItemsCleared() {
+	if buo.mutation.ItemsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -325,7 +325,7 @@ func (_u *BoxUpdateOne) sqlSave(ctx context.Context) (_node *Box, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedItemsIDs(); len(nodes) > 0 && !_u.mutation.ItemsCleared() {
+	if nodes := buo.mutation.RemovedItemsIDs(); len(nodes) > 0 && !buo.mutation.ItemsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -341,7 +341,7 @@ func (_u *BoxUpdateOne) sqlSave(ctx context.Context) (_node *Box, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ItemsIDs(); len(nodes) > 0 {
+	if nodes := buo.mutation.ItemsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -357,10 +357,10 @@ func (_u *BoxUpdateOne) sqlSave(ctx context.Context) (_node *Box, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Box{config: _u.config}
+	_node = &Box{config: buo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, buo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{box.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -368,6 +368,6 @@ func (_u *BoxUpdateOne) sqlSave(ctx context.Context) (_node *Box, err error) {
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	buo.mutation.done = true
 	return _node, nil
 }

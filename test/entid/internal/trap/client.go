@@ -301,8 +301,8 @@ func (c *BoxClient) Update() *BoxUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *BoxClient) UpdateOne(_m *Box) *BoxUpdateOne {
-	mutation := newBoxMutation(c.config, OpUpdateOne, withBox(_m))
+func (c *BoxClient) UpdateOne(b *Box) *BoxUpdateOne {
+	mutation := newBoxMutation(c.config, OpUpdateOne, withBox(b))
 	return &BoxUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -319,8 +319,8 @@ func (c *BoxClient) Delete() *BoxDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *BoxClient) DeleteOne(_m *Box) *BoxDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *BoxClient) DeleteOne(b *Box) *BoxDeleteOne {
+	return c.DeleteOneID(b.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -355,16 +355,16 @@ func (c *BoxClient) GetX(ctx context.Context, id pk.ID) *Box {
 }
 
 // QueryItems queries the items edge of a Box.
-func (c *BoxClient) QueryItems(_m *Box) *ItemQuery {
+func (c *BoxClient) QueryItems(b *Box) *ItemQuery {
 	query := (&ItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := b.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(box.Table, box.FieldID, id),
 			sqlgraph.To(item.Table, item.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, true, box.ItemsTable, box.ItemsPrimaryKey...),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(b.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -451,8 +451,8 @@ func (c *ItemClient) Update() *ItemUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *ItemClient) UpdateOne(_m *Item) *ItemUpdateOne {
-	mutation := newItemMutation(c.config, OpUpdateOne, withItem(_m))
+func (c *ItemClient) UpdateOne(i *Item) *ItemUpdateOne {
+	mutation := newItemMutation(c.config, OpUpdateOne, withItem(i))
 	return &ItemUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -469,8 +469,8 @@ func (c *ItemClient) Delete() *ItemDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *ItemClient) DeleteOne(_m *Item) *ItemDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *ItemClient) DeleteOne(i *Item) *ItemDeleteOne {
+	return c.DeleteOneID(i.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -505,48 +505,48 @@ func (c *ItemClient) GetX(ctx context.Context, id pk.ID) *Item {
 }
 
 // QueryBoxes queries the boxes edge of a Item.
-func (c *ItemClient) QueryBoxes(_m *Item) *BoxQuery {
+func (c *ItemClient) QueryBoxes(i *Item) *BoxQuery {
 	query := (&BoxClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := i.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(item.Table, item.FieldID, id),
 			sqlgraph.To(box.Table, box.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, false, item.BoxesTable, item.BoxesPrimaryKey...),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(i.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryShelves queries the shelves edge of a Item.
-func (c *ItemClient) QueryShelves(_m *Item) *ShelfQuery {
+func (c *ItemClient) QueryShelves(i *Item) *ShelfQuery {
 	query := (&ShelfClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := i.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(item.Table, item.FieldID, id),
 			sqlgraph.To(shelf.Table, shelf.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, false, item.ShelvesTable, item.ShelvesPrimaryKey...),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(i.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QuerySlots queries the slots edge of a Item.
-func (c *ItemClient) QuerySlots(_m *Item) *SlotQuery {
+func (c *ItemClient) QuerySlots(i *Item) *SlotQuery {
 	query := (&SlotClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := i.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(item.Table, item.FieldID, id),
 			sqlgraph.To(slot.Table, slot.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, true, item.SlotsTable, item.SlotsColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(i.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -633,8 +633,8 @@ func (c *PlainClient) Update() *PlainUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *PlainClient) UpdateOne(_m *Plain) *PlainUpdateOne {
-	mutation := newPlainMutation(c.config, OpUpdateOne, withPlain(_m))
+func (c *PlainClient) UpdateOne(pl *Plain) *PlainUpdateOne {
+	mutation := newPlainMutation(c.config, OpUpdateOne, withPlain(pl))
 	return &PlainUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -651,8 +651,8 @@ func (c *PlainClient) Delete() *PlainDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *PlainClient) DeleteOne(_m *Plain) *PlainDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *PlainClient) DeleteOne(pl *Plain) *PlainDeleteOne {
+	return c.DeleteOneID(pl.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -766,8 +766,8 @@ func (c *ShelfClient) Update() *ShelfUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *ShelfClient) UpdateOne(_m *Shelf) *ShelfUpdateOne {
-	mutation := newShelfMutation(c.config, OpUpdateOne, withShelf(_m))
+func (c *ShelfClient) UpdateOne(s *Shelf) *ShelfUpdateOne {
+	mutation := newShelfMutation(c.config, OpUpdateOne, withShelf(s))
 	return &ShelfUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -784,8 +784,8 @@ func (c *ShelfClient) Delete() *ShelfDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *ShelfClient) DeleteOne(_m *Shelf) *ShelfDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *ShelfClient) DeleteOne(s *Shelf) *ShelfDeleteOne {
+	return c.DeleteOneID(s.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -820,32 +820,32 @@ func (c *ShelfClient) GetX(ctx context.Context, id int32) *Shelf {
 }
 
 // QueryItems queries the items edge of a Shelf.
-func (c *ShelfClient) QueryItems(_m *Shelf) *ItemQuery {
+func (c *ShelfClient) QueryItems(s *Shelf) *ItemQuery {
 	query := (&ItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := s.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(shelf.Table, shelf.FieldID, id),
 			sqlgraph.To(item.Table, item.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, true, shelf.ItemsTable, shelf.ItemsPrimaryKey...),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(s.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QuerySlots queries the slots edge of a Shelf.
-func (c *ShelfClient) QuerySlots(_m *Shelf) *SlotQuery {
+func (c *ShelfClient) QuerySlots(s *Shelf) *SlotQuery {
 	query := (&SlotClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := s.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(shelf.Table, shelf.FieldID, id),
 			sqlgraph.To(slot.Table, slot.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, true, shelf.SlotsTable, shelf.SlotsColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(s.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -932,8 +932,8 @@ func (c *SlotClient) Update() *SlotUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *SlotClient) UpdateOne(_m *Slot) *SlotUpdateOne {
-	mutation := newSlotMutation(c.config, OpUpdateOne, withSlot(_m))
+func (c *SlotClient) UpdateOne(s *Slot) *SlotUpdateOne {
+	mutation := newSlotMutation(c.config, OpUpdateOne, withSlot(s))
 	return &SlotUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -950,8 +950,8 @@ func (c *SlotClient) Delete() *SlotDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *SlotClient) DeleteOne(_m *Slot) *SlotDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *SlotClient) DeleteOne(s *Slot) *SlotDeleteOne {
+	return c.DeleteOneID(s.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -986,32 +986,32 @@ func (c *SlotClient) GetX(ctx context.Context, id pk.ID) *Slot {
 }
 
 // QueryItem queries the item edge of a Slot.
-func (c *SlotClient) QueryItem(_m *Slot) *ItemQuery {
+func (c *SlotClient) QueryItem(s *Slot) *ItemQuery {
 	query := (&ItemClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := s.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(slot.Table, slot.FieldID, id),
 			sqlgraph.To(item.Table, item.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, slot.ItemTable, slot.ItemColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(s.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
 }
 
 // QueryShelf queries the shelf edge of a Slot.
-func (c *SlotClient) QueryShelf(_m *Slot) *ShelfQuery {
+func (c *SlotClient) QueryShelf(s *Slot) *ShelfQuery {
 	query := (&ShelfClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := s.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(slot.Table, slot.FieldID, id),
 			sqlgraph.To(shelf.Table, shelf.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, slot.ShelfTable, slot.ShelfColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(s.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query
@@ -1097,8 +1097,8 @@ func (c *TwinClient) Update() *TwinUpdate {
 }
 
 // UpdateOne returns an update builder for the given entity.
-func (c *TwinClient) UpdateOne(_m *Twin) *TwinUpdateOne {
-	mutation := newTwinMutation(c.config, OpUpdateOne, withTwin(_m))
+func (c *TwinClient) UpdateOne(t *Twin) *TwinUpdateOne {
+	mutation := newTwinMutation(c.config, OpUpdateOne, withTwin(t))
 	return &TwinUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
 }
 
@@ -1115,8 +1115,8 @@ func (c *TwinClient) Delete() *TwinDelete {
 }
 
 // DeleteOne returns a builder for deleting the given entity.
-func (c *TwinClient) DeleteOne(_m *Twin) *TwinDeleteOne {
-	return c.DeleteOneID(_m.ID)
+func (c *TwinClient) DeleteOne(t *Twin) *TwinDeleteOne {
+	return c.DeleteOneID(t.ID)
 }
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
@@ -1151,16 +1151,16 @@ func (c *TwinClient) GetX(ctx context.Context, id pk.ID) *Twin {
 }
 
 // QueryBox queries the box edge of a Twin.
-func (c *TwinClient) QueryBox(_m *Twin) *BoxQuery {
+func (c *TwinClient) QueryBox(t *Twin) *BoxQuery {
 	query := (&BoxClient{config: c.config}).Query()
 	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
-		id := _m.ID
+		id := t.ID
 		step := sqlgraph.NewStep(
 			sqlgraph.From(twin.Table, twin.FieldID, id),
 			sqlgraph.To(box.Table, box.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, twin.BoxTable, twin.BoxColumn),
 		)
-		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		fromV = sqlgraph.Neighbors(t.driver.Dialect(), step)
 		return fromV, nil
 	}
 	return query

@@ -2,4 +2,4 @@
 // avoid, so that the tests can show it going wrong.
 package trap
 
-//go:generate go run -mod=mod entgo.io/ent/cmd/ent generate ./schema
+//go:generate go run entgo.io/ent/cmd/ent generate ./schema

@@ -83,26 +83,26 @@ func (*Item) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the Item fields.
-func (_m *Item) assignValues(columns []string, values []any) error {
+func (i *Item) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
-	for i := range columns {
-		switch columns[i] {
+	for j := range columns {
+		switch columns[j] {
 		case item.FieldID:
-			if value, ok := values[i].(*pk.ID); !ok {
-				return fmt.Errorf("unexpected type %T for field id", values[i])
+			if value, ok := values[j].(*pk.ID); !ok {
+				return fmt.Errorf("unexpected type %T for field id", values[j])
 			} else if value != nil {
-				_m.ID = *value
+				i.ID = *value
 			}
 		case item.FieldName:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field name", values[i])
+			if value, ok := values[j].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field name", values[j])
 			} else if value.Valid {
-				_m.Name = value.String
+				i.Name = value.String
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			i.selectValues.Set(columns[j], values[j])
 		}
 	}
 	return nil
@@ -110,50 +110,50 @@ func (_m *Item) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the Item.
 // This includes values selected through modifiers, order, etc.
-func (_m *Item) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (i *Item) Value(name string) (ent.Value, error) {
+	return i.selectValues.Get(name)
 }
 
 // QueryBoxes queries the "boxes" edge of the Item entity.
-func (_m *Item) QueryBoxes() *BoxQuery {
-	return NewItemClient(_m.config).QueryBoxes(_m)
+func (i *Item) QueryBoxes() *BoxQuery {
+	return NewItemClient(i.config).QueryBoxes(i)
 }
 
 // QueryShelves queries the "shelves" edge of the Item entity.
-func (_m *Item) QueryShelves() *ShelfQuery {
-	return NewItemClient(_m.config).QueryShelves(_m)
+func (i *Item) QueryShelves() *ShelfQuery {
+	return NewItemClient(i.config).QueryShelves(i)
 }
 
 // QuerySlots queries the "slots" edge of the Item entity.
-func (_m *Item) QuerySlots() *SlotQuery {
-	return NewItemClient(_m.config).QuerySlots(_m)
+func (i *Item) QuerySlots() *SlotQuery {
+	return NewItemClient(i.config).QuerySlots(i)
 }
 
 // Update returns a builder for updating this Item.
 // Note that you need to call Item.Unwrap() before calling this method if this Item
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *Item) Update() *ItemUpdateOne {
-	return NewItemClient(_m.config).UpdateOne(_m)
+func (i *Item) Update() *ItemUpdateOne {
+	return NewItemClient(i.config).UpdateOne(i)
 }
 
 // Unwrap unwraps the Item entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *Item) Unwrap() *Item {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (i *Item) Unwrap() *Item {
+	_tx, ok := i.config.driver.(*txDriver)
 	if !ok {
 		panic("trap: Item is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	i.config.driver = _tx.drv
+	return i
 }
 
 // String implements the fmt.Stringer.
-func (_m *Item) String() string {
+func (i *Item) String() string {
 	var builder strings.Builder
 	builder.WriteString("Item(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", i.ID))
 	builder.WriteString("name=")
-	builder.WriteString(_m.Name)
+	builder.WriteString(i.Name)
 	builder.WriteByte(')')
 	return builder.String()
 }

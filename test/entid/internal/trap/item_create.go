@@ -24,75 +24,75 @@ type ItemCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *ItemCreate) SetName(v string) *ItemCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (ic *ItemCreate) SetName(s string) *ItemCreate {
+	ic.mutation.SetName(s)
+	return ic
 }
 
 // SetID sets the "id" field.
-func (_c *ItemCreate) SetID(v pk.ID) *ItemCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (ic *ItemCreate) SetID(pk pk.ID) *ItemCreate {
+	ic.mutation.SetID(pk)
+	return ic
 }
 
 // AddBoxIDs adds the "boxes" edge to the Box entity by IDs.
-func (_c *ItemCreate) AddBoxIDs(ids ...pk.ID) *ItemCreate {
-	_c.mutation.AddBoxIDs(ids...)
-	return _c
+func (ic *ItemCreate) AddBoxIDs(ids ...pk.ID) *ItemCreate {
+	ic.mutation.AddBoxIDs(ids...)
+	return ic
 }
 
 // AddBoxes adds the "boxes" edges to the Box entity.
-func (_c *ItemCreate) AddBoxes(v ...*Box) *ItemCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (ic *ItemCreate) AddBoxes(b ...*Box) *ItemCreate {
+	ids := make([]pk.ID, len(b))
+	for i := range b {
+		ids[i] = b[i].ID
 	}
-	return _c.AddBoxIDs(ids...)
+	return ic.AddBoxIDs(ids...)
 }
 
 // AddShelfIDs adds the "shelves" edge to the Shelf entity by IDs.
-func (_c *ItemCreate) AddShelfIDs(ids ...int32) *ItemCreate {
-	_c.mutation.AddShelfIDs(ids...)
-	return _c
+func (ic *ItemCreate) AddShelfIDs(ids ...int32) *ItemCreate {
+	ic.mutation.AddShelfIDs(ids...)
+	return ic
 }
 
 // AddShelves adds the "shelves" edges to the Shelf entity.
-func (_c *ItemCreate) AddShelves(v ...*Shelf) *ItemCreate {
-	ids := make([]int32, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (ic *ItemCreate) AddShelves(s ...*Shelf) *ItemCreate {
+	ids := make([]int32, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _c.AddShelfIDs(ids...)
+	return ic.AddShelfIDs(ids...)
 }
 
 // AddSlotIDs adds the "slots" edge to the Slot entity by IDs.
-func (_c *ItemCreate) AddSlotIDs(ids ...pk.ID) *ItemCreate {
-	_c.mutation.AddSlotIDs(ids...)
-	return _c
+func (ic *ItemCreate) AddSlotIDs(ids ...pk.ID) *ItemCreate {
+	ic.mutation.AddSlotIDs(ids...)
+	return ic
 }
 
 // AddSlots adds the "slots" edges to the Slot entity.
-func (_c *ItemCreate) AddSlots(v ...*Slot) *ItemCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (ic *ItemCreate) AddSlots(s ...*Slot) *ItemCreate {
+	ids := make([]pk.ID, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _c.AddSlotIDs(ids...)
+	return ic.AddSlotIDs(ids...)
 }
 
 // Mutation returns the ItemMutation object of the builder.
-func (_c *ItemCreate) Mutation() *ItemMutation {
-	return _c.mutation
+func (ic *ItemCreate) Mutation() *ItemMutation {
+	return ic.mutation
 }
 
 // Save creates the Item in the database.
-func (_c *ItemCreate) Save(ctx context.Context) (*Item, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (ic *ItemCreate) Save(ctx context.Context) (*Item, error) {
+	return withHooks(ctx, ic.sqlSave, ic.mutation, ic.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *ItemCreate) SaveX(ctx context.Context) *Item {
-	v, err := _c.Save(ctx)
+func (ic *ItemCreate) SaveX(ctx context.Context) *Item {
+	v, err := ic.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -100,32 +100,32 @@ func (_c *ItemCreate) SaveX(ctx context.Context) *Item {
 }
 
 // Exec executes the query.
-func (_c *ItemCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (ic *ItemCreate) Exec(ctx context.Context) error {
+	_, err := ic.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *ItemCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (ic *ItemCreate) ExecX(ctx context.Context) {
+	if err := ic.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *ItemCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (ic *ItemCreate) check() error {
+	if _, ok := ic.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`trap: missing required field "Item.name"`)}
 	}
 	return nil
 }
 
-func (_c *ItemCreate) sqlSave(ctx context.Context) (*Item, error) {
-	if err := _c.check(); err != nil {
+func (ic *ItemCreate) sqlSave(ctx context.Context) (*Item, error) {
+	if err := ic.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := ic.createSpec()
+	if err := sqlgraph.CreateNode(ctx, ic.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -138,25 +138,25 @@ func (_c *ItemCreate) sqlSave(ctx context.Context) (*Item, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	ic.mutation.id = &_node.ID
+	ic.mutation.done = true
 	return _node, nil
 }
 
-func (_c *ItemCreate) createSpec() (*Item, *sqlgraph.CreateSpec) {
+func (ic *ItemCreate) createSpec() (*Item, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Item{config: _c.config}
+		_node = &Item{config: ic.config}
 		_spec = sqlgraph.NewCreateSpec(item.Table, sqlgraph.NewFieldSpec(item.FieldID, field.TypeInt64))
 	)
-	if id, ok := _c.mutation.ID(); ok {
+	if id, ok := ic.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := ic.mutation.Name(); ok {
 		_spec.SetField(item.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if nodes := _c.mutation.BoxesIDs(); len(nodes) > 0 {
+	if nodes := ic.mutation.BoxesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -172,7 +172,7 @@ func (_c *ItemCreate) createSpec() (*Item, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.ShelvesIDs(); len(nodes) > 0 {
+	if nodes := ic.mutation.ShelvesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -186,7 +186,7 @@ func (_c *ItemCreate) createSpec() (*Item, *sqlgraph.CreateSpec) {
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
-		createE := &SlotCreate{config: _c.config, mutation: newSlotMutation(_c.config, OpCreate)}
+		createE := &SlotCreate{config: ic.config, mutation: newSlotMutation(ic.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -195,7 +195,7 @@ func (_c *ItemCreate) createSpec() (*Item, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.SlotsIDs(); len(nodes) > 0 {
+	if nodes := ic.mutation.SlotsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -222,16 +222,16 @@ type ItemCreateBulk struct {
 }
 
 // Save creates the Item entities in the database.
-func (_c *ItemCreateBulk) Save(ctx context.Context) ([]*Item, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (icb *ItemCreateBulk) Save(ctx context.Context) ([]*Item, error) {
+	if icb.err != nil {
+		return nil, icb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Item, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(icb.builders))
+	nodes := make([]*Item, len(icb.builders))
+	mutators := make([]Mutator, len(icb.builders))
+	for i := range icb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := icb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*ItemMutation)
 				if !ok {
@@ -244,11 +244,11 @@ func (_c *ItemCreateBulk) Save(ctx context.Context) ([]*Item, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, icb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, icb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -273,7 +273,7 @@ func (_c *ItemCreateBulk) Save(ctx context.Context) ([]*Item, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, icb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -281,8 +281,8 @@ func (_c *ItemCreateBulk) Save(ctx context.Context) ([]*Item, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *ItemCreateBulk) SaveX(ctx context.Context) []*Item {
-	v, err := _c.Save(ctx)
+func (icb *ItemCreateBulk) SaveX(ctx context.Context) []*Item {
+	v, err := icb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -290,14 +290,14 @@ func (_c *ItemCreateBulk) SaveX(ctx context.Context) []*Item {
 }
 
 // Exec executes the query.
-func (_c *ItemCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (icb *ItemCreateBulk) Exec(ctx context.Context) error {
+	_, err := icb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *ItemCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (icb *ItemCreateBulk) ExecX(ctx context.Context) {
+	if err := icb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -20,56 +20,56 @@ type ItemDelete struct {
 }
 
 // Where appends a list predicates to the ItemDelete builder.
-func (_d *ItemDelete) Where(ps ...predicate.Item) *ItemDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (id *ItemDelete) Where(ps ...predicate.Item) *ItemDelete {
+	id.mutation.Where(ps...)
+	return id
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *ItemDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (id *ItemDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, id.sqlExec, id.mutation, id.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *ItemDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (id *ItemDelete) ExecX(ctx context.Context) int {
+	n, err := id.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *ItemDelete) sqlExec(ctx context.Context) (int, error) {
+func (id *ItemDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(item.Table, sqlgraph.NewFieldSpec(item.FieldID, field.TypeInt64))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := id.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, id.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	id.mutation.done = true
 	return affected, err
 }
 
 // ItemDeleteOne is the builder for deleting a single Item entity.
 type ItemDeleteOne struct {
-	_d *ItemDelete
+	id *ItemDelete
 }
 
 // Where appends a list predicates to the ItemDelete builder.
-func (_d *ItemDeleteOne) Where(ps ...predicate.Item) *ItemDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (ido *ItemDeleteOne) Where(ps ...predicate.Item) *ItemDeleteOne {
+	ido.id.mutation.Where(ps...)
+	return ido
 }
 
 // Exec executes the deletion query.
-func (_d *ItemDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (ido *ItemDeleteOne) Exec(ctx context.Context) error {
+	n, err := ido.id.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *ItemDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *ItemDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (ido *ItemDeleteOne) ExecX(ctx context.Context) {
+	if err := ido.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

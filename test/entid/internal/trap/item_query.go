@@ -36,44 +36,44 @@ type ItemQuery struct {
 }
 
 // Where adds a new predicate for the ItemQuery builder.
-func (_q *ItemQuery) Where(ps ...predicate.Item) *ItemQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (iq *ItemQuery) Where(ps ...predicate.Item) *ItemQuery {
+	iq.predicates = append(iq.predicates, ps...)
+	return iq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *ItemQuery) Limit(limit int) *ItemQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (iq *ItemQuery) Limit(limit int) *ItemQuery {
+	iq.ctx.Limit = &limit
+	return iq
 }
 
 // Offset to start from.
-func (_q *ItemQuery) Offset(offset int) *ItemQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (iq *ItemQuery) Offset(offset int) *ItemQuery {
+	iq.ctx.Offset = &offset
+	return iq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *ItemQuery) Unique(unique bool) *ItemQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (iq *ItemQuery) Unique(unique bool) *ItemQuery {
+	iq.ctx.Unique = &unique
+	return iq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *ItemQuery) Order(o ...item.OrderOption) *ItemQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (iq *ItemQuery) Order(o ...item.OrderOption) *ItemQuery {
+	iq.order = append(iq.order, o...)
+	return iq
 }
 
 // QueryBoxes chains the current query on the "boxes" edge.
-func (_q *ItemQuery) QueryBoxes() *BoxQuery {
-	query := (&BoxClient{config: _q.config}).Query()
+func (iq *ItemQuery) QueryBoxes() *BoxQuery {
+	query := (&BoxClient{config: iq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := iq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := iq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -82,20 +82,20 @@ func (_q *ItemQuery) QueryBoxes() *BoxQuery {
 			sqlgraph.To(box.Table, box.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, false, item.BoxesTable, item.BoxesPrimaryKey...),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(iq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
 }
 
 // QueryShelves chains the current query on the "shelves" edge.
-func (_q *ItemQuery) QueryShelves() *ShelfQuery {
-	query := (&ShelfClient{config: _q.config}).Query()
+func (iq *ItemQuery) QueryShelves() *ShelfQuery {
+	query := (&ShelfClient{config: iq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := iq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := iq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -104,20 +104,20 @@ func (_q *ItemQuery) QueryShelves() *ShelfQuery {
 			sqlgraph.To(shelf.Table, shelf.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, false, item.ShelvesTable, item.ShelvesPrimaryKey...),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(iq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
 }
 
 // QuerySlots chains the current query on the "slots" edge.
-func (_q *ItemQuery) QuerySlots() *SlotQuery {
-	query := (&SlotClient{config: _q.config}).Query()
+func (iq *ItemQuery) QuerySlots() *SlotQuery {
+	query := (&SlotClient{config: iq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := iq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := iq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -126,7 +126,7 @@ func (_q *ItemQuery) QuerySlots() *SlotQuery {
 			sqlgraph.To(slot.Table, slot.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, true, item.SlotsTable, item.SlotsColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(iq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -134,8 +134,8 @@ func (_q *ItemQuery) QuerySlots() *SlotQuery {
 
 // First returns the first Item entity from the query.
 // Returns a *NotFoundError when no Item was found.
-func (_q *ItemQuery) First(ctx context.Context) (*Item, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (iq *ItemQuery) First(ctx context.Context) (*Item, error) {
+	nodes, err := iq.Limit(1).All(setContextOp(ctx, iq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -146,8 +146,8 @@ func (_q *ItemQuery) First(ctx context.Context) (*Item, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *ItemQuery) FirstX(ctx context.Context) *Item {
-	node, err := _q.First(ctx)
+func (iq *ItemQuery) FirstX(ctx context.Context) *Item {
+	node, err := iq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -156,9 +156,9 @@ func (_q *ItemQuery) FirstX(ctx context.Context) *Item {
 
 // FirstID returns the first Item ID from the query.
 // Returns a *NotFoundError when no Item ID was found.
-func (_q *ItemQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
+func (iq *ItemQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
 	var ids []pk.ID
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = iq.Limit(1).IDs(setContextOp(ctx, iq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -169,8 +169,8 @@ func (_q *ItemQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *ItemQuery) FirstIDX(ctx context.Context) pk.ID {
-	id, err := _q.FirstID(ctx)
+func (iq *ItemQuery) FirstIDX(ctx context.Context) pk.ID {
+	id, err := iq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -180,8 +180,8 @@ func (_q *ItemQuery) FirstIDX(ctx context.Context) pk.ID {
 // Only returns a single Item entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one Item entity is found.
 // Returns a *NotFoundError when no Item entities are found.
-func (_q *ItemQuery) Only(ctx context.Context) (*Item, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (iq *ItemQuery) Only(ctx context.Context) (*Item, error) {
+	nodes, err := iq.Limit(2).All(setContextOp(ctx, iq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +196,8 @@ func (_q *ItemQuery) Only(ctx context.Context) (*Item, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *ItemQuery) OnlyX(ctx context.Context) *Item {
-	node, err := _q.Only(ctx)
+func (iq *ItemQuery) OnlyX(ctx context.Context) *Item {
+	node, err := iq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -207,9 +207,9 @@ func (_q *ItemQuery) OnlyX(ctx context.Context) *Item {
 // OnlyID is like Only, but returns the only Item ID in the query.
 // Returns a *NotSingularError when more than one Item ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *ItemQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
+func (iq *ItemQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
 	var ids []pk.ID
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = iq.Limit(2).IDs(setContextOp(ctx, iq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -224,8 +224,8 @@ func (_q *ItemQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *ItemQuery) OnlyIDX(ctx context.Context) pk.ID {
-	id, err := _q.OnlyID(ctx)
+func (iq *ItemQuery) OnlyIDX(ctx context.Context) pk.ID {
+	id, err := iq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -233,18 +233,18 @@ func (_q *ItemQuery) OnlyIDX(ctx context.Context) pk.ID {
 }
 
 // All executes the query and returns a list of Items.
-func (_q *ItemQuery) All(ctx context.Context) ([]*Item, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (iq *ItemQuery) All(ctx context.Context) ([]*Item, error) {
+	ctx = setContextOp(ctx, iq.ctx, ent.OpQueryAll)
+	if err := iq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*Item, *ItemQuery]()
-	return withInterceptors[[]*Item](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*Item](ctx, iq, qr, iq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *ItemQuery) AllX(ctx context.Context) []*Item {
-	nodes, err := _q.All(ctx)
+func (iq *ItemQuery) AllX(ctx context.Context) []*Item {
+	nodes, err := iq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -252,20 +252,20 @@ func (_q *ItemQuery) AllX(ctx context.Context) []*Item {
 }
 
 // IDs executes the query and returns a list of Item IDs.
-func (_q *ItemQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (iq *ItemQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
+	if iq.ctx.Unique == nil && iq.path != nil {
+		iq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(item.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, iq.ctx, ent.OpQueryIDs)
+	if err = iq.Select(item.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *ItemQuery) IDsX(ctx context.Context) []pk.ID {
-	ids, err := _q.IDs(ctx)
+func (iq *ItemQuery) IDsX(ctx context.Context) []pk.ID {
+	ids, err := iq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -273,17 +273,17 @@ func (_q *ItemQuery) IDsX(ctx context.Context) []pk.ID {
 }
 
 // Count returns the count of the given query.
-func (_q *ItemQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (iq *ItemQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, iq.ctx, ent.OpQueryCount)
+	if err := iq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*ItemQuery](), _q.inters)
+	return withInterceptors[int](ctx, iq, querierCount[*ItemQuery](), iq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *ItemQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (iq *ItemQuery) CountX(ctx context.Context) int {
+	count, err := iq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -291,9 +291,9 @@ func (_q *ItemQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *ItemQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (iq *ItemQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, iq.ctx, ent.OpQueryExist)
+	switch _, err := iq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -304,8 +304,8 @@ func (_q *ItemQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *ItemQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (iq *ItemQuery) ExistX(ctx context.Context) bool {
+	exist, err := iq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -314,56 +314,56 @@ func (_q *ItemQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the ItemQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *ItemQuery) Clone() *ItemQuery {
-	if _q == nil {
+func (iq *ItemQuery) Clone() *ItemQuery {
+	if iq == nil {
 		return nil
 	}
 	return &ItemQuery{
-		config:      _q.config,
-		ctx:         _q.ctx.Clone(),
-		order:       append([]item.OrderOption{}, _q.order...),
-		inters:      append([]Interceptor{}, _q.inters...),
-		predicates:  append([]predicate.Item{}, _q.predicates...),
-		withBoxes:   _q.withBoxes.Clone(),
-		withShelves: _q.withShelves.Clone(),
-		withSlots:   _q.withSlots.Clone(),
+		config:      iq.config,
+		ctx:         iq.ctx.Clone(),
+		order:       append([]item.OrderOption{}, iq.order...),
+		inters:      append([]Interceptor{}, iq.inters...),
+		predicates:  append([]predicate.Item{}, iq.predicates...),
+		withBoxes:   iq.withBoxes.Clone(),
+		withShelves: iq.withShelves.Clone(),
+		withSlots:   iq.withSlots.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  iq.sql.Clone(),
+		path: iq.path,
 	}
 }
 
 // WithBoxes tells the query-builder to eager-load the nodes that are connected to
 // the "boxes" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *ItemQuery) WithBoxes(opts ...func(*BoxQuery)) *ItemQuery {
-	query := (&BoxClient{config: _q.config}).Query()
+func (iq *ItemQuery) WithBoxes(opts ...func(*BoxQuery)) *ItemQuery {
+	query := (&BoxClient{config: iq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withBoxes = query
-	return _q
+	iq.withBoxes = query
+	return iq
 }
 
 // WithShelves tells the query-builder to eager-load the nodes that are connected to
 // the "shelves" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *ItemQuery) WithShelves(opts ...func(*ShelfQuery)) *ItemQuery {
-	query := (&ShelfClient{config: _q.config}).Query()
+func (iq *ItemQuery) WithShelves(opts ...func(*ShelfQuery)) *ItemQuery {
+	query := (&ShelfClient{config: iq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withShelves = query
-	return _q
+	iq.withShelves = query
+	return iq
 }
 
 // WithSlots tells the query-builder to eager-load the nodes that are connected to
 // the "slots" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *ItemQuery) WithSlots(opts ...func(*SlotQuery)) *ItemQuery {
-	query := (&SlotClient{config: _q.config}).Query()
+func (iq *ItemQuery) WithSlots(opts ...func(*SlotQuery)) *ItemQuery {
+	query := (&SlotClient{config: iq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withSlots = query
-	return _q
+	iq.withSlots = query
+	return iq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -380,10 +380,10 @@ func (_q *ItemQuery) WithSlots(opts ...func(*SlotQuery)) *ItemQuery {
 //		GroupBy(item.FieldName).
 //		Aggregate(trap.Count()).
 //		Scan(ctx, &v)
-func (_q *ItemQuery) GroupBy(field string, fields ...string) *ItemGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &ItemGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (iq *ItemQuery) GroupBy(field string, fields ...string) *ItemGroupBy {
+	iq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &ItemGroupBy{build: iq}
+	grbuild.flds = &iq.ctx.Fields
 	grbuild.label = item.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -401,60 +401,60 @@ func (_q *ItemQuery) GroupBy(field string, fields ...string) *ItemGroupBy {
 //	client.Item.Query().
 //		Select(item.FieldName).
 //		Scan(ctx, &v)
-func (_q *ItemQuery) Select(fields ...string) *ItemSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &ItemSelect{ItemQuery: _q}
+func (iq *ItemQuery) Select(fields ...string) *ItemSelect {
+	iq.ctx.Fields = append(iq.ctx.Fields, fields...)
+	sbuild := &ItemSelect{ItemQuery: iq}
 	sbuild.label = item.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &iq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a ItemSelect configured with the given aggregations.
-func (_q *ItemQuery) Aggregate(fns ...AggregateFunc) *ItemSelect {
-	return _q.Select().Aggregate(fns...)
+func (iq *ItemQuery) Aggregate(fns ...AggregateFunc) *ItemSelect {
+	return iq.Select().Aggregate(fns...)
 }
 
-func (_q *ItemQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (iq *ItemQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range iq.inters {
 		if inter == nil {
 			return fmt.Errorf("trap: uninitialized interceptor (forgotten import trap/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, iq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range iq.ctx.Fields {
 		if !item.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("trap: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if iq.path != nil {
+		prev, err := iq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		iq.sql = prev
 	}
 	return nil
 }
 
-func (_q *ItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Item, error) {
+func (iq *ItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Item, error) {
 	var (
 		nodes       = []*Item{}
-		_spec       = _q.querySpec()
+		_spec       = iq.querySpec()
 		loadedTypes = [3]bool{
-			_q.withBoxes != nil,
-			_q.withShelves != nil,
-			_q.withSlots != nil,
+			iq.withBoxes != nil,
+			iq.withShelves != nil,
+			iq.withSlots != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Item).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &Item{config: _q.config}
+		node := &Item{config: iq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -462,28 +462,28 @@ func (_q *ItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Item, e
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, iq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withBoxes; query != nil {
-		if err := _q.loadBoxes(ctx, query, nodes,
+	if query := iq.withBoxes; query != nil {
+		if err := iq.loadBoxes(ctx, query, nodes,
 			func(n *Item) { n.Edges.Boxes = []*Box{} },
 			func(n *Item, e *Box) { n.Edges.Boxes = append(n.Edges.Boxes, e) }); err != nil {
 			return nil, err
 		}
 	}
-	if query := _q.withShelves; query != nil {
-		if err := _q.loadShelves(ctx, query, nodes,
+	if query := iq.withShelves; query != nil {
+		if err := iq.loadShelves(ctx, query, nodes,
 			func(n *Item) { n.Edges.Shelves = []*Shelf{} },
 			func(n *Item, e *Shelf) { n.Edges.Shelves = append(n.Edges.Shelves, e) }); err != nil {
 			return nil, err
 		}
 	}
-	if query := _q.withSlots; query != nil {
-		if err := _q.loadSlots(ctx, query, nodes,
+	if query := iq.withSlots; query != nil {
+		if err := iq.loadSlots(ctx, query, nodes,
 			func(n *Item) { n.Edges.Slots = []*Slot{} },
 			func(n *Item, e *Slot) { n.Edges.Slots = append(n.Edges.Slots, e) }); err != nil {
 			return nil, err
@@ -492,7 +492,7 @@ func (_q *ItemQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Item, e
 	return nodes, nil
 }
 
-func (_q *ItemQuery) loadBoxes(ctx context.Context, query *BoxQuery, nodes []*Item, init func(*Item), assign func(*Item, *Box)) error {
+func (iq *ItemQuery) loadBoxes(ctx context.Context, query *BoxQuery, nodes []*Item, init func(*Item), assign func(*Item, *Box)) error {
 	edgeIDs := make([]driver.Value, len(nodes))
 	byID := make(map[pk.ID]*Item)
 	nids := make(map[pk.ID]map[*Item]struct{})
@@ -553,7 +553,7 @@ func (_q *ItemQuery) loadBoxes(ctx context.Context, query *BoxQuery, nodes []*It
 	}
 	return nil
 }
-func (_q *ItemQuery) loadShelves(ctx context.Context, query *ShelfQuery, nodes []*Item, init func(*Item), assign func(*Item, *Shelf)) error {
+func (iq *ItemQuery) loadShelves(ctx context.Context, query *ShelfQuery, nodes []*Item, init func(*Item), assign func(*Item, *Shelf)) error {
 	edgeIDs := make([]driver.Value, len(nodes))
 	byID := make(map[pk.ID]*Item)
 	nids := make(map[int32]map[*Item]struct{})
@@ -614,7 +614,7 @@ func (_q *ItemQuery) loadShelves(ctx context.Context, query *ShelfQuery, nodes [
 	}
 	return nil
 }
-func (_q *ItemQuery) loadSlots(ctx context.Context, query *SlotQuery, nodes []*Item, init func(*Item), assign func(*Item, *Slot)) error {
+func (iq *ItemQuery) loadSlots(ctx context.Context, query *SlotQuery, nodes []*Item, init func(*Item), assign func(*Item, *Slot)) error {
 	fks := make([]driver.Value, 0, len(nodes))
 	nodeids := make(map[pk.ID]*Item)
 	for i := range nodes {
@@ -645,24 +645,24 @@ func (_q *ItemQuery) loadSlots(ctx context.Context, query *SlotQuery, nodes []*I
 	return nil
 }
 
-func (_q *ItemQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (iq *ItemQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := iq.querySpec()
+	_spec.Node.Columns = iq.ctx.Fields
+	if len(iq.ctx.Fields) > 0 {
+		_spec.Unique = iq.ctx.Unique != nil && *iq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, iq.driver, _spec)
 }
 
-func (_q *ItemQuery) querySpec() *sqlgraph.QuerySpec {
+func (iq *ItemQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(item.Table, item.Columns, sqlgraph.NewFieldSpec(item.FieldID, field.TypeInt64))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = iq.sql
+	if unique := iq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if iq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := iq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, item.FieldID)
 		for i := range fields {
@@ -671,20 +671,20 @@ func (_q *ItemQuery) querySpec() *sqlgraph.QuerySpec {
 			}
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := iq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := iq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := iq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := iq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -694,33 +694,33 @@ func (_q *ItemQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *ItemQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (iq *ItemQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(iq.driver.Dialect())
 	t1 := builder.Table(item.Table)
-	columns := _q.ctx.Fields
+	columns := iq.ctx.Fields
 	if len(columns) == 0 {
 		columns = item.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if iq.sql != nil {
+		selector = iq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if iq.ctx.Unique != nil && *iq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range iq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range iq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := iq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := iq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -733,41 +733,41 @@ type ItemGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *ItemGroupBy) Aggregate(fns ...AggregateFunc) *ItemGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (igb *ItemGroupBy) Aggregate(fns ...AggregateFunc) *ItemGroupBy {
+	igb.fns = append(igb.fns, fns...)
+	return igb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *ItemGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (igb *ItemGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, igb.build.ctx, ent.OpQueryGroupBy)
+	if err := igb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*ItemQuery, *ItemGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*ItemQuery, *ItemGroupBy](ctx, igb.build, igb, igb.build.inters, v)
 }
 
-func (_g *ItemGroupBy) sqlScan(ctx context.Context, root *ItemQuery, v any) error {
+func (igb *ItemGroupBy) sqlScan(ctx context.Context, root *ItemQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(igb.fns))
+	for _, fn := range igb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*igb.flds)+len(igb.fns))
+		for _, f := range *igb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*igb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := igb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -781,27 +781,27 @@ type ItemSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *ItemSelect) Aggregate(fns ...AggregateFunc) *ItemSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (is *ItemSelect) Aggregate(fns ...AggregateFunc) *ItemSelect {
+	is.fns = append(is.fns, fns...)
+	return is
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *ItemSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (is *ItemSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, is.ctx, ent.OpQuerySelect)
+	if err := is.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*ItemQuery, *ItemSelect](ctx, _s.ItemQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*ItemQuery, *ItemSelect](ctx, is.ItemQuery, is, is.inters, v)
 }
 
-func (_s *ItemSelect) sqlScan(ctx context.Context, root *ItemQuery, v any) error {
+func (is *ItemSelect) sqlScan(ctx context.Context, root *ItemQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(is.fns))
+	for _, fn := range is.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*is.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -809,7 +809,7 @@ func (_s *ItemSelect) sqlScan(ctx context.Context, root *ItemQuery, v any) error
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := is.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

@@ -26,146 +26,146 @@ type ItemUpdate struct {
 }
 
 // Where appends a list predicates to the ItemUpdate builder.
-func (_u *ItemUpdate) Where(ps ...predicate.Item) *ItemUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (iu *ItemUpdate) Where(ps ...predicate.Item) *ItemUpdate {
+	iu.mutation.Where(ps...)
+	return iu
 }
 
 // SetName sets the "name" field.
-func (_u *ItemUpdate) SetName(v string) *ItemUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (iu *ItemUpdate) SetName(s string) *ItemUpdate {
+	iu.mutation.SetName(s)
+	return iu
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *ItemUpdate) SetNillableName(v *string) *ItemUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (iu *ItemUpdate) SetNillableName(s *string) *ItemUpdate {
+	if s != nil {
+		iu.SetName(*s)
 	}
-	return _u
+	return iu
 }
 
 // AddBoxIDs adds the "boxes" edge to the Box entity by IDs.
-func (_u *ItemUpdate) AddBoxIDs(ids ...pk.ID) *ItemUpdate {
-	_u.mutation.AddBoxIDs(ids...)
-	return _u
+func (iu *ItemUpdate) AddBoxIDs(ids ...pk.ID) *ItemUpdate {
+	iu.mutation.AddBoxIDs(ids...)
+	return iu
 }
 
 // AddBoxes adds the "boxes" edges to the Box entity.
-func (_u *ItemUpdate) AddBoxes(v ...*Box) *ItemUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iu *ItemUpdate) AddBoxes(b ...*Box) *ItemUpdate {
+	ids := make([]pk.ID, len(b))
+	for i := range b {
+		ids[i] = b[i].ID
 	}
-	return _u.AddBoxIDs(ids...)
+	return iu.AddBoxIDs(ids...)
 }
 
 // AddShelfIDs adds the "shelves" edge to the Shelf entity by IDs.
-func (_u *ItemUpdate) AddShelfIDs(ids ...int32) *ItemUpdate {
-	_u.mutation.AddShelfIDs(ids...)
-	return _u
+func (iu *ItemUpdate) AddShelfIDs(ids ...int32) *ItemUpdate {
+	iu.mutation.AddShelfIDs(ids...)
+	return iu
 }
 
 // AddShelves adds the "shelves" edges to the Shelf entity.
-func (_u *ItemUpdate) AddShelves(v ...*Shelf) *ItemUpdate {
-	ids := make([]int32, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iu *ItemUpdate) AddShelves(s ...*Shelf) *ItemUpdate {
+	ids := make([]int32, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.AddShelfIDs(ids...)
+	return iu.AddShelfIDs(ids...)
 }
 
 // AddSlotIDs adds the "slots" edge to the Slot entity by IDs.
-func (_u *ItemUpdate) AddSlotIDs(ids ...pk.ID) *ItemUpdate {
-	_u.mutation.AddSlotIDs(ids...)
-	return _u
+func (iu *ItemUpdate) AddSlotIDs(ids ...pk.ID) *ItemUpdate {
+	iu.mutation.AddSlotIDs(ids...)
+	return iu
 }
 
 // AddSlots adds the "slots" edges to the Slot entity.
-func (_u *ItemUpdate) AddSlots(v ...*Slot) *ItemUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iu *ItemUpdate) AddSlots(s ...*Slot) *ItemUpdate {
+	ids := make([]pk.ID, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.AddSlotIDs(ids...)
+	return iu.AddSlotIDs(ids...)
 }
 
 // Mutation returns the ItemMutation object of the builder.
-func (_u *ItemUpdate) Mutation() *ItemMutation {
-	return _u.mutation
+func (iu *ItemUpdate) Mutation() *ItemMutation {
+	return iu.mutation
 }
 
 // ClearBoxes clears all "boxes" edges to the Box entity.
-func (_u *ItemUpdate) ClearBoxes() *ItemUpdate {
-	_u.mutation.ClearBoxes()
-	return _u
+func (iu *ItemUpdate) ClearBoxes() *ItemUpdate {
+	iu.mutation.ClearBoxes()
+	return iu
 }
 
 // RemoveBoxIDs removes the "boxes" edge to Box entities by IDs.
-func (_u *ItemUpdate) RemoveBoxIDs(ids ...pk.ID) *ItemUpdate {
-	_u.mutation.RemoveBoxIDs(ids...)
-	return _u
+func (iu *ItemUpdate) RemoveBoxIDs(ids ...pk.ID) *ItemUpdate {
+	iu.mutation.RemoveBoxIDs(ids...)
+	return iu
 }
 
 // RemoveBoxes removes "boxes" edges to Box entities.
-func (_u *ItemUpdate) RemoveBoxes(v ...*Box) *ItemUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iu *ItemUpdate) RemoveBoxes(b ...*Box) *ItemUpdate {
+	ids := make([]pk.ID, len(b))
+	for i := range b {
+		ids[i] = b[i].ID
 	}
-	return _u.RemoveBoxIDs(ids...)
+	return iu.RemoveBoxIDs(ids...)
 }
 
 // ClearShelves clears all "shelves" edges to the Shelf entity.
-func (_u *ItemUpdate) ClearShelves() *ItemUpdate {
-	_u.mutation.ClearShelves()
-	return _u
+func (iu *ItemUpdate) ClearShelves() *ItemUpdate {
+	iu.mutation.ClearShelves()
+	return iu
 }
 
 // RemoveShelfIDs removes the "shelves" edge to Shelf entities by IDs.
-func (_u *ItemUpdate) RemoveShelfIDs(ids ...int32) *ItemUpdate {
-	_u.mutation.RemoveShelfIDs(ids...)
-	return _u
+func (iu *ItemUpdate) RemoveShelfIDs(ids ...int32) *ItemUpdate {
+	iu.mutation.RemoveShelfIDs(ids...)
+	return iu
 }
 
 // RemoveShelves removes "shelves" edges to Shelf entities.
-func (_u *ItemUpdate) RemoveShelves(v ...*Shelf) *ItemUpdate {
-	ids := make([]int32, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iu *ItemUpdate) RemoveShelves(s ...*Shelf) *ItemUpdate {
+	ids := make([]int32, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.RemoveShelfIDs(ids...)
+	return iu.RemoveShelfIDs(ids...)
 }
 
 // ClearSlots clears all "slots" edges to the Slot entity.
-func (_u *ItemUpdate) ClearSlots() *ItemUpdate {
-	_u.mutation.ClearSlots()
-	return _u
+func (iu *ItemUpdate) ClearSlots() *ItemUpdate {
+	iu.mutation.ClearSlots()
+	return iu
 }
 
 // RemoveSlotIDs removes the "slots" edge to Slot entities by IDs.
-func (_u *ItemUpdate) RemoveSlotIDs(ids ...pk.ID) *ItemUpdate {
-	_u.mutation.RemoveSlotIDs(ids...)
-	return _u
+func (iu *ItemUpdate) RemoveSlotIDs(ids ...pk.ID) *ItemUpdate {
+	iu.mutation.RemoveSlotIDs(ids...)
+	return iu
 }
 
 // RemoveSlots removes "slots" edges to Slot entities.
-func (_u *ItemUpdate) RemoveSlots(v ...*Slot) *ItemUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iu *ItemUpdate) RemoveSlots(s ...*Slot) *ItemUpdate {
+	ids := make([]pk.ID, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.RemoveSlotIDs(ids...)
+	return iu.RemoveSlotIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *ItemUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (iu *ItemUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, iu.sqlSave, iu.mutation, iu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *ItemUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (iu *ItemUpdate) SaveX(ctx context.Context) int {
+	affected, err := iu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -173,31 +173,31 @@ func (_u *ItemUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *ItemUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (iu *ItemUpdate) Exec(ctx context.Context) error {
+	_, err := iu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *ItemUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (iu *ItemUpdate) ExecX(ctx context.Context) {
+	if err := iu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (iu *ItemUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(item.Table, item.Columns, sqlgraph.NewFieldSpec(item.FieldID, field.TypeInt64))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := iu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := iu.mutation.Name(); ok {
 		_spec.SetField(item.FieldName, field.TypeString, value)
 	}
-	if _u.mutation.BoxesCleared() {
+	if iu.mutation.BoxesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -210,7 +210,7 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedBoxesIDs(); len(nodes) > 0 && !_u.mutation.BoxesCleared() {
+	if nodes := iu.mutation.RemovedBoxesIDs(); len(nodes) > 0 && !iu.mutation.BoxesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -226,7 +226,7 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.BoxesIDs(); len(nodes) > 0 {
+	if nodes := iu.mutation.BoxesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -242,7 +242,7 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ShelvesCleared() {
+	if iu.mutation.ShelvesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -253,7 +253,7 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 				IDSpec: sqlgraph.NewFieldSpec(shelf.FieldID, field.TypeInt32),
 			},
 		}
-		createE := &SlotCreate{config: _u.config, mutation: newSlotMutation(_u.config, OpCreate)}
+		createE := &SlotCreate{config: iu.config, mutation: newSlotMutation(iu.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -262,7 +262,7 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedShelvesIDs(); len(nodes) > 0 && !_u.mutation.ShelvesCleared() {
+	if nodes := iu.mutation.RemovedShelvesIDs(); len(nodes) > 0 && !iu.mutation.ShelvesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -276,7 +276,7 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
-		createE := &SlotCreate{config: _u.config, mutation: newSlotMutation(_u.config, OpCreate)}
+		createE := &SlotCreate{config: iu.config, mutation: newSlotMutation(iu.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -285,7 +285,7 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ShelvesIDs(); len(nodes) > 0 {
+	if nodes := iu.mutation.ShelvesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -299,7 +299,7 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
-		createE := &SlotCreate{config: _u.config, mutation: newSlotMutation(_u.config, OpCreate)}
+		createE := &SlotCreate{config: iu.config, mutation: newSlotMutation(iu.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -308,7 +308,7 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.SlotsCleared() {
+	if iu.mutation.SlotsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -321,7 +321,7 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedSlotsIDs(); len(nodes) > 0 && !_u.mutation.SlotsCleared() {
+	if nodes := iu.mutation.RemovedSlotsIDs(); len(nodes) > 0 && !iu.mutation.SlotsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -337,7 +337,7 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.SlotsIDs(); len(nodes) > 0 {
+	if nodes := iu.mutation.SlotsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -353,7 +353,7 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, iu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{item.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -361,8 +361,8 @@ func (_u *ItemUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	iu.mutation.done = true
+	return n, nil
 }
 
 // ItemUpdateOne is the builder for updating a single Item entity.
@@ -374,153 +374,153 @@ type ItemUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *ItemUpdateOne) SetName(v string) *ItemUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (iuo *ItemUpdateOne) SetName(s string) *ItemUpdateOne {
+	iuo.mutation.SetName(s)
+	return iuo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *ItemUpdateOne) SetNillableName(v *string) *ItemUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (iuo *ItemUpdateOne) SetNillableName(s *string) *ItemUpdateOne {
+	if s != nil {
+		iuo.SetName(*s)
 	}
-	return _u
+	return iuo
 }
 
 // AddBoxIDs adds the "boxes" edge to the Box entity by IDs.
-func (_u *ItemUpdateOne) AddBoxIDs(ids ...pk.ID) *ItemUpdateOne {
-	_u.mutation.AddBoxIDs(ids...)
-	return _u
+func (iuo *ItemUpdateOne) AddBoxIDs(ids ...pk.ID) *ItemUpdateOne {
+	iuo.mutation.AddBoxIDs(ids...)
+	return iuo
 }
 
 // AddBoxes adds the "boxes" edges to the Box entity.
-func (_u *ItemUpdateOne) AddBoxes(v ...*Box) *ItemUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iuo *ItemUpdateOne) AddBoxes(b ...*Box) *ItemUpdateOne {
+	ids := make([]pk.ID, len(b))
+	for i := range b {
+		ids[i] = b[i].ID
 	}
-	return _u.AddBoxIDs(ids...)
+	return iuo.AddBoxIDs(ids...)
 }
 
 // AddShelfIDs adds the "shelves" edge to the Shelf entity by IDs.
-func (_u *ItemUpdateOne) AddShelfIDs(ids ...int32) *ItemUpdateOne {
-	_u.mutation.AddShelfIDs(ids...)
-	return _u
+func (iuo *ItemUpdateOne) AddShelfIDs(ids ...int32) *ItemUpdateOne {
+	iuo.mutation.AddShelfIDs(ids...)
+	return iuo
 }
 
 // AddShelves adds the "shelves" edges to the Shelf entity.
-func (_u *ItemUpdateOne) AddShelves(v ...*Shelf) *ItemUpdateOne {
-	ids := make([]int32, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iuo *ItemUpdateOne) AddShelves(s ...*Shelf) *ItemUpdateOne {
+	ids := make([]int32, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.AddShelfIDs(ids...)
+	return iuo.AddShelfIDs(ids...)
 }
 
 // AddSlotIDs adds the "slots" edge to the Slot entity by IDs.
-func (_u *ItemUpdateOne) AddSlotIDs(ids ...pk.ID) *ItemUpdateOne {
-	_u.mutation.AddSlotIDs(ids...)
-	return _u
+func (iuo *ItemUpdateOne) AddSlotIDs(ids ...pk.ID) *ItemUpdateOne {
+	iuo.mutation.AddSlotIDs(ids...)
+	return iuo
 }
 
 // AddSlots adds the "slots" edges to the Slot entity.
-func (_u *ItemUpdateOne) AddSlots(v ...*Slot) *ItemUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iuo *ItemUpdateOne) AddSlots(s ...*Slot) *ItemUpdateOne {
+	ids := make([]pk.ID, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.AddSlotIDs(ids...)
+	return iuo.AddSlotIDs(ids...)
 }
 
 // Mutation returns the ItemMutation object of the builder.
-func (_u *ItemUpdateOne) Mutation() *ItemMutation {
-	return _u.mutation
+func (iuo *ItemUpdateOne) Mutation() *ItemMutation {
+	return iuo.mutation
 }
 
 // ClearBoxes clears all "boxes" edges to the Box entity.
-func (_u *ItemUpdateOne) ClearBoxes() *ItemUpdateOne {
-	_u.mutation.ClearBoxes()
-	return _u
+func (iuo *ItemUpdateOne) ClearBoxes() *ItemUpdateOne {
+	iuo.mutation.ClearBoxes()
+	return iuo
 }
 
 // RemoveBoxIDs removes the "boxes" edge to Box entities by IDs.
-func (_u *ItemUpdateOne) RemoveBoxIDs(ids ...pk.ID) *ItemUpdateOne {
-	_u.mutation.RemoveBoxIDs(ids...)
-	return _u
+func (iuo *ItemUpdateOne) RemoveBoxIDs(ids ...pk.ID) *ItemUpdateOne {
+	iuo.mutation.RemoveBoxIDs(ids...)
+	return iuo
 }
 
 // RemoveBoxes removes "boxes" edges to Box entities.
-func (_u *ItemUpdateOne) RemoveBoxes(v ...*Box) *ItemUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iuo *ItemUpdateOne) RemoveBoxes(b ...*Box) *ItemUpdateOne {
+	ids := make([]pk.ID, len(b))
+	for i := range b {
+		ids[i] = b[i].ID
 	}
-	return _u.RemoveBoxIDs(ids...)
+	return iuo.RemoveBoxIDs(ids...)
 }
 
 // ClearShelves clears all "shelves" edges to the Shelf entity.
-func (_u *ItemUpdateOne) ClearShelves() *ItemUpdateOne {
-	_u.mutation.ClearShelves()
-	return _u
+func (iuo *ItemUpdateOne) ClearShelves() *ItemUpdateOne {
+	iuo.mutation.ClearShelves()
+	return iuo
 }
 
 // RemoveShelfIDs removes the "shelves" edge to Shelf entities by IDs.
-func (_u *ItemUpdateOne) RemoveShelfIDs(ids ...int32) *ItemUpdateOne {
-	_u.mutation.RemoveShelfIDs(ids...)
-	return _u
+func (iuo *ItemUpdateOne) RemoveShelfIDs(ids ...int32) *ItemUpdateOne {
+	iuo.mutation.RemoveShelfIDs(ids...)
+	return iuo
 }
 
 // RemoveShelves removes "shelves" edges to Shelf entities.
-func (_u *ItemUpdateOne) RemoveShelves(v ...*Shelf) *ItemUpdateOne {
-	ids := make([]int32, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iuo *ItemUpdateOne) RemoveShelves(s ...*Shelf) *ItemUpdateOne {
+	ids := make([]int32, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.RemoveShelfIDs(ids...)
+	return iuo.RemoveShelfIDs(ids...)
 }
 
 // ClearSlots clears all "slots" edges to the Slot entity.
-func (_u *ItemUpdateOne) ClearSlots() *ItemUpdateOne {
-	_u.mutation.ClearSlots()
-	return _u
+func (iuo *ItemUpdateOne) ClearSlots() *ItemUpdateOne {
+	iuo.mutation.ClearSlots()
+	return iuo
 }
 
 // RemoveSlotIDs removes the "slots" edge to Slot entities by IDs.
-func (_u *ItemUpdateOne) RemoveSlotIDs(ids ...pk.ID) *ItemUpdateOne {
-	_u.mutation.RemoveSlotIDs(ids...)
-	return _u
+func (iuo *ItemUpdateOne) RemoveSlotIDs(ids ...pk.ID) *ItemUpdateOne {
+	iuo.mutation.RemoveSlotIDs(ids...)
+	return iuo
 }
 
 // RemoveSlots removes "slots" edges to Slot entities.
-func (_u *ItemUpdateOne) RemoveSlots(v ...*Slot) *ItemUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (iuo *ItemUpdateOne) RemoveSlots(s ...*Slot) *ItemUpdateOne {
+	ids := make([]pk.ID, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.RemoveSlotIDs(ids...)
+	return iuo.RemoveSlotIDs(ids...)
 }
 
 // Where appends a list predicates to the ItemUpdate builder.
-func (_u *ItemUpdateOne) Where(ps ...predicate.Item) *ItemUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (iuo *ItemUpdateOne) Where(ps ...predicate.Item) *ItemUpdateOne {
+	iuo.mutation.Where(ps...)
+	return iuo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *ItemUpdateOne) Select(field string, fields ...string) *ItemUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (iuo *ItemUpdateOne) Select(field string, fields ...string) *ItemUpdateOne {
+	iuo.fields = append([]string{field}, fields...)
+	return iuo
 }
 
 // Save executes the query and returns the updated Item entity.
-func (_u *ItemUpdateOne) Save(ctx context.Context) (*Item, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (iuo *ItemUpdateOne) Save(ctx context.Context) (*Item, error) {
+	return withHooks(ctx, iuo.sqlSave, iuo.mutation, iuo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *ItemUpdateOne) SaveX(ctx context.Context) *Item {
-	node, err := _u.Save(ctx)
+func (iuo *ItemUpdateOne) SaveX(ctx context.Context) *Item {
+	node, err := iuo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -528,26 +528,26 @@ func (_u *ItemUpdateOne) SaveX(ctx context.Context) *Item {
 }
 
 // Exec executes the query on the entity.
-func (_u *ItemUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (iuo *ItemUpdateOne) Exec(ctx context.Context) error {
+	_, err := iuo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *ItemUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (iuo *ItemUpdateOne) ExecX(ctx context.Context) {
+	if err := iuo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
+func (iuo *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 	_spec := sqlgraph.NewUpdateSpec(item.Table, item.Columns, sqlgraph.NewFieldSpec(item.FieldID, field.TypeInt64))
-	id, ok := _u.mutation.ID()
+	id, ok := iuo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`trap: missing "Item.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := iuo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, item.FieldID)
 		for _, f := range fields {
@@ -559,17 +559,17 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := iuo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := iuo.mutation.Name(); ok {
 		_spec.SetField(item.FieldName, field.TypeString, value)
 	}
-	if _u.mutation.BoxesCleared() {
+	if iuo.mutation.BoxesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -582,7 +582,7 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedBoxesIDs(); len(nodes) > 0 && !_u.mutation.BoxesCleared() {
+	if nodes := iuo.mutation.RemovedBoxesIDs(); len(nodes) > 0 && !iuo.mutation.BoxesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -598,7 +598,7 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.BoxesIDs(); len(nodes) > 0 {
+	if nodes := iuo.mutation.BoxesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -614,7 +614,7 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ShelvesCleared() {
+	if iuo.mutation.ShelvesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -625,7 +625,7 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 				IDSpec: sqlgraph.NewFieldSpec(shelf.FieldID, field.TypeInt32),
 			},
 		}
-		createE := &SlotCreate{config: _u.config, mutation: newSlotMutation(_u.config, OpCreate)}
+		createE := &SlotCreate{config: iuo.config, mutation: newSlotMutation(iuo.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -634,7 +634,7 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedShelvesIDs(); len(nodes) > 0 && !_u.mutation.ShelvesCleared() {
+	if nodes := iuo.mutation.RemovedShelvesIDs(); len(nodes) > 0 && !iuo.mutation.ShelvesCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -648,7 +648,7 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
-		createE := &SlotCreate{config: _u.config, mutation: newSlotMutation(_u.config, OpCreate)}
+		createE := &SlotCreate{config: iuo.config, mutation: newSlotMutation(iuo.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -657,7 +657,7 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ShelvesIDs(); len(nodes) > 0 {
+	if nodes := iuo.mutation.ShelvesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: false,
@@ -671,7 +671,7 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
-		createE := &SlotCreate{config: _u.config, mutation: newSlotMutation(_u.config, OpCreate)}
+		createE := &SlotCreate{config: iuo.config, mutation: newSlotMutation(iuo.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -680,7 +680,7 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.SlotsCleared() {
+	if iuo.mutation.SlotsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -693,7 +693,7 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedSlotsIDs(); len(nodes) > 0 && !_u.mutation.SlotsCleared() {
+	if nodes := iuo.mutation.RemovedSlotsIDs(); len(nodes) > 0 && !iuo.mutation.SlotsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -709,7 +709,7 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.SlotsIDs(); len(nodes) > 0 {
+	if nodes := iuo.mutation.SlotsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -725,10 +725,10 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Item{config: _u.config}
+	_node = &Item{config: iuo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, iuo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{item.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -736,6 +736,6 @@ func (_u *ItemUpdateOne) sqlSave(ctx context.Context) (_node *Item, err error) {
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	iuo.mutation.done = true
 	return _node, nil
 }

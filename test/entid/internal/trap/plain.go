@@ -39,7 +39,7 @@ func (*Plain) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the Plain fields.
-func (_m *Plain) assignValues(columns []string, values []any) error {
+func (pl *Plain) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -50,15 +50,15 @@ func (_m *Plain) assignValues(columns []string, values []any) error {
 			if !ok {
 				return fmt.Errorf("unexpected type %T for field id", value)
 			}
-			_m.ID = int(value.Int64)
+			pl.ID = int(value.Int64)
 		case plain.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
 			} else if value.Valid {
-				_m.Name = value.String
+				pl.Name = value.String
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			pl.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -66,35 +66,35 @@ func (_m *Plain) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the Plain.
 // This includes values selected through modifiers, order, etc.
-func (_m *Plain) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (pl *Plain) Value(name string) (ent.Value, error) {
+	return pl.selectValues.Get(name)
 }
 
 // Update returns a builder for updating this Plain.
 // Note that you need to call Plain.Unwrap() before calling this method if this Plain
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *Plain) Update() *PlainUpdateOne {
-	return NewPlainClient(_m.config).UpdateOne(_m)
+func (pl *Plain) Update() *PlainUpdateOne {
+	return NewPlainClient(pl.config).UpdateOne(pl)
 }
 
 // Unwrap unwraps the Plain entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *Plain) Unwrap() *Plain {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (pl *Plain) Unwrap() *Plain {
+	_tx, ok := pl.config.driver.(*txDriver)
 	if !ok {
 		panic("trap: Plain is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	pl.config.driver = _tx.drv
+	return pl
 }
 
 // String implements the fmt.Stringer.
-func (_m *Plain) String() string {
+func (pl *Plain) String() string {
 	var builder strings.Builder
 	builder.WriteString("Plain(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", pl.ID))
 	builder.WriteString("name=")
-	builder.WriteString(_m.Name)
+	builder.WriteString(pl.Name)
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -20,24 +20,24 @@ type PlainCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *PlainCreate) SetName(v string) *PlainCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (pc *PlainCreate) SetName(s string) *PlainCreate {
+	pc.mutation.SetName(s)
+	return pc
 }
 
 // Mutation returns the PlainMutation object of the builder.
-func (_c *PlainCreate) Mutation() *PlainMutation {
-	return _c.mutation
+func (pc *PlainCreate) Mutation() *PlainMutation {
+	return pc.mutation
 }
 
 // Save creates the Plain in the database.
-func (_c *PlainCreate) Save(ctx context.Context) (*Plain, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (pc *PlainCreate) Save(ctx context.Context) (*Plain, error) {
+	return withHooks(ctx, pc.sqlSave, pc.mutation, pc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *PlainCreate) SaveX(ctx context.Context) *Plain {
-	v, err := _c.Save(ctx)
+func (pc *PlainCreate) SaveX(ctx context.Context) *Plain {
+	v, err := pc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -45,32 +45,32 @@ func (_c *PlainCreate) SaveX(ctx context.Context) *Plain {
 }
 
 // Exec executes the query.
-func (_c *PlainCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (pc *PlainCreate) Exec(ctx context.Context) error {
+	_, err := pc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *PlainCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (pc *PlainCreate) ExecX(ctx context.Context) {
+	if err := pc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *PlainCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (pc *PlainCreate) check() error {
+	if _, ok := pc.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`trap: missing required field "Plain.name"`)}
 	}
 	return nil
 }
 
-func (_c *PlainCreate) sqlSave(ctx context.Context) (*Plain, error) {
-	if err := _c.check(); err != nil {
+func (pc *PlainCreate) sqlSave(ctx context.Context) (*Plain, error) {
+	if err := pc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := pc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, pc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -78,17 +78,17 @@ func (_c *PlainCreate) sqlSave(ctx context.Context) (*Plain, error) {
 	}
 	id := _spec.ID.Value.(int64)
 	_node.ID = int(id)
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	pc.mutation.id = &_node.ID
+	pc.mutation.done = true
 	return _node, nil
 }
 
-func (_c *PlainCreate) createSpec() (*Plain, *sqlgraph.CreateSpec) {
+func (pc *PlainCreate) createSpec() (*Plain, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Plain{config: _c.config}
+		_node = &Plain{config: pc.config}
 		_spec = sqlgraph.NewCreateSpec(plain.Table, sqlgraph.NewFieldSpec(plain.FieldID, field.TypeInt))
 	)
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := pc.mutation.Name(); ok {
 		_spec.SetField(plain.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
@@ -103,16 +103,16 @@ type PlainCreateBulk struct {
 }
 
 // Save creates the Plain entities in the database.
-func (_c *PlainCreateBulk) Save(ctx context.Context) ([]*Plain, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (pcb *PlainCreateBulk) Save(ctx context.Context) ([]*Plain, error) {
+	if pcb.err != nil {
+		return nil, pcb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Plain, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(pcb.builders))
+	nodes := make([]*Plain, len(pcb.builders))
+	mutators := make([]Mutator, len(pcb.builders))
+	for i := range pcb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := pcb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*PlainMutation)
 				if !ok {
@@ -125,11 +125,11 @@ func (_c *PlainCreateBulk) Save(ctx context.Context) ([]*Plain, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, pcb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, pcb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -153,7 +153,7 @@ func (_c *PlainCreateBulk) Save(ctx context.Context) ([]*Plain, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, pcb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -161,8 +161,8 @@ func (_c *PlainCreateBulk) Save(ctx context.Context) ([]*Plain, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *PlainCreateBulk) SaveX(ctx context.Context) []*Plain {
-	v, err := _c.Save(ctx)
+func (pcb *PlainCreateBulk) SaveX(ctx context.Context) []*Plain {
+	v, err := pcb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -170,14 +170,14 @@ func (_c *PlainCreateBulk) SaveX(ctx context.Context) []*Plain {
 }
 
 // Exec executes the query.
-func (_c *PlainCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (pcb *PlainCreateBulk) Exec(ctx context.Context) error {
+	_, err := pcb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *PlainCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (pcb *PlainCreateBulk) ExecX(ctx context.Context) {
+	if err := pcb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -20,56 +20,56 @@ type PlainDelete struct {
 }
 
 // Where appends a list predicates to the PlainDelete builder.
-func (_d *PlainDelete) Where(ps ...predicate.Plain) *PlainDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (pd *PlainDelete) Where(ps ...predicate.Plain) *PlainDelete {
+	pd.mutation.Where(ps...)
+	return pd
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *PlainDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (pd *PlainDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, pd.sqlExec, pd.mutation, pd.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *PlainDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (pd *PlainDelete) ExecX(ctx context.Context) int {
+	n, err := pd.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *PlainDelete) sqlExec(ctx context.Context) (int, error) {
+func (pd *PlainDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(plain.Table, sqlgraph.NewFieldSpec(plain.FieldID, field.TypeInt))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := pd.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, pd.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	pd.mutation.done = true
 	return affected, err
 }
 
 // PlainDeleteOne is the builder for deleting a single Plain entity.
 type PlainDeleteOne struct {
-	_d *PlainDelete
+	pd *PlainDelete
 }
 
 // Where appends a list predicates to the PlainDelete builder.
-func (_d *PlainDeleteOne) Where(ps ...predicate.Plain) *PlainDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (pdo *PlainDeleteOne) Where(ps ...predicate.Plain) *PlainDeleteOne {
+	pdo.pd.mutation.Where(ps...)
+	return pdo
 }
 
 // Exec executes the deletion query.
-func (_d *PlainDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (pdo *PlainDeleteOne) Exec(ctx context.Context) error {
+	n, err := pdo.pd.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *PlainDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *PlainDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (pdo *PlainDeleteOne) ExecX(ctx context.Context) {
+	if err := pdo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -28,40 +28,40 @@ type PlainQuery struct {
 }
 
 // Where adds a new predicate for the PlainQuery builder.
-func (_q *PlainQuery) Where(ps ...predicate.Plain) *PlainQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (pq *PlainQuery) Where(ps ...predicate.Plain) *PlainQuery {
+	pq.predicates = append(pq.predicates, ps...)
+	return pq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *PlainQuery) Limit(limit int) *PlainQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (pq *PlainQuery) Limit(limit int) *PlainQuery {
+	pq.ctx.Limit = &limit
+	return pq
 }
 
 // Offset to start from.
-func (_q *PlainQuery) Offset(offset int) *PlainQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (pq *PlainQuery) Offset(offset int) *PlainQuery {
+	pq.ctx.Offset = &offset
+	return pq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *PlainQuery) Unique(unique bool) *PlainQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (pq *PlainQuery) Unique(unique bool) *PlainQuery {
+	pq.ctx.Unique = &unique
+	return pq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *PlainQuery) Order(o ...plain.OrderOption) *PlainQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (pq *PlainQuery) Order(o ...plain.OrderOption) *PlainQuery {
+	pq.order = append(pq.order, o...)
+	return pq
 }
 
 // First returns the first Plain entity from the query.
 // Returns a *NotFoundError when no Plain was found.
-func (_q *PlainQuery) First(ctx context.Context) (*Plain, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (pq *PlainQuery) First(ctx context.Context) (*Plain, error) {
+	nodes, err := pq.Limit(1).All(setContextOp(ctx, pq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +72,8 @@ func (_q *PlainQuery) First(ctx context.Context) (*Plain, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *PlainQuery) FirstX(ctx context.Context) *Plain {
-	node, err := _q.First(ctx)
+func (pq *PlainQuery) FirstX(ctx context.Context) *Plain {
+	node, err := pq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -82,9 +82,9 @@ func (_q *PlainQuery) FirstX(ctx context.Context) *Plain {
 
 // FirstID returns the first Plain ID from the query.
 // Returns a *NotFoundError when no Plain ID was found.
-func (_q *PlainQuery) FirstID(ctx context.Context) (id int, err error) {
+func (pq *PlainQuery) FirstID(ctx context.Context) (id int, err error) {
 	var ids []int
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = pq.Limit(1).IDs(setContextOp(ctx, pq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -95,8 +95,8 @@ func (_q *PlainQuery) FirstID(ctx context.Context) (id int, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *PlainQuery) FirstIDX(ctx context.Context) int {
-	id, err := _q.FirstID(ctx)
+func (pq *PlainQuery) FirstIDX(ctx context.Context) int {
+	id, err := pq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -106,8 +106,8 @@ func (_q *PlainQuery) FirstIDX(ctx context.Context) int {
 // Only returns a single Plain entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one Plain entity is found.
 // Returns a *NotFoundError when no Plain entities are found.
-func (_q *PlainQuery) Only(ctx context.Context) (*Plain, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (pq *PlainQuery) Only(ctx context.Context) (*Plain, error) {
+	nodes, err := pq.Limit(2).All(setContextOp(ctx, pq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func (_q *PlainQuery) Only(ctx context.Context) (*Plain, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *PlainQuery) OnlyX(ctx context.Context) *Plain {
-	node, err := _q.Only(ctx)
+func (pq *PlainQuery) OnlyX(ctx context.Context) *Plain {
+	node, err := pq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -133,9 +133,9 @@ func (_q *PlainQuery) OnlyX(ctx context.Context) *Plain {
 // OnlyID is like Only, but returns the only Plain ID in the query.
 // Returns a *NotSingularError when more than one Plain ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *PlainQuery) OnlyID(ctx context.Context) (id int, err error) {
+func (pq *PlainQuery) OnlyID(ctx context.Context) (id int, err error) {
 	var ids []int
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = pq.Limit(2).IDs(setContextOp(ctx, pq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -150,8 +150,8 @@ func (_q *PlainQuery) OnlyID(ctx context.Context) (id int, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *PlainQuery) OnlyIDX(ctx context.Context) int {
-	id, err := _q.OnlyID(ctx)
+func (pq *PlainQuery) OnlyIDX(ctx context.Context) int {
+	id, err := pq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -159,18 +159,18 @@ func (_q *PlainQuery) OnlyIDX(ctx context.Context) int {
 }
 
 // All executes the query and returns a list of Plains.
-func (_q *PlainQuery) All(ctx context.Context) ([]*Plain, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (pq *PlainQuery) All(ctx context.Context) ([]*Plain, error) {
+	ctx = setContextOp(ctx, pq.ctx, ent.OpQueryAll)
+	if err := pq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*Plain, *PlainQuery]()
-	return withInterceptors[[]*Plain](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*Plain](ctx, pq, qr, pq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *PlainQuery) AllX(ctx context.Context) []*Plain {
-	nodes, err := _q.All(ctx)
+func (pq *PlainQuery) AllX(ctx context.Context) []*Plain {
+	nodes, err := pq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -178,20 +178,20 @@ func (_q *PlainQuery) AllX(ctx context.Context) []*Plain {
 }
 
 // IDs executes the query and returns a list of Plain IDs.
-func (_q *PlainQuery) IDs(ctx context.Context) (ids []int, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (pq *PlainQuery) IDs(ctx context.Context) (ids []int, err error) {
+	if pq.ctx.Unique == nil && pq.path != nil {
+		pq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(plain.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, pq.ctx, ent.OpQueryIDs)
+	if err = pq.Select(plain.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *PlainQuery) IDsX(ctx context.Context) []int {
-	ids, err := _q.IDs(ctx)
+func (pq *PlainQuery) IDsX(ctx context.Context) []int {
+	ids, err := pq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -199,17 +199,17 @@ func (_q *PlainQuery) IDsX(ctx context.Context) []int {
 }
 
 // Count returns the count of the given query.
-func (_q *PlainQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (pq *PlainQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, pq.ctx, ent.OpQueryCount)
+	if err := pq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*PlainQuery](), _q.inters)
+	return withInterceptors[int](ctx, pq, querierCount[*PlainQuery](), pq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *PlainQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (pq *PlainQuery) CountX(ctx context.Context) int {
+	count, err := pq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -217,9 +217,9 @@ func (_q *PlainQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *PlainQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (pq *PlainQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, pq.ctx, ent.OpQueryExist)
+	switch _, err := pq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -230,8 +230,8 @@ func (_q *PlainQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *PlainQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (pq *PlainQuery) ExistX(ctx context.Context) bool {
+	exist, err := pq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -240,19 +240,19 @@ func (_q *PlainQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the PlainQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *PlainQuery) Clone() *PlainQuery {
-	if _q == nil {
+func (pq *PlainQuery) Clone() *PlainQuery {
+	if pq == nil {
 		return nil
 	}
 	return &PlainQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]plain.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.Plain{}, _q.predicates...),
+		config:     pq.config,
+		ctx:        pq.ctx.Clone(),
+		order:      append([]plain.OrderOption{}, pq.order...),
+		inters:     append([]Interceptor{}, pq.inters...),
+		predicates: append([]predicate.Plain{}, pq.predicates...),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  pq.sql.Clone(),
+		path: pq.path,
 	}
 }
 
@@ -270,10 +270,10 @@ func (_q *PlainQuery) Clone() *PlainQuery {
 //		GroupBy(plain.FieldName).
 //		Aggregate(trap.Count()).
 //		Scan(ctx, &v)
-func (_q *PlainQuery) GroupBy(field string, fields ...string) *PlainGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &PlainGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (pq *PlainQuery) GroupBy(field string, fields ...string) *PlainGroupBy {
+	pq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &PlainGroupBy{build: pq}
+	grbuild.flds = &pq.ctx.Fields
 	grbuild.label = plain.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -291,62 +291,62 @@ func (_q *PlainQuery) GroupBy(field string, fields ...string) *PlainGroupBy {
 //	client.Plain.Query().
 //		Select(plain.FieldName).
 //		Scan(ctx, &v)
-func (_q *PlainQuery) Select(fields ...string) *PlainSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &PlainSelect{PlainQuery: _q}
+func (pq *PlainQuery) Select(fields ...string) *PlainSelect {
+	pq.ctx.Fields = append(pq.ctx.Fields, fields...)
+	sbuild := &PlainSelect{PlainQuery: pq}
 	sbuild.label = plain.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &pq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a PlainSelect configured with the given aggregations.
-func (_q *PlainQuery) Aggregate(fns ...AggregateFunc) *PlainSelect {
-	return _q.Select().Aggregate(fns...)
+func (pq *PlainQuery) Aggregate(fns ...AggregateFunc) *PlainSelect {
+	return pq.Select().Aggregate(fns...)
 }
 
-func (_q *PlainQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (pq *PlainQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range pq.inters {
 		if inter == nil {
 			return fmt.Errorf("trap: uninitialized interceptor (forgotten import trap/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, pq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range pq.ctx.Fields {
 		if !plain.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("trap: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if pq.path != nil {
+		prev, err := pq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		pq.sql = prev
 	}
 	return nil
 }
 
-func (_q *PlainQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Plain, error) {
+func (pq *PlainQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Plain, error) {
 	var (
 		nodes = []*Plain{}
-		_spec = _q.querySpec()
+		_spec = pq.querySpec()
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Plain).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &Plain{config: _q.config}
+		node := &Plain{config: pq.config}
 		nodes = append(nodes, node)
 		return node.assignValues(columns, values)
 	}
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, pq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
@@ -355,24 +355,24 @@ func (_q *PlainQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Plain,
 	return nodes, nil
 }
 
-func (_q *PlainQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (pq *PlainQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := pq.querySpec()
+	_spec.Node.Columns = pq.ctx.Fields
+	if len(pq.ctx.Fields) > 0 {
+		_spec.Unique = pq.ctx.Unique != nil && *pq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, pq.driver, _spec)
 }
 
-func (_q *PlainQuery) querySpec() *sqlgraph.QuerySpec {
+func (pq *PlainQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(plain.Table, plain.Columns, sqlgraph.NewFieldSpec(plain.FieldID, field.TypeInt))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = pq.sql
+	if unique := pq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if pq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := pq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, plain.FieldID)
 		for i := range fields {
@@ -381,20 +381,20 @@ func (_q *PlainQuery) querySpec() *sqlgraph.QuerySpec {
 			}
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := pq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := pq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := pq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := pq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -404,33 +404,33 @@ func (_q *PlainQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *PlainQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (pq *PlainQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(pq.driver.Dialect())
 	t1 := builder.Table(plain.Table)
-	columns := _q.ctx.Fields
+	columns := pq.ctx.Fields
 	if len(columns) == 0 {
 		columns = plain.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if pq.sql != nil {
+		selector = pq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if pq.ctx.Unique != nil && *pq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range pq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range pq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := pq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := pq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -443,41 +443,41 @@ type PlainGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *PlainGroupBy) Aggregate(fns ...AggregateFunc) *PlainGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (pgb *PlainGroupBy) Aggregate(fns ...AggregateFunc) *PlainGroupBy {
+	pgb.fns = append(pgb.fns, fns...)
+	return pgb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *PlainGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (pgb *PlainGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, pgb.build.ctx, ent.OpQueryGroupBy)
+	if err := pgb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*PlainQuery, *PlainGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*PlainQuery, *PlainGroupBy](ctx, pgb.build, pgb, pgb.build.inters, v)
 }
 
-func (_g *PlainGroupBy) sqlScan(ctx context.Context, root *PlainQuery, v any) error {
+func (pgb *PlainGroupBy) sqlScan(ctx context.Context, root *PlainQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(pgb.fns))
+	for _, fn := range pgb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*pgb.flds)+len(pgb.fns))
+		for _, f := range *pgb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*pgb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := pgb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -491,27 +491,27 @@ type PlainSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *PlainSelect) Aggregate(fns ...AggregateFunc) *PlainSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (ps *PlainSelect) Aggregate(fns ...AggregateFunc) *PlainSelect {
+	ps.fns = append(ps.fns, fns...)
+	return ps
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *PlainSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (ps *PlainSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, ps.ctx, ent.OpQuerySelect)
+	if err := ps.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*PlainQuery, *PlainSelect](ctx, _s.PlainQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*PlainQuery, *PlainSelect](ctx, ps.PlainQuery, ps, ps.inters, v)
 }
 
-func (_s *PlainSelect) sqlScan(ctx context.Context, root *PlainQuery, v any) error {
+func (ps *PlainSelect) sqlScan(ctx context.Context, root *PlainQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(ps.fns))
+	for _, fn := range ps.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*ps.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -519,7 +519,7 @@ func (_s *PlainSelect) sqlScan(ctx context.Context, root *PlainQuery, v any) err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := ps.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

@@ -22,38 +22,38 @@ type PlainUpdate struct {
 }
 
 // Where appends a list predicates to the PlainUpdate builder.
-func (_u *PlainUpdate) Where(ps ...predicate.Plain) *PlainUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (pu *PlainUpdate) Where(ps ...predicate.Plain) *PlainUpdate {
+	pu.mutation.Where(ps...)
+	return pu
 }
 
 // SetName sets the "name" field.
-func (_u *PlainUpdate) SetName(v string) *PlainUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (pu *PlainUpdate) SetName(s string) *PlainUpdate {
+	pu.mutation.SetName(s)
+	return pu
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *PlainUpdate) SetNillableName(v *string) *PlainUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (pu *PlainUpdate) SetNillableName(s *string) *PlainUpdate {
+	if s != nil {
+		pu.SetName(*s)
 	}
-	return _u
+	return pu
 }
 
 // Mutation returns the PlainMutation object of the builder.
-func (_u *PlainUpdate) Mutation() *PlainMutation {
-	return _u.mutation
+func (pu *PlainUpdate) Mutation() *PlainMutation {
+	return pu.mutation
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *PlainUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (pu *PlainUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, pu.sqlSave, pu.mutation, pu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *PlainUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (pu *PlainUpdate) SaveX(ctx context.Context) int {
+	affected, err := pu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -61,31 +61,31 @@ func (_u *PlainUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *PlainUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (pu *PlainUpdate) Exec(ctx context.Context) error {
+	_, err := pu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *PlainUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (pu *PlainUpdate) ExecX(ctx context.Context) {
+	if err := pu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *PlainUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (pu *PlainUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(plain.Table, plain.Columns, sqlgraph.NewFieldSpec(plain.FieldID, field.TypeInt))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := pu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := pu.mutation.Name(); ok {
 		_spec.SetField(plain.FieldName, field.TypeString, value)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, pu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{plain.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -93,8 +93,8 @@ func (_u *PlainUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	pu.mutation.done = true
+	return n, nil
 }
 
 // PlainUpdateOne is the builder for updating a single Plain entity.
@@ -106,45 +106,45 @@ type PlainUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *PlainUpdateOne) SetName(v string) *PlainUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (puo *PlainUpdateOne) SetName(s string) *PlainUpdateOne {
+	puo.mutation.SetName(s)
+	return puo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *PlainUpdateOne) SetNillableName(v *string) *PlainUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (puo *PlainUpdateOne) SetNillableName(s *string) *PlainUpdateOne {
+	if s != nil {
+		puo.SetName(*s)
 	}
-	return _u
+	return puo
 }
 
 // Mutation returns the PlainMutation object of the builder.
-func (_u *PlainUpdateOne) Mutation() *PlainMutation {
-	return _u.mutation
+func (puo *PlainUpdateOne) Mutation() *PlainMutation {
+	return puo.mutation
 }
 
 // Where appends a list predicates to the PlainUpdate builder.
-func (_u *PlainUpdateOne) Where(ps ...predicate.Plain) *PlainUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (puo *PlainUpdateOne) Where(ps ...predicate.Plain) *PlainUpdateOne {
+	puo.mutation.Where(ps...)
+	return puo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *PlainUpdateOne) Select(field string, fields ...string) *PlainUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (puo *PlainUpdateOne) Select(field string, fields ...string) *PlainUpdateOne {
+	puo.fields = append([]string{field}, fields...)
+	return puo
 }
 
 // Save executes the query and returns the updated Plain entity.
-func (_u *PlainUpdateOne) Save(ctx context.Context) (*Plain, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (puo *PlainUpdateOne) Save(ctx context.Context) (*Plain, error) {
+	return withHooks(ctx, puo.sqlSave, puo.mutation, puo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *PlainUpdateOne) SaveX(ctx context.Context) *Plain {
-	node, err := _u.Save(ctx)
+func (puo *PlainUpdateOne) SaveX(ctx context.Context) *Plain {
+	node, err := puo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -152,26 +152,26 @@ func (_u *PlainUpdateOne) SaveX(ctx context.Context) *Plain {
 }
 
 // Exec executes the query on the entity.
-func (_u *PlainUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (puo *PlainUpdateOne) Exec(ctx context.Context) error {
+	_, err := puo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *PlainUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (puo *PlainUpdateOne) ExecX(ctx context.Context) {
+	if err := puo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *PlainUpdateOne) sqlSave(ctx context.Context) (_node *Plain, err error) {
+func (puo *PlainUpdateOne) sqlSave(ctx context.Context) (_node *Plain, err error) {
 	_spec := sqlgraph.NewUpdateSpec(plain.Table, plain.Columns, sqlgraph.NewFieldSpec(plain.FieldID, field.TypeInt))
-	id, ok := _u.mutation.ID()
+	id, ok := puo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`trap: missing "Plain.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := puo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, plain.FieldID)
 		for _, f := range fields {
@@ -183,20 +183,20 @@ func (_u *PlainUpdateOne) sqlSave(ctx context.Context) (_node *Plain, err error)
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := puo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := puo.mutation.Name(); ok {
 		_spec.SetField(plain.FieldName, field.TypeString, value)
 	}
-	_node = &Plain{config: _u.config}
+	_node = &Plain{config: puo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, puo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{plain.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -204,6 +204,6 @@ func (_u *PlainUpdateOne) sqlSave(ctx context.Context) (_node *Plain, err error)
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	puo.mutation.done = true
 	return _node, nil
 }

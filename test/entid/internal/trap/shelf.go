@@ -71,7 +71,7 @@ func (*Shelf) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the Shelf fields.
-func (_m *Shelf) assignValues(columns []string, values []any) error {
+func (s *Shelf) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -82,15 +82,15 @@ func (_m *Shelf) assignValues(columns []string, values []any) error {
 			if !ok {
 				return fmt.Errorf("unexpected type %T for field id", value)
 			}
-			_m.ID = int32(value.Int64)
+			s.ID = int32(value.Int64)
 		case shelf.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
 			} else if value.Valid {
-				_m.Name = value.String
+				s.Name = value.String
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			s.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -98,45 +98,45 @@ func (_m *Shelf) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the Shelf.
 // This includes values selected through modifiers, order, etc.
-func (_m *Shelf) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (s *Shelf) Value(name string) (ent.Value, error) {
+	return s.selectValues.Get(name)
 }
 
 // QueryItems queries the "items" edge of the Shelf entity.
-func (_m *Shelf) QueryItems() *ItemQuery {
-	return NewShelfClient(_m.config).QueryItems(_m)
+func (s *Shelf) QueryItems() *ItemQuery {
+	return NewShelfClient(s.config).QueryItems(s)
 }
 
 // QuerySlots queries the "slots" edge of the Shelf entity.
-func (_m *Shelf) QuerySlots() *SlotQuery {
-	return NewShelfClient(_m.config).QuerySlots(_m)
+func (s *Shelf) QuerySlots() *SlotQuery {
+	return NewShelfClient(s.config).QuerySlots(s)
 }
 
 // Update returns a builder for updating this Shelf.
 // Note that you need to call Shelf.Unwrap() before calling this method if this Shelf
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *Shelf) Update() *ShelfUpdateOne {
-	return NewShelfClient(_m.config).UpdateOne(_m)
+func (s *Shelf) Update() *ShelfUpdateOne {
+	return NewShelfClient(s.config).UpdateOne(s)
 }
 
 // Unwrap unwraps the Shelf entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *Shelf) Unwrap() *Shelf {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (s *Shelf) Unwrap() *Shelf {
+	_tx, ok := s.config.driver.(*txDriver)
 	if !ok {
 		panic("trap: Shelf is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	s.config.driver = _tx.drv
+	return s
 }
 
 // String implements the fmt.Stringer.
-func (_m *Shelf) String() string {
+func (s *Shelf) String() string {
 	var builder strings.Builder
 	builder.WriteString("Shelf(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", s.ID))
 	builder.WriteString("name=")
-	builder.WriteString(_m.Name)
+	builder.WriteString(s.Name)
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -23,60 +23,60 @@ type ShelfCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *ShelfCreate) SetName(v string) *ShelfCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (sc *ShelfCreate) SetName(s string) *ShelfCreate {
+	sc.mutation.SetName(s)
+	return sc
 }
 
 // SetID sets the "id" field.
-func (_c *ShelfCreate) SetID(v int32) *ShelfCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (sc *ShelfCreate) SetID(i int32) *ShelfCreate {
+	sc.mutation.SetID(i)
+	return sc
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by IDs.
-func (_c *ShelfCreate) AddItemIDs(ids ...pk.ID) *ShelfCreate {
-	_c.mutation.AddItemIDs(ids...)
-	return _c
+func (sc *ShelfCreate) AddItemIDs(ids ...pk.ID) *ShelfCreate {
+	sc.mutation.AddItemIDs(ids...)
+	return sc
 }
 
 // AddItems adds the "items" edges to the Item entity.
-func (_c *ShelfCreate) AddItems(v ...*Item) *ShelfCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (sc *ShelfCreate) AddItems(i ...*Item) *ShelfCreate {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _c.AddItemIDs(ids...)
+	return sc.AddItemIDs(ids...)
 }
 
 // AddSlotIDs adds the "slots" edge to the Slot entity by IDs.
-func (_c *ShelfCreate) AddSlotIDs(ids ...pk.ID) *ShelfCreate {
-	_c.mutation.AddSlotIDs(ids...)
-	return _c
+func (sc *ShelfCreate) AddSlotIDs(ids ...pk.ID) *ShelfCreate {
+	sc.mutation.AddSlotIDs(ids...)
+	return sc
 }
 
 // AddSlots adds the "slots" edges to the Slot entity.
-func (_c *ShelfCreate) AddSlots(v ...*Slot) *ShelfCreate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (sc *ShelfCreate) AddSlots(s ...*Slot) *ShelfCreate {
+	ids := make([]pk.ID, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _c.AddSlotIDs(ids...)
+	return sc.AddSlotIDs(ids...)
 }
 
 // Mutation returns the ShelfMutation object of the builder.
-func (_c *ShelfCreate) Mutation() *ShelfMutation {
-	return _c.mutation
+func (sc *ShelfCreate) Mutation() *ShelfMutation {
+	return sc.mutation
 }
 
 // Save creates the Shelf in the database.
-func (_c *ShelfCreate) Save(ctx context.Context) (*Shelf, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (sc *ShelfCreate) Save(ctx context.Context) (*Shelf, error) {
+	return withHooks(ctx, sc.sqlSave, sc.mutation, sc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *ShelfCreate) SaveX(ctx context.Context) *Shelf {
-	v, err := _c.Save(ctx)
+func (sc *ShelfCreate) SaveX(ctx context.Context) *Shelf {
+	v, err := sc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -84,32 +84,32 @@ func (_c *ShelfCreate) SaveX(ctx context.Context) *Shelf {
 }
 
 // Exec executes the query.
-func (_c *ShelfCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (sc *ShelfCreate) Exec(ctx context.Context) error {
+	_, err := sc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *ShelfCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (sc *ShelfCreate) ExecX(ctx context.Context) {
+	if err := sc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *ShelfCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (sc *ShelfCreate) check() error {
+	if _, ok := sc.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`trap: missing required field "Shelf.name"`)}
 	}
 	return nil
 }
 
-func (_c *ShelfCreate) sqlSave(ctx context.Context) (*Shelf, error) {
-	if err := _c.check(); err != nil {
+func (sc *ShelfCreate) sqlSave(ctx context.Context) (*Shelf, error) {
+	if err := sc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := sc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, sc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -119,25 +119,25 @@ func (_c *ShelfCreate) sqlSave(ctx context.Context) (*Shelf, error) {
 		id := _spec.ID.Value.(int64)
 		_node.ID = int32(id)
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	sc.mutation.id = &_node.ID
+	sc.mutation.done = true
 	return _node, nil
 }
 
-func (_c *ShelfCreate) createSpec() (*Shelf, *sqlgraph.CreateSpec) {
+func (sc *ShelfCreate) createSpec() (*Shelf, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Shelf{config: _c.config}
+		_node = &Shelf{config: sc.config}
 		_spec = sqlgraph.NewCreateSpec(shelf.Table, sqlgraph.NewFieldSpec(shelf.FieldID, field.TypeInt32))
 	)
-	if id, ok := _c.mutation.ID(); ok {
+	if id, ok := sc.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
 	}
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := sc.mutation.Name(); ok {
 		_spec.SetField(shelf.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if nodes := _c.mutation.ItemsIDs(); len(nodes) > 0 {
+	if nodes := sc.mutation.ItemsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -151,7 +151,7 @@ func (_c *ShelfCreate) createSpec() (*Shelf, *sqlgraph.CreateSpec) {
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
-		createE := &SlotCreate{config: _c.config, mutation: newSlotMutation(_c.config, OpCreate)}
+		createE := &SlotCreate{config: sc.config, mutation: newSlotMutation(sc.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -160,7 +160,7 @@ func (_c *ShelfCreate) createSpec() (*Shelf, *sqlgraph.CreateSpec) {
 		}
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.SlotsIDs(); len(nodes) > 0 {
+	if nodes := sc.mutation.SlotsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -187,16 +187,16 @@ type ShelfCreateBulk struct {
 }
 
 // Save creates the Shelf entities in the database.
-func (_c *ShelfCreateBulk) Save(ctx context.Context) ([]*Shelf, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (scb *ShelfCreateBulk) Save(ctx context.Context) ([]*Shelf, error) {
+	if scb.err != nil {
+		return nil, scb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Shelf, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(scb.builders))
+	nodes := make([]*Shelf, len(scb.builders))
+	mutators := make([]Mutator, len(scb.builders))
+	for i := range scb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := scb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*ShelfMutation)
 				if !ok {
@@ -209,11 +209,11 @@ func (_c *ShelfCreateBulk) Save(ctx context.Context) ([]*Shelf, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, scb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, scb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -237,7 +237,7 @@ func (_c *ShelfCreateBulk) Save(ctx context.Context) ([]*Shelf, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, scb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -245,8 +245,8 @@ func (_c *ShelfCreateBulk) Save(ctx context.Context) ([]*Shelf, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *ShelfCreateBulk) SaveX(ctx context.Context) []*Shelf {
-	v, err := _c.Save(ctx)
+func (scb *ShelfCreateBulk) SaveX(ctx context.Context) []*Shelf {
+	v, err := scb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -254,14 +254,14 @@ func (_c *ShelfCreateBulk) SaveX(ctx context.Context) []*Shelf {
 }
 
 // Exec executes the query.
-func (_c *ShelfCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (scb *ShelfCreateBulk) Exec(ctx context.Context) error {
+	_, err := scb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *ShelfCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (scb *ShelfCreateBulk) ExecX(ctx context.Context) {
+	if err := scb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

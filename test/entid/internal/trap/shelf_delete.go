@@ -20,56 +20,56 @@ type ShelfDelete struct {
 }
 
 // Where appends a list predicates to the ShelfDelete builder.
-func (_d *ShelfDelete) Where(ps ...predicate.Shelf) *ShelfDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (sd *ShelfDelete) Where(ps ...predicate.Shelf) *ShelfDelete {
+	sd.mutation.Where(ps...)
+	return sd
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *ShelfDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (sd *ShelfDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, sd.sqlExec, sd.mutation, sd.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *ShelfDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (sd *ShelfDelete) ExecX(ctx context.Context) int {
+	n, err := sd.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *ShelfDelete) sqlExec(ctx context.Context) (int, error) {
+func (sd *ShelfDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(shelf.Table, sqlgraph.NewFieldSpec(shelf.FieldID, field.TypeInt32))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := sd.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, sd.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	sd.mutation.done = true
 	return affected, err
 }
 
 // ShelfDeleteOne is the builder for deleting a single Shelf entity.
 type ShelfDeleteOne struct {
-	_d *ShelfDelete
+	sd *ShelfDelete
 }
 
 // Where appends a list predicates to the ShelfDelete builder.
-func (_d *ShelfDeleteOne) Where(ps ...predicate.Shelf) *ShelfDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (sdo *ShelfDeleteOne) Where(ps ...predicate.Shelf) *ShelfDeleteOne {
+	sdo.sd.mutation.Where(ps...)
+	return sdo
 }
 
 // Exec executes the deletion query.
-func (_d *ShelfDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (sdo *ShelfDeleteOne) Exec(ctx context.Context) error {
+	n, err := sdo.sd.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *ShelfDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *ShelfDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (sdo *ShelfDeleteOne) ExecX(ctx context.Context) {
+	if err := sdo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -34,44 +34,44 @@ type ShelfQuery struct {
 }
 
 // Where adds a new predicate for the ShelfQuery builder.
-func (_q *ShelfQuery) Where(ps ...predicate.Shelf) *ShelfQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (sq *ShelfQuery) Where(ps ...predicate.Shelf) *ShelfQuery {
+	sq.predicates = append(sq.predicates, ps...)
+	return sq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *ShelfQuery) Limit(limit int) *ShelfQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (sq *ShelfQuery) Limit(limit int) *ShelfQuery {
+	sq.ctx.Limit = &limit
+	return sq
 }
 
 // Offset to start from.
-func (_q *ShelfQuery) Offset(offset int) *ShelfQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (sq *ShelfQuery) Offset(offset int) *ShelfQuery {
+	sq.ctx.Offset = &offset
+	return sq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *ShelfQuery) Unique(unique bool) *ShelfQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (sq *ShelfQuery) Unique(unique bool) *ShelfQuery {
+	sq.ctx.Unique = &unique
+	return sq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *ShelfQuery) Order(o ...shelf.OrderOption) *ShelfQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (sq *ShelfQuery) Order(o ...shelf.OrderOption) *ShelfQuery {
+	sq.order = append(sq.order, o...)
+	return sq
 }
 
 // QueryItems chains the current query on the "items" edge.
-func (_q *ShelfQuery) QueryItems() *ItemQuery {
-	query := (&ItemClient{config: _q.config}).Query()
+func (sq *ShelfQuery) QueryItems() *ItemQuery {
+	query := (&ItemClient{config: sq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := sq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := sq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -80,20 +80,20 @@ func (_q *ShelfQuery) QueryItems() *ItemQuery {
 			sqlgraph.To(item.Table, item.FieldID),
 			sqlgraph.Edge(sqlgraph.M2M, true, shelf.ItemsTable, shelf.ItemsPrimaryKey...),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(sq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
 }
 
 // QuerySlots chains the current query on the "slots" edge.
-func (_q *ShelfQuery) QuerySlots() *SlotQuery {
-	query := (&SlotClient{config: _q.config}).Query()
+func (sq *ShelfQuery) QuerySlots() *SlotQuery {
+	query := (&SlotClient{config: sq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := sq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := sq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -102,7 +102,7 @@ func (_q *ShelfQuery) QuerySlots() *SlotQuery {
 			sqlgraph.To(slot.Table, slot.FieldID),
 			sqlgraph.Edge(sqlgraph.O2M, true, shelf.SlotsTable, shelf.SlotsColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(sq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -110,8 +110,8 @@ func (_q *ShelfQuery) QuerySlots() *SlotQuery {
 
 // First returns the first Shelf entity from the query.
 // Returns a *NotFoundError when no Shelf was found.
-func (_q *ShelfQuery) First(ctx context.Context) (*Shelf, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (sq *ShelfQuery) First(ctx context.Context) (*Shelf, error) {
+	nodes, err := sq.Limit(1).All(setContextOp(ctx, sq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func (_q *ShelfQuery) First(ctx context.Context) (*Shelf, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *ShelfQuery) FirstX(ctx context.Context) *Shelf {
-	node, err := _q.First(ctx)
+func (sq *ShelfQuery) FirstX(ctx context.Context) *Shelf {
+	node, err := sq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -132,9 +132,9 @@ func (_q *ShelfQuery) FirstX(ctx context.Context) *Shelf {
 
 // FirstID returns the first Shelf ID from the query.
 // Returns a *NotFoundError when no Shelf ID was found.
-func (_q *ShelfQuery) FirstID(ctx context.Context) (id int32, err error) {
+func (sq *ShelfQuery) FirstID(ctx context.Context) (id int32, err error) {
 	var ids []int32
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = sq.Limit(1).IDs(setContextOp(ctx, sq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -145,8 +145,8 @@ func (_q *ShelfQuery) FirstID(ctx context.Context) (id int32, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *ShelfQuery) FirstIDX(ctx context.Context) int32 {
-	id, err := _q.FirstID(ctx)
+func (sq *ShelfQuery) FirstIDX(ctx context.Context) int32 {
+	id, err := sq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -156,8 +156,8 @@ func (_q *ShelfQuery) FirstIDX(ctx context.Context) int32 {
 // Only returns a single Shelf entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one Shelf entity is found.
 // Returns a *NotFoundError when no Shelf entities are found.
-func (_q *ShelfQuery) Only(ctx context.Context) (*Shelf, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (sq *ShelfQuery) Only(ctx context.Context) (*Shelf, error) {
+	nodes, err := sq.Limit(2).All(setContextOp(ctx, sq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -172,8 +172,8 @@ func (_q *ShelfQuery) Only(ctx context.Context) (*Shelf, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *ShelfQuery) OnlyX(ctx context.Context) *Shelf {
-	node, err := _q.Only(ctx)
+func (sq *ShelfQuery) OnlyX(ctx context.Context) *Shelf {
+	node, err := sq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -183,9 +183,9 @@ func (_q *ShelfQuery) OnlyX(ctx context.Context) *Shelf {
 // OnlyID is like Only, but returns the only Shelf ID in the query.
 // Returns a *NotSingularError when more than one Shelf ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *ShelfQuery) OnlyID(ctx context.Context) (id int32, err error) {
+func (sq *ShelfQuery) OnlyID(ctx context.Context) (id int32, err error) {
 	var ids []int32
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = sq.Limit(2).IDs(setContextOp(ctx, sq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -200,8 +200,8 @@ func (_q *ShelfQuery) OnlyID(ctx context.Context) (id int32, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *ShelfQuery) OnlyIDX(ctx context.Context) int32 {
-	id, err := _q.OnlyID(ctx)
+func (sq *ShelfQuery) OnlyIDX(ctx context.Context) int32 {
+	id, err := sq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -209,18 +209,18 @@ func (_q *ShelfQuery) OnlyIDX(ctx context.Context) int32 {
 }
 
 // All executes the query and returns a list of Shelves.
-func (_q *ShelfQuery) All(ctx context.Context) ([]*Shelf, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (sq *ShelfQuery) All(ctx context.Context) ([]*Shelf, error) {
+	ctx = setContextOp(ctx, sq.ctx, ent.OpQueryAll)
+	if err := sq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*Shelf, *ShelfQuery]()
-	return withInterceptors[[]*Shelf](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*Shelf](ctx, sq, qr, sq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *ShelfQuery) AllX(ctx context.Context) []*Shelf {
-	nodes, err := _q.All(ctx)
+func (sq *ShelfQuery) AllX(ctx context.Context) []*Shelf {
+	nodes, err := sq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -228,20 +228,20 @@ func (_q *ShelfQuery) AllX(ctx context.Context) []*Shelf {
 }
 
 // IDs executes the query and returns a list of Shelf IDs.
-func (_q *ShelfQuery) IDs(ctx context.Context) (ids []int32, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (sq *ShelfQuery) IDs(ctx context.Context) (ids []int32, err error) {
+	if sq.ctx.Unique == nil && sq.path != nil {
+		sq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(shelf.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, sq.ctx, ent.OpQueryIDs)
+	if err = sq.Select(shelf.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *ShelfQuery) IDsX(ctx context.Context) []int32 {
-	ids, err := _q.IDs(ctx)
+func (sq *ShelfQuery) IDsX(ctx context.Context) []int32 {
+	ids, err := sq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -249,17 +249,17 @@ func (_q *ShelfQuery) IDsX(ctx context.Context) []int32 {
 }
 
 // Count returns the count of the given query.
-func (_q *ShelfQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (sq *ShelfQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, sq.ctx, ent.OpQueryCount)
+	if err := sq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*ShelfQuery](), _q.inters)
+	return withInterceptors[int](ctx, sq, querierCount[*ShelfQuery](), sq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *ShelfQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (sq *ShelfQuery) CountX(ctx context.Context) int {
+	count, err := sq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -267,9 +267,9 @@ func (_q *ShelfQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *ShelfQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (sq *ShelfQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, sq.ctx, ent.OpQueryExist)
+	switch _, err := sq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -280,8 +280,8 @@ func (_q *ShelfQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *ShelfQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (sq *ShelfQuery) ExistX(ctx context.Context) bool {
+	exist, err := sq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -290,44 +290,44 @@ func (_q *ShelfQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the ShelfQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *ShelfQuery) Clone() *ShelfQuery {
-	if _q == nil {
+func (sq *ShelfQuery) Clone() *ShelfQuery {
+	if sq == nil {
 		return nil
 	}
 	return &ShelfQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]shelf.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.Shelf{}, _q.predicates...),
-		withItems:  _q.withItems.Clone(),
-		withSlots:  _q.withSlots.Clone(),
+		config:     sq.config,
+		ctx:        sq.ctx.Clone(),
+		order:      append([]shelf.OrderOption{}, sq.order...),
+		inters:     append([]Interceptor{}, sq.inters...),
+		predicates: append([]predicate.Shelf{}, sq.predicates...),
+		withItems:  sq.withItems.Clone(),
+		withSlots:  sq.withSlots.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  sq.sql.Clone(),
+		path: sq.path,
 	}
 }
 
 // WithItems tells the query-builder to eager-load the nodes that are connected to
 // the "items" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *ShelfQuery) WithItems(opts ...func(*ItemQuery)) *ShelfQuery {
-	query := (&ItemClient{config: _q.config}).Query()
+func (sq *ShelfQuery) WithItems(opts ...func(*ItemQuery)) *ShelfQuery {
+	query := (&ItemClient{config: sq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withItems = query
-	return _q
+	sq.withItems = query
+	return sq
 }
 
 // WithSlots tells the query-builder to eager-load the nodes that are connected to
 // the "slots" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *ShelfQuery) WithSlots(opts ...func(*SlotQuery)) *ShelfQuery {
-	query := (&SlotClient{config: _q.config}).Query()
+func (sq *ShelfQuery) WithSlots(opts ...func(*SlotQuery)) *ShelfQuery {
+	query := (&SlotClient{config: sq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withSlots = query
-	return _q
+	sq.withSlots = query
+	return sq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -344,10 +344,10 @@ func (_q *ShelfQuery) WithSlots(opts ...func(*SlotQuery)) *ShelfQuery {
 //		GroupBy(shelf.FieldName).
 //		Aggregate(trap.Count()).
 //		Scan(ctx, &v)
-func (_q *ShelfQuery) GroupBy(field string, fields ...string) *ShelfGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &ShelfGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (sq *ShelfQuery) GroupBy(field string, fields ...string) *ShelfGroupBy {
+	sq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &ShelfGroupBy{build: sq}
+	grbuild.flds = &sq.ctx.Fields
 	grbuild.label = shelf.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -365,59 +365,59 @@ func (_q *ShelfQuery) GroupBy(field string, fields ...string) *ShelfGroupBy {
 //	client.Shelf.Query().
 //		Select(shelf.FieldName).
 //		Scan(ctx, &v)
-func (_q *ShelfQuery) Select(fields ...string) *ShelfSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &ShelfSelect{ShelfQuery: _q}
+func (sq *ShelfQuery) Select(fields ...string) *ShelfSelect {
+	sq.ctx.Fields = append(sq.ctx.Fields, fields...)
+	sbuild := &ShelfSelect{ShelfQuery: sq}
 	sbuild.label = shelf.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &sq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a ShelfSelect configured with the given aggregations.
-func (_q *ShelfQuery) Aggregate(fns ...AggregateFunc) *ShelfSelect {
-	return _q.Select().Aggregate(fns...)
+func (sq *ShelfQuery) Aggregate(fns ...AggregateFunc) *ShelfSelect {
+	return sq.Select().Aggregate(fns...)
 }
 
-func (_q *ShelfQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (sq *ShelfQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range sq.inters {
 		if inter == nil {
 			return fmt.Errorf("trap: uninitialized interceptor (forgotten import trap/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, sq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range sq.ctx.Fields {
 		if !shelf.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("trap: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if sq.path != nil {
+		prev, err := sq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		sq.sql = prev
 	}
 	return nil
 }
 
-func (_q *ShelfQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Shelf, error) {
+func (sq *ShelfQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Shelf, error) {
 	var (
 		nodes       = []*Shelf{}
-		_spec       = _q.querySpec()
+		_spec       = sq.querySpec()
 		loadedTypes = [2]bool{
-			_q.withItems != nil,
-			_q.withSlots != nil,
+			sq.withItems != nil,
+			sq.withSlots != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Shelf).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &Shelf{config: _q.config}
+		node := &Shelf{config: sq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -425,21 +425,21 @@ func (_q *ShelfQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Shelf,
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, sq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withItems; query != nil {
-		if err := _q.loadItems(ctx, query, nodes,
+	if query := sq.withItems; query != nil {
+		if err := sq.loadItems(ctx, query, nodes,
 			func(n *Shelf) { n.Edges.Items = []*Item{} },
 			func(n *Shelf, e *Item) { n.Edges.Items = append(n.Edges.Items, e) }); err != nil {
 			return nil, err
 		}
 	}
-	if query := _q.withSlots; query != nil {
-		if err := _q.loadSlots(ctx, query, nodes,
+	if query := sq.withSlots; query != nil {
+		if err := sq.loadSlots(ctx, query, nodes,
 			func(n *Shelf) { n.Edges.Slots = []*Slot{} },
 			func(n *Shelf, e *Slot) { n.Edges.Slots = append(n.Edges.Slots, e) }); err != nil {
 			return nil, err
@@ -448,7 +448,7 @@ func (_q *ShelfQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Shelf,
 	return nodes, nil
 }
 
-func (_q *ShelfQuery) loadItems(ctx context.Context, query *ItemQuery, nodes []*Shelf, init func(*Shelf), assign func(*Shelf, *Item)) error {
+func (sq *ShelfQuery) loadItems(ctx context.Context, query *ItemQuery, nodes []*Shelf, init func(*Shelf), assign func(*Shelf, *Item)) error {
 	edgeIDs := make([]driver.Value, len(nodes))
 	byID := make(map[int32]*Shelf)
 	nids := make(map[pk.ID]map[*Shelf]struct{})
@@ -509,7 +509,7 @@ func (_q *ShelfQuery) loadItems(ctx context.Context, query *ItemQuery, nodes []*
 	}
 	return nil
 }
-func (_q *ShelfQuery) loadSlots(ctx context.Context, query *SlotQuery, nodes []*Shelf, init func(*Shelf), assign func(*Shelf, *Slot)) error {
+func (sq *ShelfQuery) loadSlots(ctx context.Context, query *SlotQuery, nodes []*Shelf, init func(*Shelf), assign func(*Shelf, *Slot)) error {
 	fks := make([]driver.Value, 0, len(nodes))
 	nodeids := make(map[int32]*Shelf)
 	for i := range nodes {
@@ -540,24 +540,24 @@ func (_q *ShelfQuery) loadSlots(ctx context.Context, query *SlotQuery, nodes []*
 	return nil
 }
 
-func (_q *ShelfQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (sq *ShelfQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := sq.querySpec()
+	_spec.Node.Columns = sq.ctx.Fields
+	if len(sq.ctx.Fields) > 0 {
+		_spec.Unique = sq.ctx.Unique != nil && *sq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, sq.driver, _spec)
 }
 
-func (_q *ShelfQuery) querySpec() *sqlgraph.QuerySpec {
+func (sq *ShelfQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(shelf.Table, shelf.Columns, sqlgraph.NewFieldSpec(shelf.FieldID, field.TypeInt32))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = sq.sql
+	if unique := sq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if sq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := sq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, shelf.FieldID)
 		for i := range fields {
@@ -566,20 +566,20 @@ func (_q *ShelfQuery) querySpec() *sqlgraph.QuerySpec {
 			}
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := sq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := sq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := sq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := sq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -589,33 +589,33 @@ func (_q *ShelfQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *ShelfQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (sq *ShelfQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(sq.driver.Dialect())
 	t1 := builder.Table(shelf.Table)
-	columns := _q.ctx.Fields
+	columns := sq.ctx.Fields
 	if len(columns) == 0 {
 		columns = shelf.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if sq.sql != nil {
+		selector = sq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if sq.ctx.Unique != nil && *sq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range sq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range sq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := sq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := sq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -628,41 +628,41 @@ type ShelfGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *ShelfGroupBy) Aggregate(fns ...AggregateFunc) *ShelfGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (sgb *ShelfGroupBy) Aggregate(fns ...AggregateFunc) *ShelfGroupBy {
+	sgb.fns = append(sgb.fns, fns...)
+	return sgb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *ShelfGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (sgb *ShelfGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, sgb.build.ctx, ent.OpQueryGroupBy)
+	if err := sgb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*ShelfQuery, *ShelfGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*ShelfQuery, *ShelfGroupBy](ctx, sgb.build, sgb, sgb.build.inters, v)
 }
 
-func (_g *ShelfGroupBy) sqlScan(ctx context.Context, root *ShelfQuery, v any) error {
+func (sgb *ShelfGroupBy) sqlScan(ctx context.Context, root *ShelfQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(sgb.fns))
+	for _, fn := range sgb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*sgb.flds)+len(sgb.fns))
+		for _, f := range *sgb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*sgb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := sgb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -676,27 +676,27 @@ type ShelfSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *ShelfSelect) Aggregate(fns ...AggregateFunc) *ShelfSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (ss *ShelfSelect) Aggregate(fns ...AggregateFunc) *ShelfSelect {
+	ss.fns = append(ss.fns, fns...)
+	return ss
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *ShelfSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (ss *ShelfSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, ss.ctx, ent.OpQuerySelect)
+	if err := ss.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*ShelfQuery, *ShelfSelect](ctx, _s.ShelfQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*ShelfQuery, *ShelfSelect](ctx, ss.ShelfQuery, ss, ss.inters, v)
 }
 
-func (_s *ShelfSelect) sqlScan(ctx context.Context, root *ShelfQuery, v any) error {
+func (ss *ShelfSelect) sqlScan(ctx context.Context, root *ShelfQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(ss.fns))
+	for _, fn := range ss.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*ss.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -704,7 +704,7 @@ func (_s *ShelfSelect) sqlScan(ctx context.Context, root *ShelfQuery, v any) err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := ss.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

@@ -25,110 +25,110 @@ type ShelfUpdate struct {
 }
 
 // Where appends a list predicates to the ShelfUpdate builder.
-func (_u *ShelfUpdate) Where(ps ...predicate.Shelf) *ShelfUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (su *ShelfUpdate) Where(ps ...predicate.Shelf) *ShelfUpdate {
+	su.mutation.Where(ps...)
+	return su
 }
 
 // SetName sets the "name" field.
-func (_u *ShelfUpdate) SetName(v string) *ShelfUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (su *ShelfUpdate) SetName(s string) *ShelfUpdate {
+	su.mutation.SetName(s)
+	return su
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *ShelfUpdate) SetNillableName(v *string) *ShelfUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (su *ShelfUpdate) SetNillableName(s *string) *ShelfUpdate {
+	if s != nil {
+		su.SetName(*s)
 	}
-	return _u
+	return su
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by IDs.
-func (_u *ShelfUpdate) AddItemIDs(ids ...pk.ID) *ShelfUpdate {
-	_u.mutation.AddItemIDs(ids...)
-	return _u
+func (su *ShelfUpdate) AddItemIDs(ids ...pk.ID) *ShelfUpdate {
+	su.mutation.AddItemIDs(ids...)
+	return su
 }
 
 // AddItems adds the "items" edges to the Item entity.
-func (_u *ShelfUpdate) AddItems(v ...*Item) *ShelfUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (su *ShelfUpdate) AddItems(i ...*Item) *ShelfUpdate {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _u.AddItemIDs(ids...)
+	return su.AddItemIDs(ids...)
 }
 
 // AddSlotIDs adds the "slots" edge to the Slot entity by IDs.
-func (_u *ShelfUpdate) AddSlotIDs(ids ...pk.ID) *ShelfUpdate {
-	_u.mutation.AddSlotIDs(ids...)
-	return _u
+func (su *ShelfUpdate) AddSlotIDs(ids ...pk.ID) *ShelfUpdate {
+	su.mutation.AddSlotIDs(ids...)
+	return su
 }
 
 // AddSlots adds the "slots" edges to the Slot entity.
-func (_u *ShelfUpdate) AddSlots(v ...*Slot) *ShelfUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (su *ShelfUpdate) AddSlots(s ...*Slot) *ShelfUpdate {
+	ids := make([]pk.ID, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.AddSlotIDs(ids...)
+	return su.AddSlotIDs(ids...)
 }
 
 // Mutation returns the ShelfMutation object of the builder.
-func (_u *ShelfUpdate) Mutation() *ShelfMutation {
-	return _u.mutation
+func (su *ShelfUpdate) Mutation() *ShelfMutation {
+	return su.mutation
 }
 
 // ClearItems clears all "items" edges to the Item entity.
-func (_u *ShelfUpdate) ClearItems() *ShelfUpdate {
-	_u.mutation.ClearItems()
-	return _u
+func (su *ShelfUpdate) ClearItems() *ShelfUpdate {
+	su.mutation.ClearItems()
+	return su
 }
 
 // RemoveItemIDs removes the "items" edge to Item entities by IDs.
-func (_u *ShelfUpdate) RemoveItemIDs(ids ...pk.ID) *ShelfUpdate {
-	_u.mutation.RemoveItemIDs(ids...)
-	return _u
+func (su *ShelfUpdate) RemoveItemIDs(ids ...pk.ID) *ShelfUpdate {
+	su.mutation.RemoveItemIDs(ids...)
+	return su
 }
 
 // RemoveItems removes "items" edges to Item entities.
-func (_u *ShelfUpdate) RemoveItems(v ...*Item) *ShelfUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (su *ShelfUpdate) RemoveItems(i ...*Item) *ShelfUpdate {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _u.RemoveItemIDs(ids...)
+	return su.RemoveItemIDs(ids...)
 }
 
 // ClearSlots clears all "slots" edges to the Slot entity.
-func (_u *ShelfUpdate) ClearSlots() *ShelfUpdate {
-	_u.mutation.ClearSlots()
-	return _u
+func (su *ShelfUpdate) ClearSlots() *ShelfUpdate {
+	su.mutation.ClearSlots()
+	return su
 }
 
 // RemoveSlotIDs removes the "slots" edge to Slot entities by IDs.
-func (_u *ShelfUpdate) RemoveSlotIDs(ids ...pk.ID) *ShelfUpdate {
-	_u.mutation.RemoveSlotIDs(ids...)
-	return _u
+func (su *ShelfUpdate) RemoveSlotIDs(ids ...pk.ID) *ShelfUpdate {
+	su.mutation.RemoveSlotIDs(ids...)
+	return su
 }
 
 // RemoveSlots removes "slots" edges to Slot entities.
-func (_u *ShelfUpdate) RemoveSlots(v ...*Slot) *ShelfUpdate {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (su *ShelfUpdate) RemoveSlots(s ...*Slot) *ShelfUpdate {
+	ids := make([]pk.ID, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.RemoveSlotIDs(ids...)
+	return su.RemoveSlotIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *ShelfUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (su *ShelfUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, su.sqlSave, su.mutation, su.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *ShelfUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (su *ShelfUpdate) SaveX(ctx context.Context) int {
+	affected, err := su.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -136,31 +136,31 @@ func (_u *ShelfUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *ShelfUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (su *ShelfUpdate) Exec(ctx context.Context) error {
+	_, err := su.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *ShelfUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (su *ShelfUpdate) ExecX(ctx context.Context) {
+	if err := su.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *ShelfUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (su *ShelfUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(shelf.Table, shelf.Columns, sqlgraph.NewFieldSpec(shelf.FieldID, field.TypeInt32))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := su.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := su.mutation.Name(); ok {
 		_spec.SetField(shelf.FieldName, field.TypeString, value)
 	}
-	if _u.mutation.ItemsCleared() {
+	if su.mutation.ItemsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -171,7 +171,7 @@ func (_u *ShelfUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 				IDSpec: sqlgraph.NewFieldSpec(item.FieldID, field.TypeInt64),
 			},
 		}
-		createE := &SlotCreate{config: _u.config, mutation: newSlotMutation(_u.config, OpCreate)}
+		createE := &SlotCreate{config: su.config, mutation: newSlotMutation(su.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -180,7 +180,7 @@ func (_u *ShelfUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedItemsIDs(); len(nodes) > 0 && !_u.mutation.ItemsCleared() {
+	if nodes := su.mutation.RemovedItemsIDs(); len(nodes) > 0 && !su.mutation.ItemsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -194,7 +194,7 @@ func (_u *ShelfUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
-		createE := &SlotCreate{config: _u.config, mutation: newSlotMutation(_u.config, OpCreate)}
+		createE := &SlotCreate{config: su.config, mutation: newSlotMutation(su.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -203,7 +203,7 @@ func (_u *ShelfUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ItemsIDs(); len(nodes) > 0 {
+	if nodes := su.mutation.ItemsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -217,7 +217,7 @@ func (_u *ShelfUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
-		createE := &SlotCreate{config: _u.config, mutation: newSlotMutation(_u.config, OpCreate)}
+		createE := &SlotCreate{config: su.config, mutation: newSlotMutation(su.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -226,7 +226,7 @@ func (_u *ShelfUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.SlotsCleared() {
+	if su.mutation.SlotsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -239,7 +239,7 @@ func (_u *ShelfUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedSlotsIDs(); len(nodes) > 0 && !_u.mutation.SlotsCleared() {
+	if nodes := su.mutation.RemovedSlotsIDs(); len(nodes) > 0 && !su.mutation.SlotsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -255,7 +255,7 @@ func (_u *ShelfUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.SlotsIDs(); len(nodes) > 0 {
+	if nodes := su.mutation.SlotsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -271,7 +271,7 @@ func (_u *ShelfUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, su.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{shelf.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -279,8 +279,8 @@ func (_u *ShelfUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	su.mutation.done = true
+	return n, nil
 }
 
 // ShelfUpdateOne is the builder for updating a single Shelf entity.
@@ -292,117 +292,117 @@ type ShelfUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *ShelfUpdateOne) SetName(v string) *ShelfUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (suo *ShelfUpdateOne) SetName(s string) *ShelfUpdateOne {
+	suo.mutation.SetName(s)
+	return suo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *ShelfUpdateOne) SetNillableName(v *string) *ShelfUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (suo *ShelfUpdateOne) SetNillableName(s *string) *ShelfUpdateOne {
+	if s != nil {
+		suo.SetName(*s)
 	}
-	return _u
+	return suo
 }
 
 // AddItemIDs adds the "items" edge to the Item entity by IDs.
-func (_u *ShelfUpdateOne) AddItemIDs(ids ...pk.ID) *ShelfUpdateOne {
-	_u.mutation.AddItemIDs(ids...)
-	return _u
+func (suo *ShelfUpdateOne) AddItemIDs(ids ...pk.ID) *ShelfUpdateOne {
+	suo.mutation.AddItemIDs(ids...)
+	return suo
 }
 
 // AddItems adds the "items" edges to the Item entity.
-func (_u *ShelfUpdateOne) AddItems(v ...*Item) *ShelfUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (suo *ShelfUpdateOne) AddItems(i ...*Item) *ShelfUpdateOne {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _u.AddItemIDs(ids...)
+	return suo.AddItemIDs(ids...)
 }
 
 // AddSlotIDs adds the "slots" edge to the Slot entity by IDs.
-func (_u *ShelfUpdateOne) AddSlotIDs(ids ...pk.ID) *ShelfUpdateOne {
-	_u.mutation.AddSlotIDs(ids...)
-	return _u
+func (suo *ShelfUpdateOne) AddSlotIDs(ids ...pk.ID) *ShelfUpdateOne {
+	suo.mutation.AddSlotIDs(ids...)
+	return suo
 }
 
 // AddSlots adds the "slots" edges to the Slot entity.
-func (_u *ShelfUpdateOne) AddSlots(v ...*Slot) *ShelfUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (suo *ShelfUpdateOne) AddSlots(s ...*Slot) *ShelfUpdateOne {
+	ids := make([]pk.ID, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.AddSlotIDs(ids...)
+	return suo.AddSlotIDs(ids...)
 }
 
 // Mutation returns the ShelfMutation object of the builder.
-func (_u *ShelfUpdateOne) Mutation() *ShelfMutation {
-	return _u.mutation
+func (suo *ShelfUpdateOne) Mutation() *ShelfMutation {
+	return suo.mutation
 }
 
 // ClearItems clears all "items" edges to the Item entity.
-func (_u *ShelfUpdateOne) ClearItems() *ShelfUpdateOne {
-	_u.mutation.ClearItems()
-	return _u
+func (suo *ShelfUpdateOne) ClearItems() *ShelfUpdateOne {
+	suo.mutation.ClearItems()
+	return suo
 }
 
 // RemoveItemIDs removes the "items" edge to Item entities by IDs.
-func (_u *ShelfUpdateOne) RemoveItemIDs(ids ...pk.ID) *ShelfUpdateOne {
-	_u.mutation.RemoveItemIDs(ids...)
-	return _u
+func (suo *ShelfUpdateOne) RemoveItemIDs(ids ...pk.ID) *ShelfUpdateOne {
+	suo.mutation.RemoveItemIDs(ids...)
+	return suo
 }
 
 // RemoveItems removes "items" edges to Item entities.
-func (_u *ShelfUpdateOne) RemoveItems(v ...*Item) *ShelfUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (suo *ShelfUpdateOne) RemoveItems(i ...*Item) *ShelfUpdateOne {
+	ids := make([]pk.ID, len(i))
+	for j := range i {
+		ids[j] = i[j].ID
 	}
-	return _u.RemoveItemIDs(ids...)
+	return suo.RemoveItemIDs(ids...)
 }
 
 // ClearSlots clears all "slots" edges to the Slot entity.
-func (_u *ShelfUpdateOne) ClearSlots() *ShelfUpdateOne {
-	_u.mutation.ClearSlots()
-	return _u
+func (suo *ShelfUpdateOne) ClearSlots() *ShelfUpdateOne {
+	suo.mutation.ClearSlots()
+	return suo
 }
 
 // RemoveSlotIDs removes the "slots" edge to Slot entities by IDs.
-func (_u *ShelfUpdateOne) RemoveSlotIDs(ids ...pk.ID) *ShelfUpdateOne {
-	_u.mutation.RemoveSlotIDs(ids...)
-	return _u
+func (suo *ShelfUpdateOne) RemoveSlotIDs(ids ...pk.ID) *ShelfUpdateOne {
+	suo.mutation.RemoveSlotIDs(ids...)
+	return suo
 }
 
 // RemoveSlots removes "slots" edges to Slot entities.
-func (_u *ShelfUpdateOne) RemoveSlots(v ...*Slot) *ShelfUpdateOne {
-	ids := make([]pk.ID, len(v))
-	for i := range v {
-		ids[i] = v[i].ID
+func (suo *ShelfUpdateOne) RemoveSlots(s ...*Slot) *ShelfUpdateOne {
+	ids := make([]pk.ID, len(s))
+	for i := range s {
+		ids[i] = s[i].ID
 	}
-	return _u.RemoveSlotIDs(ids...)
+	return suo.RemoveSlotIDs(ids...)
 }
 
 // Where appends a list predicates to the ShelfUpdate builder.
-func (_u *ShelfUpdateOne) Where(ps ...predicate.Shelf) *ShelfUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (suo *ShelfUpdateOne) Where(ps ...predicate.Shelf) *ShelfUpdateOne {
+	suo.mutation.Where(ps...)
+	return suo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *ShelfUpdateOne) Select(field string, fields ...string) *ShelfUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (suo *ShelfUpdateOne) Select(field string, fields ...string) *ShelfUpdateOne {
+	suo.fields = append([]string{field}, fields...)
+	return suo
 }
 
 // Save executes the query and returns the updated Shelf entity.
-func (_u *ShelfUpdateOne) Save(ctx context.Context) (*Shelf, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (suo *ShelfUpdateOne) Save(ctx context.Context) (*Shelf, error) {
+	return withHooks(ctx, suo.sqlSave, suo.mutation, suo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *ShelfUpdateOne) SaveX(ctx context.Context) *Shelf {
-	node, err := _u.Save(ctx)
+func (suo *ShelfUpdateOne) SaveX(ctx context.Context) *Shelf {
+	node, err := suo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -410,26 +410,26 @@ func (_u *ShelfUpdateOne) SaveX(ctx context.Context) *Shelf {
 }
 
 // Exec executes the query on the entity.
-func (_u *ShelfUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (suo *ShelfUpdateOne) Exec(ctx context.Context) error {
+	_, err := suo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *ShelfUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (suo *ShelfUpdateOne) ExecX(ctx context.Context) {
+	if err := suo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error) {
+func (suo *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error) {
 	_spec := sqlgraph.NewUpdateSpec(shelf.Table, shelf.Columns, sqlgraph.NewFieldSpec(shelf.FieldID, field.TypeInt32))
-	id, ok := _u.mutation.ID()
+	id, ok := suo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`trap: missing "Shelf.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := suo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, shelf.FieldID)
 		for _, f := range fields {
@@ -441,17 +441,17 @@ func (_u *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error)
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := suo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := suo.mutation.Name(); ok {
 		_spec.SetField(shelf.FieldName, field.TypeString, value)
 	}
-	if _u.mutation.ItemsCleared() {
+	if suo.mutation.ItemsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -462,7 +462,7 @@ func (_u *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error)
 				IDSpec: sqlgraph.NewFieldSpec(item.FieldID, field.TypeInt64),
 			},
 		}
-		createE := &SlotCreate{config: _u.config, mutation: newSlotMutation(_u.config, OpCreate)}
+		createE := &SlotCreate{config: suo.config, mutation: newSlotMutation(suo.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -471,7 +471,7 @@ func (_u *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error)
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedItemsIDs(); len(nodes) > 0 && !_u.mutation.ItemsCleared() {
+	if nodes := suo.mutation.RemovedItemsIDs(); len(nodes) > 0 && !suo.mutation.ItemsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -485,7 +485,7 @@ func (_u *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error)
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
-		createE := &SlotCreate{config: _u.config, mutation: newSlotMutation(_u.config, OpCreate)}
+		createE := &SlotCreate{config: suo.config, mutation: newSlotMutation(suo.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -494,7 +494,7 @@ func (_u *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error)
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ItemsIDs(); len(nodes) > 0 {
+	if nodes := suo.mutation.ItemsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2M,
 			Inverse: true,
@@ -508,7 +508,7 @@ func (_u *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error)
 		for _, k := range nodes {
 			edge.Target.Nodes = append(edge.Target.Nodes, k)
 		}
-		createE := &SlotCreate{config: _u.config, mutation: newSlotMutation(_u.config, OpCreate)}
+		createE := &SlotCreate{config: suo.config, mutation: newSlotMutation(suo.config, OpCreate)}
 		createE.defaults()
 		_, specE := createE.createSpec()
 		edge.Target.Fields = specE.Fields
@@ -517,7 +517,7 @@ func (_u *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error)
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.SlotsCleared() {
+	if suo.mutation.SlotsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -530,7 +530,7 @@ func (_u *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error)
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.RemovedSlotsIDs(); len(nodes) > 0 && !_u.mutation.SlotsCleared() {
+	if nodes := suo.mutation.RemovedSlotsIDs(); len(nodes) > 0 && !suo.mutation.SlotsCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -546,7 +546,7 @@ func (_u *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error)
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.SlotsIDs(); len(nodes) > 0 {
+	if nodes := suo.mutation.SlotsIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.O2M,
 			Inverse: true,
@@ -562,10 +562,10 @@ func (_u *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error)
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Shelf{config: _u.config}
+	_node = &Shelf{config: suo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, suo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{shelf.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -573,6 +573,6 @@ func (_u *ShelfUpdateOne) sqlSave(ctx context.Context) (_node *Shelf, err error)
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	suo.mutation.done = true
 	return _node, nil
 }

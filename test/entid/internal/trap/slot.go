@@ -80,7 +80,7 @@ func (*Slot) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the Slot fields.
-func (_m *Slot) assignValues(columns []string, values []any) error {
+func (s *Slot) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -90,22 +90,22 @@ func (_m *Slot) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*pk.ID); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.ID = *value
+				s.ID = *value
 			}
 		case slot.FieldItemID:
 			if value, ok := values[i].(*pk.ID); !ok {
 				return fmt.Errorf("unexpected type %T for field item_id", values[i])
 			} else if value != nil {
-				_m.ItemID = *value
+				s.ItemID = *value
 			}
 		case slot.FieldShelfID:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
 				return fmt.Errorf("unexpected type %T for field shelf_id", values[i])
 			} else if value.Valid {
-				_m.ShelfID = int32(value.Int64)
+				s.ShelfID = int32(value.Int64)
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			s.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -113,48 +113,48 @@ func (_m *Slot) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the Slot.
 // This includes values selected through modifiers, order, etc.
-func (_m *Slot) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (s *Slot) Value(name string) (ent.Value, error) {
+	return s.selectValues.Get(name)
 }
 
 // QueryItem queries the "item" edge of the Slot entity.
-func (_m *Slot) QueryItem() *ItemQuery {
-	return NewSlotClient(_m.config).QueryItem(_m)
+func (s *Slot) QueryItem() *ItemQuery {
+	return NewSlotClient(s.config).QueryItem(s)
 }
 
 // QueryShelf queries the "shelf" edge of the Slot entity.
-func (_m *Slot) QueryShelf() *ShelfQuery {
-	return NewSlotClient(_m.config).QueryShelf(_m)
+func (s *Slot) QueryShelf() *ShelfQuery {
+	return NewSlotClient(s.config).QueryShelf(s)
 }
 
 // Update returns a builder for updating this Slot.
 // Note that you need to call Slot.Unwrap() before calling this method if this Slot
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *Slot) Update() *SlotUpdateOne {
-	return NewSlotClient(_m.config).UpdateOne(_m)
+func (s *Slot) Update() *SlotUpdateOne {
+	return NewSlotClient(s.config).UpdateOne(s)
 }
 
 // Unwrap unwraps the Slot entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *Slot) Unwrap() *Slot {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (s *Slot) Unwrap() *Slot {
+	_tx, ok := s.config.driver.(*txDriver)
 	if !ok {
 		panic("trap: Slot is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	s.config.driver = _tx.drv
+	return s
 }
 
 // String implements the fmt.Stringer.
-func (_m *Slot) String() string {
+func (s *Slot) String() string {
 	var builder strings.Builder
 	builder.WriteString("Slot(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", s.ID))
 	builder.WriteString("item_id=")
-	builder.WriteString(fmt.Sprintf("%v", _m.ItemID))
+	builder.WriteString(fmt.Sprintf("%v", s.ItemID))
 	builder.WriteString(", ")
 	builder.WriteString("shelf_id=")
-	builder.WriteString(fmt.Sprintf("%v", _m.ShelfID))
+	builder.WriteString(fmt.Sprintf("%v", s.ShelfID))
 	builder.WriteByte(')')
 	return builder.String()
 }

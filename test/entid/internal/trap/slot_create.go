@@ -23,55 +23,55 @@ type SlotCreate struct {
 }
 
 // SetItemID sets the "item_id" field.
-func (_c *SlotCreate) SetItemID(v pk.ID) *SlotCreate {
-	_c.mutation.SetItemID(v)
-	return _c
+func (sc *SlotCreate) SetItemID(pk pk.ID) *SlotCreate {
+	sc.mutation.SetItemID(pk)
+	return sc
 }
 
 // SetShelfID sets the "shelf_id" field.
-func (_c *SlotCreate) SetShelfID(v int32) *SlotCreate {
-	_c.mutation.SetShelfID(v)
-	return _c
+func (sc *SlotCreate) SetShelfID(i int32) *SlotCreate {
+	sc.mutation.SetShelfID(i)
+	return sc
 }
 
 // SetID sets the "id" field.
-func (_c *SlotCreate) SetID(v pk.ID) *SlotCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (sc *SlotCreate) SetID(pk pk.ID) *SlotCreate {
+	sc.mutation.SetID(pk)
+	return sc
 }
 
 // SetNillableID sets the "id" field if the given value is not nil.
-func (_c *SlotCreate) SetNillableID(v *pk.ID) *SlotCreate {
-	if v != nil {
-		_c.SetID(*v)
+func (sc *SlotCreate) SetNillableID(pk *pk.ID) *SlotCreate {
+	if pk != nil {
+		sc.SetID(*pk)
 	}
-	return _c
+	return sc
 }
 
 // SetItem sets the "item" edge to the Item entity.
-func (_c *SlotCreate) SetItem(v *Item) *SlotCreate {
-	return _c.SetItemID(v.ID)
+func (sc *SlotCreate) SetItem(i *Item) *SlotCreate {
+	return sc.SetItemID(i.ID)
 }
 
 // SetShelf sets the "shelf" edge to the Shelf entity.
-func (_c *SlotCreate) SetShelf(v *Shelf) *SlotCreate {
-	return _c.SetShelfID(v.ID)
+func (sc *SlotCreate) SetShelf(s *Shelf) *SlotCreate {
+	return sc.SetShelfID(s.ID)
 }
 
 // Mutation returns the SlotMutation object of the builder.
-func (_c *SlotCreate) Mutation() *SlotMutation {
-	return _c.mutation
+func (sc *SlotCreate) Mutation() *SlotMutation {
+	return sc.mutation
 }
 
 // Save creates the Slot in the database.
-func (_c *SlotCreate) Save(ctx context.Context) (*Slot, error) {
-	_c.defaults()
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (sc *SlotCreate) Save(ctx context.Context) (*Slot, error) {
+	sc.defaults()
+	return withHooks(ctx, sc.sqlSave, sc.mutation, sc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *SlotCreate) SaveX(ctx context.Context) *Slot {
-	v, err := _c.Save(ctx)
+func (sc *SlotCreate) SaveX(ctx context.Context) *Slot {
+	v, err := sc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -79,49 +79,49 @@ func (_c *SlotCreate) SaveX(ctx context.Context) *Slot {
 }
 
 // Exec executes the query.
-func (_c *SlotCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (sc *SlotCreate) Exec(ctx context.Context) error {
+	_, err := sc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *SlotCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (sc *SlotCreate) ExecX(ctx context.Context) {
+	if err := sc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // defaults sets the default values of the builder before save.
-func (_c *SlotCreate) defaults() {
-	if _, ok := _c.mutation.ID(); !ok {
+func (sc *SlotCreate) defaults() {
+	if _, ok := sc.mutation.ID(); !ok {
 		v := slot.DefaultID()
-		_c.mutation.SetID(v)
+		sc.mutation.SetID(v)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *SlotCreate) check() error {
-	if _, ok := _c.mutation.ItemID(); !ok {
+func (sc *SlotCreate) check() error {
+	if _, ok := sc.mutation.ItemID(); !ok {
 		return &ValidationError{Name: "item_id", err: errors.New(`trap: missing required field "Slot.item_id"`)}
 	}
-	if _, ok := _c.mutation.ShelfID(); !ok {
+	if _, ok := sc.mutation.ShelfID(); !ok {
 		return &ValidationError{Name: "shelf_id", err: errors.New(`trap: missing required field "Slot.shelf_id"`)}
 	}
-	if len(_c.mutation.ItemIDs()) == 0 {
+	if len(sc.mutation.ItemIDs()) == 0 {
 		return &ValidationError{Name: "item", err: errors.New(`trap: missing required edge "Slot.item"`)}
 	}
-	if len(_c.mutation.ShelfIDs()) == 0 {
+	if len(sc.mutation.ShelfIDs()) == 0 {
 		return &ValidationError{Name: "shelf", err: errors.New(`trap: missing required edge "Slot.shelf"`)}
 	}
 	return nil
 }
 
-func (_c *SlotCreate) sqlSave(ctx context.Context) (*Slot, error) {
-	if err := _c.check(); err != nil {
+func (sc *SlotCreate) sqlSave(ctx context.Context) (*Slot, error) {
+	if err := sc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := sc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, sc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -134,21 +134,21 @@ func (_c *SlotCreate) sqlSave(ctx context.Context) (*Slot, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	sc.mutation.id = &_node.ID
+	sc.mutation.done = true
 	return _node, nil
 }
 
-func (_c *SlotCreate) createSpec() (*Slot, *sqlgraph.CreateSpec) {
+func (sc *SlotCreate) createSpec() (*Slot, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Slot{config: _c.config}
+		_node = &Slot{config: sc.config}
 		_spec = sqlgraph.NewCreateSpec(slot.Table, sqlgraph.NewFieldSpec(slot.FieldID, field.TypeOther))
 	)
-	if id, ok := _c.mutation.ID(); ok {
+	if id, ok := sc.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if nodes := _c.mutation.ItemIDs(); len(nodes) > 0 {
+	if nodes := sc.mutation.ItemIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -165,7 +165,7 @@ func (_c *SlotCreate) createSpec() (*Slot, *sqlgraph.CreateSpec) {
 		_node.ItemID = nodes[0]
 		_spec.Edges = append(_spec.Edges, edge)
 	}
-	if nodes := _c.mutation.ShelfIDs(); len(nodes) > 0 {
+	if nodes := sc.mutation.ShelfIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -193,16 +193,16 @@ type SlotCreateBulk struct {
 }
 
 // Save creates the Slot entities in the database.
-func (_c *SlotCreateBulk) Save(ctx context.Context) ([]*Slot, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (scb *SlotCreateBulk) Save(ctx context.Context) ([]*Slot, error) {
+	if scb.err != nil {
+		return nil, scb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Slot, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(scb.builders))
+	nodes := make([]*Slot, len(scb.builders))
+	mutators := make([]Mutator, len(scb.builders))
+	for i := range scb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := scb.builders[i]
 			builder.defaults()
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*SlotMutation)
@@ -216,11 +216,11 @@ func (_c *SlotCreateBulk) Save(ctx context.Context) ([]*Slot, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, scb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, scb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -240,7 +240,7 @@ func (_c *SlotCreateBulk) Save(ctx context.Context) ([]*Slot, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, scb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -248,8 +248,8 @@ func (_c *SlotCreateBulk) Save(ctx context.Context) ([]*Slot, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *SlotCreateBulk) SaveX(ctx context.Context) []*Slot {
-	v, err := _c.Save(ctx)
+func (scb *SlotCreateBulk) SaveX(ctx context.Context) []*Slot {
+	v, err := scb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -257,14 +257,14 @@ func (_c *SlotCreateBulk) SaveX(ctx context.Context) []*Slot {
 }
 
 // Exec executes the query.
-func (_c *SlotCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (scb *SlotCreateBulk) Exec(ctx context.Context) error {
+	_, err := scb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *SlotCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (scb *SlotCreateBulk) ExecX(ctx context.Context) {
+	if err := scb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

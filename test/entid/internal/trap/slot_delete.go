@@ -20,56 +20,56 @@ type SlotDelete struct {
 }
 
 // Where appends a list predicates to the SlotDelete builder.
-func (_d *SlotDelete) Where(ps ...predicate.Slot) *SlotDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (sd *SlotDelete) Where(ps ...predicate.Slot) *SlotDelete {
+	sd.mutation.Where(ps...)
+	return sd
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *SlotDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (sd *SlotDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, sd.sqlExec, sd.mutation, sd.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *SlotDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (sd *SlotDelete) ExecX(ctx context.Context) int {
+	n, err := sd.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *SlotDelete) sqlExec(ctx context.Context) (int, error) {
+func (sd *SlotDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(slot.Table, sqlgraph.NewFieldSpec(slot.FieldID, field.TypeOther))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := sd.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, sd.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	sd.mutation.done = true
 	return affected, err
 }
 
 // SlotDeleteOne is the builder for deleting a single Slot entity.
 type SlotDeleteOne struct {
-	_d *SlotDelete
+	sd *SlotDelete
 }
 
 // Where appends a list predicates to the SlotDelete builder.
-func (_d *SlotDeleteOne) Where(ps ...predicate.Slot) *SlotDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (sdo *SlotDeleteOne) Where(ps ...predicate.Slot) *SlotDeleteOne {
+	sdo.sd.mutation.Where(ps...)
+	return sdo
 }
 
 // Exec executes the deletion query.
-func (_d *SlotDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (sdo *SlotDeleteOne) Exec(ctx context.Context) error {
+	n, err := sdo.sd.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *SlotDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *SlotDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (sdo *SlotDeleteOne) ExecX(ctx context.Context) {
+	if err := sdo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

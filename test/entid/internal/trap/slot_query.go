@@ -33,44 +33,44 @@ type SlotQuery struct {
 }
 
 // Where adds a new predicate for the SlotQuery builder.
-func (_q *SlotQuery) Where(ps ...predicate.Slot) *SlotQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (sq *SlotQuery) Where(ps ...predicate.Slot) *SlotQuery {
+	sq.predicates = append(sq.predicates, ps...)
+	return sq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *SlotQuery) Limit(limit int) *SlotQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (sq *SlotQuery) Limit(limit int) *SlotQuery {
+	sq.ctx.Limit = &limit
+	return sq
 }
 
 // Offset to start from.
-func (_q *SlotQuery) Offset(offset int) *SlotQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (sq *SlotQuery) Offset(offset int) *SlotQuery {
+	sq.ctx.Offset = &offset
+	return sq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *SlotQuery) Unique(unique bool) *SlotQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (sq *SlotQuery) Unique(unique bool) *SlotQuery {
+	sq.ctx.Unique = &unique
+	return sq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *SlotQuery) Order(o ...slot.OrderOption) *SlotQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (sq *SlotQuery) Order(o ...slot.OrderOption) *SlotQuery {
+	sq.order = append(sq.order, o...)
+	return sq
 }
 
 // QueryItem chains the current query on the "item" edge.
-func (_q *SlotQuery) QueryItem() *ItemQuery {
-	query := (&ItemClient{config: _q.config}).Query()
+func (sq *SlotQuery) QueryItem() *ItemQuery {
+	query := (&ItemClient{config: sq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := sq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := sq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -79,20 +79,20 @@ func (_q *SlotQuery) QueryItem() *ItemQuery {
 			sqlgraph.To(item.Table, item.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, slot.ItemTable, slot.ItemColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(sq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
 }
 
 // QueryShelf chains the current query on the "shelf" edge.
-func (_q *SlotQuery) QueryShelf() *ShelfQuery {
-	query := (&ShelfClient{config: _q.config}).Query()
+func (sq *SlotQuery) QueryShelf() *ShelfQuery {
+	query := (&ShelfClient{config: sq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := sq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := sq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func (_q *SlotQuery) QueryShelf() *ShelfQuery {
 			sqlgraph.To(shelf.Table, shelf.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, slot.ShelfTable, slot.ShelfColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(sq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -109,8 +109,8 @@ func (_q *SlotQuery) QueryShelf() *ShelfQuery {
 
 // First returns the first Slot entity from the query.
 // Returns a *NotFoundError when no Slot was found.
-func (_q *SlotQuery) First(ctx context.Context) (*Slot, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (sq *SlotQuery) First(ctx context.Context) (*Slot, error) {
+	nodes, err := sq.Limit(1).All(setContextOp(ctx, sq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func (_q *SlotQuery) First(ctx context.Context) (*Slot, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *SlotQuery) FirstX(ctx context.Context) *Slot {
-	node, err := _q.First(ctx)
+func (sq *SlotQuery) FirstX(ctx context.Context) *Slot {
+	node, err := sq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -131,9 +131,9 @@ func (_q *SlotQuery) FirstX(ctx context.Context) *Slot {
 
 // FirstID returns the first Slot ID from the query.
 // Returns a *NotFoundError when no Slot ID was found.
-func (_q *SlotQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
+func (sq *SlotQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
 	var ids []pk.ID
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = sq.Limit(1).IDs(setContextOp(ctx, sq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -144,8 +144,8 @@ func (_q *SlotQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *SlotQuery) FirstIDX(ctx context.Context) pk.ID {
-	id, err := _q.FirstID(ctx)
+func (sq *SlotQuery) FirstIDX(ctx context.Context) pk.ID {
+	id, err := sq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -155,8 +155,8 @@ func (_q *SlotQuery) FirstIDX(ctx context.Context) pk.ID {
 // Only returns a single Slot entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one Slot entity is found.
 // Returns a *NotFoundError when no Slot entities are found.
-func (_q *SlotQuery) Only(ctx context.Context) (*Slot, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (sq *SlotQuery) Only(ctx context.Context) (*Slot, error) {
+	nodes, err := sq.Limit(2).All(setContextOp(ctx, sq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +171,8 @@ func (_q *SlotQuery) Only(ctx context.Context) (*Slot, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *SlotQuery) OnlyX(ctx context.Context) *Slot {
-	node, err := _q.Only(ctx)
+func (sq *SlotQuery) OnlyX(ctx context.Context) *Slot {
+	node, err := sq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -182,9 +182,9 @@ func (_q *SlotQuery) OnlyX(ctx context.Context) *Slot {
 // OnlyID is like Only, but returns the only Slot ID in the query.
 // Returns a *NotSingularError when more than one Slot ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *SlotQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
+func (sq *SlotQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
 	var ids []pk.ID
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = sq.Limit(2).IDs(setContextOp(ctx, sq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -199,8 +199,8 @@ func (_q *SlotQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *SlotQuery) OnlyIDX(ctx context.Context) pk.ID {
-	id, err := _q.OnlyID(ctx)
+func (sq *SlotQuery) OnlyIDX(ctx context.Context) pk.ID {
+	id, err := sq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -208,18 +208,18 @@ func (_q *SlotQuery) OnlyIDX(ctx context.Context) pk.ID {
 }
 
 // All executes the query and returns a list of Slots.
-func (_q *SlotQuery) All(ctx context.Context) ([]*Slot, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (sq *SlotQuery) All(ctx context.Context) ([]*Slot, error) {
+	ctx = setContextOp(ctx, sq.ctx, ent.OpQueryAll)
+	if err := sq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*Slot, *SlotQuery]()
-	return withInterceptors[[]*Slot](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*Slot](ctx, sq, qr, sq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *SlotQuery) AllX(ctx context.Context) []*Slot {
-	nodes, err := _q.All(ctx)
+func (sq *SlotQuery) AllX(ctx context.Context) []*Slot {
+	nodes, err := sq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -227,20 +227,20 @@ func (_q *SlotQuery) AllX(ctx context.Context) []*Slot {
 }
 
 // IDs executes the query and returns a list of Slot IDs.
-func (_q *SlotQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (sq *SlotQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
+	if sq.ctx.Unique == nil && sq.path != nil {
+		sq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(slot.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, sq.ctx, ent.OpQueryIDs)
+	if err = sq.Select(slot.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *SlotQuery) IDsX(ctx context.Context) []pk.ID {
-	ids, err := _q.IDs(ctx)
+func (sq *SlotQuery) IDsX(ctx context.Context) []pk.ID {
+	ids, err := sq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -248,17 +248,17 @@ func (_q *SlotQuery) IDsX(ctx context.Context) []pk.ID {
 }
 
 // Count returns the count of the given query.
-func (_q *SlotQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (sq *SlotQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, sq.ctx, ent.OpQueryCount)
+	if err := sq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*SlotQuery](), _q.inters)
+	return withInterceptors[int](ctx, sq, querierCount[*SlotQuery](), sq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *SlotQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (sq *SlotQuery) CountX(ctx context.Context) int {
+	count, err := sq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -266,9 +266,9 @@ func (_q *SlotQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *SlotQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (sq *SlotQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, sq.ctx, ent.OpQueryExist)
+	switch _, err := sq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -279,8 +279,8 @@ func (_q *SlotQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *SlotQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (sq *SlotQuery) ExistX(ctx context.Context) bool {
+	exist, err := sq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -289,44 +289,44 @@ func (_q *SlotQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the SlotQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *SlotQuery) Clone() *SlotQuery {
-	if _q == nil {
+func (sq *SlotQuery) Clone() *SlotQuery {
+	if sq == nil {
 		return nil
 	}
 	return &SlotQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]slot.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.Slot{}, _q.predicates...),
-		withItem:   _q.withItem.Clone(),
-		withShelf:  _q.withShelf.Clone(),
+		config:     sq.config,
+		ctx:        sq.ctx.Clone(),
+		order:      append([]slot.OrderOption{}, sq.order...),
+		inters:     append([]Interceptor{}, sq.inters...),
+		predicates: append([]predicate.Slot{}, sq.predicates...),
+		withItem:   sq.withItem.Clone(),
+		withShelf:  sq.withShelf.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  sq.sql.Clone(),
+		path: sq.path,
 	}
 }
 
 // WithItem tells the query-builder to eager-load the nodes that are connected to
 // the "item" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *SlotQuery) WithItem(opts ...func(*ItemQuery)) *SlotQuery {
-	query := (&ItemClient{config: _q.config}).Query()
+func (sq *SlotQuery) WithItem(opts ...func(*ItemQuery)) *SlotQuery {
+	query := (&ItemClient{config: sq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withItem = query
-	return _q
+	sq.withItem = query
+	return sq
 }
 
 // WithShelf tells the query-builder to eager-load the nodes that are connected to
 // the "shelf" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *SlotQuery) WithShelf(opts ...func(*ShelfQuery)) *SlotQuery {
-	query := (&ShelfClient{config: _q.config}).Query()
+func (sq *SlotQuery) WithShelf(opts ...func(*ShelfQuery)) *SlotQuery {
+	query := (&ShelfClient{config: sq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withShelf = query
-	return _q
+	sq.withShelf = query
+	return sq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -343,10 +343,10 @@ func (_q *SlotQuery) WithShelf(opts ...func(*ShelfQuery)) *SlotQuery {
 //		GroupBy(slot.FieldItemID).
 //		Aggregate(trap.Count()).
 //		Scan(ctx, &v)
-func (_q *SlotQuery) GroupBy(field string, fields ...string) *SlotGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &SlotGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (sq *SlotQuery) GroupBy(field string, fields ...string) *SlotGroupBy {
+	sq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &SlotGroupBy{build: sq}
+	grbuild.flds = &sq.ctx.Fields
 	grbuild.label = slot.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -364,59 +364,59 @@ func (_q *SlotQuery) GroupBy(field string, fields ...string) *SlotGroupBy {
 //	client.Slot.Query().
 //		Select(slot.FieldItemID).
 //		Scan(ctx, &v)
-func (_q *SlotQuery) Select(fields ...string) *SlotSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &SlotSelect{SlotQuery: _q}
+func (sq *SlotQuery) Select(fields ...string) *SlotSelect {
+	sq.ctx.Fields = append(sq.ctx.Fields, fields...)
+	sbuild := &SlotSelect{SlotQuery: sq}
 	sbuild.label = slot.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &sq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a SlotSelect configured with the given aggregations.
-func (_q *SlotQuery) Aggregate(fns ...AggregateFunc) *SlotSelect {
-	return _q.Select().Aggregate(fns...)
+func (sq *SlotQuery) Aggregate(fns ...AggregateFunc) *SlotSelect {
+	return sq.Select().Aggregate(fns...)
 }
 
-func (_q *SlotQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (sq *SlotQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range sq.inters {
 		if inter == nil {
 			return fmt.Errorf("trap: uninitialized interceptor (forgotten import trap/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, sq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range sq.ctx.Fields {
 		if !slot.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("trap: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if sq.path != nil {
+		prev, err := sq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		sq.sql = prev
 	}
 	return nil
 }
 
-func (_q *SlotQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Slot, error) {
+func (sq *SlotQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Slot, error) {
 	var (
 		nodes       = []*Slot{}
-		_spec       = _q.querySpec()
+		_spec       = sq.querySpec()
 		loadedTypes = [2]bool{
-			_q.withItem != nil,
-			_q.withShelf != nil,
+			sq.withItem != nil,
+			sq.withShelf != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Slot).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &Slot{config: _q.config}
+		node := &Slot{config: sq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -424,20 +424,20 @@ func (_q *SlotQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Slot, e
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, sq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withItem; query != nil {
-		if err := _q.loadItem(ctx, query, nodes, nil,
+	if query := sq.withItem; query != nil {
+		if err := sq.loadItem(ctx, query, nodes, nil,
 			func(n *Slot, e *Item) { n.Edges.Item = e }); err != nil {
 			return nil, err
 		}
 	}
-	if query := _q.withShelf; query != nil {
-		if err := _q.loadShelf(ctx, query, nodes, nil,
+	if query := sq.withShelf; query != nil {
+		if err := sq.loadShelf(ctx, query, nodes, nil,
 			func(n *Slot, e *Shelf) { n.Edges.Shelf = e }); err != nil {
 			return nil, err
 		}
@@ -445,7 +445,7 @@ func (_q *SlotQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Slot, e
 	return nodes, nil
 }
 
-func (_q *SlotQuery) loadItem(ctx context.Context, query *ItemQuery, nodes []*Slot, init func(*Slot), assign func(*Slot, *Item)) error {
+func (sq *SlotQuery) loadItem(ctx context.Context, query *ItemQuery, nodes []*Slot, init func(*Slot), assign func(*Slot, *Item)) error {
 	ids := make([]pk.ID, 0, len(nodes))
 	nodeids := make(map[pk.ID][]*Slot)
 	for i := range nodes {
@@ -474,7 +474,7 @@ func (_q *SlotQuery) loadItem(ctx context.Context, query *ItemQuery, nodes []*Sl
 	}
 	return nil
 }
-func (_q *SlotQuery) loadShelf(ctx context.Context, query *ShelfQuery, nodes []*Slot, init func(*Slot), assign func(*Slot, *Shelf)) error {
+func (sq *SlotQuery) loadShelf(ctx context.Context, query *ShelfQuery, nodes []*Slot, init func(*Slot), assign func(*Slot, *Shelf)) error {
 	ids := make([]int32, 0, len(nodes))
 	nodeids := make(map[int32][]*Slot)
 	for i := range nodes {
@@ -504,24 +504,24 @@ func (_q *SlotQuery) loadShelf(ctx context.Context, query *ShelfQuery, nodes []*
 	return nil
 }
 
-func (_q *SlotQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (sq *SlotQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := sq.querySpec()
+	_spec.Node.Columns = sq.ctx.Fields
+	if len(sq.ctx.Fields) > 0 {
+		_spec.Unique = sq.ctx.Unique != nil && *sq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, sq.driver, _spec)
 }
 
-func (_q *SlotQuery) querySpec() *sqlgraph.QuerySpec {
+func (sq *SlotQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(slot.Table, slot.Columns, sqlgraph.NewFieldSpec(slot.FieldID, field.TypeOther))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = sq.sql
+	if unique := sq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if sq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := sq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, slot.FieldID)
 		for i := range fields {
@@ -529,27 +529,27 @@ func (_q *SlotQuery) querySpec() *sqlgraph.QuerySpec {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
 		}
-		if _q.withItem != nil {
+		if sq.withItem != nil {
 			_spec.Node.AddColumnOnce(slot.FieldItemID)
 		}
-		if _q.withShelf != nil {
+		if sq.withShelf != nil {
 			_spec.Node.AddColumnOnce(slot.FieldShelfID)
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := sq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := sq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := sq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := sq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -559,33 +559,33 @@ func (_q *SlotQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *SlotQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (sq *SlotQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(sq.driver.Dialect())
 	t1 := builder.Table(slot.Table)
-	columns := _q.ctx.Fields
+	columns := sq.ctx.Fields
 	if len(columns) == 0 {
 		columns = slot.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if sq.sql != nil {
+		selector = sq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if sq.ctx.Unique != nil && *sq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range sq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range sq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := sq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := sq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -598,41 +598,41 @@ type SlotGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *SlotGroupBy) Aggregate(fns ...AggregateFunc) *SlotGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (sgb *SlotGroupBy) Aggregate(fns ...AggregateFunc) *SlotGroupBy {
+	sgb.fns = append(sgb.fns, fns...)
+	return sgb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *SlotGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (sgb *SlotGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, sgb.build.ctx, ent.OpQueryGroupBy)
+	if err := sgb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*SlotQuery, *SlotGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*SlotQuery, *SlotGroupBy](ctx, sgb.build, sgb, sgb.build.inters, v)
 }
 
-func (_g *SlotGroupBy) sqlScan(ctx context.Context, root *SlotQuery, v any) error {
+func (sgb *SlotGroupBy) sqlScan(ctx context.Context, root *SlotQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(sgb.fns))
+	for _, fn := range sgb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*sgb.flds)+len(sgb.fns))
+		for _, f := range *sgb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*sgb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := sgb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -646,27 +646,27 @@ type SlotSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *SlotSelect) Aggregate(fns ...AggregateFunc) *SlotSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (ss *SlotSelect) Aggregate(fns ...AggregateFunc) *SlotSelect {
+	ss.fns = append(ss.fns, fns...)
+	return ss
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *SlotSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (ss *SlotSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, ss.ctx, ent.OpQuerySelect)
+	if err := ss.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*SlotQuery, *SlotSelect](ctx, _s.SlotQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*SlotQuery, *SlotSelect](ctx, ss.SlotQuery, ss, ss.inters, v)
 }
 
-func (_s *SlotSelect) sqlScan(ctx context.Context, root *SlotQuery, v any) error {
+func (ss *SlotSelect) sqlScan(ctx context.Context, root *SlotQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(ss.fns))
+	for _, fn := range ss.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*ss.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -674,7 +674,7 @@ func (_s *SlotSelect) sqlScan(ctx context.Context, root *SlotQuery, v any) error
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := ss.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

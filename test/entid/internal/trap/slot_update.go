@@ -25,74 +25,74 @@ type SlotUpdate struct {
 }
 
 // Where appends a list predicates to the SlotUpdate builder.
-func (_u *SlotUpdate) Where(ps ...predicate.Slot) *SlotUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (su *SlotUpdate) Where(ps ...predicate.Slot) *SlotUpdate {
+	su.mutation.Where(ps...)
+	return su
 }
 
 // SetItemID sets the "item_id" field.
-func (_u *SlotUpdate) SetItemID(v pk.ID) *SlotUpdate {
-	_u.mutation.SetItemID(v)
-	return _u
+func (su *SlotUpdate) SetItemID(pk pk.ID) *SlotUpdate {
+	su.mutation.SetItemID(pk)
+	return su
 }
 
 // SetNillableItemID sets the "item_id" field if the given value is not nil.
-func (_u *SlotUpdate) SetNillableItemID(v *pk.ID) *SlotUpdate {
-	if v != nil {
-		_u.SetItemID(*v)
+func (su *SlotUpdate) SetNillableItemID(pk *pk.ID) *SlotUpdate {
+	if pk != nil {
+		su.SetItemID(*pk)
 	}
-	return _u
+	return su
 }
 
 // SetShelfID sets the "shelf_id" field.
-func (_u *SlotUpdate) SetShelfID(v int32) *SlotUpdate {
-	_u.mutation.SetShelfID(v)
-	return _u
+func (su *SlotUpdate) SetShelfID(i int32) *SlotUpdate {
+	su.mutation.SetShelfID(i)
+	return su
 }
 
 // SetNillableShelfID sets the "shelf_id" field if the given value is not nil.
-func (_u *SlotUpdate) SetNillableShelfID(v *int32) *SlotUpdate {
-	if v != nil {
-		_u.SetShelfID(*v)
+func (su *SlotUpdate) SetNillableShelfID(i *int32) *SlotUpdate {
+	if i != nil {
+		su.SetShelfID(*i)
 	}
-	return _u
+	return su
 }
 
 // SetItem sets the "item" edge to the Item entity.
-func (_u *SlotUpdate) SetItem(v *Item) *SlotUpdate {
-	return _u.SetItemID(v.ID)
+func (su *SlotUpdate) SetItem(i *Item) *SlotUpdate {
+	return su.SetItemID(i.ID)
 }
 
 // SetShelf sets the "shelf" edge to the Shelf entity.
-func (_u *SlotUpdate) SetShelf(v *Shelf) *SlotUpdate {
-	return _u.SetShelfID(v.ID)
+func (su *SlotUpdate) SetShelf(s *Shelf) *SlotUpdate {
+	return su.SetShelfID(s.ID)
 }
 
 // Mutation returns the SlotMutation object of the builder.
-func (_u *SlotUpdate) Mutation() *SlotMutation {
-	return _u.mutation
+func (su *SlotUpdate) Mutation() *SlotMutation {
+	return su.mutation
 }
 
 // ClearItem clears the "item" edge to the Item entity.
-func (_u *SlotUpdate) ClearItem() *SlotUpdate {
-	_u.mutation.ClearItem()
-	return _u
+func (su *SlotUpdate) ClearItem() *SlotUpdate {
+	su.mutation.ClearItem()
+	return su
 }
 
 // ClearShelf clears the "shelf" edge to the Shelf entity.
-func (_u *SlotUpdate) ClearShelf() *SlotUpdate {
-	_u.mutation.ClearShelf()
-	return _u
+func (su *SlotUpdate) ClearShelf() *SlotUpdate {
+	su.mutation.ClearShelf()
+	return su
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *SlotUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (su *SlotUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, su.sqlSave, su.mutation, su.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *SlotUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (su *SlotUpdate) SaveX(ctx context.Context) int {
+	affected, err := su.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -100,42 +100,42 @@ func (_u *SlotUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *SlotUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (su *SlotUpdate) Exec(ctx context.Context) error {
+	_, err := su.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *SlotUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (su *SlotUpdate) ExecX(ctx context.Context) {
+	if err := su.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_u *SlotUpdate) check() error {
-	if _u.mutation.ItemCleared() && len(_u.mutation.ItemIDs()) > 0 {
+func (su *SlotUpdate) check() error {
+	if su.mutation.ItemCleared() && len(su.mutation.ItemIDs()) > 0 {
 		return errors.New(`trap: clearing a required unique edge "Slot.item"`)
 	}
-	if _u.mutation.ShelfCleared() && len(_u.mutation.ShelfIDs()) > 0 {
+	if su.mutation.ShelfCleared() && len(su.mutation.ShelfIDs()) > 0 {
 		return errors.New(`trap: clearing a required unique edge "Slot.shelf"`)
 	}
 	return nil
 }
 
-func (_u *SlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
-	if err := _u.check(); err != nil {
-		return _node, err
+func (su *SlotUpdate) sqlSave(ctx context.Context) (n int, err error) {
+	if err := su.check(); err != nil {
+		return n, err
 	}
 	_spec := sqlgraph.NewUpdateSpec(slot.Table, slot.Columns, sqlgraph.NewFieldSpec(slot.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := su.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if _u.mutation.ItemCleared() {
+	if su.mutation.ItemCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -148,7 +148,7 @@ func (_u *SlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ItemIDs(); len(nodes) > 0 {
+	if nodes := su.mutation.ItemIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -164,7 +164,7 @@ func (_u *SlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ShelfCleared() {
+	if su.mutation.ShelfCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -177,7 +177,7 @@ func (_u *SlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ShelfIDs(); len(nodes) > 0 {
+	if nodes := su.mutation.ShelfIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -193,7 +193,7 @@ func (_u *SlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, su.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{slot.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -201,8 +201,8 @@ func (_u *SlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	su.mutation.done = true
+	return n, nil
 }
 
 // SlotUpdateOne is the builder for updating a single Slot entity.
@@ -214,81 +214,81 @@ type SlotUpdateOne struct {
 }
 
 // SetItemID sets the "item_id" field.
-func (_u *SlotUpdateOne) SetItemID(v pk.ID) *SlotUpdateOne {
-	_u.mutation.SetItemID(v)
-	return _u
+func (suo *SlotUpdateOne) SetItemID(pk pk.ID) *SlotUpdateOne {
+	suo.mutation.SetItemID(pk)
+	return suo
 }
 
 // SetNillableItemID sets the "item_id" field if the given value is not nil.
-func (_u *SlotUpdateOne) SetNillableItemID(v *pk.ID) *SlotUpdateOne {
-	if v != nil {
-		_u.SetItemID(*v)
+func (suo *SlotUpdateOne) SetNillableItemID(pk *pk.ID) *SlotUpdateOne {
+	if pk != nil {
+		suo.SetItemID(*pk)
 	}
-	return _u
+	return suo
 }
 
 // SetShelfID sets the "shelf_id" field.
-func (_u *SlotUpdateOne) SetShelfID(v int32) *SlotUpdateOne {
-	_u.mutation.SetShelfID(v)
-	return _u
+func (suo *SlotUpdateOne) SetShelfID(i int32) *SlotUpdateOne {
+	suo.mutation.SetShelfID(i)
+	return suo
 }
 
 // SetNillableShelfID sets the "shelf_id" field if the given value is not nil.
-func (_u *SlotUpdateOne) SetNillableShelfID(v *int32) *SlotUpdateOne {
-	if v != nil {
-		_u.SetShelfID(*v)
+func (suo *SlotUpdateOne) SetNillableShelfID(i *int32) *SlotUpdateOne {
+	if i != nil {
+		suo.SetShelfID(*i)
 	}
-	return _u
+	return suo
 }
 
 // SetItem sets the "item" edge to the Item entity.
-func (_u *SlotUpdateOne) SetItem(v *Item) *SlotUpdateOne {
-	return _u.SetItemID(v.ID)
+func (suo *SlotUpdateOne) SetItem(i *Item) *SlotUpdateOne {
+	return suo.SetItemID(i.ID)
 }
 
 // SetShelf sets the "shelf" edge to the Shelf entity.
-func (_u *SlotUpdateOne) SetShelf(v *Shelf) *SlotUpdateOne {
-	return _u.SetShelfID(v.ID)
+func (suo *SlotUpdateOne) SetShelf(s *Shelf) *SlotUpdateOne {
+	return suo.SetShelfID(s.ID)
 }
 
 // Mutation returns the SlotMutation object of the builder.
-func (_u *SlotUpdateOne) Mutation() *SlotMutation {
-	return _u.mutation
+func (suo *SlotUpdateOne) Mutation() *SlotMutation {
+	return suo.mutation
 }
 
 // ClearItem clears the "item" edge to the Item entity.
-func (_u *SlotUpdateOne) ClearItem() *SlotUpdateOne {
-	_u.mutation.ClearItem()
-	return _u
+func (suo *SlotUpdateOne) ClearItem() *SlotUpdateOne {
+	suo.mutation.ClearItem()
+	return suo
 }
 
 // ClearShelf clears the "shelf" edge to the Shelf entity.
-func (_u *SlotUpdateOne) ClearShelf() *SlotUpdateOne {
-	_u.mutation.ClearShelf()
-	return _u
+func (suo *SlotUpdateOne) ClearShelf() *SlotUpdateOne {
+	suo.mutation.ClearShelf()
+	return suo
 }
 
 // Where appends a list predicates to the SlotUpdate builder.
-func (_u *SlotUpdateOne) Where(ps ...predicate.Slot) *SlotUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (suo *SlotUpdateOne) Where(ps ...predicate.Slot) *SlotUpdateOne {
+	suo.mutation.Where(ps...)
+	return suo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *SlotUpdateOne) Select(field string, fields ...string) *SlotUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (suo *SlotUpdateOne) Select(field string, fields ...string) *SlotUpdateOne {
+	suo.fields = append([]string{field}, fields...)
+	return suo
 }
 
 // Save executes the query and returns the updated Slot entity.
-func (_u *SlotUpdateOne) Save(ctx context.Context) (*Slot, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (suo *SlotUpdateOne) Save(ctx context.Context) (*Slot, error) {
+	return withHooks(ctx, suo.sqlSave, suo.mutation, suo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *SlotUpdateOne) SaveX(ctx context.Context) *Slot {
-	node, err := _u.Save(ctx)
+func (suo *SlotUpdateOne) SaveX(ctx context.Context) *Slot {
+	node, err := suo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -296,40 +296,40 @@ func (_u *SlotUpdateOne) SaveX(ctx context.Context) *Slot {
 }
 
 // Exec executes the query on the entity.
-func (_u *SlotUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (suo *SlotUpdateOne) Exec(ctx context.Context) error {
+	_, err := suo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *SlotUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (suo *SlotUpdateOne) ExecX(ctx context.Context) {
+	if err := suo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_u *SlotUpdateOne) check() error {
-	if _u.mutation.ItemCleared() && len(_u.mutation.ItemIDs()) > 0 {
+func (suo *SlotUpdateOne) check() error {
+	if suo.mutation.ItemCleared() && len(suo.mutation.ItemIDs()) > 0 {
 		return errors.New(`trap: clearing a required unique edge "Slot.item"`)
 	}
-	if _u.mutation.ShelfCleared() && len(_u.mutation.ShelfIDs()) > 0 {
+	if suo.mutation.ShelfCleared() && len(suo.mutation.ShelfIDs()) > 0 {
 		return errors.New(`trap: clearing a required unique edge "Slot.shelf"`)
 	}
 	return nil
 }
 
-func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
-	if err := _u.check(); err != nil {
+func (suo *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
+	if err := suo.check(); err != nil {
 		return _node, err
 	}
 	_spec := sqlgraph.NewUpdateSpec(slot.Table, slot.Columns, sqlgraph.NewFieldSpec(slot.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := suo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`trap: missing "Slot.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := suo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, slot.FieldID)
 		for _, f := range fields {
@@ -341,14 +341,14 @@ func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := suo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if _u.mutation.ItemCleared() {
+	if suo.mutation.ItemCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -361,7 +361,7 @@ func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ItemIDs(); len(nodes) > 0 {
+	if nodes := suo.mutation.ItemIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -377,7 +377,7 @@ func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _u.mutation.ShelfCleared() {
+	if suo.mutation.ShelfCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -390,7 +390,7 @@ func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.ShelfIDs(); len(nodes) > 0 {
+	if nodes := suo.mutation.ShelfIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -406,10 +406,10 @@ func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Slot{config: _u.config}
+	_node = &Slot{config: suo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, suo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{slot.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -417,6 +417,6 @@ func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	suo.mutation.done = true
 	return _node, nil
 }

@@ -64,7 +64,7 @@ func (*Twin) scanValues(columns []string) ([]any, error) {
 
 // assignValues assigns the values that were returned from sql.Rows (after scanning)
 // to the Twin fields.
-func (_m *Twin) assignValues(columns []string, values []any) error {
+func (t *Twin) assignValues(columns []string, values []any) error {
 	if m, n := len(values), len(columns); m < n {
 		return fmt.Errorf("mismatch number of scan values: %d != %d", m, n)
 	}
@@ -74,16 +74,16 @@ func (_m *Twin) assignValues(columns []string, values []any) error {
 			if value, ok := values[i].(*pk.ID); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value != nil {
-				_m.ID = *value
+				t.ID = *value
 			}
 		case twin.FieldName:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
 			} else if value.Valid {
-				_m.Name = value.String
+				t.Name = value.String
 			}
 		default:
-			_m.selectValues.Set(columns[i], values[i])
+			t.selectValues.Set(columns[i], values[i])
 		}
 	}
 	return nil
@@ -91,40 +91,40 @@ func (_m *Twin) assignValues(columns []string, values []any) error {
 
 // Value returns the ent.Value that was dynamically selected and assigned to the Twin.
 // This includes values selected through modifiers, order, etc.
-func (_m *Twin) Value(name string) (ent.Value, error) {
-	return _m.selectValues.Get(name)
+func (t *Twin) Value(name string) (ent.Value, error) {
+	return t.selectValues.Get(name)
 }
 
 // QueryBox queries the "box" edge of the Twin entity.
-func (_m *Twin) QueryBox() *BoxQuery {
-	return NewTwinClient(_m.config).QueryBox(_m)
+func (t *Twin) QueryBox() *BoxQuery {
+	return NewTwinClient(t.config).QueryBox(t)
 }
 
 // Update returns a builder for updating this Twin.
 // Note that you need to call Twin.Unwrap() before calling this method if this Twin
 // was returned from a transaction, and the transaction was committed or rolled back.
-func (_m *Twin) Update() *TwinUpdateOne {
-	return NewTwinClient(_m.config).UpdateOne(_m)
+func (t *Twin) Update() *TwinUpdateOne {
+	return NewTwinClient(t.config).UpdateOne(t)
 }
 
 // Unwrap unwraps the Twin entity that was returned from a transaction after it was closed,
 // so that all future queries will be executed through the driver which created the transaction.
-func (_m *Twin) Unwrap() *Twin {
-	_tx, ok := _m.config.driver.(*txDriver)
+func (t *Twin) Unwrap() *Twin {
+	_tx, ok := t.config.driver.(*txDriver)
 	if !ok {
 		panic("trap: Twin is not a transactional entity")
 	}
-	_m.config.driver = _tx.drv
-	return _m
+	t.config.driver = _tx.drv
+	return t
 }
 
 // String implements the fmt.Stringer.
-func (_m *Twin) String() string {
+func (t *Twin) String() string {
 	var builder strings.Builder
 	builder.WriteString("Twin(")
-	builder.WriteString(fmt.Sprintf("id=%v, ", _m.ID))
+	builder.WriteString(fmt.Sprintf("id=%v, ", t.ID))
 	builder.WriteString("name=")
-	builder.WriteString(_m.Name)
+	builder.WriteString(t.Name)
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -22,49 +22,49 @@ type TwinCreate struct {
 }
 
 // SetName sets the "name" field.
-func (_c *TwinCreate) SetName(v string) *TwinCreate {
-	_c.mutation.SetName(v)
-	return _c
+func (tc *TwinCreate) SetName(s string) *TwinCreate {
+	tc.mutation.SetName(s)
+	return tc
 }
 
 // SetID sets the "id" field.
-func (_c *TwinCreate) SetID(v pk.ID) *TwinCreate {
-	_c.mutation.SetID(v)
-	return _c
+func (tc *TwinCreate) SetID(pk pk.ID) *TwinCreate {
+	tc.mutation.SetID(pk)
+	return tc
 }
 
 // SetBoxID sets the "box" edge to the Box entity by ID.
-func (_c *TwinCreate) SetBoxID(id pk.ID) *TwinCreate {
-	_c.mutation.SetBoxID(id)
-	return _c
+func (tc *TwinCreate) SetBoxID(id pk.ID) *TwinCreate {
+	tc.mutation.SetBoxID(id)
+	return tc
 }
 
 // SetNillableBoxID sets the "box" edge to the Box entity by ID if the given value is not nil.
-func (_c *TwinCreate) SetNillableBoxID(id *pk.ID) *TwinCreate {
+func (tc *TwinCreate) SetNillableBoxID(id *pk.ID) *TwinCreate {
 	if id != nil {
-		_c = _c.SetBoxID(*id)
+		tc = tc.SetBoxID(*id)
 	}
-	return _c
+	return tc
 }
 
 // SetBox sets the "box" edge to the Box entity.
-func (_c *TwinCreate) SetBox(v *Box) *TwinCreate {
-	return _c.SetBoxID(v.ID)
+func (tc *TwinCreate) SetBox(b *Box) *TwinCreate {
+	return tc.SetBoxID(b.ID)
 }
 
 // Mutation returns the TwinMutation object of the builder.
-func (_c *TwinCreate) Mutation() *TwinMutation {
-	return _c.mutation
+func (tc *TwinCreate) Mutation() *TwinMutation {
+	return tc.mutation
 }
 
 // Save creates the Twin in the database.
-func (_c *TwinCreate) Save(ctx context.Context) (*Twin, error) {
-	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
+func (tc *TwinCreate) Save(ctx context.Context) (*Twin, error) {
+	return withHooks(ctx, tc.sqlSave, tc.mutation, tc.hooks)
 }
 
 // SaveX calls Save and panics if Save returns an error.
-func (_c *TwinCreate) SaveX(ctx context.Context) *Twin {
-	v, err := _c.Save(ctx)
+func (tc *TwinCreate) SaveX(ctx context.Context) *Twin {
+	v, err := tc.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -72,32 +72,32 @@ func (_c *TwinCreate) SaveX(ctx context.Context) *Twin {
 }
 
 // Exec executes the query.
-func (_c *TwinCreate) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (tc *TwinCreate) Exec(ctx context.Context) error {
+	_, err := tc.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *TwinCreate) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (tc *TwinCreate) ExecX(ctx context.Context) {
+	if err := tc.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
 // check runs all checks and user-defined validators on the builder.
-func (_c *TwinCreate) check() error {
-	if _, ok := _c.mutation.Name(); !ok {
+func (tc *TwinCreate) check() error {
+	if _, ok := tc.mutation.Name(); !ok {
 		return &ValidationError{Name: "name", err: errors.New(`trap: missing required field "Twin.name"`)}
 	}
 	return nil
 }
 
-func (_c *TwinCreate) sqlSave(ctx context.Context) (*Twin, error) {
-	if err := _c.check(); err != nil {
+func (tc *TwinCreate) sqlSave(ctx context.Context) (*Twin, error) {
+	if err := tc.check(); err != nil {
 		return nil, err
 	}
-	_node, _spec := _c.createSpec()
-	if err := sqlgraph.CreateNode(ctx, _c.driver, _spec); err != nil {
+	_node, _spec := tc.createSpec()
+	if err := sqlgraph.CreateNode(ctx, tc.driver, _spec); err != nil {
 		if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -110,25 +110,25 @@ func (_c *TwinCreate) sqlSave(ctx context.Context) (*Twin, error) {
 			return nil, err
 		}
 	}
-	_c.mutation.id = &_node.ID
-	_c.mutation.done = true
+	tc.mutation.id = &_node.ID
+	tc.mutation.done = true
 	return _node, nil
 }
 
-func (_c *TwinCreate) createSpec() (*Twin, *sqlgraph.CreateSpec) {
+func (tc *TwinCreate) createSpec() (*Twin, *sqlgraph.CreateSpec) {
 	var (
-		_node = &Twin{config: _c.config}
+		_node = &Twin{config: tc.config}
 		_spec = sqlgraph.NewCreateSpec(twin.Table, sqlgraph.NewFieldSpec(twin.FieldID, field.TypeOther))
 	)
-	if id, ok := _c.mutation.ID(); ok {
+	if id, ok := tc.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = &id
 	}
-	if value, ok := _c.mutation.Name(); ok {
+	if value, ok := tc.mutation.Name(); ok {
 		_spec.SetField(twin.FieldName, field.TypeString, value)
 		_node.Name = value
 	}
-	if nodes := _c.mutation.BoxIDs(); len(nodes) > 0 {
+	if nodes := tc.mutation.BoxIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -156,16 +156,16 @@ type TwinCreateBulk struct {
 }
 
 // Save creates the Twin entities in the database.
-func (_c *TwinCreateBulk) Save(ctx context.Context) ([]*Twin, error) {
-	if _c.err != nil {
-		return nil, _c.err
+func (tcb *TwinCreateBulk) Save(ctx context.Context) ([]*Twin, error) {
+	if tcb.err != nil {
+		return nil, tcb.err
 	}
-	specs := make([]*sqlgraph.CreateSpec, len(_c.builders))
-	nodes := make([]*Twin, len(_c.builders))
-	mutators := make([]Mutator, len(_c.builders))
-	for i := range _c.builders {
+	specs := make([]*sqlgraph.CreateSpec, len(tcb.builders))
+	nodes := make([]*Twin, len(tcb.builders))
+	mutators := make([]Mutator, len(tcb.builders))
+	for i := range tcb.builders {
 		func(i int, root context.Context) {
-			builder := _c.builders[i]
+			builder := tcb.builders[i]
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*TwinMutation)
 				if !ok {
@@ -178,11 +178,11 @@ func (_c *TwinCreateBulk) Save(ctx context.Context) ([]*Twin, error) {
 				var err error
 				nodes[i], specs[i] = builder.createSpec()
 				if i < len(mutators)-1 {
-					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
+					_, err = mutators[i+1].Mutate(root, tcb.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
 					// Invoke the actual operation on the latest mutation in the chain.
-					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
+					if err = sqlgraph.BatchCreate(ctx, tcb.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
 							err = &ConstraintError{msg: err.Error(), wrap: err}
 						}
@@ -202,7 +202,7 @@ func (_c *TwinCreateBulk) Save(ctx context.Context) ([]*Twin, error) {
 		}(i, ctx)
 	}
 	if len(mutators) > 0 {
-		if _, err := mutators[0].Mutate(ctx, _c.builders[0].mutation); err != nil {
+		if _, err := mutators[0].Mutate(ctx, tcb.builders[0].mutation); err != nil {
 			return nil, err
 		}
 	}
@@ -210,8 +210,8 @@ func (_c *TwinCreateBulk) Save(ctx context.Context) ([]*Twin, error) {
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_c *TwinCreateBulk) SaveX(ctx context.Context) []*Twin {
-	v, err := _c.Save(ctx)
+func (tcb *TwinCreateBulk) SaveX(ctx context.Context) []*Twin {
+	v, err := tcb.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -219,14 +219,14 @@ func (_c *TwinCreateBulk) SaveX(ctx context.Context) []*Twin {
 }
 
 // Exec executes the query.
-func (_c *TwinCreateBulk) Exec(ctx context.Context) error {
-	_, err := _c.Save(ctx)
+func (tcb *TwinCreateBulk) Exec(ctx context.Context) error {
+	_, err := tcb.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_c *TwinCreateBulk) ExecX(ctx context.Context) {
-	if err := _c.Exec(ctx); err != nil {
+func (tcb *TwinCreateBulk) ExecX(ctx context.Context) {
+	if err := tcb.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

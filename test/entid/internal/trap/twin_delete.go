@@ -20,56 +20,56 @@ type TwinDelete struct {
 }
 
 // Where appends a list predicates to the TwinDelete builder.
-func (_d *TwinDelete) Where(ps ...predicate.Twin) *TwinDelete {
-	_d.mutation.Where(ps...)
-	return _d
+func (td *TwinDelete) Where(ps ...predicate.Twin) *TwinDelete {
+	td.mutation.Where(ps...)
+	return td
 }
 
 // Exec executes the deletion query and returns how many vertices were deleted.
-func (_d *TwinDelete) Exec(ctx context.Context) (int, error) {
-	return withHooks(ctx, _d.sqlExec, _d.mutation, _d.hooks)
+func (td *TwinDelete) Exec(ctx context.Context) (int, error) {
+	return withHooks(ctx, td.sqlExec, td.mutation, td.hooks)
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *TwinDelete) ExecX(ctx context.Context) int {
-	n, err := _d.Exec(ctx)
+func (td *TwinDelete) ExecX(ctx context.Context) int {
+	n, err := td.Exec(ctx)
 	if err != nil {
 		panic(err)
 	}
 	return n
 }
 
-func (_d *TwinDelete) sqlExec(ctx context.Context) (int, error) {
+func (td *TwinDelete) sqlExec(ctx context.Context) (int, error) {
 	_spec := sqlgraph.NewDeleteSpec(twin.Table, sqlgraph.NewFieldSpec(twin.FieldID, field.TypeOther))
-	if ps := _d.mutation.predicates; len(ps) > 0 {
+	if ps := td.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	affected, err := sqlgraph.DeleteNodes(ctx, _d.driver, _spec)
+	affected, err := sqlgraph.DeleteNodes(ctx, td.driver, _spec)
 	if err != nil && sqlgraph.IsConstraintError(err) {
 		err = &ConstraintError{msg: err.Error(), wrap: err}
 	}
-	_d.mutation.done = true
+	td.mutation.done = true
 	return affected, err
 }
 
 // TwinDeleteOne is the builder for deleting a single Twin entity.
 type TwinDeleteOne struct {
-	_d *TwinDelete
+	td *TwinDelete
 }
 
 // Where appends a list predicates to the TwinDelete builder.
-func (_d *TwinDeleteOne) Where(ps ...predicate.Twin) *TwinDeleteOne {
-	_d._d.mutation.Where(ps...)
-	return _d
+func (tdo *TwinDeleteOne) Where(ps ...predicate.Twin) *TwinDeleteOne {
+	tdo.td.mutation.Where(ps...)
+	return tdo
 }
 
 // Exec executes the deletion query.
-func (_d *TwinDeleteOne) Exec(ctx context.Context) error {
-	n, err := _d._d.Exec(ctx)
+func (tdo *TwinDeleteOne) Exec(ctx context.Context) error {
+	n, err := tdo.td.Exec(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -81,8 +81,8 @@ func (_d *TwinDeleteOne) Exec(ctx context.Context) error {
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_d *TwinDeleteOne) ExecX(ctx context.Context) {
-	if err := _d.Exec(ctx); err != nil {
+func (tdo *TwinDeleteOne) ExecX(ctx context.Context) {
+	if err := tdo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

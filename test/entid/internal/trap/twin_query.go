@@ -31,44 +31,44 @@ type TwinQuery struct {
 }
 
 // Where adds a new predicate for the TwinQuery builder.
-func (_q *TwinQuery) Where(ps ...predicate.Twin) *TwinQuery {
-	_q.predicates = append(_q.predicates, ps...)
-	return _q
+func (tq *TwinQuery) Where(ps ...predicate.Twin) *TwinQuery {
+	tq.predicates = append(tq.predicates, ps...)
+	return tq
 }
 
 // Limit the number of records to be returned by this query.
-func (_q *TwinQuery) Limit(limit int) *TwinQuery {
-	_q.ctx.Limit = &limit
-	return _q
+func (tq *TwinQuery) Limit(limit int) *TwinQuery {
+	tq.ctx.Limit = &limit
+	return tq
 }
 
 // Offset to start from.
-func (_q *TwinQuery) Offset(offset int) *TwinQuery {
-	_q.ctx.Offset = &offset
-	return _q
+func (tq *TwinQuery) Offset(offset int) *TwinQuery {
+	tq.ctx.Offset = &offset
+	return tq
 }
 
 // Unique configures the query builder to filter duplicate records on query.
 // By default, unique is set to true, and can be disabled using this method.
-func (_q *TwinQuery) Unique(unique bool) *TwinQuery {
-	_q.ctx.Unique = &unique
-	return _q
+func (tq *TwinQuery) Unique(unique bool) *TwinQuery {
+	tq.ctx.Unique = &unique
+	return tq
 }
 
 // Order specifies how the records should be ordered.
-func (_q *TwinQuery) Order(o ...twin.OrderOption) *TwinQuery {
-	_q.order = append(_q.order, o...)
-	return _q
+func (tq *TwinQuery) Order(o ...twin.OrderOption) *TwinQuery {
+	tq.order = append(tq.order, o...)
+	return tq
 }
 
 // QueryBox chains the current query on the "box" edge.
-func (_q *TwinQuery) QueryBox() *BoxQuery {
-	query := (&BoxClient{config: _q.config}).Query()
+func (tq *TwinQuery) QueryBox() *BoxQuery {
+	query := (&BoxClient{config: tq.config}).Query()
 	query.path = func(ctx context.Context) (fromU *sql.Selector, err error) {
-		if err := _q.prepareQuery(ctx); err != nil {
+		if err := tq.prepareQuery(ctx); err != nil {
 			return nil, err
 		}
-		selector := _q.sqlQuery(ctx)
+		selector := tq.sqlQuery(ctx)
 		if err := selector.Err(); err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (_q *TwinQuery) QueryBox() *BoxQuery {
 			sqlgraph.To(box.Table, box.FieldID),
 			sqlgraph.Edge(sqlgraph.M2O, false, twin.BoxTable, twin.BoxColumn),
 		)
-		fromU = sqlgraph.SetNeighbors(_q.driver.Dialect(), step)
+		fromU = sqlgraph.SetNeighbors(tq.driver.Dialect(), step)
 		return fromU, nil
 	}
 	return query
@@ -85,8 +85,8 @@ func (_q *TwinQuery) QueryBox() *BoxQuery {
 
 // First returns the first Twin entity from the query.
 // Returns a *NotFoundError when no Twin was found.
-func (_q *TwinQuery) First(ctx context.Context) (*Twin, error) {
-	nodes, err := _q.Limit(1).All(setContextOp(ctx, _q.ctx, ent.OpQueryFirst))
+func (tq *TwinQuery) First(ctx context.Context) (*Twin, error) {
+	nodes, err := tq.Limit(1).All(setContextOp(ctx, tq.ctx, ent.OpQueryFirst))
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +97,8 @@ func (_q *TwinQuery) First(ctx context.Context) (*Twin, error) {
 }
 
 // FirstX is like First, but panics if an error occurs.
-func (_q *TwinQuery) FirstX(ctx context.Context) *Twin {
-	node, err := _q.First(ctx)
+func (tq *TwinQuery) FirstX(ctx context.Context) *Twin {
+	node, err := tq.First(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -107,9 +107,9 @@ func (_q *TwinQuery) FirstX(ctx context.Context) *Twin {
 
 // FirstID returns the first Twin ID from the query.
 // Returns a *NotFoundError when no Twin ID was found.
-func (_q *TwinQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
+func (tq *TwinQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
 	var ids []pk.ID
-	if ids, err = _q.Limit(1).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryFirstID)); err != nil {
+	if ids, err = tq.Limit(1).IDs(setContextOp(ctx, tq.ctx, ent.OpQueryFirstID)); err != nil {
 		return
 	}
 	if len(ids) == 0 {
@@ -120,8 +120,8 @@ func (_q *TwinQuery) FirstID(ctx context.Context) (id pk.ID, err error) {
 }
 
 // FirstIDX is like FirstID, but panics if an error occurs.
-func (_q *TwinQuery) FirstIDX(ctx context.Context) pk.ID {
-	id, err := _q.FirstID(ctx)
+func (tq *TwinQuery) FirstIDX(ctx context.Context) pk.ID {
+	id, err := tq.FirstID(ctx)
 	if err != nil && !IsNotFound(err) {
 		panic(err)
 	}
@@ -131,8 +131,8 @@ func (_q *TwinQuery) FirstIDX(ctx context.Context) pk.ID {
 // Only returns a single Twin entity found by the query, ensuring it only returns one.
 // Returns a *NotSingularError when more than one Twin entity is found.
 // Returns a *NotFoundError when no Twin entities are found.
-func (_q *TwinQuery) Only(ctx context.Context) (*Twin, error) {
-	nodes, err := _q.Limit(2).All(setContextOp(ctx, _q.ctx, ent.OpQueryOnly))
+func (tq *TwinQuery) Only(ctx context.Context) (*Twin, error) {
+	nodes, err := tq.Limit(2).All(setContextOp(ctx, tq.ctx, ent.OpQueryOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +147,8 @@ func (_q *TwinQuery) Only(ctx context.Context) (*Twin, error) {
 }
 
 // OnlyX is like Only, but panics if an error occurs.
-func (_q *TwinQuery) OnlyX(ctx context.Context) *Twin {
-	node, err := _q.Only(ctx)
+func (tq *TwinQuery) OnlyX(ctx context.Context) *Twin {
+	node, err := tq.Only(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -158,9 +158,9 @@ func (_q *TwinQuery) OnlyX(ctx context.Context) *Twin {
 // OnlyID is like Only, but returns the only Twin ID in the query.
 // Returns a *NotSingularError when more than one Twin ID is found.
 // Returns a *NotFoundError when no entities are found.
-func (_q *TwinQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
+func (tq *TwinQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
 	var ids []pk.ID
-	if ids, err = _q.Limit(2).IDs(setContextOp(ctx, _q.ctx, ent.OpQueryOnlyID)); err != nil {
+	if ids, err = tq.Limit(2).IDs(setContextOp(ctx, tq.ctx, ent.OpQueryOnlyID)); err != nil {
 		return
 	}
 	switch len(ids) {
@@ -175,8 +175,8 @@ func (_q *TwinQuery) OnlyID(ctx context.Context) (id pk.ID, err error) {
 }
 
 // OnlyIDX is like OnlyID, but panics if an error occurs.
-func (_q *TwinQuery) OnlyIDX(ctx context.Context) pk.ID {
-	id, err := _q.OnlyID(ctx)
+func (tq *TwinQuery) OnlyIDX(ctx context.Context) pk.ID {
+	id, err := tq.OnlyID(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -184,18 +184,18 @@ func (_q *TwinQuery) OnlyIDX(ctx context.Context) pk.ID {
 }
 
 // All executes the query and returns a list of Twins.
-func (_q *TwinQuery) All(ctx context.Context) ([]*Twin, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryAll)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (tq *TwinQuery) All(ctx context.Context) ([]*Twin, error) {
+	ctx = setContextOp(ctx, tq.ctx, ent.OpQueryAll)
+	if err := tq.prepareQuery(ctx); err != nil {
 		return nil, err
 	}
 	qr := querierAll[[]*Twin, *TwinQuery]()
-	return withInterceptors[[]*Twin](ctx, _q, qr, _q.inters)
+	return withInterceptors[[]*Twin](ctx, tq, qr, tq.inters)
 }
 
 // AllX is like All, but panics if an error occurs.
-func (_q *TwinQuery) AllX(ctx context.Context) []*Twin {
-	nodes, err := _q.All(ctx)
+func (tq *TwinQuery) AllX(ctx context.Context) []*Twin {
+	nodes, err := tq.All(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -203,20 +203,20 @@ func (_q *TwinQuery) AllX(ctx context.Context) []*Twin {
 }
 
 // IDs executes the query and returns a list of Twin IDs.
-func (_q *TwinQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
-	if _q.ctx.Unique == nil && _q.path != nil {
-		_q.Unique(true)
+func (tq *TwinQuery) IDs(ctx context.Context) (ids []pk.ID, err error) {
+	if tq.ctx.Unique == nil && tq.path != nil {
+		tq.Unique(true)
 	}
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(twin.FieldID).Scan(ctx, &ids); err != nil {
+	ctx = setContextOp(ctx, tq.ctx, ent.OpQueryIDs)
+	if err = tq.Select(twin.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
 }
 
 // IDsX is like IDs, but panics if an error occurs.
-func (_q *TwinQuery) IDsX(ctx context.Context) []pk.ID {
-	ids, err := _q.IDs(ctx)
+func (tq *TwinQuery) IDsX(ctx context.Context) []pk.ID {
+	ids, err := tq.IDs(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -224,17 +224,17 @@ func (_q *TwinQuery) IDsX(ctx context.Context) []pk.ID {
 }
 
 // Count returns the count of the given query.
-func (_q *TwinQuery) Count(ctx context.Context) (int, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryCount)
-	if err := _q.prepareQuery(ctx); err != nil {
+func (tq *TwinQuery) Count(ctx context.Context) (int, error) {
+	ctx = setContextOp(ctx, tq.ctx, ent.OpQueryCount)
+	if err := tq.prepareQuery(ctx); err != nil {
 		return 0, err
 	}
-	return withInterceptors[int](ctx, _q, querierCount[*TwinQuery](), _q.inters)
+	return withInterceptors[int](ctx, tq, querierCount[*TwinQuery](), tq.inters)
 }
 
 // CountX is like Count, but panics if an error occurs.
-func (_q *TwinQuery) CountX(ctx context.Context) int {
-	count, err := _q.Count(ctx)
+func (tq *TwinQuery) CountX(ctx context.Context) int {
+	count, err := tq.Count(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -242,9 +242,9 @@ func (_q *TwinQuery) CountX(ctx context.Context) int {
 }
 
 // Exist returns true if the query has elements in the graph.
-func (_q *TwinQuery) Exist(ctx context.Context) (bool, error) {
-	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryExist)
-	switch _, err := _q.FirstID(ctx); {
+func (tq *TwinQuery) Exist(ctx context.Context) (bool, error) {
+	ctx = setContextOp(ctx, tq.ctx, ent.OpQueryExist)
+	switch _, err := tq.FirstID(ctx); {
 	case IsNotFound(err):
 		return false, nil
 	case err != nil:
@@ -255,8 +255,8 @@ func (_q *TwinQuery) Exist(ctx context.Context) (bool, error) {
 }
 
 // ExistX is like Exist, but panics if an error occurs.
-func (_q *TwinQuery) ExistX(ctx context.Context) bool {
-	exist, err := _q.Exist(ctx)
+func (tq *TwinQuery) ExistX(ctx context.Context) bool {
+	exist, err := tq.Exist(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -265,32 +265,32 @@ func (_q *TwinQuery) ExistX(ctx context.Context) bool {
 
 // Clone returns a duplicate of the TwinQuery builder, including all associated steps. It can be
 // used to prepare common query builders and use them differently after the clone is made.
-func (_q *TwinQuery) Clone() *TwinQuery {
-	if _q == nil {
+func (tq *TwinQuery) Clone() *TwinQuery {
+	if tq == nil {
 		return nil
 	}
 	return &TwinQuery{
-		config:     _q.config,
-		ctx:        _q.ctx.Clone(),
-		order:      append([]twin.OrderOption{}, _q.order...),
-		inters:     append([]Interceptor{}, _q.inters...),
-		predicates: append([]predicate.Twin{}, _q.predicates...),
-		withBox:    _q.withBox.Clone(),
+		config:     tq.config,
+		ctx:        tq.ctx.Clone(),
+		order:      append([]twin.OrderOption{}, tq.order...),
+		inters:     append([]Interceptor{}, tq.inters...),
+		predicates: append([]predicate.Twin{}, tq.predicates...),
+		withBox:    tq.withBox.Clone(),
 		// clone intermediate query.
-		sql:  _q.sql.Clone(),
-		path: _q.path,
+		sql:  tq.sql.Clone(),
+		path: tq.path,
 	}
 }
 
 // WithBox tells the query-builder to eager-load the nodes that are connected to
 // the "box" edge. The optional arguments are used to configure the query builder of the edge.
-func (_q *TwinQuery) WithBox(opts ...func(*BoxQuery)) *TwinQuery {
-	query := (&BoxClient{config: _q.config}).Query()
+func (tq *TwinQuery) WithBox(opts ...func(*BoxQuery)) *TwinQuery {
+	query := (&BoxClient{config: tq.config}).Query()
 	for _, opt := range opts {
 		opt(query)
 	}
-	_q.withBox = query
-	return _q
+	tq.withBox = query
+	return tq
 }
 
 // GroupBy is used to group vertices by one or more fields/columns.
@@ -307,10 +307,10 @@ func (_q *TwinQuery) WithBox(opts ...func(*BoxQuery)) *TwinQuery {
 //		GroupBy(twin.FieldName).
 //		Aggregate(trap.Count()).
 //		Scan(ctx, &v)
-func (_q *TwinQuery) GroupBy(field string, fields ...string) *TwinGroupBy {
-	_q.ctx.Fields = append([]string{field}, fields...)
-	grbuild := &TwinGroupBy{build: _q}
-	grbuild.flds = &_q.ctx.Fields
+func (tq *TwinQuery) GroupBy(field string, fields ...string) *TwinGroupBy {
+	tq.ctx.Fields = append([]string{field}, fields...)
+	grbuild := &TwinGroupBy{build: tq}
+	grbuild.flds = &tq.ctx.Fields
 	grbuild.label = twin.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
@@ -328,58 +328,58 @@ func (_q *TwinQuery) GroupBy(field string, fields ...string) *TwinGroupBy {
 //	client.Twin.Query().
 //		Select(twin.FieldName).
 //		Scan(ctx, &v)
-func (_q *TwinQuery) Select(fields ...string) *TwinSelect {
-	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
-	sbuild := &TwinSelect{TwinQuery: _q}
+func (tq *TwinQuery) Select(fields ...string) *TwinSelect {
+	tq.ctx.Fields = append(tq.ctx.Fields, fields...)
+	sbuild := &TwinSelect{TwinQuery: tq}
 	sbuild.label = twin.Label
-	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
+	sbuild.flds, sbuild.scan = &tq.ctx.Fields, sbuild.Scan
 	return sbuild
 }
 
 // Aggregate returns a TwinSelect configured with the given aggregations.
-func (_q *TwinQuery) Aggregate(fns ...AggregateFunc) *TwinSelect {
-	return _q.Select().Aggregate(fns...)
+func (tq *TwinQuery) Aggregate(fns ...AggregateFunc) *TwinSelect {
+	return tq.Select().Aggregate(fns...)
 }
 
-func (_q *TwinQuery) prepareQuery(ctx context.Context) error {
-	for _, inter := range _q.inters {
+func (tq *TwinQuery) prepareQuery(ctx context.Context) error {
+	for _, inter := range tq.inters {
 		if inter == nil {
 			return fmt.Errorf("trap: uninitialized interceptor (forgotten import trap/runtime?)")
 		}
 		if trv, ok := inter.(Traverser); ok {
-			if err := trv.Traverse(ctx, _q); err != nil {
+			if err := trv.Traverse(ctx, tq); err != nil {
 				return err
 			}
 		}
 	}
-	for _, f := range _q.ctx.Fields {
+	for _, f := range tq.ctx.Fields {
 		if !twin.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("trap: invalid field %q for query", f)}
 		}
 	}
-	if _q.path != nil {
-		prev, err := _q.path(ctx)
+	if tq.path != nil {
+		prev, err := tq.path(ctx)
 		if err != nil {
 			return err
 		}
-		_q.sql = prev
+		tq.sql = prev
 	}
 	return nil
 }
 
-func (_q *TwinQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Twin, error) {
+func (tq *TwinQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Twin, error) {
 	var (
 		nodes       = []*Twin{}
-		_spec       = _q.querySpec()
+		_spec       = tq.querySpec()
 		loadedTypes = [1]bool{
-			_q.withBox != nil,
+			tq.withBox != nil,
 		}
 	)
 	_spec.ScanValues = func(columns []string) ([]any, error) {
 		return (*Twin).scanValues(nil, columns)
 	}
 	_spec.Assign = func(columns []string, values []any) error {
-		node := &Twin{config: _q.config}
+		node := &Twin{config: tq.config}
 		nodes = append(nodes, node)
 		node.Edges.loadedTypes = loadedTypes
 		return node.assignValues(columns, values)
@@ -387,14 +387,14 @@ func (_q *TwinQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Twin, e
 	for i := range hooks {
 		hooks[i](ctx, _spec)
 	}
-	if err := sqlgraph.QueryNodes(ctx, _q.driver, _spec); err != nil {
+	if err := sqlgraph.QueryNodes(ctx, tq.driver, _spec); err != nil {
 		return nil, err
 	}
 	if len(nodes) == 0 {
 		return nodes, nil
 	}
-	if query := _q.withBox; query != nil {
-		if err := _q.loadBox(ctx, query, nodes, nil,
+	if query := tq.withBox; query != nil {
+		if err := tq.loadBox(ctx, query, nodes, nil,
 			func(n *Twin, e *Box) { n.Edges.Box = e }); err != nil {
 			return nil, err
 		}
@@ -402,7 +402,7 @@ func (_q *TwinQuery) sqlAll(ctx context.Context, hooks ...queryHook) ([]*Twin, e
 	return nodes, nil
 }
 
-func (_q *TwinQuery) loadBox(ctx context.Context, query *BoxQuery, nodes []*Twin, init func(*Twin), assign func(*Twin, *Box)) error {
+func (tq *TwinQuery) loadBox(ctx context.Context, query *BoxQuery, nodes []*Twin, init func(*Twin), assign func(*Twin, *Box)) error {
 	ids := make([]pk.ID, 0, len(nodes))
 	nodeids := make(map[pk.ID][]*Twin)
 	for i := range nodes {
@@ -432,24 +432,24 @@ func (_q *TwinQuery) loadBox(ctx context.Context, query *BoxQuery, nodes []*Twin
 	return nil
 }
 
-func (_q *TwinQuery) sqlCount(ctx context.Context) (int, error) {
-	_spec := _q.querySpec()
-	_spec.Node.Columns = _q.ctx.Fields
-	if len(_q.ctx.Fields) > 0 {
-		_spec.Unique = _q.ctx.Unique != nil && *_q.ctx.Unique
+func (tq *TwinQuery) sqlCount(ctx context.Context) (int, error) {
+	_spec := tq.querySpec()
+	_spec.Node.Columns = tq.ctx.Fields
+	if len(tq.ctx.Fields) > 0 {
+		_spec.Unique = tq.ctx.Unique != nil && *tq.ctx.Unique
 	}
-	return sqlgraph.CountNodes(ctx, _q.driver, _spec)
+	return sqlgraph.CountNodes(ctx, tq.driver, _spec)
 }
 
-func (_q *TwinQuery) querySpec() *sqlgraph.QuerySpec {
+func (tq *TwinQuery) querySpec() *sqlgraph.QuerySpec {
 	_spec := sqlgraph.NewQuerySpec(twin.Table, twin.Columns, sqlgraph.NewFieldSpec(twin.FieldID, field.TypeOther))
-	_spec.From = _q.sql
-	if unique := _q.ctx.Unique; unique != nil {
+	_spec.From = tq.sql
+	if unique := tq.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
-	} else if _q.path != nil {
+	} else if tq.path != nil {
 		_spec.Unique = true
 	}
-	if fields := _q.ctx.Fields; len(fields) > 0 {
+	if fields := tq.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, twin.FieldID)
 		for i := range fields {
@@ -458,20 +458,20 @@ func (_q *TwinQuery) querySpec() *sqlgraph.QuerySpec {
 			}
 		}
 	}
-	if ps := _q.predicates; len(ps) > 0 {
+	if ps := tq.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := tq.ctx.Limit; limit != nil {
 		_spec.Limit = *limit
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := tq.ctx.Offset; offset != nil {
 		_spec.Offset = *offset
 	}
-	if ps := _q.order; len(ps) > 0 {
+	if ps := tq.order; len(ps) > 0 {
 		_spec.Order = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
@@ -481,33 +481,33 @@ func (_q *TwinQuery) querySpec() *sqlgraph.QuerySpec {
 	return _spec
 }
 
-func (_q *TwinQuery) sqlQuery(ctx context.Context) *sql.Selector {
-	builder := sql.Dialect(_q.driver.Dialect())
+func (tq *TwinQuery) sqlQuery(ctx context.Context) *sql.Selector {
+	builder := sql.Dialect(tq.driver.Dialect())
 	t1 := builder.Table(twin.Table)
-	columns := _q.ctx.Fields
+	columns := tq.ctx.Fields
 	if len(columns) == 0 {
 		columns = twin.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
-	if _q.sql != nil {
-		selector = _q.sql
+	if tq.sql != nil {
+		selector = tq.sql
 		selector.Select(selector.Columns(columns...)...)
 	}
-	if _q.ctx.Unique != nil && *_q.ctx.Unique {
+	if tq.ctx.Unique != nil && *tq.ctx.Unique {
 		selector.Distinct()
 	}
-	for _, p := range _q.predicates {
+	for _, p := range tq.predicates {
 		p(selector)
 	}
-	for _, p := range _q.order {
+	for _, p := range tq.order {
 		p(selector)
 	}
-	if offset := _q.ctx.Offset; offset != nil {
+	if offset := tq.ctx.Offset; offset != nil {
 		// limit is mandatory for offset clause. We start
 		// with default value, and override it below if needed.
 		selector.Offset(*offset).Limit(math.MaxInt32)
 	}
-	if limit := _q.ctx.Limit; limit != nil {
+	if limit := tq.ctx.Limit; limit != nil {
 		selector.Limit(*limit)
 	}
 	return selector
@@ -520,41 +520,41 @@ type TwinGroupBy struct {
 }
 
 // Aggregate adds the given aggregation functions to the group-by query.
-func (_g *TwinGroupBy) Aggregate(fns ...AggregateFunc) *TwinGroupBy {
-	_g.fns = append(_g.fns, fns...)
-	return _g
+func (tgb *TwinGroupBy) Aggregate(fns ...AggregateFunc) *TwinGroupBy {
+	tgb.fns = append(tgb.fns, fns...)
+	return tgb
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_g *TwinGroupBy) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _g.build.ctx, ent.OpQueryGroupBy)
-	if err := _g.build.prepareQuery(ctx); err != nil {
+func (tgb *TwinGroupBy) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, tgb.build.ctx, ent.OpQueryGroupBy)
+	if err := tgb.build.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*TwinQuery, *TwinGroupBy](ctx, _g.build, _g, _g.build.inters, v)
+	return scanWithInterceptors[*TwinQuery, *TwinGroupBy](ctx, tgb.build, tgb, tgb.build.inters, v)
 }
 
-func (_g *TwinGroupBy) sqlScan(ctx context.Context, root *TwinQuery, v any) error {
+func (tgb *TwinGroupBy) sqlScan(ctx context.Context, root *TwinQuery, v any) error {
 	selector := root.sqlQuery(ctx).Select()
-	aggregation := make([]string, 0, len(_g.fns))
-	for _, fn := range _g.fns {
+	aggregation := make([]string, 0, len(tgb.fns))
+	for _, fn := range tgb.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
 	if len(selector.SelectedColumns()) == 0 {
-		columns := make([]string, 0, len(*_g.flds)+len(_g.fns))
-		for _, f := range *_g.flds {
+		columns := make([]string, 0, len(*tgb.flds)+len(tgb.fns))
+		for _, f := range *tgb.flds {
 			columns = append(columns, selector.C(f))
 		}
 		columns = append(columns, aggregation...)
 		selector.Select(columns...)
 	}
-	selector.GroupBy(selector.Columns(*_g.flds...)...)
+	selector.GroupBy(selector.Columns(*tgb.flds...)...)
 	if err := selector.Err(); err != nil {
 		return err
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _g.build.driver.Query(ctx, query, args, rows); err != nil {
+	if err := tgb.build.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()
@@ -568,27 +568,27 @@ type TwinSelect struct {
 }
 
 // Aggregate adds the given aggregation functions to the selector query.
-func (_s *TwinSelect) Aggregate(fns ...AggregateFunc) *TwinSelect {
-	_s.fns = append(_s.fns, fns...)
-	return _s
+func (ts *TwinSelect) Aggregate(fns ...AggregateFunc) *TwinSelect {
+	ts.fns = append(ts.fns, fns...)
+	return ts
 }
 
 // Scan applies the selector query and scans the result into the given value.
-func (_s *TwinSelect) Scan(ctx context.Context, v any) error {
-	ctx = setContextOp(ctx, _s.ctx, ent.OpQuerySelect)
-	if err := _s.prepareQuery(ctx); err != nil {
+func (ts *TwinSelect) Scan(ctx context.Context, v any) error {
+	ctx = setContextOp(ctx, ts.ctx, ent.OpQuerySelect)
+	if err := ts.prepareQuery(ctx); err != nil {
 		return err
 	}
-	return scanWithInterceptors[*TwinQuery, *TwinSelect](ctx, _s.TwinQuery, _s, _s.inters, v)
+	return scanWithInterceptors[*TwinQuery, *TwinSelect](ctx, ts.TwinQuery, ts, ts.inters, v)
 }
 
-func (_s *TwinSelect) sqlScan(ctx context.Context, root *TwinQuery, v any) error {
+func (ts *TwinSelect) sqlScan(ctx context.Context, root *TwinQuery, v any) error {
 	selector := root.sqlQuery(ctx)
-	aggregation := make([]string, 0, len(_s.fns))
-	for _, fn := range _s.fns {
+	aggregation := make([]string, 0, len(ts.fns))
+	for _, fn := range ts.fns {
 		aggregation = append(aggregation, fn(selector))
 	}
-	switch n := len(*_s.selector.flds); {
+	switch n := len(*ts.selector.flds); {
 	case n == 0 && len(aggregation) > 0:
 		selector.Select(aggregation...)
 	case n != 0 && len(aggregation) > 0:
@@ -596,7 +596,7 @@ func (_s *TwinSelect) sqlScan(ctx context.Context, root *TwinQuery, v any) error
 	}
 	rows := &sql.Rows{}
 	query, args := selector.Query()
-	if err := _s.driver.Query(ctx, query, args, rows); err != nil {
+	if err := ts.driver.Query(ctx, query, args, rows); err != nil {
 		return err
 	}
 	defer rows.Close()

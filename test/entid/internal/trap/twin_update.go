@@ -24,63 +24,63 @@ type TwinUpdate struct {
 }
 
 // Where appends a list predicates to the TwinUpdate builder.
-func (_u *TwinUpdate) Where(ps ...predicate.Twin) *TwinUpdate {
-	_u.mutation.Where(ps...)
-	return _u
+func (tu *TwinUpdate) Where(ps ...predicate.Twin) *TwinUpdate {
+	tu.mutation.Where(ps...)
+	return tu
 }
 
 // SetName sets the "name" field.
-func (_u *TwinUpdate) SetName(v string) *TwinUpdate {
-	_u.mutation.SetName(v)
-	return _u
+func (tu *TwinUpdate) SetName(s string) *TwinUpdate {
+	tu.mutation.SetName(s)
+	return tu
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *TwinUpdate) SetNillableName(v *string) *TwinUpdate {
-	if v != nil {
-		_u.SetName(*v)
+func (tu *TwinUpdate) SetNillableName(s *string) *TwinUpdate {
+	if s != nil {
+		tu.SetName(*s)
 	}
-	return _u
+	return tu
 }
 
 // SetBoxID sets the "box" edge to the Box entity by ID.
-func (_u *TwinUpdate) SetBoxID(id pk.ID) *TwinUpdate {
-	_u.mutation.SetBoxID(id)
-	return _u
+func (tu *TwinUpdate) SetBoxID(id pk.ID) *TwinUpdate {
+	tu.mutation.SetBoxID(id)
+	return tu
 }
 
 // SetNillableBoxID sets the "box" edge to the Box entity by ID if the given value is not nil.
-func (_u *TwinUpdate) SetNillableBoxID(id *pk.ID) *TwinUpdate {
+func (tu *TwinUpdate) SetNillableBoxID(id *pk.ID) *TwinUpdate {
 	if id != nil {
-		_u = _u.SetBoxID(*id)
+		tu = tu.SetBoxID(*id)
 	}
-	return _u
+	return tu
 }
 
 // SetBox sets the "box" edge to the Box entity.
-func (_u *TwinUpdate) SetBox(v *Box) *TwinUpdate {
-	return _u.SetBoxID(v.ID)
+func (tu *TwinUpdate) SetBox(b *Box) *TwinUpdate {
+	return tu.SetBoxID(b.ID)
 }
 
 // Mutation returns the TwinMutation object of the builder.
-func (_u *TwinUpdate) Mutation() *TwinMutation {
-	return _u.mutation
+func (tu *TwinUpdate) Mutation() *TwinMutation {
+	return tu.mutation
 }
 
 // ClearBox clears the "box" edge to the Box entity.
-func (_u *TwinUpdate) ClearBox() *TwinUpdate {
-	_u.mutation.ClearBox()
-	return _u
+func (tu *TwinUpdate) ClearBox() *TwinUpdate {
+	tu.mutation.ClearBox()
+	return tu
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
-func (_u *TwinUpdate) Save(ctx context.Context) (int, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (tu *TwinUpdate) Save(ctx context.Context) (int, error) {
+	return withHooks(ctx, tu.sqlSave, tu.mutation, tu.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *TwinUpdate) SaveX(ctx context.Context) int {
-	affected, err := _u.Save(ctx)
+func (tu *TwinUpdate) SaveX(ctx context.Context) int {
+	affected, err := tu.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -88,31 +88,31 @@ func (_u *TwinUpdate) SaveX(ctx context.Context) int {
 }
 
 // Exec executes the query.
-func (_u *TwinUpdate) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (tu *TwinUpdate) Exec(ctx context.Context) error {
+	_, err := tu.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *TwinUpdate) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (tu *TwinUpdate) ExecX(ctx context.Context) {
+	if err := tu.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *TwinUpdate) sqlSave(ctx context.Context) (_node int, err error) {
+func (tu *TwinUpdate) sqlSave(ctx context.Context) (n int, err error) {
 	_spec := sqlgraph.NewUpdateSpec(twin.Table, twin.Columns, sqlgraph.NewFieldSpec(twin.FieldID, field.TypeOther))
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := tu.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := tu.mutation.Name(); ok {
 		_spec.SetField(twin.FieldName, field.TypeString, value)
 	}
-	if _u.mutation.BoxCleared() {
+	if tu.mutation.BoxCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -125,7 +125,7 @@ func (_u *TwinUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.BoxIDs(); len(nodes) > 0 {
+	if nodes := tu.mutation.BoxIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -141,7 +141,7 @@ func (_u *TwinUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
+	if n, err = sqlgraph.UpdateNodes(ctx, tu.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{twin.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -149,8 +149,8 @@ func (_u *TwinUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 		return 0, err
 	}
-	_u.mutation.done = true
-	return _node, nil
+	tu.mutation.done = true
+	return n, nil
 }
 
 // TwinUpdateOne is the builder for updating a single Twin entity.
@@ -162,70 +162,70 @@ type TwinUpdateOne struct {
 }
 
 // SetName sets the "name" field.
-func (_u *TwinUpdateOne) SetName(v string) *TwinUpdateOne {
-	_u.mutation.SetName(v)
-	return _u
+func (tuo *TwinUpdateOne) SetName(s string) *TwinUpdateOne {
+	tuo.mutation.SetName(s)
+	return tuo
 }
 
 // SetNillableName sets the "name" field if the given value is not nil.
-func (_u *TwinUpdateOne) SetNillableName(v *string) *TwinUpdateOne {
-	if v != nil {
-		_u.SetName(*v)
+func (tuo *TwinUpdateOne) SetNillableName(s *string) *TwinUpdateOne {
+	if s != nil {
+		tuo.SetName(*s)
 	}
-	return _u
+	return tuo
 }
 
 // SetBoxID sets the "box" edge to the Box entity by ID.
-func (_u *TwinUpdateOne) SetBoxID(id pk.ID) *TwinUpdateOne {
-	_u.mutation.SetBoxID(id)
-	return _u
+func (tuo *TwinUpdateOne) SetBoxID(id pk.ID) *TwinUpdateOne {
+	tuo.mutation.SetBoxID(id)
+	return tuo
 }
 
 // SetNillableBoxID sets the "box" edge to the Box entity by ID if the given value is not nil.
-func (_u *TwinUpdateOne) SetNillableBoxID(id *pk.ID) *TwinUpdateOne {
+func (tuo *TwinUpdateOne) SetNillableBoxID(id *pk.ID) *TwinUpdateOne {
 	if id != nil {
-		_u = _u.SetBoxID(*id)
+		tuo = tuo.SetBoxID(*id)
 	}
-	return _u
+	return tuo
 }
 
 // SetBox sets the "box" edge to the Box entity.
-func (_u *TwinUpdateOne) SetBox(v *Box) *TwinUpdateOne {
-	return _u.SetBoxID(v.ID)
+func (tuo *TwinUpdateOne) SetBox(b *Box) *TwinUpdateOne {
+	return tuo.SetBoxID(b.ID)
 }
 
 // Mutation returns the TwinMutation object of the builder.
-func (_u *TwinUpdateOne) Mutation() *TwinMutation {
-	return _u.mutation
+func (tuo *TwinUpdateOne) Mutation() *TwinMutation {
+	return tuo.mutation
 }
 
 // ClearBox clears the "box" edge to the Box entity.
-func (_u *TwinUpdateOne) ClearBox() *TwinUpdateOne {
-	_u.mutation.ClearBox()
-	return _u
+func (tuo *TwinUpdateOne) ClearBox() *TwinUpdateOne {
+	tuo.mutation.ClearBox()
+	return tuo
 }
 
 // Where appends a list predicates to the TwinUpdate builder.
-func (_u *TwinUpdateOne) Where(ps ...predicate.Twin) *TwinUpdateOne {
-	_u.mutation.Where(ps...)
-	return _u
+func (tuo *TwinUpdateOne) Where(ps ...predicate.Twin) *TwinUpdateOne {
+	tuo.mutation.Where(ps...)
+	return tuo
 }
 
 // Select allows selecting one or more fields (columns) of the returned entity.
 // The default is selecting all fields defined in the entity schema.
-func (_u *TwinUpdateOne) Select(field string, fields ...string) *TwinUpdateOne {
-	_u.fields = append([]string{field}, fields...)
-	return _u
+func (tuo *TwinUpdateOne) Select(field string, fields ...string) *TwinUpdateOne {
+	tuo.fields = append([]string{field}, fields...)
+	return tuo
 }
 
 // Save executes the query and returns the updated Twin entity.
-func (_u *TwinUpdateOne) Save(ctx context.Context) (*Twin, error) {
-	return withHooks(ctx, _u.sqlSave, _u.mutation, _u.hooks)
+func (tuo *TwinUpdateOne) Save(ctx context.Context) (*Twin, error) {
+	return withHooks(ctx, tuo.sqlSave, tuo.mutation, tuo.hooks)
 }
 
 // SaveX is like Save, but panics if an error occurs.
-func (_u *TwinUpdateOne) SaveX(ctx context.Context) *Twin {
-	node, err := _u.Save(ctx)
+func (tuo *TwinUpdateOne) SaveX(ctx context.Context) *Twin {
+	node, err := tuo.Save(ctx)
 	if err != nil {
 		panic(err)
 	}
@@ -233,26 +233,26 @@ func (_u *TwinUpdateOne) SaveX(ctx context.Context) *Twin {
 }
 
 // Exec executes the query on the entity.
-func (_u *TwinUpdateOne) Exec(ctx context.Context) error {
-	_, err := _u.Save(ctx)
+func (tuo *TwinUpdateOne) Exec(ctx context.Context) error {
+	_, err := tuo.Save(ctx)
 	return err
 }
 
 // ExecX is like Exec, but panics if an error occurs.
-func (_u *TwinUpdateOne) ExecX(ctx context.Context) {
-	if err := _u.Exec(ctx); err != nil {
+func (tuo *TwinUpdateOne) ExecX(ctx context.Context) {
+	if err := tuo.Exec(ctx); err != nil {
 		panic(err)
 	}
 }
 
-func (_u *TwinUpdateOne) sqlSave(ctx context.Context) (_node *Twin, err error) {
+func (tuo *TwinUpdateOne) sqlSave(ctx context.Context) (_node *Twin, err error) {
 	_spec := sqlgraph.NewUpdateSpec(twin.Table, twin.Columns, sqlgraph.NewFieldSpec(twin.FieldID, field.TypeOther))
-	id, ok := _u.mutation.ID()
+	id, ok := tuo.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`trap: missing "Twin.id" for update`)}
 	}
 	_spec.Node.ID.Value = id
-	if fields := _u.fields; len(fields) > 0 {
+	if fields := tuo.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
 		_spec.Node.Columns = append(_spec.Node.Columns, twin.FieldID)
 		for _, f := range fields {
@@ -264,17 +264,17 @@ func (_u *TwinUpdateOne) sqlSave(ctx context.Context) (_node *Twin, err error) {
 			}
 		}
 	}
-	if ps := _u.mutation.predicates; len(ps) > 0 {
+	if ps := tuo.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
 				ps[i](selector)
 			}
 		}
 	}
-	if value, ok := _u.mutation.Name(); ok {
+	if value, ok := tuo.mutation.Name(); ok {
 		_spec.SetField(twin.FieldName, field.TypeString, value)
 	}
-	if _u.mutation.BoxCleared() {
+	if tuo.mutation.BoxCleared() {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -287,7 +287,7 @@ func (_u *TwinUpdateOne) sqlSave(ctx context.Context) (_node *Twin, err error) {
 		}
 		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
 	}
-	if nodes := _u.mutation.BoxIDs(); len(nodes) > 0 {
+	if nodes := tuo.mutation.BoxIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{
 			Rel:     sqlgraph.M2O,
 			Inverse: false,
@@ -303,10 +303,10 @@ func (_u *TwinUpdateOne) sqlSave(ctx context.Context) (_node *Twin, err error) {
 		}
 		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
-	_node = &Twin{config: _u.config}
+	_node = &Twin{config: tuo.config}
 	_spec.Assign = _node.assignValues
 	_spec.ScanValues = _node.scanValues
-	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
+	if err = sqlgraph.UpdateNode(ctx, tuo.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
 			err = &NotFoundError{twin.Label}
 		} else if sqlgraph.IsConstraintError(err) {
@@ -314,6 +314,6 @@ func (_u *TwinUpdateOne) sqlSave(ctx context.Context) (_node *Twin, err error) {
 		}
 		return nil, err
 	}
-	_u.mutation.done = true
+	tuo.mutation.done = true
 	return _node, nil
 }
