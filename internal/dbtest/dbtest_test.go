@@ -4,44 +4,11 @@ import (
 	"database/sql"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 var _ = Each[*testing.B] // benchmarks are served as well
-
-func TestEveryDatabaseTakesRowsAndIsFresh(t *testing.T) {
-	var seen []string
-	for range 2 { // the second round must not see the first one's table
-		Each(t, func(t *testing.T, db DB) {
-			seen = append(seen, db.DSN)
-			conn := db.Connect(t)
-			mustExec(t, conn, "CREATE TABLE users (id BIGINT PRIMARY KEY, name VARCHAR(20), at TIMESTAMP)")
-			mustExec(t, conn, "INSERT INTO users VALUES (9007199254740993, '❄ 🔑', '2026-01-02 03:04:05')")
-			var id int64
-			var name string
-			var at time.Time
-			if err := conn.QueryRow("SELECT id, name, at FROM users").Scan(&id, &name, &at); err != nil {
-				t.Fatal(err)
-			}
-			if id != 9007199254740993 || name != "❄ 🔑" || at.Year() != 2026 {
-				t.Errorf("stored 9007199254740993, ❄ 🔑 and 2026, got %d, %s and %d", id, name, at.Year())
-			}
-			if !strings.HasPrefix(db.Version, db.Dialect+" ") && !db.MariaDB {
-				t.Errorf("version of %s is %q", db.Dialect, db.Version)
-			}
-			if db.MariaDB != strings.HasPrefix(db.Version, "mariadb ") {
-				t.Errorf("version %q, MariaDB: %v", db.Version, db.MariaDB)
-			}
-		})
-	}
-	slices.Sort(seen)
-	if len(slices.Compact(slices.Clone(seen))) != len(seen) {
-		t.Error("two tests had the same database")
-	}
-}
 
 func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
@@ -66,16 +33,6 @@ func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
 				t.Error("the database is still there after its test")
 			}
 		})
-	}
-}
-
-func TestSQLiteHasTheSettingsOfAServer(t *testing.T) {
-	conn := SQLite(t).Connect(t)
-	for pragma, want := range map[string]string{"foreign_keys": "1", "busy_timeout": "10000", "journal_mode": "wal"} {
-		var got string
-		if err := conn.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
-			t.Errorf("PRAGMA %s is %q (%v), want %q", pragma, got, err, want)
-		}
 	}
 }
 
