@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/snowkey-go/snowkey v0.1.0
+	github.com/snowkey-go/snowkey/ent/entid v0.1.0
 	github.com/snowkey-go/snowkey/hooks/bunid v0.1.0
 	github.com/snowkey-go/snowkey/hooks/gormid v0.1.0
 )
@@ -52,6 +53,7 @@ require (
 	github.com/ncruces/go-strftime v1.0.0 // indirect
 	github.com/puzpuzpuz/xsync/v3 v3.5.1 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/tmthrgd/go-hex v0.0.0-20190904060850-447a3041c3bc // indirect
 	github.com/vmihailenco/msgpack/v5 v5.4.1 // indirect
 	github.com/vmihailenco/tagparser/v2 v2.0.0 // indirect

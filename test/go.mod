@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/snowkey-go/snowkey v0.1.0
+	github.com/snowkey-go/snowkey/ent/entid v0.1.0
 	github.com/snowkey-go/snowkey/hooks/bunid v0.1.0
 	github.com/snowkey-go/snowkey/hooks/gormid v0.1.0
 )
@@ -56,6 +57,7 @@ require (
 	github.com/olekukonko/tablewriter v0.0.5 // indirect
 	github.com/puzpuzpuz/xsync/v3 v3.5.1 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/rogpeppe/go-internal v1.16.0 // indirect
 	github.com/spf13/cobra v1.7.0 // indirect
 	github.com/spf13/pflag v1.0.5 // indirect
 	github.com/tmthrgd/go-hex v0.0.0-20190904060850-447a3041c3bc // indirect

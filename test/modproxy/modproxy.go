@@ -89,6 +89,6 @@ func Env(dir, cache string) ([]string, error) {
 		return nil, fmt.Errorf("modproxy: go env: %w", err)
 	}
 	proxies := []string{"file://" + filepath.ToSlash(dir), "file://" + filepath.ToSlash(usual) + "/cache/download", upstream}
-	return append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod -modcacherw -trimpath", "GONOSUMDB=github.com/snowkey-go/*", "GOPRIVATE=", "GONOPROXY=none",
+	return append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod -modcacherw -trimpath", "GONOSUMDB=github.com/snowkey-go/*", "GOPRIVATE=", "GONOPROXY=",
 		"GOPROXY="+strings.Join(proxies, ","), "GOMODCACHE="+cache), nil
 }
