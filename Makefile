@@ -34,7 +34,7 @@ test: ## every test, on SQLite, Postgres and MySQL or MariaDB, with the race det
 	$(withdb) env GOEXPERIMENT=jsonv2 go test $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
 test-newest: ## the integrations with the newest releases of the ORMs and drivers, and the benchmarks' own tests
-	$(withdb) $(newest) go test -tags newest $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/matrix/... bench/...)
+	$(withdb) $(newest) go test -tags newest $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... bench/...)
 
 test-modules: ## each module as users build it, without the workspace; and programs that add them
 	go test -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy

@@ -60,3 +60,7 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 	modernc.org/sqlite v1.61.1 // indirect
 )
+
+require github.com/snowkey-go/snowkey/hooks/pgxid v0.1.0
+
+require github.com/snowkey-go/snowkey/internal/dbtest v0.1.0

@@ -66,3 +66,8 @@ require (
 	modernc.org/memory v1.11.0 // indirect
 	modernc.org/sqlite v1.55.0 // indirect
 )
+
+require (
+	github.com/snowkey-go/snowkey/hooks/pgxid v0.1.0
+	github.com/snowkey-go/snowkey/internal/dbtest v0.1.0
+)

@@ -75,3 +75,7 @@ require (
 	modernc.org/memory v1.11.0 // indirect
 	modernc.org/sqlite v1.55.0 // indirect
 )
+
+require github.com/snowkey-go/snowkey/hooks/pgxid v0.1.0
+
+require github.com/snowkey-go/snowkey/internal/dbtest v0.1.0

@@ -10,6 +10,8 @@ require (
 	github.com/jackc/pgx/v5 v5.7.0
 )
 
+require github.com/snowkey-go/snowkey/internal/dbtest v0.1.0
+
 require (
 	filippo.io/edwards25519 v1.1.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect

@@ -16,7 +16,7 @@ func TestReadmeShowsTheVersions(t *testing.T) {
 		t.Fatalf("the README has %d versions, want 5", len(rows))
 	}
 	var published string
-	for _, dir := range []string{"", "ent/entid/", "hooks/gormid/", "hooks/bunid/"} {
+	for _, dir := range []string{"", "ent/entid/", "hooks/gormid/", "hooks/bunid/", "hooks/pgxid/", "internal/dbtest/"} {
 		published += strings.ReplaceAll(read(t, dir+"go.mod"), "\nrequire ", "\n\t")
 	}
 	for _, r := range rows {

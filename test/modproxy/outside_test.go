@@ -35,7 +35,7 @@ var outsides = []outside{
 	{"pk beside pgx 5.7.0", []string{"github.com/jackc/pgx/v5 v5.7.0"}, []string{"github.com/jackc/pgx/v5/pgxpool.New"},
 		[]string{"/schema/pk.Parse"}, []string{""}},
 	{"pgxid beside pgx 5.7.0", []string{"github.com/jackc/pgx/v5 v5.7.0"}, []string{"github.com/jackc/pgx/v5/pgxpool.New"},
-		[]string{"/hooks/pgxid.Register"}, []string{""}},
+		[]string{"/hooks/pgxid.Register"}, []string{"", "/hooks/pgxid"}},
 	{"entid beside ent 0.14.3", []string{"entgo.io/ent v0.14.3"}, []string{"entgo.io/ent/dialect/sql/schema.NewMigrate", "entgo.io/ent/schema/field.Int64"},
 		[]string{"/ent/entid.Hook"}, []string{"", "/ent/entid"}},
 	{"gormid beside gorm 1.25.12", []string{"gorm.io/gorm v1.25.12"}, []string{"gorm.io/gorm.Open"},
