@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 const inspectUsage = `usage: snowkey migrate inspect [flags]
@@ -24,7 +24,7 @@ func inspect(ctx context.Context, sys system, args []string) error {
 	var from source
 	from.register(flags)
 	asJSON := flags.Bool("json", false, "write JSON")
-	var options autoinc.Options
+	var options catalog.Options
 	flags.Func("schema", "a `schema` to inspect, exactly as it is called; may be given again", list(&options.Schemas))
 	if err := parse(flags, inspectUsage, args); err != nil {
 		return err
@@ -34,7 +34,7 @@ func inspect(ctx context.Context, sys system, args []string) error {
 		return err
 	}
 	defer db.Close()
-	report, err := autoinc.Inspect(ctx, db, options)
+	report, err := catalog.Inspect(ctx, db, options)
 	if err != nil {
 		return err
 	}

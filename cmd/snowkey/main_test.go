@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 // called is what a call of the program came to.
@@ -52,7 +53,7 @@ func TestInspect(t *testing.T) {
 				t.Errorf("call %d: %+v", i, got)
 			}
 		}
-		var report autoinc.Report
+		var report catalog.Report
 		got := call(t, map[string]string{"SNOWKEY_DSN": db.DSN}, "migrate", "inspect", "--json")
 		if err := json.Unmarshal([]byte(got.out), &report); err != nil || len(report.Keys) != 1 {
 			t.Errorf("JSON: %v of %+v", err, got)

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 const planUsage = `usage: snowkey migrate plan [flags]
@@ -41,7 +42,7 @@ func plan(ctx context.Context, sys system, args []string) error {
 	}
 	defer db.Close()
 	if len(tables)+len(except) > 0 {
-		report, err := autoinc.Inspect(ctx, db, options.Options)
+		report, err := catalog.Inspect(ctx, db, options.Options)
 		if err != nil {
 			return err
 		}
@@ -80,9 +81,9 @@ func list(values *[]string) func(string) error {
 }
 
 // named finds the tables that are called so.
-func named(report autoinc.Report, names []string) (tables []autoinc.Name, err error) {
+func named(report catalog.Report, names []string) (tables []catalog.Name, err error) {
 	for _, name := range names {
-		var found []autoinc.Name
+		var found []catalog.Name
 		for _, k := range report.Keys {
 			if t := k.Column.Table; name == t.Name || name == t.Schema+"."+t.Name {
 				found = append(found, t)

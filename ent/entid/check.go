@@ -13,7 +13,7 @@ import (
 	"entgo.io/ent/dialect/sql/schema"
 	"entgo.io/ent/schema/field"
 
-	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 // Check compares the ids of ent tables, and the foreign keys to them, with the
@@ -24,37 +24,37 @@ import (
 //
 //	entid.Check(ctx, db, migrate.Tables...)
 //
-// It changes nothing. It returns nil, or an [*autoinc.MismatchError] with all that
+// It changes nothing. It returns nil, or an [*catalog.MismatchError] with all that
 // was found. An id that ent leaves to the database is found if its column does
 // not count. Ids that are neither 64-bit numbers nor text are left alone.
 func Check(ctx context.Context, db *stdsql.DB, tables ...*schema.Table) error {
 	if len(tables) == 0 || slices.Contains(tables, nil) {
 		return errors.New("entid: Check has nothing to compare; pass migrate.Tables of the package that ent generated")
 	}
-	server, err := autoinc.Identify(ctx, db)
+	server, err := catalog.Identify(ctx, db)
 	if err != nil {
 		return err
 	}
-	var fields []autoinc.Field
+	var fields []catalog.Field
 	for _, t := range tables {
 		fields = append(fields, fieldsOf(t, dialects[server])...)
 	}
-	return autoinc.Compare(ctx, db, fields)
+	return catalog.Compare(ctx, db, fields)
 }
 
 // dialects are ent's names of them.
-var dialects = map[autoinc.Dialect]string{
-	autoinc.Postgres: dialect.Postgres,
-	autoinc.MySQL:    dialect.MySQL,
-	autoinc.MariaDB:  dialect.MySQL,
-	autoinc.SQLite:   dialect.SQLite,
+var dialects = map[catalog.Dialect]string{
+	catalog.Postgres: dialect.Postgres,
+	catalog.MySQL:    dialect.MySQL,
+	catalog.MariaDB:  dialect.MySQL,
+	catalog.SQLite:   dialect.SQLite,
 }
 
 // fieldsOf returns the columns of a table that hold ids: its own, and those of
 // other tables.
-func fieldsOf(t *schema.Table, dialect string) (fields []autoinc.Field) {
-	at := func(f autoinc.Field, c *schema.Column) autoinc.Field {
-		f.Model, f.Table, f.Column = "ent's "+t.Name+"."+c.Name, autoinc.Name{Schema: t.Schema, Name: t.Name}, c.Name
+func fieldsOf(t *schema.Table, dialect string) (fields []catalog.Field) {
+	at := func(f catalog.Field, c *schema.Column) catalog.Field {
+		f.Model, f.Table, f.Column = "ent's "+t.Name+"."+c.Name, catalog.Name{Schema: t.Schema, Name: t.Name}, c.Name
 		return f
 	}
 	if len(t.PrimaryKey) == 1 {
@@ -82,31 +82,31 @@ var typeName = regexp.MustCompile(`^([a-z]+[0-9]*)[^(]*(?:\(\s*([0-9]+)\s*\))?`)
 
 // fieldOf returns what ent takes a column for; ok is false if it is no key of
 // 64 bits and no text.
-func fieldOf(c *schema.Column, dialect string) (f autoinc.Field, ok bool) {
+func fieldOf(c *schema.Column, dialect string) (f catalog.Field, ok bool) {
 	if c.Increment {
-		return autoinc.Field{Counts: true}, true
+		return catalog.Field{Counts: true}, true
 	}
 	name := strings.ToLower(c.SchemaType[dialect])
 	match := typeName.FindStringSubmatch(name)
 	if match == nil {
 		switch c.Type {
 		case field.TypeInt, field.TypeInt64:
-			return autoinc.Field{}, true
+			return catalog.Field{}, true
 		case field.TypeUint, field.TypeUint64:
-			return autoinc.Field{Unsigned: true}, true
+			return catalog.Field{Unsigned: true}, true
 		case field.TypeString:
-			return autoinc.Field{Text: true}, true
+			return catalog.Field{Text: true}, true
 		}
-		return autoinc.Field{}, false
+		return catalog.Field{}, false
 	}
 	switch match[1] {
 	case "bigserial", "serial8", "serial", "serial4":
-		return autoinc.Field{Counts: true}, true
+		return catalog.Field{Counts: true}, true
 	case "bigint", "int8":
-		return autoinc.Field{Unsigned: strings.Contains(name, "unsigned")}, true
+		return catalog.Field{Unsigned: strings.Contains(name, "unsigned")}, true
 	case "char", "character", "varchar", "text":
 		size, _ := strconv.Atoi(match[2]) // 0 if there is none
-		return autoinc.Field{Text: true, Size: size}, true
+		return catalog.Field{Text: true, Size: size}, true
 	}
-	return autoinc.Field{}, false
+	return catalog.Field{}, false
 }

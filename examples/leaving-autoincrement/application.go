@@ -12,7 +12,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/hooks/gormid"
-	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -72,7 +72,7 @@ func (a *application) runNew(ctx context.Context) (err error) {
 	// Until the counters are dropped there are warnings. With a blocker the
 	// application must not start.
 	err = gormid.Check(ctx, db, models[pk.ID]()...)
-	if mismatch, ok := errors.AsType[*autoinc.MismatchError](err); ok && mismatch.Severity() < autoinc.Blocker {
+	if mismatch, ok := errors.AsType[*catalog.MismatchError](err); ok && mismatch.Severity() < catalog.Blocker {
 		for _, f := range mismatch.Findings {
 			a.warnings = append(a.warnings, string(f.Kind))
 		}

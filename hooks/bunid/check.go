@@ -11,7 +11,7 @@ import (
 	"github.com/uptrace/bun/schema"
 
 	"github.com/snowkey-go/snowkey/internal/keytype"
-	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 // Check compares models with the columns that the database really has: their
@@ -19,7 +19,7 @@ import (
 // Call it when the program starts and in CI, after the migrations, with the
 // models as for [Use]. It changes nothing.
 //
-// It returns nil, or an [*autoinc.MismatchError] with all that was found, joined
+// It returns nil, or an [*catalog.MismatchError] with all that was found, joined
 // with a [*ModelError] for each declaration that Use would refuse. A key that bun
 // leaves to the database is found if its column does not count.
 func Check(ctx context.Context, db *bun.DB, models ...any) error {
@@ -30,7 +30,7 @@ func Check(ctx context.Context, db *bun.DB, models ...any) error {
 		return err
 	}
 	var errs []error
-	var fields []autoinc.Field
+	var fields []catalog.Field
 	for _, model := range models {
 		t := db.Table(reflect.TypeOf(model).Elem())
 		v := new(guard).verdictOn(db, t)
@@ -40,11 +40,11 @@ func Check(ctx context.Context, db *bun.DB, models ...any) error {
 		}
 		fields = append(fields, fieldsOf(t, v.filled)...)
 	}
-	return errors.Join(append(errs, autoinc.Compare(ctx, db.DB, fields))...)
+	return errors.Join(append(errs, catalog.Compare(ctx, db.DB, fields))...)
 }
 
 // fieldsOf returns the fields of a model that hold keys.
-func fieldsOf(t *schema.Table, filled bool) (fields []autoinc.Field) {
+func fieldsOf(t *schema.Table, filled bool) (fields []catalog.Field) {
 	seen := make(map[*schema.Field]bool)
 	add := func(f *schema.Field, like reflect.Type, foreign bool) {
 		if seen[f] {
@@ -82,12 +82,12 @@ func fieldsOf(t *schema.Table, filled bool) (fields []autoinc.Field) {
 }
 
 // columnOf returns where f is stored.
-func columnOf(f *schema.Field) autoinc.Field {
-	table := autoinc.Name{Name: f.Table.Name} // as in the tag; what bun calls the schema is a guess
+func columnOf(f *schema.Field) catalog.Field {
+	table := catalog.Name{Name: f.Table.Name} // as in the tag; what bun calls the schema is a guess
 	if schema, name, ok := strings.Cut(table.Name, "."); ok {
-		table = autoinc.Name{Schema: schema, Name: name}
+		table = catalog.Name{Schema: schema, Name: name}
 	}
-	return autoinc.Field{
+	return catalog.Field{
 		Model:    fmt.Sprintf("%s.%s", modelName(f.Table), f.GoName),
 		Table:    table,
 		Column:   f.Name,
@@ -96,7 +96,7 @@ func columnOf(f *schema.Field) autoinc.Field {
 }
 
 // holding says that keys of a Go type are stored in a column.
-func holding(field autoinc.Field, t reflect.Type) autoinc.Field {
+func holding(field catalog.Field, t reflect.Type) catalog.Field {
 	if keytype.Holds(t) {
 		field.Size = keytype.TextSize(t)
 		field.Text = field.Size > 0

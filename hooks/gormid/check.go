@@ -11,7 +11,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/internal/keytype"
-	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 // Check compares models with the columns that the database really has: their
@@ -20,7 +20,7 @@ import (
 // and it never takes auto-increment away. Call Check when the program starts and
 // in CI, after the migrations. It changes nothing.
 //
-// It returns nil, or an [*autoinc.MismatchError] with all that was found, joined
+// It returns nil, or an [*catalog.MismatchError] with all that was found, joined
 // with a [*FieldError] for each declaration that the plugin would refuse. A key
 // that GORM leaves to the database is found if its column does not count.
 func Check(ctx context.Context, db *gorm.DB, models ...any) error {
@@ -32,7 +32,7 @@ func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 		return fmt.Errorf("gormid: Check needs the *sql.DB behind GORM: %w", err)
 	}
 	var errs []error
-	var fields []autoinc.Field
+	var fields []catalog.Field
 	for _, model := range models {
 		stmt := &gorm.Statement{DB: db}
 		if err := stmt.Parse(model); err != nil {
@@ -49,12 +49,12 @@ func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 			}
 		}
 	}
-	return errors.Join(append(errs, autoinc.Compare(ctx, conn, fields))...)
+	return errors.Join(append(errs, catalog.Compare(ctx, conn, fields))...)
 }
 
 // fieldsOf returns the fields that hold keys: those of the model, and those that
 // refer to them, in whatever table.
-func fieldsOf(s *schema.Schema) (fields []autoinc.Field) {
+func fieldsOf(s *schema.Schema) (fields []catalog.Field) {
 	for _, f := range s.Fields {
 		switch {
 		case f.DBName == "":
@@ -82,12 +82,12 @@ func fieldsOf(s *schema.Schema) (fields []autoinc.Field) {
 }
 
 // columnOf returns where f is stored.
-func columnOf(f *schema.Field) autoinc.Field {
-	table := autoinc.Name{Name: f.Schema.Table}
+func columnOf(f *schema.Field) catalog.Field {
+	table := catalog.Name{Name: f.Schema.Table}
 	if i := strings.LastIndexByte(table.Name, '.'); i >= 0 {
-		table = autoinc.Name{Schema: table.Name[:i], Name: table.Name[i+1:]}
+		table = catalog.Name{Schema: table.Name[:i], Name: table.Name[i+1:]}
 	}
-	return autoinc.Field{
+	return catalog.Field{
 		Model:    modelName(f.Schema) + "." + f.Name,
 		Table:    table,
 		Column:   f.DBName,
@@ -96,7 +96,7 @@ func columnOf(f *schema.Field) autoinc.Field {
 }
 
 // holding says that the keys of a primary field are stored in a column.
-func holding(column autoinc.Field, primary *schema.Field) autoinc.Field {
+func holding(column catalog.Field, primary *schema.Field) catalog.Field {
 	if keytype.Holds(primary.IndirectFieldType) {
 		column.Size = keytype.TextSize(primary.IndirectFieldType)
 		column.Text = column.Size > 0

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/failpoint"
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // ApplyOptions say how [Apply] goes about it. The zero value applies the next
@@ -94,8 +96,8 @@ func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (P
 		return Phase{}, fmt.Errorf("autoinc: %w", err)
 	}
 	a := &applier{
-		server: server{plan.Dialect, plan.Version}, conn: conn, plan: plan, options: options,
-		ledger: ledger{server{plan.Dialect, plan.Version}, plan.Progress, sum},
+		server: plan.server(), conn: conn, plan: plan, options: options,
+		ledger: ledger{plan.server(), plan.Progress, sum},
 	}
 	defer a.close(ctx)
 	return a.apply(ctx)
@@ -197,7 +199,7 @@ func (a *applier) next(entries map[string]entry) (Phase, error) {
 
 // compare plans once more and refuses a phase that would be another now.
 func (a *applier) compare(ctx context.Context, phase Phase) error {
-	options := PlanOptions{Options: Options{Dialect: a.plan.Dialect}, Online: a.plan.Online, Floor: a.plan.Floor}
+	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect}, Online: a.plan.Online, Floor: a.plan.Floor}
 	for _, k := range a.plan.Keys {
 		options.Tables = append(options.Tables, k.Column.Table)
 		options.Schemas = append(options.Schemas, k.Column.Table.Schema)
@@ -210,8 +212,8 @@ func (a *applier) compare(ctx context.Context, phase Phase) error {
 	if wrong, ok := errors.AsType[*TableError](err); ok {
 		return &PlanError{fmt.Sprintf("the plan is of another database, or this one has changed: %v", wrong), again}
 	}
-	if wrong, ok := errors.AsType[*SchemaError](err); ok {
-		return &PlanError{fmt.Sprintf("the plan is of another database, or this one has changed: %v", wrong), again}
+	if errors.Is(err, catalog.ErrSchema) {
+		return &PlanError{fmt.Sprintf("the plan is of another database, or this one has changed: %v", err), again}
 	}
 	if err != nil {
 		return err
@@ -262,14 +264,14 @@ func (a *applier) patiently(ctx context.Context, try func() error, again func(er
 			return err
 		}
 		again(err)
-		if sleep(ctx, time.Duration(attempt)*100*time.Millisecond) != nil {
+		if database.Sleep(ctx, time.Duration(attempt)*100*time.Millisecond) != nil {
 			return err
 		}
 	}
 }
 
 func (a *applier) attempt(ctx context.Context, phase Phase, steps []Step, before entry) (err error) {
-	if a.dialect == Postgres { // a step may have set it otherwise
+	if a.Dialect == catalog.Postgres { // a step may have set it otherwise
 		if err := a.set(ctx, steps[0], []string{a.lockTimeout()}); err != nil {
 			return err
 		}
@@ -305,7 +307,7 @@ func (a *applier) set(ctx context.Context, s Step, settings []string) error {
 // together takes steps in one transaction, which records them too.
 func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error {
 	begin := "BEGIN"
-	if a.dialect == SQLite {
+	if a.Dialect == catalog.SQLite {
 		begin = "BEGIN IMMEDIATE"
 	}
 	if err := a.at(ctx, "begin "+steps[0].ID); err != nil {
@@ -413,7 +415,7 @@ func (a *applier) record(ctx context.Context, s Step, e entry) error {
 
 // asked asks whether a step has been taken.
 func (a *applier) asked(ctx context.Context, s Step) (bool, error) {
-	taken, err := one(ctx, a.conn, s.Done, func(n *int) []any { return []any{n} })
+	taken, err := database.One(ctx, a.conn, s.Done, func(n *int) []any { return []any{n} })
 	if err != nil {
 		return false, &StepError{s, err}
 	}
@@ -439,7 +441,7 @@ func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) er
 			return &StepError{s, err}
 		}
 	case Count:
-		n, err := one(ctx, a.conn, s.SQL, func(n *int64) []any { return []any{n} })
+		n, err := database.One(ctx, a.conn, s.SQL, database.Number)
 		if err != nil {
 			return &StepError{s, err}
 		}
@@ -483,7 +485,7 @@ func (a *applier) check(ctx context.Context, s Step) error {
 		}
 		parts = append(parts, fmt.Sprintf("%s = %v", columns[i], value))
 	}
-	return &CheckError{Row: printable(strings.Join(parts, ", ")), Remedy: cmp.Or(s.Undo, "find the others with the query of the step, and mend them")}
+	return &CheckError{Row: database.Printable(strings.Join(parts, ", ")), Remedy: cmp.Or(s.Undo, "find the others with the query of the step, and mend them")}
 }
 
 // tell tells Progress of a step.
@@ -519,17 +521,6 @@ func (a *applier) transient(err error) bool {
 		}
 	}
 	return false
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // close gives the connection back as it was, or drops it.

@@ -3,6 +3,8 @@ package autoinc
 import (
 	"context"
 	"fmt"
+
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // backfill fills a range of blocks at a time, from the first to the last that
@@ -10,7 +12,7 @@ import (
 // range is recorded, and filling it twice does no harm.
 func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entry) error {
 	type size struct{ blocks, rows int64 } // rows in a block, about
-	of, err := one(ctx, a.conn, s.Size, func(s *size) []any { return []any{&s.blocks, &s.rows} })
+	of, err := database.One(ctx, a.conn, s.Size, func(s *size) []any { return []any{&s.blocks, &s.rows} })
 	if err != nil {
 		return &StepError{s, err}
 	}
@@ -34,7 +36,7 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 		if err := a.record(ctx, s, entry{started, fmt.Sprintf("%d of %d", filled, total)}); err != nil {
 			return err
 		}
-		if filled < total && sleep(ctx, a.options.Pause) != nil {
+		if filled < total && database.Sleep(ctx, a.options.Pause) != nil {
 			return &StepError{s, ctx.Err()}
 		}
 	}

@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // A state is how far a step or a phase has come.
@@ -21,7 +24,7 @@ const (
 // for each phase, under the sum of the plan.
 type ledger struct {
 	server
-	table Name
+	table catalog.Name
 	sum   string
 }
 
@@ -35,19 +38,19 @@ func (e entry) taken() bool { return e.state == done || e.state == committed || 
 
 // A session is a connection or a transaction on it.
 type session interface {
-	querier
+	database.Querier
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-func (l ledger) exists(ctx context.Context, q querier) (bool, error) {
-	query := map[Dialect]string{
-		Postgres: `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = {schema} AND c.relname = {name}`,
-		SQLite:   `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = {name} AND {schema} = 'main'`,
-		MySQL:    `SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {name}`,
+func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
+	query := map[catalog.Dialect]string{
+		catalog.Postgres: `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = {schema} AND c.relname = {name}`,
+		catalog.SQLite:   `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = {name} AND {schema} = 'main'`,
+		catalog.MySQL:    `SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {name}`,
 	}
-	query[MariaDB] = query[MySQL]
-	text := strings.NewReplacer("{schema}", l.literal(l.table.Schema), "{name}", l.literal(l.table.Name)).Replace(query[l.dialect])
-	n, err := one(ctx, q, text, func(n *int) []any { return []any{n} })
+	query[catalog.MariaDB] = query[catalog.MySQL]
+	text := strings.NewReplacer("{schema}", l.Literal(l.table.Schema), "{name}", l.Literal(l.table.Name)).Replace(query[l.Dialect])
+	n, err := database.One(ctx, q, text, func(n *int) []any { return []any{n} })
 	return n > 0, err
 }
 
@@ -55,7 +58,7 @@ func (l ledger) create(ctx context.Context, s session) error {
 	if there, err := l.exists(ctx, s); err != nil || there {
 		return err
 	}
-	key := map[Dialect]string{Postgres: "text", SQLite: "TEXT", MySQL: "VARCHAR(100)", MariaDB: "VARCHAR(100)"}[l.dialect]
+	key := map[catalog.Dialect]string{catalog.Postgres: "text", catalog.SQLite: "TEXT", catalog.MySQL: "VARCHAR(100)", catalog.MariaDB: "VARCHAR(100)"}[l.Dialect]
 	_, err := s.ExecContext(ctx, fmt.Sprintf(
 		"CREATE TABLE %s (plan %s NOT NULL, step %[2]s NOT NULL, state %[2]s NOT NULL, detail %[2]s NOT NULL, at timestamp DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (plan, step))",
 		l.name(l.table), key))
@@ -66,12 +69,12 @@ func (l ledger) create(ctx context.Context, s session) error {
 }
 
 // read returns the entries of the plan.
-func (l ledger) read(ctx context.Context, q querier) (map[string]entry, error) {
+func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry, error) {
 	type row struct {
 		step string
 		entry
 	}
-	rows, err := list(ctx, q, fmt.Sprintf("SELECT step, state, detail FROM %s WHERE plan = %s", l.name(l.table), l.literal(l.sum)),
+	rows, err := database.List(ctx, q, fmt.Sprintf("SELECT step, state, detail FROM %s WHERE plan = %s", l.name(l.table), l.Literal(l.sum)),
 		func(r *row) []any { return []any{&r.step, (*string)(&r.state), &r.detail} })
 	if err != nil {
 		return nil, err
@@ -85,9 +88,9 @@ func (l ledger) read(ctx context.Context, q querier) (map[string]entry, error) {
 
 // write puts an entry in the place of the last.
 func (l ledger) write(ctx context.Context, s session, step string, e entry) error {
-	table, plan, at := l.name(l.table), l.literal(l.sum), l.literal(step)
-	insert := fmt.Sprintf("INSERT INTO %s (plan, step, state, detail) VALUES (%s, %s, %s, %s) ", table, plan, at, l.literal(string(e.state)), l.literal(e.detail))
-	if l.dialect == Postgres || l.dialect == SQLite {
+	table, plan, at := l.name(l.table), l.Literal(l.sum), l.Literal(step)
+	insert := fmt.Sprintf("INSERT INTO %s (plan, step, state, detail) VALUES (%s, %s, %s, %s) ", table, plan, at, l.Literal(string(e.state)), l.Literal(e.detail))
+	if l.Dialect == catalog.Postgres || l.Dialect == catalog.SQLite {
 		insert += "ON CONFLICT (plan, step) DO UPDATE SET state = excluded.state, detail = excluded.detail, at = CURRENT_TIMESTAMP"
 	} else {
 		insert += "ON DUPLICATE KEY UPDATE state = VALUES(state), detail = VALUES(detail), at = CURRENT_TIMESTAMP"
@@ -100,12 +103,12 @@ func (l ledger) write(ctx context.Context, s session, step string, e entry) erro
 
 // refuseUnfinished returns an [*UnfinishedError] if a plan of another sum has
 // stopped in the middle of a phase.
-func (l ledger) refuseUnfinished(ctx context.Context, q querier, own string) error {
+func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier, own string) error {
 	if there, err := l.exists(ctx, q); err != nil || !there {
 		return err
 	}
 	type row struct{ plan, step, state string }
-	rows, err := list(ctx, q, "SELECT plan, step, state FROM "+l.name(l.table)+" ORDER BY plan, step", func(r *row) []any { return []any{&r.plan, &r.step, &r.state} })
+	rows, err := database.List(ctx, q, "SELECT plan, step, state FROM "+l.name(l.table)+" ORDER BY plan, step", func(r *row) []any { return []any{&r.plan, &r.step, &r.state} })
 	if err != nil {
 		return err
 	}

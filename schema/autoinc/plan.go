@@ -6,22 +6,25 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // DefaultFloor is the least key that the guard lets in where [PlanOptions.Floor]
 // is 0: counting does not lead there, and generated keys begin far beyond it.
-const DefaultFloor = beyondCounting
+const DefaultFloor = database.BeyondCounting
 
 // PlanOptions say what [NewPlan] plans. The zero value plans the way of every key
 // that [Inspect] finds.
 type PlanOptions struct {
-	Options
+	catalog.Options
 
 	// Tables are those whose keys are to be generated. Defaults to all that count.
-	Tables []Name
+	Tables []catalog.Name
 
 	// Except are tables that go on counting.
-	Except []Name
+	Except []catalog.Name
 
 	// Online has tables widened while they are read and written, where the server
 	// has a way: with a second column on Postgres, and with foreign keys that are
@@ -38,34 +41,34 @@ type PlanOptions struct {
 // order. [NewPlan] makes one, [Plan.WriteText] writes it for a reviewer,
 // [ReadPlan] reads that back, [Apply] runs it and [Verify] proves the outcome.
 type Plan struct {
-	Dialect  Dialect
+	Dialect  catalog.Dialect
 	Version  string // of the server it was made for
 	Database string // the name of the database it was made for; of SQLite, of its file
 	Online   bool
 	Floor    int64
-	Progress Name // the table in which Apply keeps its progress
+	Progress catalog.Name // the table in which Apply keeps its progress
 	Keys     []PlannedKey
 	Phases   []Phase // all of them, in order; one may have no steps
 }
 
 // A PlannedKey is what [Verify] has to find again.
 type PlannedKey struct {
-	Column     Column      `json:"column"` // as it was
-	Mechanism  Mechanism   `json:"mechanism"`
-	Also       []Name      `json:"also,omitempty"`       // partitions and inheriting tables
-	Holders    []Column    `json:"holders,omitempty"`    // the columns of foreign keys to it
-	References []Reference `json:"references,omitempty"` // the foreign keys themselves
+	Column     catalog.Column    `json:"column"` // as it was
+	Mechanism  catalog.Mechanism `json:"mechanism"`
+	Also       []catalog.Name    `json:"also,omitempty"`       // partitions and inheriting tables
+	Holders    []catalog.Column  `json:"holders,omitempty"`    // the columns of foreign keys to it
+	References []Reference       `json:"references,omitempty"` // the foreign keys themselves
 }
 
 // A Reference is a foreign key as a whole.
 type Reference struct {
-	Name     string   `json:"name,omitempty"` // SQLite has none
-	Child    Name     `json:"child"`
-	Columns  []string `json:"columns"`
-	Parent   Name     `json:"parent"`
-	Keys     []string `json:"keys"` // the columns that are referenced
-	OnUpdate string   `json:"onUpdate"`
-	OnDelete string   `json:"onDelete"`
+	Name     string       `json:"name,omitempty"` // SQLite has none
+	Child    catalog.Name `json:"child"`
+	Columns  []string     `json:"columns"`
+	Parent   catalog.Name `json:"parent"`
+	Keys     []string     `json:"keys"` // the columns that are referenced
+	OnUpdate string       `json:"onUpdate"`
+	OnDelete string       `json:"onDelete"`
 
 	match  string // how it matches, if not as usual, as SQL
 	detail string // when it is checked, if not at once, as SQL
@@ -170,11 +173,15 @@ func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error
 	if err != nil {
 		return nil, err
 	}
-	l := ledger{server: server{plan.Dialect, plan.Version}, table: plan.Progress}
+	l := ledger{server: plan.server(), table: plan.Progress}
 	if err := l.refuseUnfinished(ctx, conn, ""); err != nil {
 		return nil, err
 	}
 	return plan, nil
+}
+
+func (p *Plan) server() server {
+	return server{database.Server{Dialect: p.Dialect, Version: p.Version}}
 }
 
 // makePlan plans over one connection.
@@ -185,16 +192,17 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions) (*Plan, 
 	if options.Floor < 0 {
 		return nil, fmt.Errorf("autoinc: the floor %d is negative; it is the least key that may be sent, such as %d", options.Floor, int64(DefaultFloor))
 	}
-	s, err := identify(ctx, conn, options.Dialect)
+	found, err := database.Identify(ctx, conn, options.Dialect)
 	if err != nil {
 		return nil, err
 	}
+	s := server{found}
 	restore, err := s.plainly(ctx, conn)
 	if err != nil {
 		return nil, err
 	}
 	defer restore()
-	report, s, err := inspectConn(ctx, conn, options.Options)
+	report, err := catalog.InspectConn(ctx, conn, options.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -205,9 +213,9 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions) (*Plan, 
 	switch {
 	case len(p.keys) == 0:
 		p.database = ""
-	case s.dialect == Postgres:
+	case s.Dialect == catalog.Postgres:
 		err = p.planPostgres(ctx, conn)
-	case s.dialect == SQLite:
+	case s.Dialect == catalog.SQLite:
 		err = p.planSQLite(ctx, conn)
 	default:
 		err = p.planMySQL(ctx, conn)
@@ -229,20 +237,20 @@ const mysqlMode = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
 // all names in full, and the same quotes.
 func (s server) plainly(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
 	var ask, set, plain string
-	switch s.dialect {
-	case Postgres:
+	switch s.Dialect {
+	case catalog.Postgres:
 		ask, set = "SELECT current_setting('search_path')", "SELECT set_config('search_path', %s, false)"
-	case SQLite:
+	case catalog.SQLite:
 		return func() {}, nil
 	default:
 		ask, set, plain = "SELECT @@SESSION.sql_mode", "SET SESSION sql_mode = %s", mysqlMode
 	}
-	was, err := one(ctx, conn, ask, text)
+	was, err := database.One(ctx, conn, ask, database.Text)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.ExecContext(ctx, fmt.Sprintf(set, s.literal(plain))); err != nil {
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf(set, s.Literal(plain))); err != nil {
 		return nil, fmt.Errorf("autoinc: %w", err)
 	}
-	return func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, s.literal(was))) }, nil // if it fails, so has the connection
+	return func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, s.Literal(was))) }, nil // if it fails, so has the connection
 }

@@ -9,40 +9,50 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 const (
 	mysqlReferences = `SELECT k.CONSTRAINT_SCHEMA, k.CONSTRAINT_NAME, k.TABLE_SCHEMA, k.TABLE_NAME, k.COLUMN_NAME,
 	k.REFERENCED_TABLE_SCHEMA, k.REFERENCED_TABLE_NAME, k.REFERENCED_COLUMN_NAME
 FROM information_schema.KEY_COLUMN_USAGE AS k
-WHERE k.TABLE_SCHEMA NOT IN ` + mysqlOwn + ` AND k.REFERENCED_TABLE_NAME IS NOT NULL
+WHERE k.TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` AND k.REFERENCED_TABLE_NAME IS NOT NULL
 ORDER BY k.TABLE_SCHEMA, k.TABLE_NAME, k.CONSTRAINT_NAME, k.ORDINAL_POSITION`
 
 	mysqlRules = `SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE
 FROM information_schema.REFERENTIAL_CONSTRAINTS`
 
-	mysqlExtras = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%', ''
-FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + mysqlOwn
+	mysqlExtras = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%'
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem
 
 	mysqlEngines = `SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(ENGINE, '') FROM information_schema.TABLES
-WHERE TABLE_SCHEMA NOT IN ` + mysqlOwn + ` AND TABLE_TYPE = 'BASE TABLE'`
+WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` AND TABLE_TYPE = 'BASE TABLE'`
 )
+
+// A mysqlColumn is a column and whether the server computes it.
+type mysqlColumn struct {
+	catalog.Column
+	generated bool
+}
 
 // A mysqlPlanner plans for MySQL and MariaDB.
 type mysqlPlanner struct {
 	*planner
 	conn        *sql.Conn
-	columns     map[place]mysqlColumn // whose counts says whether it is generated
-	definitions map[Name]string
+	columns     map[place]mysqlColumn
+	definitions map[catalog.Name]string
 }
 
 func (p *planner) planMySQL(ctx context.Context, conn *sql.Conn) error {
-	database, err := one(ctx, conn, "SELECT COALESCE(DATABASE(), '')", text)
+	database, err := database.One(ctx, conn, "SELECT COALESCE(DATABASE(), '')", database.Text)
 	if err != nil {
 		return err
 	}
 	p.database = cmp.Or(database, p.keys[0].Column.Table.Schema)
-	my := mysqlPlanner{planner: p, conn: conn, columns: make(map[place]mysqlColumn), definitions: make(map[Name]string)}
+	my := mysqlPlanner{planner: p, conn: conn, columns: make(map[place]mysqlColumn), definitions: make(map[catalog.Name]string)}
 	if err := my.read(ctx); err != nil {
 		return err
 	}
@@ -51,7 +61,7 @@ func (p *planner) planMySQL(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	p.note(Readers, "Ship readers that take 64 bits before the next phase: int64 in Go, strings in JSON, BIGINT in stored programs.")
-	p.note(Fence, "From here on a writer that sends no key fails. On %s this has to come before the first generated key, which would move the counter beyond it.", p.dialect)
+	p.note(Fence, "From here on a writer that sends no key fails. On %s this has to come before the first generated key, which would move the counter beyond it.", p.Dialect)
 	p.note(SwitchOn, "Nothing is to be done in the database. Have all writers send generated keys, and apply the next phase when they do.")
 	p.note(Drop, "The counter goes, behind the fence.")
 	p.note(Guard, "A writer that sends a key below %d fails, unless the row is there already: an upsert of an old row goes through.", p.options.Floor)
@@ -70,7 +80,9 @@ func (p *planner) planMySQL(ctx context.Context, conn *sql.Conn) error {
 }
 
 func (p *mysqlPlanner) read(ctx context.Context) error {
-	columns, err := list(ctx, p.conn, mysqlExtras, (*mysqlColumn).dest)
+	columns, err := database.List(ctx, p.conn, mysqlExtras, func(c *mysqlColumn) []any {
+		return append(path(&c.Column), &c.Type, typed(catalog.MySQL, &c.Column), &c.generated)
+	})
 	if err != nil {
 		return err
 	}
@@ -82,14 +94,14 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 		Reference
 		column, key string
 	}
-	rows, err := list(ctx, p.conn, mysqlReferences, func(r *row) []any {
+	rows, err := database.List(ctx, p.conn, mysqlReferences, func(r *row) []any {
 		return []any{&r.schema, &r.Name, &r.Child.Schema, &r.Child.Name, &r.column, &r.Parent.Schema, &r.Parent.Name, &r.key}
 	})
 	if err != nil {
 		return err
 	}
 	type rule struct{ schema, table, name, onUpdate, onDelete string }
-	rules, err := list(ctx, p.conn, mysqlRules, func(r *rule) []any { return []any{&r.schema, &r.table, &r.name, &r.onUpdate, &r.onDelete} })
+	rules, err := database.List(ctx, p.conn, mysqlRules, func(r *rule) []any { return []any{&r.schema, &r.table, &r.name, &r.onUpdate, &r.onDelete} })
 	if err != nil {
 		return err
 	}
@@ -112,10 +124,10 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 		last.Columns, last.Keys = append(last.Columns, r.column), append(last.Keys, r.key)
 	}
 	type table struct {
-		name   Name
+		name   catalog.Name
 		engine string
 	}
-	tables, err := list(ctx, p.conn, mysqlEngines, func(t *table) []any { return []any{&t.name.Schema, &t.name.Name, &t.engine} })
+	tables, err := database.List(ctx, p.conn, mysqlEngines, func(t *table) []any { return []any{&t.name.Schema, &t.name.Name, &t.engine} })
 	if err != nil {
 		return err
 	}
@@ -130,12 +142,12 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 }
 
 // definition returns the columns of a table, as the server writes them.
-func (p *mysqlPlanner) definition(ctx context.Context, table Name) (string, error) {
+func (p *mysqlPlanner) definition(ctx context.Context, table catalog.Name) (string, error) {
 	if known, ok := p.definitions[table]; ok {
 		return known, nil
 	}
 	type row struct{ name, definition string }
-	r, err := one(ctx, p.conn, "SHOW CREATE TABLE "+p.name(table), func(r *row) []any { return []any{&r.name, &r.definition} })
+	r, err := database.One(ctx, p.conn, "SHOW CREATE TABLE "+p.name(table), func(r *row) []any { return []any{&r.name, &r.definition} })
 	p.definitions[table] = r.definition
 	return r.definition, err
 }
@@ -145,12 +157,12 @@ var plainInteger = regexp.MustCompile(`^(tinyint|smallint|mediumint|int|bigint)(
 
 // modified returns a column's definition with 64 bits and everything else as it
 // is: NOT NULL, COMMENT and whatever it has.
-func (p *mysqlPlanner) modified(ctx context.Context, c Column) (string, error) {
+func (p *mysqlPlanner) modified(ctx context.Context, c catalog.Column) (string, error) {
 	create, err := p.definition(ctx, c.Table)
 	if err != nil {
 		return "", err
 	}
-	start := "  " + p.quote(c.Name) + " " + c.Type
+	start := "  " + p.Quote(c.Name) + " " + c.Type
 	for line := range strings.SplitSeq(create, "\n") {
 		rest, ok := strings.CutPrefix(line, start)
 		if !ok || rest != "" && rest[0] != ' ' && rest[0] != ',' {
@@ -162,10 +174,10 @@ func (p *mysqlPlanner) modified(ctx context.Context, c Column) (string, error) {
 			if c.Unsigned {
 				kind += " unsigned"
 			}
-		} else if c.narrow() {
+		} else if narrow(c) {
 			p.refuse(c, "make it BIGINT by hand, and look at what the type was for", "it is %s, and only plain integers are widened", c.Type)
 		}
-		return p.quote(c.Name) + " " + kind + strings.TrimSuffix(rest, ","), nil
+		return p.Quote(c.Name) + " " + kind + strings.TrimSuffix(rest, ","), nil
 	}
 	p.refuse(c, "report this", "its definition is not found in what SHOW CREATE TABLE says")
 	return "", nil
@@ -173,10 +185,10 @@ func (p *mysqlPlanner) modified(ctx context.Context, c Column) (string, error) {
 
 // connected returns the columns that have to be of one type: those of a key, and
 // whatever foreign keys tie to them in either direction.
-func (p *mysqlPlanner) connected(columns []Column) []Column {
-	add := func(table Name, name string) {
-		c := Column{Table: table, Name: name}
-		if known, ok := p.columns[exactPlace(c)]; ok && !slices.ContainsFunc(columns, c.same) {
+func (p *mysqlPlanner) connected(columns []catalog.Column) []catalog.Column {
+	add := func(table catalog.Name, name string) {
+		c := catalog.Column{Table: table, Name: name}
+		if known, ok := p.columns[exactPlace(c)]; ok && !slices.ContainsFunc(columns, sameAs(c)) {
 			columns = append(columns, known.Column)
 		}
 	}
@@ -204,15 +216,15 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 	if p.options.Online {
 		p.note(Widen, "This server has no online way to change a column's type: it copies the table, and writers wait meanwhile (gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys). Foreign keys are dropped and added without locking.")
 	}
-	var seen []Column
-	var groups [][]Column // none has a table of another, so that each table is copied once
+	var seen []catalog.Column
+	var groups [][]catalog.Column // none has a table of another, so that each table is copied once
 	for _, k := range p.keys {
-		if slices.ContainsFunc(seen, k.Column.same) {
+		if slices.ContainsFunc(seen, sameAs(k.Column)) {
 			continue
 		}
-		set := p.connected([]Column{k.Column})
+		set := p.connected([]catalog.Column{k.Column})
 		seen = append(seen, set...)
-		narrow := slices.DeleteFunc(slices.Clone(set), func(c Column) bool { return !c.narrow() })
+		narrow := slices.DeleteFunc(slices.Clone(set), func(c catalog.Column) bool { return !narrow(c) })
 		if len(narrow) == 0 {
 			continue
 		}
@@ -220,14 +232,14 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 			if c.Unsigned != k.Column.Unsigned {
 				p.refuse(c, "give both the same sign first", "it is %s and foreign keys tie it to %s, which is %s", c.Type, p.column(k.Column), k.Column.Type)
 			}
-			if p.columns[exactPlace(c)].counts {
+			if p.columns[exactPlace(c)].generated {
 				p.refuse(c, "drop it and add it again as BIGINT", "it is a generated column")
 			}
 		}
 		apart := groups[:0:0]
 		for _, group := range groups {
-			if slices.ContainsFunc(group, func(c Column) bool {
-				return slices.ContainsFunc(narrow, func(other Column) bool { return c.Table == other.Table })
+			if slices.ContainsFunc(group, func(c catalog.Column) bool {
+				return slices.ContainsFunc(narrow, func(other catalog.Column) bool { return c.Table == other.Table })
 			}) {
 				narrow = append(group, narrow...)
 			} else {
@@ -244,10 +256,10 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 	return nil
 }
 
-func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []Column) error {
+func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column) error {
 	held := p.held(columns)
-	byChild := make(map[Name][]Reference)
-	var children []Name
+	byChild := make(map[catalog.Name][]Reference)
+	var children []catalog.Name
 	for _, r := range held {
 		if len(byChild[r.Child]) == 0 {
 			children = append(children, r.Child)
@@ -257,7 +269,7 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []Column) error {
 	for _, child := range children {
 		var drops, adds []string
 		for _, r := range byChild[child] {
-			drops = append(drops, "DROP FOREIGN KEY "+p.quote(r.Name))
+			drops = append(drops, "DROP FOREIGN KEY "+p.Quote(r.Name))
 			adds = append(adds, "ADD "+p.constraint(r))
 		}
 		p.add(Widen, Step{
@@ -267,8 +279,8 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []Column) error {
 			Undo: "ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", "),
 		})
 	}
-	byTable := make(map[Name][]Column)
-	var tables []Name
+	byTable := make(map[catalog.Name][]catalog.Column)
+	var tables []catalog.Name
 	for _, c := range columns {
 		if len(byTable[c.Table]) == 0 {
 			tables = append(tables, c.Table)
@@ -283,15 +295,15 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []Column) error {
 				return err
 			}
 			actions = append(actions, "MODIFY "+definition)
-			back = append(back, p.quote(c.Name)+" "+c.Type)
+			back = append(back, p.Quote(c.Name)+" "+c.Type)
 			names = append(names, c.Name)
-			conditions = append(conditions, p.literal(c.Name))
+			conditions = append(conditions, p.Literal(c.Name))
 		}
 		p.add(Widen, Step{
-			Text: "widen " + p.list(names) + " of " + p.name(table),
+			Text: "widen " + p.List(names) + " of " + p.name(table),
 			SQL:  "ALTER TABLE " + p.name(table) + " " + strings.Join(actions, ", ") + ", ALGORITHM=COPY, LOCK=SHARED",
 			Done: fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME IN (%s) AND DATA_TYPE = 'bigint'",
-				len(names), p.literal(table.Schema), p.literal(table.Name), strings.Join(conditions, ", ")),
+				len(names), p.Literal(table.Schema), p.Literal(table.Name), strings.Join(conditions, ", ")),
 			Locks:    "writers of " + p.name(table) + " wait until it is copied; readers go on",
 			Rewrites: "copies the whole table and its indexes",
 			Undo:     "MODIFY it back to " + strings.Join(back, ", ") + " with all the rest, as long as every number fits, with the foreign keys dropped as here",
@@ -306,7 +318,7 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []Column) error {
 				Undo:  "delete or mend these rows, which were written while nothing checked, and apply again",
 			})
 			adds = append(adds, "ADD "+p.constraint(r))
-			drops = append(drops, "DROP FOREIGN KEY "+p.quote(r.Name))
+			drops = append(drops, "DROP FOREIGN KEY "+p.Quote(r.Name))
 		}
 		s := Step{
 			Text: "add the foreign keys of " + p.name(child) + " again",
@@ -337,10 +349,10 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []Column) error {
 // unless they reference each other: adding a table's foreign keys copies it, and
 // while MariaDB puts the copy in its place, rows that reference it are refused
 // (1452) if a foreign key is there to check them.
-func parentsFirst(tables []Name, references []Reference) (ordered []Name) {
+func parentsFirst(tables []catalog.Name, references []Reference) (ordered []catalog.Name) {
 	left := slices.Clone(tables)
 	for len(left) > 0 {
-		i := max(slices.IndexFunc(left, func(table Name) bool {
+		i := max(slices.IndexFunc(left, func(table catalog.Name) bool {
 			return !slices.ContainsFunc(references, func(r Reference) bool {
 				return r.Child == table && r.Parent != table && slices.Contains(left, r.Parent)
 			})
@@ -353,7 +365,7 @@ func parentsFirst(tables []Name, references []Reference) (ordered []Name) {
 
 // constraint writes a foreign key as SQL.
 func (s server) constraint(r Reference) string {
-	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.quote(r.Name), s.list(r.Columns), s.name(r.Parent), s.list(r.Keys)) + r.match
+	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.Quote(r.Name), s.List(r.Columns), s.name(r.Parent), s.List(r.Keys)) + r.match
 	if r.OnUpdate != noAction {
 		text += " ON UPDATE " + r.OnUpdate
 	}
@@ -367,20 +379,20 @@ func (s server) constraint(r Reference) string {
 const noAction = "NO ACTION"
 
 // counted is a query of whether so many of the references are there.
-func (s server) counted(child Name, references []Reference, n int) string {
+func (s server) counted(child catalog.Name, references []Reference, n int) string {
 	var names []string
 	for _, r := range references {
-		names = append(names, s.literal(r.Name))
+		names = append(names, s.Literal(r.Name))
 	}
 	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TABLE_CONSTRAINTS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND CONSTRAINT_TYPE = 'FOREIGN KEY' AND CONSTRAINT_NAME IN (%s)",
-		n, s.literal(child.Schema), s.literal(child.Name), strings.Join(names, ", "))
+		n, s.Literal(child.Schema), s.Literal(child.Name), strings.Join(names, ", "))
 }
 
 // orphans is a query of a row that references none.
 func (s server) orphans(r Reference) string {
 	var columns, ties, set []string
 	for i := range r.Columns {
-		child, parent := "c."+s.quote(r.Columns[i]), "p."+s.quote(r.Keys[i])
+		child, parent := "c."+s.Quote(r.Columns[i]), "p."+s.Quote(r.Keys[i])
 		columns = append(columns, child)
 		ties = append(ties, parent+" = "+child)
 		set = append(set, child+" IS NOT NULL")
@@ -390,18 +402,18 @@ func (s server) orphans(r Reference) string {
 }
 
 // message is what a trigger says, in the 128 characters that it may have.
-func (p *mysqlPlanner) message(k Key, what string) string {
+func (p *mysqlPlanner) message(k catalog.Key, what string) string {
 	const most = 128
 	text := "snowkey: " + k.Column.Table.Name + "." + k.Column.Name + " is to be generated, and " + what
 	if utf8.RuneCountInString(text) > most {
 		text = "snowkey: the key is to be generated, and " + what
 	}
-	return p.literal(text)
+	return p.Literal(text)
 }
 
-func (p *mysqlPlanner) trigger(phase PhaseName, k Key, prefix, text, condition, what string) Name {
+func (p *mysqlPlanner) trigger(phase PhaseName, k catalog.Key, prefix, text, condition, what string) catalog.Name {
 	table := k.Column.Table
-	name := Name{table.Schema, p.own(prefix, table.Name)}
+	name := catalog.Name{Schema: table.Schema, Name: database.Own(prefix, table.Name)}
 	p.add(phase, Step{
 		Text: text,
 		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW IF %s THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = %s; END IF",
@@ -413,32 +425,32 @@ func (p *mysqlPlanner) trigger(phase PhaseName, k Key, prefix, text, condition, 
 }
 
 // triggers is a query of whether a trigger is there, or is not.
-func (s server) triggers(name Name, n int) string {
-	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s AND TRIGGER_NAME = %s", n, s.literal(name.Schema), s.literal(name.Name))
+func (s server) triggers(name catalog.Name, n int) string {
+	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s AND TRIGGER_NAME = %s", n, s.Literal(name.Schema), s.Literal(name.Name))
 }
 
-func (p *mysqlPlanner) fence(k Key) {
+func (p *mysqlPlanner) fence(k catalog.Key) {
 	if p.fenced(k) {
 		return
 	}
-	if k.Mechanism == SequenceDefault {
+	if k.Mechanism == catalog.SequenceDefault {
 		p.note(Fence, "%s takes its numbers from a sequence, which a generated key does not move: it needs no fence.", p.column(k.Column))
 		return
 	}
-	p.trigger(Fence, k, fencePrefix, "refuse rows of "+p.name(k.Column.Table)+" that come without a key",
-		"COALESCE(NEW."+p.quote(k.Column.Name)+", 0) = 0", "this row came without")
+	p.trigger(Fence, k, database.FencePrefix, "refuse rows of "+p.name(k.Column.Table)+" that come without a key",
+		"COALESCE(NEW."+p.Quote(k.Column.Name)+", 0) = 0", "this row came without")
 }
 
-func (p *mysqlPlanner) drop(ctx context.Context, k Key) error {
+func (p *mysqlPlanner) drop(ctx context.Context, k catalog.Key) error {
 	table := p.name(k.Column.Table)
-	if k.Mechanism == SequenceDefault {
+	if k.Mechanism == catalog.SequenceDefault {
 		p.add(Drop, Step{
 			Text: "stop numbering " + p.column(k.Column),
-			SQL:  "ALTER TABLE " + table + " ALTER COLUMN " + p.quote(k.Column.Name) + " DROP DEFAULT",
+			SQL:  "ALTER TABLE " + table + " ALTER COLUMN " + p.Quote(k.Column.Name) + " DROP DEFAULT",
 			Done: fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME = %s AND COLUMN_DEFAULT IS NULL",
-				p.literal(k.Column.Table.Schema), p.literal(k.Column.Table.Name), p.literal(k.Column.Name)),
+				p.Literal(k.Column.Table.Schema), p.Literal(k.Column.Table.Name), p.Literal(k.Column.Name)),
 			Locks: "writers for a moment",
-			Undo:  printable("ALTER TABLE " + table + " ALTER COLUMN " + p.quote(k.Column.Name) + " SET DEFAULT (" + k.Default + ")"),
+			Undo:  database.Printable("ALTER TABLE " + table + " ALTER COLUMN " + p.Quote(k.Column.Name) + " SET DEFAULT (" + k.Default + ")"),
 		})
 		return nil
 	}
@@ -454,11 +466,11 @@ func (p *mysqlPlanner) drop(ctx context.Context, k Key) error {
 		Text: "stop numbering " + p.column(k.Column),
 		SQL:  "ALTER TABLE " + table + " MODIFY " + definition,
 		Done: fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME = %s AND EXTRA NOT LIKE '%%auto_increment%%'",
-			p.literal(k.Column.Table.Schema), p.literal(k.Column.Table.Name), p.literal(k.Column.Name)),
+			p.Literal(k.Column.Table.Schema), p.Literal(k.Column.Table.Name), p.Literal(k.Column.Name)),
 		Undo:   "ALTER TABLE " + table + " MODIFY " + counting + "; the counter then goes on from the largest key, generated or not",
 		Before: []string{"SET SESSION foreign_key_checks = 0"}, After: []string{"SET SESSION foreign_key_checks = 1"},
 	}
-	if p.dialect == MariaDB {
+	if p.Dialect == catalog.MariaDB {
 		s.SQL += ", ALGORITHM=INPLACE, LOCK=NONE"
 		s.Locks = "nobody but for a moment"
 	} else {
@@ -473,30 +485,25 @@ func (p *mysqlPlanner) drop(ctx context.Context, k Key) error {
 // withoutAutoIncrement takes AUTO_INCREMENT out of a column's definition, but not
 // out of a comment or a default.
 func withoutAutoIncrement(definition string) (string, bool) {
-	const word = " AUTO_INCREMENT"
-	for i := 0; i < len(definition); i++ {
-		switch c := definition[i]; {
-		case c == '\'' || c == '`' || c == '"':
-			_, rest := unquote(definition[i:], c, c != '`')
-			i = len(definition) - len(rest) - 1
-		case strings.HasPrefix(definition[i:], word):
-			return definition[:i] + definition[i+len(word):], true
+	for _, t := range ddl.Tokens(definition, true) {
+		if t.Is("AUTO_INCREMENT") {
+			return strings.TrimSuffix(definition[:t.Start], " ") + definition[t.End:], true
 		}
 	}
 	return definition, false
 }
 
-func (p *mysqlPlanner) guard(k Key) {
-	table, column := p.name(k.Column.Table), p.quote(k.Column.Name)
+func (p *mysqlPlanner) guard(k catalog.Key) {
+	table, column := p.name(k.Column.Table), p.Quote(k.Column.Name)
 	if !p.guarded(k, k.Column.Table) {
-		p.trigger(Guard, k, guardPrefix, fmt.Sprintf("refuse new rows of %s with a key below %d, or without one", table, p.options.Floor),
+		p.trigger(Guard, k, database.GuardPrefix, fmt.Sprintf("refuse new rows of %s with a key below %d, or without one", table, p.options.Floor),
 			fmt.Sprintf("COALESCE(NEW.%s, 0) < %d AND NOT EXISTS (SELECT 1 FROM %s WHERE %[1]s = NEW.%[1]s)", column, p.options.Floor, table),
 			"this one was not")
 	}
-	if k.Mechanism == SequenceDefault {
+	if k.Mechanism == catalog.SequenceDefault {
 		return
 	}
-	fence := Name{k.Column.Table.Schema, p.own(fencePrefix, k.Column.Table.Name)}
+	fence := catalog.Name{Schema: k.Column.Table.Schema, Name: database.Own(database.FencePrefix, k.Column.Table.Name)}
 	p.add(Guard, Step{
 		Text: "take down the fence, which the guard has replaced",
 		SQL:  "DROP TRIGGER IF EXISTS " + p.name(fence), Done: p.triggers(fence, 0),

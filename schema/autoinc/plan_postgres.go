@@ -6,8 +6,13 @@ import (
 	"database/sql"
 	_ "embed" // for the queries
 	"fmt"
+	"math"
+	"math/big"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 //go:embed postgres_references.sql
@@ -20,13 +25,22 @@ var postgresColumns string
 type postgresPlanner struct {
 	*planner
 	facts map[place]postgresColumn
-	views map[Name]postgresView
+	views map[catalog.Name]postgresView
 	uses  []use
+}
+
+// A use is a view or another object that uses a column.
+type use struct {
+	view         catalog.Name
+	dependent    string // what it is, if it is not a view
+	table        catalog.Name
+	column       string
+	materialized bool
 }
 
 // A postgresColumn is what decides how a column may be altered.
 type postgresColumn struct {
-	Column
+	catalog.Column
 	relation   string // r, p or f
 	inherited  bool
 	notNull    bool
@@ -39,16 +53,16 @@ type postgresColumn struct {
 }
 
 func (c *postgresColumn) dest() []any {
-	return slices.Concat(c.path(), []any{&c.relation, &c.inherited, &c.notNull, &c.domain, &c.expression, &c.identity, &c.generated, &c.granted, &c.comment})
+	return slices.Concat(path(&c.Column), []any{&c.relation, &c.inherited, &c.notNull, &c.domain, &c.expression, &c.identity, &c.generated, &c.granted, &c.comment})
 }
 
 func (p *planner) planPostgres(ctx context.Context, conn *sql.Conn) error {
-	database, err := one(ctx, conn, "SELECT current_database()", text)
+	database, err := database.One(ctx, conn, "SELECT current_database()", database.Text)
 	if err != nil {
 		return err
 	}
 	p.database = database
-	pg := postgresPlanner{planner: p, facts: make(map[place]postgresColumn), views: make(map[Name]postgresView)}
+	pg := postgresPlanner{planner: p, facts: make(map[place]postgresColumn), views: make(map[catalog.Name]postgresView)}
 	if err := pg.read(ctx, conn); err != nil {
 		return err
 	}
@@ -70,10 +84,8 @@ func (p *planner) planPostgres(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-func exactPlace(c Column) place { return place{c.Table.Schema, c.Table.Name, c.Name} }
-
 func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
-	columns, err := list(ctx, conn, postgresColumns, (*postgresColumn).dest)
+	columns, err := database.List(ctx, conn, postgresColumns, (*postgresColumn).dest)
 	if err != nil {
 		return err
 	}
@@ -85,7 +97,7 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 		Reference
 		column, key string
 	}
-	rows, err := list(ctx, conn, postgresReferences, func(r *row) []any {
+	rows, err := database.List(ctx, conn, postgresReferences, func(r *row) []any {
 		return []any{&r.oid, &r.Name, &r.Child.Schema, &r.Child.Name, &r.column, &r.Parent.Schema, &r.Parent.Name, &r.key,
 			&r.OnUpdate, &r.OnDelete, &r.match, &r.detail, &r.valid}
 	})
@@ -99,9 +111,8 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 		last := &p.references[len(p.references)-1]
 		last.Columns, last.Keys = append(last.Columns, r.column), append(last.Keys, r.key)
 	}
-	p.uses, err = list(ctx, conn, postgresUses, func(u *use) []any {
-		u.columns = []string{""}
-		return []any{&u.table.Schema, &u.table.Name, &u.columns[0], &u.view.Name.Schema, &u.view.Name.Name, &u.view.Materialized, &u.dependent}
+	p.uses, err = database.List(ctx, conn, database.PostgresUses, func(u *use) []any {
+		return []any{&u.table.Schema, &u.table.Name, &u.column, &u.view.Schema, &u.view.Name, &u.materialized, &u.dependent}
 	})
 	if err != nil {
 		return err
@@ -110,7 +121,7 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 }
 
 // refuseCounter refuses keys whose counter cannot be taken off by itself.
-func (p *postgresPlanner) refuseCounter(k Key) {
+func (p *postgresPlanner) refuseCounter(k catalog.Key) {
 	fact := p.facts[exactPlace(k.Column)]
 	switch {
 	case fact.relation == "f":
@@ -125,7 +136,7 @@ func (p *postgresPlanner) refuseCounter(k Key) {
 		return
 	}
 	for _, other := range k.SharedWith {
-		if !slices.ContainsFunc(p.keys, func(k Key) bool { return k.Column.same(other) }) {
+		if !slices.ContainsFunc(p.keys, func(k catalog.Key) bool { return same(k.Column, other) }) {
 			p.refuse(k.Column, fmt.Sprintf("give %s a sequence of its own, or plan its table too", p.column(other)),
 				"%s counts with its sequence %s, which DROP IDENTITY drops", p.column(other), p.name(k.Counter.Sequence))
 		}
@@ -142,16 +153,16 @@ func (p *postgresPlanner) widen() {
 	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
 	for _, table := range tables {
 		var actions, back, names []string
-		relations := []Name{table}
+		relations := []catalog.Name{table}
 		for _, c := range columns[table] {
 			if !p.mayWiden(c) {
 				continue
 			}
-			actions = append(actions, fmt.Sprintf("ALTER COLUMN %s TYPE bigint", p.quote(c.Name)))
-			back = append(back, fmt.Sprintf("ALTER COLUMN %s TYPE %s", p.quote(c.Name), c.Type))
+			actions = append(actions, fmt.Sprintf("ALTER COLUMN %s TYPE bigint", p.Quote(c.Name)))
+			back = append(back, fmt.Sprintf("ALTER COLUMN %s TYPE %s", p.Quote(c.Name), c.Type))
 			names = append(names, c.Name)
 			for _, k := range p.keys {
-				if k.Column.same(c) {
+				if same(k.Column, c) {
 					relations = append(relations, k.Inheritors...)
 				}
 			}
@@ -161,7 +172,7 @@ func (p *postgresPlanner) widen() {
 		p.lock(unit, table, slices.DeleteFunc(p.held(columns[table]), func(r Reference) bool { return r.Parent != table }))
 		p.dropViews(Widen, unit, columns[table][0], views)
 		p.add(Widen, Step{
-			Text: "widen " + p.list(names) + " of " + p.name(table),
+			Text: "widen " + p.List(names) + " of " + p.name(table),
 			SQL:  "ALTER TABLE " + p.name(table) + " " + strings.Join(actions, ", "), Unit: unit,
 			Locks:    fmt.Sprintf(postgresExclusive, p.name(table)) + "; nobody writes the tables that it references",
 			Rewrites: "the whole table and all of its indexes, and checks its foreign keys again",
@@ -183,15 +194,15 @@ func (p *postgresPlanner) widen() {
 // lock locks a table and those at the other ends of references, all at once. The
 // children come first, as they do for a writer of one, who then looks at its
 // parents: in another order the two would wait for each other.
-func (p *postgresPlanner) lock(unit int, table Name, references []Reference) {
-	touched := []Name{table}
+func (p *postgresPlanner) lock(unit int, table catalog.Name, references []Reference) {
+	touched := []catalog.Name{table}
 	for _, r := range references {
 		touched = append(touched, r.Child, r.Parent)
 	}
 	var names []string
-	placed := make(map[Name]bool)
-	var place func(table Name)
-	place = func(table Name) {
+	placed := make(map[catalog.Name]bool)
+	var place func(table catalog.Name)
+	place = func(table catalog.Name) {
 		if placed[table] {
 			return
 		}
@@ -217,13 +228,13 @@ func (p *postgresPlanner) lock(unit int, table Name, references []Reference) {
 
 // narrowSequence reports whether the sequence of a key is its own and ends
 // before bigint does. That of an identity goes with the column.
-func (p *postgresPlanner) narrowSequence(k Key) bool {
+func (p *postgresPlanner) narrowSequence(k catalog.Key) bool {
 	c := k.Counter
-	return k.Mechanism == Serial && c.top != nil && c.top.Cmp(&power(31).Int) <= 0
+	return k.Mechanism == catalog.Serial && c.Max != nil && c.Max.Cmp(big.NewInt(math.MaxInt32)) <= 0
 }
 
 // mayWiden refuses a column whose type cannot be altered by this package.
-func (p *postgresPlanner) mayWiden(c Column) bool {
+func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
 	fact := p.facts[exactPlace(c)]
 	before := len(p.refusals)
 	if c.Type != "integer" && c.Type != "smallint" {
@@ -236,7 +247,7 @@ func (p *postgresPlanner) mayWiden(c Column) bool {
 		p.refuse(c, "alter the parent of its table by hand", "its table inherits it from another, with which it has to be altered")
 	}
 	for _, u := range p.uses {
-		if u.dependent != "" && u.table == c.Table && slices.Contains(u.columns, c.Name) {
+		if u.dependent != "" && u.table == c.Table && u.column == c.Name {
 			p.refuse(c, "drop it, apply the widening, and make it again", "%s uses it, and Postgres does not alter its type meanwhile", u.dependent)
 		}
 	}
@@ -251,12 +262,12 @@ func (p *postgresPlanner) fence() {
 func (p *postgresPlanner) switchOn() {
 	p.note(SwitchOn, "From here on keys may be sent. Have all writers send generated keys, and apply the next phase when none is left that does not.")
 	for _, k := range p.keys {
-		if k.Mechanism == IdentityAlways {
+		if k.Mechanism == catalog.IdentityAlways {
 			p.add(SwitchOn, Step{
 				Text: "let " + p.name(k.Column.Table) + " take keys that are sent",
-				SQL:  fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET GENERATED BY DEFAULT", p.name(k.Column.Table), p.quote(k.Column.Name)),
+				SQL:  fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET GENERATED BY DEFAULT", p.name(k.Column.Table), p.Quote(k.Column.Name)),
 				Unit: p.begin(), Locks: fmt.Sprintf(postgresExclusive, p.name(k.Column.Table)) + ", which is at once",
-				Undo: fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET GENERATED ALWAYS", p.name(k.Column.Table), p.quote(k.Column.Name)),
+				Undo: fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET GENERATED ALWAYS", p.name(k.Column.Table), p.Quote(k.Column.Name)),
 			})
 		}
 	}
@@ -266,15 +277,15 @@ func (p *postgresPlanner) drop() {
 	p.note(Drop, "From here on a writer that sends no key fails (23502). Sequences of defaults stay, for whoever else uses them; drop them when nobody does.")
 	// Defaults go first: an identity's sequence cannot be dropped under them.
 	keys := slices.Clone(p.keys)
-	identity := func(k Key) int {
+	identity := func(k catalog.Key) int {
 		if p.facts[exactPlace(k.Column)].identity != "" {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(keys, func(a, b Key) int { return cmp.Compare(identity(a), identity(b)) })
+	slices.SortStableFunc(keys, func(a, b catalog.Key) int { return cmp.Compare(identity(a), identity(b)) })
 	for _, k := range keys {
-		table, column := p.name(k.Column.Table), p.quote(k.Column.Name)
+		table, column := p.name(k.Column.Table), p.Quote(k.Column.Name)
 		action := "DROP DEFAULT"
 		undo := fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", table, column, k.Default)
 		if identity(k) == 1 {
@@ -284,7 +295,7 @@ func (p *postgresPlanner) drop() {
 		p.add(Drop, Step{
 			Text: "stop numbering " + p.column(k.Column),
 			SQL:  fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s %s", table, column, action),
-			Unit: p.begin(), Locks: fmt.Sprintf(postgresExclusive, table) + ", which is at once", Undo: printable(undo),
+			Unit: p.begin(), Locks: fmt.Sprintf(postgresExclusive, table) + ", which is at once", Undo: database.Printable(undo),
 		})
 	}
 }
@@ -292,7 +303,7 @@ func (p *postgresPlanner) drop() {
 func (p *postgresPlanner) guard() {
 	p.note(Guard, "A writer that sends a key below %d fails (23514), unless the row is there already: an upsert of an old row goes through.", p.options.Floor)
 	p.note(Guard, "CHECK … NOT VALID is no such guard: it lets old rows stay, and fails every UPDATE of one.")
-	function := func(schema string) string { return p.name(Name{schema, guardPrefix}) }
+	function := func(schema string) string { return p.name(catalog.Name{Schema: schema, Name: database.GuardPrefix}) }
 	var schemas []string
 	for _, k := range p.keys {
 		if schema := k.Column.Table.Schema; !slices.Contains(schemas, schema) {
@@ -314,7 +325,7 @@ $snowkey$`,
 		}
 	}
 	for _, k := range p.keys {
-		tables := []Name{k.Column.Table}
+		tables := []catalog.Name{k.Column.Table}
 		if !k.Partitioned {
 			tables = append(tables, k.Inheritors...) // each fires its own triggers
 		}
@@ -322,11 +333,11 @@ $snowkey$`,
 			if p.guarded(k, table) {
 				continue
 			}
-			trigger := p.quote(p.own(guardPrefix, table.Name))
+			trigger := p.Quote(database.Own(database.GuardPrefix, table.Name))
 			p.add(Guard, Step{
 				Text: fmt.Sprintf("refuse new rows of %s with a key below %d", p.name(table), p.options.Floor),
 				SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW WHEN (NEW.%s < %d) EXECUTE FUNCTION %s(%s)",
-					trigger, p.name(table), p.quote(k.Column.Name), p.options.Floor, function(k.Column.Table.Schema), p.literal(k.Column.Name)),
+					trigger, p.name(table), p.Quote(k.Column.Name), p.options.Floor, function(k.Column.Table.Schema), p.Literal(k.Column.Name)),
 				Unit: p.begin(), Locks: "SHARE ROW EXCLUSIVE on " + p.name(table) + ": writers wait for a moment",
 				Undo: fmt.Sprintf("DROP TRIGGER %s ON %s", trigger, p.name(table)),
 			})

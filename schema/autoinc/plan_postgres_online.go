@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 //go:embed postgres_indexes.sql
@@ -18,7 +21,7 @@ var postgresInTheWay string
 
 // A postgresIndex is an index that has to be made again with another column.
 type postgresIndex struct {
-	table      Name
+	table      catalog.Name
 	name       string
 	unique     bool
 	constraint string
@@ -33,7 +36,7 @@ func (x *postgresIndex) has(column string) bool {
 }
 
 type postgresSequence struct {
-	name                       Name
+	name                       catalog.Name
 	start, increment, min, max int64
 	cache                      int64
 	cycle, granted             bool
@@ -47,9 +50,9 @@ FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON 
 // own, which takes the place of the narrow one at the end.
 type onlinePlanner struct {
 	*postgresPlanner
-	columns   map[Name][]Column
+	columns   map[catalog.Name][]catalog.Column
 	indexes   []postgresIndex
-	sequences map[Name]postgresSequence
+	sequences map[catalog.Name]postgresSequence
 	swapped   []Reference // those that have their name already
 }
 
@@ -59,12 +62,12 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		p.note(Widen, "Keys and children have 64 bits already: there is nothing to widen.")
 		return nil
 	}
-	major, _, _ := strings.Cut(p.version, ".")
+	major, _, _ := strings.Cut(p.Version, ".")
 	if n, _ := strconv.Atoi(major); n < 14 {
-		p.refuse(columns[tables[0]][0], "plan without -online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.version)
+		p.refuse(columns[tables[0]][0], "plan without -online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.Version)
 		return nil
 	}
-	o := onlinePlanner{postgresPlanner: p, columns: columns, sequences: make(map[Name]postgresSequence)}
+	o := onlinePlanner{postgresPlanner: p, columns: columns, sequences: make(map[catalog.Name]postgresSequence)}
 	if err := o.read(ctx, conn); err != nil {
 		return err
 	}
@@ -80,7 +83,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 	for _, table := range tables {
 		o.index(table)
 	}
-	var all []Column
+	var all []catalog.Column
 	for _, table := range tables {
 		all = append(all, columns[table]...)
 	}
@@ -95,13 +98,13 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 
 func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn) error {
 	var err error
-	o.indexes, err = list(ctx, conn, postgresIndexes, func(x *postgresIndex) []any {
+	o.indexes, err = database.List(ctx, conn, postgresIndexes, func(x *postgresIndex) []any {
 		return []any{&x.table.Schema, &x.table.Name, &x.name, &x.unique, &x.constraint, &x.kind, &x.keys, &x.columns, &x.problems}
 	})
 	if err != nil {
 		return err
 	}
-	sequences, err := list(ctx, conn, postgresSequences, func(s *postgresSequence) []any {
+	sequences, err := database.List(ctx, conn, postgresSequences, func(s *postgresSequence) []any {
 		return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.min, &s.max, &s.cache, &s.cycle, &s.granted}
 	})
 	if err != nil {
@@ -111,10 +114,10 @@ func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn) error {
 		o.sequences[s.name] = s
 	}
 	type problem struct {
-		Column
+		catalog.Column
 		text string
 	}
-	problems, err := list(ctx, conn, postgresInTheWay, func(p *problem) []any { return append(p.path(), &p.text) })
+	problems, err := database.List(ctx, conn, postgresInTheWay, func(p *problem) []any { return append(path(&p.Column), &p.text) })
 	if err != nil {
 		return err
 	}
@@ -123,17 +126,17 @@ func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn) error {
 		for _, c := range columns {
 			o.mayWiden(c)
 			for _, problem := range problems {
-				if problem.same(c) || problem.Table == table && problem.Name == o.fresh(c) {
+				if same(problem.Column, c) || problem.Table == table && problem.Name == o.fresh(c) {
 					o.refuse(c, remedy, "%s", problem.text)
 				}
 			}
 			for _, x := range o.indexes {
 				if x.table == table && x.has(c.Name) && x.problems != "" {
-					o.refuse(c, remedy, "the index %s would have to be made again for the new column, and %s", o.quote(x.name), x.problems)
+					o.refuse(c, remedy, "the index %s would have to be made again for the new column, and %s", o.Quote(x.name), x.problems)
 				}
 			}
 			for _, k := range o.keys {
-				if k.Column.same(c) {
+				if same(k.Column, c) {
 					o.refuseSequence(k, remedy)
 				}
 			}
@@ -142,7 +145,7 @@ func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-func (o *onlinePlanner) refuseSequence(k Key, remedy string) {
+func (o *onlinePlanner) refuseSequence(k catalog.Key, remedy string) {
 	if o.facts[exactPlace(k.Column)].identity == "" {
 		return
 	}
@@ -155,13 +158,13 @@ func (o *onlinePlanner) refuseSequence(k Key, remedy string) {
 }
 
 // fresh is the name of the column that takes the place of another.
-func (o *onlinePlanner) fresh(c Column) string { return o.own("snowkey_new", c.Name) }
+func (o *onlinePlanner) fresh(c catalog.Column) string { return database.Own("snowkey_new", c.Name) }
 
 // replaced returns the columns of a table with the fresh ones for the narrow.
-func (o *onlinePlanner) replaced(table Name, names []string) (replaced []string) {
+func (o *onlinePlanner) replaced(table catalog.Name, names []string) (replaced []string) {
 	for _, name := range names {
-		c := Column{Table: table, Name: name}
-		if slices.ContainsFunc(o.columns[table], c.same) {
+		c := catalog.Column{Table: table, Name: name}
+		if slices.ContainsFunc(o.columns[table], sameAs(c)) {
 			name = o.fresh(c)
 		}
 		replaced = append(replaced, name)
@@ -169,7 +172,7 @@ func (o *onlinePlanner) replaced(table Name, names []string) (replaced []string)
 	return replaced
 }
 
-func (o *onlinePlanner) names(table Name) (names []string) {
+func (o *onlinePlanner) names(table catalog.Name) (names []string) {
 	for _, c := range o.columns[table] {
 		names = append(names, c.Name)
 	}
@@ -187,20 +190,20 @@ const syncTrigger = "zzzz_snowkey_sync"
 
 // prepare adds the columns, and the trigger that keeps them equal, in one short
 // transaction.
-func (o *onlinePlanner) prepare(table Name) {
+func (o *onlinePlanner) prepare(table catalog.Name) {
 	var adds, checks, sets, drops []string
 	for _, c := range o.columns[table] {
-		fresh, old := o.quote(o.fresh(c)), o.quote(c.Name)
+		fresh, old := o.Quote(o.fresh(c)), o.Quote(c.Name)
 		adds = append(adds, "ADD COLUMN "+fresh+" bigint")
 		drops = append(drops, "DROP COLUMN "+fresh)
 		sets = append(sets, fmt.Sprintf("NEW.%s := NEW.%s;", fresh, old))
-		checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s IS NOT DISTINCT FROM %s) NOT VALID", o.quote(o.own(samePrefix, c.Name)), fresh, old))
+		checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s IS NOT DISTINCT FROM %s) NOT VALID", o.Quote(database.Own(samePrefix, c.Name)), fresh, old))
 		if o.facts[exactPlace(c)].notNull {
-			checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s IS NOT NULL) NOT VALID", o.quote(o.own(setPrefix, c.Name)), fresh))
+			checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s IS NOT NULL) NOT VALID", o.Quote(database.Own(setPrefix, c.Name)), fresh))
 		}
 	}
 	unit := o.begin()
-	function := o.name(Name{table.Schema, o.own(syncPrefix, table.Name)})
+	function := o.name(catalog.Name{Schema: table.Schema, Name: database.Own(syncPrefix, table.Name)})
 	locks := fmt.Sprintf(postgresExclusive, o.name(table)) + ", which is at once"
 	add := func(text, sql, undo string) {
 		o.add(Widen, Step{Text: text, SQL: sql, Unit: unit, Locks: locks, Undo: undo})
@@ -209,22 +212,22 @@ func (o *onlinePlanner) prepare(table Name) {
 		fmt.Sprintf("DROP TRIGGER %s ON %s; DROP FUNCTION %s(); ALTER TABLE %[2]s %s", syncTrigger, o.name(table), function, strings.Join(drops, ", ")))
 	add("make the function that keeps them equal",
 		// Names are in it, which could hold any dollar quote.
-		"CREATE FUNCTION "+function+"() RETURNS trigger LANGUAGE plpgsql AS "+o.literal("BEGIN "+strings.Join(sets, " ")+" RETURN NEW; END"), "")
+		"CREATE FUNCTION "+function+"() RETURNS trigger LANGUAGE plpgsql AS "+o.Literal("BEGIN "+strings.Join(sets, " ")+" RETURN NEW; END"), "")
 	add("have every new row and every update pass through it",
 		fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s()", syncTrigger, o.name(table), function), "")
 	add("refuse a row in which they are not equal, from here on", "ALTER TABLE "+o.name(table)+" "+strings.Join(checks, ", "), "")
 }
 
 // fill fills the columns, and proves that they are equal.
-func (o *onlinePlanner) fill(table Name) {
+func (o *onlinePlanner) fill(table catalog.Name) {
 	var sets, differ, validate []string
 	for _, c := range o.columns[table] {
-		fresh, old := o.quote(o.fresh(c)), o.quote(c.Name)
+		fresh, old := o.Quote(o.fresh(c)), o.Quote(c.Name)
 		sets = append(sets, fresh+" = "+old)
 		differ = append(differ, fresh+" IS DISTINCT FROM "+old)
-		validate = append(validate, "VALIDATE CONSTRAINT "+o.quote(o.own(samePrefix, c.Name)))
+		validate = append(validate, "VALIDATE CONSTRAINT "+o.Quote(database.Own(samePrefix, c.Name)))
 		if o.facts[exactPlace(c)].notNull {
-			validate = append(validate, "VALIDATE CONSTRAINT "+o.quote(o.own(setPrefix, c.Name)))
+			validate = append(validate, "VALIDATE CONSTRAINT "+o.Quote(database.Own(setPrefix, c.Name)))
 		}
 	}
 	o.add(Widen, Step{
@@ -232,7 +235,7 @@ func (o *onlinePlanner) fill(table Name) {
 		SQL: fmt.Sprintf("UPDATE %s SET %s WHERE ctid >= ('(' || $1::bigint || ',0)')::tid AND ctid < ('(' || $2::bigint || ',0)')::tid AND (%s)",
 			o.name(table), strings.Join(sets, ", "), strings.Join(differ, " OR ")),
 		Size: fmt.Sprintf("SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint, CASE WHEN c.relpages > 0 AND c.reltuples > 0 THEN ceil(c.reltuples / c.relpages)::bigint ELSE 50 END FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s",
-			o.literal(table.Schema), o.literal(table.Name)),
+			o.Literal(table.Schema), o.Literal(table.Name)),
 		Locks: "the rows of a batch, for a moment", Rewrites: "every row, a batch at a time",
 	})
 	o.add(Widen, Step{
@@ -243,11 +246,11 @@ func (o *onlinePlanner) fill(table Name) {
 }
 
 // index makes the indexes of the new columns.
-func (o *onlinePlanner) index(table Name) {
+func (o *onlinePlanner) index(table catalog.Name) {
 	for _, x := range o.concerned(table) {
 		var keys, included []string
 		for i, c := range x.columns {
-			name := o.quote(o.replaced(table, []string{c[0]})[0])
+			name := o.Quote(o.replaced(table, []string{c[0]})[0])
 			if i < x.keys {
 				keys = append(keys, name+c[1])
 			} else {
@@ -261,12 +264,12 @@ func (o *onlinePlanner) index(table Name) {
 		if len(included) > 0 {
 			include = " INCLUDE (" + strings.Join(included, ", ") + ")"
 		}
-		fresh := Name{table.Schema, o.own("snowkey_index", x.name)}
+		fresh := catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_index", x.name)}
 		o.add(Widen, Step{
-			Text: "make an index like " + o.quote(x.name) + " for the new columns of " + o.name(table),
-			SQL:  fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s (%s)%s", unique, o.quote(fresh.Name), o.name(table), strings.Join(keys, ", "), include),
+			Text: "make an index like " + o.Quote(x.name) + " for the new columns of " + o.name(table),
+			SQL:  fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s (%s)%s", unique, o.Quote(fresh.Name), o.name(table), strings.Join(keys, ", "), include),
 			Done: fmt.Sprintf("SELECT count(*) FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_namespace n ON n.oid = i.relnamespace WHERE n.nspname = %s AND i.relname = %s AND x.indisvalid",
-				o.literal(fresh.Schema), o.literal(fresh.Name)),
+				o.Literal(fresh.Schema), o.Literal(fresh.Name)),
 			Retry:  "DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh), // a failed attempt leaves one that is not valid
 			Before: []string{"SELECT set_config('lock_timeout', '0', false)"},
 			Locks:  "SHARE UPDATE EXCLUSIVE: readers and writers go on; it waits until older transactions have ended",
@@ -276,9 +279,9 @@ func (o *onlinePlanner) index(table Name) {
 }
 
 // concerned returns the indexes of a table that have a narrow column.
-func (o *onlinePlanner) concerned(table Name) (all []postgresIndex) {
+func (o *onlinePlanner) concerned(table catalog.Name) (all []postgresIndex) {
 	for _, x := range o.indexes {
-		if x.table == table && slices.ContainsFunc(o.columns[table], func(c Column) bool { return x.has(c.Name) }) {
+		if x.table == table && slices.ContainsFunc(o.columns[table], func(c catalog.Column) bool { return x.has(c.Name) }) {
 			all = append(all, x)
 		}
 	}
@@ -288,18 +291,18 @@ func (o *onlinePlanner) concerned(table Name) (all []postgresIndex) {
 // reference makes a foreign key between the new columns, beside the old one.
 func (o *onlinePlanner) reference(r Reference) {
 	fresh := r
-	fresh.Name = o.own("snowkey_fk", r.Name)
+	fresh.Name = database.Own("snowkey_fk", r.Name)
 	fresh.Columns, fresh.Keys = o.replaced(r.Child, r.Columns), o.replaced(r.Parent, r.Keys)
-	drop := fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.quote(fresh.Name))
+	drop := fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.Quote(fresh.Name))
 	o.add(Widen, Step{
-		Text: "add a foreign key like " + o.quote(r.Name) + " between the new columns", Unit: o.begin(),
+		Text: "add a foreign key like " + o.Quote(r.Name) + " between the new columns", Unit: o.begin(),
 		SQL:   "ALTER TABLE " + o.name(r.Child) + " ADD " + o.constraint(fresh) + " NOT VALID",
 		Locks: fmt.Sprintf("SHARE ROW EXCLUSIVE on %s and %s: writers wait for a moment", o.name(r.Child), o.name(r.Parent)), Undo: drop,
 	})
 	if r.valid {
 		o.add(Widen, Step{
 			Text: "check it on every row", Unit: o.begin(),
-			SQL:   fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", o.name(r.Child), o.quote(fresh.Name)),
+			SQL:   fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", o.name(r.Child), o.Quote(fresh.Name)),
 			Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on",
 		})
 	}
@@ -307,41 +310,41 @@ func (o *onlinePlanner) reference(r Reference) {
 
 // swap lets the new columns of a table take the place of the old, in one
 // transaction that reads no row.
-func (o *onlinePlanner) swap(table Name) {
+func (o *onlinePlanner) swap(table catalog.Name) {
 	unit, name := o.begin(), o.name(table)
 	references := slices.DeleteFunc(o.held(o.columns[table]), func(r Reference) bool { return slices.ContainsFunc(o.swapped, r.same) })
 	o.swapped = append(o.swapped, references...)
-	views := o.viewsOf([]Name{table}, o.names(table))
+	views := o.viewsOf([]catalog.Name{table}, o.names(table))
 	add := func(text, format string, args ...any) {
 		o.add(Widen, Step{Text: text, SQL: fmt.Sprintf(format, args...), Unit: unit, Locks: "what was locked for the swap"})
 	}
 	o.lock(unit, table, references)
 	o.dropViews(Widen, unit, o.columns[table][0], views)
 	for _, r := range references {
-		add("drop the old foreign key", "ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.quote(r.Name))
-		add("give the new one its name", "ALTER TABLE %s RENAME CONSTRAINT %s TO %s", o.name(r.Child), o.quote(o.own("snowkey_fk", r.Name)), o.quote(r.Name))
+		add("drop the old foreign key", "ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.Quote(r.Name))
+		add("give the new one its name", "ALTER TABLE %s RENAME CONSTRAINT %s TO %s", o.name(r.Child), o.Quote(database.Own("snowkey_fk", r.Name)), o.Quote(r.Name))
 	}
 	add("drop the trigger", "DROP TRIGGER %s ON %s", syncTrigger, name)
-	add("drop its function", "DROP FUNCTION %s()", o.name(Name{table.Schema, o.own(syncPrefix, table.Name)}))
+	add("drop its function", "DROP FUNCTION %s()", o.name(catalog.Name{Schema: table.Schema, Name: database.Own(syncPrefix, table.Name)}))
 	var drops []string
 	for _, c := range o.columns[table] {
-		fact, fresh := o.facts[exactPlace(c)], o.quote(o.fresh(c))
-		drops = append(drops, "DROP CONSTRAINT "+o.quote(o.own(samePrefix, c.Name)))
+		fact, fresh := o.facts[exactPlace(c)], o.Quote(o.fresh(c))
+		drops = append(drops, "DROP CONSTRAINT "+o.Quote(database.Own(samePrefix, c.Name)))
 		if fact.notNull {
 			add("take no nulls, which the constraint proves without reading", "ALTER TABLE %s ALTER COLUMN %s SET NOT NULL", name, fresh)
-			drops = append(drops, "DROP CONSTRAINT "+o.quote(o.own(setPrefix, c.Name)))
+			drops = append(drops, "DROP CONSTRAINT "+o.Quote(database.Own(setPrefix, c.Name)))
 		}
 		if fact.expression != "" {
 			add("give the new column the default", "ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", name, fresh, fact.expression)
 		}
 		for _, k := range o.keys {
-			if k.Column.same(c) {
+			if same(k.Column, c) {
 				o.counter(k, fresh, add)
 			}
 		}
 	}
 	for _, c := range o.columns[table] {
-		drops = append(drops, "DROP COLUMN "+o.quote(c.Name))
+		drops = append(drops, "DROP COLUMN "+o.Quote(c.Name))
 	}
 	o.add(Widen, Step{
 		Text: "drop the old columns, with their indexes and constraints", Unit: unit,
@@ -350,38 +353,38 @@ func (o *onlinePlanner) swap(table Name) {
 		Undo:  "none once it is committed, and none needed: the numbers are the same; to make the columns narrow again, ALTER COLUMN … TYPE as without -online",
 	})
 	for _, c := range o.columns[table] {
-		add("give the new column its name", "ALTER TABLE %s RENAME COLUMN %s TO %s", name, o.quote(o.fresh(c)), o.quote(c.Name))
-		if k := slices.IndexFunc(o.keys, func(k Key) bool { return k.Column.same(c) }); k >= 0 && o.facts[exactPlace(c)].identity != "" {
+		add("give the new column its name", "ALTER TABLE %s RENAME COLUMN %s TO %s", name, o.Quote(o.fresh(c)), o.Quote(c.Name))
+		if k := slices.IndexFunc(o.keys, func(k catalog.Key) bool { return same(k.Column, c) }); k >= 0 && o.facts[exactPlace(c)].identity != "" {
 			sequence := o.keys[k].Counter.Sequence
-			add("give its sequence the name of the old", "ALTER SEQUENCE %s RENAME TO %s", o.name(o.freshSequence(sequence)), o.quote(sequence.Name))
+			add("give its sequence the name of the old", "ALTER SEQUENCE %s RENAME TO %s", o.name(o.freshSequence(sequence)), o.Quote(sequence.Name))
 		}
 		if comment := o.facts[exactPlace(c)].comment; comment != "" {
-			add("comment on it", "COMMENT ON COLUMN %s IS %s", o.column(c), o.literal(comment))
+			add("comment on it", "COMMENT ON COLUMN %s IS %s", o.column(c), o.Literal(comment))
 		}
 	}
 	for _, x := range o.concerned(table) {
-		fresh := Name{table.Schema, o.own("snowkey_index", x.name)}
+		fresh := catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_index", x.name)}
 		switch x.kind {
 		case "p":
-			add("make the primary key of its index", "ALTER TABLE %s ADD CONSTRAINT %s PRIMARY KEY USING INDEX %s", name, o.quote(x.constraint), o.quote(fresh.Name))
+			add("make the primary key of its index", "ALTER TABLE %s ADD CONSTRAINT %s PRIMARY KEY USING INDEX %s", name, o.Quote(x.constraint), o.Quote(fresh.Name))
 		case "u":
-			add("make the constraint of its index", "ALTER TABLE %s ADD CONSTRAINT %s UNIQUE USING INDEX %s", name, o.quote(x.constraint), o.quote(fresh.Name))
+			add("make the constraint of its index", "ALTER TABLE %s ADD CONSTRAINT %s UNIQUE USING INDEX %s", name, o.Quote(x.constraint), o.Quote(fresh.Name))
 		default:
-			add("give the index the name of the old", "ALTER INDEX %s RENAME TO %s", o.name(fresh), o.quote(x.name))
+			add("give the index the name of the old", "ALTER INDEX %s RENAME TO %s", o.name(fresh), o.Quote(x.name))
 		}
 	}
 	o.makeViews(Widen, unit, views)
 }
 
-func (o *onlinePlanner) freshSequence(sequence Name) Name {
-	return Name{sequence.Schema, o.own("snowkey_sequence", sequence.Name)}
+func (o *onlinePlanner) freshSequence(sequence catalog.Name) catalog.Name {
+	return catalog.Name{Schema: sequence.Schema, Name: database.Own("snowkey_sequence", sequence.Name)}
 }
 
 // counter hands the counter of a key over to the new column.
-func (o *onlinePlanner) counter(k Key, fresh string, add func(text, format string, args ...any)) {
+func (o *onlinePlanner) counter(k catalog.Key, fresh string, add func(text, format string, args ...any)) {
 	fact, table, sequence := o.facts[exactPlace(k.Column)], o.name(k.Column.Table), k.Counter.Sequence
 	if fact.identity == "" {
-		if k.Mechanism == Serial {
+		if k.Mechanism == catalog.Serial {
 			add("let the sequence belong to it", "ALTER SEQUENCE %s OWNED BY %s.%s", o.name(sequence), table, fresh)
 		}
 		if o.narrowSequence(k) {
@@ -402,5 +405,5 @@ func (o *onlinePlanner) counter(k Key, fresh string, add func(text, format strin
 		options += " CYCLE"
 	}
 	add("number the new column as the old one was", "ALTER TABLE %s ALTER COLUMN %s ADD GENERATED %s AS IDENTITY (%s)", table, fresh, always, options)
-	add("count on where the old one stands", "SELECT setval(%s::regclass, last_value, is_called) FROM %s", o.literal(o.name(o.freshSequence(sequence))), o.name(sequence))
+	add("count on where the old one stands", "SELECT setval(%s::regclass, last_value, is_called) FROM %s", o.Literal(o.name(o.freshSequence(sequence))), o.name(sequence))
 }

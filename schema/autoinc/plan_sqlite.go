@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 const (
@@ -31,7 +35,7 @@ ORDER BY t.name, f.id, f.seq`
 type sqliteObject struct{ kind, name, table, sql string }
 
 func (p *planner) planSQLite(ctx context.Context, conn *sql.Conn) error {
-	file, err := one(ctx, conn, sqliteDatabase, text)
+	file, err := database.One(ctx, conn, sqliteDatabase, database.Text)
 	if err != nil {
 		return err
 	}
@@ -44,7 +48,7 @@ func (p *planner) planSQLite(ctx context.Context, conn *sql.Conn) error {
 	if len(p.refusals) > 0 {
 		return nil // the rest is asked of main
 	}
-	objects, err := list(ctx, conn, sqliteObjects, func(o *sqliteObject) []any { return []any{&o.kind, &o.name, &o.table, &o.sql} })
+	objects, err := database.List(ctx, conn, sqliteObjects, func(o *sqliteObject) []any { return []any{&o.kind, &o.name, &o.table, &o.sql} })
 	if err != nil {
 		return err
 	}
@@ -56,7 +60,7 @@ func (p *planner) planSQLite(ctx context.Context, conn *sql.Conn) error {
 	}
 	for _, c := range p.keys {
 		for _, fk := range c.ForeignKeys {
-			if fk.Child.narrow() {
+			if narrow(fk.Child) {
 				p.refuse(fk.Child, "rebuild its table with the column as BIGINT", "it is %s, which SQLite keeps as a floating-point number of %d bits", fk.Child.Type, fk.Child.Bits-1)
 			}
 		}
@@ -93,7 +97,7 @@ func (p *planner) readSQLiteReferences(ctx context.Context, conn *sql.Conn) erro
 		onUpdate string
 		onDelete string
 	}
-	rows, err := list(ctx, conn, sqliteReferences, func(r *row) []any {
+	rows, err := database.List(ctx, conn, sqliteReferences, func(r *row) []any {
 		return []any{&r.child, &r.id, &r.parent, &r.from, &r.to, &r.onUpdate, &r.onDelete}
 	})
 	if err != nil {
@@ -102,23 +106,23 @@ func (p *planner) readSQLiteReferences(ctx context.Context, conn *sql.Conn) erro
 	var last row
 	for _, r := range rows {
 		if r.child != last.child || r.id != last.id {
-			p.references = append(p.references, Reference{Child: Name{"main", r.child}, Parent: Name{"main", r.parent}, OnUpdate: r.onUpdate, OnDelete: r.onDelete, valid: true})
+			p.references = append(p.references, Reference{Child: catalog.Name{Schema: "main", Name: r.child}, Parent: catalog.Name{Schema: "main", Name: r.parent}, OnUpdate: r.onUpdate, OnDelete: r.onDelete, valid: true})
 		}
 		last = r
 		reference := &p.references[len(p.references)-1]
 		// Names are as they were written; the report has them as their tables do.
 		for _, k := range p.keys {
-			if lowerASCII(k.Column.Table.Name) == lowerASCII(r.parent) {
+			if ddl.Lower(k.Column.Table.Name) == ddl.Lower(r.parent) {
 				reference.Parent.Name = k.Column.Table.Name
-				if r.to == "" || lowerASCII(r.to) == lowerASCII(k.Column.Name) {
+				if r.to == "" || ddl.Lower(r.to) == ddl.Lower(k.Column.Name) {
 					r.to = k.Column.Name
 				}
 			}
 			for _, fk := range k.ForeignKeys {
-				if fk.Child.Table.Name == r.child && lowerASCII(fk.Child.Name) == lowerASCII(r.from) {
+				if fk.Child.Table.Name == r.child && ddl.Lower(fk.Child.Name) == ddl.Lower(r.from) {
 					r.from = fk.Child.Name
 					reference.Parent.Name = fk.Parent.Table.Name
-					if r.to == "" || lowerASCII(r.to) == lowerASCII(fk.Parent.Name) {
+					if r.to == "" || ddl.Lower(r.to) == ddl.Lower(fk.Parent.Name) {
 						r.to = fk.Parent.Name
 					}
 				}
@@ -138,12 +142,12 @@ func (p *planner) refuseOrphans(ctx context.Context, conn *sql.Conn) error {
 		rowid  sql.Null[int64]
 		parent string
 	}
-	orphans, err := list(ctx, conn, sqliteOrphans, func(o *orphan) []any { return []any{&o.table, &o.rowid, &o.parent} })
+	orphans, err := database.List(ctx, conn, sqliteOrphans, func(o *orphan) []any { return []any{&o.table, &o.rowid, &o.parent} })
 	if err != nil {
 		return err
 	}
 	for _, o := range orphans {
-		p.refuse(Column{Table: Name{"main", o.table}, Name: "rowid"}, "see PRAGMA foreign_key_check for all, and mend or delete them",
+		p.refuse(catalog.Column{Table: catalog.Name{Schema: "main", Name: o.table}, Name: "rowid"}, "see PRAGMA foreign_key_check for all, and mend or delete them",
 			"its row %d references a row of %q that is not there", o.rowid.V, o.parent)
 	}
 	return nil
@@ -152,32 +156,32 @@ func (p *planner) refuseOrphans(ctx context.Context, conn *sql.Conn) error {
 // missing is the condition that a row came without a key. SQLite's
 // documentation calls the key that a trigger sees then undefined; it has been -1
 // in every version.
-func (p *planner) sqliteFence(k Key) {
-	table, column := k.Column.Table, p.quote(k.Column.Name)
-	trigger := p.name(Name{table.Schema, p.own(fencePrefix, table.Name)})
+func (p *planner) sqliteFence(k catalog.Key) {
+	table, column := k.Column.Table, p.Quote(k.Column.Name)
+	trigger := p.name(catalog.Name{Schema: table.Schema, Name: database.Own(database.FencePrefix, table.Name)})
 	p.add(Fence, Step{
 		Text: "refuse rows of " + p.name(table) + " that come without a key",
 		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s WHEN coalesce(NEW.%s, -1) = -1 BEGIN SELECT RAISE(ABORT, %s); END",
-			trigger, p.quote(table.Name), column, p.literal("snowkey: "+table.Name+"."+k.Column.Name+" is to be generated, and this row came without")),
+			trigger, p.Quote(table.Name), column, p.Literal("snowkey: "+table.Name+"."+k.Column.Name+" is to be generated, and this row came without")),
 		Unit: p.begin(), Locks: "writers for a moment", Undo: "DROP TRIGGER " + trigger,
 	})
 }
 
-func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k Key, objects []sqliteObject) error {
+func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.Key, objects []sqliteObject) error {
 	table := k.Column.Table
-	temporary := Name{table.Schema, p.own("snowkey_new", table.Name)}
-	strict, err := one(ctx, conn, sqliteStrict, func(n *int) []any { return []any{n} }, table.Name)
+	temporary := catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_new", table.Name)}
+	strict, err := database.One(ctx, conn, sqliteStrict, func(n *int) []any { return []any{n} }, table.Name)
 	if err != nil {
 		return err
 	}
-	columns, err := list(ctx, conn, sqliteStored, text, table.Name)
+	columns, err := database.List(ctx, conn, sqliteStored, database.Text, table.Name)
 	if err != nil {
 		return err
 	}
 	var create string
 	var again []sqliteObject
 	for _, o := range objects {
-		own := lowerASCII(o.table) == lowerASCII(table.Name)
+		own := ddl.Lower(o.table) == ddl.Lower(table.Name)
 		switch {
 		case o.kind == "table" && own:
 			if create, err = withoutCounter(o.sql, k.Column.Name, p.name(temporary), strict == 1); err != nil {
@@ -186,16 +190,16 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k Key, obje
 		case o.name == temporary.Name:
 			p.refuse(k.Column, "drop it or rename it", "there is a table %s, as the rebuilt one is called while it is made", p.name(temporary))
 		case own && (o.kind == "index" || o.kind == "trigger"):
-			if o.name != p.own(fencePrefix, table.Name) && o.name != p.own(guardPrefix, table.Name) {
+			if o.name != database.Own(database.FencePrefix, table.Name) && o.name != database.Own(database.GuardPrefix, table.Name) {
 				again = append(again, o)
 			}
 		}
 		// The hidden rowid of the new table is another number.
-		if (o.kind == "view" || o.kind == "trigger") && names(o.sql, table.Name) && usesRowid(o.sql) && !slices.Contains([]string{"rowid", "oid", "_rowid_"}, lowerASCII(k.Column.Name)) {
-			p.refuse(k.Column, fmt.Sprintf("have it use %s", p.quote(k.Column.Name)), "the %s %q uses the rowid of a table by that name, which is not the key any more once the table is rebuilt", o.kind, o.name)
+		if (o.kind == "view" || o.kind == "trigger") && names(o.sql, table.Name) && usesRowid(o.sql) && !slices.Contains([]string{"rowid", "oid", "_rowid_"}, ddl.Lower(k.Column.Name)) {
+			p.refuse(k.Column, fmt.Sprintf("have it use %s", p.Quote(k.Column.Name)), "the %s %q uses the rowid of a table by that name, which is not the key any more once the table is rebuilt", o.kind, o.name)
 		}
 	}
-	list := p.list(columns)
+	list := p.List(columns)
 	unit := p.begin()
 	add := func(s Step) {
 		s.Unit = unit
@@ -217,14 +221,14 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k Key, obje
 	add(Step{Text: "drop the old table, with its indexes and triggers", SQL: "DROP TABLE " + p.name(table)})
 	add(Step{
 		Text: "give the new one its name; views and triggers of other tables stay as they are",
-		SQL:  fmt.Sprintf("ALTER TABLE %s RENAME TO %s", p.name(temporary), p.quote(table.Name)),
+		SQL:  fmt.Sprintf("ALTER TABLE %s RENAME TO %s", p.name(temporary), p.Quote(table.Name)),
 	})
 	for _, o := range again {
-		add(Step{Text: fmt.Sprintf("make the %s %s again", o.kind, p.quote(o.name)), SQL: strings.TrimRight(o.sql, "; \n\t")})
+		add(Step{Text: fmt.Sprintf("make the %s %s again", o.kind, p.Quote(o.name)), SQL: strings.TrimRight(o.sql, "; \n\t")})
 	}
 	var checks []string
 	for _, name := range p.tiedTo(table) {
-		checks = append(checks, fmt.Sprintf(`SELECT "table", rowid, parent FROM pragma_foreign_key_check(%s, %s)`, p.literal(name.Name), p.literal(name.Schema)))
+		checks = append(checks, fmt.Sprintf(`SELECT "table", rowid, parent FROM pragma_foreign_key_check(%s, %s)`, p.Literal(name.Name), p.Literal(name.Schema)))
 	}
 	add(Step{
 		Text: "see that every reference to it and from it resolves", Run: Check,
@@ -235,26 +239,26 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k Key, obje
 }
 
 // tiedTo returns a table and those that reference it.
-func (p *planner) tiedTo(table Name) []Name {
-	tables := []Name{table}
+func (p *planner) tiedTo(table catalog.Name) []catalog.Name {
+	tables := []catalog.Name{table}
 	for _, r := range p.references {
-		if lowerASCII(r.Parent.Name) == lowerASCII(table.Name) && !slices.Contains(tables, r.Child) {
+		if ddl.Lower(r.Parent.Name) == ddl.Lower(table.Name) && !slices.Contains(tables, r.Child) {
 			tables = append(tables, r.Child)
 		}
 	}
 	return tables
 }
 
-func (p *planner) sqliteGuard(k Key) {
-	table, column := k.Column.Table, p.quote(k.Column.Name)
+func (p *planner) sqliteGuard(k catalog.Key) {
+	table, column := k.Column.Table, p.Quote(k.Column.Name)
 	if p.guarded(k, table) {
 		return
 	}
-	trigger := p.name(Name{table.Schema, p.own(guardPrefix, table.Name)})
+	trigger := p.name(catalog.Name{Schema: table.Schema, Name: database.Own(database.GuardPrefix, table.Name)})
 	p.add(Guard, Step{
 		Text: fmt.Sprintf("refuse new rows of %s with a key below %d", p.name(table), p.options.Floor),
 		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s WHEN NEW.%s < %d AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[3]s = NEW.%[3]s) BEGIN SELECT RAISE(ABORT, %[5]s); END",
-			trigger, p.quote(table.Name), column, p.options.Floor, p.literal("snowkey: "+table.Name+"."+k.Column.Name+" is to be generated, and this key was not")),
+			trigger, p.Quote(table.Name), column, p.options.Floor, p.Literal("snowkey: "+table.Name+"."+k.Column.Name+" is to be generated, and this key was not")),
 		Unit: p.begin(), Locks: "writers for a moment", Undo: "DROP TRIGGER " + trigger,
 	})
 }

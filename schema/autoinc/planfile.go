@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 // A plan's file is SQL with comments. Each statement stands between its header
@@ -205,7 +207,7 @@ func parsePlan(body string) (*Plan, error) {
 func (p *Plan) parse(name, value string) (err error) {
 	switch name {
 	case "dialect":
-		p.Dialect = Dialect(value)
+		p.Dialect = catalog.Dialect(value)
 	case "version":
 		p.Version = value
 	case "database":

@@ -2,12 +2,13 @@ package autoinc
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"math/big"
 	"slices"
-	"strings"
 	"unicode/utf8"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // progressTable is where Apply keeps its progress.
@@ -17,17 +18,17 @@ const progressTable = "snowkey_migration"
 type planner struct {
 	server
 	options    PlanOptions
-	report     Report
+	report     catalog.Report
 	database   string
-	keys       []Key       // whose counters go
-	references []Reference // every foreign key of the database
+	keys       []catalog.Key // whose counters go
+	references []Reference   // every foreign key of the database
 	refusals   []Refusal
 	steps      map[PhaseName][]Step
 	notes      map[PhaseName][]string
 	unit       int
 }
 
-func (p *planner) refuse(column Column, remedy, format string, args ...any) {
+func (p *planner) refuse(column catalog.Column, remedy, format string, args ...any) {
 	r := Refusal{Column: column, Reason: fmt.Sprintf(format, args...), Remedy: remedy}
 	if !slices.Contains(p.refusals, r) {
 		p.refusals = append(p.refusals, r)
@@ -48,7 +49,7 @@ func (p *planner) note(phase PhaseName, format string, args ...any) {
 	if p.notes == nil {
 		p.notes = make(map[PhaseName][]string)
 	}
-	p.notes[phase] = append(p.notes[phase], printable(fmt.Sprintf(format, args...)))
+	p.notes[phase] = append(p.notes[phase], database.Printable(fmt.Sprintf(format, args...)))
 }
 
 // begin returns the number of a new transaction.
@@ -60,8 +61,8 @@ func (p *planner) begin() int {
 // choose takes the keys that are to be planned, and refuses what no server can
 // do.
 func (p *planner) choose() error {
-	counts := func(n Name) bool {
-		return slices.ContainsFunc(p.report.Keys, func(k Key) bool { return k.Column.Table == n })
+	counts := func(n catalog.Name) bool {
+		return slices.ContainsFunc(p.report.Keys, func(k catalog.Key) bool { return k.Column.Table == n })
 	}
 	for _, name := range slices.Concat(p.options.Tables, p.options.Except) {
 		if !counts(name) {
@@ -76,7 +77,7 @@ func (p *planner) choose() error {
 		}
 	}
 	for _, f := range p.report.Findings {
-		if f.Kind == Unseen {
+		if f.Kind == catalog.Unseen {
 			p.note(Widen, "Not all was seen when this was planned: %s.", f.Text)
 		}
 	}
@@ -86,8 +87,8 @@ func (p *planner) choose() error {
 	return nil
 }
 
-func (p *planner) refuseKey(k Key) {
-	for _, column := range k.columns() {
+func (p *planner) refuseKey(k catalog.Key) {
+	for _, column := range k.Columns() {
 		if !plain(column.Name) || !plain(column.Table.Name) || !plain(column.Table.Schema) {
 			p.refuse(column, "rename it", "its name has a line end or another control character, which no reviewer would see")
 		}
@@ -103,7 +104,7 @@ func (p *planner) refuseKey(k Key) {
 		p.refuse(k.Column, "count upwards, or leave its table out of the plan", "it counts downwards by %d, and generated keys are positive", -k.Counter.Step)
 	}
 	if next := k.Counter.Next; next != nil && next.Cmp(big.NewInt(p.options.Floor)) > 0 && !p.fenced(k) {
-		p.refuse(k.Column, fmt.Sprintf("find out who wrote that key while the table counted. On MySQL, MariaDB and SQLite the counter stays beyond it until such rows are gone; on Postgres set the sequence back. If rows were counted this far, plan with a larger floor than %d", p.options.Floor),
+		p.refuse(k.Column, fmt.Sprintf("find out who wrote that key while the table counted. On MySQL, catalog.MariaDB and SQLite the counter stays beyond it until such rows are gone; on Postgres set the sequence back. If rows were counted this far, plan with a larger floor than %d", p.options.Floor),
 			"its counter stands at %s, beyond the floor: a generated key is in a table that still counts, or a setval has moved it, so that counted and generated keys cannot be told apart", next)
 	}
 	for _, fk := range k.ForeignKeys {
@@ -115,59 +116,26 @@ func (p *planner) refuseKey(k Key) {
 }
 
 // plain reports whether a name can be shown on one line as it is.
-func plain(name string) bool { return utf8.ValidString(name) && printable(name) == name }
+func plain(name string) bool { return utf8.ValidString(name) && database.Printable(name) == name }
 
 // fenced reports whether the fence is up on the table of a key.
-func (p *planner) fenced(k Key) bool {
-	return slices.ContainsFunc(k.Triggers, func(t Trigger) bool { return t.Table == k.Column.Table && t.Name == p.own(fencePrefix, t.Table.Name) })
+func (p *planner) fenced(k catalog.Key) bool {
+	return slices.ContainsFunc(k.Triggers, func(t catalog.Trigger) bool {
+		return t.Table == k.Column.Table && t.Name == database.Own(database.FencePrefix, t.Table.Name)
+	})
 }
 
 // guarded reports whether the guard is up on a table.
-func (p *planner) guarded(k Key, table Name) bool {
-	return slices.ContainsFunc(k.Triggers, func(t Trigger) bool { return t.Table == table && t.Name == p.own(guardPrefix, t.Table.Name) })
-}
-
-const (
-	fencePrefix = "snowkey_fence"
-	guardPrefix = "snowkey_guard"
-)
-
-// own returns the name of something that belongs to a table, as long as any
-// server allows.
-func (s server) own(prefix, table string) string {
-	const most = 63
-	name := prefix + "_" + table
-	if len(name) <= most {
-		return name
-	}
-	sum := fmt.Sprintf("_%x", sha256.Sum256([]byte(table)))[:9]
-	cut := most - len(sum)
-	for !utf8.RuneStart(name[cut]) {
-		cut--
-	}
-	return name[:cut] + sum
-}
-
-// literal encloses text in quotes as the server does.
-func (s server) literal(text string) string {
-	if s.dialect == MySQL || s.dialect == MariaDB {
-		text = strings.ReplaceAll(text, `\`, `\\`)
-	}
-	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
-}
-
-func (s server) list(names []string) string {
-	var quoted []string
-	for _, name := range names {
-		quoted = append(quoted, s.quote(name))
-	}
-	return strings.Join(quoted, ", ")
+func (p *planner) guarded(k catalog.Key, table catalog.Name) bool {
+	return slices.ContainsFunc(k.Triggers, func(t catalog.Trigger) bool {
+		return t.Table == table && t.Name == database.Own(database.GuardPrefix, t.Table.Name)
+	})
 }
 
 // held returns the references that touch one of the columns.
-func (p *planner) held(columns []Column) (all []Reference) {
+func (p *planner) held(columns []catalog.Column) (all []Reference) {
 	for _, r := range p.references {
-		touches := slices.ContainsFunc(columns, func(c Column) bool {
+		touches := slices.ContainsFunc(columns, func(c catalog.Column) bool {
 			return c.Table == r.Child && slices.Contains(r.Columns, c.Name) || c.Table == r.Parent && slices.Contains(r.Keys, c.Name)
 		})
 		if touches {
@@ -179,10 +147,10 @@ func (p *planner) held(columns []Column) (all []Reference) {
 
 // narrow returns the columns of the keys that have fewer than 64 bits, each
 // once, by table.
-func (p *planner) narrow() (tables []Name, columns map[Name][]Column) {
-	columns = make(map[Name][]Column)
-	add := func(c Column) {
-		if c.narrow() && !slices.ContainsFunc(columns[c.Table], c.same) {
+func (p *planner) narrow() (tables []catalog.Name, columns map[catalog.Name][]catalog.Column) {
+	columns = make(map[catalog.Name][]catalog.Column)
+	add := func(c catalog.Column) {
+		if narrow(c) && !slices.ContainsFunc(columns[c.Table], sameAs(c)) {
 			if len(columns[c.Table]) == 0 {
 				tables = append(tables, c.Table)
 			}
@@ -203,14 +171,16 @@ func (p *planner) narrow() (tables []Name, columns map[Name][]Column) {
 }
 
 // tables returns every table of the plan, each once.
-func (p *planner) tables() (all []Name) {
+func (p *planner) tables() (all []catalog.Name) {
 	for _, k := range p.keys {
 		all = append(all, k.Column.Table)
 		for _, fk := range k.ForeignKeys {
 			all = append(all, fk.Child.Table)
 		}
 	}
-	slices.SortFunc(all, func(a, b Name) int { return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(all, func(a, b catalog.Name) int {
+		return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
+	})
 	return slices.Compact(all)
 }
 
@@ -227,13 +197,13 @@ func (p *planner) count() {
 }
 
 // counting is the query that counts the rows of a table.
-func (s server) counting(table Name) string { return "SELECT count(*) FROM " + s.name(table) }
+func (s server) counting(table catalog.Name) string { return "SELECT count(*) FROM " + s.name(table) }
 
 // plan puts together what was planned.
 func (p *planner) plan() *Plan {
 	plan := &Plan{
-		Dialect: p.dialect, Version: p.version, Database: p.database, Online: p.options.Online, Floor: p.options.Floor,
-		Progress: Name{Name: progressTable},
+		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Floor: p.options.Floor,
+		Progress: catalog.Name{Name: progressTable},
 	}
 	if len(p.keys) > 0 {
 		plan.Progress.Schema = p.keys[0].Column.Table.Schema
@@ -243,11 +213,11 @@ func (p *planner) plan() *Plan {
 	for _, k := range p.keys {
 		planned := PlannedKey{Column: k.Column, Mechanism: k.Mechanism, Also: k.Inheritors}
 		for _, fk := range k.ForeignKeys {
-			if !slices.ContainsFunc(planned.Holders, fk.Child.same) {
+			if !slices.ContainsFunc(planned.Holders, sameAs(fk.Child)) {
 				planned.Holders = append(planned.Holders, fk.Child)
 			}
 		}
-		planned.References = p.held(k.columns())
+		planned.References = p.held(k.Columns())
 		plan.Keys = append(plan.Keys, planned)
 	}
 	for _, name := range PhaseNames() {

@@ -3,11 +3,14 @@ package autoinc
 import (
 	"context"
 	"database/sql"
-	_ "embed" // for the query
+	_ "embed" // for the queries
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 //go:embed postgres_views.sql
@@ -15,7 +18,7 @@ var postgresViews string
 
 // A postgresView is a view and all that goes when it is dropped.
 type postgresView struct {
-	name       Name
+	name       catalog.Name
 	definition string
 	options    string
 	owner      string
@@ -43,7 +46,7 @@ func (l *lists) Scan(source any) error {
 }
 
 func (p *postgresPlanner) readViews(ctx context.Context, conn *sql.Conn) error {
-	views, err := list(ctx, conn, postgresViews, (*postgresView).dest)
+	views, err := database.List(ctx, conn, postgresViews, (*postgresView).dest)
 	for _, v := range views {
 		p.views[v.name] = v
 	}
@@ -52,39 +55,39 @@ func (p *postgresPlanner) readViews(ctx context.Context, conn *sql.Conn) error {
 
 // viewsOf returns the views of columns, and the views of those, such that each
 // comes after all that it is made of.
-func (p *postgresPlanner) viewsOf(tables []Name, columns []string) (ordered []postgresView) {
-	within := make(map[Name]bool)
-	var reach func(table Name, columns []string)
-	reach = func(table Name, columns []string) {
+func (p *postgresPlanner) viewsOf(tables []catalog.Name, columns []string) (ordered []postgresView) {
+	within := make(map[catalog.Name]bool)
+	var reach func(table catalog.Name, columns []string)
+	reach = func(table catalog.Name, columns []string) {
 		for _, u := range p.uses {
-			if u.dependent == "" && u.table == table && !within[u.view.Name] && (columns == nil || slices.Contains(columns, u.columns[0])) {
-				within[u.view.Name] = true
-				reach(u.view.Name, nil)
+			if u.dependent == "" && u.table == table && !within[u.view] && (columns == nil || slices.Contains(columns, u.column)) {
+				within[u.view] = true
+				reach(u.view, nil)
 			}
 		}
 	}
 	for _, table := range tables {
 		reach(table, columns)
 	}
-	placed := make(map[Name]bool)
-	var place func(name Name)
-	place = func(name Name) {
+	placed := make(map[catalog.Name]bool)
+	var place func(name catalog.Name)
+	place = func(name catalog.Name) {
 		if placed[name] || !within[name] {
 			return
 		}
 		placed[name] = true
 		for _, u := range p.uses {
-			if u.view.Name == name {
+			if u.view == name {
 				place(u.table)
 			}
 		}
 		ordered = append(ordered, p.views[name])
 	}
-	var names []Name
+	var names []catalog.Name
 	for name := range within {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b Name) int { return strings.Compare(a.Schema+"\x00"+a.Name, b.Schema+"\x00"+b.Name) })
+	slices.SortFunc(names, func(a, b catalog.Name) int { return strings.Compare(a.Schema+"\x00"+a.Name, b.Schema+"\x00"+b.Name) })
 	for _, name := range names {
 		place(name)
 	}
@@ -92,7 +95,7 @@ func (p *postgresPlanner) viewsOf(tables []Name, columns []string) (ordered []po
 }
 
 // dropViews drops views, the last first.
-func (p *postgresPlanner) dropViews(phase PhaseName, unit int, column Column, views []postgresView) {
+func (p *postgresPlanner) dropViews(phase PhaseName, unit int, column catalog.Column, views []postgresView) {
 	for _, v := range slices.Backward(views) {
 		if v.lost != "" {
 			p.refuse(column, "drop the view, apply the widening, and make it again with all of that",
@@ -120,12 +123,12 @@ func (p *postgresPlanner) makeViews(phase PhaseName, unit int, views []postgresV
 			with = " WITH (" + v.options + ")"
 		}
 		add("make the view "+name+" again", "CREATE VIEW "+name+with+" AS\n"+strings.TrimSuffix(v.definition, ";"))
-		add("give it to its owner", "ALTER VIEW "+name+" OWNER TO "+p.quote(v.owner))
+		add("give it to its owner", "ALTER VIEW "+name+" OWNER TO "+p.Quote(v.owner))
 		role := func(name string) string {
 			if name == "" {
 				return "PUBLIC"
 			}
-			return p.quote(name)
+			return p.Quote(name)
 		}
 		for _, given := range v.defaults {
 			add("take back what every new view is granted", "REVOKE ALL ON "+name+" FROM "+role(given[0]))
@@ -134,10 +137,10 @@ func (p *postgresPlanner) makeViews(phase PhaseName, unit int, views []postgresV
 			add("grant what was granted", "GRANT "+grant[0]+" ON "+name+" TO "+role(grant[1])+grant[2])
 		}
 		if v.comment != "" {
-			add("comment on it", "COMMENT ON VIEW "+name+" IS "+p.literal(v.comment))
+			add("comment on it", "COMMENT ON VIEW "+name+" IS "+p.Literal(v.comment))
 		}
 		for _, c := range v.comments {
-			add("comment on its column", "COMMENT ON COLUMN "+name+"."+p.quote(c[0])+" IS "+p.literal(c[1]))
+			add("comment on its column", "COMMENT ON COLUMN "+name+"."+p.Quote(c[0])+" IS "+p.Literal(c[1]))
 		}
 	}
 }

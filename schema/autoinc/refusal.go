@@ -3,12 +3,15 @@ package autoinc
 import (
 	"fmt"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // A Refusal is one thing that is not planned, because it would lose data or
 // cannot be done rightly.
 type Refusal struct {
-	Column Column // which key or child
+	Column catalog.Column // which key or child
 	Reason string
 	Remedy string
 }
@@ -22,15 +25,15 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "autoinc: there is no plan, for %s", plural(len(e.Refusals), "reason"))
+	fmt.Fprintf(&b, "autoinc: there is no plan, for %s", database.Plural(len(e.Refusals), "reason"))
 	for _, r := range e.Refusals {
-		fmt.Fprintf(&b, "\n%s: %s\n  → %s", printable(e.server.column(r.Column)), printable(r.Reason), printable(r.Remedy))
+		fmt.Fprintf(&b, "\n%s: %s\n  → %s", database.Printable(e.server.column(r.Column)), database.Printable(r.Reason), database.Printable(r.Remedy))
 	}
 	return b.String()
 }
 
 // A TableError says that a table of [PlanOptions] has no key that counts.
-type TableError struct{ Table Name }
+type TableError struct{ Table catalog.Name }
 
 func (e *TableError) Error() string {
 	return fmt.Sprintf("autoinc: the table %q of %q has no auto-increment key among those inspected; see Inspect for those that have", e.Table.Name, e.Table.Schema)

@@ -5,22 +5,25 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"time"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // prepare sees that the server is the plan's, takes the lock that keeps other
 // Applies out, and sets the session.
 func (a *applier) prepare(ctx context.Context) error {
-	found, err := identify(ctx, a.conn, "")
+	found, err := database.Identify(ctx, a.conn, "")
 	if err != nil {
 		return err
 	}
-	if found.dialect != a.dialect {
-		return &PlanError{fmt.Sprintf("the plan is for %s, and this is %s", a.dialect, found.dialect), "plan again, on this database"}
+	if found.Dialect != a.Dialect {
+		return &PlanError{fmt.Sprintf("the plan is for %s, and this is %s", a.Dialect, found.Dialect), "plan again, on this database"}
 	}
-	switch a.dialect {
-	case Postgres:
+	switch a.Dialect {
+	case catalog.Postgres:
 		return a.preparePostgres(ctx)
-	case SQLite:
+	case catalog.SQLite:
 		return a.prepareSQLite(ctx)
 	default:
 		return a.prepareMySQL(ctx)
@@ -47,8 +50,8 @@ func (a *applier) lockTimeout() string {
 }
 
 func (a *applier) preparePostgres(ctx context.Context) error {
-	key := fmt.Sprintf("hashtextextended(%s, 0)", a.literal(a.lockName()))
-	locked, err := one(ctx, a.conn, "SELECT pg_try_advisory_lock("+key+")", func(b *bool) []any { return []any{b} })
+	key := fmt.Sprintf("hashtextextended(%s, 0)", a.Literal(a.lockName()))
+	locked, err := database.One(ctx, a.conn, "SELECT pg_try_advisory_lock("+key+")", func(b *bool) []any { return []any{b} })
 	if err != nil {
 		return err
 	}
@@ -65,7 +68,7 @@ func (a *applier) preparePostgres(ctx context.Context) error {
 	}
 	// Of two that wait for each other, the one that looks first gives way: that is
 	// to be Apply, which tries again, and may look sooner if it is a superuser.
-	superuser, err := one(ctx, a.conn, "SELECT current_setting('is_superuser')", text)
+	superuser, err := database.One(ctx, a.conn, "SELECT current_setting('is_superuser')", database.Text)
 	if err != nil {
 		return err
 	}
@@ -73,12 +76,12 @@ func (a *applier) preparePostgres(ctx context.Context) error {
 		settings = append(settings, [2]string{"deadlock_timeout", "100ms"})
 	}
 	for _, s := range settings {
-		was, err := one(ctx, a.conn, "SELECT current_setting("+a.literal(s[0])+")", text)
+		was, err := database.One(ctx, a.conn, "SELECT current_setting("+a.Literal(s[0])+")", database.Text)
 		if err != nil {
 			return err
 		}
-		set := "SELECT set_config(" + a.literal(s[0]) + ", %s, false)"
-		if err := a.setting(ctx, fmt.Sprintf(set, a.literal(s[1])), fmt.Sprintf(set, a.literal(was))); err != nil {
+		set := "SELECT set_config(" + a.Literal(s[0]) + ", %s, false)"
+		if err := a.setting(ctx, fmt.Sprintf(set, a.Literal(s[1])), fmt.Sprintf(set, a.Literal(was))); err != nil {
 			return err
 		}
 	}
@@ -86,19 +89,19 @@ func (a *applier) preparePostgres(ctx context.Context) error {
 }
 
 func (a *applier) prepareMySQL(ctx context.Context) error {
-	locked, err := one(ctx, a.conn, "SELECT COALESCE(GET_LOCK("+a.literal(a.lockName())+", 0), 0)", func(n *int) []any { return []any{n} })
+	locked, err := database.One(ctx, a.conn, "SELECT COALESCE(GET_LOCK("+a.Literal(a.lockName())+", 0), 0)", func(n *int) []any { return []any{n} })
 	if err != nil {
 		return err
 	}
 	if locked == 0 {
 		return &BusyError{a.ledger.name(a.plan.Progress)}
 	}
-	a.restore = append(a.restore, "DO RELEASE_LOCK("+a.literal(a.lockName())+")")
-	mode, err := one(ctx, a.conn, "SELECT @@SESSION.sql_mode", text)
+	a.restore = append(a.restore, "DO RELEASE_LOCK("+a.Literal(a.lockName())+")")
+	mode, err := database.One(ctx, a.conn, "SELECT @@SESSION.sql_mode", database.Text)
 	if err != nil {
 		return err
 	}
-	if err := a.setting(ctx, "SET SESSION sql_mode = "+a.literal(mysqlMode), "SET SESSION sql_mode = "+a.literal(mode)); err != nil {
+	if err := a.setting(ctx, "SET SESSION sql_mode = "+a.Literal(mysqlMode), "SET SESSION sql_mode = "+a.Literal(mode)); err != nil {
 		return err
 	}
 	for name, value := range map[string]int64{
@@ -106,7 +109,7 @@ func (a *applier) prepareMySQL(ctx context.Context) error {
 		"innodb_lock_wait_timeout": max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1),
 		"autocommit":               1,
 	} {
-		was, err := one(ctx, a.conn, "SELECT @@SESSION."+name, func(n *int64) []any { return []any{n} })
+		was, err := database.One(ctx, a.conn, "SELECT @@SESSION."+name, database.Number)
 		if err != nil {
 			return err
 		}
@@ -125,7 +128,7 @@ func (a *applier) prepareSQLite(ctx context.Context) error {
 		"foreign_keys":       1,
 		"legacy_alter_table": 0,
 	} {
-		was, err := one(ctx, a.conn, "PRAGMA "+pragma, func(n *int64) []any { return []any{n} })
+		was, err := database.One(ctx, a.conn, "PRAGMA "+pragma, database.Number)
 		if err != nil {
 			return err
 		}

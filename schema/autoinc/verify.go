@@ -9,6 +9,10 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // A Verification is what [Verify] found, one proof after the other.
@@ -49,7 +53,7 @@ type VerifyError struct {
 }
 
 func (e *VerifyError) Error() string {
-	return fmt.Sprintf("autoinc: %d of %s refuted, first that of %s: %s", len(e.Refuted), plural(e.Of, "proof"), printable(e.Refuted[0].Subject), printable(e.Refuted[0].Text))
+	return fmt.Sprintf("autoinc: %d of %s refuted, first that of %s: %s", len(e.Refuted), database.Plural(e.Of, "proof"), database.Printable(e.Refuted[0].Subject), database.Printable(e.Refuted[0].Text))
 }
 
 // WriteText writes the verification for people.
@@ -58,7 +62,7 @@ func (v Verification) WriteText(w io.Writer) error {
 	count := make(map[Verdict]int)
 	for _, p := range v.Proofs {
 		count[p.Verdict]++
-		fmt.Fprintf(&b, "%-8s %s\n", p.Verdict, printable(p.Subject+": "+p.Text))
+		fmt.Fprintf(&b, "%-8s %s\n", p.Verdict, database.Printable(p.Subject+": "+p.Text))
 	}
 	fmt.Fprintf(&b, "%d proven, %d open, %d refuted\n", count[Proven], count[Open], count[Refuted])
 	_, err := w.Write(b.Bytes())
@@ -93,13 +97,14 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	if len(plan.Keys) == 0 {
 		return Verification{}, nil
 	}
-	s, err := identify(ctx, conn, "")
+	found, err := database.Identify(ctx, conn, "")
 	if err != nil {
 		return Verification{}, err
 	}
-	if s.dialect != plan.Dialect {
-		return Verification{}, &PlanError{fmt.Sprintf("the plan is for %s, and this is %s", plan.Dialect, s.dialect), "verify it on the database it was made for"}
+	if found.Dialect != plan.Dialect {
+		return Verification{}, &PlanError{fmt.Sprintf("the plan is for %s, and this is %s", plan.Dialect, found.Dialect), "verify it on the database it was made for"}
 	}
+	s := server{found}
 	restore, err := s.plainly(ctx, conn)
 	if err != nil {
 		return Verification{}, err
@@ -120,13 +125,12 @@ type verifier struct {
 	ledger     ledger
 	columns    map[place]verifiedColumn
 	references []Reference
-	report     Report
-	triggers   []Trigger
+	report     catalog.Report
 }
 
 // A verifiedColumn is a column as it is now.
 type verifiedColumn struct {
-	Column
+	catalog.Column
 	nullable bool
 	fallback bool // whether it has a default
 }
@@ -146,7 +150,7 @@ JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attnum > 0 AND NOT a.attisdropped`
 
 	mysqlNow = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, IS_NULLABLE = 'YES', COLUMN_DEFAULT IS NOT NULL OR EXTRA LIKE '%auto_increment%'
-FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + mysqlOwn
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem
 
 	sqliteNow = `SELECT 'main', t.name, x.name, x.type, x.type, x."notnull" = 0, x.dflt_value IS NOT NULL
 FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name, 'main') AS x WHERE t.schema = 'main' AND t.type = 'table'`
@@ -175,32 +179,34 @@ func (v *verifier) read(ctx context.Context) error {
 			schemas = append(schemas, schema)
 		}
 	}
-	catalog, err := v.server.read(ctx, v.conn, schemas)
+	var err error
+	v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{Schemas: schemas})
+	if errors.Is(err, catalog.ErrSchema) { // then the columns are refuted
+		v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{})
+	}
 	if err != nil {
 		return err
 	}
-	v.triggers = catalog.triggers
-	v.report = Report{Keys: catalog.assemble(schemas)}
-	query, holds := postgresNow, postgresHolds
+	query := postgresNow
 	p := &planner{server: v.server}
-	switch v.dialect {
-	case Postgres:
-		pg := postgresPlanner{planner: p, facts: make(map[place]postgresColumn), views: make(map[Name]postgresView)}
+	switch v.Dialect {
+	case catalog.Postgres:
+		pg := postgresPlanner{planner: p, facts: make(map[place]postgresColumn), views: make(map[catalog.Name]postgresView)}
 		err = pg.read(ctx, v.conn)
-	case SQLite:
-		query, holds = sqliteNow, sqliteHolds
+	case catalog.SQLite:
+		query = sqliteNow
 		err = p.readSQLiteReferences(ctx, v.conn)
 	default:
-		query, holds = mysqlNow, mysqlHolds
-		my := mysqlPlanner{planner: p, conn: v.conn, columns: make(map[place]mysqlColumn), definitions: make(map[Name]string)}
+		query = mysqlNow
+		my := mysqlPlanner{planner: p, conn: v.conn, columns: make(map[place]mysqlColumn), definitions: make(map[catalog.Name]string)}
 		err = my.read(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	v.references = p.references
-	columns, err := list(ctx, v.conn, query, func(c *verifiedColumn) []any {
-		return append(c.path(), &c.Type, shape{&c.Column, holds}, &c.nullable, &c.fallback)
+	columns, err := database.List(ctx, v.conn, query, func(c *verifiedColumn) []any {
+		return append(path(&c.Column), &c.Type, typed(v.Dialect, &c.Column), &c.nullable, &c.fallback)
 	})
 	v.columns = make(map[place]verifiedColumn)
 	for _, c := range columns {
@@ -212,7 +218,7 @@ func (v *verifier) read(ctx context.Context) error {
 func (v *verifier) verifyWidths() {
 	seen := make(map[place]bool)
 	for _, k := range v.plan.Keys {
-		for _, was := range append([]Column{k.Column}, k.Holders...) {
+		for _, was := range append([]catalog.Column{k.Column}, k.Holders...) {
 			at := exactPlace(was)
 			if seen[at] {
 				continue
@@ -222,7 +228,7 @@ func (v *verifier) verifyWidths() {
 			switch {
 			case !ok:
 				v.say(v.column(was), Refuted, "the column is not there any more")
-			case c.narrow():
+			case narrow(c.Column):
 				v.say(v.column(was), Refuted, "it is %s, which does not hold 64 bits", c.Type)
 			case c.Bits == 0:
 				v.say(v.column(was), Open, "it is %s, which is not a number; see that it keeps 19 digits", c.Type)
@@ -236,16 +242,16 @@ func (v *verifier) verifyWidths() {
 // is reports whether two references are the same by their columns. SQLite keeps
 // names as they were written, and leaves out what is the primary key.
 func (v *verifier) is(a, b Reference) bool {
-	if v.dialect != SQLite {
+	if v.Dialect != catalog.SQLite {
 		return a.same(b)
 	}
 	fold := func(names []string) (folded []string) {
 		for _, name := range names {
-			folded = append(folded, lowerASCII(name))
+			folded = append(folded, ddl.Lower(name))
 		}
 		return folded
 	}
-	return lowerASCII(a.Child.Name) == lowerASCII(b.Child.Name) && lowerASCII(a.Parent.Name) == lowerASCII(b.Parent.Name) &&
+	return ddl.Lower(a.Child.Name) == ddl.Lower(b.Child.Name) && ddl.Lower(a.Parent.Name) == ddl.Lower(b.Parent.Name) &&
 		slices.Equal(fold(a.Columns), fold(b.Columns)) && (slices.Equal(fold(a.Keys), fold(b.Keys)) || slices.Contains(a.Keys, ""))
 }
 
@@ -257,7 +263,7 @@ func (v *verifier) verifyReferences(ctx context.Context) error {
 				continue
 			}
 			seen = append(seen, r)
-			subject := fmt.Sprintf("%s (%s) references %s (%s)", v.name(r.Child), v.list(r.Columns), v.name(r.Parent), v.list(r.Keys))
+			subject := fmt.Sprintf("%s (%s) references %s (%s)", v.name(r.Child), v.List(r.Columns), v.name(r.Parent), v.List(r.Keys))
 			i := slices.IndexFunc(v.references, func(now Reference) bool { return v.is(now, r) })
 			switch {
 			case i < 0:
@@ -267,7 +273,7 @@ func (v *verifier) verifyReferences(ctx context.Context) error {
 				v.say(subject, Refuted, "it is ON UPDATE %s ON DELETE %s, and was ON UPDATE %s ON DELETE %s", v.references[i].OnUpdate, v.references[i].OnDelete, r.OnUpdate, r.OnDelete)
 				continue
 			case !v.references[i].valid:
-				v.say(subject, Refuted, "the foreign key is NOT VALID: VALIDATE CONSTRAINT %s", v.quote(v.references[i].Name))
+				v.say(subject, Refuted, "the foreign key is NOT VALID: VALIDATE CONSTRAINT %s", v.Quote(v.references[i].Name))
 				continue
 			}
 			lost, err := v.any(ctx, v.orphans(r))
@@ -287,7 +293,7 @@ func (v *verifier) verifyReferences(ctx context.Context) error {
 // any reports whether a query returns a row. The number that it asks for has the
 // same type whatever has become of the columns, which a prepared statement minds.
 func (v *verifier) any(ctx context.Context, query string) (bool, error) {
-	n, err := one(ctx, v.conn, "SELECT count(*) FROM ("+query+") AS found", func(n *int) []any { return []any{n} })
+	n, err := database.One(ctx, v.conn, "SELECT count(*) FROM ("+query+") AS found", func(n *int) []any { return []any{n} })
 	return n > 0, err
 }
 
@@ -313,7 +319,7 @@ func (v *verifier) verifyCounts(ctx context.Context) error {
 			v.say(s.Text, Open, "the rows were not counted before: the plan was not applied here")
 			continue
 		}
-		now, err := one(ctx, v.conn, s.SQL, func(n *int64) []any { return []any{n} })
+		now, err := database.One(ctx, v.conn, s.SQL, database.Number)
 		switch {
 		case err != nil:
 			return err
@@ -338,8 +344,8 @@ func (v *verifier) there(count string) bool {
 
 func (v *verifier) verifyCounters() {
 	for _, k := range v.plan.Keys {
-		left := func(other Key) bool {
-			return other.Column.same(k.Column) || slices.Contains(k.Also, other.Column.Table) && other.Column.Name == k.Column.Name
+		left := func(other catalog.Key) bool {
+			return same(other.Column, k.Column) || slices.Contains(k.Also, other.Column.Table) && other.Column.Name == k.Column.Name
 		}
 		if i := slices.IndexFunc(v.report.Keys, left); i >= 0 {
 			v.say(v.column(k.Column), Refuted, "it still counts: %s", v.report.Keys[i].Mechanism)
@@ -356,8 +362,8 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 		if !ok {
 			continue // which is refuted already
 		}
-		foreign := slices.ContainsFunc(v.triggers, func(t Trigger) bool {
-			return t.Table == k.Column.Table && t.Name != v.own(fencePrefix, t.Table.Name) && t.Name != v.own(guardPrefix, t.Table.Name)
+		foreign := slices.ContainsFunc(v.report.Triggers, func(t catalog.Trigger) bool {
+			return t.Table == k.Column.Table && t.Name != database.Own(database.FencePrefix, t.Table.Name) && t.Name != database.Own(database.GuardPrefix, t.Table.Name)
 		})
 		if c.nullable || c.fallback {
 			v.say(subject, Refuted, "a row without a key is taken: the column has a default, or takes nulls")
@@ -381,19 +387,19 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 }
 
 // try inserts a row without a key, and takes it back.
-func (v *verifier) try(ctx context.Context, table Name) (taken bool, how string, err error) {
+func (v *verifier) try(ctx context.Context, table catalog.Name) (taken bool, how string, err error) {
 	begin, insert, modes := "BEGIN", "INSERT INTO "+v.name(table)+" DEFAULT VALUES", []string{""}
-	switch v.dialect {
-	case SQLite:
+	switch v.Dialect {
+	case catalog.SQLite:
 		begin = "BEGIN IMMEDIATE"
-	case MySQL, MariaDB:
+	case catalog.MySQL, catalog.MariaDB:
 		// A session that is not strict gets a 0 instead of an error.
 		insert, modes = "INSERT INTO "+v.name(table)+" () VALUES ()", []string{"", mysqlMode}
 		how = ", with a strict sql_mode and without"
 	}
 	for _, mode := range modes {
 		if len(modes) > 1 {
-			if _, err := v.conn.ExecContext(ctx, "SET SESSION sql_mode = "+v.literal(mode)); err != nil {
+			if _, err := v.conn.ExecContext(ctx, "SET SESSION sql_mode = "+v.Literal(mode)); err != nil {
 				return false, "", fmt.Errorf("autoinc: %w", err)
 			}
 		}

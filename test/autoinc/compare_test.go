@@ -11,12 +11,13 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 // differences is what Compare returns, or the test ends.
-func differences(t *testing.T, err error) *autoinc.MismatchError {
+func differences(t *testing.T, err error) *catalog.MismatchError {
 	t.Helper()
-	e, ok := errors.AsType[*autoinc.MismatchError](err)
+	e, ok := errors.AsType[*catalog.MismatchError](err)
 	if !ok {
 		t.Fatalf("got %v, want a *MismatchError", err)
 	}
@@ -34,22 +35,22 @@ func TestCompareNames(t *testing.T) {
 		}
 		table, column := `Or"de`+"`r's; DROP", "Önder Ключ"
 		exec(t, conn, fmt.Sprintf("CREATE TABLE %s (%s bigint NOT NULL PRIMARY KEY, %s smallint)", q(table), q(column), q("select")))
-		field := autoinc.Field{Model: "shop.Order.ID", Table: autoinc.Name{Name: table}, Column: column}
-		if err := autoinc.Compare(t.Context(), conn, []autoinc.Field{field}); err != nil {
+		field := catalog.Field{Model: "shop.Order.ID", Table: catalog.Name{Name: table}, Column: column}
+		if err := catalog.Compare(t.Context(), conn, []catalog.Field{field}); err != nil {
 			t.Errorf("of a column that fits: %v", err)
 		}
 
 		folded := field
 		folded.Column = "SELECT"
 		wants := map[string]string{"postgres": "blocker:missing-column", "mysql": "blocker:narrow-key", "sqlite": ""}
-		err := autoinc.Compare(t.Context(), conn, []autoinc.Field{folded})
+		err := catalog.Compare(t.Context(), conn, []catalog.Field{folded})
 		if want := wants[db.Dialect]; want == "" && err != nil || want != "" && kinds(differences(t, err).Findings) != want {
 			t.Errorf("of the column in upper case: %v, want %q", err, wants[db.Dialect])
 		}
 
-		for _, wrong := range []autoinc.Name{{Name: table + "'"}, {Name: "%"}, {Schema: "no'where", Name: table}, {}} {
+		for _, wrong := range []catalog.Name{{Name: table + "'"}, {Name: "%"}, {Schema: "no'where", Name: table}, {}} {
 			field.Table = wrong
-			e := differences(t, autoinc.Compare(t.Context(), conn, []autoinc.Field{field, field}))
+			e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field, field}))
 			if kinds(e.Findings) != "blocker:missing-table" || len(e.Findings) != 1 || !strings.Contains(e.Error(), q(wrong.Name)) {
 				t.Errorf("of the table %q: %v", wrong, e)
 			}
@@ -66,7 +67,7 @@ func TestCompareSearchPath(t *testing.T) {
 			`CREATE TABLE first.t (id integer PRIMARY KEY)`, `CREATE TABLE second.t (id bigint PRIMARY KEY)`)
 		for path, narrow := range map[string]bool{"first, second": true, "second, first": false, "nowhere, second": false} {
 			exec(t, conn, "SET search_path = "+path)
-			err := autoinc.Compare(t.Context(), conn, []autoinc.Field{{Model: "t", Table: autoinc.Name{Name: "t"}, Column: "id"}})
+			err := catalog.Compare(t.Context(), conn, []catalog.Field{{Model: "t", Table: catalog.Name{Name: "t"}, Column: "id"}})
 			if narrow && kinds(differences(t, err).Findings) != "blocker:narrow-key" || !narrow && err != nil {
 				t.Errorf("with %s: %v", path, err)
 			}
@@ -78,14 +79,14 @@ func TestCompareSearchPath(t *testing.T) {
 		exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "other.db")+"' AS other",
 			`CREATE TABLE other.t (id INTEGER PRIMARY KEY)`, `CREATE TABLE main.T (id BIGINT NOT NULL PRIMARY KEY)`, `CREATE TABLE other.u (id INTEGER PRIMARY KEY)`)
 		for _, tc := range []struct {
-			table  autoinc.Name
+			table  catalog.Name
 			counts bool
 		}{
-			{autoinc.Name{Name: "t"}, false},
-			{autoinc.Name{Name: "U"}, true},
-			{autoinc.Name{Schema: "OTHER", Name: "T"}, true},
+			{catalog.Name{Name: "t"}, false},
+			{catalog.Name{Name: "U"}, true},
+			{catalog.Name{Schema: "OTHER", Name: "T"}, true},
 		} {
-			err := autoinc.Compare(t.Context(), conn, []autoinc.Field{{Model: "t", Table: tc.table, Column: "ID"}})
+			err := catalog.Compare(t.Context(), conn, []catalog.Field{{Model: "t", Table: tc.table, Column: "ID"}})
 			if tc.counts && kinds(differences(t, err).Findings) != "blocker:still-counts" || !tc.counts && err != nil {
 				t.Errorf("of %v: %v", tc.table, err)
 			}
@@ -98,15 +99,15 @@ func TestCompareView(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		exec(t, conn, "CREATE TABLE t (id bigint NOT NULL PRIMARY KEY, narrow smallint)", "CREATE VIEW v AS SELECT id, narrow FROM t")
-		field := autoinc.Field{Model: "v.ID", Table: autoinc.Name{Name: "v"}, Column: "id"}
-		if err := autoinc.Compare(t.Context(), conn, []autoinc.Field{field}); err != nil {
+		field := catalog.Field{Model: "v.ID", Table: catalog.Name{Name: "v"}, Column: "id"}
+		if err := catalog.Compare(t.Context(), conn, []catalog.Field{field}); err != nil {
 			t.Errorf("of a view that fits: %v", err)
 		}
 		field.Column, field.Foreign = "narrow", true
 		if db.Dialect == "sqlite" {
 			return
 		}
-		if e := differences(t, autoinc.Compare(t.Context(), conn, []autoinc.Field{field})); kinds(e.Findings) != "blocker:narrow-child" {
+		if e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{field})); kinds(e.Findings) != "blocker:narrow-child" {
 			t.Errorf("got %v", e)
 		}
 	})
@@ -119,7 +120,7 @@ func TestComparePartition(t *testing.T) {
 		`CREATE TABLE part PARTITION OF parent FOR VALUES FROM (0) TO (1000)`,
 		`CREATE DOMAIN small AS integer`, `CREATE TABLE of_domain (id small PRIMARY KEY)`)
 	for table, want := range map[string]string{"parent": "warning:still-counts", "part": "warning:still-counts", "of_domain": "blocker:narrow-key"} {
-		e := differences(t, autoinc.Compare(t.Context(), conn, []autoinc.Field{{Model: "m", Table: autoinc.Name{Name: table}, Column: "id"}}))
+		e := differences(t, catalog.Compare(t.Context(), conn, []catalog.Field{{Model: "m", Table: catalog.Name{Name: table}, Column: "id"}}))
 		if kinds(e.Findings) != want {
 			t.Errorf("%s: %v", table, e)
 		}
@@ -141,12 +142,12 @@ func TestCompareAsApplication(t *testing.T) {
 		fmt.Sprintf("GRANT SELECT, INSERT, UPDATE ON `%s`.* TO '%s'@'%%'", database, account))
 	t.Cleanup(func() { _, _ = conn.Exec(fmt.Sprintf("DROP USER '%s'@'%%'", account)) })
 	app := as(t, db, account)
-	field := autoinc.Field{Model: "shop.T.ID", Table: autoinc.Name{Name: "t"}, Column: "id"}
-	if err := autoinc.Compare(t.Context(), app, []autoinc.Field{field}); err != nil {
+	field := catalog.Field{Model: "shop.T.ID", Table: catalog.Name{Name: "t"}, Column: "id"}
+	if err := catalog.Compare(t.Context(), app, []catalog.Field{field}); err != nil {
 		t.Error(err)
 	}
 	field.Table.Name = "u"
-	if e := differences(t, autoinc.Compare(t.Context(), app, []autoinc.Field{field})); kinds(e.Findings) != "blocker:narrow-key" {
+	if e := differences(t, catalog.Compare(t.Context(), app, []catalog.Field{field})); kinds(e.Findings) != "blocker:narrow-key" {
 		t.Error(e)
 	}
 }
@@ -156,10 +157,10 @@ func TestCompareAsApplication(t *testing.T) {
 func TestCompareAlongTheWay(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s := newShop(t, db)
-		fields := []autoinc.Field{
-			{Model: "User.Order", Table: autoinc.Name{Name: "Us'er"}, Column: "Order", Unsigned: true},
-			{Model: "Order.ID", Table: autoinc.Name{Name: "orders"}, Column: "id", Unsigned: true},
-			{Model: "Order.UserID", Table: autoinc.Name{Name: "orders"}, Column: "user_id", Foreign: true, Unsigned: true},
+		fields := []catalog.Field{
+			{Model: "User.Order", Table: catalog.Name{Name: "Us'er"}, Column: "Order", Unsigned: true},
+			{Model: "Order.ID", Table: catalog.Name{Name: "orders"}, Column: "id", Unsigned: true},
+			{Model: "Order.UserID", Table: catalog.Name{Name: "orders"}, Column: "user_id", Foreign: true, Unsigned: true},
 		}
 		p := plan(t, s.conn, autoinc.PlanOptions{})
 		for _, want := range []struct {
@@ -183,7 +184,7 @@ func TestCompareAlongTheWay(t *testing.T) {
 				}
 				done = phase.Name
 			}
-			err := autoinc.Compare(t.Context(), s.conn, fields)
+			err := catalog.Compare(t.Context(), s.conn, fields)
 			if findings := want.findings[db.Dialect]; findings == "" && err != nil || findings != "" && kinds(differences(t, err).Findings) != findings {
 				t.Errorf("after %q: %v, want %q", want.after, err, findings)
 			}
@@ -215,7 +216,7 @@ func TestCompareBesideChanges(t *testing.T) {
 		}
 	})
 	for range 50 {
-		if err := autoinc.Compare(t.Context(), conn, []autoinc.Field{{Model: "t.ID", Table: autoinc.Name{Name: "t"}, Column: "id"}}); err != nil {
+		if err := catalog.Compare(t.Context(), conn, []catalog.Field{{Model: "t.ID", Table: catalog.Name{Name: "t"}, Column: "id"}}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -224,35 +225,35 @@ func TestCompareBesideChanges(t *testing.T) {
 }
 
 func TestCompareErrors(t *testing.T) {
-	fields := []autoinc.Field{{Model: "shop.T.\x1b[2JID", Table: autoinc.Name{Name: "t"}, Column: "id"}}
-	if err := autoinc.Compare(t.Context(), nil, fields); err == nil || !strings.HasPrefix(err.Error(), "autoinc: there is no database") {
+	fields := []catalog.Field{{Model: "shop.T.\x1b[2JID", Table: catalog.Name{Name: "t"}, Column: "id"}}
+	if err := catalog.Compare(t.Context(), nil, fields); err == nil || !strings.HasPrefix(err.Error(), "catalog: there is no database") {
 		t.Errorf("of no database: %v", err)
 	}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(1)
-		if err := autoinc.Compare(t.Context(), conn, nil); err != nil {
+		if err := catalog.Compare(t.Context(), conn, nil); err != nil {
 			t.Errorf("of no fields: %v", err)
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := autoinc.Compare(ended, conn, fields); !errors.Is(err, context.Canceled) {
+		if err := catalog.Compare(ended, conn, fields); !errors.Is(err, context.Canceled) {
 			t.Errorf("with an ended context: %v", err)
 		}
 		counting := map[string]string{"postgres": "bigserial", "mysql": "BIGINT AUTO_INCREMENT", "sqlite": "INTEGER"}[db.Dialect]
 		exec(t, conn, "CREATE TABLE t (id "+counting+" PRIMARY KEY)")
 		missing := fields[0]
 		missing.Table.Name = "u"
-		e := differences(t, autoinc.Compare(t.Context(), conn, append(fields, missing)))
+		e := differences(t, catalog.Compare(t.Context(), conn, append(fields, missing)))
 		if got := e.Error(); strings.Contains(got, "\x1b") || strings.Count(got, "\n") != 4 || !strings.Contains(got, ", 2 findings:") {
 			t.Errorf("the error is %q", got)
 		}
-		if e.Severity() != autoinc.Blocker || e.Findings[0].Severity != autoinc.Blocker {
+		if e.Severity() != catalog.Blocker || e.Findings[0].Severity != catalog.Blocker {
 			t.Errorf("the gravest is not first: %v", e)
 		}
 		// On Postgres a counter and a generator do not disturb each other.
-		worst := map[string]autoinc.Severity{"postgres": autoinc.Warning, "mysql": autoinc.Blocker, "sqlite": autoinc.Blocker}[db.Dialect]
-		if e = differences(t, autoinc.Compare(t.Context(), conn, fields)); e.Severity() != worst {
+		worst := map[string]catalog.Severity{"postgres": catalog.Warning, "mysql": catalog.Blocker, "sqlite": catalog.Blocker}[db.Dialect]
+		if e = differences(t, catalog.Compare(t.Context(), conn, fields)); e.Severity() != worst {
 			t.Errorf("a counter is a %s, want a %s", e.Severity(), worst)
 		}
 		if n := conn.Stats().InUse; n != 0 {

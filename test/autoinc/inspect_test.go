@@ -14,7 +14,7 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 func exec(t *testing.T, conn *sql.DB, statements ...string) {
@@ -26,9 +26,9 @@ func exec(t *testing.T, conn *sql.DB, statements ...string) {
 	}
 }
 
-func inspect(t *testing.T, conn *sql.DB, options autoinc.Options) autoinc.Report {
+func inspect(t *testing.T, conn *sql.DB, options catalog.Options) catalog.Report {
 	t.Helper()
-	report, err := autoinc.Inspect(t.Context(), conn, options)
+	report, err := catalog.Inspect(t.Context(), conn, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,16 +36,16 @@ func inspect(t *testing.T, conn *sql.DB, options autoinc.Options) autoinc.Report
 }
 
 // key returns the key of a table, whatever its schema.
-func key(t *testing.T, report autoinc.Report, table string) autoinc.Key {
+func key(t *testing.T, report catalog.Report, table string) catalog.Key {
 	t.Helper()
-	i := slices.IndexFunc(report.Keys, func(k autoinc.Key) bool { return k.Column.Table.Name == table })
+	i := slices.IndexFunc(report.Keys, func(k catalog.Key) bool { return k.Column.Table.Name == table })
 	if i < 0 {
 		t.Fatalf("no key of %q in %s", table, text(t, report))
 	}
 	return report.Keys[i]
 }
 
-func text(t *testing.T, report autoinc.Report) string {
+func text(t *testing.T, report catalog.Report) string {
 	t.Helper()
 	var b strings.Builder
 	if err := report.WriteText(&b); err != nil {
@@ -55,7 +55,7 @@ func text(t *testing.T, report autoinc.Report) string {
 }
 
 // kinds are the findings of a key as severity:kind, each once and in order.
-func kinds(findings []autoinc.Finding) string {
+func kinds(findings []catalog.Finding) string {
 	var all []string
 	for _, f := range findings {
 		all = append(all, fmt.Sprintf("%s:%s", f.Severity, f.Kind))
@@ -64,7 +64,7 @@ func kinds(findings []autoinc.Finding) string {
 	return strings.Join(slices.Compact(all), " ")
 }
 
-func requireKinds(t *testing.T, k autoinc.Key, want ...string) {
+func requireKinds(t *testing.T, k catalog.Key, want ...string) {
 	t.Helper()
 	slices.Sort(want)
 	if got := kinds(k.Findings); got != strings.Join(want, " ") {
@@ -73,7 +73,7 @@ func requireKinds(t *testing.T, k autoinc.Key, want ...string) {
 }
 
 // children are the foreign keys of a key as table.column, in order.
-func children(k autoinc.Key) string {
+func children(k catalog.Key) string {
 	var all []string
 	for _, fk := range k.ForeignKeys {
 		all = append(all, fk.Child.Table.Name+"."+fk.Child.Name)
@@ -82,7 +82,7 @@ func children(k autoinc.Key) string {
 	return strings.Join(all, " ")
 }
 
-func views(k autoinc.Key) string {
+func views(k catalog.Key) string {
 	var all []string
 	for _, v := range k.Views {
 		name := v.Name.Name
@@ -107,7 +107,7 @@ func require(t *testing.T, what, got, want string) {
 
 func TestEmptyDatabase(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
-		report := inspect(t, db.Connect(t), autoinc.Options{})
+		report := inspect(t, db.Connect(t), catalog.Options{})
 		if len(report.Keys) != 0 || len(report.Findings) != 0 || len(report.Schemas) == 0 {
 			t.Errorf("got %+v", report)
 		}
@@ -121,31 +121,31 @@ func TestEmptyDatabase(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	if _, err := autoinc.Inspect(t.Context(), nil, autoinc.Options{}); err == nil || !strings.HasPrefix(err.Error(), "autoinc: there is no database") {
+	if _, err := catalog.Inspect(t.Context(), nil, catalog.Options{}); err == nil || !strings.HasPrefix(err.Error(), "catalog: there is no database") {
 		t.Errorf("of no database: %v", err)
 	}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
-		_, err := autoinc.Inspect(t.Context(), conn, autoinc.Options{Schemas: []string{"Nowhere; --"}})
-		if missing, ok := errors.AsType[*autoinc.SchemaError](err); !ok || missing.Name != "Nowhere; --" || len(missing.Schemas) == 0 {
+		_, err := catalog.Inspect(t.Context(), conn, catalog.Options{Schemas: []string{"Nowhere; --"}})
+		if !errors.Is(err, catalog.ErrSchema) || !strings.Contains(err.Error(), `"Nowhere; --"; there are ["`) {
 			t.Errorf("of a schema that is not there: %v", err)
 		}
-		wrong := autoinc.SQLite
+		wrong := catalog.SQLite
 		if db.Dialect == "sqlite" {
-			wrong = autoinc.Postgres
+			wrong = catalog.Postgres
 		}
-		for _, dialect := range []autoinc.Dialect{wrong, "oracle"} {
-			_, err := autoinc.Inspect(t.Context(), conn, autoinc.Options{Dialect: dialect})
-			if refused, ok := errors.AsType[*autoinc.DialectError](err); !ok || refused.Dialect != dialect {
+		for _, dialect := range []catalog.Dialect{wrong, "oracle"} {
+			_, err := catalog.Inspect(t.Context(), conn, catalog.Options{Dialect: dialect})
+			if !errors.Is(err, catalog.ErrDialect) || !strings.Contains(err.Error(), string(dialect)) {
 				t.Errorf("as %s: %v", dialect, err)
 			}
 		}
-		if _, err := autoinc.Inspect(t.Context(), conn, autoinc.Options{Dialect: autoinc.Dialect(db.Dialect)}); err != nil {
+		if _, err := catalog.Inspect(t.Context(), conn, catalog.Options{Dialect: catalog.Dialect(db.Dialect)}); err != nil {
 			t.Errorf("as %s: %v", db.Dialect, err)
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := autoinc.Inspect(ended, conn, autoinc.Options{}); !errors.Is(err, context.Canceled) {
+		if _, err := catalog.Inspect(ended, conn, catalog.Options{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("with an ended context: %v", err)
 		}
 	})
@@ -166,8 +166,8 @@ func TestOneConnection(t *testing.T) {
 		if mysql {
 			exec(t, conn, "SET SESSION information_schema_stats_expiry = 123")
 		}
-		inspect(t, conn, autoinc.Options{})
-		inspect(t, conn, autoinc.Options{})
+		inspect(t, conn, catalog.Options{})
+		inspect(t, conn, catalog.Options{})
 		if mysql && setting() != 123 {
 			t.Error("the session's setting is not what it was")
 		}
@@ -205,7 +205,7 @@ func TestOddNames(t *testing.T) {
 			fmt.Sprintf("INSERT INTO %s (tenant) VALUES (1)", q(table)),
 			fmt.Sprintf("INSERT INTO %s (tenant) VALUES (1)", q(table)),
 		)
-		report := inspect(t, conn, autoinc.Options{})
+		report := inspect(t, conn, catalog.Options{})
 		k := key(t, report, table)
 		require(t, "column", k.Column.Name, id)
 		require(t, "children", children(k), "Group.from "+table+".select a.b.c d order_lines.o")
@@ -214,7 +214,7 @@ func TestOddNames(t *testing.T) {
 		if !k.Primary() {
 			t.Errorf("the primary key is %q", k.PrimaryKey)
 		}
-		composite := k.ForeignKeys[slices.IndexFunc(k.ForeignKeys, func(fk autoinc.ForeignKey) bool { return fk.Child.Table.Name == "order_lines" })]
+		composite := k.ForeignKeys[slices.IndexFunc(k.ForeignKeys, func(fk catalog.ForeignKey) bool { return fk.Child.Table.Name == "order_lines" })]
 		require(t, "columns", strings.Join(composite.Columns, " "), "t o")
 		got := text(t, report)
 		if strings.Contains(got, "\x1b") || !strings.Contains(got, `\n\x1b[2J`) {
@@ -238,7 +238,7 @@ func TestHundredTables(t *testing.T) {
 		for i := range 100 {
 			exec(t, conn, fmt.Sprintf("CREATE TABLE t%02d (id %s, up %s, FOREIGN KEY (up) REFERENCES t%02d (id))", i, counting, integer, max(i-1, 0)))
 		}
-		report := inspect(t, conn, autoinc.Options{})
+		report := inspect(t, conn, catalog.Options{})
 		if len(report.Keys) != 100 {
 			t.Fatalf("%d keys", len(report.Keys))
 		}
@@ -261,7 +261,7 @@ func TestJSON(t *testing.T) {
 	db := dbtest.SQLite(t)
 	conn := db.Connect(t)
 	exec(t, conn, "CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO t VALUES (9007199254740993)")
-	report := inspect(t, conn, autoinc.Options{})
+	report := inspect(t, conn, catalog.Options{})
 	data, err := json.Marshal(report)
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +271,7 @@ func TestJSON(t *testing.T) {
 			t.Errorf("%s is missing in %s", part, data)
 		}
 	}
-	var back autoinc.Report
+	var back catalog.Report
 	if err := json.Unmarshal(data, &back); err != nil {
 		t.Fatal(err)
 	}

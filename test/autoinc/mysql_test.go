@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 func TestMySQLKeys(t *testing.T) {
@@ -25,7 +25,7 @@ func TestMySQLKeys(t *testing.T) {
 		"CREATE TABLE partitioned (id BIGINT AUTO_INCREMENT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 4",
 		"CREATE TABLE plain (id BIGINT PRIMARY KEY)",
 	)
-	report := inspect(t, conn, autoinc.Options{})
+	report := inspect(t, conn, catalog.Options{})
 	const counts = "blocker:still-counts"
 	for _, want := range []struct{ table, counter, findings string }{
 		{"tiny", "1 255 255", "blocker:narrow-key " + counts},
@@ -60,7 +60,7 @@ func TestMySQLCounterIsFresh(t *testing.T) {
 	exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "ANALYZE TABLE t",
 		"DO (SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 't')",
 		"INSERT INTO t VALUES (41)")
-	require(t, "next", key(t, inspect(t, conn, autoinc.Options{}), "t").Counter.Next.String(), "42")
+	require(t, "next", key(t, inspect(t, conn, catalog.Options{}), "t").Counter.Next.String(), "42")
 }
 
 func TestMySQLUses(t *testing.T) {
@@ -90,7 +90,7 @@ func TestMySQLUses(t *testing.T) {
 		"CREATE VIEW disguised AS SELECT users.Id FROM twins AS users", // which MySQL writes as if it were of this database
 		"CREATE TRIGGER stamp BEFORE INSERT ON users FOR EACH ROW SET NEW.name = UPPER(NEW.name)",
 	)
-	report := inspect(t, conn, autoinc.Options{})
+	report := inspect(t, conn, catalog.Options{})
 	if len(report.Keys) != 2 || len(report.Findings) != 0 {
 		t.Errorf("%d keys and %+v", len(report.Keys), report.Findings)
 	}
@@ -101,7 +101,7 @@ func TestMySQLUses(t *testing.T) {
 		t.Errorf("the triggers are %+v", k.Triggers)
 	}
 	requireKinds(t, k, "blocker:narrow-key", "blocker:narrow-child", "blocker:still-counts", "note:trigger", "note:view")
-	if others := inspect(t, conn, autoinc.Options{Schemas: []string{other}}); len(others.Keys) != 1 {
+	if others := inspect(t, conn, catalog.Options{Schemas: []string{other}}); len(others.Keys) != 1 {
 		t.Errorf("%d keys of the other database", len(others.Keys))
 	}
 }
@@ -117,7 +117,7 @@ func TestMariaDBSignMismatch(t *testing.T) {
 	exec(t, conn, "SET foreign_key_checks = 0",
 		"CREATE TABLE child (id INT PRIMARY KEY, parent_id BIGINT, FOREIGN KEY (parent_id) REFERENCES parent (id))",
 		"CREATE TABLE parent (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY)")
-	requireKinds(t, key(t, inspect(t, conn, autoinc.Options{}), "parent"), "blocker:still-counts", "warning:sign-mismatch")
+	requireKinds(t, key(t, inspect(t, conn, catalog.Options{}), "parent"), "blocker:still-counts", "warning:sign-mismatch")
 }
 
 func TestMariaDBSequence(t *testing.T) {
@@ -132,7 +132,7 @@ func TestMariaDBSequence(t *testing.T) {
 		"CREATE TABLE b (id INT DEFAULT (nextval(`s``(1)`) * 2) PRIMARY KEY)",
 		"INSERT INTO a VALUES ()", "INSERT INTO a VALUES ()",
 	)
-	report := inspect(t, conn, autoinc.Options{})
+	report := inspect(t, conn, catalog.Options{})
 	k := key(t, report, "a")
 	require(t, "sequence", k.Counter.Sequence.Name, "s`(1)")
 	require(t, "next", k.Counter.Next.String(), "3")
@@ -153,13 +153,13 @@ func TestMySQLPrivileges(t *testing.T) {
 		"CREATE USER "+account+"@'%' IDENTIFIED BY 'x'",
 		"GRANT SELECT ON "+database+".* TO "+account+"@'%'")
 	t.Cleanup(func() { exec(t, conn, "DROP USER "+account+"@'%'") })
-	limited := inspect(t, as(t, db, account), autoinc.Options{})
+	limited := inspect(t, as(t, db, account), catalog.Options{})
 	key(t, limited, "users")
 	if kinds(limited.Findings) != "warning:unseen" || !strings.Contains(limited.Findings[0].Text, "SELECT, TRIGGER, SHOW VIEW on *.*") {
 		t.Errorf("the findings are %+v", limited.Findings)
 	}
 	exec(t, conn, "GRANT SELECT, TRIGGER, SHOW VIEW ON *.* TO "+account+"@'%'")
-	if all := inspect(t, as(t, db, account), autoinc.Options{}); len(all.Findings) != 0 {
+	if all := inspect(t, as(t, db, account), catalog.Options{}); len(all.Findings) != 0 {
 		t.Errorf("with the privileges asked for: %+v", all.Findings)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/matrix/ent/migrate"
 )
@@ -40,7 +40,7 @@ func TestTablesOfEnt(t *testing.T) {
 		if err := migrate.NewSchema(driver).Create(t.Context()); err != nil { // with the mixin
 			t.Fatal(err)
 		}
-		report := inspect(t, conn, autoinc.Options{})
+		report := inspect(t, conn, catalog.Options{})
 		k := key(t, report, "owners")
 		require(t, "children", children(k), "cars.owner_id")
 		require(t, "mechanism", string(k.Mechanism), map[string]string{
@@ -88,7 +88,7 @@ func TestTablesOfGORM(t *testing.T) {
 		if err := g.AutoMigrate(&account{}, &item{}, &filled{}); err != nil {
 			t.Fatal(err)
 		}
-		report := inspect(t, conn, autoinc.Options{})
+		report := inspect(t, conn, catalog.Options{})
 		k := key(t, report, "accounts")
 		require(t, "children", children(k), "items.account_id")
 		require(t, "mechanism", string(k.Mechanism), map[string]string{

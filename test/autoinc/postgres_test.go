@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 func TestPostgresMechanisms(t *testing.T) {
@@ -30,24 +30,24 @@ func TestPostgresMechanisms(t *testing.T) {
 		`CREATE TABLE z_currval (id bigint DEFAULT currval('app.s'), constant bigint DEFAULT 7, up bigint GENERATED ALWAYS AS (constant + 1) STORED)`,
 		`CREATE TABLE z_plain (id bigint PRIMARY KEY)`,
 	)
-	report := inspect(t, conn, autoinc.Options{})
+	report := inspect(t, conn, catalog.Options{})
 	for _, want := range []struct {
 		table, typ string
-		mechanism  autoinc.Mechanism
+		mechanism  catalog.Mechanism
 		bits       int
 		findings   string
 	}{
-		{"a_serial", "integer", autoinc.Serial, 32, "blocker:narrow-key note:still-counts"},
-		{"b_bigserial", "bigint", autoinc.Serial, 64, "note:still-counts"},
-		{"c_smallserial", "smallint", autoinc.Serial, 16, "blocker:narrow-key note:still-counts"},
-		{"d_default", "bigint", autoinc.IdentityByDefault, 64, "note:still-counts"},
-		{"e_always", "integer", autoinc.IdentityAlways, 32, "blocker:always-generated blocker:narrow-key note:still-counts"},
-		{"f_any", "numeric(12,0)", autoinc.SequenceDefault, 40, "blocker:narrow-key note:still-counts warning:shared-sequence"},
-		{"g_late", "bigint", autoinc.SequenceDefault, 64, "note:still-counts warning:late-sequence"},
-		{"h_domain", "app.smaller", autoinc.SequenceDefault, 32, "blocker:narrow-key note:still-counts warning:shared-sequence"},
-		{"i_domain", "app.counting", autoinc.SequenceDefault, 64, "note:still-counts warning:shared-sequence"},
-		{"j_text", "text", autoinc.SequenceDefault, 0, "note:still-counts warning:not-numeric warning:shared-sequence"},
-		{"k_other", "integer", autoinc.Serial, 32, "blocker:narrow-key note:not-primary note:still-counts"},
+		{"a_serial", "integer", catalog.Serial, 32, "blocker:narrow-key note:still-counts"},
+		{"b_bigserial", "bigint", catalog.Serial, 64, "note:still-counts"},
+		{"c_smallserial", "smallint", catalog.Serial, 16, "blocker:narrow-key note:still-counts"},
+		{"d_default", "bigint", catalog.IdentityByDefault, 64, "note:still-counts"},
+		{"e_always", "integer", catalog.IdentityAlways, 32, "blocker:always-generated blocker:narrow-key note:still-counts"},
+		{"f_any", "numeric(12,0)", catalog.SequenceDefault, 40, "blocker:narrow-key note:still-counts warning:shared-sequence"},
+		{"g_late", "bigint", catalog.SequenceDefault, 64, "note:still-counts warning:late-sequence"},
+		{"h_domain", "app.smaller", catalog.SequenceDefault, 32, "blocker:narrow-key note:still-counts warning:shared-sequence"},
+		{"i_domain", "app.counting", catalog.SequenceDefault, 64, "note:still-counts warning:shared-sequence"},
+		{"j_text", "text", catalog.SequenceDefault, 0, "note:still-counts warning:not-numeric warning:shared-sequence"},
+		{"k_other", "integer", catalog.Serial, 32, "blocker:narrow-key note:not-primary note:still-counts"},
 	} {
 		k := key(t, report, want.table)
 		require(t, want.table+" type", k.Column.Type, want.typ)
@@ -61,7 +61,7 @@ func TestPostgresMechanisms(t *testing.T) {
 		t.Errorf("there are 11 keys, not %d:\n%s", len(report.Keys), text(t, report))
 	}
 	require(t, "the late default", key(t, report, "g_late").Default, "nextval(('app.s'::text)::regclass)")
-	if only := inspect(t, conn, autoinc.Options{Schemas: []string{"app"}}); len(only.Keys) != 0 {
+	if only := inspect(t, conn, catalog.Options{Schemas: []string{"app"}}); len(only.Keys) != 0 {
 		t.Errorf("there is no key in app, and not %d", len(only.Keys))
 	}
 }
@@ -82,7 +82,7 @@ func TestPostgresCounter(t *testing.T) {
 		`CREATE SEQUENCE downwards INCREMENT -2 MINVALUE -9 MAXVALUE -1 START -1`,
 		`CREATE TABLE down (id bigint DEFAULT nextval('downwards') PRIMARY KEY)`, `INSERT INTO down DEFAULT VALUES`,
 	)
-	report := inspect(t, conn, autoinc.Options{})
+	report := inspect(t, conn, catalog.Options{})
 	for table, want := range map[string][3]string{
 		"fresh":      {"1", "2147483647", "2147483647"},
 		"used":       {"3", "2147483647", "2147483645"},
@@ -128,7 +128,7 @@ func TestPostgresUses(t *testing.T) {
 		`CREATE TRIGGER "T r" BEFORE INSERT OR UPDATE OF id ON app.users FOR EACH ROW EXECUTE FUNCTION f()`,
 		`CREATE RULE r AS ON DELETE TO posts WHERE OLD.user_id = 1 DO INSTEAD NOTHING`,
 	)
-	report := inspect(t, conn, autoinc.Options{Schemas: []string{"app"}})
+	report := inspect(t, conn, catalog.Options{Schemas: []string{"app"}})
 	if len(report.Keys) != 1 {
 		t.Fatalf("%d keys", len(report.Keys))
 	}
@@ -181,7 +181,7 @@ func TestPostgresSharedSequence(t *testing.T) {
 		`CREATE TABLE user_of (id bigint DEFAULT nextval('owner_id_seq') PRIMARY KEY)`,
 		`ALTER TABLE owner ALTER COLUMN id DROP DEFAULT`,
 	)
-	report := inspect(t, conn, autoinc.Options{Schemas: []string{"public"}})
+	report := inspect(t, conn, catalog.Options{Schemas: []string{"public"}})
 	for table, want := range map[string]string{"first": "app.second.id", "alone": "", "user_of": "public.owner.id"} {
 		var got []string
 		for _, other := range key(t, report, table).SharedWith {
@@ -211,7 +211,7 @@ func TestPostgresPartitionsAndInheritance(t *testing.T) {
 		`CREATE TABLE paws (cat_id integer PRIMARY KEY REFERENCES cats)`,
 		`CREATE VIEW all_cats AS SELECT id FROM cats`,
 	)
-	report := inspect(t, conn, autoinc.Options{})
+	report := inspect(t, conn, catalog.Options{})
 	events, animals := key(t, report, "events"), key(t, report, "animals")
 	key(t, report, "events_own") // counts with a sequence of its own
 	if len(report.Keys) != 3 {
@@ -244,7 +244,7 @@ func TestPostgresPrivileges(t *testing.T) {
 		"CREATE ROLE "+role+" LOGIN PASSWORD 'x'")
 	t.Cleanup(func() { exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
 	exec(t, conn, "GRANT SELECT ON SEQUENCE seen_id_seq TO "+role, "GRANT SELECT ON SEQUENCE hidden.t_id_seq TO "+role)
-	report := inspect(t, as(t, db, role), autoinc.Options{})
+	report := inspect(t, as(t, db, role), catalog.Options{})
 	if got := key(t, report, "seen").Counter.Next; got == nil || got.String() != "1" {
 		t.Errorf("the counter that may be read is %v", got)
 	}

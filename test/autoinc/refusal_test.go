@@ -9,6 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 // What cannot be planned rightly is refused, with the reason, and nothing else is.
@@ -84,7 +85,7 @@ func TestRefusals(t *testing.T) {
 				}
 				options := autoinc.PlanOptions{Online: tc.online}
 				if tc.what == "shared" {
-					options.Except = []autoinc.Name{{Schema: "public", Name: "u"}}
+					options.Except = []catalog.Name{{Schema: "public", Name: "u"}}
 				}
 				_, err := autoinc.NewPlan(t.Context(), conn, options)
 				refused, ok := errors.AsType[*autoinc.RefusedError](err)
@@ -111,7 +112,7 @@ func TestSQLiteAttachedRefused(t *testing.T) {
 	if _, err := autoinc.NewPlan(t.Context(), conn, autoinc.PlanOptions{}); err == nil || !strings.Contains(err.Error(), "attached") {
 		t.Errorf("got %v", err)
 	}
-	plan(t, conn, autoinc.PlanOptions{Except: []autoinc.Name{{Schema: "other", Name: "t"}}})
+	plan(t, conn, autoinc.PlanOptions{Except: []catalog.Name{{Schema: "other", Name: "t"}}})
 }
 
 // A plan is for the database that it was made of, as it was.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 func TestSQLiteKeys(t *testing.T) {
@@ -25,17 +25,17 @@ func TestSQLiteKeys(t *testing.T) {
 		`CREATE TABLE none (a INTEGER)`,
 		`CREATE VIRTUAL TABLE docs USING fts5(body)`,
 	)
-	report := inspect(t, conn, autoinc.Options{})
+	report := inspect(t, conn, catalog.Options{})
 	for _, want := range []struct {
 		table     string
-		mechanism autoinc.Mechanism
+		mechanism catalog.Mechanism
 		next      string
 		findings  string
 	}{
-		{"counting", autoinc.Autoincrement, "42", "blocker:still-counts"},
-		{"rowid_alias", autoinc.Rowid, "7", "blocker:still-counts"},
-		{"constraint_of_table", autoinc.Rowid, "1", "blocker:still-counts"},
-		{"jumped", autoinc.Rowid, "9007199254740994", "blocker:still-counts warning:jumped"},
+		{"counting", catalog.Autoincrement, "42", "blocker:still-counts"},
+		{"rowid_alias", catalog.Rowid, "7", "blocker:still-counts"},
+		{"constraint_of_table", catalog.Rowid, "1", "blocker:still-counts"},
+		{"jumped", catalog.Rowid, "9007199254740994", "blocker:still-counts warning:jumped"},
 	} {
 		k := key(t, report, want.table)
 		require(t, want.table, string(k.Mechanism)+" "+k.Counter.Next.String(), string(want.mechanism)+" "+want.next)
@@ -72,12 +72,12 @@ func TestSQLiteUses(t *testing.T) {
 		`CREATE VIEW outermost AS SELECT name FROM everything`,
 		`CREATE TRIGGER stamp AFTER INSERT ON users BEGIN SELECT 1; END`,
 	)
-	k := key(t, inspect(t, conn, autoinc.Options{}), "users")
+	k := key(t, inspect(t, conn, catalog.Options{}), "users")
 	require(t, "children", children(k), "notes.user_id posts.user_id scores.user_id users.boss")
 	require(t, "views", views(k), "by_rowid everything outermost(indirect)")
 	var unindexed []string
 	for _, f := range k.Findings {
-		if f.Kind == autoinc.UnindexedChild {
+		if f.Kind == catalog.UnindexedChild {
 			unindexed = append(unindexed, f.Column.Table.Name)
 		}
 	}
@@ -93,11 +93,11 @@ func TestSQLiteAttached(t *testing.T) {
 		"CREATE TABLE `O\"ther`.t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO `O\"ther`.t VALUES (7)",
 		"CREATE TABLE t (id INTEGER PRIMARY KEY)",
 		"CREATE TEMP TABLE passing (id INTEGER PRIMARY KEY)")
-	report := inspect(t, conn, autoinc.Options{})
+	report := inspect(t, conn, catalog.Options{})
 	if len(report.Keys) != 2 {
 		t.Errorf("there are 2 keys: %s", text(t, report))
 	}
-	report = inspect(t, conn, autoinc.Options{Schemas: []string{`O"ther`}})
+	report = inspect(t, conn, catalog.Options{Schemas: []string{`O"ther`}})
 	if len(report.Keys) != 1 || report.Keys[0].Counter.Next.String() != "8" {
 		t.Errorf("of the attached: %s", text(t, report))
 	}

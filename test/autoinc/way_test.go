@@ -10,6 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 // A legacy writer reaches the end of 32 bits, and counts on once the key is wide.
@@ -349,7 +350,7 @@ func TestFence(t *testing.T) {
 			}
 		}
 		exec(t, s.conn, "INSERT INTO orders (id, user_id) VALUES (7350000000000000001, 1)")
-		report := inspect(t, s.conn, autoinc.Options{})
+		report := inspect(t, s.conn, catalog.Options{})
 		if next := key(t, report, "orders").Counter.Next.String(); next != "7350000000000000002" {
 			t.Errorf("the counter has not moved, and stands at %s: the fence is not needed any more", next)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/hooks/bunid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -110,7 +110,7 @@ func TestCheckFinds(t *testing.T) {
 					e.exec(t, statement)
 				}
 				err := bunid.Check(t.Context(), e.DB, tc.models...)
-				found, ok := errors.AsType[*autoinc.MismatchError](err)
+				found, ok := errors.AsType[*catalog.MismatchError](err)
 				if !ok {
 					t.Fatalf("got %v, want a *MismatchError", err)
 				}
@@ -133,7 +133,7 @@ func TestCheckDeclarations(t *testing.T) {
 	if refused, ok := errors.AsType[*bunid.ModelError](err); !ok || refused.Field != "ID" {
 		t.Errorf("of a key that nobody fills: %v", err)
 	}
-	if found, ok := errors.AsType[*autoinc.MismatchError](err); !ok || found.Findings[0].Kind != autoinc.MissingTable {
+	if found, ok := errors.AsType[*catalog.MismatchError](err); !ok || found.Findings[0].Kind != catalog.MissingTable {
 		t.Errorf("of a table that is not there: %v", err)
 	}
 	for _, models := range [][]any{nil, {user{}}, {nil}} {

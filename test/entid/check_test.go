@@ -11,7 +11,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
 	trapmigrate "github.com/snowkey-go/snowkey/test/entid/internal/trap/migrate"
 )
@@ -38,7 +38,7 @@ func found(t *testing.T, err error) string {
 	if err == nil {
 		return ""
 	}
-	e, ok := errors.AsType[*autoinc.MismatchError](err)
+	e, ok := errors.AsType[*catalog.MismatchError](err)
 	if !ok {
 		t.Fatalf("got %v, want a *MismatchError", err)
 	}

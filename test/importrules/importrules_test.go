@@ -33,10 +33,16 @@ type listed struct {
 // selfContained are the trees that use the standard library and themselves.
 // That keeps idgen and lease from each other, and drivers from the stores and
 // from the inspection of schemas.
-var selfContained = []string{"idgen", "lease", "schema/pk", "schema/autoinc"}
+var selfContained = []string{"idgen", "lease", "schema/pk", "schema/autoinc", "schema/catalog"}
+
+// shared are the packages outside of their tree that these trees may import.
+var shared = map[string][]string{
+	"schema/autoinc": {"schema/catalog", "schema/internal"},
+	"schema/catalog": {"schema/internal"},
+}
 
 // internals are the packages in /internal that these trees share.
-var internals = []string{"failpoint", "protocol", "session"}
+var internals = []string{"ddl", "failpoint", "protocol", "session"}
 
 // integrations are the folders with one integration in each folder below.
 var integrations = []string{"ent", "hooks"}
@@ -59,6 +65,7 @@ var rules = []rule{
 	standardLibraryOnly,
 	oneORM,
 	noLeaseNorOtherIntegration,
+	noMigration,
 	noTesting,
 	noProgram,
 	noTestServers,
@@ -70,9 +77,10 @@ func standardLibraryOnly(path string, p listed, standard func(string) bool) []st
 		return nil
 	}
 	return pick(p.Deps, func(dep string) (string, bool) {
-		shared := strings.TrimPrefix(dep, module+"/internal/")
+		ours := strings.TrimPrefix(dep, module+"/")
+		internal := strings.TrimPrefix(dep, module+"/internal/")
 		return tree + " imports the standard library only", !standard(dep) && !within(dep, module+"/"+tree) &&
-			!slices.Contains(internals, shared) // whose own imports are in Deps too
+			treeOf(ours, shared[tree]) == "" && !slices.Contains(internals, internal) // whose own imports are in Deps too
 	})
 }
 
@@ -90,7 +98,7 @@ func oneORM(path string, p listed, standard func(string) bool) []string {
 		}
 		allowed := standard(dep) || within(dep, module+"/"+own) ||
 			within(dep, module+"/idgen") || within(dep, module+"/schema") || within(dep, module+"/internal")
-		return "an integration imports idgen, pk, autoinc and its ORM", !allowed
+		return "an integration imports idgen, pk, catalog and its ORM", !allowed
 	})
 	if len(found) > 1 {
 		bad = append(bad, fmt.Sprintf("%d ORMs: an integration has one", len(found)))
@@ -109,6 +117,17 @@ func noLeaseNorOtherIntegration(path string, p listed, _ func(string) bool) []st
 			return "integrations do not import each other", true
 		}
 		return "integrations do not know of leases", ours && within(dep, "lease")
+	})
+}
+
+// noMigration keeps the planner of migrations out of programs that only check
+// their models.
+func noMigration(path string, p listed, _ func(string) bool) []string {
+	if integrationOf(path) == "" && treeOf(path, []string{"schema/catalog"}) == "" {
+		return nil
+	}
+	return pick(p.Deps, func(dep string) (string, bool) {
+		return "Check needs schema/catalog only", within(dep, module+"/schema/autoinc")
 	})
 }
 
@@ -151,7 +170,7 @@ func TestImports(t *testing.T) {
 	// "C" and "unsafe" are not packages that go list always describes.
 	standard["C"], standard["unsafe"] = true, true
 	for _, path := range []string{
-		"idgen", "idgen/worker", "schema/pk", "schema/autoinc", "ent/entid",
+		"idgen", "idgen/worker", "schema/pk", "schema/autoinc", "schema/catalog", "ent/entid",
 		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "cmd/snowkey", "internal/dbtest",
 	} {
 		if _, ok := ours[path]; !ok {
@@ -196,13 +215,24 @@ func TestRulesCatch(t *testing.T) {
 		{"ent/entid", "entgo.io/ent/schema/mixin", false},
 		{"ent/entid", module + "/idgen", false},
 		{"ent/entid", module + "/schema/pk", false},
-		{"ent/entid", module + "/schema/autoinc", false},
+		{"schema/autoinc", module + "/schema/catalog", false},
+		{"schema/autoinc", module + "/schema/internal/database", false},
+		{"schema/autoinc", module + "/internal/ddl", false},
+		{"schema/catalog", module + "/schema/internal/database", false},
+		{"schema/catalog", module + "/schema/autoinc", true},
+		{"schema/catalog", "ariga.io/atlas/sql/schema", true},
+		{"schema/catalog", module + "/schema/pk", true},
+
+		{"ent/entid", module + "/schema/catalog", false},
+		{"ent/entid", module + "/schema/autoinc", true},
 		{"ent/entid/internal/ent", module + "/ent/entid", false},
 		{"ent/entid", "github.com/google/uuid", true},
 		{"ent/entid", module, true},
 		{"ent/entid", module + "/hooks/gormid", true},
 		{"ent/entid", module + "/lease/sqlstore", true},
-		{"hooks/gormid", module + "/schema/autoinc", false},
+		{"hooks/gormid", module + "/schema/catalog", false},
+		{"hooks/gormid", module + "/schema/autoinc", true},
+		{"hooks/bunid", module + "/schema/autoinc", true},
 		{"hooks/gormid", module + "/lease", true},
 		{"hooks/gormid", module + "/hooks/gormid2", true},
 		{"hooks/bunid", "github.com/uptrace/bun/dialect/feature", false},

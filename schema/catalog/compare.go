@@ -1,14 +1,15 @@
-package autoinc
+package catalog
 
 import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // A Field is a field of a model that holds keys, with the column that it is
@@ -65,23 +66,17 @@ const (
 // Other errors are [*DialectError], or wrap the driver's. What the account may
 // not see is not found.
 func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
-	if db == nil {
-		return errors.New("autoinc: there is no database; pass an open *sql.DB")
-	}
 	if len(fields) == 0 {
 		return nil
 	}
-	conn, err := db.Conn(ctx)
+	var c comparison
+	err := withConn(ctx, db, func(conn *sql.Conn) (err error) {
+		if c.Server, err = database.Identify(ctx, conn, ""); err != nil {
+			return err
+		}
+		return c.readSteadily(ctx, conn, fields)
+	})
 	if err != nil {
-		return fmt.Errorf("autoinc: %w", err)
-	}
-	defer conn.Close()
-	server, err := identify(ctx, conn, "")
-	if err != nil {
-		return err
-	}
-	c := comparison{server: server}
-	if err := c.readSteadily(ctx, conn, fields); err != nil {
 		return err
 	}
 	for _, field := range fields {
@@ -112,9 +107,9 @@ func (e *MismatchError) Severity() Severity {
 // Error lists all findings with their remedies, each on lines of its own.
 func (e *MismatchError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "autoinc: the models and the database do not fit, %s:", plural(len(e.Findings), "finding"))
+	fmt.Fprintf(&b, "catalog: the models and the database do not fit, %s:", database.Plural(len(e.Findings), "finding"))
 	for _, f := range e.Findings {
-		fmt.Fprintf(&b, "\n  %-8s %s [%s]\n           → %s", f.Severity, printable(f.Text), f.Kind, printable(f.Remedy))
+		fmt.Fprintf(&b, "\n  %-8s %s [%s]\n           → %s", f.Severity, database.Printable(f.Text), f.Kind, database.Printable(f.Remedy))
 	}
 	return b.String()
 }
@@ -138,8 +133,8 @@ func (c *comparison) readSteadily(ctx context.Context, conn *sql.Conn, fields []
 		if err == nil || attempt == attempts {
 			return err
 		}
-		if err := sleep(ctx, time.Duration(attempt)*100*time.Millisecond); err != nil {
-			return fmt.Errorf("autoinc: %w", err)
+		if err := database.Sleep(ctx, time.Duration(attempt)*100*time.Millisecond); err != nil {
+			return fmt.Errorf("catalog: %w", err)
 		}
 	}
 }
@@ -163,11 +158,7 @@ func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) e
 		}
 	}
 	var err error
-	if c.dialect == Postgres {
-		c.catalog, _, err = c.readPostgresCatalog(ctx, conn)
-	} else {
-		c.catalog, err = c.server.read(ctx, conn, schemas)
-	}
+	c.catalog, err = c.syntax().readQuickly(c.server, ctx, conn, schemas)
 	if err != nil {
 		return err
 	}
@@ -190,7 +181,7 @@ func (c *comparison) find(f Finding) {
 func (c *comparison) compare(field Field) {
 	columns := c.tables[field.Table]
 	if len(columns) == 0 {
-		table, where := c.quote(field.Table.Name), "where the connection looks for it"
+		table, where := c.Quote(field.Table.Name), "where the connection looks for it"
 		if field.Table.Schema != "" {
 			table, where = c.name(field.Table), "in this database"
 		}
@@ -199,7 +190,8 @@ func (c *comparison) compare(field Field) {
 			Remedy: "create the table, connect as the program does, or correct the table's name in the model"})
 		return
 	}
-	i := slices.IndexFunc(columns, func(column Column) bool { return c.sameColumn(column.Name, field.Column) })
+	fold := c.syntax().fold
+	i := slices.IndexFunc(columns, func(column Column) bool { return fold(column.Name) == fold(field.Column) })
 	if i < 0 {
 		missing := Column{Table: columns[0].Table, Name: field.Column}
 		c.find(Finding{Kind: MissingColumn, Severity: Blocker, Column: missing,
@@ -234,8 +226,8 @@ func (c *comparison) compare(field Field) {
 			f.Severity = max(f.Severity, Warning)
 			if fence, up := c.fence(key); up {
 				f.Severity = Warning
-				f.Text = fmt.Sprintf("%s still counts, behind the fence %s", c.column(column), c.quote(fence.Name))
-				f.Remedy = fmt.Sprintf("apply the phase %s of the plan when all writers send keys", Drop)
+				f.Text = fmt.Sprintf("%s still counts, behind the fence %s", c.column(column), c.Quote(fence.Name))
+				f.Remedy = "apply the phase drop of the plan when all writers send keys"
 			}
 			fallthrough
 		case AlwaysGenerated:
@@ -251,7 +243,9 @@ func (c *comparison) compare(field Field) {
 // [Apply] makes it.
 func (c *comparison) fence(key Key) (Trigger, bool) {
 	table := key.Column.Table
-	i := slices.IndexFunc(c.catalog.triggers, func(t Trigger) bool { return t.Table == table && t.Name == c.own(fencePrefix, table.Name) })
+	i := slices.IndexFunc(c.catalog.triggers, func(t Trigger) bool {
+		return t.Table == table && t.Name == database.Own(database.FencePrefix, table.Name)
+	})
 	if i < 0 {
 		return Trigger{}, false
 	}
@@ -291,8 +285,8 @@ func (c *comparison) compareType(field Field, column Column) {
 	case column.narrow():
 		c.find(Finding{Kind: narrow, Severity: Blocker, Column: column,
 			Text:   fmt.Sprintf("%s has 64 bits, and %s, which cannot hold them", field.Model, is),
-			Remedy: c.widen(column)})
-	case column.Unsigned != field.Unsigned && (c.dialect == MySQL || c.dialect == MariaDB):
+			Remedy: c.syntax().widen(c.server, column)})
+	case column.Unsigned != field.Unsigned && c.syntax().signs:
 		c.find(Finding{Kind: SignMismatch, Severity: Warning, Column: column,
 			Text:   fmt.Sprintf("%s is taken to be %s, and %s; keys fit both, but a foreign key that is made by the model is refused, and ent's migration alters the column", field.Model, signs[field.Unsigned], is),
 			Remedy: fmt.Sprintf("declare the field as %s in the model", signs[column.Unsigned])})
@@ -304,7 +298,7 @@ var signs = map[bool]string{false: "signed (BIGINT)", true: "unsigned (BIGINT UN
 // compareSize looks at how long a text can be. SQLite does not care.
 func (c *comparison) compareSize(field Field, column Column, kind Kind) {
 	size := textSize(column)
-	if !field.Text || size == 0 || size >= field.Size || c.dialect == SQLite {
+	if !field.Text || size == 0 || size >= field.Size || !c.syntax().limitsText {
 		return
 	}
 	c.find(Finding{Kind: kind, Severity: Blocker, Column: column,

@@ -1,39 +1,40 @@
-package autoinc
+package catalog
 
 import (
 	"context"
 	"database/sql"
-	_ "embed" // for the queries
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 const (
-	mysqlOwn     = `('mysql', 'information_schema', 'performance_schema', 'sys', 'ndbinfo')`
-	mysqlSchemas = `SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN ` + mysqlOwn + ` ORDER BY SCHEMA_NAME`
+	mysqlSchemas = `SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME NOT IN ` + database.MySQLSystem + ` ORDER BY SCHEMA_NAME`
 
 	mysqlSettings = `SELECT COALESCE(DATABASE(), ''), @@auto_increment_increment, @@auto_increment_offset, @@lower_case_table_names, CURRENT_USER()`
 
 	mysqlColumns = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%auto_increment%', COALESCE(COLUMN_DEFAULT, '')
-FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + mysqlOwn
+FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem
 
 	// Joins of these tables are slow on either server, and are made in Go.
 	mysqlConstraints = `SELECT CONSTRAINT_SCHEMA, CONSTRAINT_NAME, TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME,
 	COALESCE(REFERENCED_TABLE_SCHEMA, ''), COALESCE(REFERENCED_TABLE_NAME, ''), COALESCE(REFERENCED_COLUMN_NAME, '')
 FROM information_schema.KEY_COLUMN_USAGE
-WHERE TABLE_SCHEMA NOT IN ` + mysqlOwn + ` AND (REFERENCED_TABLE_NAME IS NOT NULL OR CONSTRAINT_NAME = 'PRIMARY')
+WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` AND (REFERENCED_TABLE_NAME IS NOT NULL OR CONSTRAINT_NAME = 'PRIMARY')
 ORDER BY TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`
 
 	mysqlTables = `SELECT TABLE_SCHEMA, TABLE_NAME, CAST(AUTO_INCREMENT AS CHAR), COALESCE(CREATE_OPTIONS, '') LIKE '%partitioned%'
 FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_TYPE = 'BASE TABLE'`
 
 	mysqlViews = `SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(VIEW_DEFINITION, '') FROM information_schema.VIEWS
-WHERE TABLE_SCHEMA NOT IN ` + mysqlOwn + ` ORDER BY TABLE_SCHEMA, TABLE_NAME`
+WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` ORDER BY TABLE_SCHEMA, TABLE_NAME`
 
 	mysqlTriggers = `SELECT EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME, CONCAT(ACTION_TIMING, ' ', EVENT_MANIPULATION)
-FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA NOT IN ` + mysqlOwn + ` ORDER BY EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME`
+FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA NOT IN ` + database.MySQLSystem + ` ORDER BY EVENT_OBJECT_SCHEMA, EVENT_OBJECT_TABLE, TRIGGER_NAME`
 )
 
 type mysqlSetting struct {
@@ -45,14 +46,14 @@ type mysqlSetting struct {
 
 // readMySQL reads the information schema, which obeys no transaction.
 func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) (*catalog, error) {
-	if s.dialect == MySQL {
+	if s.Dialect == MySQL {
 		restore, err := freshStatistics(ctx, conn)
 		if err != nil {
 			return nil, err
 		}
 		defer restore()
 	}
-	set, err := one(ctx, conn, mysqlSettings, func(s *mysqlSetting) []any {
+	set, err := database.One(ctx, conn, mysqlSettings, func(s *mysqlSetting) []any {
 		return []any{&s.database, &s.step, &s.offset, &s.foldsTables, &s.account}
 	})
 	if err != nil {
@@ -62,7 +63,7 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) 
 	if set.foldsTables != 0 {
 		c.foldTable = strings.ToLower
 	}
-	if c.schemas, err = list(ctx, conn, mysqlSchemas, text); err != nil {
+	if c.schemas, err = database.List(ctx, conn, mysqlSchemas, database.Text); err != nil {
 		return nil, err
 	}
 	c.inspected = c.schemas
@@ -72,7 +73,7 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) 
 	if len(wanted) > 0 {
 		c.inspected = wanted
 	}
-	columns, err := list(ctx, conn, mysqlColumns, (*mysqlColumn).dest)
+	columns, err := database.List(ctx, conn, mysqlColumns, (*mysqlColumn).dest)
 	if err != nil {
 		return nil, err
 	}
@@ -86,10 +87,10 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) 
 	if err := s.readMySQLViews(ctx, conn, c); err != nil {
 		return nil, err
 	}
-	if c.triggers, err = list(ctx, conn, mysqlTriggers, (*Trigger).dest); err != nil {
+	if c.triggers, err = database.List(ctx, conn, mysqlTriggers, (*Trigger).dest); err != nil {
 		return nil, err
 	}
-	grants, err := list(ctx, conn, "SHOW GRANTS", text)
+	grants, err := database.List(ctx, conn, "SHOW GRANTS", database.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) 
 // freshStatistics has MySQL read counters from the tables, because its
 // information schema may be a day old otherwise.
 func freshStatistics(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
-	before, err := one(ctx, conn, "SELECT @@SESSION.information_schema_stats_expiry", func(n *int64) []any { return []any{n} })
+	before, err := database.One(ctx, conn, "SELECT @@SESSION.information_schema_stats_expiry", database.Number)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func freshStatistics(ctx context.Context, conn *sql.Conn) (restore func(), err e
 		return err
 	}
 	if err := set(ctx, 0); err != nil {
-		return nil, fmt.Errorf("autoinc: reading the catalog: %w", err)
+		return nil, fmt.Errorf("catalog: reading the catalog: %w", err)
 	}
 	return func() { _ = set(context.WithoutCancel(ctx), before) }, nil // if it fails, so has the connection
 }
@@ -128,7 +129,7 @@ type mysqlColumn struct {
 }
 
 func (c *mysqlColumn) dest() []any {
-	return slices.Concat(c.path(), []any{&c.Type, shape{&c.Column, mysqlHolds}, &c.counts, &c.expression})
+	return slices.Concat(c.path(), []any{&c.Type, typed(MySQL, &c.Column), &c.counts, &c.expression})
 }
 
 // readMySQLConstraints reads the foreign keys into c and returns the columns of
@@ -138,7 +139,7 @@ func (s server) readMySQLConstraints(ctx context.Context, conn *sql.Conn, c *cat
 		schema, name  string
 		child, parent Column
 	}
-	usages, err := list(ctx, conn, mysqlConstraints, func(u *usage) []any {
+	usages, err := database.List(ctx, conn, mysqlConstraints, func(u *usage) []any {
 		return slices.Concat([]any{&u.schema, &u.name}, u.child.path(), u.parent.path())
 	})
 	if err != nil {
@@ -182,7 +183,7 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 	}
 	tables := make(map[Name]table)
 	for _, schema := range c.inspected {
-		found, err := list(ctx, conn, mysqlTables, func(t *table) []any {
+		found, err := database.List(ctx, conn, mysqlTables, func(t *table) []any {
 			return []any{&t.name.Schema, &t.name.Name, &t.next, &t.partitioned}
 		}, schema)
 		if err != nil {
@@ -202,7 +203,7 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 		case column.counts && ok:
 			k.Mechanism = AutoIncrement
 			// MySQL leaves out a counter that has not begun.
-			k.Counter = Counter{Next: number(set.offset), Step: set.step, start: number(set.offset), top: power(64)}
+			k.Counter = Counter{Next: number(set.offset), Step: set.step, start: number(set.offset), Max: power(64)}
 			if t.next.Valid {
 				next, err := parseNumber(t.next.V)
 				if err != nil {
@@ -210,10 +211,10 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 				}
 				k.Counter.Next = next
 			}
-		case match != nil && s.dialect == MariaDB:
+		case match != nil && s.Dialect == MariaDB:
 			k.Mechanism, k.Default = SequenceDefault, column.expression
-			name := chains(match[1], false)[0]
-			sequence := Name{name[0].text, name[1].text}
+			name := ddl.Names(match[1], false)[0]
+			sequence := Name{name[0], name[1]}
 			counter, known := sequences[sequence]
 			if !known {
 				counter = s.readMariaDBSequence(ctx, conn, c, sequence)
@@ -234,7 +235,7 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *catalog, name Name) Counter {
 	counter := Counter{Sequence: name}
 	var next, low, high int64
-	_, err := one(ctx, conn, "SELECT next_not_cached_value, minimum_value, maximum_value, increment FROM "+s.name(name),
+	_, err := database.One(ctx, conn, "SELECT next_not_cached_value, minimum_value, maximum_value, increment FROM "+s.name(name),
 		func(*struct{}) []any { return []any{&next, &low, &high, &counter.Step} })
 	if err != nil {
 		c.unseen = append(c.unseen, Finding{
@@ -247,7 +248,7 @@ func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *cata
 	if counter.Step < 0 {
 		low, high = high, low
 	}
-	counter.Next, counter.start, counter.top = number(next), number(low), number(high)
+	counter.Next, counter.start, counter.Max = number(next), number(low), number(high)
 	return counter
 }
 
@@ -258,20 +259,20 @@ func (s server) readMySQLViews(ctx context.Context, conn *sql.Conn, c *catalog) 
 		name       Name
 		definition string
 	}
-	views, err := list(ctx, conn, mysqlViews, func(v *view) []any { return []any{&v.name.Schema, &v.name.Name, &v.definition} })
+	views, err := database.List(ctx, conn, mysqlViews, func(v *view) []any { return []any{&v.name.Schema, &v.name.Name, &v.definition} })
 	if err != nil {
 		return err
 	}
 	for _, v := range views {
 		var tables []Name
 		var columns []string
-		for _, n := range chains(v.definition, true) {
+		for _, n := range ddl.Names(v.definition, true) {
 			// A table is database.table. A column is one more, or follows an alias.
 			if len(n) == 2 {
-				tables = append(tables, Name{n[0].text, n[1].text})
+				tables = append(tables, Name{n[0], n[1]})
 			}
 			if len(n) > 1 {
-				columns = append(columns, n.last().text)
+				columns = append(columns, n[len(n)-1])
 			}
 		}
 		for _, table := range tables {

@@ -1,18 +1,15 @@
-package autoinc
+package catalog
 
 import (
 	"fmt"
 	"math/big"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-const (
-	// nearEnd is how much of the numbers is used up when a [NearEnd] is found.
-	nearEnd = 0.75
-
-	// beyondCounting is a number that rows are not counted to.
-	beyondCounting = 1_000_000_000_000
-)
+// nearEnd is how much of the numbers is used up when a [NearEnd] is found.
+const nearEnd = 0.75
 
 // judge adds the findings to a key.
 func (s server) judge(k *Key) {
@@ -36,28 +33,11 @@ func (s server) judgeWidth(k *Key) {
 		return
 	}
 	k.find(NarrowKey, Blocker, k.Column,
-		fmt.Sprintf("%s is %s, which cannot hold a key of 64 bits", name, k.Column.Type), s.widen(k.Column))
-}
-
-// widen says how a column gets 64 bits.
-func (s server) widen(c Column) string {
-	switch s.dialect {
-	case Postgres:
-		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE bigint rewrites the table and locks out readers and writers meanwhile; without that, fill a new column of type bigint in batches and swap the two",
-			s.name(c.Table), s.quote(c.Name))
-	case SQLite:
-		return fmt.Sprintf("rebuild %s with %s as BIGINT", s.name(c.Table), s.quote(c.Name))
-	}
-	bigint := "BIGINT"
-	if c.Unsigned {
-		bigint = "BIGINT UNSIGNED"
-	}
-	return fmt.Sprintf("drop every foreign key between this key and its children, MODIFY %s of %s and all of the others to %s, repeating NOT NULL, COMMENT and the rest, and add the foreign keys again; writers wait meanwhile",
-		s.quote(c.Name), s.name(c.Table), bigint)
+		fmt.Sprintf("%s is %s, which cannot hold a key of 64 bits", name, k.Column.Type), s.syntax().widen(s, k.Column))
 }
 
 func (s server) judgeCounting(k *Key) {
-	name, table, column := s.column(k.Column), s.name(k.Column.Table), s.quote(k.Column.Name)
+	name, table, column := s.column(k.Column), s.name(k.Column.Table), s.Quote(k.Column.Name)
 	jump := fmt.Sprintf("the first generated key in %s moves the counter beyond it for good, and writers that send no key then get that key plus one, plus two and so on", table)
 	switch k.Mechanism {
 	case IdentityAlways:
@@ -100,14 +80,14 @@ func (s server) judgeCounter(k *Key) {
 			fmt.Sprintf("the counter of %s is at %.1f %% of its numbers: %s left up to %s", name, c.Used*100, c.Left, c.End),
 			"widen the key soon, whether or not it will be generated; inserts fail at the end")
 	}
-	if c.Next != nil && c.Next.Cmp(big.NewInt(beyondCounting)) > 0 {
+	if c.Next != nil && c.Next.Cmp(big.NewInt(database.BeyondCounting)) > 0 {
 		k.find(Jumped, Warning, k.Column,
 			fmt.Sprintf("the counter of %s stands at %s, where counting does not lead: a generated key or a setval has moved it", name, c.Next),
 			"find out who wrote that key while the column counted; rows of old writers since then have keys that a generator may make again")
 	}
-	if k.Column.Bits == 64 && c.top != nil && c.Step > 0 && c.top.Cmp(&power(31).Int) <= 0 {
+	if k.Column.Bits == 64 && c.Max != nil && c.Step > 0 && c.Max.Cmp(&power(31).Int) <= 0 {
 		k.find(NarrowSequence, Note, k.Column,
-			fmt.Sprintf("%s is %s, and its sequence %s ends at %s", name, k.Column.Type, s.name(c.Sequence), c.top),
+			fmt.Sprintf("%s is %s, and its sequence %s ends at %s", name, k.Column.Type, s.name(c.Sequence), c.Max),
 			fmt.Sprintf("if it has to go on counting, ALTER SEQUENCE %s AS bigint", s.name(c.Sequence)))
 	}
 }
@@ -116,7 +96,7 @@ func (s server) judgeChild(k *Key, fk ForeignKey) {
 	child, parent := s.column(fk.Child), s.column(fk.Parent)
 	if fk.Child.narrow() {
 		k.find(NarrowChild, Blocker, fk.Child,
-			fmt.Sprintf("%s references %s and is %s, which cannot hold a key of 64 bits", child, parent, fk.Child.Type), s.widen(fk.Child))
+			fmt.Sprintf("%s references %s and is %s, which cannot hold a key of 64 bits", child, parent, fk.Child.Type), s.syntax().widen(s, fk.Child))
 	}
 	if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned {
 		k.find(SignMismatch, Warning, fk.Child,
@@ -138,13 +118,9 @@ func (s server) judgeChild(k *Key, fk ForeignKey) {
 // columns are those of a constraint.
 func (s server) columns(fk ForeignKey) string {
 	if len(fk.Columns) == 0 {
-		return s.quote(fk.Child.Name)
+		return s.Quote(fk.Child.Name)
 	}
-	var quoted []string
-	for _, name := range fk.Columns {
-		quoted = append(quoted, s.quote(name))
-	}
-	return strings.Join(quoted, ", ")
+	return s.List(fk.Columns)
 }
 
 func (s server) judgeTable(k *Key) {
@@ -181,24 +157,15 @@ func (s server) judgeTable(k *Key) {
 			fmt.Sprintf("%s uses %s or a column that references it", dependent, name),
 			"drop it before the type of the column is altered, and make it again in the same transaction")
 	}
+	on := s.syntax().trigger
 	for _, trigger := range k.Triggers {
-		severity, remedy := Note, "see that it neither sets the key nor narrows it"
-		if s.dialect == SQLite {
-			severity, remedy = Warning, "keep its text: a rebuild drops it with the old table"
-		}
-		k.find(Triggered, severity, k.Column,
-			fmt.Sprintf("%s has the trigger %s", s.name(trigger.Table), strings.TrimSpace(s.quote(trigger.Name)+" "+trigger.When)), remedy)
+		k.find(Triggered, on.severity, k.Column,
+			fmt.Sprintf("%s has the trigger %s", s.name(trigger.Table), strings.TrimSpace(s.Quote(trigger.Name)+" "+trigger.When)), on.remedy)
 	}
 }
 
 func (s server) judgeView(k *Key, view View) {
-	severity, remedy := Note, "see that its readers take numbers of 64 bits"
-	switch s.dialect {
-	case Postgres:
-		severity, remedy = s.ifWidened(k), "drop it before the type of the column is altered (0A000 otherwise), and make it again in the same transaction, with its privileges"
-	case SQLite:
-		severity, remedy = Warning, "drop it before the table is rebuilt, because renaming the new table fails while a view refers to the old one, and make it again afterwards"
-	}
+	severity, remedy := s.syntax().view(s, k)
 	how := "uses"
 	if view.Indirect {
 		how = "is made of views that use"

@@ -1,4 +1,4 @@
-package autoinc
+package catalog
 
 import (
 	"bytes"
@@ -6,24 +6,26 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 // WriteText writes the report for people, with the gravest findings of each key
 // first. Control characters in names are written as Go writes them, so that no
 // name can move a terminal's cursor.
 func (r Report) WriteText(w io.Writer) error {
-	s := server{dialect: r.Dialect, version: r.Version}
+	s := server{database.Server{Dialect: r.Dialect, Version: r.Version}}
 	var b bytes.Buffer
-	line := func(format string, args ...any) { b.WriteString(printable(fmt.Sprintf(format, args...)) + "\n") }
+	line := func(format string, args ...any) {
+		b.WriteString(database.Printable(fmt.Sprintf(format, args...)) + "\n")
+	}
 	count := make(map[Severity]int)
 	for f := range r.All() {
 		count[f.Severity]++
 	}
-	line("%s %s, %s: %s; %s, %s, %s", r.Dialect, r.Version, s.schemas(r.Schemas), plural(len(r.Keys), "auto-increment key"),
-		plural(count[Blocker], "blocker"), plural(count[Warning], "warning"), plural(count[Note], "note"))
+	line("%s %s, %s: %s; %s, %s, %s", r.Dialect, r.Version, s.List(r.Schemas), database.Plural(len(r.Keys), "auto-increment key"),
+		database.Plural(count[Blocker], "blocker"), database.Plural(count[Warning], "warning"), database.Plural(count[Note], "note"))
 	findings := func(all []Finding) {
 		for _, f := range slices.SortedStableFunc(slices.Values(all), func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) }) {
 			line("  %-8s %s [%s]", f.Severity, f.Text, f.Kind)
@@ -45,20 +47,12 @@ func (r Report) WriteText(w io.Writer) error {
 			line("  view     %s", s.name(view.Name))
 		}
 		for _, trigger := range k.Triggers {
-			line("  trigger  %s", strings.TrimSpace(s.quote(trigger.Name)+" "+trigger.When))
+			line("  trigger  %s", strings.TrimSpace(s.Quote(trigger.Name)+" "+trigger.When))
 		}
 		findings(k.Findings)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
-}
-
-func (s server) schemas(names []string) string {
-	var quoted []string
-	for _, name := range names {
-		quoted = append(quoted, s.quote(name))
-	}
-	return strings.Join(quoted, ", ")
 }
 
 func (s server) counter(c Counter) string {
@@ -92,25 +86,4 @@ func (s server) detail(k Key, fk ForeignKey) string {
 		return ""
 	}
 	return ", " + strings.Join(details, ", ")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// printable escapes what does not print, line ends included.
-func printable(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			quoted := strconv.QuoteRune(r)
-			b.WriteString(quoted[1 : len(quoted)-1])
-		}
-	}
-	return b.String()
 }

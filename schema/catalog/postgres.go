@@ -1,4 +1,4 @@
-package autoinc
+package catalog
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 //go:embed postgres_keys.sql
@@ -14,9 +16,6 @@ var postgresKeys string
 
 //go:embed postgres_links.sql
 var postgresLinks string
-
-//go:embed postgres_uses.sql
-var postgresUses string
 
 //go:embed postgres_triggers.sql
 var postgresTriggers string
@@ -42,7 +41,7 @@ ORDER BY n.nspname, c.relname, i`
 
 // readPostgres reads the catalog in one snapshot, and then the counters, which
 // obey no snapshot.
-func (s server) readPostgres(ctx context.Context, conn *sql.Conn) (*catalog, error) {
+func (s server) readPostgres(ctx context.Context, conn *sql.Conn, _ []string) (*catalog, error) {
 	c, counting, err := s.readPostgresCatalog(ctx, conn)
 	if err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func (s server) readPostgres(ctx context.Context, conn *sql.Conn) (*catalog, err
 			c.unseen = append(c.unseen, Finding{
 				Kind: Unseen, Severity: Warning,
 				Text:   fmt.Sprintf("this role may not read %s, which numbers %s, so that its counter is not known", s.name(sequence), s.column(k.Column)),
-				Remedy: fmt.Sprintf("GRANT USAGE ON SCHEMA %s and SELECT ON SEQUENCE %s to it, or inspect as their owner", s.quote(sequence.Schema), s.name(sequence)),
+				Remedy: fmt.Sprintf("GRANT USAGE ON SCHEMA %s and SELECT ON SEQUENCE %s to it, or inspect as their owner", s.Quote(sequence.Schema), s.name(sequence)),
 			})
 		}
 	}
@@ -73,43 +72,43 @@ func (s server) readPostgres(ctx context.Context, conn *sql.Conn) (*catalog, err
 func (s server) readPostgresCatalog(ctx context.Context, conn *sql.Conn) (*catalog, []postgresKey, error) {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
-		return nil, nil, fmt.Errorf("autoinc: %w", err)
+		return nil, nil, fmt.Errorf("catalog: %w", err)
 	}
 	defer tx.Rollback()
 	c := &catalog{foldTable: exact, foldColumn: exact}
-	if c.schemas, err = list(ctx, tx, postgresSchemas, text); err != nil {
+	if c.schemas, err = database.List(ctx, tx, postgresSchemas, database.Text); err != nil {
 		return nil, nil, err
 	}
 	c.inspected = c.schemas
-	counting, err := list(ctx, tx, postgresKeys, (*postgresKey).dest)
+	counting, err := database.List(ctx, tx, postgresKeys, (*postgresKey).dest)
 	if err != nil {
 		return nil, nil, err
 	}
-	primary, err := list(ctx, tx, postgresPrimary, (*Column).path)
+	primary, err := database.List(ctx, tx, postgresPrimary, (*Column).path)
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.links, err = list(ctx, tx, postgresLinks, postgresLink); err != nil {
+	if c.links, err = database.List(ctx, tx, postgresLinks, postgresLink); err != nil {
 		return nil, nil, err
 	}
-	c.inherits, err = list(ctx, tx, postgresInherits, func(i *inheritance) []any {
+	c.inherits, err = database.List(ctx, tx, postgresInherits, func(i *inheritance) []any {
 		return []any{&i.child.Schema, &i.child.Name, &i.parent.Schema, &i.parent.Name}
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	c.uses, err = list(ctx, tx, postgresUses, func(u *use) []any {
+	c.uses, err = database.List(ctx, tx, database.PostgresUses, func(u *use) []any {
 		u.columns = []string{""}
 		return []any{&u.table.Schema, &u.table.Name, &u.columns[0], &u.view.Name.Schema, &u.view.Name.Name, &u.view.Materialized, &u.dependent}
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	if c.triggers, err = list(ctx, tx, postgresTriggers, (*Trigger).dest); err != nil {
+	if c.triggers, err = database.List(ctx, tx, postgresTriggers, (*Trigger).dest); err != nil {
 		return nil, nil, err
 	}
 	if err := tx.Rollback(); err != nil {
-		return nil, nil, fmt.Errorf("autoinc: %w", err)
+		return nil, nil, fmt.Errorf("catalog: %w", err)
 	}
 	primaryKeys := byTable(primary)
 	for _, k := range counting {
@@ -127,7 +126,7 @@ type postgresKey struct {
 }
 
 func (k *postgresKey) dest() []any {
-	return slices.Concat(k.Column.path(), []any{&k.Column.Type, shape{&k.Column, postgresHolds},
+	return slices.Concat(k.Column.path(), []any{&k.Column.Type, typed(Postgres, &k.Column),
 		(*string)(&k.Mechanism), &k.Default, &k.Partitioned,
 		&k.Counter.Sequence.Schema, &k.Counter.Sequence.Name, &k.start, &k.top, &k.Counter.Step, &k.mayRead}, k.owner.path())
 }
@@ -138,8 +137,8 @@ func (t *Trigger) dest() []any { return []any{&t.Table.Schema, &t.Table.Name, &t
 
 func postgresLink(l *link) []any {
 	return slices.Concat([]any{&l.constraint, &l.Name},
-		l.Child.path(), []any{&l.Child.Type, shape{&l.Child, postgresHolds}},
-		l.Parent.path(), []any{&l.Parent.Type, shape{&l.Parent, postgresHolds}},
+		l.Child.path(), []any{&l.Child.Type, typed(Postgres, &l.Child)},
+		l.Parent.path(), []any{&l.Parent.Type, typed(Postgres, &l.Parent)},
 		[]any{&l.Indexed})
 }
 
@@ -154,7 +153,7 @@ func (k postgresKey) key(primaryKeys map[Name][]string) Key {
 		key.Mechanism = SequenceDefault
 	}
 	if k.top.Valid {
-		key.Counter.start, key.Counter.top = number(k.start.V), number(k.top.V)
+		key.Counter.start, key.Counter.Max = number(k.start.V), number(k.top.V)
 	}
 	return key
 }
@@ -182,7 +181,7 @@ func (s server) readSequences(ctx context.Context, conn *sql.Conn, keys []postgr
 			last   int64
 			called bool
 		}
-		states, err := list(ctx, conn, strings.Join(selects, "\nUNION ALL "), func(s *state) []any { return []any{&s.i, &s.last, &s.called} })
+		states, err := database.List(ctx, conn, strings.Join(selects, "\nUNION ALL "), func(s *state) []any { return []any{&s.i, &s.last, &s.called} })
 		if err != nil {
 			return nil, err
 		}

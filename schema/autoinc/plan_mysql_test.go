@@ -3,6 +3,8 @@ package autoinc
 import (
 	"fmt"
 	"testing"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
 // Tables come after those that they reference, themselves left out, and a ring
@@ -16,13 +18,13 @@ func TestParentsFirst(t *testing.T) {
 		{"a>b b>a c>a", "[a b c]"}, // a ring
 	} {
 		var references []Reference
-		var tables []Name
+		var tables []catalog.Name
 		var names []string
 		for i := 0; i+2 < len(tc.references); i += 4 {
 			child, parent := tc.references[i:i+1], tc.references[i+2:i+3]
-			references = append(references, Reference{Child: Name{Name: child}, Parent: Name{Name: parent}})
+			references = append(references, Reference{Child: catalog.Name{Name: child}, Parent: catalog.Name{Name: parent}})
 			if len(tables) == 0 || tables[len(tables)-1].Name != child {
-				tables = append(tables, Name{Name: child})
+				tables = append(tables, catalog.Name{Name: child})
 			}
 		}
 		for _, table := range parentsFirst(tables, references) {

@@ -1,9 +1,11 @@
-package autoinc
+package catalog
 
 import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
 // A catalog is what a database says of itself, before it is put together by key.
@@ -173,7 +175,7 @@ func (c *catalog) children() map[place][]ForeignKey {
 // held returns the foreign keys to k, and to those, and so on.
 func (c *catalog) held(k Key, children map[place][]ForeignKey) (all []ForeignKey) {
 	seen := make(map[place]bool)
-	next := k.columns()
+	next := k.Columns()
 	for len(next) > 0 {
 		column := next[0]
 		next = next[1:]
@@ -198,10 +200,10 @@ func (c *catalog) used(k *Key, uses map[place][]use) {
 			k.Views = append(k.Views, v)
 		}
 	}
-	for _, column := range k.columns() {
+	for _, column := range k.Columns() {
 		for _, u := range uses[c.place(column.Table, "")] {
 			switch {
-			case !slices.Contains(u.columns, c.foldColumn(column.Name)) && !slices.Contains(u.columns, star):
+			case !slices.Contains(u.columns, c.foldColumn(column.Name)) && !slices.Contains(u.columns, ddl.Star):
 			case u.dependent == "":
 				add(u.view)
 			case !slices.Contains(k.Dependents, u.dependent):

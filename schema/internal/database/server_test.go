@@ -1,4 +1,4 @@
-package autoinc
+package database
 
 import "testing"
 
@@ -28,7 +28,7 @@ func TestParseBanner(t *testing.T) {
 		{"", false, "", "", false},
 	} {
 		got, known := parseBanner(tc.banner, tc.sqlite)
-		if known != tc.known || known && got != (server{tc.dialect, tc.version}) {
+		if known != tc.known || known && got != (Server{tc.dialect, tc.version}) {
 			t.Errorf("%q: %+v, %v", tc.banner, got, known)
 		}
 	}

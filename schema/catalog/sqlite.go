@@ -1,4 +1,4 @@
-package autoinc
+package catalog
 
 import (
 	"context"
@@ -7,6 +7,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
 const (
@@ -44,10 +47,10 @@ ORDER BY t.name, i.name, c.seqno`
 	sqliteSequence = `SELECT name, CAST(seq AS INTEGER) FROM {schema}.sqlite_sequence`
 )
 
-func (s server) readSQLite(ctx context.Context, conn *sql.Conn) (*catalog, error) {
-	c := &catalog{foldTable: lowerASCII, foldColumn: lowerASCII}
+func (s server) readSQLite(ctx context.Context, conn *sql.Conn, _ []string) (*catalog, error) {
+	c := &catalog{foldTable: ddl.Lower, foldColumn: ddl.Lower}
 	var err error
-	if c.schemas, err = list(ctx, conn, sqliteSchemas, text); err != nil {
+	if c.schemas, err = database.List(ctx, conn, sqliteSchemas, database.Text); err != nil {
 		return nil, err
 	}
 	c.inspected = c.schemas
@@ -58,16 +61,6 @@ func (s server) readSQLite(ctx context.Context, conn *sql.Conn) (*catalog, error
 		}
 	}
 	return c, nil
-}
-
-// lowerASCII folds the letters that SQLite folds.
-func lowerASCII(name string) string {
-	return strings.Map(func(r rune) rune {
-		if 'A' <= r && r <= 'Z' {
-			return r + 'a' - 'A'
-		}
-		return r
-	}, name)
 }
 
 // A sqliteSchema is the main database or an attached one. Nothing in it refers to
@@ -89,14 +82,14 @@ type sqliteColumn struct {
 
 // query puts the schema into a statement.
 func (s *sqliteSchema) query(text string) string {
-	return strings.ReplaceAll(text, "{schema}", s.quote(s.name))
+	return strings.ReplaceAll(text, "{schema}", s.Quote(s.name))
 }
 
 func (s *sqliteSchema) read(ctx context.Context) error {
 	var err error
-	s.columns, err = list(ctx, s.conn, s.query(sqliteColumns), func(c *sqliteColumn) []any {
+	s.columns, err = database.List(ctx, s.conn, s.query(sqliteColumns), func(c *sqliteColumn) []any {
 		c.Table.Schema = s.name
-		return []any{&c.Table.Name, &c.Name, &c.Type, shape{&c.Column, sqliteHolds}, &c.primary, &c.sql, &c.rowid}
+		return []any{&c.Table.Name, &c.Name, &c.Type, typed(SQLite, &c.Column), &c.primary, &c.sql, &c.rowid}
 	}, s.name)
 	if err != nil {
 		return err
@@ -110,7 +103,7 @@ func (s *sqliteSchema) read(ctx context.Context) error {
 	if err := s.readViews(ctx); err != nil {
 		return err
 	}
-	triggers, err := list(ctx, s.conn, s.query(sqliteTriggers), func(t *Trigger) []any {
+	triggers, err := database.List(ctx, s.conn, s.query(sqliteTriggers), func(t *Trigger) []any {
 		t.Table.Schema = s.name
 		return []any{&t.Table.Name, &t.Name}
 	})
@@ -124,9 +117,9 @@ func (s *sqliteSchema) readKeys(ctx context.Context) error {
 		last  int64
 	}
 	var sequences []sequence
-	counted, err := one(ctx, s.conn, s.query(sqliteHasSequence), func(n *int) []any { return []any{n} })
+	counted, err := database.One(ctx, s.conn, s.query(sqliteHasSequence), func(n *int) []any { return []any{n} })
 	if err == nil && counted > 0 {
-		sequences, err = list(ctx, s.conn, s.query(sqliteSequence), func(s *sequence) []any { return []any{&s.table, &s.last} })
+		sequences, err = database.List(ctx, s.conn, s.query(sqliteSequence), func(s *sequence) []any { return []any{&s.table, &s.last} })
 	}
 	if err != nil {
 		return err
@@ -136,17 +129,17 @@ func (s *sqliteSchema) readKeys(ctx context.Context) error {
 			continue
 		}
 		k := Key{Column: column.Column, Mechanism: Rowid, PrimaryKey: []string{column.Name}}
-		k.Counter = Counter{Step: 1, start: number(1), top: number(math.MaxInt64)}
-		largest, err := one(ctx, s.conn, fmt.Sprintf("SELECT max(%s) FROM %s", s.quote(column.Name), s.server.name(column.Table)),
+		k.Counter = Counter{Step: 1, start: number(1), Max: number(math.MaxInt64)}
+		largest, err := database.One(ctx, s.conn, fmt.Sprintf("SELECT max(%s) FROM %s", s.Quote(column.Name), s.server.name(column.Table)),
 			func(n *sql.Null[int64]) []any { return []any{n} })
 		if err != nil {
 			return err
 		}
 		last := largest.V // 0 in an empty table
-		if slices.ContainsFunc(chains(column.sql, false), isAutoincrement) {
+		if slices.ContainsFunc(ddl.Tokens(column.sql, false), func(t ddl.Token) bool { return t.Is("AUTOINCREMENT") }) {
 			k.Mechanism = Autoincrement
 			for _, sequence := range sequences {
-				if lowerASCII(sequence.table) == lowerASCII(column.Table.Name) {
+				if ddl.Lower(sequence.table) == ddl.Lower(column.Table.Name) {
 					last = max(last, sequence.last)
 				}
 			}
@@ -159,16 +152,12 @@ func (s *sqliteSchema) readKeys(ctx context.Context) error {
 	return nil
 }
 
-func isAutoincrement(c chain) bool {
-	return len(c) == 1 && !c[0].quoted && strings.EqualFold(c[0].text, "AUTOINCREMENT")
-}
-
 // find returns a column of a table by its name, or by its place in the primary
 // key if the name is empty.
 func (s *sqliteSchema) find(table, name string, primary int) (sqliteColumn, bool) {
 	i := slices.IndexFunc(s.columns, func(c sqliteColumn) bool {
-		same := lowerASCII(c.Name) == lowerASCII(name) || name == "" && c.primary == primary
-		return same && lowerASCII(c.Table.Name) == lowerASCII(table)
+		same := ddl.Lower(c.Name) == ddl.Lower(name) || name == "" && c.primary == primary
+		return same && ddl.Lower(c.Table.Name) == ddl.Lower(table)
 	})
 	if i < 0 {
 		return sqliteColumn{}, false
@@ -184,7 +173,7 @@ func (s *sqliteSchema) readLinks(ctx context.Context) error {
 		position int
 		from, to string
 	}
-	rows, err := list(ctx, s.conn, sqliteLinks, func(r *row) []any {
+	rows, err := database.List(ctx, s.conn, sqliteLinks, func(r *row) []any {
 		return []any{&r.child, &r.id, &r.parent, &r.position, &r.from, &r.to}
 	}, s.name)
 	if err != nil {
@@ -197,7 +186,7 @@ func (s *sqliteSchema) readLinks(ctx context.Context) error {
 	constraints := make(map[string][]string) // their columns
 	id := func(r row) string { return fmt.Sprintf("%q %q %d", s.name, r.child, r.id) }
 	for _, r := range rows {
-		constraints[id(r)] = append(constraints[id(r)], lowerASCII(r.from))
+		constraints[id(r)] = append(constraints[id(r)], ddl.Lower(r.from))
 	}
 	for _, r := range rows {
 		child, ok := s.find(r.child, r.from, 0)
@@ -231,7 +220,7 @@ func covers(index, columns []string) bool {
 // readIndexes returns the columns of the indexes of each table.
 func (s *sqliteSchema) readIndexes(ctx context.Context) (map[string][][]string, error) {
 	type row struct{ table, index, column string }
-	rows, err := list(ctx, s.conn, sqliteIndexes, func(r *row) []any { return []any{&r.table, &r.index, &r.column} }, s.name)
+	rows, err := database.List(ctx, s.conn, sqliteIndexes, func(r *row) []any { return []any{&r.table, &r.index, &r.column} }, s.name)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +231,7 @@ func (s *sqliteSchema) readIndexes(ctx context.Context) (map[string][][]string, 
 		if r.table != last.table || r.index != last.index {
 			of = append(of, nil)
 		}
-		of[len(of)-1] = append(of[len(of)-1], lowerASCII(r.column))
+		of[len(of)-1] = append(of[len(of)-1], ddl.Lower(r.column))
 		indexes[r.table], last = of, r
 	}
 	return indexes, nil
@@ -252,29 +241,29 @@ func (s *sqliteSchema) readIndexes(ctx context.Context) (map[string][][]string, 
 // be a table's or a column's, and the rowid has names of its own.
 func (s *sqliteSchema) readViews(ctx context.Context) error {
 	type view struct{ name, sql string }
-	views, err := list(ctx, s.conn, s.query(sqliteViews), func(v *view) []any { return []any{&v.name, &v.sql} })
+	views, err := database.List(ctx, s.conn, s.query(sqliteViews), func(v *view) []any { return []any{&v.name, &v.sql} })
 	if err != nil {
 		return err
 	}
 	tables := make(map[string]Name)
 	rowids := make(map[string]string) // the column that is the rowid of a table
 	for _, column := range s.columns {
-		tables[lowerASCII(column.Table.Name)] = column.Table
+		tables[ddl.Lower(column.Table.Name)] = column.Table
 		if column.rowid {
-			rowids[lowerASCII(column.Table.Name)] = lowerASCII(column.Name)
+			rowids[ddl.Lower(column.Table.Name)] = ddl.Lower(column.Name)
 		}
 	}
 	for _, v := range views {
-		tables[lowerASCII(v.name)] = Name{s.name, v.name}
+		tables[ddl.Lower(v.name)] = Name{s.name, v.name}
 	}
 	for _, v := range views {
 		var columns []string
-		for _, n := range chains(v.sql, false) {
-			columns = append(columns, lowerASCII(n.last().text))
+		for _, n := range ddl.Names(v.sql, false) {
+			columns = append(columns, ddl.Lower(n[len(n)-1]))
 		}
 		own := slices.ContainsFunc(columns, func(name string) bool { return name == "rowid" || name == "_rowid_" || name == "oid" })
 		for folded, table := range tables {
-			if folded == lowerASCII(v.name) || !slices.Contains(columns, folded) {
+			if folded == ddl.Lower(v.name) || !slices.Contains(columns, folded) {
 				continue
 			}
 			u := use{view: View{Name: Name{s.name, v.name}}, table: table, columns: columns}

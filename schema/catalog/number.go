@@ -1,4 +1,4 @@
-package autoinc
+package catalog
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func number(n int64) *Number {
 func parseNumber(text string) (*Number, error) {
 	var n Number
 	if _, ok := n.SetString(text, 10); !ok {
-		return nil, fmt.Errorf("autoinc: the counter %q is not a whole number", text)
+		return nil, fmt.Errorf("catalog: the counter %q is not a whole number", text)
 	}
 	return &n, nil
 }

@@ -1,6 +1,8 @@
-package autoinc
+package catalog
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // A Finding is one thing to know before leaving auto-increment.
 type Finding struct {
@@ -40,7 +42,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("autoinc: %q is not a severity; use note, warning or blocker", text)
+	return fmt.Errorf("catalog: %q is not a severity; use note, warning or blocker", text)
 }
 
 // A Kind says what a [Finding] is about.

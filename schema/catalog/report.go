@@ -1,4 +1,4 @@
-package autoinc
+package catalog
 
 import (
 	"iter"
@@ -13,6 +13,7 @@ type Report struct {
 	Schemas  []string  `json:"schemas"`            // those inspected; MySQL calls them databases
 	Keys     []Key     `json:"keys"`               // by table
 	Findings []Finding `json:"findings,omitempty"` // those of no single key
+	Triggers []Trigger `json:"-"`                  // of all tables, also of those without a key
 }
 
 // All returns the findings of the report and of all its keys.
@@ -74,8 +75,8 @@ func (k *Key) find(kind Kind, severity Severity, column Column, text, remedy str
 	k.Findings = append(k.Findings, Finding{Kind: kind, Severity: severity, Column: column, Text: text, Remedy: remedy})
 }
 
-// columns are the key and every column that holds it, each once.
-func (k Key) columns() []Column {
+// Columns returns the key and every column that holds it, each once.
+func (k Key) Columns() []Column {
 	columns := []Column{k.Column}
 	for _, name := range k.Inheritors {
 		inherited := k.Column
@@ -139,24 +140,24 @@ type Counter struct {
 	End      *Number `json:"end,omitempty"`     // the last number: of the counter or the column, whichever comes first
 	Left     *Number `json:"left,omitempty"`    // how many numbers are left
 	Used     float64 `json:"used"`              // how much is used up, from 0 to 1
+	Max      *Number `json:"-"`                 // the last number of the sequence itself
 
 	start *Number // the first number that the counter can give
 	owner *Column // Postgres: whose table's end is the sequence's end
-	top   *Number // the last number of the sequence itself
 }
 
 // measure sets End, Left and Used of a counter that goes from start to top in a
 // column.
 func (c *Counter) measure(column Column) {
-	if c.top == nil || c.Step == 0 {
+	if c.Max == nil || c.Step == 0 {
 		return
 	}
-	c.End = c.top
+	c.End = c.Max
 	if column.Bits > 0 {
 		low, high := column.limits()
 		if c.Step > 0 {
-			c.End = less(c.top, high)
-		} else if c.top.Cmp(&low.Int) < 0 {
+			c.End = less(c.Max, high)
+		} else if c.Max.Cmp(&low.Int) < 0 {
 			c.End = low
 		}
 	}

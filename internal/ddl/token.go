@@ -1,0 +1,149 @@
+package ddl
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Token is a word, a quoted name, a string or a sign of SQL, with its place in
+// the text. Spaces and comments are not tokens.
+type Token struct {
+	Text       string // without quotes
+	Kind       Kind
+	Start, End int
+}
+
+// A Kind is the kind of a [Token].
+type Kind int
+
+const (
+	Word   Kind = iota // a keyword, a name without quotes, or a number
+	Quoted             // a name in double quotes, backticks or brackets
+	String             // text in single quotes
+	Sign               // any other character
+)
+
+// Is reports whether t is one of these keywords or signs.
+func (t Token) Is(words ...string) bool {
+	return (t.Kind == Word || t.Kind == Sign) && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, t.Text) })
+}
+
+// Named reports whether t is this name, quoted or not, as SQLite compares names.
+func (t Token) Named(name string) bool { return Lower(t.Text) == Lower(name) }
+
+// Tokens splits SQL. With backslash, a backslash escapes the next character of a
+// string, as it does in MySQL.
+func Tokens(sql string, backslash bool) (all []Token) {
+	for at := 0; at < len(sql); {
+		rest := sql[at:]
+		r, size := utf8.DecodeRuneInString(rest)
+		t := Token{Text: rest[:size], Kind: Sign, Start: at}
+		switch {
+		case unicode.IsSpace(r):
+			at += size
+			continue
+		case strings.HasPrefix(rest, "--"):
+			at += through(rest, 2, "\n")
+			continue
+		case strings.HasPrefix(rest, "/*"):
+			at += through(rest, 2, "*/")
+			continue
+		case r == '\'':
+			t.Text, size = unquote(rest, backslash)
+			t.Kind = String
+		case r == '"' || r == '`':
+			t.Text, size = unquote(rest, false)
+			t.Kind = Quoted
+		case r == '[':
+			size = through(rest, 1, "]")
+			t.Text, t.Kind = strings.TrimSuffix(rest[1:size], "]"), Quoted
+		case letter(r):
+			size = strings.IndexFunc(rest, func(r rune) bool { return !letter(r) })
+			if size < 0 {
+				size = len(rest)
+			}
+			t.Text, t.Kind = rest[:size], Word
+		}
+		at += size
+		t.End = at
+		all = append(all, t)
+	}
+	return all
+}
+
+// through returns the length of s up to the end of mark, or all of it.
+func through(s string, from int, mark string) int {
+	if i := strings.Index(s[from:], mark); i >= 0 {
+		return from + i + len(mark)
+	}
+	return len(s)
+}
+
+func letter(r rune) bool {
+	return r == '_' || r == '$' || r >= utf8.RuneSelf || unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+// unquote returns the quoted text at the start of sql and its length with the
+// quotes. A doubled quote stands for one.
+func unquote(sql string, backslash bool) (text string, size int) {
+	var b strings.Builder
+	for i := 1; i < len(sql); i++ {
+		switch {
+		case backslash && sql[i] == '\\' && i+1 < len(sql):
+			i++
+		case sql[i] != sql[0]:
+		case i+1 < len(sql) && sql[i+1] == sql[0]:
+			i++
+		default:
+			return b.String(), i + 1
+		}
+		b.WriteByte(sql[i])
+	}
+	return b.String(), len(sql)
+}
+
+// Star is the part of a name that stands for all columns. It is empty, which no
+// real name is.
+const Star = ""
+
+// Names returns the names in SQL, each with its qualifiers: schema, table,
+// column. Keywords are among them. A star is a name if it stands for columns, and
+// not for a product or in count(*).
+func Names(sql string, backslash bool) (names [][]string) {
+	dot := false  // whether the next name continues the last one
+	item := false // whether a star here would be columns
+	add := func(name string) {
+		if dot && len(names) > 0 {
+			names[len(names)-1] = append(names[len(names)-1], name)
+		} else {
+			names = append(names, []string{name})
+		}
+	}
+	for _, t := range Tokens(sql, backslash) {
+		switch {
+		case t.Kind == Word || t.Kind == Quoted:
+			add(t.Text)
+			dot, item = false, t.Is("SELECT", "DISTINCT", "ALL")
+		case t.Is("."):
+			dot = true
+		case t.Is("*") && (dot || item):
+			add(Star)
+			dot, item = false, false
+		default:
+			dot, item = false, t.Is(",")
+		}
+	}
+	return names
+}
+
+// Lower folds the letters that SQLite folds in names: those of ASCII.
+func Lower(name string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, name)
+}

@@ -1,0 +1,180 @@
+package ddl
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Type is a column type as it is written in SQL.
+type Type struct {
+	Name     string // in lower case, up to the parentheses or UNSIGNED: "double precision"
+	Args     []int  // the numbers in parentheses: of varchar(20), 20
+	Unsigned bool
+}
+
+// ParseType reads a column type, such as "DECIMAL(10, 2) UNSIGNED". What follows
+// the type, such as NOT NULL, becomes a part of the name where no parentheses are
+// between them; see [Type.Class].
+func ParseType(text string) (t Type) {
+	var words []string
+	depth, named, sign := 0, false, 1
+	for _, token := range Tokens(text, false) {
+		switch {
+		case token.Is("("):
+			depth++
+			named = true
+		case token.Is(")"):
+			depth = -1
+		case depth == 1 && token.Is("-"):
+			sign = -1
+		case depth == 1 && !token.Is(","):
+			n, err := strconv.Atoi(token.Text)
+			if err != nil || token.Kind != Word {
+				depth = -1 // not the type of a number
+				continue
+			}
+			t.Args = append(t.Args, sign*n)
+			sign = 1
+		case token.Is("unsigned"):
+			t.Unsigned = true
+			named = len(words) > 0
+		case !named && token.Kind != Sign:
+			words = append(words, strings.ToLower(token.Text))
+		}
+	}
+	t.Name = strings.Join(words, " ")
+	return t
+}
+
+// A Class is a group of types, over all dialects.
+type Class int
+
+const (
+	Other  Class = iota
+	Float        // of 53 bits at most
+	Int          // of fewer than 64 bits, but on SQLite
+	BigInt       // of 64 bits
+	Serial       // of a counter
+	Decimal
+	Char // text of a limited size
+	Text // text of any size
+)
+
+var classes = map[Class][]string{
+	Float:   {"float", "float4", "float8", "real", "double"},
+	Int:     {"tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4"},
+	BigInt:  {"bigint", "int8"},
+	Serial:  {"bigserial", "serial8", "serial", "serial4"},
+	Decimal: {"decimal", "numeric"},
+	Char:    {"char", "character", "varchar", "nchar", "nvarchar"},
+	Text:    {"text"},
+}
+
+// Class returns the group that the first word of the name is in.
+func (t Type) Class() Class {
+	first, _, _ := strings.Cut(t.Name, " ")
+	for class, names := range classes {
+		if slices.Contains(names, first) {
+			return class
+		}
+	}
+	return Other
+}
+
+// Digits returns how many characters or whole digits the parentheses allow; ok is
+// false without parentheses.
+func (t Type) Digits() (n int, ok bool) {
+	if len(t.Args) == 0 {
+		return 0, false
+	}
+	if len(t.Args) > 1 {
+		return t.Args[0] - t.Args[1], true
+	}
+	return t.Args[0], true
+}
+
+// A Shape is what a column can hold.
+type Shape struct {
+	Bits     int // of whole numbers, with the sign, 64 at most; 0 if it does not hold numbers
+	Unsigned bool
+	Text     bool
+}
+
+// PostgresShape reads the names that format_type of Postgres writes.
+func PostgresShape(t Type) (s Shape) {
+	switch t.Name {
+	case "smallint":
+		s.Bits = 16
+	case "integer":
+		s.Bits = 32
+	case "bigint":
+		s.Bits = 64
+	case "numeric":
+		s.Bits = decimalBits(t, 64)
+	case "real":
+		s.Bits = 25 // of the fraction, and the sign
+	case "double precision":
+		s.Bits = 54
+	case "text", "character varying", "character", "citext":
+		s.Text = true
+	}
+	return s
+}
+
+// MySQLShape reads the names that the information schema of MySQL and MariaDB
+// writes.
+func MySQLShape(t Type) Shape {
+	s := Shape{Unsigned: t.Unsigned}
+	switch t.Name {
+	case "tinyint":
+		s.Bits = 8
+	case "smallint":
+		s.Bits = 16
+	case "mediumint":
+		s.Bits = 24
+	case "int":
+		s.Bits = 32
+	case "bigint":
+		s.Bits = 64
+	case "decimal":
+		s.Bits = decimalBits(t, 10)
+	case "float":
+		s.Bits = 25
+	case "double":
+		s.Bits = 54
+	case "char", "varchar", "tinytext", "text", "mediumtext", "longtext":
+		s.Text = true
+	}
+	return s
+}
+
+// SQLiteShape follows the rules of affinity of SQLite: a column of any integer
+// type holds 64 bits, and UNSIGNED has no effect.
+func SQLiteShape(t Type) Shape {
+	has := func(part string) bool { return strings.Contains(t.Name, part) }
+	switch {
+	case has("int"):
+		return Shape{Bits: 64}
+	case has("char"), has("clob"), has("text"):
+		return Shape{Text: true}
+	case has("blob"), t.Name == "":
+		return Shape{}
+	case has("real"), has("floa"), has("doub"):
+		return Shape{Bits: 54}
+	}
+	return Shape{Bits: 64}
+}
+
+// decimalBits returns the bits of a DECIMAL, which has so many digits without
+// parentheses.
+func decimalBits(t Type, digits int) int {
+	if n, ok := t.Digits(); ok {
+		digits = n
+	}
+	if digits >= 19 { // 2^63 has 19
+		return 64
+	}
+	return int(float64(max(digits, 0))*math.Log2(10)) + 1
+}

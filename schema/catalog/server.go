@@ -1,0 +1,78 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/snowkey-go/snowkey/schema/internal/database"
+)
+
+// A Dialect is a kind of database server: [Postgres], [MySQL], [MariaDB] or
+// [SQLite].
+type Dialect = database.Dialect
+
+const (
+	Postgres = database.Postgres
+	MySQL    = database.MySQL
+	MariaDB  = database.MariaDB
+	SQLite   = database.SQLite
+)
+
+// ErrDialect says that a server is of a kind or version that is not supported.
+var ErrDialect = database.ErrDialect
+
+// A server reads the catalog of a database server.
+type server struct{ database.Server }
+
+func (s server) name(n Name) string { return s.Path(n.Schema, n.Name) }
+
+func (s server) column(c Column) string { return s.Path(c.Table.Schema, c.Table.Name, c.Name) }
+
+// typed scans the name of a type, as a dialect writes it, and what it can hold into
+// a column.
+func typed(d database.Dialect, c *Column) sql.Scanner {
+	return shape{database.Server{Dialect: d}, c}
+}
+
+type shape struct {
+	database.Server
+	column *Column
+}
+
+// Scan implements sql.Scanner.
+func (s shape) Scan(source any) error {
+	var name sql.NullString
+	if err := name.Scan(source); err != nil {
+		return err
+	}
+	holds := s.Shape(name.String)
+	s.column.Bits, s.column.Unsigned, s.column.Text = holds.Bits, holds.Unsigned, holds.Text
+	return nil
+}
+
+// Identify returns the dialect of the server of db. Errors wrap [ErrDialect] or the
+// driver's.
+func Identify(ctx context.Context, db *sql.DB) (Dialect, error) {
+	var found Dialect
+	err := withConn(ctx, db, func(conn *sql.Conn) error {
+		s, err := database.Identify(ctx, conn, "")
+		found = s.Dialect
+		return err
+	})
+	return found, err
+}
+
+// withConn calls f with a connection of db.
+func withConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
+	if db == nil {
+		return errors.New("catalog: there is no database; pass an open *sql.DB")
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("catalog: %w", err)
+	}
+	defer conn.Close()
+	return f(conn)
+}

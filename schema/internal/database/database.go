@@ -1,0 +1,272 @@
+// Package database is what schema/catalog and schema/autoinc share: the dialects,
+// how a server identifies itself, and how rows of a catalog are read.
+package database
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	_ "embed" // for the query
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/snowkey-go/snowkey/internal/ddl"
+)
+
+// A Dialect is a kind of database server.
+type Dialect string
+
+const (
+	Postgres Dialect = "postgres"
+	MySQL    Dialect = "mysql"
+	MariaDB  Dialect = "mariadb"
+	SQLite   Dialect = "sqlite"
+)
+
+// A grammar is how a dialect writes SQL.
+type grammar struct {
+	mark      string // around names
+	backslash bool   // whether it escapes in strings
+	shape     func(ddl.Type) ddl.Shape
+	banner    string // the query for the version
+	oldest    int    // the first supported version: major*1000 + minor
+}
+
+var mysqlGrammar = grammar{"`", true, ddl.MySQLShape, "SELECT version()", 8_000}
+
+var grammars = map[Dialect]grammar{
+	Postgres: {`"`, false, ddl.PostgresShape, "SELECT version()", 12_000},
+	MySQL:    mysqlGrammar,
+	MariaDB:  {mysqlGrammar.mark, mysqlGrammar.backslash, mysqlGrammar.shape, mysqlGrammar.banner, 10_006},
+	SQLite:   {`"`, false, ddl.SQLiteShape, "SELECT sqlite_version()", 3_037},
+}
+
+// ErrDialect says that a server is of a kind or version that is not supported.
+var ErrDialect = errors.New("this database server is not supported; use PostgreSQL 12, MySQL 8.0, MariaDB 10.6, SQLite 3.37 or later")
+
+// A Server is a kind of server and its version.
+type Server struct {
+	Dialect Dialect
+	Version string
+}
+
+// Identify asks a server for its kind and version. Errors wrap [ErrDialect] or
+// the driver's.
+func Identify(ctx context.Context, conn *sql.Conn, want Dialect) (Server, error) {
+	queries := []string{grammars[Postgres].banner, grammars[SQLite].banner}
+	if want != "" {
+		g, known := grammars[want]
+		if !known {
+			return Server{}, fmt.Errorf("schema: there is no dialect %q: %w", want, ErrDialect)
+		}
+		queries = []string{g.banner}
+	}
+	var failed error
+	for _, query := range queries {
+		banner, err := One(ctx, conn, query, Text)
+		if ctx.Err() != nil {
+			return Server{}, fmt.Errorf("schema: %w", ctx.Err())
+		}
+		if err != nil {
+			failed = errors.Join(failed, err) // a function that this kind of server does not have, or worse
+			continue
+		}
+		s, known := parseBanner(banner, query == grammars[SQLite].banner)
+		asked := want == "" || want == s.Dialect || want == MySQL && s.Dialect == MariaDB
+		switch {
+		case !known:
+			return Server{}, fmt.Errorf("schema: the server calls itself %q: %w", banner, ErrDialect)
+		case !asked:
+			return Server{}, fmt.Errorf("schema: the server calls itself %q, and the dialect %q was requested: %w", banner, want, ErrDialect)
+		}
+		return s, nil
+	}
+	return Server{}, fmt.Errorf("schema: the server returns no version like that of %s: %w (%w)", cmp.Or(want, "any dialect"), ErrDialect, failed)
+}
+
+// parseBanner reads what a server answers: "PostgreSQL 15.18 (Debian …", "9.7.4",
+// "10.11.19-MariaDB-0+deb12u1", "3.54.1". Servers that only speak the protocol of
+// another are not supported.
+func parseBanner(banner string, sqlite bool) (s Server, known bool) {
+	rest, postgres := strings.CutPrefix(banner, "PostgreSQL ")
+	switch {
+	case sqlite:
+		s.Dialect = SQLite
+	case postgres:
+		s.Dialect = Postgres
+	case strings.Contains(banner, "MariaDB"):
+		s.Dialect = MariaDB
+	default:
+		s.Dialect = MySQL
+	}
+	for _, other := range []string{"-YB-", "TiDB", "Vitess", "Cockroach", "Redshift", "Greenplum", "SingleStore"} {
+		if strings.Contains(banner, other) {
+			return s, false
+		}
+	}
+	end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end < 0 {
+		end = len(rest)
+	}
+	s.Version = rest[:end]
+	major, minor, _ := strings.Cut(s.Version, ".")
+	minor, _, _ = strings.Cut(minor, ".")
+	high, err := strconv.Atoi(major)
+	low, _ := strconv.Atoi(minor) // "18beta1" has none
+	return s, err == nil && high*1_000+low >= grammars[s.Dialect].oldest
+}
+
+// IsMySQL reports whether the server is MySQL or MariaDB.
+func (s Server) IsMySQL() bool { return s.Dialect == MySQL || s.Dialect == MariaDB }
+
+// Quote encloses a name in the quotes of the dialect.
+func (s Server) Quote(name string) string {
+	mark := grammars[s.Dialect].mark
+	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
+}
+
+// Path quotes a name with its qualifiers.
+func (s Server) Path(names ...string) string { return s.join(names, ".") }
+
+// List quotes names and separates them with commas.
+func (s Server) List(names []string) string { return s.join(names, ", ") }
+
+func (s Server) join(names []string, separator string) string {
+	var quoted []string
+	for _, name := range names {
+		quoted = append(quoted, s.Quote(name))
+	}
+	return strings.Join(quoted, separator)
+}
+
+// Literal encloses text in quotes as the dialect does.
+func (s Server) Literal(text string) string {
+	if grammars[s.Dialect].backslash {
+		text = strings.ReplaceAll(text, `\`, `\\`)
+	}
+	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
+}
+
+// Shape returns what a column of a type can hold.
+func (s Server) Shape(columnType string) ddl.Shape {
+	return grammars[s.Dialect].shape(ddl.ParseType(columnType))
+}
+
+// Prefixes of the triggers that keep keys out that are not generated.
+const (
+	FencePrefix = "snowkey_fence"
+	GuardPrefix = "snowkey_guard"
+)
+
+// Own returns the name of an object of this project that belongs to a table,
+// short enough for every server.
+func Own(prefix, table string) string {
+	const most = 63
+	name := prefix + "_" + table
+	if len(name) <= most {
+		return name
+	}
+	sum := fmt.Sprintf("_%x", sha256.Sum256([]byte(table)))[:9]
+	cut := most - len(sum)
+	for !utf8.RuneStart(name[cut]) {
+		cut--
+	}
+	return name[:cut] + sum
+}
+
+// BeyondCounting is a number that auto-increment does not reach.
+const BeyondCounting = 1_000_000_000_000
+
+// MySQLSystem are the databases of MySQL and MariaDB themselves.
+const MySQLSystem = `('mysql', 'information_schema', 'performance_schema', 'sys', 'ndbinfo')`
+
+// PostgresUses is a query for the views and other objects that use columns.
+//
+//go:embed postgres_uses.sql
+var PostgresUses string
+
+// A Querier is a *sql.Conn or a *sql.Tx.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// List returns the rows of a query; dest returns where the columns of a row are
+// scanned to.
+func List[T any](ctx context.Context, q Querier, query string, dest func(*T) []any, args ...any) ([]T, error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("schema: reading the catalog: %w", err)
+	}
+	defer rows.Close()
+	var list []T
+	for rows.Next() {
+		var t T
+		if err := rows.Scan(dest(&t)...); err != nil {
+			return nil, fmt.Errorf("schema: reading the catalog: %w", err)
+		}
+		list = append(list, t)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("schema: reading the catalog: %w", err)
+	}
+	return list, nil
+}
+
+// One returns the only row of a query.
+func One[T any](ctx context.Context, q Querier, query string, dest func(*T) []any, args ...any) (T, error) {
+	rows, err := List(ctx, q, query, dest, args...)
+	if err == nil && len(rows) != 1 {
+		err = fmt.Errorf("schema: reading the catalog: %d rows instead of one; try again, the database was changed meanwhile", len(rows))
+	}
+	if err != nil {
+		return *new(T), err
+	}
+	return rows[0], nil
+}
+
+// Text scans one column of text.
+func Text(s *string) []any { return []any{s} }
+
+// Number scans one column of whole numbers.
+func Number(n *int64) []any { return []any{n} }
+
+// Printable escapes characters that do not print, line ends included, so that a
+// name cannot move the cursor of a terminal.
+func Printable(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
+}
+
+// Plural returns a number with its noun.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Sleep returns after d, or with an error when ctx ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
