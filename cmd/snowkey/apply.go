@@ -26,7 +26,7 @@ func apply(ctx context.Context, sys system, args []string) error {
 	from.register(flags)
 	var options autoinc.ApplyOptions
 	path := flags.String("plan", "", "the plan's `file`")
-	flags.StringVar((*string)(&options.Phase), "phase", "", "the `phase` to apply, after which Apply stops anyway; by default the next: "+phases())
+	flags.StringVar((*string)(&options.Phase), "phase", "", "the `phase` to apply, after which Apply stops anyway; by default the next: widen, readers, fence, switch-on, drop, guard")
 	flags.IntVar(&options.BatchSize, "batch-size", 0, "how many `rows` a backfill fills at a time, about (default 10000)")
 	flags.DurationVar(&options.Pause, "pause", 0, "how long a backfill rests after each batch")
 	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, "how long a statement waits for a lock, with others waiting behind it, before it tries again (default 5s)")
@@ -62,14 +62,6 @@ func apply(ctx context.Context, sys system, args []string) error {
 		fmt.Fprintln(sys.stdout, "  "+note)
 	}
 	return nil
-}
-
-func phases() string {
-	var names []string
-	for _, name := range autoinc.PhaseNames() {
-		names = append(names, string(name))
-	}
-	return strings.Join(names, ", ")
 }
 
 // A printer prints progress: a line for each step, and a bar for a backfill.

@@ -46,22 +46,20 @@ type ApplyOptions struct {
 type Progress struct {
 	Phase PhaseName
 	Step  Step
-	Event Event
+	Event string // [Began] to [Would]
 	// Total is how many blocks a backfill has, and Done how many of them are filled.
 	Done, Total int64
 	Err         error // why it is Retried
 }
 
-// An Event is what has happened to a [Step].
-type Event string
-
+// What has happened to a [Step].
 const (
-	Began   Event = "began"
-	Filled  Event = "filled" // a batch of a backfill
-	Retried Event = "retried"
-	Ended   Event = "ended"
-	Skipped Event = "skipped" // it was taken before
-	Would   Event = "would"   // it would be taken, if this were no dry run
+	Began   = "began"
+	Filled  = "filled" // a batch of a backfill
+	Retried = "retried"
+	Ended   = "ended"
+	Skipped = "skipped" // it was taken before
+	Would   = "would"   // it would be taken, if this were no dry run
 )
 
 // Apply applies one phase of a plan and returns it, or returns a phase without a
@@ -69,20 +67,20 @@ const (
 // may be called again after a crash at any point: what has been done is not done
 // again. Only one Apply at a time works in a database.
 //
-// Before a phase begins, it is planned once more, and refused with a [*PlanError]
+// Before a phase begins, it is planned once more, and refused with a [ErrPlan]
 // if the outcome differs: the database is another one, or has changed since.
 //
 // On a connection of its own, Apply sets the session as the plan needs it and
 // puts it back afterwards. It needs a real session: connect to Postgres itself,
 // not through a pooler of transactions.
 //
-// Errors are [*PlanError], [*PhaseError], [*BusyError], [*UnfinishedError],
-// those of [NewPlan], and [*StepError], which wraps the database's.
+// Errors wrap [ErrPlan], [ErrPhase], [ErrBusy], [ErrUnfinished], the errors of
+// [NewPlan], or those of the driver.
 func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (Phase, error) {
 	if db == nil || plan == nil {
 		return Phase{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
 	}
-	sum, err := plan.Sum()
+	sum, err := plan.sum()
 	if err != nil {
 		return Phase{}, err
 	}
@@ -185,14 +183,14 @@ func (a *applier) next(entries map[string]entry) (Phase, error) {
 		case !complete:
 			for _, later := range a.plan.Phases {
 				if later.Name == a.options.Phase {
-					return Phase{}, &PhaseError{Phase: a.options.Phase, First: phase.Name}
+					return Phase{}, fail(ErrPhase, "the phase %s comes after %s, which is not complete; apply that first", a.options.Phase, phase.Name)
 				}
 			}
-			return Phase{}, &PhaseError{Phase: a.options.Phase}
+			return Phase{}, fail(ErrPhase, "there is no phase %q; there are %q", string(a.options.Phase), phaseNames)
 		}
 	}
 	if a.options.Phase != "" {
-		return Phase{}, &PhaseError{Phase: a.options.Phase}
+		return Phase{}, fail(ErrPhase, "there is no phase %q; there are %q", string(a.options.Phase), phaseNames)
 	}
 	return Phase{}, nil
 }
@@ -200,28 +198,24 @@ func (a *applier) next(entries map[string]entry) (Phase, error) {
 // compare plans once more and refuses a phase that would be another now.
 func (a *applier) compare(ctx context.Context, phase Phase) error {
 	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect}, Online: a.plan.Online, Floor: a.plan.Floor}
-	for _, k := range a.plan.Keys {
+	for _, k := range a.plan.keys {
 		options.Tables = append(options.Tables, k.Column.Table)
 		options.Schemas = append(options.Schemas, k.Column.Table.Schema)
 	}
-	if len(a.plan.Keys) == 0 {
+	if len(a.plan.keys) == 0 {
 		return nil // nothing to do is the same everywhere
 	}
-	const again = "plan again, on this database"
 	fresh, err := makePlan(ctx, a.conn, options)
-	if wrong, ok := errors.AsType[*TableError](err); ok {
-		return &PlanError{fmt.Sprintf("the plan is of another database, or this one has changed: %v", wrong), again}
-	}
-	if errors.Is(err, catalog.ErrSchema) {
-		return &PlanError{fmt.Sprintf("the plan is of another database, or this one has changed: %v", err), again}
+	if errors.Is(err, ErrTable) || errors.Is(err, catalog.ErrSchema) {
+		return fail(ErrPlan, "the plan is of another database, or this one has changed: %v; plan again, on this database", err)
 	}
 	if err != nil {
 		return err
 	}
 	if fresh.Database != a.plan.Database {
-		return &PlanError{fmt.Sprintf("the plan is of the database %q, and this is %q", a.plan.Database, fresh.Database), again}
+		return fail(ErrPlan, "the plan is of the database %q, and this is %q; plan again, on this database", a.plan.Database, fresh.Database)
 	}
-	now := fresh.Phase(phase.Name)
+	now := fresh.phase(phase.Name)
 	for i := range max(len(now.Steps), len(phase.Steps)) {
 		var is, was Step
 		if i < len(now.Steps) {
@@ -231,8 +225,7 @@ func (a *applier) compare(ctx context.Context, phase Phase) error {
 			was = phase.Steps[i]
 		}
 		if is.SQL != was.SQL || is.Run != was.Run {
-			return &PlanError{fmt.Sprintf("the database is another, or has changed since it was planned: the step %s/%d would be %q now, and was %q",
-				phase.Name, i+1, is.SQL, was.SQL), again}
+			return fail(ErrPlan, "the database is another, or has changed since it was planned: the step %s/%d would be %q now, and was %q; plan again, on this database", phase.Name, i+1, is.SQL, was.SQL)
 		}
 	}
 	return nil
@@ -298,7 +291,7 @@ func (a *applier) set(ctx context.Context, s Step, settings []string) error {
 	}
 	for _, setting := range settings {
 		if _, err := a.conn.ExecContext(ctx, setting); err != nil {
-			return &StepError{s, err}
+			return failedStep(s, err)
 		}
 	}
 	return nil
@@ -316,7 +309,7 @@ func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error
 	if _, err := a.conn.ExecContext(ctx, begin); err != nil {
 		// Drivers of SQLite report the end of ctx even where the transaction has begun.
 		a.spoilt = a.spoilt || ctx.Err() != nil
-		return &StepError{steps[0], err}
+		return failedStep(steps[0], err)
 	}
 	skip := errors.New("taken by another")
 	err := func() error {
@@ -342,7 +335,7 @@ func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error
 		}
 		// And they report no error for a COMMIT that they left out because ctx has ended.
 		if _, err := a.conn.ExecContext(ctx, "COMMIT"); cmp.Or(err, ctx.Err()) != nil {
-			return &StepError{steps[len(steps)-1], cmp.Or(err, ctx.Err())}
+			return failedStep(steps[len(steps)-1], cmp.Or(err, ctx.Err()))
 		}
 		return nil
 	}()
@@ -374,7 +367,7 @@ func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) 
 		}
 		if s.Retry != "" {
 			if _, err := a.conn.ExecContext(ctx, s.Retry); err != nil {
-				return &StepError{s, err}
+				return failedStep(s, err)
 			}
 		}
 	}
@@ -386,7 +379,7 @@ func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) 
 			return err
 		}
 	case s.Done == "" && s.Run == Exec:
-		return &StepError{s, errors.New("it may have been taken or not, and the plan has no query that tells; see by hand")}
+		return failedStep(s, errors.New("it may have been taken or not, and the plan has no query that tells; see by hand"))
 	}
 	if err := a.at(ctx, "before "+s.ID); err != nil {
 		return err
@@ -417,7 +410,7 @@ func (a *applier) record(ctx context.Context, s Step, e entry) error {
 func (a *applier) asked(ctx context.Context, s Step) (bool, error) {
 	taken, err := database.One(ctx, a.conn, s.Done, func(n *int) []any { return []any{n} })
 	if err != nil {
-		return false, &StepError{s, err}
+		return false, failedStep(s, err)
 	}
 	return taken != 0, nil
 }
@@ -434,16 +427,16 @@ func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) er
 	switch s.Run {
 	case Exec:
 		if _, err := a.conn.ExecContext(ctx, s.SQL); err != nil {
-			return &StepError{s, err}
+			return failedStep(s, err)
 		}
 	case Check:
 		if err := a.check(ctx, s); err != nil {
-			return &StepError{s, err}
+			return failedStep(s, err)
 		}
 	case Count:
 		n, err := database.One(ctx, a.conn, s.SQL, database.Number)
 		if err != nil {
-			return &StepError{s, err}
+			return failedStep(s, err)
 		}
 		after.detail = strconv.FormatInt(n, 10)
 	case Backfill:
@@ -451,7 +444,7 @@ func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) er
 			return err
 		}
 	default:
-		return &StepError{s, fmt.Errorf("there is no way %q to run it", s.Run)}
+		return failedStep(s, fmt.Errorf("there is no way %q to run it", s.Run))
 	}
 	return a.record(ctx, s, after)
 }
@@ -485,11 +478,11 @@ func (a *applier) check(ctx context.Context, s Step) error {
 		}
 		parts = append(parts, fmt.Sprintf("%s = %v", columns[i], value))
 	}
-	return &CheckError{Row: database.Printable(strings.Join(parts, ", ")), Remedy: cmp.Or(s.Undo, "find the others with the query of the step, and mend them")}
+	return fmt.Errorf("a row was found that should not exist: %s; %s", database.Printable(strings.Join(parts, ", ")), cmp.Or(s.Undo, "find all such rows with the query of the step, and correct them"))
 }
 
 // tell tells Progress of a step.
-func (a *applier) tell(phase Phase, s Step, event Event) {
+func (a *applier) tell(phase Phase, s Step, event string) {
 	a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: event})
 }
 

@@ -14,7 +14,7 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 	type size struct{ blocks, rows int64 } // rows in a block, about
 	of, err := database.One(ctx, a.conn, s.Size, func(s *size) []any { return []any{&s.blocks, &s.rows} })
 	if err != nil {
-		return &StepError{s, err}
+		return failedStep(s, err)
 	}
 	var filled, total int64
 	if _, err := fmt.Sscanf(before.detail, "%d of %d", &filled, &total); err != nil {
@@ -29,7 +29,7 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 			return err
 		}, again)
 		if err != nil {
-			return &StepError{s, err}
+			return failedStep(s, err)
 		}
 		filled = end
 		a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: Filled, Done: filled, Total: total})
@@ -37,7 +37,7 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 			return err
 		}
 		if filled < total && database.Sleep(ctx, a.options.Pause) != nil {
-			return &StepError{s, ctx.Err()}
+			return failedStep(s, ctx.Err())
 		}
 	}
 	return nil

@@ -101,7 +101,7 @@ func (l ledger) write(ctx context.Context, s session, step string, e entry) erro
 	return nil
 }
 
-// refuseUnfinished returns an [*UnfinishedError] if a plan of another sum has
+// refuseUnfinished returns an [ErrUnfinished] if a plan of another sum has
 // stopped in the middle of a phase.
 func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier, own string) error {
 	if there, err := l.exists(ctx, q); err != nil || !there {
@@ -120,7 +120,8 @@ func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier, own st
 		phase, _, _ := strings.Cut(r.step, "/")
 		between := state(r.state) == started || state(r.state) == done
 		if r.plan != own && between && !complete[[2]string{r.plan, phase}] {
-			return &UnfinishedError{Plan: r.plan, Phase: PhaseName(phase), Table: l.name(l.table)}
+			return fail(ErrUnfinished, "the plan %.12s… has stopped in the phase %s, and the catalog does not show what it has dropped; apply that plan to the end of the phase, or delete its rows from %s if you have undone it by hand",
+				r.plan, phase, l.name(l.table))
 		}
 	}
 	return nil

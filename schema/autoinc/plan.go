@@ -47,21 +47,22 @@ type Plan struct {
 	Online   bool
 	Floor    int64
 	Progress catalog.Name // the table in which Apply keeps its progress
-	Keys     []PlannedKey
-	Phases   []Phase // all of them, in order; one may have no steps
+	Phases   []Phase      // all of them, in order; one may have no steps
+
+	keys []plannedKey
 }
 
-// A PlannedKey is what [Verify] has to find again.
-type PlannedKey struct {
+// A plannedKey is what [Verify] has to find again.
+type plannedKey struct {
 	Column     catalog.Column    `json:"column"` // as it was
 	Mechanism  catalog.Mechanism `json:"mechanism"`
 	Also       []catalog.Name    `json:"also,omitempty"`       // partitions and inheriting tables
 	Holders    []catalog.Column  `json:"holders,omitempty"`    // the columns of foreign keys to it
-	References []Reference       `json:"references,omitempty"` // the foreign keys themselves
+	References []reference       `json:"references,omitempty"` // the foreign keys themselves
 }
 
-// A Reference is a foreign key as a whole.
-type Reference struct {
+// A reference is a foreign key as a whole.
+type reference struct {
 	Name     string       `json:"name,omitempty"` // SQLite has none
 	Child    catalog.Name `json:"child"`
 	Columns  []string     `json:"columns"`
@@ -75,7 +76,7 @@ type Reference struct {
 	valid  bool   // Postgres: whether it was ever checked on all rows
 }
 
-func (r Reference) same(other Reference) bool {
+func (r reference) same(other reference) bool {
 	return r.Child == other.Child && r.Parent == other.Parent && slices.Equal(r.Columns, other.Columns) && slices.Equal(r.Keys, other.Keys)
 }
 
@@ -92,8 +93,8 @@ const (
 	Guard    PhaseName = "guard"     // small keys are refused, whoever sends them
 )
 
-// PhaseNames are the phases in their order.
-func PhaseNames() []PhaseName { return []PhaseName{Widen, Readers, Fence, SwitchOn, Drop, Guard} }
+// phaseNames are the phases in their order.
+var phaseNames = []PhaseName{Widen, Readers, Fence, SwitchOn, Drop, Guard}
 
 // A Phase is a part of a plan between two points where people have something to
 // do.
@@ -103,21 +104,19 @@ type Phase struct {
 	Steps []Step
 }
 
-// A Run is how the SQL of a [Step] is run.
-type Run string
-
+// How the SQL of a [Step] is run.
 const (
-	Exec     Run = "exec"     // once
-	Check    Run = "check"    // a query that must return no row
-	Count    Run = "count"    // a query whose number is kept, for Verify
-	Backfill Run = "backfill" // a range of blocks at a time, which stand for $1 and $2
+	Exec     = "exec"     // once
+	Check    = "check"    // a query that must return no row
+	Count    = "count"    // a query whose number is kept, for Verify
+	Backfill = "backfill" // a range of blocks at a time, which stand for $1 and $2
 )
 
 // A Step is one statement.
 type Step struct {
 	ID   string // the phase and a number: widen/3
 	Text string // what it does
-	Run  Run
+	Run  string // [Exec], [Check], [Count] or [Backfill]
 	SQL  string
 
 	// Unit is the number of a transaction, which has all steps of that number. A
@@ -144,8 +143,8 @@ type Step struct {
 	Size string
 }
 
-// Phase returns the phase of a name, or one without steps.
-func (p *Plan) Phase(name PhaseName) Phase {
+// phase returns the phase of a name, or one without steps.
+func (p *Plan) phase(name PhaseName) Phase {
 	for _, phase := range p.Phases {
 		if phase.Name == name {
 			return phase
@@ -157,9 +156,8 @@ func (p *Plan) Phase(name PhaseName) Phase {
 // NewPlan inspects a database and plans the way of its keys off auto-increment.
 // It changes nothing, and uses one connection for as long as it takes.
 //
-// Errors are those of [Inspect]; a [*RefusedError], if anything would be lost or
-// cannot be planned rightly; a [*TableError]; and an [*UnfinishedError], if [Apply]
-// stopped in the middle of a phase, where the catalog does not show all that there was.
+// Errors are those of [catalog.Inspect], or wrap [ErrRefused], [ErrTable] or
+// [ErrUnfinished].
 func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error) {
 	if db == nil {
 		return nil, errors.New("autoinc: there is no database; pass an open *sql.DB")
@@ -224,7 +222,7 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions) (*Plan, 
 		return nil, err
 	}
 	if len(p.refusals) > 0 {
-		return nil, &RefusedError{Refusals: p.refusals, server: s}
+		return nil, refused(s, p.refusals)
 	}
 	return p.plan(), nil
 }

@@ -91,7 +91,7 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 	}
 	type row struct {
 		schema string
-		Reference
+		reference
 		column, key string
 	}
 	rows, err := database.List(ctx, p.conn, mysqlReferences, func(r *row) []any {
@@ -118,7 +118,7 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 				}
 			}
 			r.OnUpdate, r.OnDelete, r.valid = rule.onUpdate, rule.onDelete, true
-			p.references = append(p.references, r.Reference)
+			p.references = append(p.references, r.reference)
 		}
 		last := &p.references[len(p.references)-1]
 		last.Columns, last.Keys = append(last.Columns, r.column), append(last.Keys, r.key)
@@ -258,7 +258,7 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 
 func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column) error {
 	held := p.held(columns)
-	byChild := make(map[catalog.Name][]Reference)
+	byChild := make(map[catalog.Name][]reference)
 	var children []catalog.Name
 	for _, r := range held {
 		if len(byChild[r.Child]) == 0 {
@@ -349,11 +349,11 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 // unless they reference each other: adding a table's foreign keys copies it, and
 // while MariaDB puts the copy in its place, rows that reference it are refused
 // (1452) if a foreign key is there to check them.
-func parentsFirst(tables []catalog.Name, references []Reference) (ordered []catalog.Name) {
+func parentsFirst(tables []catalog.Name, references []reference) (ordered []catalog.Name) {
 	left := slices.Clone(tables)
 	for len(left) > 0 {
 		i := max(slices.IndexFunc(left, func(table catalog.Name) bool {
-			return !slices.ContainsFunc(references, func(r Reference) bool {
+			return !slices.ContainsFunc(references, func(r reference) bool {
 				return r.Child == table && r.Parent != table && slices.Contains(left, r.Parent)
 			})
 		}), 0)
@@ -364,7 +364,7 @@ func parentsFirst(tables []catalog.Name, references []Reference) (ordered []cata
 }
 
 // constraint writes a foreign key as SQL.
-func (s server) constraint(r Reference) string {
+func (s server) constraint(r reference) string {
 	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.Quote(r.Name), s.List(r.Columns), s.name(r.Parent), s.List(r.Keys)) + r.match
 	if r.OnUpdate != noAction {
 		text += " ON UPDATE " + r.OnUpdate
@@ -379,7 +379,7 @@ func (s server) constraint(r Reference) string {
 const noAction = "NO ACTION"
 
 // counted is a query of whether so many of the references are there.
-func (s server) counted(child catalog.Name, references []Reference, n int) string {
+func (s server) counted(child catalog.Name, references []reference, n int) string {
 	var names []string
 	for _, r := range references {
 		names = append(names, s.Literal(r.Name))
@@ -389,7 +389,7 @@ func (s server) counted(child catalog.Name, references []Reference, n int) strin
 }
 
 // orphans is a query of a row that references none.
-func (s server) orphans(r Reference) string {
+func (s server) orphans(r reference) string {
 	var columns, ties, set []string
 	for i := range r.Columns {
 		child, parent := "c."+s.Quote(r.Columns[i]), "p."+s.Quote(r.Keys[i])

@@ -17,12 +17,12 @@ func TestParentsFirst(t *testing.T) {
 		{"a>b b>b c>a c>b", "[b a c]"},
 		{"a>b b>a c>a", "[a b c]"}, // a ring
 	} {
-		var references []Reference
+		var references []reference
 		var tables []catalog.Name
 		var names []string
 		for i := 0; i+2 < len(tc.references); i += 4 {
 			child, parent := tc.references[i:i+1], tc.references[i+2:i+3]
-			references = append(references, Reference{Child: catalog.Name{Name: child}, Parent: catalog.Name{Name: parent}})
+			references = append(references, reference{Child: catalog.Name{Name: child}, Parent: catalog.Name{Name: parent}})
 			if len(tables) == 0 || tables[len(tables)-1].Name != child {
 				tables = append(tables, catalog.Name{Name: child})
 			}

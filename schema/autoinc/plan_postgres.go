@@ -6,8 +6,6 @@ import (
 	"database/sql"
 	_ "embed" // for the queries
 	"fmt"
-	"math"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -94,7 +92,7 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	}
 	type row struct {
 		oid string
-		Reference
+		reference
 		column, key string
 	}
 	rows, err := database.List(ctx, conn, postgresReferences, func(r *row) []any {
@@ -106,7 +104,7 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	}
 	for i, r := range rows {
 		if i == 0 || rows[i-1].oid != r.oid {
-			p.references = append(p.references, r.Reference)
+			p.references = append(p.references, r.reference)
 		}
 		last := &p.references[len(p.references)-1]
 		last.Columns, last.Keys = append(last.Columns, r.column), append(last.Keys, r.key)
@@ -169,7 +167,7 @@ func (p *postgresPlanner) widen() {
 		}
 		views := p.viewsOf(relations, names)
 		unit := p.begin()
-		p.lock(unit, table, slices.DeleteFunc(p.held(columns[table]), func(r Reference) bool { return r.Parent != table }))
+		p.lock(unit, table, slices.DeleteFunc(p.held(columns[table]), func(r reference) bool { return r.Parent != table }))
 		p.dropViews(Widen, unit, columns[table][0], views)
 		p.add(Widen, Step{
 			Text: "widen " + p.List(names) + " of " + p.name(table),
@@ -194,7 +192,7 @@ func (p *postgresPlanner) widen() {
 // lock locks a table and those at the other ends of references, all at once. The
 // children come first, as they do for a writer of one, who then looks at its
 // parents: in another order the two would wait for each other.
-func (p *postgresPlanner) lock(unit int, table catalog.Name, references []Reference) {
+func (p *postgresPlanner) lock(unit int, table catalog.Name, references []reference) {
 	touched := []catalog.Name{table}
 	for _, r := range references {
 		touched = append(touched, r.Child, r.Parent)
@@ -229,8 +227,7 @@ func (p *postgresPlanner) lock(unit int, table catalog.Name, references []Refere
 // narrowSequence reports whether the sequence of a key is its own and ends
 // before bigint does. That of an identity goes with the column.
 func (p *postgresPlanner) narrowSequence(k catalog.Key) bool {
-	c := k.Counter
-	return k.Mechanism == catalog.Serial && c.Max != nil && c.Max.Cmp(big.NewInt(math.MaxInt32)) <= 0
+	return k.Mechanism == catalog.Serial && k.Counter.Narrow
 }
 
 // mayWiden refuses a column whose type cannot be altered by this package.

@@ -53,7 +53,7 @@ type onlinePlanner struct {
 	columns   map[catalog.Name][]catalog.Column
 	indexes   []postgresIndex
 	sequences map[catalog.Name]postgresSequence
-	swapped   []Reference // those that have their name already
+	swapped   []reference // those that have their name already
 }
 
 func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
@@ -289,7 +289,7 @@ func (o *onlinePlanner) concerned(table catalog.Name) (all []postgresIndex) {
 }
 
 // reference makes a foreign key between the new columns, beside the old one.
-func (o *onlinePlanner) reference(r Reference) {
+func (o *onlinePlanner) reference(r reference) {
 	fresh := r
 	fresh.Name = database.Own("snowkey_fk", r.Name)
 	fresh.Columns, fresh.Keys = o.replaced(r.Child, r.Columns), o.replaced(r.Parent, r.Keys)
@@ -312,7 +312,7 @@ func (o *onlinePlanner) reference(r Reference) {
 // transaction that reads no row.
 func (o *onlinePlanner) swap(table catalog.Name) {
 	unit, name := o.begin(), o.name(table)
-	references := slices.DeleteFunc(o.held(o.columns[table]), func(r Reference) bool { return slices.ContainsFunc(o.swapped, r.same) })
+	references := slices.DeleteFunc(o.held(o.columns[table]), func(r reference) bool { return slices.ContainsFunc(o.swapped, r.same) })
 	o.swapped = append(o.swapped, references...)
 	views := o.viewsOf([]catalog.Name{table}, o.names(table))
 	add := func(text, format string, args ...any) {

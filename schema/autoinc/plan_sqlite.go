@@ -106,7 +106,7 @@ func (p *planner) readSQLiteReferences(ctx context.Context, conn *sql.Conn) erro
 	var last row
 	for _, r := range rows {
 		if r.child != last.child || r.id != last.id {
-			p.references = append(p.references, Reference{Child: catalog.Name{Schema: "main", Name: r.child}, Parent: catalog.Name{Schema: "main", Name: r.parent}, OnUpdate: r.onUpdate, OnDelete: r.onDelete, valid: true})
+			p.references = append(p.references, reference{Child: catalog.Name{Schema: "main", Name: r.child}, Parent: catalog.Name{Schema: "main", Name: r.parent}, OnUpdate: r.onUpdate, OnDelete: r.onDelete, valid: true})
 		}
 		last = r
 		reference := &p.references[len(p.references)-1]

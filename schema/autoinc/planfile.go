@@ -44,8 +44,8 @@ func (p *Plan) WriteText(w io.Writer) error {
 	return err
 }
 
-// Sum returns what tells the plan from any other.
-func (p *Plan) Sum() (string, error) {
+// sum returns what tells the plan from any other.
+func (p *Plan) sum() (string, error) {
 	body, err := p.body()
 	return sum(body), err
 }
@@ -76,7 +76,7 @@ func (p *Plan) body() ([]byte, error) {
 		return nil, fmt.Errorf("autoinc: %w", err)
 	}
 	header("progress", string(progress))
-	for _, k := range p.Keys {
+	for _, k := range p.keys {
 		data, err := json.Marshal(k)
 		if err != nil {
 			return nil, fmt.Errorf("autoinc: %w", err)
@@ -93,7 +93,7 @@ func (p *Plan) body() ([]byte, error) {
 			b.WriteString("\n")
 			header("step", s.ID)
 			header("text", s.Text)
-			header("run", string(s.Run))
+			header("run", s.Run)
 			if s.Unit != 0 {
 				header("transaction", strconv.Itoa(s.Unit))
 			}
@@ -120,7 +120,7 @@ func (p *Plan) body() ([]byte, error) {
 }
 
 // ReadPlan reads what [Plan.WriteText] has written, and nothing else: a plan that
-// was edited afterwards is refused with a [*PlanError].
+// was edited afterwards is refused with a [ErrPlan].
 func ReadPlan(r io.Reader) (*Plan, error) {
 	input := bufio.NewReader(r)
 	line := func() (string, error) {
@@ -132,7 +132,7 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 		return nil, fmt.Errorf("autoinc: %w", err)
 	}
 	if title != planTitle {
-		return nil, &PlanError{"this is no plan of this version, which begins with " + planTitle, "plan again"}
+		return nil, fail(ErrPlan, "this is not a plan of this version, which begins with %s; plan again", planTitle)
 	}
 	first, err := line()
 	if err != nil && err != io.EOF {
@@ -143,15 +143,15 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 		return nil, fmt.Errorf("autoinc: %w", err)
 	}
 	if first != "-- sum: "+sum(body) {
-		return nil, &PlanError{"the plan is not as it was written: its sum differs", "plan again, and leave the file as it is; leave out tables with Except (-except), or run statements of your own beside it"}
+		return nil, fail(ErrPlan, "the plan is not as it was written: its sum differs; plan again, and leave the file as it is; leave out tables with Except (-except), or run statements of your own beside it")
 	}
 	p, err := parsePlan(string(body))
 	if err != nil {
-		return nil, &PlanError{err.Error(), "plan again"}
+		return nil, fail(ErrPlan, "%v; plan again", err)
 	}
 	// What was read is what would be written, or the reading is wrong.
 	if again, err := p.body(); err != nil || !bytes.Equal(again, body) {
-		return nil, &PlanError{"the plan is not one that this version writes", "plan again"}
+		return nil, fail(ErrPlan, "the plan is not one that this version writes; plan again")
 	}
 	return p, nil
 }
@@ -219,9 +219,9 @@ func (p *Plan) parse(name, value string) (err error) {
 	case "progress":
 		err = json.Unmarshal([]byte(value), &p.Progress)
 	case "key":
-		var k PlannedKey
+		var k plannedKey
 		err = json.Unmarshal([]byte(value), &k)
-		p.Keys = append(p.Keys, k)
+		p.keys = append(p.keys, k)
 	default:
 		err = fmt.Errorf("there is no header %q", name)
 	}
@@ -233,7 +233,7 @@ func (s *Step) parse(name, value string) (err error) {
 	case "text":
 		s.Text = value
 	case "run":
-		s.Run = Run(value)
+		s.Run = value
 	case "transaction":
 		s.Unit, err = strconv.Atoi(value)
 	case "locks":

@@ -21,15 +21,15 @@ type planner struct {
 	report     catalog.Report
 	database   string
 	keys       []catalog.Key // whose counters go
-	references []Reference   // every foreign key of the database
-	refusals   []Refusal
+	references []reference   // every foreign key of the database
+	refusals   []refusal
 	steps      map[PhaseName][]Step
 	notes      map[PhaseName][]string
 	unit       int
 }
 
 func (p *planner) refuse(column catalog.Column, remedy, format string, args ...any) {
-	r := Refusal{Column: column, Reason: fmt.Sprintf(format, args...), Remedy: remedy}
+	r := refusal{column, fmt.Sprintf(format, args...), remedy}
 	if !slices.Contains(p.refusals, r) {
 		p.refusals = append(p.refusals, r)
 	}
@@ -66,7 +66,7 @@ func (p *planner) choose() error {
 	}
 	for _, name := range slices.Concat(p.options.Tables, p.options.Except) {
 		if !counts(name) {
-			return &TableError{Table: name}
+			return fail(ErrTable, "the table %q of %q has no auto-increment key among those inspected; see catalog.Inspect for the tables that have one", name.Name, name.Schema)
 		}
 	}
 	for _, k := range p.report.Keys {
@@ -103,7 +103,7 @@ func (p *planner) refuseKey(k catalog.Key) {
 	if k.Counter.Step < 0 {
 		p.refuse(k.Column, "count upwards, or leave its table out of the plan", "it counts downwards by %d, and generated keys are positive", -k.Counter.Step)
 	}
-	if next := k.Counter.Next; next != nil && next.Cmp(big.NewInt(p.options.Floor)) > 0 && !p.fenced(k) {
+	if next, known := new(big.Int).SetString(k.Counter.Next, 10); known && next.Cmp(big.NewInt(p.options.Floor)) > 0 && !p.fenced(k) {
 		p.refuse(k.Column, fmt.Sprintf("find out who wrote that key while the table counted. On MySQL, catalog.MariaDB and SQLite the counter stays beyond it until such rows are gone; on Postgres set the sequence back. If rows were counted this far, plan with a larger floor than %d", p.options.Floor),
 			"its counter stands at %s, beyond the floor: a generated key is in a table that still counts, or a setval has moved it, so that counted and generated keys cannot be told apart", next)
 	}
@@ -133,7 +133,7 @@ func (p *planner) guarded(k catalog.Key, table catalog.Name) bool {
 }
 
 // held returns the references that touch one of the columns.
-func (p *planner) held(columns []catalog.Column) (all []Reference) {
+func (p *planner) held(columns []catalog.Column) (all []reference) {
 	for _, r := range p.references {
 		touches := slices.ContainsFunc(columns, func(c catalog.Column) bool {
 			return c.Table == r.Child && slices.Contains(r.Columns, c.Name) || c.Table == r.Parent && slices.Contains(r.Keys, c.Name)
@@ -211,16 +211,16 @@ func (p *planner) plan() *Plan {
 		plan.Progress.Schema = p.report.Schemas[0]
 	}
 	for _, k := range p.keys {
-		planned := PlannedKey{Column: k.Column, Mechanism: k.Mechanism, Also: k.Inheritors}
+		planned := plannedKey{Column: k.Column, Mechanism: k.Mechanism, Also: k.Inheritors}
 		for _, fk := range k.ForeignKeys {
 			if !slices.ContainsFunc(planned.Holders, sameAs(fk.Child)) {
 				planned.Holders = append(planned.Holders, fk.Child)
 			}
 		}
 		planned.References = p.held(k.Columns())
-		plan.Keys = append(plan.Keys, planned)
+		plan.keys = append(plan.keys, planned)
 	}
-	for _, name := range PhaseNames() {
+	for _, name := range phaseNames {
 		plan.Phases = append(plan.Phases, Phase{Name: name, Notes: p.notes[name], Steps: p.steps[name]})
 	}
 	return plan

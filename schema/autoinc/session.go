@@ -18,7 +18,7 @@ func (a *applier) prepare(ctx context.Context) error {
 		return err
 	}
 	if found.Dialect != a.Dialect {
-		return &PlanError{fmt.Sprintf("the plan is for %s, and this is %s", a.Dialect, found.Dialect), "plan again, on this database"}
+		return fail(ErrPlan, "the plan is for %s, and this is %s; plan again, on this database", a.Dialect, found.Dialect)
 	}
 	switch a.Dialect {
 	case catalog.Postgres:
@@ -56,7 +56,7 @@ func (a *applier) preparePostgres(ctx context.Context) error {
 		return err
 	}
 	if !locked {
-		return &BusyError{a.ledger.name(a.plan.Progress)}
+		return fail(ErrBusy, "another process is applying a plan with the progress in %s; wait until it ends", a.ledger.name(a.plan.Progress))
 	}
 	a.restore = append(a.restore, "SELECT pg_advisory_unlock("+key+")")
 	settings := [][2]string{
@@ -94,7 +94,7 @@ func (a *applier) prepareMySQL(ctx context.Context) error {
 		return err
 	}
 	if locked == 0 {
-		return &BusyError{a.ledger.name(a.plan.Progress)}
+		return fail(ErrBusy, "another process is applying a plan with the progress in %s; wait until it ends", a.ledger.name(a.plan.Progress))
 	}
 	a.restore = append(a.restore, "DO RELEASE_LOCK("+a.Literal(a.lockName())+")")
 	mode, err := database.One(ctx, a.conn, "SELECT @@SESSION.sql_mode", database.Text)

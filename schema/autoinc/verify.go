@@ -23,43 +23,31 @@ type Verification struct {
 // A Proof is one thing that was to be proven of a database that has left
 // auto-increment.
 type Proof struct {
-	Subject string  `json:"subject"` // a column, a table or a foreign key, quoted
-	Verdict Verdict `json:"verdict"`
-	Text    string  `json:"text"` // what was looked at, and what was found
+	Subject string `json:"subject"` // a column, a table or a foreign key, quoted
+	Verdict string `json:"verdict"`
+	Text    string `json:"text"` // what was looked at, and what was found
 }
 
-// A Verdict is the outcome of a [Proof].
-type Verdict string
-
+// The verdicts of a [Proof].
 const (
-	Proven  Verdict = "proven"
-	Open    Verdict = "open" // neither: it takes a person to tell
-	Refuted Verdict = "refuted"
+	Proven  = "proven"
+	Open    = "open" // neither: it takes a person to tell
+	Refuted = "refuted"
 )
 
-// Err returns a [*VerifyError] if anything is refuted, and nil otherwise.
+// Err returns an error that wraps [ErrRefuted] if anything is refuted, and nil otherwise.
 func (v Verification) Err() error {
 	refuted := slices.DeleteFunc(slices.Clone(v.Proofs), func(p Proof) bool { return p.Verdict != Refuted })
 	if len(refuted) == 0 {
 		return nil
 	}
-	return &VerifyError{Refuted: refuted, Of: len(v.Proofs)}
-}
-
-// A VerifyError says what is not as it should be.
-type VerifyError struct {
-	Refuted []Proof
-	Of      int // how many proofs there were
-}
-
-func (e *VerifyError) Error() string {
-	return fmt.Sprintf("autoinc: %d of %s refuted, first that of %s: %s", len(e.Refuted), database.Plural(e.Of, "proof"), database.Printable(e.Refuted[0].Subject), database.Printable(e.Refuted[0].Text))
+	return fail(ErrRefuted, "%d of %s refuted, the first for %s: %s", len(refuted), database.Plural(len(v.Proofs), "proof"), database.Printable(refuted[0].Subject), database.Printable(refuted[0].Text))
 }
 
 // WriteText writes the verification for people.
 func (v Verification) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	count := make(map[Verdict]int)
+	count := make(map[string]int)
 	for _, p := range v.Proofs {
 		count[p.Verdict]++
 		fmt.Fprintf(&b, "%-8s %s\n", p.Verdict, database.Printable(p.Subject+": "+p.Text))
@@ -85,7 +73,7 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	if db == nil || plan == nil {
 		return Verification{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
 	}
-	sum, err := plan.Sum()
+	sum, err := plan.sum()
 	if err != nil {
 		return Verification{}, err
 	}
@@ -94,7 +82,7 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 		return Verification{}, fmt.Errorf("autoinc: %w", err)
 	}
 	defer conn.Close()
-	if len(plan.Keys) == 0 {
+	if len(plan.keys) == 0 {
 		return Verification{}, nil
 	}
 	found, err := database.Identify(ctx, conn, "")
@@ -102,7 +90,7 @@ func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 		return Verification{}, err
 	}
 	if found.Dialect != plan.Dialect {
-		return Verification{}, &PlanError{fmt.Sprintf("the plan is for %s, and this is %s", plan.Dialect, found.Dialect), "verify it on the database it was made for"}
+		return Verification{}, fail(ErrPlan, "the plan is for %s, and this is %s; verify it on the database it was made for", plan.Dialect, found.Dialect)
 	}
 	s := server{found}
 	restore, err := s.plainly(ctx, conn)
@@ -124,7 +112,7 @@ type verifier struct {
 	plan       *Plan
 	ledger     ledger
 	columns    map[place]verifiedColumn
-	references []Reference
+	references []reference
 	report     catalog.Report
 }
 
@@ -135,7 +123,7 @@ type verifiedColumn struct {
 	fallback bool // whether it has a default
 }
 
-func (v *verifier) say(subject string, verdict Verdict, format string, args ...any) {
+func (v *verifier) say(subject string, verdict string, format string, args ...any) {
 	v.Proofs = append(v.Proofs, Proof{subject, verdict, fmt.Sprintf(format, args...)})
 }
 
@@ -174,7 +162,7 @@ func (v *verifier) verify(ctx context.Context) error {
 // read reads the catalog as it is now.
 func (v *verifier) read(ctx context.Context) error {
 	var schemas []string
-	for _, k := range v.plan.Keys {
+	for _, k := range v.plan.keys {
 		if schema := k.Column.Table.Schema; !slices.Contains(schemas, schema) {
 			schemas = append(schemas, schema)
 		}
@@ -217,7 +205,7 @@ func (v *verifier) read(ctx context.Context) error {
 
 func (v *verifier) verifyWidths() {
 	seen := make(map[place]bool)
-	for _, k := range v.plan.Keys {
+	for _, k := range v.plan.keys {
 		for _, was := range append([]catalog.Column{k.Column}, k.Holders...) {
 			at := exactPlace(was)
 			if seen[at] {
@@ -241,7 +229,7 @@ func (v *verifier) verifyWidths() {
 
 // is reports whether two references are the same by their columns. SQLite keeps
 // names as they were written, and leaves out what is the primary key.
-func (v *verifier) is(a, b Reference) bool {
+func (v *verifier) is(a, b reference) bool {
 	if v.Dialect != catalog.SQLite {
 		return a.same(b)
 	}
@@ -256,15 +244,15 @@ func (v *verifier) is(a, b Reference) bool {
 }
 
 func (v *verifier) verifyReferences(ctx context.Context) error {
-	var seen []Reference
-	for _, k := range v.plan.Keys {
+	var seen []reference
+	for _, k := range v.plan.keys {
 		for _, r := range k.References {
 			if slices.ContainsFunc(seen, r.same) {
 				continue
 			}
 			seen = append(seen, r)
 			subject := fmt.Sprintf("%s (%s) references %s (%s)", v.name(r.Child), v.List(r.Columns), v.name(r.Parent), v.List(r.Keys))
-			i := slices.IndexFunc(v.references, func(now Reference) bool { return v.is(now, r) })
+			i := slices.IndexFunc(v.references, func(now reference) bool { return v.is(now, r) })
 			switch {
 			case i < 0:
 				v.say(subject, Refuted, "the foreign key is not there any more")
@@ -306,7 +294,7 @@ func (v *verifier) verifyCounts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range v.plan.Phase(Widen).Steps {
+	for _, s := range v.plan.phase(Widen).Steps {
 		if s.Run != Count {
 			continue
 		}
@@ -343,7 +331,7 @@ func (v *verifier) there(count string) bool {
 }
 
 func (v *verifier) verifyCounters() {
-	for _, k := range v.plan.Keys {
+	for _, k := range v.plan.keys {
 		left := func(other catalog.Key) bool {
 			return same(other.Column, k.Column) || slices.Contains(k.Also, other.Column.Table) && other.Column.Name == k.Column.Name
 		}
@@ -356,7 +344,7 @@ func (v *verifier) verifyCounters() {
 }
 
 func (v *verifier) verifyInserts(ctx context.Context) error {
-	for _, k := range v.plan.Keys {
+	for _, k := range v.plan.keys {
 		subject := v.column(k.Column)
 		c, ok := v.columns[exactPlace(k.Column)]
 		if !ok {

@@ -68,7 +68,7 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 
 // ErrSchema says that a schema of [Options.Schemas] does not exist, or that the
 // account may not see it.
-var ErrSchema = errors.New("there is no such schema that this account may see")
+var ErrSchema = errors.New("there is no schema of this name that this account may see")
 
 func missingSchema(name string, schemas []string) error {
 	const most = 10

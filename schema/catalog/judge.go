@@ -75,19 +75,19 @@ func (s server) judgeCounting(k *Key) {
 
 func (s server) judgeCounter(k *Key) {
 	c, name := k.Counter, s.column(k.Column)
-	if c.Next != nil && c.Left != nil && c.Used >= nearEnd {
+	if c.next != nil && c.left != nil && c.Used >= nearEnd {
 		k.find(NearEnd, Warning, k.Column,
-			fmt.Sprintf("the counter of %s is at %.1f %% of its numbers: %s left up to %s", name, c.Used*100, c.Left, c.End),
+			fmt.Sprintf("the counter of %s is at %.1f %% of its numbers: %s left up to %s", name, c.Used*100, c.left, c.end),
 			"widen the key soon, whether or not it will be generated; inserts fail at the end")
 	}
-	if c.Next != nil && c.Next.Cmp(big.NewInt(database.BeyondCounting)) > 0 {
+	if c.next != nil && c.next.Cmp(big.NewInt(database.BeyondCounting)) > 0 {
 		k.find(Jumped, Warning, k.Column,
-			fmt.Sprintf("the counter of %s stands at %s, where counting does not lead: a generated key or a setval has moved it", name, c.Next),
+			fmt.Sprintf("the counter of %s stands at %s, where counting does not lead: a generated key or a setval has moved it", name, c.next),
 			"find out who wrote that key while the column counted; rows of old writers since then have keys that a generator may make again")
 	}
-	if k.Column.Bits == 64 && c.Max != nil && c.Step > 0 && c.Max.Cmp(&power(31).Int) <= 0 {
+	if k.Column.Bits == 64 && c.Narrow && c.Step > 0 {
 		k.find(NarrowSequence, Note, k.Column,
-			fmt.Sprintf("%s is %s, and its sequence %s ends at %s", name, k.Column.Type, s.name(c.Sequence), c.Max),
+			fmt.Sprintf("%s is %s, and its sequence %s ends at %s", name, k.Column.Type, s.name(c.Sequence), c.top),
 			fmt.Sprintf("if it has to go on counting, ALTER SEQUENCE %s AS bigint", s.name(c.Sequence)))
 	}
 }

@@ -203,13 +203,13 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 		case column.counts && ok:
 			k.Mechanism = AutoIncrement
 			// MySQL leaves out a counter that has not begun.
-			k.Counter = Counter{Next: number(set.offset), Step: set.step, start: number(set.offset), Max: power(64)}
+			k.Counter = Counter{next: newNumber(set.offset), Step: set.step, start: newNumber(set.offset), top: power(64)}
 			if t.next.Valid {
 				next, err := parseNumber(t.next.V)
 				if err != nil {
 					return err
 				}
-				k.Counter.Next = next
+				k.Counter.next = next
 			}
 		case match != nil && s.Dialect == MariaDB:
 			k.Mechanism, k.Default = SequenceDefault, column.expression
@@ -248,7 +248,7 @@ func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *cata
 	if counter.Step < 0 {
 		low, high = high, low
 	}
-	counter.Next, counter.start, counter.Max = number(next), number(low), number(high)
+	counter.next, counter.start, counter.top = newNumber(next), newNumber(low), newNumber(high)
 	return counter
 }
 

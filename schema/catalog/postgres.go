@@ -55,7 +55,7 @@ func (s server) readPostgres(ctx context.Context, conn *sql.Conn, _ []string) (*
 		if sequence == (Name{}) {
 			continue
 		}
-		c.keys[i].Counter.Next = next[sequence]
+		c.keys[i].Counter.next = next[sequence]
 		if next[sequence] == nil {
 			c.unseen = append(c.unseen, Finding{
 				Kind: Unseen, Severity: Warning,
@@ -153,16 +153,16 @@ func (k postgresKey) key(primaryKeys map[Name][]string) Key {
 		key.Mechanism = SequenceDefault
 	}
 	if k.top.Valid {
-		key.Counter.start, key.Counter.Max = number(k.start.V), number(k.top.V)
+		key.Counter.start, key.Counter.top = newNumber(k.start.V), newNumber(k.top.V)
 	}
 	return key
 }
 
 // readSequences returns the next number of each sequence that may be read. It
 // asks for many at once, but not for all: a transaction can hold only so many locks.
-func (s server) readSequences(ctx context.Context, conn *sql.Conn, keys []postgresKey) (map[Name]*Number, error) {
+func (s server) readSequences(ctx context.Context, conn *sql.Conn, keys []postgresKey) (map[Name]*number, error) {
 	const most = 500
-	next := make(map[Name]*Number)
+	next := make(map[Name]*number)
 	steps := make(map[Name]int64)
 	var names []Name
 	for _, k := range keys {
@@ -186,9 +186,9 @@ func (s server) readSequences(ctx context.Context, conn *sql.Conn, keys []postgr
 			return nil, err
 		}
 		for _, state := range states {
-			n := number(state.last)
+			n := newNumber(state.last)
 			if state.called {
-				n.Add(&n.Int, &number(steps[part[state.i]]).Int)
+				n.Add(&n.Int, &newNumber(steps[part[state.i]]).Int)
 			}
 			next[part[state.i]] = n
 		}

@@ -16,8 +16,8 @@ type Report struct {
 	Triggers []Trigger `json:"-"`                  // of all tables, also of those without a key
 }
 
-// All returns the findings of the report and of all its keys.
-func (r Report) All() iter.Seq[Finding] {
+// all returns the findings of the report and of all its keys.
+func (r Report) all() iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		for _, f := range r.Findings {
 			if !yield(f) {
@@ -114,67 +114,75 @@ type Column struct {
 func (c Column) narrow() bool { return c.Bits > 0 && c.Bits < 64 }
 
 // limits returns the smallest and the largest number that the column holds.
-func (c Column) limits() (low, high *Number) {
+func (c Column) limits() (low, high *number) {
 	if c.Unsigned {
-		return number(0), power(uint(c.Bits))
+		return newNumber(0), power(uint(c.Bits))
 	}
-	low, high = number(0), power(uint(c.Bits-1))
+	low, high = newNumber(0), power(uint(c.Bits-1))
 	low.Not(&high.Int)
 	return low, high
 }
 
 // power returns 2^bits - 1.
-func power(bits uint) *Number {
-	n := number(1)
+func power(bits uint) *number {
+	n := newNumber(1)
 	n.Lsh(&n.Int, bits)
 	n.Sub(&n.Int, big.NewInt(1))
 	return n
 }
 
-// A Counter is where the numbers come from. Numbers that are not known are nil; a
-// finding says why.
+// A Counter is where the numbers come from. Its numbers are decimals, because
+// MySQL counts to 2^64-1 and JavaScript rounds above 2^53. They are empty where not
+// known; a finding says why.
 type Counter struct {
 	Sequence Name    `json:"sequence,omitzero"` // Postgres and MariaDB: if there is one
-	Next     *Number `json:"next,omitempty"`    // what the next row without a key gets
+	Next     string  `json:"next,omitempty"`    // what the next row without a key gets
 	Step     int64   `json:"step"`              // from number to number
-	End      *Number `json:"end,omitempty"`     // the last number: of the counter or the column, whichever comes first
-	Left     *Number `json:"left,omitempty"`    // how many numbers are left
+	End      string  `json:"end,omitempty"`     // the last number: of the counter or the column, whichever comes first
+	Left     string  `json:"left,omitempty"`    // how many numbers are left
 	Used     float64 `json:"used"`              // how much is used up, from 0 to 1
-	Max      *Number `json:"-"`                 // the last number of the sequence itself
 
-	start *Number // the first number that the counter can give
+	// Narrow says that the sequence itself ends within 32 bits.
+	Narrow bool `json:"-"`
+
+	next, end, left *number
+
+	start *number // the first number that the counter can give
+	top   *number // the last number of the sequence itself
 	owner *Column // Postgres: whose table's end is the sequence's end
 }
 
 // measure sets End, Left and Used of a counter that goes from start to top in a
 // column.
 func (c *Counter) measure(column Column) {
-	if c.Max == nil || c.Step == 0 {
+	c.Narrow = c.top != nil && c.top.Cmp(&power(31).Int) <= 0
+	defer func() { c.Next, c.End, c.Left = c.next.text(), c.end.text(), c.left.text() }()
+	if c.top == nil || c.Step == 0 {
 		return
 	}
-	c.End = c.Max
+	c.end = c.top
 	if column.Bits > 0 {
 		low, high := column.limits()
 		if c.Step > 0 {
-			c.End = less(c.Max, high)
-		} else if c.Max.Cmp(&low.Int) < 0 {
-			c.End = low
+			c.end = less(c.top, high)
+		} else if c.top.Cmp(&low.Int) < 0 {
+			c.end = low
 		}
 	}
-	if c.Next == nil {
+	if c.next == nil {
 		return
 	}
-	c.Left = steps(c.Next, c.End, c.Step)
-	total := steps(c.start, c.End, c.Step)
+	c.left = steps(c.next, c.end, c.Step)
+	total := steps(c.start, c.end, c.Step)
 	if total.Sign() > 0 {
-		share, _ := new(big.Rat).SetFrac(&c.Left.Int, &total.Int).Float64()
+		share, _ := new(big.Rat).SetFrac(&c.left.Int, &total.Int).Float64()
 		c.Used = max(0, 1-share)
 	}
 }
 
 // steps returns how many numbers there are from one to the other, both included.
-func steps(from, to *Number, step int64) *Number {
-	n := number(0)
+func steps(from, to *number, step int64) *number {
+	n := newNumber(0)
 	n.Sub(&to.Int, &from.Int)
 	n.Quo(&n.Int, big.NewInt(step))
 	n.Add(&n.Int, big.NewInt(1))

@@ -129,7 +129,7 @@ func (s *sqliteSchema) readKeys(ctx context.Context) error {
 			continue
 		}
 		k := Key{Column: column.Column, Mechanism: Rowid, PrimaryKey: []string{column.Name}}
-		k.Counter = Counter{Step: 1, start: number(1), Max: number(math.MaxInt64)}
+		k.Counter = Counter{Step: 1, start: newNumber(1), top: newNumber(math.MaxInt64)}
 		largest, err := database.One(ctx, s.conn, fmt.Sprintf("SELECT max(%s) FROM %s", s.Quote(column.Name), s.server.name(column.Table)),
 			func(n *sql.Null[int64]) []any { return []any{n} })
 		if err != nil {
@@ -145,8 +145,8 @@ func (s *sqliteSchema) readKeys(ctx context.Context) error {
 			}
 			last = max(last, 0)
 		}
-		k.Counter.Next = number(last)
-		k.Counter.Next.Add(&k.Counter.Next.Int, &number(1).Int)
+		k.Counter.next = newNumber(last)
+		k.Counter.next.Add(&k.Counter.next.Int, &newNumber(1).Int)
 		s.catalog.keys = append(s.catalog.keys, k)
 	}
 	return nil

@@ -21,7 +21,7 @@ func (r Report) WriteText(w io.Writer) error {
 		b.WriteString(database.Printable(fmt.Sprintf(format, args...)) + "\n")
 	}
 	count := make(map[Severity]int)
-	for f := range r.All() {
+	for f := range r.all() {
 		count[f.Severity]++
 	}
 	line("%s %s, %s: %s; %s, %s, %s", r.Dialect, r.Version, s.List(r.Schemas), database.Plural(len(r.Keys), "auto-increment key"),
@@ -60,11 +60,11 @@ func (s server) counter(c Counter) string {
 	if c.Sequence != (Name{}) {
 		parts = append(parts, s.name(c.Sequence))
 	}
-	if c.Next == nil {
+	if c.Next == "" {
 		return strings.Join(append(parts, "not known"), ", ")
 	}
-	parts = append(parts, "next "+c.Next.String())
-	if c.Left != nil {
+	parts = append(parts, "next "+c.Next)
+	if c.Left != "" {
 		parts = append(parts, fmt.Sprintf("%s left up to %s (%.1f %% used)", c.Left, c.End, c.Used*100))
 	}
 	return strings.Join(parts, ", ")

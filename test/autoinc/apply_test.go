@@ -97,7 +97,7 @@ func TestKilledAtEveryPoint(t *testing.T) {
 		})
 		for calls := 0; ; calls++ {
 			phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
-			if _, busy := errors.AsType[*autoinc.BusyError](err); busy {
+			if errors.Is(err, autoinc.ErrBusy) {
 				continue // the server has yet to notice that the last is gone
 			}
 			if err != nil && !errors.Is(err, errKilled) {

@@ -210,7 +210,7 @@ func TestOddNames(t *testing.T) {
 		require(t, "column", k.Column.Name, id)
 		require(t, "children", children(k), "Group.from "+table+".select a.b.c d order_lines.o")
 		require(t, "views", views(k), "V\n\x1b[2J")
-		require(t, "next", k.Counter.Next.String(), "3")
+		require(t, "next", k.Counter.Next, "3")
 		if !k.Primary() {
 			t.Errorf("the primary key is %q", k.PrimaryKey)
 		}

@@ -38,7 +38,7 @@ func TestSQLiteKeys(t *testing.T) {
 		{"jumped", catalog.Rowid, "9007199254740994", "blocker:still-counts warning:jumped"},
 	} {
 		k := key(t, report, want.table)
-		require(t, want.table, string(k.Mechanism)+" "+k.Counter.Next.String(), string(want.mechanism)+" "+want.next)
+		require(t, want.table, string(k.Mechanism)+" "+k.Counter.Next, string(want.mechanism)+" "+want.next)
 		requireKinds(t, k, strings.Fields(want.findings)...)
 	}
 	if len(report.Keys) != 4 {
@@ -98,7 +98,7 @@ func TestSQLiteAttached(t *testing.T) {
 		t.Errorf("there are 2 keys: %s", text(t, report))
 	}
 	report = inspect(t, conn, catalog.Options{Schemas: []string{`O"ther`}})
-	if len(report.Keys) != 1 || report.Keys[0].Counter.Next.String() != "8" {
+	if len(report.Keys) != 1 || report.Keys[0].Counter.Next != "8" {
 		t.Errorf("of the attached: %s", text(t, report))
 	}
 }
