@@ -4,15 +4,13 @@ import (
 	"context"
 	stdsql "database/sql"
 	"errors"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql/schema"
 	"entgo.io/ent/schema/field"
 
+	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
@@ -78,17 +76,14 @@ func fieldsOf(t *schema.Table, dialect string) (fields []catalog.Field) {
 	return fields
 }
 
-var typeName = regexp.MustCompile(`^([a-z]+[0-9]*)[^(]*(?:\(\s*([0-9]+)\s*\))?`)
-
 // fieldOf returns what ent takes a column for; ok is false if it is no key of
 // 64 bits and no text.
 func fieldOf(c *schema.Column, dialect string) (f catalog.Field, ok bool) {
 	if c.Increment {
 		return catalog.Field{Counts: true}, true
 	}
-	name := strings.ToLower(c.SchemaType[dialect])
-	match := typeName.FindStringSubmatch(name)
-	if match == nil {
+	column := ddl.ParseType(c.SchemaType[dialect])
+	if column.Name == "" {
 		switch c.Type {
 		case field.TypeInt, field.TypeInt64:
 			return catalog.Field{}, true
@@ -99,13 +94,13 @@ func fieldOf(c *schema.Column, dialect string) (f catalog.Field, ok bool) {
 		}
 		return catalog.Field{}, false
 	}
-	switch match[1] {
-	case "bigserial", "serial8", "serial", "serial4":
+	switch column.Class() {
+	case ddl.Serial:
 		return catalog.Field{Counts: true}, true
-	case "bigint", "int8":
-		return catalog.Field{Unsigned: strings.Contains(name, "unsigned")}, true
-	case "char", "character", "varchar", "text":
-		size, _ := strconv.Atoi(match[2]) // 0 if there is none
+	case ddl.BigInt:
+		return catalog.Field{Unsigned: column.Unsigned}, true
+	case ddl.Char, ddl.Text:
+		size, _ := column.Digits()
 		return catalog.Field{Text: true, Size: size}, true
 	}
 	return catalog.Field{}, false

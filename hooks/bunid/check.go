@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
 
+	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
@@ -91,7 +92,7 @@ func columnOf(f *schema.Field) catalog.Field {
 		Model:    fmt.Sprintf("%s.%s", modelName(f.Table), f.GoName),
 		Table:    table,
 		Column:   f.Name,
-		Unsigned: strings.Contains(strings.ToLower(f.CreateTableSQLType), "unsigned"),
+		Unsigned: ddl.ParseType(f.CreateTableSQLType).Unsigned,
 	}
 }
 

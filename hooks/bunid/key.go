@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun/dialect"
 	"github.com/uptrace/bun/schema"
 
+	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
@@ -91,19 +92,17 @@ func (k *key) fits(name dialect.Name) bool {
 	_, err := strconv.ParseInt(text, 10, 64)
 	sortable := text != "" && err != nil // such as 7ZZZZZZZZZZZZ
 
-	base, size, _ := strings.Cut(strings.ToLower(k.CreateTableSQLType), "(")
-	base, _, _ = strings.Cut(base, " ")
-	switch base {
-	case "float", "float4", "float8", "real", "double":
+	column := ddl.ParseType(k.CreateTableSQLType)
+	switch column.Class() {
+	case ddl.Float:
 		return false // 53 bits at most, on every database
-	case "tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4":
-		return !sortable && name == dialect.SQLite // whose integers are all of 64 bits
-	case "bigint", "int8":
+	case ddl.Int:
+		return !sortable && name == dialect.SQLite // where every integer has 64 bits
+	case ddl.BigInt:
 		return !sortable
-	case "char", "character", "varchar", "nchar", "nvarchar":
-		size, _, _ = strings.Cut(size, ")")
-		n, err := strconv.Atoi(strings.TrimSpace(size))
-		return err != nil || n >= len(fmt.Sprint(largest))
+	case ddl.Char:
+		size, limited := column.Digits()
+		return !limited || size >= len(fmt.Sprint(largest))
 	}
 	return true
 }

@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/schema"
 
+	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
@@ -91,7 +92,7 @@ func columnOf(f *schema.Field) catalog.Field {
 		Model:    modelName(f.Schema) + "." + f.Name,
 		Table:    table,
 		Column:   f.DBName,
-		Unsigned: f.DataType == schema.Uint || strings.Contains(strings.ToLower(string(f.DataType)), "unsigned"),
+		Unsigned: f.DataType == schema.Uint || ddl.ParseType(string(f.DataType)).Unsigned,
 	}
 }
 

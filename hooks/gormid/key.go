@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"gorm.io/gorm/schema"
 
+	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
@@ -148,8 +148,6 @@ func (k *key) check(dialect string) error {
 	return nil
 }
 
-var columnType = regexp.MustCompile(`^([a-z]+[0-9]*)[a-z ]*(?:\((\d+)(?:,\s*(\d+))?\))?`)
-
 // narrow reports whether the column cannot hold every key. Unknown types pass.
 func (k *key) narrow(dialect string) bool {
 	f := k.field
@@ -161,19 +159,15 @@ func (k *key) narrow(dialect string) bool {
 	case schema.String:
 		return 0 < f.Size && f.Size < digits
 	}
-	m := columnType.FindStringSubmatch(strings.ToLower(string(f.DataType)))
-	if m == nil {
-		return false
-	}
-	switch m[1] {
-	case "float", "float4", "float8", "real", "double":
+	column := ddl.ParseType(string(f.DataType))
+	switch column.Class() {
+	case ddl.Float:
 		return true // 53 bits at most, on every database
-	case "tinyint", "smallint", "mediumint", "int", "integer", "int2", "int4":
-		return dialect != "sqlite" // whose integers are all of 64 bits
-	case "char", "character", "varchar", "nchar", "nvarchar", "decimal", "numeric":
-		size, err := strconv.Atoi(m[2])
-		fraction, _ := strconv.Atoi(m[3])
-		return err == nil && size-fraction < digits
+	case ddl.Int:
+		return dialect != "sqlite" // where every integer has 64 bits
+	case ddl.Char, ddl.Decimal:
+		size, limited := column.Digits()
+		return limited && size < digits
 	}
 	return false
 }
