@@ -83,7 +83,7 @@ func (p *printer) print(progress autoinc.Progress) {
 	case autoinc.Skipped:
 		fmt.Fprintf(p.out, "%-12s %s: done before\n", s.ID, s.Text)
 	case autoinc.Retried:
-		fmt.Fprintf(p.out, "%-12s somebody else holds a lock; again: %v\n", s.ID, progress.Err)
+		fmt.Fprintf(p.out, "%-12s another session holds a lock; retrying: %v\n", s.ID, progress.Err)
 	case autoinc.Would:
 		fmt.Fprintf(p.out, "%-12s %s\n%s;\n", s.ID, s.Text, s.SQL)
 	case autoinc.Filled:

@@ -112,8 +112,8 @@ func isFile(path string) bool {
 
 func openPostgres(dsn string) (*sql.DB, error) {
 	if strings.Contains(dsn, "://") {
-		// A # or ? in the password ends the host's part of a URL, and what is left of
-		// it would be looked up as a host and shown.
+		// A # or ? in the password ends the host of a URL. A part of the password
+		// would then be looked up as a host and shown.
 		u, err := url.Parse(dsn)
 		if err != nil || u.Fragment != "" || u.User == nil && strings.Contains(dsn, "@") {
 			return nil, errPostgresDSN

@@ -73,7 +73,7 @@ func Tokens(sql string, backslash bool) (all []Token) {
 	return all
 }
 
-// through returns the length of s up to the end of mark, or all of it.
+// through returns the length of s up to the end of mark, or all of s.
 func through(s string, from int, mark string) int {
 	if i := strings.Index(s[from:], mark); i >= 0 {
 		return from + i + len(mark)
@@ -138,7 +138,7 @@ func Names(sql string, backslash bool) (names [][]string) {
 	return names
 }
 
-// Lower folds the letters that SQLite folds in names: those of ASCII.
+// Lower folds the ASCII letters, as SQLite does in names.
 func Lower(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

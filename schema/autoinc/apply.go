@@ -34,15 +34,15 @@ type ApplyOptions struct {
 	// on MySQL and MariaDB. Defaults to 5 s.
 	LockTimeout time.Duration
 
-	// DryRun tells Progress of the steps that would be taken, and takes none.
+	// DryRun reports the steps to Progress without running them.
 	DryRun bool
 
-	// Progress is told of each step as it begins and ends, and of each batch of a
-	// backfill. It is called by the goroutine that called Apply.
+	// Progress is called when a step begins or ends, and after each batch of a
+	// backfill. The calls come from the goroutine that called Apply.
 	Progress func(Progress)
 }
 
-// A Progress is what [ApplyOptions.Progress] is told.
+// A Progress is the argument of [ApplyOptions.Progress].
 type Progress struct {
 	Phase PhaseName
 	Step  Step
@@ -67,15 +67,15 @@ const (
 // may be called again after a crash at any point: what has been done is not done
 // again. Only one Apply at a time works in a database.
 //
-// Before a phase begins, it is planned once more, and refused with a [ErrPlan]
-// if the outcome differs: the database is another one, or has changed since.
+// Before a phase begins, Apply plans it again. If the result differs, it returns
+// [ErrPlan]: the database has changed, or is another one.
 //
 // On a connection of its own, Apply sets the session as the plan needs it and
 // puts it back afterwards. It needs a real session: connect to Postgres itself,
 // not through a pooler of transactions.
 //
-// Errors wrap [ErrPlan], [ErrPhase], [ErrBusy], [ErrUnfinished], the errors of
-// [NewPlan], or those of the driver.
+// Errors wrap [ErrPlan], [ErrPhase], [ErrBusy], [ErrUnfinished], an error of
+// [NewPlan], or an error of the driver.
 func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (Phase, error) {
 	if db == nil || plan == nil {
 		return Phase{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
@@ -195,7 +195,7 @@ func (a *applier) next(entries map[string]entry) (Phase, error) {
 	return Phase{}, nil
 }
 
-// compare plans once more and refuses a phase that would be another now.
+// compare plans again and refuses a phase if the result differs.
 func (a *applier) compare(ctx context.Context, phase Phase) error {
 	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect}, Online: a.plan.Online, Floor: a.plan.Floor}
 	for _, k := range a.plan.keys {

@@ -9,7 +9,7 @@ import (
 
 // backfill fills a range of blocks at a time, from the first to the last that
 // there was when it began: rows that came later are filled as they come. Each
-// range is recorded, and filling it twice does no harm.
+// range is recorded, and can be filled again safely.
 func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entry) error {
 	type size struct{ blocks, rows int64 } // rows in a block, about
 	of, err := database.One(ctx, a.conn, s.Size, func(s *size) []any { return []any{&s.blocks, &s.rows} })

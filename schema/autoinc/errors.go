@@ -9,8 +9,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// Errors of this package wrap these, the errors of [catalog.Inspect], or those of
-// the driver.
+// Errors of this package wrap one of these, an error of [catalog.Inspect], or an
+// error of the driver.
 var (
 	// ErrRefused says that there is no plan, because data would be lost or because
 	// this package cannot migrate a key. The text lists all reasons with remedies.

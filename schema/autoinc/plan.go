@@ -127,9 +127,8 @@ type Step struct {
 	Rewrites string // what it rewrites or copies; nothing if empty
 	Undo     string // how to take it back; nothing to take back if empty
 
-	// Before and After are the session's settings around the step, or around its
-	// transaction: then Before is with the first step of it and After with the last.
-	// They are SQL.
+	// Before and After are SQL for the session's settings around the step. For a
+	// transaction, its first step has Before and its last step has After.
 	Before, After []string
 
 	// Done is a query of one truth: whether the step has been taken already. It is
@@ -156,8 +155,8 @@ func (p *Plan) phase(name PhaseName) Phase {
 // NewPlan inspects a database and plans the way of its keys off auto-increment.
 // It changes nothing, and uses one connection for as long as it takes.
 //
-// Errors are those of [catalog.Inspect], or wrap [ErrRefused], [ErrTable] or
-// [ErrUnfinished].
+// Errors wrap [ErrRefused], [ErrTable], [ErrUnfinished], or an error of
+// [catalog.Inspect].
 func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error) {
 	if db == nil {
 		return nil, errors.New("autoinc: there is no database; pass an open *sql.DB")
@@ -231,8 +230,8 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions) (*Plan, 
 // names in backticks and backslashes that escape.
 const mysqlMode = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
 
-// plainly has the server write definitions in the same way whoever asks: with
-// all names in full, and the same quotes.
+// plainly sets the session so that the server always writes definitions in the
+// same way: with qualified names and the same quotes.
 func (s server) plainly(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
 	var ask, set, plain string
 	switch s.Dialect {

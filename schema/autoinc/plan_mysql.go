@@ -155,8 +155,8 @@ func (p *mysqlPlanner) definition(ctx context.Context, table catalog.Name) (stri
 // plainInteger is a type that is widened to bigint.
 var plainInteger = regexp.MustCompile(`^(tinyint|smallint|mediumint|int|bigint)(\([0-9]+\))?( unsigned)?$`)
 
-// modified returns a column's definition with 64 bits and everything else as it
-// is: NOT NULL, COMMENT and whatever it has.
+// modified returns a column's definition with 64 bits and all other
+// attributes, such as NOT NULL and COMMENT.
 func (p *mysqlPlanner) modified(ctx context.Context, c catalog.Column) (string, error) {
 	create, err := p.definition(ctx, c.Table)
 	if err != nil {
@@ -183,8 +183,8 @@ func (p *mysqlPlanner) modified(ctx context.Context, c catalog.Column) (string, 
 	return "", nil
 }
 
-// connected returns the columns that have to be of one type: those of a key, and
-// whatever foreign keys tie to them in either direction.
+// connected returns the columns that must have one type: the given columns, and all
+// that foreign keys connect to them in either direction.
 func (p *mysqlPlanner) connected(columns []catalog.Column) []catalog.Column {
 	add := func(table catalog.Name, name string) {
 		c := catalog.Column{Table: table, Name: name}

@@ -225,7 +225,7 @@ func (p *postgresPlanner) lock(unit int, table catalog.Name, references []refere
 }
 
 // narrowSequence reports whether the sequence of a key is its own and ends
-// before bigint does. That of an identity goes with the column.
+// before bigint does. The sequence of an identity changes with the column.
 func (p *postgresPlanner) narrowSequence(k catalog.Key) bool {
 	return k.Mechanism == catalog.Serial && k.Counter.Narrow
 }

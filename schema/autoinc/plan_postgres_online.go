@@ -45,9 +45,10 @@ type postgresSequence struct {
 const postgresSequences = `SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle, c.relacl IS NOT NULL
 FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace`
 
-// An onlinePlanner plans the online way: beside each narrow column a wide one that
-// a trigger keeps equal, filled in batches, with indexes and foreign keys of its
-// own, which takes the place of the narrow one at the end.
+// An onlinePlanner widens columns while their tables are in use. It adds a wide
+// column for each narrow one, kept equal by a trigger and filled in batches, with
+// its own indexes and foreign keys. At the end the wide column replaces the narrow
+// one.
 type onlinePlanner struct {
 	*postgresPlanner
 	columns   map[catalog.Name][]catalog.Column

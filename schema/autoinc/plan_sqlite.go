@@ -134,8 +134,8 @@ func (p *planner) readSQLiteReferences(ctx context.Context, conn *sql.Conn) erro
 	return nil
 }
 
-// refuseOrphans refuses a database in which references are broken already:
-// after a rebuild nobody could tell which are new.
+// refuseOrphans refuses a database with broken references, because after a rebuild
+// they look like new ones.
 func (p *planner) refuseOrphans(ctx context.Context, conn *sql.Conn) error {
 	type orphan struct {
 		table  string

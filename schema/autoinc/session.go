@@ -30,7 +30,7 @@ func (a *applier) prepare(ctx context.Context) error {
 	}
 }
 
-// lockName is that of the lock of a database.
+// lockName returns the name of the lock for one Apply at a time.
 func (a *applier) lockName() string {
 	return fmt.Sprintf("snowkey_migration %.16x", sha256.Sum256([]byte(a.ledger.name(a.plan.Progress))))
 }
@@ -66,8 +66,8 @@ func (a *applier) preparePostgres(ctx context.Context) error {
 		{"row_security", "off"},
 		{"standard_conforming_strings", "on"},
 	}
-	// Of two that wait for each other, the one that looks first gives way: that is
-	// to be Apply, which tries again, and may look sooner if it is a superuser.
+	// The session that detects a deadlock first is the victim. That should be Apply,
+	// which retries. Only a superuser may set a shorter timeout.
 	superuser, err := database.One(ctx, a.conn, "SELECT current_setting('is_superuser')", database.Text)
 	if err != nil {
 		return err
@@ -120,8 +120,8 @@ func (a *applier) prepareMySQL(ctx context.Context) error {
 	return nil
 }
 
-// prepareSQLite takes no lock: every step is in a transaction that nobody else
-// writes beside, and that looks first at what is done.
+// prepareSQLite takes no lock: every step is in a transaction that excludes other
+// writers and reads the progress first.
 func (a *applier) prepareSQLite(ctx context.Context) error {
 	for pragma, value := range map[string]int64{
 		"busy_timeout":       max(int64(a.options.LockTimeout/time.Millisecond), 1),

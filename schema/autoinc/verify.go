@@ -67,8 +67,8 @@ func (v Verification) WriteText(w io.Writer) error {
 // without triggers of others, since those might do what no rollback undoes.
 //
 // It reads each table at least once, which takes its time, and needs the right to
-// write for the rows that it tries. Errors are those of [Inspect]; what is not as it
-// should be is no error but a [Refuted] proof.
+// write for the rows that it tries. Errors are the same as those
+// of [catalog.Inspect].
 func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	if db == nil || plan == nil {
 		return Verification{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
@@ -278,8 +278,8 @@ func (v *verifier) verifyReferences(ctx context.Context) error {
 	return nil
 }
 
-// any reports whether a query returns a row. The number that it asks for has the
-// same type whatever has become of the columns, which a prepared statement minds.
+// any reports whether a query returns a row. It selects a count, because the type
+// of a prepared statement's result must not change with the columns.
 func (v *verifier) any(ctx context.Context, query string) (bool, error) {
 	n, err := database.One(ctx, v.conn, "SELECT count(*) FROM ("+query+") AS found", func(n *int) []any { return []any{n} })
 	return n > 0, err

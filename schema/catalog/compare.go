@@ -49,15 +49,15 @@ const (
 	TextKey       Kind = "text-key"       // the model writes numbers, and the column keeps text
 )
 
-// Compare holds what a program takes its key columns for against the columns that
-// the database has. It is the core of the Check of each integration, which
-// programs call when they start, and in CI. It changes nothing, and uses one
+// Compare compares the key columns that a program expects with the columns of the
+// database. It is the core of Check of each integration, which programs call when
+// they start and in CI. It changes nothing, and uses one
 // connection for as long as it takes. Concurrent calls are safe, as the database is.
 //
 // It returns nil if nothing was found, or a [*MismatchError] with all findings:
 //
 //   - there is no such table or column
-//   - the column, or that of a foreign key to it, cannot hold every key
+//   - the column, or a foreign key to it, cannot hold every key
 //   - the program sends keys, and the column still counts or is GENERATED ALWAYS
 //   - the program leaves the key to the database, and the column does not count
 //   - one of the two takes keys for text, and the other for numbers
@@ -89,12 +89,12 @@ func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
 	return &MismatchError{Findings: c.findings}
 }
 
-// A MismatchError says where models and the columns of the database do not fit.
+// A MismatchError lists where models and the columns of the database do not match.
 type MismatchError struct {
 	Findings []Finding // the gravest first, and at least one
 }
 
-// Severity returns that of the gravest finding. With less than [Blocker], a
+// Severity returns the highest severity of the findings. With less than [Blocker], a
 // program may start and log the error.
 func (e *MismatchError) Severity() Severity {
 	worst := Note
@@ -107,7 +107,7 @@ func (e *MismatchError) Severity() Severity {
 // Error lists all findings with their remedies, each on lines of its own.
 func (e *MismatchError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "catalog: the models and the database do not fit, %s:", database.Plural(len(e.Findings), "finding"))
+	fmt.Fprintf(&b, "catalog: the models and the database do not match, %s:", database.Plural(len(e.Findings), "finding"))
 	for _, f := range e.Findings {
 		fmt.Fprintf(&b, "\n  %-8s %s [%s]\n           → %s", f.Severity, database.Printable(f.Text), f.Kind, database.Printable(f.Remedy))
 	}

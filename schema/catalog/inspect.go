@@ -15,9 +15,9 @@ type Options struct {
 	// Dialect is the kind of server. Defaults to what the server says.
 	Dialect Dialect
 
-	// Schemas are those whose keys are reported, by their exact names; on MySQL
-	// they are databases, on SQLite main and what is attached. What uses a key is
-	// reported wherever it is. Defaults to all but the system's own, on MySQL to
+	// Schemas are the exact names of the schemas to report; on MySQL they are
+	// databases, on SQLite main and attached databases. Foreign keys and views in
+	// other schemas are reported too. Defaults to all but the system's own, on MySQL to
 	// the database of the connection if it has one.
 	Schemas []string
 }

@@ -115,7 +115,7 @@ func (s server) judgeChild(k *Key, fk ForeignKey) {
 	}
 }
 
-// columns are those of a constraint.
+// columns returns the columns of a constraint.
 func (s server) columns(fk ForeignKey) string {
 	if len(fk.Columns) == 0 {
 		return s.Quote(fk.Child.Name)

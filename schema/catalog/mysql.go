@@ -164,7 +164,7 @@ func (s server) readMySQLConstraints(ctx context.Context, conn *sql.Conn, c *cat
 		}
 		c.links = append(c.links, link{
 			constraint: fmt.Sprintf("%q %q", u.schema, u.name),
-			// InnoDB makes an index for a foreign key and does not let go of it.
+			// InnoDB creates an index for a foreign key and does not allow dropping it.
 			ForeignKey: ForeignKey{Name: u.name, Child: child, Parent: parent, Indexed: true},
 		})
 	}
@@ -230,8 +230,8 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 	return nil
 }
 
-// readMariaDBSequence reads a sequence, whose next number is that behind all
-// that connections keep in their caches.
+// readMariaDBSequence reads a sequence. Its next number is above all that
+// connections have in their caches.
 func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *catalog, name Name) Counter {
 	counter := Counter{Sequence: name}
 	var next, low, high int64

@@ -67,8 +67,8 @@ func (s server) readPostgres(ctx context.Context, conn *sql.Conn, _ []string) (*
 	return c, nil
 }
 
-// readPostgresCatalog reads all but where the counters stand. The rows of the
-// query for keys are those of the catalog, in the same order.
+// readPostgresCatalog reads all but where the counters stand. It also
+// returns the rows of the query for keys, in the order of the catalog's keys.
 func (s server) readPostgresCatalog(ctx context.Context, conn *sql.Conn) (*catalog, []postgresKey, error) {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {

@@ -91,7 +91,7 @@ func (k Key) Columns() []Column {
 	return columns
 }
 
-// A Name is that of a table, a view or a sequence, not quoted.
+// A Name names a table, a view or a sequence, without quotes.
 type Name struct {
 	Schema string `json:"schema"` // MySQL: the database
 	Name   string `json:"name"`

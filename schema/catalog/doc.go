@@ -1,0 +1,57 @@
+// Package catalog reads what a live database looks like: its auto-increment keys,
+// what refers to them, and whether its columns match the models of a program. It
+// changes nothing.
+//
+// [Inspect] reports every column that gets its numbers from the database, through
+// the application's own *sql.DB:
+//
+//	report, err := catalog.Inspect(ctx, db, catalog.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	return report.WriteText(os.Stdout)
+//
+// [Compare] compares columns with the fields of models, at start-up and in CI.
+// Most programs call gormid.Check, entid.Check or bunid.Check, which read the
+// models. Package schema/autoinc plans and applies the migration to generated keys.
+//
+// # What counts as a key
+//
+//   - PostgreSQL 12 and later: identity columns, and columns with a default from a
+//     sequence, such as serial and bigserial. If a default names its sequence as
+//     text, the key is found and the sequence is not.
+//   - MySQL 8.0 and MariaDB 10.6 and later: AUTO_INCREMENT columns. On MariaDB
+//     also columns with a default from a sequence.
+//   - SQLite 3.37 and later: AUTOINCREMENT, and every other INTEGER PRIMARY KEY
+//     that is an alias of the rowid, because it counts as well. A table WITHOUT
+//     ROWID does not count.
+//
+// A catalog does not show numbers that a trigger, a function or the program
+// assigns.
+//
+// # What refers to a key
+//
+// The report lists declared foreign keys: self-references, columns of composite
+// foreign keys, and foreign keys to a column that is itself a foreign key to the
+// key. It does not guess references that are not declared.
+//
+// Postgres records which columns a view uses. On MySQL and SQLite a view is listed
+// if its definition has the table and either the column or a star. A view of a
+// listed view is listed too.
+//
+// # Privileges
+//
+// On Postgres any role may read the catalog. Reading a counter needs SELECT on its
+// sequence. MySQL and MariaDB show an account only the objects that it has
+// privileges for: SELECT, TRIGGER and SHOW VIEW on *.* show everything. What the
+// account may not see is a finding, [Unseen].
+//
+// # Why it has its own parser
+//
+// The package requires the standard library only, and no driver. The inspectors of
+// Atlas (ariga.io/atlas/sql) would add Atlas, and more, to every program that calls
+// Check. They also do not read counters, and a parser for each dialect is larger
+// than this package. The definitions come from a server that has accepted them.
+// So a tokenizer and a parser of column types are enough; both are in internal/ddl
+// and serve all integrations.
+package catalog
