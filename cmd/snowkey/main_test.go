@@ -65,7 +65,7 @@ func TestInspect(t *testing.T) {
 	})
 }
 
-// A file of SQLite is opened by its path, whatever is in it, and never made.
+// A path may have any characters. A missing file is not created.
 func TestSQLiteFile(t *testing.T) {
 	dbtest.SQLite(t)
 	dir := t.TempDir()
@@ -89,7 +89,7 @@ func TestSQLiteFile(t *testing.T) {
 	}
 }
 
-// Whatever a data source name is mistaken for, the password is not printed.
+// No error prints the password, also if the data source name is malformed.
 func TestPasswordIsNotPrinted(t *testing.T) {
 	const secret = "hunter2"
 	for _, dsn := range []string{

@@ -299,14 +299,10 @@ func (a *applier) set(ctx context.Context, s Step, settings []string) error {
 
 // together takes steps in one transaction, which records them too.
 func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error {
-	begin := "BEGIN"
-	if a.Dialect == catalog.SQLite {
-		begin = "BEGIN IMMEDIATE"
-	}
 	if err := a.at(ctx, "begin "+steps[0].ID); err != nil {
 		return err
 	}
-	if _, err := a.conn.ExecContext(ctx, begin); err != nil {
+	if _, err := a.conn.ExecContext(ctx, a.syntax().begin); err != nil {
 		// Drivers of SQLite report the end of ctx even where the transaction has begun.
 		a.spoilt = a.spoilt || ctx.Err() != nil
 		return failedStep(steps[0], err)

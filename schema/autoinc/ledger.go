@@ -43,13 +43,7 @@ type session interface {
 }
 
 func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
-	query := map[catalog.Dialect]string{
-		catalog.Postgres: `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = {schema} AND c.relname = {name}`,
-		catalog.SQLite:   `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = {name} AND {schema} = 'main'`,
-		catalog.MySQL:    `SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {name}`,
-	}
-	query[catalog.MariaDB] = query[catalog.MySQL]
-	text := strings.NewReplacer("{schema}", l.Literal(l.table.Schema), "{name}", l.Literal(l.table.Name)).Replace(query[l.Dialect])
+	text := strings.NewReplacer("{schema}", l.Literal(l.table.Schema), "{name}", l.Literal(l.table.Name)).Replace(l.syntax().exists)
 	n, err := database.One(ctx, q, text, func(n *int) []any { return []any{n} })
 	return n > 0, err
 }
@@ -58,10 +52,9 @@ func (l ledger) create(ctx context.Context, s session) error {
 	if there, err := l.exists(ctx, s); err != nil || there {
 		return err
 	}
-	key := map[catalog.Dialect]string{catalog.Postgres: "text", catalog.SQLite: "TEXT", catalog.MySQL: "VARCHAR(100)", catalog.MariaDB: "VARCHAR(100)"}[l.Dialect]
 	_, err := s.ExecContext(ctx, fmt.Sprintf(
 		"CREATE TABLE %s (plan %s NOT NULL, step %[2]s NOT NULL, state %[2]s NOT NULL, detail %[2]s NOT NULL, at timestamp DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (plan, step))",
-		l.name(l.table), key))
+		l.name(l.table), l.syntax().text))
 	if err != nil {
 		return fmt.Errorf("autoinc: creating the table of the progress: %w", err)
 	}
@@ -90,11 +83,7 @@ func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry,
 func (l ledger) write(ctx context.Context, s session, step string, e entry) error {
 	table, plan, at := l.name(l.table), l.Literal(l.sum), l.Literal(step)
 	insert := fmt.Sprintf("INSERT INTO %s (plan, step, state, detail) VALUES (%s, %s, %s, %s) ", table, plan, at, l.Literal(string(e.state)), l.Literal(e.detail))
-	if l.Dialect == catalog.Postgres || l.Dialect == catalog.SQLite {
-		insert += "ON CONFLICT (plan, step) DO UPDATE SET state = excluded.state, detail = excluded.detail, at = CURRENT_TIMESTAMP"
-	} else {
-		insert += "ON DUPLICATE KEY UPDATE state = VALUES(state), detail = VALUES(detail), at = CURRENT_TIMESTAMP"
-	}
+	insert += l.syntax().upsert
 	if _, err := s.ExecContext(ctx, insert); err != nil {
 		return fmt.Errorf("autoinc: keeping the progress: %w", err)
 	}

@@ -207,15 +207,8 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions) (*Plan, 
 	if err := p.choose(); err != nil {
 		return nil, err
 	}
-	switch {
-	case len(p.keys) == 0:
-		p.database = ""
-	case s.Dialect == catalog.Postgres:
-		err = p.planPostgres(ctx, conn)
-	case s.Dialect == catalog.SQLite:
-		err = p.planSQLite(ctx, conn)
-	default:
-		err = p.planMySQL(ctx, conn)
+	if len(p.keys) > 0 {
+		err = s.syntax().plan(p, ctx, conn)
 	}
 	if err != nil {
 		return nil, err
@@ -233,16 +226,11 @@ const mysqlMode = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
 // plainly sets the session so that the server always writes definitions in the
 // same way: with qualified names and the same quotes.
 func (s server) plainly(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
-	var ask, set, plain string
-	switch s.Dialect {
-	case catalog.Postgres:
-		ask, set = "SELECT current_setting('search_path')", "SELECT set_config('search_path', %s, false)"
-	case catalog.SQLite:
+	setting, set, plain := s.syntax().setting, s.syntax().set, s.syntax().plain
+	if setting == "" {
 		return func() {}, nil
-	default:
-		ask, set, plain = "SELECT @@SESSION.sql_mode", "SET SESSION sql_mode = %s", mysqlMode
 	}
-	was, err := database.One(ctx, conn, ask, database.Text)
+	was, err := database.One(ctx, conn, setting, database.Text)
 	if err != nil {
 		return nil, err
 	}

@@ -46,13 +46,17 @@ type mysqlPlanner struct {
 	definitions map[catalog.Name]string
 }
 
+func newMySQLPlanner(p *planner, conn *sql.Conn) mysqlPlanner {
+	return mysqlPlanner{planner: p, conn: conn, columns: make(map[place]mysqlColumn), definitions: make(map[catalog.Name]string)}
+}
+
 func (p *planner) planMySQL(ctx context.Context, conn *sql.Conn) error {
 	database, err := database.One(ctx, conn, "SELECT COALESCE(DATABASE(), '')", database.Text)
 	if err != nil {
 		return err
 	}
 	p.database = cmp.Or(database, p.keys[0].Column.Table.Schema)
-	my := mysqlPlanner{planner: p, conn: conn, columns: make(map[place]mysqlColumn), definitions: make(map[catalog.Name]string)}
+	my := newMySQLPlanner(p, conn)
 	if err := my.read(ctx); err != nil {
 		return err
 	}
@@ -62,7 +66,7 @@ func (p *planner) planMySQL(ctx context.Context, conn *sql.Conn) error {
 	}
 	p.note(Readers, "Ship readers that take 64 bits before the next phase: int64 in Go, strings in JSON, BIGINT in stored programs.")
 	p.note(Fence, "From here on a writer that sends no key fails. On %s this has to come before the first generated key, which would move the counter beyond it.", p.Dialect)
-	p.note(SwitchOn, "Nothing is to be done in the database. Have all writers send generated keys, and apply the next phase when they do.")
+	p.note(SwitchOn, "The database needs no change. Deploy writers that send generated keys, and apply the next phase when all of them do.")
 	p.note(Drop, "The counter goes, behind the fence.")
 	p.note(Guard, "A writer that sends a key below %d fails, unless the row is there already: an upsert of an old row goes through.", p.options.Floor)
 	for _, k := range p.keys {
@@ -212,7 +216,7 @@ func (p *mysqlPlanner) connected(columns []catalog.Column) []catalog.Column {
 // keys go, the columns are widened, and the foreign keys come back.
 func (p *mysqlPlanner) widen(ctx context.Context) error {
 	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Nothing checks these references meanwhile; orphans are looked for before the foreign keys are added.")
-	p.note(Widen, "There is no transaction around these statements. If this phase is begun, it has to be ended.")
+	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
 	if p.options.Online {
 		p.note(Widen, "This server has no online way to change a column's type: it copies the table, and writers wait meanwhile (gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys). Foreign keys are dropped and added without locking.")
 	}
@@ -275,7 +279,7 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 		p.add(Widen, Step{
 			Text: "drop the foreign keys of " + p.name(child) + ", to be added again below",
 			SQL:  "ALTER TABLE " + p.name(child) + " " + strings.Join(drops, ", ") + ", ALGORITHM=INPLACE, LOCK=NONE",
-			Done: p.counted(child, byChild[child], 0), Locks: "nobody but for a moment",
+			Done: p.counted(child, byChild[child], 0), Locks: "readers and writers for a moment only",
 			Undo: "ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", "),
 		})
 	}
@@ -313,7 +317,7 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 		var adds, drops []string
 		for _, r := range byChild[child] {
 			p.add(Widen, Step{
-				Text: "see that no row of " + p.name(child) + " has lost what it references", Run: Check, SQL: p.orphans(r),
+				Text: "check that no row of " + p.name(child) + " references a missing row", Run: Check, SQL: p.orphans(r),
 				Locks: "nothing; it reads the table once",
 				Undo:  "delete or mend these rows, which were written while nothing checked, and apply again",
 			})
@@ -330,13 +334,13 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 		if p.options.Online {
 			s.SQL = "ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", ") + ", ALGORITHM=INPLACE, LOCK=NONE"
 			s.Before, s.After = []string{"SET SESSION foreign_key_checks = 0"}, []string{"SET SESSION foreign_key_checks = 1"}
-			s.Locks, s.Rewrites = "nobody but for a moment; the rows are not checked by this, and are looked at afterwards", ""
+			s.Locks, s.Rewrites = "readers and writers for a moment only; this does not check the rows, a later step does", ""
 		}
 		p.add(Widen, s)
 		if p.options.Online {
 			for _, r := range byChild[child] {
 				p.add(Widen, Step{
-					Text: "see that no row of " + p.name(child) + " came in between without what it references", Run: Check, SQL: p.orphans(r),
+					Text: "check that no row of " + p.name(child) + " that was written meanwhile references a missing row", Run: Check, SQL: p.orphans(r),
 					Locks: "nothing; it reads the table once", Undo: "delete or mend these rows, which were written while nothing checked, and apply again",
 				})
 			}
@@ -472,7 +476,7 @@ func (p *mysqlPlanner) drop(ctx context.Context, k catalog.Key) error {
 	}
 	if p.Dialect == catalog.MariaDB {
 		s.SQL += ", ALGORITHM=INPLACE, LOCK=NONE"
-		s.Locks = "nobody but for a moment"
+		s.Locks = "readers and writers for a moment only"
 	} else {
 		s.SQL += ", ALGORITHM=COPY, LOCK=SHARED"
 		s.Locks = "writers of " + table + " wait until it is copied; readers go on"

@@ -54,13 +54,17 @@ func (c *postgresColumn) dest() []any {
 	return slices.Concat(path(&c.Column), []any{&c.relation, &c.inherited, &c.notNull, &c.domain, &c.expression, &c.identity, &c.generated, &c.granted, &c.comment})
 }
 
+func newPostgresPlanner(p *planner) postgresPlanner {
+	return postgresPlanner{planner: p, facts: make(map[place]postgresColumn), views: make(map[catalog.Name]postgresView)}
+}
+
 func (p *planner) planPostgres(ctx context.Context, conn *sql.Conn) error {
 	database, err := database.One(ctx, conn, "SELECT current_database()", database.Text)
 	if err != nil {
 		return err
 	}
 	p.database = database
-	pg := postgresPlanner{planner: p, facts: make(map[place]postgresColumn), views: make(map[catalog.Name]postgresView)}
+	pg := newPostgresPlanner(p)
 	if err := pg.read(ctx, conn); err != nil {
 		return err
 	}
@@ -141,13 +145,13 @@ func (p *postgresPlanner) refuseCounter(k catalog.Key) {
 	}
 }
 
-const postgresExclusive = "ACCESS EXCLUSIVE on %s: nobody reads or writes it until the transaction ends"
+const postgresExclusive = "ACCESS EXCLUSIVE on %s: readers and writers wait until the transaction ends"
 
 // widen plans one transaction for each table, in which all of its columns get 64
 // bits at once, and its views are made again.
 func (p *postgresPlanner) widen() {
 	tables, columns := p.narrow()
-	p.note(Widen, "Every key and every child gets 64 bits, one table at a time. Each table is rewritten once, and nobody reads or writes it meanwhile; where that is too long, plan with -online.")
+	p.note(Widen, "Every key and every child gets 64 bits, one table at a time. Each table is rewritten once; its readers and writers wait meanwhile. If that takes too long, plan with -online.")
 	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
 	for _, table := range tables {
 		var actions, back, names []string
@@ -172,7 +176,7 @@ func (p *postgresPlanner) widen() {
 		p.add(Widen, Step{
 			Text: "widen " + p.List(names) + " of " + p.name(table),
 			SQL:  "ALTER TABLE " + p.name(table) + " " + strings.Join(actions, ", "), Unit: unit,
-			Locks:    fmt.Sprintf(postgresExclusive, p.name(table)) + "; nobody writes the tables that it references",
+			Locks:    fmt.Sprintf(postgresExclusive, p.name(table)) + "; writers of the tables that it references wait",
 			Rewrites: "the whole table and all of its indexes, and checks its foreign keys again",
 			Undo:     "ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ") + ", as long as every number fits; the views are in the way as they are here",
 		})
@@ -220,7 +224,7 @@ func (p *postgresPlanner) lock(unit int, table catalog.Name, references []refere
 	p.add(Widen, Step{
 		Text: "lock all that is touched with " + p.name(table) + ", children first, as their writers do", Unit: unit,
 		SQL:   "LOCK TABLE " + strings.Join(names, ", ") + " IN ACCESS EXCLUSIVE MODE",
-		Locks: "ACCESS EXCLUSIVE on these tables: nobody reads or writes them until the transaction ends",
+		Locks: "ACCESS EXCLUSIVE on these tables: readers and writers wait until the transaction ends",
 	})
 }
 
@@ -241,11 +245,11 @@ func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
 		p.refuse(c, "drop it and add it again as bigint", "it is a generated column")
 	}
 	if fact.inherited {
-		p.refuse(c, "alter the parent of its table by hand", "its table inherits it from another, with which it has to be altered")
+		p.refuse(c, "alter the parent of its table by hand", "its table inherits it from another table, and both must be altered together")
 	}
 	for _, u := range p.uses {
 		if u.dependent != "" && u.table == c.Table && u.column == c.Name {
-			p.refuse(c, "drop it, apply the widening, and make it again", "%s uses it, and Postgres does not alter its type meanwhile", u.dependent)
+			p.refuse(c, "drop it, apply the phase widen, and create it again", "%s uses it, and Postgres does not alter its type meanwhile", u.dependent)
 		}
 	}
 	return len(p.refusals) == before
@@ -253,7 +257,7 @@ func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
 
 func (p *postgresPlanner) fence() {
 	p.note(Readers, "Ship readers that take 64 bits before the next phase: int64 in Go, strings in JSON, bigint in functions of the database.")
-	p.note(Fence, "Nothing is to be done in the database: a generated key does not move a sequence, so that writers that send no key may go on beside those that do, until the counter is dropped.")
+	p.note(Fence, "The database needs no change: a generated key does not move a sequence. Writers without keys and writers with keys can run side by side until the counter is dropped.")
 }
 
 func (p *postgresPlanner) switchOn() {
@@ -271,7 +275,7 @@ func (p *postgresPlanner) switchOn() {
 }
 
 func (p *postgresPlanner) drop() {
-	p.note(Drop, "From here on a writer that sends no key fails (23502). Sequences of defaults stay, for whoever else uses them; drop them when nobody does.")
+	p.note(Drop, "From here on a writer that sends no key fails (23502). The sequences of defaults stay, because other columns may use them; drop them when none does.")
 	// Defaults go first: an identity's sequence cannot be dropped under them.
 	keys := slices.Clone(p.keys)
 	identity := func(k catalog.Key) int {

@@ -73,8 +73,8 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		return err
 	}
 	p.note(Widen, "Beside each narrow column a new one of 64 bits is made, which a trigger keeps equal, and which takes its place at the end, one table after the other. Readers and writers go on; SELECT * has one more column meanwhile.")
-	p.note(Widen, "Afterwards the column is the last of its table: an INSERT that names no columns, or a reader that counts on their order, has to be changed before.")
-	p.note(Widen, "Free space for a second copy of each table is needed, and every row is updated once: see that vacuum keeps up, with -batch-size and -pause.")
+	p.note(Widen, "Afterwards the column is the last of its table: first change every INSERT that names no columns and every reader that depends on their order.")
+	p.note(Widen, "Free space for a second copy of each table is needed, and every row is updated once: adjust -batch-size and -pause so that vacuum keeps up.")
 	for _, table := range tables {
 		o.prepare(table)
 	}
@@ -122,7 +122,7 @@ func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	const remedy = "plan without -online, or drop it, apply the widening, and make it again"
+	const remedy = "plan without -online, or drop it, apply the phase widen, and create it again"
 	for table, columns := range o.columns {
 		for _, c := range columns {
 			o.mayWiden(c)

@@ -66,10 +66,10 @@ func (p *planner) planSQLite(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	p.count()
-	p.note(Widen, "Whole numbers have 64 bits in SQLite, whatever their type is called: there is nothing to widen.")
+	p.note(Widen, "Every integer column of SQLite has 64 bits: there is nothing to widen.")
 	p.note(Readers, "Ship readers that take 64 bits before the next phase: int64 in Go, strings in JSON.")
 	p.note(Fence, "From here on a writer that sends no key fails. On SQLite this has to come before the first generated key, which would move the counter beyond it.")
-	p.note(SwitchOn, "Nothing is to be done in the database. Have all writers send generated keys, and apply the next phase when they do.")
+	p.note(SwitchOn, "The database needs no change. Deploy writers that send generated keys, and apply the next phase when all of them do.")
 	p.note(Drop, "Each table is rebuilt in one transaction: writers wait until it is copied.")
 	p.note(Guard, "A writer that sends a key below %d fails, unless the row is there already: an upsert of an old row goes through.", p.options.Floor)
 	for _, k := range p.keys {
@@ -207,14 +207,14 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.K
 		p.add(Drop, s)
 	}
 	const undo = "rebuild it the same way, with INTEGER PRIMARY KEY as it was; generated keys then move the counter"
-	add(Step{Text: "make " + p.name(table) + " anew, with a key that does not count", SQL: create, Undo: undo,
+	add(Step{Text: "create a new " + p.name(table) + " with a key that does not count", SQL: create, Undo: undo,
 		Before: []string{"PRAGMA foreign_keys = OFF", "PRAGMA legacy_alter_table = ON"}})
 	add(Step{
 		Text: "copy its rows", Rewrites: "the whole table and its indexes",
 		SQL: fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", p.name(temporary), list, list, p.name(table)),
 	})
 	add(Step{
-		Text: "see that no row is missing", Run: Check,
+		Text: "check that no row is missing", Run: Check,
 		SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n",
 			p.name(table), p.name(temporary)),
 	})
@@ -224,14 +224,14 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.K
 		SQL:  fmt.Sprintf("ALTER TABLE %s RENAME TO %s", p.name(temporary), p.Quote(table.Name)),
 	})
 	for _, o := range again {
-		add(Step{Text: fmt.Sprintf("make the %s %s again", o.kind, p.Quote(o.name)), SQL: strings.TrimRight(o.sql, "; \n\t")})
+		add(Step{Text: fmt.Sprintf("create the %s %s again", o.kind, p.Quote(o.name)), SQL: strings.TrimRight(o.sql, "; \n\t")})
 	}
 	var checks []string
 	for _, name := range p.tiedTo(table) {
 		checks = append(checks, fmt.Sprintf(`SELECT "table", rowid, parent FROM pragma_foreign_key_check(%s, %s)`, p.Literal(name.Name), p.Literal(name.Schema)))
 	}
 	add(Step{
-		Text: "see that every reference to it and from it resolves", Run: Check,
+		Text: "check that no foreign key to or from the table is broken", Run: Check,
 		SQL:   strings.Join(checks, "\nUNION ALL "),
 		After: []string{"PRAGMA legacy_alter_table = OFF", "PRAGMA foreign_keys = ON"},
 	})

@@ -98,14 +98,14 @@ func (p *postgresPlanner) viewsOf(tables []catalog.Name, columns []string) (orde
 func (p *postgresPlanner) dropViews(phase PhaseName, unit int, column catalog.Column, views []postgresView) {
 	for _, v := range slices.Backward(views) {
 		if v.lost != "" {
-			p.refuse(column, "drop the view, apply the widening, and make it again with all of that",
-				"the view %s has to be dropped before the type changes, and with it would go %s", p.name(v.name), v.lost)
+			p.refuse(column, "drop the view, apply the phase widen, and create it again with all of that",
+				"the view %s must be dropped before the type changes, which would lose %s", p.name(v.name), v.lost)
 		}
 		if !plain(v.name.Name) || !plain(v.name.Schema) || !plain(v.owner) {
 			p.refuse(column, "rename it", "the view %s, or its owner, has a line end or another control character in its name", p.name(v.name))
 		}
 		p.add(phase, Step{
-			Text: "drop the view " + p.name(v.name) + ", which is in the way (0A000) and is made again below",
+			Text: "drop the view " + p.name(v.name) + ", which blocks the change (0A000) and is created again below",
 			SQL:  "DROP VIEW " + p.name(v.name), Unit: unit, Locks: fmt.Sprintf(postgresExclusive, p.name(v.name)),
 		})
 	}
@@ -122,7 +122,7 @@ func (p *postgresPlanner) makeViews(phase PhaseName, unit int, views []postgresV
 		if v.options != "" {
 			with = " WITH (" + v.options + ")"
 		}
-		add("make the view "+name+" again", "CREATE VIEW "+name+with+" AS\n"+strings.TrimSuffix(v.definition, ";"))
+		add("create the view "+name+" again", "CREATE VIEW "+name+with+" AS\n"+strings.TrimSuffix(v.definition, ";"))
 		add("give it to its owner", "ALTER VIEW "+name+" OWNER TO "+p.Quote(v.owner))
 		role := func(name string) string {
 			if name == "" {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowkey-go/snowkey/schema/catalog"
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
@@ -20,14 +19,7 @@ func (a *applier) prepare(ctx context.Context) error {
 	if found.Dialect != a.Dialect {
 		return fail(ErrPlan, "the plan is for %s, and this is %s; plan again, on this database", a.Dialect, found.Dialect)
 	}
-	switch a.Dialect {
-	case catalog.Postgres:
-		return a.preparePostgres(ctx)
-	case catalog.SQLite:
-		return a.prepareSQLite(ctx)
-	default:
-		return a.prepareMySQL(ctx)
-	}
+	return a.syntax().prepare(a, ctx)
 }
 
 // lockName returns the name of the lock for one Apply at a time.

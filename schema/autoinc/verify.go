@@ -58,17 +58,21 @@ func (v Verification) WriteText(w io.Writer) error {
 }
 
 // Verify proves from the catalog and from the data that the keys of a plan have
-// left auto-increment: keys and children have 64 bits; every foreign key is there,
-// valid, and resolves on every row; no table has fewer rows than when the plan was
-// begun; no key counts; and a row without a key is refused.
+// left auto-increment:
+//
+//   - keys and children have 64 bits
+//   - every foreign key exists, is valid, and resolves on every row
+//   - no table has fewer rows than when the plan was begun
+//   - no key counts
+//   - a row without a key is refused
 //
 // That last one follows from the catalog: the column takes no null and has no
 // default. It is also tried, in a transaction that is rolled back, on tables
 // without triggers of others, since those might do what no rollback undoes.
 //
 // It reads each table at least once, which takes its time, and needs the right to
-// write for the rows that it tries. Errors are the same as those
-// of [catalog.Inspect].
+// write for the rows that it tries. Errors are as in
+// [catalog.Inspect].
 func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	if db == nil || plan == nil {
 		return Verification{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
@@ -175,25 +179,12 @@ func (v *verifier) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	query := postgresNow
 	p := &planner{server: v.server}
-	switch v.Dialect {
-	case catalog.Postgres:
-		pg := postgresPlanner{planner: p, facts: make(map[place]postgresColumn), views: make(map[catalog.Name]postgresView)}
-		err = pg.read(ctx, v.conn)
-	case catalog.SQLite:
-		query = sqliteNow
-		err = p.readSQLiteReferences(ctx, v.conn)
-	default:
-		query = mysqlNow
-		my := mysqlPlanner{planner: p, conn: v.conn, columns: make(map[place]mysqlColumn), definitions: make(map[catalog.Name]string)}
-		err = my.read(ctx)
-	}
-	if err != nil {
+	if err := v.syntax().references(p, ctx, v.conn); err != nil {
 		return err
 	}
 	v.references = p.references
-	columns, err := database.List(ctx, v.conn, query, func(c *verifiedColumn) []any {
+	columns, err := database.List(ctx, v.conn, v.syntax().now, func(c *verifiedColumn) []any {
 		return append(path(&c.Column), &c.Type, typed(v.Dialect, &c.Column), &c.nullable, &c.fallback)
 	})
 	v.columns = make(map[place]verifiedColumn)
@@ -219,7 +210,7 @@ func (v *verifier) verifyWidths() {
 			case narrow(c.Column):
 				v.say(v.column(was), Refuted, "it is %s, which does not hold 64 bits", c.Type)
 			case c.Bits == 0:
-				v.say(v.column(was), Open, "it is %s, which is not a number; see that it keeps 19 digits", c.Type)
+				v.say(v.column(was), Open, "it is %s, which is not a number; check that it keeps 19 digits", c.Type)
 			default:
 				v.say(v.column(was), Proven, "it is %s, which holds 64 bits", c.Type)
 			}
@@ -230,7 +221,7 @@ func (v *verifier) verifyWidths() {
 // is reports whether two references are the same by their columns. SQLite keeps
 // names as they were written, and leaves out what is the primary key.
 func (v *verifier) is(a, b reference) bool {
-	if v.Dialect != catalog.SQLite {
+	if !v.syntax().fold {
 		return a.same(b)
 	}
 	fold := func(names []string) (folded []string) {
@@ -376,14 +367,11 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 
 // try inserts a row without a key, and takes it back.
 func (v *verifier) try(ctx context.Context, table catalog.Name) (taken bool, how string, err error) {
-	begin, insert, modes := "BEGIN", "INSERT INTO "+v.name(table)+" DEFAULT VALUES", []string{""}
-	switch v.Dialect {
-	case catalog.SQLite:
-		begin = "BEGIN IMMEDIATE"
-	case catalog.MySQL, catalog.MariaDB:
-		// A session that is not strict gets a 0 instead of an error.
-		insert, modes = "INSERT INTO "+v.name(table)+" () VALUES ()", []string{"", mysqlMode}
+	insert, modes := "INSERT INTO "+v.name(table)+v.syntax().empty, v.syntax().modes
+	if len(modes) > 0 {
 		how = ", with a strict sql_mode and without"
+	} else {
+		modes = []string{""}
 	}
 	for _, mode := range modes {
 		if len(modes) > 1 {
@@ -391,7 +379,7 @@ func (v *verifier) try(ctx context.Context, table catalog.Name) (taken bool, how
 				return false, "", fmt.Errorf("autoinc: %w", err)
 			}
 		}
-		if _, err := v.conn.ExecContext(ctx, begin); err != nil {
+		if _, err := v.conn.ExecContext(ctx, v.syntax().begin); err != nil {
 			return false, "", fmt.Errorf("autoinc: %w", err)
 		}
 		_, refused := v.conn.ExecContext(ctx, insert)

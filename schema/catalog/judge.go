@@ -52,7 +52,7 @@ func (s server) judgeCounting(k *Key) {
 	case Serial, SequenceDefault:
 		k.find(StillCounts, Note, k.Column,
 			fmt.Sprintf("%s defaults to a number from a sequence: a writer that sends no key goes unnoticed", name),
-			fmt.Sprintf("once all writers send keys, ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT; the sequence stays, for whoever else uses it", table, column))
+			fmt.Sprintf("once all writers send keys, ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT; the sequence stays, because other columns may use it", table, column))
 		if k.Counter.Sequence == (Name{}) {
 			k.find(LateSequence, Warning, k.Column,
 				fmt.Sprintf("%s defaults to %s, which names its sequence as text, so that the server keeps no record of it", name, k.Default),
@@ -128,7 +128,7 @@ func (s server) judgeTable(k *Key) {
 	if !k.Primary() {
 		k.find(NotPrimary, Note, k.Column,
 			fmt.Sprintf("%s counts and is not the whole primary key of its table", name),
-			"decide whether it is to be generated at all; an order number or a version may be meant to count")
+			"decide whether it needs generated keys at all; an order number or a version may have to count")
 	}
 	if len(k.SharedWith) > 0 {
 		var others []string
@@ -155,7 +155,7 @@ func (s server) judgeTable(k *Key) {
 	for _, dependent := range k.Dependents {
 		k.find(Depends, s.ifWidened(k), k.Column,
 			fmt.Sprintf("%s uses %s or a column that references it", dependent, name),
-			"drop it before the type of the column is altered, and make it again in the same transaction")
+			"drop it before the type of the column is altered, and create it again in the same transaction")
 	}
 	on := s.syntax().trigger
 	for _, trigger := range k.Triggers {

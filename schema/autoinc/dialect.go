@@ -1,0 +1,90 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+)
+
+// A dialect is what differs between the kinds of servers.
+type dialect struct {
+	plan    func(p *planner, ctx context.Context, conn *sql.Conn) error
+	prepare func(a *applier, ctx context.Context) error // sets up the session of Apply
+
+	// setting decides how the server writes definitions: a query for its value, a
+	// statement that sets it, and the value for a plan. Empty if there is none.
+	setting, set, plain string
+
+	begin string // begins a transaction that excludes other writers, if it can
+
+	// The progress table: a query for whether it exists, the type of its columns,
+	// and how an INSERT updates the row that exists.
+	exists, text, upsert string
+
+	// What Verify reads: columns as they are now, and foreign keys.
+	now        string
+	references func(p *planner, ctx context.Context, conn *sql.Conn) error
+	fold       bool     // whether foreign keys have names as they were written
+	empty      string   // inserts a row without values, after the table's name
+	modes      []string // each sql_mode to try that in; none if there is no sql_mode
+}
+
+const (
+	onConflict  = "ON CONFLICT (plan, step) DO UPDATE SET state = excluded.state, detail = excluded.detail, at = CURRENT_TIMESTAMP"
+	onDuplicate = "ON DUPLICATE KEY UPDATE state = VALUES(state), detail = VALUES(detail), at = CURRENT_TIMESTAMP"
+)
+
+var mysqlDialect = dialect{
+	plan:    (*planner).planMySQL,
+	prepare: (*applier).prepareMySQL,
+	setting: "SELECT @@SESSION.sql_mode", set: "SET SESSION sql_mode = %s", plain: mysqlMode,
+	begin:  "BEGIN",
+	exists: `SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {name}`,
+	text:   "VARCHAR(100)", upsert: onDuplicate,
+	now: mysqlNow,
+	references: func(p *planner, ctx context.Context, conn *sql.Conn) error {
+		my := newMySQLPlanner(p, conn)
+		return my.read(ctx)
+	},
+	empty: " () VALUES ()",
+	modes: []string{"", mysqlMode}, // a session that is not strict gets a 0 instead of an error
+}
+
+var postgresDialect = dialect{
+	plan:    (*planner).planPostgres,
+	prepare: (*applier).preparePostgres,
+	setting: "SELECT current_setting('search_path')", set: "SELECT set_config('search_path', %s, false)",
+	begin:  "BEGIN",
+	exists: `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = {schema} AND c.relname = {name}`,
+	text:   "text", upsert: onConflict,
+	now: postgresNow,
+	references: func(p *planner, ctx context.Context, conn *sql.Conn) error {
+		pg := newPostgresPlanner(p)
+		return pg.read(ctx, conn)
+	},
+	empty: " DEFAULT VALUES",
+}
+
+var sqliteDialect = dialect{
+	plan:    (*planner).planSQLite,
+	prepare: (*applier).prepareSQLite,
+	begin:   "BEGIN IMMEDIATE",
+	exists:  `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = {name} AND {schema} = 'main'`,
+	text:    "TEXT", upsert: onConflict,
+	now:        sqliteNow,
+	references: (*planner).readSQLiteReferences,
+	fold:       true,
+	empty:      " DEFAULT VALUES",
+}
+
+// syntax returns what is particular to the dialect of the server.
+func (s server) syntax() dialect {
+	switch s.Dialect {
+	case catalog.Postgres:
+		return postgresDialect
+	case catalog.SQLite:
+		return sqliteDialect
+	}
+	return mysqlDialect
+}
