@@ -15,8 +15,8 @@ import (
 )
 
 // Check compares the ids of ent tables, and the foreign keys to them, with the
-// columns that the database really has. ent's own migration does not tell: of a
-// key that still counts it sees no difference on MySQL and SQLite. Call Check
+// columns that the database really has. ent's own migration does not
+// show this: on MySQL and SQLite it ignores that a key still counts. Call Check
 // when the program starts and in CI, after the migrations, with the tables that
 // ent has generated:
 //
@@ -48,8 +48,8 @@ var dialects = map[catalog.Dialect]string{
 	catalog.SQLite:   dialect.SQLite,
 }
 
-// fieldsOf returns the columns of a table that hold ids: its own, and those of
-// other tables.
+// fieldsOf returns the columns of a table that hold ids: its own id and foreign
+// keys.
 func fieldsOf(t *schema.Table, dialect string) (fields []catalog.Field) {
 	at := func(f catalog.Field, c *schema.Column) catalog.Field {
 		f.Model, f.Table, f.Column = "ent's "+t.Name+"."+c.Name, catalog.Name{Schema: t.Schema, Name: t.Name}, c.Name

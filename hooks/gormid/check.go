@@ -53,8 +53,8 @@ func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 	return errors.Join(append(errs, catalog.Compare(ctx, conn, fields))...)
 }
 
-// fieldsOf returns the fields that hold keys: those of the model, and those that
-// refer to them, in whatever table.
+// fieldsOf returns the fields that hold keys: the keys of the model, and the
+// foreign keys to them in all tables.
 func fieldsOf(s *schema.Schema) (fields []catalog.Field) {
 	for _, f := range s.Fields {
 		switch {

@@ -74,9 +74,8 @@ func modes(t *testing.T, test func(t *testing.T, db dbtest.DB, options autoinc.P
 	}
 }
 
-// A kill at every point there is: before and after every statement and every
-// record, each once. What the last left, the next goes on with, and the end is that
-// of a way without any.
+// Apply is killed once before and after each statement and each record. The next
+// Apply continues, and the result is the same as without a kill.
 func TestKilledAtEveryPoint(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		undisturbed := newShop(t, dbtest.Open(t, db.Dialect))
@@ -299,7 +298,7 @@ func (w *writers) writeOne(ctx context.Context, name string, sends bool) error {
 	return tx.Commit()
 }
 
-// The online way ends where the other does, but for the order of the columns.
+// The online way ends where the other does, except for the order of the columns.
 func TestOnlineEndsAsOffline(t *testing.T) {
 	for _, dialect := range dbtest.Databases(t) {
 		var ends []string

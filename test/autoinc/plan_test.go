@@ -85,7 +85,7 @@ func plan(t *testing.T, conn *sql.DB, options autoinc.PlanOptions) *autoinc.Plan
 	return reread(t, p)
 }
 
-// reread writes a plan and reads it, as everybody does.
+// reread writes a plan and reads it back.
 func reread(t *testing.T, p *autoinc.Plan) *autoinc.Plan {
 	t.Helper()
 	file := planText(t, p)

@@ -165,7 +165,7 @@ func TestStalePlans(t *testing.T) {
 			exec(t, s.conn, "ALTER TABLE orders ALTER id DROP IDENTITY")
 		}
 		refused("a changed table", apply(s, p, autoinc.Drop))
-		// Planned anew, it goes on from where it is.
+		// Planned again, it continues from where it is.
 		tables := autoinc.PlanOptions{}
 		again := plan(t, s.conn, tables)
 		if got := again.Phases[0].Steps; len(got) > 3 {

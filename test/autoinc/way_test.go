@@ -234,8 +234,8 @@ func TestConnectionsKilled(t *testing.T) {
 		for {
 			phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{})
 			if err != nil && !errors.Is(err, autoinc.ErrBusy) {
-				// MySQL answers that a connection was killed before it closes it, so that the
-				// driver may use it once more.
+				// MySQL answers that a connection was killed before it closes it, so the
+				// driver may use it again.
 				if failures++; failures > 2*kills {
 					t.Fatalf("%d failures of %d kills: %v", failures, kills, err)
 				}

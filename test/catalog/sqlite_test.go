@@ -1,4 +1,4 @@
-package autoinc_test
+package catalog_test
 
 import (
 	"path/filepath"

@@ -1,4 +1,4 @@
-package autoinc_test
+package catalog_test
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func inspect(t *testing.T, conn *sql.DB, options catalog.Options) catalog.Report
 	return report
 }
 
-// key returns the key of a table, whatever its schema.
+// key returns the key of a table in any schema.
 func key(t *testing.T, report catalog.Report, table string) catalog.Key {
 	t.Helper()
 	i := slices.IndexFunc(report.Keys, func(k catalog.Key) bool { return k.Column.Table.Name == table })

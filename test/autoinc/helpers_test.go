@@ -1,0 +1,69 @@
+package autoinc_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+)
+
+func exec(t *testing.T, conn *sql.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := conn.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+func require(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+var quotes = map[string]string{"postgres": `"`, "sqlite": `"`, "mysql": "`"}
+
+func inspect(t *testing.T, conn *sql.DB, options catalog.Options) catalog.Report {
+	t.Helper()
+	report, err := catalog.Inspect(t.Context(), conn, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// key returns the key of a table in any schema.
+func key(t *testing.T, report catalog.Report, table string) catalog.Key {
+	t.Helper()
+	i := slices.IndexFunc(report.Keys, func(k catalog.Key) bool { return k.Column.Table.Name == table })
+	if i < 0 {
+		t.Fatalf("no key of %q in %+v", table, report)
+	}
+	return report.Keys[i]
+}
+
+// kinds are the findings of a key as severity:kind, each once and in order.
+func kinds(findings []catalog.Finding) string {
+	var all []string
+	for _, f := range findings {
+		all = append(all, fmt.Sprintf("%s:%s", f.Severity, f.Kind))
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), " ")
+}
+
+// differences is what Compare returns, or the test ends.
+func differences(t *testing.T, err error) *catalog.MismatchError {
+	t.Helper()
+	e, ok := errors.AsType[*catalog.MismatchError](err)
+	if !ok {
+		t.Fatalf("got %v, want a *MismatchError", err)
+	}
+	return e
+}
