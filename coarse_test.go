@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -183,7 +184,7 @@ func TestDaysNeedADurableStore(t *testing.T) {
 		store := &leasetest.Memory{}
 		store.SetVolatile(true)
 		_, err := snowkey.Open(t.Context(), store, snowkey.Config{Layout: days(t), Logger: slog.New(slog.DiscardHandler)})
-		if e, ok := errors.AsType[*lease.VolatileError](err); !ok || e.Unit != 24*time.Hour {
+		if e, ok := errors.AsType[*lease.PermanentError](err); !ok || !strings.Contains(e.Error(), "ticks of 24h0m0s") {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -50,7 +50,7 @@ func TestDoctor(t *testing.T) {
 				store := &leasetest.Memory{}
 				if _, err := snowkey.Doctor(t.Context(), store, snowkey.Config{Layout: layout(t)}); err == nil {
 					t.Error("a namespace that is not there was examined")
-				} else if _, ok := errors.AsType[*lease.NamespaceError](err); !ok {
+				} else if !errors.Is(err, lease.ErrNoNamespace) {
 					t.Errorf("a namespace that is not there: %v", err)
 				}
 				for range 2 { // the crowd of two workers
@@ -66,7 +66,7 @@ func TestDoctor(t *testing.T) {
 				var kinds []string
 				for _, f := range found {
 					kinds = append(kinds, f.Kind)
-					if f.Text == "" || f.Remedy == "" || strings.Contains(f.String(), "%!") {
+					if f.Text == "" || f.Remedy == "" || strings.Contains(f.Text+f.Remedy, "%!") {
 						t.Errorf("a finding says %q", f)
 					}
 				}

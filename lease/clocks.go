@@ -1,12 +1,16 @@
 package lease
 
-import "time"
+import (
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
+)
 
 // clocks compares the host's clock with the store's. Of one keeper, it is used
 // by one goroutine at a time.
 type clocks struct {
 	cfg    Config
-	issuer Issuer
+	issuer leased.Issuer
 
 	offset time.Duration // what the issuer was told to correct
 	at     time.Time     // when both agreed last, by the monotonic clock

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Config configures a [Keeper]. Only Layout, Epoch, Unit, PerTick and Workers,
+// Config configures [Open]. Only Layout, Epoch, Unit, PerTick and Workers,
 // which describe the numbers, must be set; package snowkey does so.
 type Config struct {
 	Layout  string        // the layout, as text

@@ -10,14 +10,19 @@ import (
 )
 
 var (
-	// ErrClosed is returned for a [Keeper] that has been closed.
-	ErrClosed = errors.New("lease: the keeper is closed")
+	// ErrClosed is returned for a lease that was released for good.
+	ErrClosed = errors.New("lease: the lease was closed")
+
+	// ErrNoNamespace is returned by [Fence] and [Doctor] if the store has no namespace
+	// of that name with that layout.
+	ErrNoNamespace = errors.New("the store has no such namespace; check the namespace, the layout, the database and the table")
 
 	// ErrNotMigrated is returned by stores whose tables or files are missing. A
 	// keeper then calls Migrate, unless [Config].SkipMigrate forbids it.
 	ErrNotMigrated = errors.New("lease: the tables or files that keep the leases are missing; run the migration, or open without SkipMigrate")
 
-	// ErrSuspended is why no number is issued between [Keeper.Suspend] and Resume.
+	// ErrSuspended is the reason why no id is issued between Suspend and Resume of a
+	// pool.
 	ErrSuspended = errors.New("lease: the worker was given back by Suspend; call Resume")
 )
 
@@ -108,16 +113,6 @@ func (e *LayoutError) Error() string {
 // Unwrap returns Err.
 func (e *LayoutError) Unwrap() error { return e.Err }
 
-// A NamespaceError says that a store knows nothing of a namespace with a layout.
-type NamespaceError struct {
-	Namespace, Layout string
-}
-
-func (e *NamespaceError) Error() string {
-	return fmt.Sprintf("lease: the store has no namespace %q with the layout %q; check the names, the database and the table",
-		e.Namespace, e.Layout)
-}
-
 // A HoldOffError says that a lease has not begun, because numbers before its
 // start may have been issued under leases that the store does not know of: the
 // namespace is new, or the database is not the one it was.
@@ -129,18 +124,6 @@ type HoldOffError struct {
 func (e *HoldOffError) Error() string {
 	return fmt.Sprintf("lease: namespace %q begins in %v, behind all that another database may have granted; wait, or set Config.MaxClockSkew lower if clocks allow it",
 		e.Namespace, e.For)
-}
-
-// A VolatileError says that a layout of long ticks cannot be leased from a store
-// that may forget a commit: each lease would wait for the next tick.
-type VolatileError struct {
-	Namespace string
-	Unit      time.Duration
-}
-
-func (e *VolatileError) Error() string {
-	return fmt.Sprintf("lease: namespace %q has ticks of %v, and its store may forget a commit, so that each lease would wait for the next tick; have the store flush every commit, or use a layout whose tick is a second or less",
-		e.Namespace, e.Unit)
 }
 
 // A ClockSkewError says that the host's clock and the store's are too far apart.

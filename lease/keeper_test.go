@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -143,7 +144,7 @@ func (h *hooked) CreateNamespace(ctx context.Context, terms lease.Terms, positio
 
 func (h *hooked) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if err := h.hook(ctx, "Probe"); err == errNoEffect {
-		return lease.Probe{Now: time.Now().UnixMicro(), Top: q.Min - 1}, nil
+		return lease.Probe{Now: time.Now().UnixMicro(), LastWorker: q.Min - 1}, nil
 	} else if err != nil {
 		return lease.Probe{}, err
 	}
@@ -178,11 +179,11 @@ func (h *hooked) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, e
 	return h.Memory.Renew(ctx, r)
 }
 
-func (h *hooked) Release(ctx context.Context, r lease.Release) (bool, error) {
+func (h *hooked) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
 	if err := h.hook(ctx, "Release"); err != nil {
 		return false, done(err)
 	}
-	return h.Memory.Release(ctx, r)
+	return h.Memory.Release(ctx, terms, held, unused)
 }
 
 func (h *hooked) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {
@@ -193,7 +194,7 @@ func (h *hooked) Rows(ctx context.Context, terms lease.Terms, least, most int64)
 }
 
 // openKeeper opens a keeper that is closed at the end of the test.
-func openKeeper(t *testing.T, store lease.Store, cfg lease.Config) (*lease.Keeper, *recorder) {
+func openKeeper(t *testing.T, store lease.Store, cfg lease.Config) (leased.Keeper, *recorder) {
 	t.Helper()
 	r := &recorder{}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -421,7 +422,7 @@ func TestStoreBecomesVolatile(t *testing.T) {
 			t.Errorf("after %v: %v", time.Since(at), e)
 		}
 		// Nothing below the cap of the claim, and of a server whose clock is behind.
-		burnt := keeperTerms(cfg).Beyond(at.UnixMicro())
+		burnt := keeperTerms(cfg).At(at.UnixMicro()).RaisedFence
 		synctest.Wait()
 		if now, n := r.last(); r.grants[0] != g || n != 2 || now.start < burnt {
 			t.Errorf("%+v were granted after %+v; want one more, from %d or above", r.grants, g, burnt)
@@ -862,7 +863,7 @@ func TestRenewalsOfOneRevisionHaveOneToken(t *testing.T) {
 func TestWaitersMakeFewCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, cfg := &leasetest.Memory{}, config(0, 3)
-		var holders []*lease.Keeper
+		var holders []leased.Keeper
 		for range 4 {
 			k, _ := openKeeper(t, m, cfg)
 			holders = append(holders, k)
@@ -870,7 +871,7 @@ func TestWaitersMakeFewCalls(t *testing.T) {
 		const waiters = 20
 		var mu sync.Mutex
 		calls := map[string]int{}
-		opened := make(chan *lease.Keeper, waiters)
+		opened := make(chan leased.Keeper, waiters)
 		for range waiters {
 			go func() {
 				store := &hooked{m, func(_ context.Context, op string) error {
@@ -925,7 +926,7 @@ func TestOneWaiterTakesAFreedWorkerNumber(t *testing.T) {
 		m, cfg := &leasetest.Memory{}, config(0, 0)
 		held, _ := openKeeper(t, m, cfg)
 		for range 100 {
-			opened := make(chan *lease.Keeper)
+			opened := make(chan leased.Keeper)
 			go func() {
 				k, err := lease.Open(t.Context(), m, &recorder{}, cfg)
 				if err != nil {

@@ -46,7 +46,7 @@ const (
 
 // refill fetches if numbers are short. The caller holds mu.
 func (s *Segment) refill() {
-	if s.done != nil || !s.short() {
+	if s.done != nil || !s.needsFetch() {
 		return
 	}
 	var ctx context.Context
@@ -55,9 +55,9 @@ func (s *Segment) refill() {
 	go s.fetch(ctx)
 }
 
-// short reports whether there is to fetch: for those who wait, and else until as
-// much as a step is ready behind the head. The caller holds mu.
-func (s *Segment) short() bool {
+// needsFetch reports whether calls wait for numbers, or less than a step is ready
+// behind the head. The caller holds mu.
+func (s *Segment) needsFetch() bool {
 	return s.ended() == nil && (len(s.queue) > 0 || s.ready < s.demand.step)
 }
 
@@ -69,8 +69,8 @@ func (s *Segment) fetch(ctx context.Context) {
 		if !ok {
 			return
 		}
-		start, err := s.ask(ctx, f)
-		if s.settle(f, start, err); err == nil {
+		start, err := s.fetchOnce(ctx, f)
+		if s.record(f, start, err); err == nil {
 			pause = firstPause
 			continue
 		}
@@ -88,7 +88,7 @@ func (s *Segment) plan() (f Fetch, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.demand.adapt(&s.cfg, s.left(), time.Now())
-	if !s.short() {
+	if !s.needsFetch() {
 		s.cancel()
 		close(s.done)
 		s.cancel, s.done = nil, nil
@@ -102,8 +102,9 @@ func (s *Segment) plan() (f Fetch, ok bool) {
 	return Fetch{Name: s.cfg.Name, Min: s.bound, Limit: s.cfg.MaxValue + 1, Span: count * s.cfg.Stride}, true
 }
 
-// ask runs one statement, and trusts no answer that breaks the store's promises.
-func (s *Segment) ask(ctx context.Context, f Fetch) (start int64, err error) {
+// fetchOnce calls the store once. An answer that breaks the promises of Store is an
+// error.
+func (s *Segment) fetchOnce(ctx context.Context, f Fetch) (start int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	start, err = s.store.Fetch(ctx, f)
@@ -113,9 +114,9 @@ func (s *Segment) ask(ctx context.Context, f Fetch) (start int64, err error) {
 	return start, err
 }
 
-// settle takes note of what came of a fetch. What the store may have granted
-// without a reply is skipped.
-func (s *Segment) settle(f Fetch, start int64, err error) {
+// record takes in the outcome of a fetch. Numbers that the store may have granted
+// without an answer are skipped.
+func (s *Segment) record(f Fetch, start int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

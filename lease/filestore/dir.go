@@ -128,7 +128,7 @@ func (d *dir) write(s *space) error {
 	if err := d.Rename(temp, name); err != nil {
 		return err
 	}
-	return d.settle(name)
+	return d.syncRename(name)
 }
 
 // writeNew makes a file that says which one it is: a copy of it is another.

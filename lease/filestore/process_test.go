@@ -113,13 +113,13 @@ func hammer(s *Store) error {
 		p, err := s.Probe(ctx, lease.Query{Terms: terms, Max: terms.Workers - 1})
 		switch {
 		case err != nil:
-		case !p.Exists:
+		case !p.HasNamespace:
 			_, err = s.CreateNamespace(ctx, terms, 0)
 		case p.Fingerprint != p.Current:
 			err = errors.New("it looks restored")
-		case !p.Free && p.Top < terms.Workers-1:
-			err = s.AddRows(ctx, terms, p.Top+1, terms.Workers-1)
-		case !p.Free:
+		case !p.HasFree && p.LastWorker < terms.Workers-1:
+			err = s.AddRows(ctx, terms, p.LastWorker+1, terms.Workers-1)
+		case !p.HasFree:
 			time.Sleep(time.Millisecond)
 		default:
 			err = hold(ctx, s, terms, p)
@@ -151,7 +151,7 @@ func hold(ctx context.Context, s *Store, terms lease.Terms, p lease.Probe) error
 		return err
 	}
 	issue(row.Bound - 50)
-	_, err = s.Release(ctx, lease.Release{Terms: terms, Held: row, Unused: issued})
+	_, err = s.Release(ctx, terms, row, issued)
 	return err
 }
 
@@ -341,7 +341,7 @@ func refused(s *Store) error {
 			return err
 		},
 		"Release": func() error {
-			_, err := s.Release(ctx, lease.Release{Terms: terms, Held: rows[0]})
+			_, err := s.Release(ctx, terms, rows[0], 0)
 			return err
 		},
 		"Migrate": func() error { return Dir(filepath.Join(s.path, "below")).Migrate(ctx) },

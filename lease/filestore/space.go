@@ -104,18 +104,18 @@ func (l *layout) top(least, most int64) int64 {
 // choose returns the best row for a query, and of those that are equally good the
 // least worker.
 func (l *layout) choose(q lease.Query, now int64) (best lease.Row, found bool) {
-	ready, spent := q.Terms.Counter(now), q.Terms.Cap(now)
+	limits := q.Terms.At(now)
 	rank := func(r lease.Row) int64 {
 		switch {
 		case q.Waiting:
 			return r.Expires
-		case r.Bound >= spent:
+		case r.Bound >= limits.Cap:
 			return 4
-		case r.Worker == q.Own:
+		case r.Worker == q.PreferWorker:
 			return 0
-		case q.Prefer != "" && r.Label == q.Prefer:
+		case q.PreferLabel != "" && r.Label == q.PreferLabel:
 			return 1
-		case r.Bound <= ready:
+		case r.Bound <= limits.Tick:
 			return 2
 		}
 		return 3
@@ -141,6 +141,6 @@ func (r row) at(now int64) lease.Row {
 // grant raises the bound as far as is wanted and the cap of r.Now allows.
 func (r *row) grant(terms lease.Terms, token string, wanted int64) {
 	r.Token = token
-	r.Bound = max(r.Bound, min(wanted, terms.Cap(r.Now)))
+	r.Bound = max(r.Bound, min(wanted, terms.At(r.Now).Cap))
 	r.Expires = r.Now + terms.TTL
 }

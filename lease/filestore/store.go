@@ -61,7 +61,7 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 		if l.exists() || sp.position() > position {
 			return false
 		}
-		l.Fingerprint, l.Fence = sp.Current, terms.Fresh(now)
+		l.Fingerprint, l.Fence = sp.Current, terms.At(now).NewFence
 		created = true
 		return true
 	})
@@ -74,11 +74,11 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err er
 	err = s.view(ctx, q.Terms.Namespace, func(sp *space, now int64) {
 		l := sp.layout(q.Terms.Layout)
 		p = lease.Probe{
-			Exists: l.exists(), Fence: l.Fence, Fingerprint: l.Fingerprint,
-			Current: sp.Current, OneClock: true, Now: now, Top: l.top(q.Min, q.Max),
+			HasNamespace: l.exists(), Fence: l.Fence, Fingerprint: l.Fingerprint,
+			Current: sp.Current, OneClock: true, Now: now, LastWorker: l.top(q.Min, q.Max),
 		}
-		p.Row, p.Known = l.choose(q, now)
-		p.Free = p.Known && q.Terms.Free(p.Row)
+		p.Row, p.HasRow = l.choose(q, now)
+		p.HasFree = p.HasRow && q.Terms.Free(p.Row)
 	})
 	return p, err
 }
@@ -90,7 +90,7 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 		if !l.exists() || seen != "" && seen != l.Fingerprint {
 			return false
 		}
-		l.Fingerprint, l.Fence = sp.Current, max(l.Fence, terms.Beyond(now))
+		l.Fingerprint, l.Fence = sp.Current, max(l.Fence, terms.At(now).RaisedFence)
 		return true
 	})
 }
@@ -100,11 +100,7 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 // now, also in a namespace that exists.
 func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, _ int64) error {
 	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
-		bound := terms.Cap(now)
-		if terms.Coarse() {
-			bound = terms.Counter(now)
-		}
-		return sp.layout(terms.Layout).add(row{Worker: least, Bound: bound})
+		return sp.layout(terms.Layout).add(row{Worker: least, Bound: terms.At(now).FirstRow})
 	})
 }
 
@@ -133,9 +129,9 @@ func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, er
 }
 
 // Release implements [lease.Store].
-func (s *Store) Release(ctx context.Context, r lease.Release) (bool, error) {
-	_, ok, err := s.updateRow(ctx, r.Terms, r.Held, func(_ *space, _ *layout, held *row) bool {
-		held.Token, held.Bound, held.Expires = "", min(held.Bound, r.Unused), 0
+func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
+	_, ok, err := s.updateRow(ctx, terms, held, func(_ *space, _ *layout, r *row) bool {
+		r.Token, r.Bound, r.Expires = "", min(r.Bound, unused), 0
 		return true
 	})
 	return ok, err
@@ -152,6 +148,9 @@ func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) 
 	})
 	return rows, err
 }
+
+// Examine implements [lease.Store]. A directory has no settings to check.
+func (s *Store) Examine(context.Context) ([]lease.Finding, error) { return nil, nil }
 
 // updateRow changes a row that is as it was seen, and returns it as it is then.
 func (s *Store) updateRow(ctx context.Context, terms lease.Terms, seen lease.Row, change func(*space, *layout, *row) bool) (lease.Row, bool, error) {

@@ -35,8 +35,8 @@ func identity(f *os.File) (string, error) {
 	return fmt.Sprintf("%d.%d", stat.Ino, generation(f)), nil
 }
 
-// settle returns when the file that was given this name has it on the disk too.
-func (d *dir) settle(string) error { return d.lock.Sync() }
+// syncRename returns when the file that was given this name has it on the disk too.
+func (d *dir) syncRename(string) error { return d.lock.Sync() }
 
 func syncDir(path string) (err error) {
 	dir, err := os.Open(path)

@@ -43,9 +43,9 @@ func identity(f *os.File) (string, error) {
 	return fmt.Sprintf("%d.%d", info.FileIndexHigh, info.FileIndexLow), nil
 }
 
-// settle returns when the file that was given this name has it on the disk too,
+// syncRename returns when the file that was given this name has it on the disk too,
 // which is when the file system's log is there.
-func (d *dir) settle(name string) (err error) {
+func (d *dir) syncRename(name string) (err error) {
 	file, err := d.OpenFile(name, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -57,5 +57,5 @@ func (d *dir) settle(name string) (err error) {
 	return file.Sync()
 }
 
-// syncDir does nothing: settle does, for the whole file system.
+// syncDir does nothing: syncRename does, for the whole file system.
 func syncDir(string) error { return nil }

@@ -33,7 +33,7 @@ func TestDirectoryIsDeletedInUse(t *testing.T) {
 		t.Errorf("got %v, %v", ok, err)
 	}
 	s.clock = nil
-	if p := probe(t, s); !p.Exists || p.Known {
+	if p := probe(t, s); !p.HasNamespace || p.HasRow {
 		t.Errorf("the new directory has %+v", p)
 	}
 }

@@ -102,7 +102,7 @@ func (m *Memory) CreateNamespace(ctx context.Context, terms lease.Terms, positio
 	err = m.do(ctx, "CreateNamespace", func() {
 		if _, ok := m.spaces[of(terms)]; !ok && m.position(terms.Namespace) <= position {
 			done = true
-			m.set(of(terms), created{fingerprint: m.fingerprint(), fence: terms.Fresh(m.now()), position: position})
+			m.set(of(terms), created{fingerprint: m.fingerprint(), fence: terms.At(m.now()).NewFence, position: position})
 		}
 	})
 	return done && err == nil, err
@@ -114,24 +114,24 @@ func (m *Memory) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) 
 		now := m.now()
 		f, ok := m.spaces[of(q.Terms)]
 		p := lease.Probe{
-			Exists: ok, Fence: f.fence, Fingerprint: f.fingerprint,
-			Current: m.fingerprint(), Volatile: m.volatile, Now: now, Top: q.Min - 1,
+			HasNamespace: ok, Fence: f.fence, Fingerprint: f.fingerprint,
+			Current: m.fingerprint(), Volatile: m.volatile, Now: now, LastWorker: q.Min - 1,
 		}
 		rows := m.list(q.Terms, q.Min, q.Max)
 		if len(rows) > 0 {
-			p.Top = rows[len(rows)-1].Worker
+			p.LastWorker = rows[len(rows)-1].Worker
 		}
 		rank := func(r lease.Row) int64 {
 			switch {
 			case q.Waiting:
 				return r.Expires
-			case r.Bound >= q.Terms.Cap(now):
+			case r.Bound >= q.Terms.At(now).Cap:
 				return 4
-			case r.Worker == q.Own:
+			case r.Worker == q.PreferWorker:
 				return 0
-			case q.Prefer != "" && r.Label == q.Prefer:
+			case q.PreferLabel != "" && r.Label == q.PreferLabel:
 				return 1
-			case r.Bound <= q.Terms.Counter(now):
+			case r.Bound <= q.Terms.At(now).Tick:
 				return 2
 			}
 			return 3
@@ -140,9 +140,9 @@ func (m *Memory) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) 
 			rows = slices.DeleteFunc(rows, func(r lease.Row) bool { return !q.Terms.Free(r) })
 		}
 		rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		if p.Known = len(rows) > 0; p.Known {
+		if p.HasRow = len(rows) > 0; p.HasRow {
 			p.Row = slices.MinFunc(rows, func(a, b lease.Row) int { return cmp.Compare(rank(a), rank(b)) })
-			p.Free = q.Terms.Free(p.Row)
+			p.HasFree = q.Terms.Free(p.Row)
 		}
 		return p
 	})
@@ -153,7 +153,7 @@ func (m *Memory) Fence(ctx context.Context, terms lease.Terms, seen string) erro
 	return m.do(ctx, "Fence", func() {
 		f, ok := m.spaces[of(terms)]
 		if ok && (seen == "" || seen == f.fingerprint) {
-			f.fingerprint, f.fence = m.fingerprint(), max(f.fence, terms.Beyond(m.now()))
+			f.fingerprint, f.fence = m.fingerprint(), max(f.fence, terms.At(m.now()).RaisedFence)
 			m.set(of(terms), f)
 		}
 	})
@@ -162,9 +162,9 @@ func (m *Memory) Fence(ctx context.Context, terms lease.Terms, seen string) erro
 // AddRows implements [lease.Store].
 func (m *Memory) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
 	return m.do(ctx, "AddRows", func() {
-		bound := terms.Cap(m.now())
-		if _, ok := m.spaces[of(terms)]; !ok && terms.Coarse() {
-			bound = terms.Counter(m.now())
+		bound := terms.At(m.now()).Cap
+		if _, ok := m.spaces[of(terms)]; !ok {
+			bound = terms.At(m.now()).FirstRow
 		}
 		for worker := least; worker <= most; worker++ {
 			if _, ok := m.rows[key{of(terms), worker}]; !ok {
@@ -199,10 +199,10 @@ func (m *Memory) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, e
 }
 
 // Release implements [lease.Store].
-func (m *Memory) Release(ctx context.Context, r lease.Release) (bool, error) {
-	_, ok, err := m.update(ctx, "Release", r.Terms, r.Held, func(row *lease.Row) bool {
+func (m *Memory) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
+	_, ok, err := m.update(ctx, "Release", terms, held, func(row *lease.Row) bool {
 		row.Token = ""
-		row.Bound = min(row.Bound, r.Unused)
+		row.Bound = min(row.Bound, unused)
 		row.Expires = 0
 		return true
 	})
@@ -212,6 +212,11 @@ func (m *Memory) Release(ctx context.Context, r lease.Release) (bool, error) {
 // Rows implements [lease.Store].
 func (m *Memory) Rows(ctx context.Context, terms lease.Terms, min, max int64) ([]lease.Row, error) {
 	return call(ctx, m, "Rows", func() []lease.Row { return m.list(terms, min, max) })
+}
+
+// Examine returns nothing.
+func (m *Memory) Examine(ctx context.Context) ([]lease.Finding, error) {
+	return nil, m.do(ctx, "Examine", func() {})
 }
 
 // do calls a method that answers with an error alone.
@@ -241,7 +246,7 @@ func (m *Memory) update(ctx context.Context, op string, terms lease.Terms, seen 
 
 func grant(r *lease.Row, terms lease.Terms, token string, wanted int64) {
 	r.Token = token
-	r.Bound = max(r.Bound, min(wanted, terms.Cap(r.Now)))
+	r.Bound = max(r.Bound, min(wanted, terms.At(r.Now).Cap))
 	r.Expires = r.Now + terms.TTL
 }
 

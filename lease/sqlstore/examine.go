@@ -7,9 +7,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-var _ lease.Examiner = (*Store)(nil)
-
-// Examine implements [lease.Examiner]: it finds settings of the server and of the
+// Examine implements [lease.Store]: it finds settings of the server and of the
 // two tables with which a crash or a failover costs more than the last commits.
 //
 //	not-flushed  a crash of the machine may damage the database (Postgres: fsync; MySQL: innodb_doublewrite; SQLite: journal_mode)

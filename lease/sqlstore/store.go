@@ -147,10 +147,10 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 			return lease.Probe{}, err
 		}
 		if len(next) == 1 && !q.Terms.Free(next[0]) {
-			return lease.Probe{Exists: true, Top: q.Max, Row: next[0], Known: true, OneClock: s.dialect.oneClock, Now: next[0].Now}, nil
+			return lease.Probe{HasNamespace: true, LastWorker: q.Max, Row: next[0], HasRow: true, OneClock: s.dialect.oneClock, Now: next[0].Now}, nil
 		}
-	case q.Own < 0 && q.Prefer == "":
-		if p, err := s.probe(ctx, q, nearRow, "@min - 1"); p.Free || !p.Exists || err != nil {
+	case q.PreferWorker < 0 && q.PreferLabel == "":
+		if p, err := s.probe(ctx, q, nearRow, "@min - 1"); p.HasFree || !p.HasNamespace || err != nil {
 			return p, err
 		}
 	}
@@ -168,7 +168,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 	a := args{
 		"min": q.Min, "max": q.Max, "near": near, "far": min(near+few-1, q.Max),
 		"factor": 1 + mathrand.Int64N(prime-1), "offset": mathrand.Int64N(prime),
-		"own": q.Own, "prefer": cmp.Or(q.Prefer, " "), // no label ends with a space
+		"prefer_worker": q.PreferWorker, "prefer_label": cmp.Or(q.PreferLabel, " "), // no label ends with a space
 	}
 	type part struct {
 		of, protocol                       int64 // of the server, the namespace or a row
@@ -186,7 +186,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 		n, in := found.n, s.table
 		switch found.of {
 		case 0:
-			p.Now, p.Volatile, p.Top = n[0], n[1] == 1, n[3]
+			p.Now, p.Volatile, p.LastWorker = n[0], n[1] == 1, n[3]
 			if n[2] == 1 { // suspect
 				if _, err := s.inspect(ctx); err != nil {
 					return lease.Probe{}, s.explain(err)
@@ -194,10 +194,10 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 			}
 			continue
 		case 1:
-			p.Exists, p.Fence, p.Fingerprint, p.Current = true, n[0], found.fingerprint.V, found.current.V
+			p.HasNamespace, p.Fence, p.Fingerprint, p.Current = true, n[0], found.fingerprint.V, found.current.V
 			in += "_ns"
 		case 2:
-			p.Known = true
+			p.HasRow = true
 			p.Row = lease.Row{
 				Worker: n[0], Token: session.FromASCII(found.token.V), Revision: n[1],
 				Bound: n[2], Expires: n[3], Label: session.FromASCII(found.label.V),
@@ -208,7 +208,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 		}
 	}
 	p.Row.Now = p.Now
-	p.Free = p.Known && q.Terms.Free(p.Row)
+	p.HasFree = p.HasRow && q.Terms.Free(p.Row)
 	return p, nil
 }
 
@@ -220,9 +220,9 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 	if _, err := s.inspect(ctx); err != nil {
 		return s.explain(err)
 	}
-	a := args{"any": int64(0), "expected": seen}
+	a := args{"any_fingerprint": int64(0), "seen_fingerprint": seen}
 	if seen == "" {
-		a = args{"any": int64(1), "expected": "-"}
+		a = args{"any_fingerprint": int64(1), "seen_fingerprint": "-"}
 	}
 	_, _, err := s.write(ctx, fenceText, a.with(terms))
 	return err
@@ -277,8 +277,8 @@ func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, er
 }
 
 // Release implements [lease.Store].
-func (s *Store) Release(ctx context.Context, r lease.Release) (bool, error) {
-	_, ok, err := s.updateRow(ctx, releaseText, r.Held, args{"unused": r.Unused}.with(r.Terms))
+func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
+	_, ok, err := s.updateRow(ctx, releaseText, held, args{"unused": unused}.with(terms))
 	return ok, err
 }
 
@@ -288,7 +288,7 @@ func (s *Store) Release(ctx context.Context, r lease.Release) (bool, error) {
 func granted(seen lease.Row, token, label string, wanted int64, terms lease.Terms, now int64) lease.Row {
 	return lease.Row{
 		Worker: seen.Worker, Token: token, Revision: seen.Revision + 1,
-		Bound: max(seen.Bound, min(wanted, terms.Cap(now))), Expires: now + terms.TTL, Label: label, Now: now,
+		Bound: max(seen.Bound, min(wanted, terms.At(now).Cap)), Expires: now + terms.TTL, Label: label, Now: now,
 	}
 }
 
@@ -346,7 +346,7 @@ func read[T any](ctx context.Context, db *sql.DB, dest func(*T) []any, query str
 // updateRow runs an UPDATE of one row that is as it was seen, and returns the
 // store's time in it. It reports false only if certainly nothing has changed.
 func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, a args) (now int64, ok bool, err error) {
-	a["worker"], a["seen"], a["revision"] = seen.Worker, seen.Token, seen.Revision
+	a["worker"], a["seen_token"], a["revision"] = seen.Worker, seen.Token, seen.Revision
 	now, ok, err = s.write(ctx, text, a)
 	if ok && now <= 0 {
 		return 0, false, errors.New("sqlstore: the server did not answer with the time; whatever changes its answers must leave LAST_INSERT_ID alone")
@@ -457,7 +457,10 @@ func (s *Store) words() *strings.Replacer {
 	if s.unprivileged.Load() {
 		maps.Copy(words, s.dialect.unprivileged)
 	}
-	maps.Copy(words, map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord, "{known}": knownWord, "{shuffled}": shuffledWord})
+	maps.Copy(words, map[string]string{
+		"{tick}": tickWord, "{cap}": capWord, "{raised fence}": raisedFenceWord, "{new fence}": newFenceWord,
+		"{free}": freeWord, "{same protocol}": sameProtocolWord, "{shuffled}": shuffledWord,
+	})
 	// A meaning may have other words in it.
 	expand := func(text string) string {
 		for range 4 {

@@ -352,6 +352,6 @@ type thief struct{ lease.Store }
 
 func (s *thief) Claim(_ context.Context, c lease.Claim) (lease.Row, bool, error) {
 	row := c.Seen
-	row.Token, row.Bound = c.Token, c.Terms.Cap(c.Seen.Now)
+	row.Token, row.Bound = c.Token, c.Terms.At(c.Seen.Now).Cap
 	return row, true, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -67,7 +68,7 @@ func (c *cast) connect() lease.Store {
 }
 
 // begin leases for a process until ctx ends.
-func (c *cast) begin(ctx context.Context, store lease.Store) (*lease.Keeper, error) {
+func (c *cast) begin(ctx context.Context, store lease.Store) (leased.Keeper, error) {
 	terms := c.terms()
 	return lease.Open(ctx, store, &greedy{cast: c}, lease.Config{
 		Namespace: terms.Namespace, Layout: terms.Layout, Epoch: time.UnixMicro(terms.Epoch), Unit: time.Millisecond,
@@ -79,7 +80,7 @@ func (c *cast) begin(ctx context.Context, store lease.Store) (*lease.Keeper, err
 // start starts a process and returns when it has a lease.
 func (c *cast) start() { c.Helper(); c.started() }
 
-func (c *cast) started() *lease.Keeper {
+func (c *cast) started() leased.Keeper {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
 	defer cancel()

@@ -75,8 +75,8 @@ func (s careless) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, 
 	return s.unfenced.Renew(notWaiting(ctx), r)
 }
 
-func (s careless) Release(ctx context.Context, r lease.Release) (bool, error) {
-	return s.unfenced.Release(notWaiting(ctx), r)
+func (s careless) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
+	return s.unfenced.Release(notWaiting(ctx), terms, held, unused)
 }
 
 func (s careless) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (bool, error) {
@@ -98,7 +98,7 @@ func (s thoughtless) CreateNamespace(ctx context.Context, terms lease.Terms, pos
 	if !created || err != nil {
 		return false, err
 	}
-	if err := s.exec(ctx, "UPDATE {ns} SET fence = ? WHERE namespace = ?", terms.Counter(time.Now().UnixMicro()), terms.Namespace); err != nil {
+	if err := s.exec(ctx, "UPDATE {ns} SET fence = ? WHERE namespace = ?", terms.At(time.Now().UnixMicro()).Tick, terms.Namespace); err != nil {
 		return false, err
 	}
 	p, err := s.Probe(ctx, lease.Query{Terms: terms})
@@ -112,7 +112,7 @@ func (s thoughtless) AddRows(ctx context.Context, terms lease.Terms, least, most
 	if err := s.operated.AddRows(ctx, terms, least, most); err != nil {
 		return err
 	}
-	return s.exec(ctx, "UPDATE {lease} SET bound = ? WHERE namespace = ? AND token = '-' AND revision = 0", terms.Counter(time.Now().UnixMicro()), terms.Namespace)
+	return s.exec(ctx, "UPDATE {lease} SET bound = ? WHERE namespace = ? AND token = '-' AND revision = 0", terms.At(time.Now().UnixMicro()).Tick, terms.Namespace)
 }
 
 // TestPromotedStandby has a primary die when its standby has not got its last

@@ -220,7 +220,7 @@ func TestTableOfAnotherName(t *testing.T) {
 			}
 		}
 		for _, table := range []string{"Order", "order2", "_", "x" + long, schema + "Order3", schema + "y" + long} {
-			leased(t, open(t, db, conn, table))
+			claimed(t, open(t, db, conn, table))
 		}
 	})
 }
@@ -251,8 +251,8 @@ func free(t testing.TB, store lease.Store) lease.Claim {
 	return lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first", Wanted: 1 << 62, Volatile: p.Volatile}
 }
 
-// leased migrates and leases one worker.
-func leased(t testing.TB, store lease.Store) lease.Row {
+// claimed migrates and leases one worker.
+func claimed(t testing.TB, store lease.Store) lease.Row {
 	t.Helper()
 	row, ok, err := store.Claim(t.Context(), free(t, store))
 	if !ok || err != nil {
