@@ -20,40 +20,27 @@ func (e *TableError) Error() string {
 	return fmt.Sprintf("snowkey: the table %s %s; %s", e.Table, e.Reason, e.Remedy)
 }
 
-// An Inspector finds what is wrong with the tables of one kind of database.
-type Inspector struct{ text string }
-
-// Inspectors of the databases that Snowkey knows.
-var (
-	PostgresTables = Inspector{inspectPostgres}
-	MySQLTables    = Inspector{inspectMySQL}
-	SQLiteTables   = Inspector{inspectSQLite}
-)
-
 // Inspect reports whether the tables are there. The error is a [*TableError] if
 // something may change what is written to one of them, or a
 // [*protocol.VersionError]. Names are without quotes, all with the same schema or
 // all with none, and must be safe in SQL. One statement does all of it.
-func (i Inspector) Inspect(ctx context.Context, db *sql.DB, names ...string) (there bool, err error) {
-	schema, _, qualified := strings.Cut(names[0], ".")
+func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (there bool, err error) {
+	schema, _ := SplitName(names[0])
 	var quoted, plain []string
 	for _, name := range names {
-		_, last, ok := strings.Cut(name, ".")
-		if !ok {
-			last = name
-		}
-		quoted = append(quoted, `('"`+strings.ReplaceAll(name, ".", `"."`)+`"')`)
-		plain = append(plain, "'"+last+"'")
+		_, table := SplitName(name)
+		quoted = append(quoted, "('"+d.Quote(name)+"')")
+		plain = append(plain, "'"+table+"'")
 	}
 	here, main := "DATABASE()", ""
-	if i == SQLiteTables {
+	if d == SQLite {
 		here = "'main'"
 	}
-	if qualified {
-		here, main = "'"+schema+"'", `"`+schema+`".`
+	if schema != "" {
+		here, main = "'"+schema+"'", d.Quote(schema)+"."
 	}
-	texts := i.text
-	if i == MySQLTables {
+	texts := map[Dialect]string{Postgres: inspectPostgres, MySQL: inspectMySQL, SQLite: inspectSQLite}[d]
+	if d == MySQL {
 		var each []string
 		for _, name := range plain {
 			each = append(each, strings.ReplaceAll(inspectMariaDB, "{name}", name))

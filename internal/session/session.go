@@ -85,10 +85,10 @@ func closed(conn *sql.Conn) error {
 	return nil
 }
 
-// Postgres runs a write that returns one number. It reports false if no row was
+// WritePostgres runs a write that returns one number. It reports false if no row was
 // changed. The write must evaluate set_config('snowkey.write', mark, true), and no
 // two writes may have the same mark.
-func Postgres(ctx context.Context, db *sql.DB, mark, query string, args ...any) (answer int64, changed bool, err error) {
+func WritePostgres(ctx context.Context, db *sql.DB, mark, query string, args []any) (answer int64, changed bool, err error) {
 	err = onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
 		err := conn.QueryRowContext(ctx, failpoint.Statement(ctx, query), args...).Scan(&answer)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -136,8 +136,8 @@ func isAborted(ctx context.Context, conn *sql.Conn, err error) bool {
 	return SQLState(conn.QueryRowContext(ctx, "SELECT 1").Scan(&one)) == "25P02"
 }
 
-// PostgresExec runs a statement that commits by itself and returns no rows.
-func PostgresExec(ctx context.Context, db *sql.DB, statement string) error {
+// createPostgres runs a statement that commits by itself and returns no rows.
+func createPostgres(ctx context.Context, db *sql.DB, statement string) error {
 	return onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
 		mark := rand.Text()
 		if _, err := conn.ExecContext(ctx, "SELECT set_config('snowkey.write', $1, true)", mark); err != nil {
@@ -151,10 +151,10 @@ func PostgresExec(ctx context.Context, db *sql.DB, statement string) error {
 	})
 }
 
-// MySQL runs a write on MySQL or MariaDB. It reports false if no row was changed.
+// WriteMySQL runs a write on MySQL or MariaDB. It reports false if no row was changed.
 // commits says for a result whether the write was committed by itself
 // (autocommit=1); if it says no, a COMMIT follows. nil always sends the COMMIT.
-func MySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query string, args ...any) (result sql.Result, changed bool, err error) {
+func WriteMySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query string, args []any) (result sql.Result, changed bool, err error) {
 	err = onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
 		// It fails inside a transaction. Outside, it holds for the next statement
 		// alone: no isolation level, and no read-only default, of the session's own.
@@ -181,22 +181,10 @@ func MySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query
 // inside one of XA.
 var inTransaction = []uint16{1568, 1399}
 
-// MySQLExec runs a statement on MySQL or MariaDB that commits by itself.
-func MySQLExec(ctx context.Context, db *sql.DB, statement string) error {
-	_, _, err := MySQL(ctx, db, func(sql.Result) bool { return true }, statement)
-	return err
-}
-
-// SQLiteExec runs a statement on SQLite.
-func SQLiteExec(ctx context.Context, db *sql.DB, statement string) error {
-	_, err := db.ExecContext(ctx, statement)
-	return err
-}
-
-// SQLite runs a write that returns one number. It reports false if no row was
+// WriteSQLite runs a write that returns one number. It needs no mark. It reports false if no row was
 // changed. It does not discard connections, because a database in memory is gone
 // with its connection.
-func SQLite(ctx context.Context, db *sql.DB, query string, args ...any) (answer int64, changed bool, err error) {
+func WriteSQLite(ctx context.Context, db *sql.DB, _, query string, args []any) (answer int64, changed bool, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return 0, false, err

@@ -12,17 +12,14 @@ import (
 // A dialect says how one kind of database expresses what statements.go leaves
 // open.
 type dialect struct {
-	ddl    []string // makes the tables
-	quote  string   // encloses a name
-	schema string   // what the tables are in, as an expression, if their name does not say
+	session.Dialect
+
+	ddl    []string // the statements that create the tables
+	schema string   // an expression for the schema of the tables, if their name has none
 	words  map[string]string
 
-	binding session.Binding
-
-	create func(ctx context.Context, db *sql.DB, statement string) error // runs a statement of ddl
-
-	// write runs an update of one row and returns the server's time in it, once
-	// the update is committed. mark is another for each write.
+	// write runs an update of one row and returns the server's time in it, after
+	// the update was committed. Each write has a mark of its own.
 	write func(ctx context.Context, db *sql.DB, mark, query string, values []any) (now int64, changed bool, err error)
 
 	// oneClock says that no server takes the place of this one.
@@ -31,8 +28,7 @@ type dialect struct {
 	// unprivileged are the words for a role that may not ask the server who it is.
 	unprivileged map[string]string
 
-	inspector session.Inspector // finds what is wrong with the tables
-	examine   string            // finds settings that endanger leases; see [Store.Examine]
+	examine string // finds settings that endanger leases; see [Store.Examine]
 
 	missing   func(err error) bool   // whether a table is missing
 	busy      func(err error) bool   // whether another statement has locked the row
@@ -58,8 +54,9 @@ const postgresIdentity = `(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
 const postgresUnknown = `('unknown/' || '{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
 
 var postgres = &dialect{
-	ddl:   []string{postgresDDL},
-	quote: `"`,
+	Dialect: session.Postgres,
+	ddl:     []string{postgresDDL},
+	write:   session.WritePostgres,
 	words: map[string]string{
 		// The clock is read once, because it goes on within a statement. Reading it
 		// also runs the rest: the statement's own commit waits for the disk where the
@@ -93,13 +90,7 @@ var postgres = &dialect{
 		"{written fingerprint}": "(" + postgresUnknown + " || '/' || (txid_current() % 4294967296)::text)",
 		"{volatile}":            "1",
 	},
-	binding: session.PostgresBinding,
-	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (int64, bool, error) {
-		return session.Postgres(ctx, db, mark, query, values...)
-	},
-	create:    session.PostgresExec,
-	inspector: session.PostgresTables,
-	examine:   examinePostgres,
+	examine: examinePostgres,
 	missing: func(err error) bool {
 		state := session.SQLState(err)
 		return state == "42P01" || state == "3F000"
@@ -123,9 +114,9 @@ var postgres = &dialect{
 const permanentRemedy = "correct the user, password, database, schema or privileges; docs/leases.md lists what the store needs"
 
 var mysql = &dialect{
-	ddl:    strings.Split(mysqlDDL, ";\n"),
-	quote:  "`",
-	schema: "DATABASE()",
+	Dialect: session.MySQL,
+	ddl:     strings.Split(mysqlDDL, ";\n"),
+	schema:  "DATABASE()",
 	words: map[string]string{
 		// Only MariaDB reads this comment: it waits for a row no longer than its
 		// client does. MySQL has no such setting for one statement.
@@ -154,20 +145,17 @@ var mysql = &dialect{
 		"{suspect}": "EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}') OR " +
 			"EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}_ns')",
 	},
-	binding: session.MySQLBinding,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (now int64, changed bool, err error) {
-		result, changed, err := session.MySQL(ctx, db, func(r sql.Result) bool {
+		result, changed, err := session.WriteMySQL(ctx, db, func(r sql.Result) bool {
 			id, err := r.LastInsertId()
 			return err == nil && id%2 == 1
-		}, query, values...)
+		}, query, values)
 		if changed {
 			now, err = result.LastInsertId()
 		}
 		return now / 2, changed && err == nil, err
 	},
-	create:    session.MySQLExec,
-	inspector: session.MySQLTables,
-	examine:   examineMySQL,
+	examine: examineMySQL,
 	// MySQL says the same of a temporary table of its own that it cannot make.
 	missing: func(err error) bool { return session.Number(err) == 1146 && !strings.Contains(err.Error(), "/#sql") },
 	busy:    func(err error) bool { return session.Number(err) == 1205 },
@@ -189,9 +177,10 @@ var mysql = &dialect{
 const mysqlNow = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 
 var sqlite = &dialect{
-	ddl:    strings.Split(sqliteDDL, ";\n"),
-	quote:  `"`,
-	schema: "'main'",
+	Dialect: session.SQLite,
+	ddl:     strings.Split(sqliteDDL, ";\n"),
+	schema:  "'main'",
+	write:   session.WriteSQLite,
 	words: map[string]string{
 		"{write}":         "",
 		"{read}":          "",
@@ -210,16 +199,10 @@ var sqlite = &dialect{
 		"{volatile}":            "(SELECT synchronous < 2 FROM pragma_synchronous)",
 		"{suspect}":             "EXISTS (SELECT 1 FROM {master} WHERE type = 'trigger' AND tbl_name IN ('{name}', '{name}_ns'))",
 	},
-	binding:  session.SQLiteBinding,
 	oneClock: true,
-	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (int64, bool, error) {
-		return session.SQLite(ctx, db, query, values...)
-	},
-	create:    session.SQLiteExec,
-	inspector: session.SQLiteTables,
-	examine:   examineSQLite,
-	missing:   func(err error) bool { return strings.Contains(err.Error(), "no such table") },
-	busy:      func(error) bool { return false }, // it waits for the file before it begins
+	examine:  examineSQLite,
+	missing:  func(err error) bool { return strings.Contains(err.Error(), "no such table") },
+	busy:     func(error) bool { return false }, // it waits for the file before it begins
 	permanent: func(err error) string {
 		if strings.Contains(err.Error(), "readonly database") {
 			return "make the file and its directory writable for this user, without query_only and mode=ro"

@@ -1,9 +1,10 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
-	"strings"
 
+	"github.com/snowkey-go/snowkey/internal/session"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -20,11 +21,8 @@ func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	schema, name, ok := strings.Cut(s.table, ".")
-	if !ok {
-		schema, name = "-", s.table
-	}
-	return list(ctx, s, s.dialect.examine, args{"schema": schema, "leases": name, "spaces": name + "_ns"}, func(f *lease.Finding) []any {
+	schema, name := session.SplitName(s.table)
+	return list(ctx, s, s.dialect.examine, args{"schema": cmp.Or(schema, "-"), "leases": name, "spaces": name + "_ns"}, func(f *lease.Finding) []any {
 		return []any{&f.Kind, &f.Text, &f.Remedy}
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	mathrand "math/rand/v2"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -23,9 +22,15 @@ import (
 // nothing was written.
 type TablesError = session.TableError
 
+// A TableError is returned for a name that a table cannot have.
+type TableError = session.NameError
+
 // A SessionError says that the connections of the *sql.DB make writes impossible:
 // each that was tried had a transaction open.
 type SessionError = session.Error
+
+// defaultTable is the table of a [Store] unless WithTable says otherwise.
+const defaultTable = "snowkey_lease"
 
 // A Store keeps leases in two tables of a database. [Postgres], [MySQL] and
 // [SQLite] make one; the zero value answers every call with an error.
@@ -61,15 +66,15 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	if !tableName.MatchString(name) {
-		return nil, &TableError{name}
+	if err := session.CheckName(name); err != nil {
+		return nil, err
 	}
 	return &Store{db: s.db, dialect: s.dialect, table: name}, nil
 }
 
 func (s *Store) check() error {
 	if s == nil || s.db == nil || s.dialect == nil {
-		return errors.New("sqlstore: there is no database; make the store by Postgres, MySQL or SQLite with an open *sql.DB")
+		return fmt.Errorf("sqlstore: %w", session.ErrNoDatabase)
 	}
 	return nil
 }
@@ -87,7 +92,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 		return s.explainCreate(err)
 	}
 	for _, statement := range s.dialect.ddl {
-		if err := s.dialect.create(ctx, s.db, s.words().Replace(statement)); err != nil {
+		if err := s.dialect.Create(ctx, s.db, s.words().Replace(statement)); err != nil {
 			return s.explainCreate(err)
 		}
 	}
@@ -97,7 +102,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 // inspect reports whether the tables are there. The error says why they cannot be
 // used.
 func (s *Store) inspect(ctx context.Context) (there bool, err error) {
-	return s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns")
+	return s.dialect.Inspect(ctx, s.db, s.table, s.table+"_ns")
 }
 
 // Layouts implements [lease.Store]. It refuses tables as Migrate does, because rows
@@ -224,7 +229,7 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 	if seen == "" {
 		a = args{"any_fingerprint": int64(1), "seen_fingerprint": "-"}
 	}
-	_, _, err := s.write(ctx, fenceText, a.with(terms))
+	_, _, err := s.write(ctx, fenceText, a.with(terms), patient(ctx))
 	return err
 }
 
@@ -241,15 +246,14 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 	return nil
 }
 
-// add runs a write that adds what is missing. It does not wait where another process
-// is doing the same, and reports false then: many that wait for each other would hold
-// up everybody.
+// add runs a write that adds rows that are missing. If another process is adding the
+// same rows, it does not wait and reports false: many processes that wait for each
+// other would slow down all others.
 func (s *Store) add(ctx context.Context, text string, a args) (added bool, err error) {
 	if err := s.check(); err != nil {
 		return false, err
 	}
-	a["patience"], a["seconds"] = "1", int64(0)
-	_, added, err = s.write(ctx, text, a)
+	_, added, err = s.write(ctx, text, a, lockWait{"1", 0})
 	if err != nil && s.dialect.busy(err) {
 		return false, nil
 	}
@@ -294,6 +298,9 @@ func granted(seen lease.Row, token, label string, wanted int64, terms lease.Term
 
 // Rows implements [lease.Store].
 func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
 	return s.rows(ctx, rowsText, args{"min": least, "max": most}.with(terms))
 }
 
@@ -314,11 +321,8 @@ func number(b bool) int64 {
 	return 0
 }
 
-// list reads rows into what dest tells of each.
+// list reads rows. dest returns where the columns of a row are stored.
 func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) ([]T, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
 	query, values := s.prepare(text, a)
 	found, err := read(ctx, s.db, dest, query, values)
 	if s.isUnprivileged(err) {
@@ -346,28 +350,34 @@ func read[T any](ctx context.Context, db *sql.DB, dest func(*T) []any, query str
 // updateRow runs an UPDATE of one row that is as it was seen, and returns the
 // store's time in it. It reports false only if certainly nothing has changed.
 func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, a args) (now int64, ok bool, err error) {
+	if err := s.check(); err != nil {
+		return 0, false, err
+	}
 	a["worker"], a["seen_token"], a["revision"] = seen.Worker, seen.Token, seen.Revision
-	now, ok, err = s.write(ctx, text, a)
+	now, ok, err = s.write(ctx, text, a, patient(ctx))
 	if ok && now <= 0 {
 		return 0, false, errors.New("sqlstore: the server did not answer with the time; whatever changes its answers must leave LAST_INSERT_ID alone")
 	}
 	return now, ok, err
 }
 
-// write runs a write and returns once it is committed.
-func (s *Store) write(ctx context.Context, text string, a args) (now int64, changed bool, err error) {
-	if err := s.check(); err != nil {
-		return 0, false, err
-	}
+// A lockWait is how long a write waits for a row that another statement has locked.
+type lockWait struct {
+	milliseconds string // on PostgreSQL
+	seconds      int64  // on MariaDB
+}
+
+// patient is for writes that must succeed.
+func patient(ctx context.Context) lockWait { return lockWait{session.Patience(ctx), 2} }
+
+// write runs a write and returns after it was committed.
+func (s *Store) write(ctx context.Context, text string, a args, wait lockWait) (now int64, changed bool, err error) {
 	mark := rand.Text()
-	a["mark"] = mark
-	if a["patience"] == nil {
-		a["patience"], a["seconds"] = session.Patience(ctx), int64(2)
-	}
+	a["mark"], a["patience"], a["seconds"] = mark, wait.milliseconds, wait.seconds
 	query, values := s.prepare(text, a)
 	now, changed, err = s.dialect.write(ctx, s.db, mark, query, values)
 	if s.isUnprivileged(err) {
-		return s.write(ctx, text, a)
+		return s.write(ctx, text, a, wait)
 	}
 	return now, changed, s.explain(err)
 }
@@ -427,7 +437,7 @@ func (a args) with(t lease.Terms) args {
 
 // prepare puts text into the dialect's words and binds its values.
 func (s *Store) prepare(text string, a args) (query string, values []any) {
-	return s.dialect.binding.Bind(s.words().Replace(text), a)
+	return s.dialect.Bind(s.words().Replace(text), a)
 }
 
 // words returns the dialect's words for statements.
@@ -435,22 +445,20 @@ func (s *Store) words() *strings.Replacer {
 	if r := s.replacer.Load(); r != nil {
 		return r
 	}
-	schema, name, qualified := strings.Cut(s.table, ".")
-	if !qualified {
-		schema, name = "", s.table
-	}
+	schema, name := session.SplitName(s.table)
+	quoted := s.dialect.Quote
 	words := map[string]string{
-		"{lease}": quoted(s.table, s.dialect.quote), "{ns}": quoted(s.table+"_ns", s.dialect.quote),
+		"{lease}": quoted(s.table), "{ns}": quoted(s.table + "_ns"),
 		// CREATE INDEX of PostgreSQL takes the schema from the table, that of SQLite from the index.
-		"{index}": quoted(name+"_expires", s.dialect.quote), "{lease table}": quoted(name, s.dialect.quote),
-		"{name}": name, "{schema}": s.dialect.schema, "{protocol}": strconv.Itoa(protocol.Version),
+		"{index}": quoted(name + "_expires"), "{lease table}": quoted(name),
+		"{name}": name, "{schema}": s.dialect.schema, "{protocol}": protocol.Known(),
 		"{master}": "sqlite_master",
 	}
-	if qualified {
+	if schema != "" {
 		words["{schema}"] = "'" + schema + "'"
 		if s.dialect == sqlite {
-			words["{master}"] = quoted(schema+".sqlite_master", s.dialect.quote)
-			words["{index}"] = quoted(schema+"."+name+"_expires", s.dialect.quote)
+			words["{master}"] = quoted(schema + ".sqlite_master")
+			words["{index}"] = quoted(schema + "." + name + "_expires")
 		}
 	}
 	maps.Copy(words, s.dialect.words)

@@ -38,7 +38,7 @@ func TestSQLiteGivesUpAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	insert := func(ctx context.Context, n int) (changed bool, err error) {
-		_, changed, err = session.SQLite(ctx, pool, "INSERT INTO kept VALUES (?) RETURNING n", n)
+		_, changed, err = session.WriteSQLite(ctx, pool, "", "INSERT INTO kept VALUES (?) RETURNING n", []any{n})
 		return changed, err
 	}
 	rows := 0
