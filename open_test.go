@@ -222,58 +222,6 @@ func TestLeaseLost(t *testing.T) {
 	}
 }
 
-// A process frees the row of a lease that has expired. Otherwise the row of one that
-// expired while the store's clock was ahead stays taken when the clock is right again:
-// just after the renewal that failed, or after the read of the row.
-func TestExpiredWhileTheStoresClockWasAhead(t *testing.T) {
-	for name, wrap := range map[string]func(store *leasetest.Memory, right func()) lease.Store{
-		"right after the renewal": func(store *leasetest.Memory, right func()) lease.Store { return afterRenew{store, right} },
-		"right after the read":    func(store *leasetest.Memory, right func()) lease.Store { return afterRows{store, right} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var off atomic.Int64
-				memory := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(off.Load())) }}
-				store := wrap(memory, func() { off.CompareAndSwap(int64(2*time.Hour), 0) })
-				pool := open(t, store, snowkey.Config{MinWorker: 5, MaxWorker: 5})
-				off.Store(int64(time.Hour)) // the lease expires, and there is a new one
-				time.Sleep(time.Minute)
-				first := mustNext(t, pool)
-				off.Store(int64(2 * time.Hour)) // it expires too, and the clock is right as soon as the process knows
-				time.Sleep(time.Minute)
-				if off.Load() != 0 {
-					t.Fatal("the process has not tried to renew")
-				}
-				if second := mustNext(t, pool); second <= first {
-					t.Errorf("id %d after %d", second, first)
-				}
-			})
-		})
-	}
-}
-
-// afterRows calls a function after Rows.
-type afterRows struct {
-	*leasetest.Memory
-	then func()
-}
-
-func (s afterRows) Rows(ctx context.Context, terms lease.Terms, min, max int64) ([]lease.Row, error) {
-	defer s.then()
-	return s.Memory.Rows(ctx, terms, min, max)
-}
-
-// afterRenew calls a function after Renew.
-type afterRenew struct {
-	*leasetest.Memory
-	then func()
-}
-
-func (s afterRenew) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	defer s.then()
-	return s.Memory.Renew(ctx, r)
-}
-
 // A renewal whose reply is lost, or whose request is late, does not cost the lease.
 func TestDoubtfulRenewals(t *testing.T) {
 	for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.LoseReply, leasetest.Hang, leasetest.HangAfter, leasetest.Late} {

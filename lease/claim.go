@@ -314,7 +314,7 @@ func (k *keeper) resolveClaim(ctx context.Context) (again *Row, err error) {
 		return nil, &StoreError{"read", err}
 	case len(rows) == 1 && t.claimed(rows[0]):
 		if rows[0].Expires >= rows[0].Now {
-			t.renewed = time.Now().Add(-k.cfg.Window) // it is due at once
+			t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.Window), true // a renewal is due at once
 			k.hold(t, rows[0], 0)
 		}
 		k.unsure = nil

@@ -113,16 +113,23 @@ func (e *LayoutError) Error() string {
 // Unwrap returns Err.
 func (e *LayoutError) Unwrap() error { return e.Err }
 
-// A HoldOffError says that a lease has not begun, because numbers before its
-// start may have been issued under leases that the store does not know of: the
-// namespace is new, or the database is not the one it was.
+// A HoldOffError says that a lease grants no ids yet. Ids below its start may have
+// been issued under leases that the store does not know: the namespace is new, or the
+// database is another than before.
 type HoldOffError struct {
 	Namespace string
 	For       time.Duration // about how long it takes
+
+	// Unconfirmed is set if the answer to the claim was lost. Then the keeper read in
+	// the store that it has the lease, and waits for the answer to a renewal.
+	Unconfirmed bool
 }
 
 func (e *HoldOffError) Error() string {
-	return fmt.Sprintf("lease: namespace %q begins in %v, behind all that another database may have granted; wait, or set Config.MaxClockSkew lower if clocks allow it",
+	if e.Unconfirmed {
+		return fmt.Sprintf("lease: namespace %q issues no ids yet: the answer to the claim was lost, and the store has not yet answered the renewal that confirms it", e.Namespace)
+	}
+	return fmt.Sprintf("lease: namespace %q must wait %v before issuing ids: a previous database may have granted later ones; wait, or set Config.MaxClockSkew lower if your clocks allow it",
 		e.Namespace, e.For)
 }
 

@@ -24,7 +24,8 @@ func TestErrors(t *testing.T) {
 			[]string{"all 1024 worker numbers", `"orders"`, "a, b, c, d, e and 2 more", "12s", "widen"},
 		},
 		{&lease.LayoutError{Namespace: "orders", Stored: "one", Mine: "two", Err: cause}, []string{`"one"`, `"two"`, "connection refused", "the same layout"}},
-		{&lease.HoldOffError{Namespace: "orders", For: time.Second}, []string{`"orders"`, "in 1s", "MaxClockSkew"}},
+		{&lease.HoldOffError{Namespace: "orders", For: time.Second}, []string{`"orders"`, "wait 1s", "MaxClockSkew"}},
+		{&lease.HoldOffError{Namespace: "orders", Unconfirmed: true}, []string{`"orders"`, "answer to the claim was lost", "renewal"}},
 		{&lease.ClockSkewError{Host: at, Store: at.Add(time.Minute), Max: time.Second}, []string{"03:04:05Z", "03:05:05Z", "1s", "set one of them right"}},
 		{&lease.ConfigError{Field: "TTL", Reason: "is odd"}, []string{"Config.TTL is odd"}},
 	} {

@@ -57,6 +57,7 @@ type heldLease struct {
 	// been executed, or may be executed later. "" if there is none.
 	pendingToken  string
 	earlierTokens []string  // tokens of earlier claims of the same revision of the row
+	unconfirmed   bool      // whether the answer to the claim was lost, and no renewal was answered yet
 	volatile      bool      // whether the store may forget a commit: the claim grants nothing
 	renewed       time.Time // when the last confirmed claim or renewal was sent
 	raised        time.Time // when its bound was last raised by a block
@@ -325,7 +326,7 @@ func (k *keeper) tryRenew(ctx context.Context, r Renewal) (Row, bool, error) {
 
 // confirm takes in what the store has answered to a request that was sent then.
 func (k *keeper) confirm(t *heldLease, row Row, sent reading) {
-	t.row, t.renewed = row, sent.at
+	t.row, t.renewed, t.unconfirmed = row, sent.at, false
 	t.pendingToken = "" // the revision has moved on, and late requests name the old one
 	k.clocks.compare(sent, row.Now)
 	k.issuer.Extend(row.Bound)
@@ -353,7 +354,7 @@ func (k *keeper) heldOff(t *heldLease) error {
 		return nil
 	}
 	left := time.Duration(k.terms.reached(t.start+1)-t.row.Now) * time.Microsecond
-	return &HoldOffError{Namespace: k.cfg.Namespace, For: max(left, 0)}
+	return &HoldOffError{Namespace: k.cfg.Namespace, For: max(left, 0), Unconfirmed: t.unconfirmed}
 }
 
 // reread learns from the row itself what has become of a renewal, and reports

@@ -695,6 +695,29 @@ func TestOpenReturnsTheLastAnswer(t *testing.T) {
 	})
 }
 
+// While a lease waits for the renewal that confirms its claim, the reason says so.
+func TestUnconfirmedClaimIsExplained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		openKeeper(t, store, config(3, 3)) // the namespace and its rows exist
+		store.Fault(func(op string) leasetest.Fault {
+			switch op {
+			case "Claim":
+				return leasetest.LoseReply
+			case "Renew":
+				return leasetest.Refuse
+			}
+			return leasetest.None
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		_, err := lease.Open(ctx, store, &recorder{}, config(4, 4))
+		if e, ok := errors.AsType[*lease.HoldOffError](err); !ok || !e.Unconfirmed {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // Open returns at once what trying again cannot help.
 func TestPermanentErrorsEndOpen(t *testing.T) {
 	for _, op := range []string{"Probe", "Layouts", "CreateNamespace", "AddRows", "Claim"} {

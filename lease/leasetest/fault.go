@@ -25,6 +25,7 @@ const (
 // call runs the effect of an operation, unless a fault is in the way.
 func call[T any](ctx context.Context, m *Memory, op string, effect func() T) (T, error) {
 	var none T
+	defer m.end(op)
 	switch f := m.begin(op); {
 	case ctx.Err() != nil:
 		return none, ctx.Err()
@@ -65,6 +66,16 @@ func (m *Memory) begin(op string) Fault {
 	return fault(op)
 }
 
+// end calls the hook of [Memory.After].
+func (m *Memory) end(op string) {
+	m.mu.Lock()
+	after := m.after
+	m.mu.Unlock()
+	if after != nil {
+		after(op)
+	}
+}
+
 func (m *Memory) locked(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,6 +86,10 @@ func (m *Memory) locked(f func()) {
 // is the name of the method, such as "Renew". f is called without a lock, before
 // the call has an effect, and may sleep to make the store slow.
 func (m *Memory) Fault(f func(op string) Fault) { m.locked(func() { m.fault = f }) }
+
+// After makes each further call run f before it returns, also if it fails; nil ends
+// that. op is the name of the method. f is called without a lock.
+func (m *Memory) After(f func(op string)) { m.locked(func() { m.after = f }) }
 
 // Deliver has the requests arrive that were [Late], in the order they were sent.
 func (m *Memory) Deliver() {
