@@ -26,7 +26,7 @@ func TestErrors(t *testing.T) {
 		{&lease.LayoutError{Namespace: "orders", Stored: "one", Mine: "two", Err: cause}, []string{`"one"`, `"two"`, "connection refused", "the same layout"}},
 		{&lease.HoldOffError{Namespace: "orders", For: time.Second}, []string{`"orders"`, "wait 1s", "MaxClockSkew"}},
 		{&lease.HoldOffError{Namespace: "orders", Unconfirmed: true}, []string{`"orders"`, "answer to the claim was lost", "renewal"}},
-		{&lease.ClockSkewError{Host: at, Store: at.Add(time.Minute), Max: time.Second}, []string{"03:04:05Z", "03:05:05Z", "1s", "set one of them right"}},
+		{&lease.ClockSkewError{Host: at, Store: at.Add(time.Minute), Max: time.Second}, []string{"03:04:05Z", "03:05:05Z", "1s", "correct one of them"}},
 		{&lease.ConfigError{Field: "TTL", Reason: "is odd"}, []string{"Config.TTL is odd"}},
 	} {
 		for _, want := range tt.want {

@@ -418,7 +418,7 @@ func TestStoreBecomesVolatile(t *testing.T) {
 		before := m.Snapshot()
 		m.SetVolatile(true)
 		at := time.Now()
-		if e := <-lost; !strings.Contains(e.Reason, "forget commits") || time.Since(at) > 5*time.Second {
+		if e := <-lost; !strings.Contains(e.Reason, "lose commits") || time.Since(at) > 5*time.Second {
 			t.Errorf("after %v: %v", time.Since(at), e)
 		}
 		// Nothing below the cap of the claim, and of a server whose clock is behind.
@@ -998,7 +998,7 @@ func TestTakenSaysThatHoldersStoppedRenewing(t *testing.T) {
 			if !ok || e.Stale != int64(killed) {
 				t.Fatalf("%d were killed: %v", killed, err)
 			}
-			text := fmt.Sprintf("%d of their holders stopped renewing, so processes are killed faster than leases expire", killed)
+			text := fmt.Sprintf("%d of their holders stopped renewing: processes are killed faster than leases expire", killed)
 			if strings.Contains(err.Error(), text) != (killed > 8) {
 				t.Errorf("%d were killed: %v", killed, err)
 			}

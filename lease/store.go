@@ -10,15 +10,15 @@ import "context"
 // disk yet, and may be gone after a crash. A keeper takes from a read only the
 // token and the revision with which it continues.
 //
-// The rows of a call are those with its namespace and layout. Each method is one
-// step: all of it happens at one time, or nothing. A method that returns an error
+// A call concerns the rows of its namespace and layout. Each method is one step: it
+// happens completely, at one time, or not at all. A method that returns an error
 // may still have been executed, or may be executed later: the answer was lost, or
 // the request was late. Keepers expect that. Package leasetest has the suite that
 // every Store must pass.
 //
-// Methods return [ErrNotMigrated] if the tables or files are missing, a
-// [*VersionError] if they have a version that the store does not know, and a
-// [*PermanentError] if trying again cannot help.
+// Methods return [ErrNotMigrated] if the tables or files are missing. They return a
+// [*VersionError] for a version that the store does not know, and a [*PermanentError]
+// if a retry cannot help.
 //
 // A Store is safe for concurrent use.
 type Store interface {

@@ -2,7 +2,7 @@ package lease
 
 import "time"
 
-// Terms describe what is leased and how it counts. A store uses them to turn its
+// Terms describe a namespace, a layout and the times of its leases. A store uses them to turn its
 // own time into counters within a statement. All times are in microseconds, and
 // points in time count from 1970 UTC.
 type Terms struct {

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// demand is what a [Segment] knows of how fast numbers are drawn.
+// demand is how fast numbers are drawn, as far as a [Segment] knows.
 type demand struct {
 	step    int64     // how many numbers a fetch asks for
-	granted int64     // how many there were
-	drawn   int64     // how many of them had been drawn by since
+	granted int64     // how many numbers were granted
+	drawn   int64     // how many of these had been drawn at since
 	since   time.Time // when the step was last set
 }
 
-// maxGrowth keeps a burst from fetching what is not needed any more: the step
-// grows again only when all of it was drawn.
+// maxGrowth limits how much a short burst makes the step grow. The step grows again
+// only after a whole step was drawn.
 const maxGrowth = 8
 
-// adapt sets the step to what is drawn in cfg.Ahead, once a whole step was drawn
-// since it was last set; left is how many of those granted were not drawn. So
-// the step grows while numbers go fast, and falls at once when they have gone
-// slowly, without a timer.
+// adapt sets the step to the numbers that are drawn in cfg.Ahead. It does so after a
+// whole step was drawn since the last change. left is how many granted numbers were
+// not drawn yet. So the step grows while demand is high, and falls at once after
+// demand was low, without a timer.
 func (d *demand) adapt(cfg *Config, left int64, now time.Time) {
 	drawn := d.granted - left
 	n := drawn - d.drawn
@@ -37,14 +37,14 @@ func (d *demand) adapt(cfg *Config, left int64, now time.Time) {
 	d.drawn, d.since = drawn, now
 }
 
-// How long to wait after a fetch that failed: twice as long each time, and up to
-// a half less by chance, because those who failed by each other would do so again.
+// The pause after a fetch that failed. It doubles each time. Up to a half is
+// subtracted at random, so that fetches that collided do not collide again.
 const (
 	firstPause = 10 * time.Millisecond
 	mostPause  = time.Second
 )
 
-// refill fetches if numbers are short. The caller holds mu.
+// refill starts a fetch if one is needed. The caller holds mu.
 func (s *Segment) refill() {
 	if s.done != nil || !s.needsFetch() {
 		return
@@ -61,7 +61,7 @@ func (s *Segment) needsFetch() bool {
 	return s.ended() == nil && (len(s.queue) > 0 || s.ready < s.demand.step)
 }
 
-// fetch fetches until the chain is full. There is one at a time.
+// fetch fetches until the chain is full. Only one fetch runs at a time.
 func (s *Segment) fetch(ctx context.Context) {
 	pause := firstPause
 	for {
@@ -82,8 +82,8 @@ func (s *Segment) fetch(ctx context.Context) {
 	}
 }
 
-// plan returns what to fetch next. If that is nothing, it says that fetch has
-// ended, in the same step: a call that finds numbers short later starts another.
+// plan returns what to fetch next. If no fetch is needed, it marks the running fetch
+// as ended in the same step, so that a later call starts another.
 func (s *Segment) plan() (f Fetch, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

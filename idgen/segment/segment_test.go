@@ -106,9 +106,9 @@ func TestBeginsAtOne(t *testing.T) {
 	draws(t, s, 1, 2, 3)
 }
 
-// drawAll has goroutines draw from sources, one and several at a time, and returns
-// all numbers in order. Each goroutine's ascend, and those of one Append of a
-// dense source are neighbours.
+// drawAll draws from sources in goroutines, one number and several numbers at a time,
+// and returns all numbers in order. The numbers of each goroutine must ascend. With
+// neighbours, the numbers of one Append must be consecutive.
 func drawAll(t *testing.T, sources []idgen.Source, each int, neighbours bool) []int64 {
 	t.Helper()
 	var mu sync.Mutex
@@ -154,7 +154,7 @@ func drawAll(t *testing.T, sources []idgen.Source, each int, neighbours bool) []
 	return all
 }
 
-func TestOfManyGoroutines(t *testing.T) {
+func TestManyGoroutines(t *testing.T) {
 	for _, step := range []int64{2, 1 << 20} {
 		s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: step, MaxStep: 32 * step})
 		all := drawAll(t, []idgen.Source{s}, 2000, true)
@@ -166,7 +166,7 @@ func TestOfManyGoroutines(t *testing.T) {
 	}
 }
 
-func TestOfManyProcesses(t *testing.T) {
+func TestManyProcesses(t *testing.T) {
 	store := new(segmenttest.Memory)
 	var sources []idgen.Source
 	for range 8 {
@@ -181,8 +181,8 @@ func TestOfManyProcesses(t *testing.T) {
 	}
 }
 
-// Writers with rows of their own share the numbers by their Offset, wherever
-// their rows are.
+// Writers with separate stores share the numbers by their Offset, with any bounds in
+// the stores.
 func TestStrides(t *testing.T) {
 	for offset := range int64(3) {
 		store := new(segmenttest.Memory)
@@ -203,8 +203,8 @@ func TestStrides(t *testing.T) {
 	}
 }
 
-// The last numbers of a range, whatever part of them a writer has.
-func TestEnds(t *testing.T) {
+// A Segment issues the last numbers of a range with any Offset and Stride.
+func TestLastNumbers(t *testing.T) {
 	for _, most := range []int64{math.MaxInt32, math.MaxInt64 - 1} {
 		for stride := range int64(12) {
 			cfg := segment.Config{MinValue: most - 9, MaxValue: most, MinStep: 4, MaxStep: 4, Stride: stride + 1, Offset: stride}
@@ -231,7 +231,7 @@ func TestEnds(t *testing.T) {
 }
 
 // A call for more than is left takes nothing.
-func TestEndsForLargeCallsFirst(t *testing.T) {
+func TestLargeCallsAreExhaustedFirst(t *testing.T) {
 	s := newSegment(t, new(segmenttest.Memory), segment.Config{MaxValue: base + 9, MinStep: 3, MaxStep: 3})
 	draws(t, s, base)
 	if ids, err := s.Append(t.Context(), []int64{-1}, 10); len(ids) != 1 || err == nil {
@@ -295,7 +295,7 @@ func TestNewRefuses(t *testing.T) {
 
 // A store that has forgotten what it granted, or grants something else, repeats
 // no number of a Segment.
-func TestOfAStoreThatForgets(t *testing.T) {
+func TestStoreForgetsAGrant(t *testing.T) {
 	store := new(segmenttest.Memory)
 	s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
 	draws(t, s, base)
@@ -306,7 +306,7 @@ func TestOfAStoreThatForgets(t *testing.T) {
 	}
 }
 
-func TestTrustsNoStore(t *testing.T) {
+func TestWrongAnswersAreErrors(t *testing.T) {
 	for _, offset := range []int64{-1, 1000} {
 		s := newSegment(t, storeFunc(func(_ context.Context, f segment.Fetch) (int64, error) {
 			if offset < 0 {
@@ -354,9 +354,10 @@ func slow(store *segmenttest.Memory, d *time.Duration) {
 	store.Fault(func() segmenttest.Fault { time.Sleep(*d); return segmenttest.None })
 }
 
-// While the store is away numbers go on until none is left. Calls then wait as
-// long as their context lasts, and say why. When it is back they go on at once.
-func TestOfAStoreThatIsAway(t *testing.T) {
+// While the store is unavailable, fetched numbers are issued. After that, calls wait
+// until their context ends, and return the reason. When the store answers again, calls
+// continue at once.
+func TestStoreIsUnavailable(t *testing.T) {
 	for name, fault := range map[string]segmenttest.Fault{"refuses": segmenttest.Refuse, "hangs": segmenttest.Hang} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -467,7 +468,7 @@ func TestServesInOrder(t *testing.T) {
 }
 
 // No goroutine outlives the filling of the chain: the bubble would not end.
-func TestRunsNothingWhileNobodyDraws(t *testing.T) {
+func TestNoGoroutineWithoutCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
 		s, err := segment.New(store, segment.Config{Name: "orders"})
@@ -504,8 +505,9 @@ func rate(t *testing.T, s *segment.Segment, n int, d time.Duration) (longest tim
 	return longest
 }
 
-// Calls wait for no more than one statement when demand jumps a hundredfold, if it
-// takes a fiftieth of Ahead, and for none if it takes less than a hundredth.
+// When demand rises a hundredfold, a call waits for at most one statement if a
+// statement takes a fiftieth of Ahead. It does not wait if a statement takes less than
+// a hundredth.
 func TestDemandJumps(t *testing.T) {
 	for _, takes := range []time.Duration{time.Millisecond, 9 * time.Millisecond, 20 * time.Millisecond} {
 		for sixth := range time.Duration(6) { // wherever it is in its chain

@@ -66,7 +66,7 @@ func (p program) run(t *testing.T, db dbtest.DB, what string) string {
 // refused fails if a program's output is not that it refuses a version.
 func refused(t *testing.T, what, out, found string) {
 	t.Helper()
-	for _, want := range []string{"error: ", "is of protocol version " + found, "use a release of Snowkey that knows version " + found} {
+	for _, want := range []string{"error: ", "has protocol version " + found, "use a release of Snowkey with version " + found} {
 		if !strings.Contains(out, want) || strings.Contains(out, "too late") || strings.Contains(out, "trying again") {
 			t.Errorf("%s: %s", what, out)
 			return
@@ -200,7 +200,7 @@ func TestVersionChangesUnderALease(t *testing.T) {
 					t.Fatal(err)
 				}
 				if text := string(rest); !strings.Contains(text, "lost worker") || !strings.Contains(text, "migrated to another version") ||
-					!strings.Contains(text, "is of protocol version 3") {
+					!strings.Contains(text, "has protocol version 3") {
 					t.Errorf("the process said: %s", text)
 				}
 				if after := content(); !slices.Equal(before, after) {

@@ -8,19 +8,18 @@ import (
 	"github.com/snowkey-go/snowkey/internal/session"
 )
 
-// A dialect says how one kind of database grants numbers.
+// A dialect has the statements for one kind of database.
 type dialect struct {
 	session.Dialect
 	ddl string // the statement that creates the table
 
-	// fetch is the statement, with @names for parameters and {table} for the table:
-	// @min, @limit and @span are those of segment.Fetch, and @end is the bound
-	// of a name that is made. It reads and moves the bound in one step, and never
-	// computes beyond @limit, because there are no numbers behind the largest.
+	// fetch is the statement that reads and raises the bound, with {table} for the
+	// table. @min, @limit and @span are the fields of segment.Fetch. @end is the bound of
+	// a new name. No expression exceeds @limit, which may be the largest integer.
 	fetch string
 
-	// write runs the statement and returns its answer once it is committed. It
-	// reports false if it had none: nothing is left, or the row is of another version.
+	// write runs the statement and returns its answer after it was committed. It
+	// reports false if no number is left, or if the row has another version.
 	write func(ctx context.Context, db *sql.DB, mark, query string, values []any) (start int64, ok bool, err error)
 }
 
@@ -37,10 +36,9 @@ var postgres = &dialect{
 	Dialect: session.Postgres,
 	ddl:     postgresDDL,
 	write:   session.WritePostgres,
-	// Reading from here has the statement's own commit wait for the disk where the
-	// server's default is not to. It also limits how long the statement waits for the
-	// row, and leaves the mark of package session. Settings that are local to the
-	// transaction pass through poolers.
+	// Reading from here changes three settings for this transaction only, so that it
+	// works with poolers. The commit waits for the disk. The wait for a locked row is
+	// limited. snowkey.write has the mark of package session.
 	fetch: `WITH here AS MATERIALIZED (
 	SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', @patience, true), set_config('snowkey.write', @mark, true))
 INSERT INTO {table} AS segment (name, start, bound) SELECT @name, @min, @end FROM here
@@ -54,8 +52,8 @@ RETURNING start`,
 var mysql = &dialect{
 	Dialect: session.MySQL,
 	ddl:     mysqlDDL,
-	// MySQL assigns from left to right: no column is read behind its assignment. The
-	// first comment is read by MariaDB alone; MySQL cannot limit the wait for a row in
+	// MySQL assigns from left to right, so no column is read after its assignment.
+	// Only MariaDB executes the first comment. MySQL cannot limit the wait for a row in
 	// one statement.
 	fetch: `/*M! SET STATEMENT innodb_lock_wait_timeout = 2 FOR */ INSERT INTO {table} (name, start, bound) VALUES (@name, LAST_INSERT_ID(@min), @end)
 ON DUPLICATE KEY UPDATE

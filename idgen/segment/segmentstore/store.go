@@ -57,9 +57,9 @@ func (s *Store) name(statement string) string {
 type TableError = session.NameError
 
 // WithTable returns a store of the same database whose table is name instead of
-// snowkey_segment. The name may begin with that of a schema or database, and a
-// dot. Upper and lower case differ where the database knows a difference. A name
-// that cannot be is a [*TableError].
+// snowkey_segment. The name may begin with the name of a schema or database and a
+// dot. Upper and lower case differ if they do in the database. The error is a
+// [*TableError].
 func (s *Store) WithTable(name string) (*Store, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -70,11 +70,10 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	return newStore(s.db, s.dialect, name), nil
 }
 
-// Migrate makes the table, unless it is there already. Only then does it need
-// the privilege to. Many processes may call it at once. It refuses a table of
-// another version of Snowkey with a [*VersionError], and one that changes what is
-// written to it (by a trigger, a rule, row-level security or another engine than
-// InnoDB) with a [*TableStateError].
+// Migrate creates the table if it does not exist. Only then it needs the privilege to
+// do so. Many processes may call it at the same time. It returns a [*VersionError] for
+// a table of another protocol version. It returns a [*TableStateError] for a table
+// with a trigger, a rule, row-level security, or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
