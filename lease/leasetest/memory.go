@@ -12,9 +12,9 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Memory is a [lease.Store] in memory, whose clock, faults and losses a test
-// controls. It starts no goroutine and waits for nothing but the ctx of a call
-// that is told to hang, so that it works in the bubbles of testing/synctest.
+// A Memory is a [lease.Store] in memory. A test controls its clock, faults and losses.
+// It starts no goroutine. It waits only in calls that hang because of a [Fault], until
+// their ctx ends. So it works in the bubbles of testing/synctest.
 //
 // The zero value is an empty store. A Memory is safe for concurrent use.
 type Memory struct {
@@ -220,13 +220,13 @@ func (m *Memory) Examine(ctx context.Context) ([]lease.Finding, error) {
 	return nil, m.do(ctx, "Examine", func() {})
 }
 
-// do calls a method that answers with an error alone.
+// do calls a method that returns only an error.
 func (m *Memory) do(ctx context.Context, op string, effect func()) error {
 	_, err := call(ctx, m, op, func() struct{} { effect(); return struct{}{} })
 	return err
 }
 
-// update changes a row that is as it was seen.
+// update changes a row that has the token and the revision of seen.
 func (m *Memory) update(ctx context.Context, op string, terms lease.Terms, seen lease.Row, change func(*lease.Row) bool) (lease.Row, bool, error) {
 	type answer struct {
 		row lease.Row
@@ -251,7 +251,7 @@ func grant(r *lease.Row, terms lease.Terms, token string, wanted int64) {
 	r.Expires = r.Now + terms.TTL
 }
 
-// list returns rows as of now, by number.
+// list returns the rows as they are now, ordered by worker.
 func (m *Memory) list(terms lease.Terms, min, max int64) []lease.Row {
 	var rows []lease.Row
 	for k, r := range m.rows {
@@ -283,7 +283,7 @@ func (m *Memory) fingerprint() string { return cmp.Or(m.current, "the first") }
 // SetCurrent changes the fingerprint of the database, as a failover does.
 func (m *Memory) SetCurrent(fingerprint string) { m.locked(func() { m.current = fingerprint }) }
 
-// SetVolatile has further probes say whether commits may be lost unnoticed.
+// SetVolatile sets whether further probes say that commits may be lost unnoticed.
 func (m *Memory) SetVolatile(volatile bool) { m.locked(func() { m.volatile = volatile }) }
 
 // A Snapshot is what a [Memory] held at one time.
@@ -296,8 +296,8 @@ func (m *Memory) Snapshot() Snapshot {
 	return Snapshot{m.copy()}
 }
 
-// Restore has the store forget all commits since s was taken. The fingerprint
-// of the database stays: SetCurrent changes it, if that is to be noticed.
+// Restore makes the store forget all commits since s was taken. The fingerprint of the
+// database does not change; to have the loss noticed, call SetCurrent.
 func (m *Memory) Restore(s Snapshot) { m.locked(func() { m.content = s.copy() }) }
 
 func (c content) copy() content {

@@ -18,10 +18,10 @@ import (
 // each property and returns an empty store, not migrated yet, that lives until t
 // ends. If it is an [Operator] too, as it should be, Run covers all there is.
 //
-// Run takes the store's own clock as it is, and no time to speak of: leases that
-// have expired are claimed with a TTL below zero.
+// Run uses the store's own clock and does not wait: leases that must have expired are
+// claimed with a TTL below zero.
 //
-// Among rows that are equally good, a probe must find a random one, or the least
+// Among equally good rows, a probe must return a random one, or the one with the least
 // worker if the store is [Ordered].
 func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 	for _, p := range properties {
@@ -54,8 +54,9 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 	})
 }
 
-// An Ordered store hands out the least worker first. That suits processes that
-// are few and start in order; where many start at once, they all try the same row.
+// An Ordered store returns the row with the least worker first. That suits a few
+// processes that start one after the other. Many processes that start at the same time
+// would all try the same row.
 type Ordered interface {
 	Ordered()
 }
@@ -67,42 +68,42 @@ var properties = []struct {
 	{"a namespace is created once", createOnce},
 	{"an absent namespace is not created", absent},
 	{"bounds end with the tick that Ahead falls into", units},
-	{"a layout is added by who has seen all others", secondLayout},
+	{"a layout is added by a process that has seen all others", secondLayout},
 	{"a layout is added after others were deleted", layoutAfterDeletion},
-	{"a row that is added begins above all that a lost one can have granted", addedRow},
-	{"a row that is there stays as it is", addedOnce},
-	{"rows are added many at a time", addedMany},
-	{"64 processes add rows at once", addedAtOnce},
-	{"a row of a coarse layout without a namespace begins now", addedCoarse},
+	{"an added row starts above everything that a lost row can have granted", addedRow},
+	{"a row that exists is not changed", addedOnce},
+	{"many rows are added at a time", addedMany},
+	{"64 processes add rows at the same time", addedAtOnce},
+	{"a row of a coarse layout without a namespace starts in the current tick", addedCoarse},
 	{"a free row is claimed", claimFree},
 	{"an expired row is claimed", claimExpired},
 	{"a lease that has just expired is neither renewed nor claimed", justExpired},
-	{"a claim is refused if anything is not as it was seen", claimRefused},
-	{"a claim never lowers a bound, nor grants more than is wanted", claimBound},
+	{"a claim is refused if anything has changed since the probe", claimRefused},
+	{"a claim never lowers a bound, nor grants more than requested", claimBound},
 	{"a lease is renewed", renew},
-	{"a renewal is refused if the lease is not the holder's any more", renewRefused},
-	{"a renewal never lowers a bound, nor grants more than is wanted", renewBound},
-	{"a release frees the row and gives back what was not used", release},
+	{"a renewal is refused if another process has the row", renewRefused},
+	{"a renewal never lowers a bound, nor grants more than requested", renewBound},
+	{"a release frees the row and lowers the bound to the first unused counter", release},
 	{"a release never raises a bound", releaseBound},
-	{"a release is refused if the lease is not the holder's any more", releaseRefused},
-	{"a probe keeps to its range", probeRange},
-	{"a probe finds no leased row", probeLeased},
-	{"a probe prefers rows that are ready, and among them none", probeReady},
-	{"a probe prefers the label, if it asks for one", probeLabel},
-	{"a probe finds rows last of which nothing would be granted", probeSpent},
-	{"a probe prefers the worker number that is asked for", probeOwn},
-	{"a probe that waits finds the row that becomes free first", probeWaiting},
-	{"rows are listed by number", rows},
-	{"64 claimers of 64 rows get one each", claimers},
-	{"a fence is raised if the fingerprint is as it was seen", fence},
+	{"a release is refused if another process has the row", releaseRefused},
+	{"a probe returns rows of its range only", probeRange},
+	{"a probe returns no leased row", probeLeased},
+	{"a probe prefers rows whose bound is not ahead of time, and a random one of them", probeReady},
+	{"a probe prefers PreferLabel", probeLabel},
+	{"rows of which a claim would be granted nothing come last", probeSpent},
+	{"a probe prefers PreferWorker", probePreferWorker},
+	{"a waiting probe returns the row that becomes free first", probeWaiting},
+	{"rows are listed in the order of workers", rows},
+	{"64 processes claim 64 rows, one each", claimers},
+	{"a fence is raised if the fingerprint is unchanged", fence},
 	{"a fence is never lowered", fenceBound},
-	{"another database is noticed, and fenced", otherDatabase},
-	{"a row that is deleted is lost to its holder", deleted},
-	{"a row that is edited is lost to its holder", edited},
-	{"a row without a token is free, whenever it expires", unheld},
-	{"namespaces have nothing in common", namespaces},
-	{"names may be odd", oddNames},
-	{"a call whose context has ended fails and does nothing", cancelled},
+	{"another database is detected and fenced", otherDatabase},
+	{"the holder of a deleted row loses its lease", deleted},
+	{"the holder of an edited row loses its lease", edited},
+	{"a row without a token is free, with any expiry", unheld},
+	{"namespaces are independent", namespaces},
+	{"names may contain any characters", oddNames},
+	{"a call whose context has ended fails and has no effect", cancelled},
 }
 
 const everything = math.MaxInt64 // a bound that only the cap limits
@@ -114,10 +115,10 @@ var millisecond = lease.Terms{
 	Ahead: (12 * time.Second).Microseconds(), Skew: (2 * time.Second).Microseconds(), TTL: (15 * time.Minute).Microseconds(),
 }
 
-// lapsed is a TTL of leases that others may claim at once.
+// lapsed is the TTL of leases that other processes may claim at once.
 const lapsed = -4_000_000
 
-// A subject is a store under test, in which a call that errs ends the test.
+// A subject is a store under test. A call that returns an error ends the test.
 type subject struct {
 	*testing.T
 	lease.Store
@@ -140,7 +141,7 @@ func (s *subject) operator() Operator {
 	return op
 }
 
-// create creates the namespace, if it is not there.
+// create creates the namespace, if it does not exist.
 func (s *subject) create() { s.Helper(); s.creates(s.terms, 0) }
 
 func (s *subject) creates(terms lease.Terms, position int64) (created bool) {
@@ -166,7 +167,7 @@ func (s *subject) probe(q lease.Query) lease.Probe {
 
 func (s *subject) now() int64 { s.Helper(); return s.probe(lease.Query{}).Now }
 
-// row returns the row of a worker, which must be there.
+// row returns the row of a worker, which must exist.
 func (s *subject) row(worker int64) lease.Row {
 	s.Helper()
 	rows, err := s.Rows(s.Context(), s.terms, worker, worker)
@@ -177,7 +178,7 @@ func (s *subject) row(worker int64) lease.Row {
 	return rows[0]
 }
 
-// added returns the row of a worker, which is free if it was not there before.
+// added returns the row of a worker. If the row did not exist, it is added and free.
 func (s *subject) added(worker int64) lease.Row {
 	s.Helper()
 	s.must(s.AddRows(s.Context(), s.terms, worker, worker))
@@ -208,14 +209,14 @@ func (s *subject) tryRelease(r freeing) (bool, error) {
 	return s.Release(s.Context(), r.Terms, r.Held, r.Unused)
 }
 
-// claim claims, and returns what the store then holds.
+// claim claims a row, and returns the row in the store.
 func (s *subject) claim(c lease.Claim) lease.Row {
 	s.Helper()
 	row, ok, err := s.Claim(s.Context(), c)
 	return s.granted(row, ok, err, c.Seen, c.Token, c.Label, c.Terms)
 }
 
-// renew renews, and returns what the store then holds.
+// renew renews a lease, and returns the row in the store.
 func (s *subject) renew(r lease.Renewal) lease.Row {
 	s.Helper()
 	row, ok, err := s.Renew(s.Context(), r)
@@ -251,13 +252,13 @@ func (s *subject) release(r freeing) lease.Row {
 	return s.row(r.Held.Worker)
 }
 
-// same compares rows but for when they were read.
+// same compares all fields of two rows except Now.
 func same(a, b lease.Row) bool {
 	a.Now, b.Now = 0, 0
 	return a == b
 }
 
-// untouched fails if the call returned anything but a refusal, or left a trace.
+// untouched fails if the call was not refused, or if it changed the row.
 func (s *subject) untouched(what string, before lease.Row, ok bool, err error) {
 	s.Helper()
 	if ok || err != nil {
@@ -303,7 +304,7 @@ func createOnce(s *subject) {
 	}
 }
 
-// Whoever adds a layout has compared it with all that are there.
+// A process adds a layout only after it has compared it with all others.
 func secondLayout(s *subject) {
 	s.create()
 	layouts := func(want ...string) {
@@ -849,7 +850,7 @@ func probeSpent(s *subject) {
 	}
 }
 
-func probeOwn(s *subject) {
+func probePreferWorker(s *subject) {
 	s.create()
 	for worker := range int64(16) {
 		r := s.releaseOf(s.claim(s.claimOf(s.added(worker))))
@@ -921,10 +922,9 @@ func claimers(s *subject) {
 	s.raceFor64(func() error { return nil })
 }
 
-// raceFor64 has 64 processes get a lease of as many numbers, each by itself.
-// Before, they prepare. Whatever a store calls an error when two updates meet
-// (a deadlock, a transaction that cannot be serialised) may be tried again, as
-// keepers do, once for each of the others.
+// raceFor64 runs 64 processes that each lease one of 64 worker numbers. prepare runs
+// before that. If two updates conflict, a store may return an error, such as a deadlock
+// or a serialization failure. A process then tries again, as keepers do, up to 64 times.
 func (s *subject) raceFor64(prepare func() error) {
 	const n, patience, steps = 64, 64, 1000
 	s.terms.Workers = n
@@ -964,7 +964,7 @@ func (s *subject) raceFor64(prepare func() error) {
 	}
 }
 
-// step goes one step towards a lease.
+// step takes one of the steps to a lease.
 func (s *subject) step() (row lease.Row, done bool, err error) {
 	ctx := s.Context()
 	p, err := s.Probe(ctx, lease.Query{Terms: s.terms, Max: s.terms.Workers - 1, PreferWorker: -1})

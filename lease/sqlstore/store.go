@@ -17,23 +17,22 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A TablesError says that leases cannot be kept in a table as it is, because of a
-// trigger, a rule, row-level security or its engine. Open returns it at once, and
-// nothing was written.
+// A TablesError says that a table cannot be used because of a trigger, a rule,
+// row-level security or its engine. Open returns it at once, and writes nothing.
 type TablesError = session.TableError
 
 // A TableError is returned for a name that a table cannot have.
 type TableError = session.NameError
 
-// A SessionError says that the connections of the *sql.DB make writes impossible:
-// each that was tried had a transaction open.
+// A SessionError says that writes are not possible on the connections of the *sql.DB:
+// all that the store tried had an open transaction.
 type SessionError = session.Error
 
 // defaultTable is the table of a [Store] unless WithTable says otherwise.
 const defaultTable = "snowkey_lease"
 
-// A Store keeps leases in two tables of a database. [Postgres], [MySQL] and
-// [SQLite] make one; the zero value answers every call with an error.
+// A Store keeps leases in two tables of a database. Make it with [Postgres], [MySQL] or
+// [SQLite]; all methods of the zero value return an error.
 //
 // A Store is safe for concurrent use, as the database is. It holds a connection
 // only while a call runs.
@@ -42,7 +41,7 @@ type Store struct {
 	dialect *dialect
 	table   string
 
-	unprivileged atomic.Bool                      // whether the role may not ask the server who it is
+	unprivileged atomic.Bool                      // whether the role may not read the server's identity
 	replacer     atomic.Pointer[strings.Replacer] // what words returns; nil before the first call
 }
 
@@ -59,9 +58,9 @@ func MySQL(db *sql.DB) *Store { return &Store{db: db, dialect: mysql, table: def
 func SQLite(db *sql.DB) *Store { return &Store{db: db, dialect: sqlite, table: defaultTable} }
 
 // WithTable returns a store of the same database whose tables are name and
-// name_ns instead of snowkey_lease and snowkey_lease_ns. The name may begin with
-// that of a schema or database, and a dot. Upper and lower case differ where the
-// database knows a difference. A name that cannot be is a [*TableError].
+// name_ns instead of snowkey_lease and snowkey_lease_ns. The name may begin with the
+// name of a schema or database and a dot. Upper and lower case differ if they do in the
+// database. The error is a [*TableError].
 func (s *Store) WithTable(name string) (*Store, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -79,11 +78,10 @@ func (s *Store) check() error {
 	return nil
 }
 
-// Migrate makes the tables, unless they are there already. Only then does it
-// need the privilege to. It refuses tables of another version of Snowkey with a
-// [*lease.VersionError]. With a [*TablesError] it refuses tables that change what is
-// written to them, by a trigger, a rule, row-level security or another engine than
-// InnoDB.
+// Migrate creates the tables if they do not exist. Only then it needs the privilege to
+// do so. It returns a [*lease.VersionError] for tables of another protocol version. It
+// returns a [*TablesError] for a table with a trigger, a rule, row-level security, or an
+// engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -99,14 +97,13 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// inspect reports whether the tables are there. The error says why they cannot be
-// used.
+// inspect reports whether the tables exist. It returns an error if they cannot be used.
 func (s *Store) inspect(ctx context.Context) (there bool, err error) {
 	return s.dialect.Inspect(ctx, s.db, s.table, s.table+"_ns")
 }
 
-// Layouts implements [lease.Store]. It refuses tables as Migrate does, because rows
-// are added next.
+// Layouts implements [lease.Store]. It refuses tables as Migrate does, because its
+// caller adds rows next.
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
 	if err := s.check(); err != nil {
 		return nil, 0, err
@@ -136,11 +133,12 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 	return s.add(ctx, createText, args{"position": position}.with(terms))
 }
 
-// Probe implements [lease.Store]. Where no worker number is preferred, it looks at
-// a few rows somewhere first, and at all of them if none of those is free.
-// It refuses tables as Migrate does. To keep that cheap, the same statement asks for
-// the version of what it reads, and whether there may be triggers, rules or row-level
-// security. Another engine shows as another fingerprint.
+// Probe implements [lease.Store]. If no worker number is preferred, it first reads a few
+// rows at a random place. If none of them is free, it reads all rows.
+//
+// Probe refuses tables as Migrate does. So that this costs no round trip, the statement
+// also reads the version, and whether there may be triggers, rules or row-level
+// security. Another engine changes the fingerprint.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if err := s.check(); err != nil {
 		return lease.Probe{}, err
@@ -164,8 +162,8 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 
 func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string) (lease.Probe, error) {
 	const (
-		usual = 1024 // rows that a namespace begins with
-		few   = 32   // rows that a start looks at first
+		usual = 1024 // how many rows a namespace usually has
+		few   = 32   // how many rows are read first
 		prime = 1048573
 	)
 	near := q.Min + mathrand.Int64N(max(min(q.Max-q.Min+1, usual)-few, 0)+1)
@@ -286,9 +284,9 @@ func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, 
 	return ok, err
 }
 
-// granted is the row that was seen before, as a claim or renewal at now has
-// left it. The statement has computed the same; it answers with its time alone
-// because that is all that MySQL can answer an UPDATE with.
+// granted returns the row after a claim or renewal at now. The statement has computed
+// the same. It returns only its time, because an UPDATE in MySQL can return only one
+// number.
 func granted(seen lease.Row, token, label string, wanted int64, terms lease.Terms, now int64) lease.Row {
 	return lease.Row{
 		Worker: seen.Worker, Token: token, Revision: seen.Revision + 1,
@@ -347,8 +345,8 @@ func read[T any](ctx context.Context, db *sql.DB, dest func(*T) []any, query str
 	return found, rows.Err()
 }
 
-// updateRow runs an UPDATE of one row that is as it was seen, and returns the
-// store's time in it. It reports false only if certainly nothing has changed.
+// updateRow runs an UPDATE of a row that has the token and the revision of seen, and
+// returns the store's time. If it reports false without an error, no row was changed.
 func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, a args) (now int64, ok bool, err error) {
 	if err := s.check(); err != nil {
 		return 0, false, err
@@ -356,7 +354,7 @@ func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, a ar
 	a["worker"], a["seen_token"], a["revision"] = seen.Worker, seen.Token, seen.Revision
 	now, ok, err = s.write(ctx, text, a, patient(ctx))
 	if ok && now <= 0 {
-		return 0, false, errors.New("sqlstore: the server did not answer with the time; whatever changes its answers must leave LAST_INSERT_ID alone")
+		return 0, false, errors.New("sqlstore: the server did not answer with the time; a proxy or driver must not change LAST_INSERT_ID")
 	}
 	return now, ok, err
 }
@@ -382,8 +380,8 @@ func (s *Store) write(ctx context.Context, text string, a args, wait lockWait) (
 	return now, changed, s.explain(err)
 }
 
-// isUnprivileged learns from an error that the role may not ask the server who it
-// is, and reports whether it did not know that before.
+// isUnprivileged reports whether an error shows for the first time that the role may not
+// read the server's identity. Later statements do not read it.
 func (s *Store) isUnprivileged(err error) bool {
 	if err == nil || s.dialect.unprivileged == nil || session.SQLState(err) != "42501" || !strings.Contains(err.Error(), " pg_") ||
 		!s.unprivileged.CompareAndSwap(false, true) {
@@ -393,8 +391,8 @@ func (s *Store) isUnprivileged(err error) bool {
 	return true
 }
 
-// explainCreate explains an error of Migrate. What is missing then is not a table
-// but the schema or database for it, and Migrate does not create that.
+// explainCreate explains an error of Migrate. If something is missing then, it is the
+// schema or database, which Migrate does not create.
 func (s *Store) explainCreate(err error) error {
 	if err != nil && s.dialect.permanent(err) != "" {
 		return s.explainFound(err)
@@ -402,7 +400,7 @@ func (s *Store) explainCreate(err error) error {
 	return s.explain(err)
 }
 
-// explain says what an error of the driver means.
+// explain returns the error of package lease for an error of the driver.
 func (s *Store) explain(err error) error {
 	if err != nil && s.dialect.missing(err) {
 		return fmt.Errorf("sqlstore: %w: %w", lease.ErrNotMigrated, err)
@@ -410,7 +408,7 @@ func (s *Store) explain(err error) error {
 	return s.explainFound(err)
 }
 
-// explainFound is explain, for tables that are not missing.
+// explainFound is explain for tables that exist.
 func (s *Store) explainFound(err error) error {
 	if err == nil {
 		return nil
@@ -435,12 +433,12 @@ func (a args) with(t lease.Terms) args {
 	return a
 }
 
-// prepare puts text into the dialect's words and binds its values.
+// prepare replaces the words of a statement and binds its values.
 func (s *Store) prepare(text string, a args) (query string, values []any) {
 	return s.dialect.Bind(s.words().Replace(text), a)
 }
 
-// words returns the dialect's words for statements.
+// words returns the replacements for {words} in statements.
 func (s *Store) words() *strings.Replacer {
 	if r := s.replacer.Load(); r != nil {
 		return r
@@ -449,7 +447,7 @@ func (s *Store) words() *strings.Replacer {
 	quoted := s.dialect.Quote
 	words := map[string]string{
 		"{lease}": quoted(s.table), "{ns}": quoted(s.table + "_ns"),
-		// CREATE INDEX of PostgreSQL takes the schema from the table, that of SQLite from the index.
+		// CREATE INDEX takes the schema from the table on PostgreSQL, and from the index on SQLite.
 		"{index}": quoted(name + "_expires"), "{lease table}": quoted(name),
 		"{name}": name, "{schema}": s.dialect.schema, "{protocol}": protocol.Known(),
 		"{master}": "sqlite_master",
@@ -469,7 +467,7 @@ func (s *Store) words() *strings.Replacer {
 		"{tick}": tickWord, "{cap}": capWord, "{raised fence}": raisedFenceWord, "{new fence}": newFenceWord,
 		"{free}": freeWord, "{same protocol}": sameProtocolWord, "{shuffled}": shuffledWord,
 	})
-	// A meaning may have other words in it.
+	// A replacement may contain other words.
 	expand := func(text string) string {
 		for range 4 {
 			for word, meaning := range words {
