@@ -231,8 +231,8 @@ const recent = 5_000_000
 // is added later cannot be used before the next tick.
 const maxCoarseRows = 4096
 
-// createNamespace adds the layout to the namespace, unless an id that it makes from now
-// on can be equal to an id of a layout that the namespace has. For a coarse layout the
+// createNamespace adds the layout to the namespace. The layout is refused if it can make
+// an id from now on that another layout of the namespace can make. For a coarse layout the
 // rows are added first, because they may start in the current tick only while the
 // namespace does not exist.
 func (k *keeper) createNamespace(ctx context.Context, p Probe) error {

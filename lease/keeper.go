@@ -362,8 +362,8 @@ func (k *keeper) heldOff(t *heldLease) error {
 
 // reread reads the row after a renewal without an answer, and reports whether the lease
 // is still held. If the row has the token of the renewal, the keeper continues with that
-// token and the revision, but not with the bound: a server may show a commit that is not
-// on its disk yet. The answer to a later renewal grants the bound.
+// token and the revision. It does not use the bound, because a server may show a commit
+// that is not on its disk yet. The answer to a later renewal grants the bound.
 func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 	timely, done := k.inTime(ctx)
 	rows, err := k.store.Rows(timely, k.terms, t.row.Worker, t.row.Worker)

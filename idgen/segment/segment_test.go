@@ -3,12 +3,10 @@ package segment_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -181,28 +179,6 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// Writers with separate stores share the numbers by their Offset, with any bounds in
-// the stores.
-func TestStrides(t *testing.T) {
-	for offset := range int64(3) {
-		store := new(segmenttest.Memory)
-		store.SetBound("orders", base+1000*offset)
-		s := newSegment(t, store, segment.Config{Offset: offset, Stride: 3, MinStep: 5, MaxStep: 5})
-		first := base + 1000*offset
-		for first%3 != offset {
-			first++
-		}
-		draws(t, s, first, first+3)
-		appends(t, s, 20, first+6, 3)
-		draws(t, s, first+66)
-		for _, f := range store.Fetches() {
-			if f.Span < 15 || f.Span%3 != 0 {
-				t.Errorf("a fetch moves the bound by %d", f.Span)
-			}
-		}
-	}
-}
-
 // A Segment issues the last numbers of a range with any Offset and Stride.
 func TestLastNumbers(t *testing.T) {
 	for _, most := range []int64{math.MaxInt32, math.MaxInt64 - 1} {
@@ -253,155 +229,15 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
-	for _, tt := range []struct {
-		cfg         segment.Config
-		field, want string
-	}{
-		{segment.Config{}, "Name", `Config.Name "" cannot be stored`},
-		{segment.Config{Name: strings.Repeat("ä", 33)}, "Name", "use 1 to 64 bytes"},
-		{segment.Config{Name: "a\x00"}, "Name", "without zeros"},
-		{segment.Config{Name: "a\xff"}, "Name", "UTF-8"},
-		{segment.Config{Name: "a "}, "Name", "a space at the end"},
-		{segment.Config{Name: "a", MinValue: -1}, "MinValue", "-1 and MaxValue"},
-		{segment.Config{Name: "a", MinValue: 10, MaxValue: 9}, "MinValue", "10 and MaxValue 9"},
-		{segment.Config{Name: "a", MaxValue: math.MaxInt64}, "MinValue", "within 1 to 9223372036854775806"},
-		{segment.Config{Name: "a", Stride: -1}, "Offset", "Stride -1 not"},
-		{segment.Config{Name: "a", Stride: 1<<32 + 1}, "Offset", "Stride 4294967297 not"},
-		{segment.Config{Name: "a", Offset: 1}, "Offset", "1 is not within 0 to Stride-1"},
-		{segment.Config{Name: "a", Stride: 3, Offset: -1}, "Offset", "-1 is not"},
-		{segment.Config{Name: "a", MinStep: -1}, "MinStep", "-1 and MaxStep"},
-		{segment.Config{Name: "a", MaxStep: 99}, "MinStep", "100 and MaxStep 99"},
-		{segment.Config{Name: "a", MaxStep: 1<<32 + 1}, "MinStep", "within 1 to 4294967296"},
-		{segment.Config{Name: "a", Ahead: -1}, "Ahead", "-1ns is negative"},
-		{segment.Config{Name: "a", Timeout: -1}, "Timeout", "-1ns is negative"},
-	} {
-		s, err := segment.New(new(segmenttest.Memory), tt.cfg)
-		e, ok := errors.AsType[*segment.ConfigError](err)
-		if !ok || s != nil || e.Field != tt.field || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: %v; want %q", tt.cfg, err, tt.want)
-		}
-	}
-	if _, err := segment.New(nil, segment.Config{Name: "a"}); err == nil || !strings.Contains(err.Error(), "has no store") {
-		t.Errorf("without a store: %v", err)
-	}
-	for _, cfg := range []segment.Config{
-		{Name: strings.Repeat("ä", 32), MinStep: 1 << 32, Stride: 1 << 32, Offset: 1<<32 - 1},
-		{Name: " a", MinValue: math.MaxInt64 - 1},
-	} {
-		newSegment(t, new(segmenttest.Memory), cfg)
-	}
-}
-
-// A store that has forgotten what it granted, or grants something else, repeats
-// no number of a Segment.
-func TestStoreForgetsAGrant(t *testing.T) {
-	store := new(segmenttest.Memory)
-	s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
-	draws(t, s, base)
-	store.SetBound("orders", base-1000)
-	appends(t, s, 99, base+1, 1)
-	if bound := store.Bound("orders"); bound < base+100 {
-		t.Errorf("the bound is %d, and %d is drawn", bound, base+99)
-	}
-}
-
-func TestWrongAnswersAreErrors(t *testing.T) {
-	for _, offset := range []int64{-1, 1000} {
-		s := newSegment(t, storeFunc(func(_ context.Context, f segment.Fetch) (int64, error) {
-			if offset < 0 {
-				return f.Min + offset, nil
-			}
-			return f.Limit + offset, nil
-		}), segment.Config{MaxValue: 1 << 60})
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		id, err := s.Next(ctx)
-		if e, ok := errors.AsType[*segment.StoreError](err); !ok || !strings.Contains(e.Error(), "it granted numbers from") {
-			t.Errorf("drew %d, %v", id, err)
-		}
-	}
-}
-
 type storeFunc func(context.Context, segment.Fetch) (int64, error)
 
 func (f storeFunc) Fetch(ctx context.Context, fetch segment.Fetch) (int64, error) {
 	return f(ctx, fetch)
 }
 
-// A lost reply skips what was granted, and that alone.
-func TestSkipsLostReplies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, fault := range []segmenttest.Fault{segmenttest.LoseReply, segmenttest.HangAfter} {
-			store := new(segmenttest.Memory)
-			calls := 0
-			store.Fault(func() segmenttest.Fault {
-				if calls++; calls == 3 {
-					return fault
-				}
-				return segmenttest.None
-			})
-			s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
-			appends(t, s, 20, base, 1) // the first fetch, of 20
-			appends(t, s, 10, base+20, 1)
-			draws(t, s, base+40, base+41)
-		}
-	})
-}
-
 // slow has the store take so long for each call.
 func slow(store *segmenttest.Memory, d *time.Duration) {
 	store.Fault(func() segmenttest.Fault { time.Sleep(*d); return segmenttest.None })
-}
-
-// While the store is unavailable, fetched numbers are issued. After that, calls wait
-// until their context ends, and return the reason. When the store answers again, calls
-// continue at once.
-func TestStoreIsUnavailable(t *testing.T) {
-	for name, fault := range map[string]segmenttest.Fault{"refuses": segmenttest.Refuse, "hangs": segmenttest.Hang} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := new(segmenttest.Memory)
-				s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
-				draws(t, s, base)
-				synctest.Wait()
-				store.Fault(func() segmenttest.Fault { return fault })
-				appends(t, s, 18, base+1, 1)
-				time.Sleep(6 * time.Second)
-				if h := s.Health(); h.State != idgen.Serving || h.Reason == nil || h.Ready != 1 {
-					t.Errorf("with one left: %+v", h)
-				}
-				draws(t, s, base+19)
-
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				began := time.Now()
-				_, err := s.Next(ctx)
-				e, ok := errors.AsType[*segment.StoreError](err)
-				if !ok || e.Name != "orders" || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
-					t.Errorf("after %v: %v", time.Since(began), err)
-				}
-				if fault == segmenttest.Refuse && !errors.Is(err, segmenttest.ErrFault) {
-					t.Errorf("%v hides the store's own error", err)
-				}
-				if h := s.Health(); h.State != idgen.Waiting || h.Reason == nil || h.Ready != 0 {
-					t.Errorf("health is %+v", h)
-				}
-				if n := len(store.Fetches()); n > 130 {
-					t.Errorf("%d statements in a minute", n)
-				}
-				store.Fault(nil)
-				began = time.Now()
-				draws(t, s, base+20)
-				if took := time.Since(began); took > 6*time.Second {
-					t.Errorf("noticed %v later that the store is back", took)
-				}
-				if h := s.Health(); h.State != idgen.Serving || h.Reason != nil {
-					t.Errorf("health is %+v", h)
-				}
-			})
-		})
-	}
 }
 
 // A call that gives up takes no number, and does not keep others from theirs.
@@ -467,24 +303,6 @@ func TestServesInOrder(t *testing.T) {
 	})
 }
 
-// No goroutine outlives the filling of the chain: the bubble would not end.
-func TestNoGoroutineWithoutCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := new(segmenttest.Memory)
-		s, err := segment.New(store, segment.Config{Name: "orders"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		draws(t, s, 1)
-		before := len(store.Fetches())
-		time.Sleep(time.Hour)
-		if n := len(store.Fetches()); n != before {
-			t.Errorf("%d statements while nobody drew", n-before)
-		}
-		draws(t, s, 2)
-	})
-}
-
 // rate draws n numbers a second for a time, each in a goroutine of its own, and
 // returns the longest that one waited.
 func rate(t *testing.T, s *segment.Segment, n int, d time.Duration) (longest time.Duration) {
@@ -503,105 +321,6 @@ func rate(t *testing.T, s *segment.Segment, n int, d time.Duration) (longest tim
 	}
 	wg.Wait()
 	return longest
-}
-
-// When demand rises a hundredfold, a call waits for at most one statement if a
-// statement takes a fiftieth of Ahead. It does not wait if a statement takes less than
-// a hundredth.
-func TestDemandJumps(t *testing.T) {
-	for _, takes := range []time.Duration{time.Millisecond, 9 * time.Millisecond, 20 * time.Millisecond} {
-		for sixth := range time.Duration(6) { // wherever it is in its chain
-			t.Run(fmt.Sprintf("a statement takes %v, %d", takes, sixth), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					store := new(segmenttest.Memory)
-					slow(store, &takes)
-					s := newSegment(t, store, segment.Config{MinStep: 10})
-					rate(t, s, 1000, 5*time.Second+sixth*time.Second/6)
-					allowed := takes
-					if takes < 10*time.Millisecond {
-						allowed = 0
-					}
-					if longest := rate(t, s, 100_000, 300*time.Millisecond); longest > allowed {
-						t.Errorf("a call waited for %v, a statement takes %v", longest, takes)
-					}
-				})
-			})
-		}
-	}
-}
-
-// The step follows demand: a statement every Ahead, or about so.
-func TestStepFollowsDemand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := new(segmenttest.Memory)
-		takes := time.Millisecond
-		slow(store, &takes)
-		s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 5000})
-		statements := func(n int, d time.Duration) (in int) {
-			before := len(store.Fetches())
-			rate(t, s, n, d)
-			return len(store.Fetches()) - before
-		}
-		between := func(what string, got, least, most int64) {
-			t.Helper()
-			if got < least || got > most {
-				t.Errorf("%s is %d, not within %d to %d", what, got, least, most)
-			}
-		}
-		statements(1000, 3*time.Second)
-		between("statements in 20 s", int64(statements(1000, 20*time.Second)), 15, 25)
-		between("the step", s.Health().Step, 900, 1100)
-		statements(20_000, 3*time.Second)
-		between("the step, limited", s.Health().Step, 5000, 5000)
-		rate(t, s, 5, 2*time.Hour)
-		between("the step after hours of little demand", s.Health().Step, 10, 10)
-		between("what is ready then", s.Health().Ready, 0, 20)
-		for _, f := range store.Fetches() {
-			between("a span", f.Span, 10, 5000)
-		}
-	})
-}
-
-// A burst does not make the step what it would be if the burst went on.
-func TestStepAfterABurst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := new(segmenttest.Memory)
-		takes := time.Millisecond
-		slow(store, &takes)
-		s := newSegment(t, store, segment.Config{})
-		appends(t, s, 50, base, 1) // less than a step says nothing
-		time.Sleep(time.Minute)
-		if step := s.Health().Step; step != 100 {
-			t.Errorf("the step is %d after 50 numbers", step)
-		}
-		for i := range int64(10) {
-			appends(t, s, 100, base+50+100*i, 1)
-		}
-		time.Sleep(time.Minute)
-		if bound := store.Bound("orders"); bound > base+10*1050 {
-			t.Errorf("fetched %d numbers for 1,050", bound-base)
-		}
-	})
-}
-
-func TestHealth(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: 10, MaxStep: 10, MaxValue: base + 999})
-		if h := s.Health(); h != (segment.Health{Remaining: 1000, Step: 10}) {
-			t.Errorf("before the first call: %+v", h)
-		}
-		draws(t, s, base)
-		synctest.Wait()
-		if h := s.Health(); h != (segment.Health{Ready: 19, Remaining: 980, Step: 10}) {
-			t.Errorf("after the first call: %+v", h)
-		}
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if h := s.Health(); h.State != idgen.Closed || h.Ready != 0 {
-			t.Errorf("closed: %+v", h)
-		}
-	})
 }
 
 func TestClose(t *testing.T) {

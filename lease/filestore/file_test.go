@@ -28,7 +28,7 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// What is damaged is neither used nor written over.
+// A damaged file is neither used nor overwritten.
 func TestDamagedFile(t *testing.T) {
 	s, held := newStore(t, 2)
 	path := filepath.Join(s.path, fileName("ns"))

@@ -94,8 +94,8 @@ func (p *process) hear(t *testing.T, check *spans, heard func()) {
 
 const spanLine = "worker %d from %d to %d, %d numbers"
 
-// report writes a line at once, so that a process which is killed has reported
-// all of it or none.
+// report writes a line in one call, so that a process that is killed has written the
+// whole line or nothing.
 func report(worker, first, last, count int64) {
 	fmt.Printf(spanLine+"\n", worker, first, last, count)
 }

@@ -114,8 +114,8 @@ func TestNumbersGoByStartOrder(t *testing.T) {
 	}
 }
 
-// The host's clock, which is the store's, goes back by an hour. Whoever starts
-// then takes another number at once, and nobody repeats an id.
+// The host's clock, which is the store's clock, goes back by an hour. A process that
+// starts then leases another worker number at once, and no id is issued again.
 func TestClockIsSetBack(t *testing.T) {
 	path := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// The directory is deleted while a call has its lock, and made anew by others.
-// What the call does is in neither, and it says so.
+// The directory is deleted while a call has its lock, and other processes create it
+// again. The call has no effect on either, and returns an error.
 func TestDirectoryIsDeletedInUse(t *testing.T) {
 	s, held := newStore(t, 1)
 	s.clock = func() time.Time {

@@ -82,13 +82,13 @@ func (m *Memory) locked(f func()) {
 	f()
 }
 
-// Fault makes each further call use the fault that f returns; nil ends that. op is the
-// name of the method, such as "Renew". f is called without a lock, before the call has
-// an effect. It may sleep to make the store slow.
+// Fault makes each further call use the fault that f returns. Nil ends that. The op is
+// the name of the method, such as "Renew". Memory calls f without a lock, before the call
+// has an effect. It may sleep to make the store slow.
 func (m *Memory) Fault(f func(op string) Fault) { m.locked(func() { m.fault = f }) }
 
-// After makes each further call run f before it returns, also if the call fails; nil
-// ends that. op is the name of the method. f is called without a lock.
+// After makes each further call run f before it returns, also if the call fails. Nil ends
+// that. The op is the name of the method. Memory calls f without a lock.
 func (m *Memory) After(f func(op string)) { m.locked(func() { m.after = f }) }
 
 // Deliver executes the requests that were [Late], in the order in which they were sent.

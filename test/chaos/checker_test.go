@@ -87,8 +87,8 @@ func TestCheckerFindsDuplicatesOfOneProcess(t *testing.T) {
 	}
 }
 
-// Ids in random order of processes, in runs that overlap at random. The number
-// of duplicates is that of a map of all ids.
+// Runs of random processes overlap at random. A map of all ids gives the same number of
+// duplicates.
 func TestCheckerCountsDuplicatesExactly(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -215,8 +215,8 @@ func wants(t *testing.T, dialect string) {
 	t.Skipf("SNOWKEY_TEST_DB=%s leaves %s out", os.Getenv("SNOWKEY_TEST_DB"), dialect)
 }
 
-// atOnce is how long an Open may take that is refused, on a busy machine: it must not
-// try again until its context ends, which is after a minute.
+// atOnce is how long an Open may take that is refused, on a busy machine. It must not
+// try again until its context ends after a minute.
 const atOnce = 20 * time.Second
 
 // isTimeout reports whether an Open waited until its context ended.

@@ -22,7 +22,7 @@ import (
 // A program is built for one version.
 type program struct{ path, version string }
 
-// build returns the program of today's version, and that of the next.
+// build builds the program for the current version and for the next one.
 var build = sync.OnceValues(func() ([2]program, error) {
 	dir, err := os.MkdirTemp("", "snowkey-protocol-")
 	if err != nil {

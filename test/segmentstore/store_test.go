@@ -234,8 +234,8 @@ func TestStoreWithoutADatabase(t *testing.T) {
 	}
 }
 
-// TestLeastPrivileges needs no right but those of the documentation, not even to
-// create what is there.
+// The privileges in the documentation are enough, also to call Migrate if the tables
+// exist.
 func TestLeastPrivileges(t *testing.T) {
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)

@@ -49,10 +49,10 @@ func eachConnection(t *testing.T, connections map[string][]string, test func(t *
 	}
 }
 
-// harm tries each operation again and again, each time in a namespace of its own:
-// with the first of its requests or replies harmed, with the second, and so on.
-// try does so with the n-th, and reports whether the call had its effect though
-// its caller was told of an error, and whether there was an n-th.
+// harm repeats each operation, each time in another namespace. The first time, the first
+// request or answer is harmed, then the second, and so on. try runs the operation with
+// the n-th harmed. It reports whether the call had an effect although it returned an
+// error, and whether there was an n-th request or answer.
 func harm(t *testing.T, connections map[string][]string, operations []operation,
 	try func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool),
 ) {
@@ -119,7 +119,7 @@ func (n *network) state() state {
 	return s
 }
 
-// same compares states but for when they were read.
+// same compares all fields of two states except the time.
 func (s state) same(other state) bool {
 	s.now, other.now = 0, 0
 	return s == other
@@ -134,7 +134,7 @@ func capOf(terms lease.Terms) func(now int64) int64 {
 	return func(now int64) int64 { return terms.At(now).Cap }
 }
 
-// granted reports whether the row is that of before, under another token.
+// granted reports whether a claim or renewal with this token has changed the row.
 func (s state) granted(before state, terms lease.Terms, token string) bool {
 	return s.rows == 1 && s.row.Token == token && s.row.Revision == before.row.Revision+1 &&
 		s.since(before, capOf(terms), s.row.Bound) && s.since(before, func(now int64) int64 { return now + terms.TTL }, s.row.Expires)
@@ -202,7 +202,7 @@ func (n *network) create() {
 	n.must(err)
 }
 
-// free returns the row of a worker that nobody has.
+// free returns a free row.
 func (n *network) free() lease.Row {
 	n.Helper()
 	n.create()
@@ -318,7 +318,7 @@ func TestOvertakenRequests(t *testing.T) {
 func TestKeeperAdoptsItsRenewals(t *testing.T) {
 	eachConnection(t, all, func(t *testing.T, db dbtest.DB) {
 		t.Parallel() // it mostly waits
-		c := &cast{T: t, db: db, table: "lease", window: 4 * time.Second}
+		c := &fleet{T: t, db: db, table: "lease", window: 4 * time.Second}
 		keeper, past := c.started(), open(t, db, db.Connect(t), "lease")
 		link, adopted := c.links[0], 0
 		try := func(harmed <-chan struct{}, mend func()) {

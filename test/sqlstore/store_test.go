@@ -152,8 +152,8 @@ func as(t *testing.T, db dbtest.DB, role string) *sql.DB {
 	return db.Connect(t)
 }
 
-// TestLeastPrivileges needs no right but those of the documentation, not even to
-// create what is there.
+// The privileges in the documentation are enough, also to call Migrate if the tables
+// exist.
 func TestLeastPrivileges(t *testing.T) {
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)

@@ -125,9 +125,9 @@ func with(db dbtest.DB, settings string) dbtest.DB {
 	return db
 }
 
-// TestIsolation runs the suite on each level by its name, because servers differ
-// in their defaults, and on MySQL with rows counted in both ways. Over one
-// connection statements do not meet, whatever the level.
+// TestIsolation runs the suite with each isolation level, because servers differ in
+// their defaults. On MySQL it counts rows in both ways. With a single connection there
+// are no concurrent statements, so the level makes no difference.
 func TestIsolation(t *testing.T) {
 	for _, level := range []string{"read committed", "repeatable read", "serializable"} {
 		t.Run("postgres "+level, func(t *testing.T) {

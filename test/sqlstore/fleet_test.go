@@ -15,13 +15,13 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A cast is the processes of one namespace. There is a single worker number, so
-// that they get into each other's way.
-type cast struct {
+// A fleet has the processes of one namespace. There is a single worker number, so they
+// compete for it.
+type fleet struct {
 	*testing.T
 	db     dbtest.DB
 	table  string
-	broken func(*operated) lease.Store // takes the remedy away; nil for a store as it is
+	broken func(*operated) lease.Store // removes the remedy; nil for an unchanged store
 	window time.Duration
 	links  []*dbtest.Proxy // of the processes, in the order of their starts; none on SQLite
 
@@ -31,19 +31,19 @@ type cast struct {
 	grants []*grant
 }
 
-// A grant is the numbers that a process may issue under one lease.
+// A grant has the counters that a process may issue under one lease.
 type grant struct{ start, bound int64 }
 
-// variant names what its stores are like.
-func (c *cast) variant() string {
+// variant names the kind of its stores.
+func (c *fleet) variant() string {
 	if c.broken == nil {
 		return "as it is"
 	}
 	return "without the remedy"
 }
 
-// terms are those of all its processes.
-func (c *cast) terms() lease.Terms {
+// terms returns the terms of all its processes.
+func (c *fleet) terms() lease.Terms {
 	skew := 100 * time.Millisecond
 	return lease.Terms{
 		Namespace: "ns", Layout: "41/0/12", Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000, PerTick: 4096, Workers: 1,
@@ -52,7 +52,7 @@ func (c *cast) terms() lease.Terms {
 }
 
 // connect returns the store of one more process.
-func (c *cast) connect() lease.Store {
+func (c *fleet) connect() lease.Store {
 	c.Helper()
 	db := c.db
 	if db.Dialect != "sqlite" {
@@ -68,9 +68,9 @@ func (c *cast) connect() lease.Store {
 }
 
 // begin leases for a process until ctx ends.
-func (c *cast) begin(ctx context.Context, store lease.Store) (leased.Keeper, error) {
+func (c *fleet) begin(ctx context.Context, store lease.Store) (leased.Keeper, error) {
 	terms := c.terms()
-	return lease.Open(ctx, store, &greedy{cast: c}, lease.Config{
+	return lease.Open(ctx, store, &greedy{fleet: c}, lease.Config{
 		Namespace: terms.Namespace, Layout: terms.Layout, Epoch: time.UnixMicro(terms.Epoch), Unit: time.Millisecond,
 		PerTick: terms.PerTick, Workers: terms.Workers, Window: c.window, TTL: c.window,
 		MaxClockSkew: time.Duration(terms.Skew) * time.Microsecond, Logger: slog.New(slog.DiscardHandler),
@@ -78,9 +78,9 @@ func (c *cast) begin(ctx context.Context, store lease.Store) (leased.Keeper, err
 }
 
 // start starts a process and returns when it has a lease.
-func (c *cast) start() { c.Helper(); c.started() }
+func (c *fleet) start() { c.Helper(); c.started() }
 
-func (c *cast) started() leased.Keeper {
+func (c *fleet) started() leased.Keeper {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
 	defer cancel()
@@ -92,16 +92,16 @@ func (c *cast) started() leased.Keeper {
 	return keeper
 }
 
-// startAndClose has a process come and go.
-func (c *cast) startAndClose() {
+// startAndClose starts a process and closes it when it has a lease.
+func (c *fleet) startAndClose() {
 	c.Helper()
 	if err := c.started().Close(c.Context()); err != nil {
 		c.Fatal(err)
 	}
 }
 
-// join starts a process that competes with those that live.
-func (c *cast) join() {
+// join starts a process that competes with the running ones.
+func (c *fleet) join() {
 	c.Helper()
 	store := c.connect()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -116,9 +116,9 @@ func (c *cast) join() {
 	c.Cleanup(func() { cancel(); <-done })
 }
 
-// goOn leads all processes to db, lets a newcomer join, and returns when any of
-// them has been granted something new.
-func (c *cast) goOn(db dbtest.DB) {
+// goOn connects all processes to db, starts another process, and returns when any of
+// them has a new grant.
+func (c *fleet) goOn(db dbtest.DB) {
 	c.Helper()
 	before := c.issued()
 	c.db = db
@@ -142,7 +142,7 @@ func await(t *testing.T, what string, happened func() bool) {
 
 // renewals waits until the bound has been raised in a statement that was sent
 // after the call: one may have been under way.
-func (c *cast) renewals() {
+func (c *fleet) renewals() {
 	c.Helper()
 	for range 2 {
 		bound := c.bound()
@@ -151,7 +151,7 @@ func (c *cast) renewals() {
 }
 
 // issued returns how many numbers were issued.
-func (c *cast) issued() (n int64) {
+func (c *fleet) issued() (n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, g := range c.grants {
@@ -161,7 +161,7 @@ func (c *cast) issued() (n int64) {
 }
 
 // bound returns the largest bound of all.
-func (c *cast) bound() (bound int64) {
+func (c *fleet) bound() (bound int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, g := range c.grants {
@@ -171,14 +171,14 @@ func (c *cast) bound() (bound int64) {
 }
 
 // leases returns how many were claimed.
-func (c *cast) leases() int {
+func (c *fleet) leases() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.grants)
 }
 
-// twice returns how many numbers were issued again.
-func (c *cast) twice() (n int64) {
+// duplicates returns how many counters were issued again.
+func (c *fleet) duplicates() (n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	grants := slices.SortedFunc(slices.Values(c.grants), func(a, b *grant) int { return cmp.Compare(a.start, b.start) })
@@ -190,37 +190,37 @@ func (c *cast) twice() (n int64) {
 	return n
 }
 
-// verdict is what the test was for.
-func (c *cast) verdict(t *testing.T) {
+// verdict fails the test if an unchanged store has duplicates, or a broken one has none.
+func (c *fleet) verdict(t *testing.T) {
 	t.Helper()
-	twice := c.twice()
-	t.Logf("%d numbers, %d of them issued again", c.issued(), twice)
-	if c.broken == nil && twice > 0 {
-		t.Errorf("%d numbers were issued twice", twice)
+	duplicates := c.duplicates()
+	t.Logf("%d counters, %d duplicates", c.issued(), duplicates)
+	if c.broken == nil && duplicates > 0 {
+		t.Errorf("%d duplicate counters", duplicates)
 	}
-	if c.broken != nil && twice == 0 {
-		t.Error("no number was issued twice, so that this test shows nothing")
+	if c.broken != nil && duplicates == 0 {
+		t.Error("no duplicates without the remedy, so this test proves nothing")
 	}
 }
 
-// A greedy issuer issues every number at once that it is granted, as a pool does
-// whose clock is ahead. So what two of them were granted was issued twice, and a
-// test need not hit the moment when both are at it.
+// A greedy issuer issues all counters as soon as they are granted, as a pool does whose
+// clock is ahead. So each counter that two issuers were granted is a duplicate, and a
+// test need not find the moment at which both issue it.
 type greedy struct {
-	cast  *cast
+	fleet  *fleet
 	grant *grant // nil without a lease
 }
 
 func (g *greedy) Grant(_, start, bound int64) {
-	g.cast.mu.Lock()
-	defer g.cast.mu.Unlock()
+	g.fleet.mu.Lock()
+	defer g.fleet.mu.Unlock()
 	g.grant = &grant{start, bound}
-	g.cast.grants = append(g.cast.grants, g.grant)
+	g.fleet.grants = append(g.fleet.grants, g.grant)
 }
 
 func (g *greedy) Extend(bound int64) {
-	g.cast.mu.Lock()
-	defer g.cast.mu.Unlock()
+	g.fleet.mu.Lock()
+	defer g.fleet.mu.Unlock()
 	if g.grant != nil { // a keeper that is closed in doubt reads its row once more
 		g.grant.bound = max(g.grant.bound, bound)
 	}
@@ -237,7 +237,7 @@ func (g *greedy) Seal(error) (unused int64) {
 
 func (g *greedy) Explain(reason error) {
 	if reason != nil {
-		g.cast.failures.Add(1)
+		g.fleet.failures.Add(1)
 	}
 }
 
