@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,11 +30,13 @@ func TestErrors(t *testing.T) {
 		{&lease.ClockSkewError{Host: at, Store: at.Add(time.Minute), Max: time.Second}, []string{"03:04:05Z", "03:05:05Z", "1s", "correct one of them"}},
 		{&lease.ConfigError{Field: "TTL", Reason: "is odd"}, []string{"Config.TTL is odd"}},
 	} {
-		for _, want := range tt.want {
-			if !strings.Contains(tt.err.Error(), want) {
-				t.Errorf("%q does not say %q", tt.err, want)
+		t.Run(fmt.Sprintf("%T", tt.err), func(t *testing.T) {
+			for _, want := range tt.want {
+				if !strings.Contains(tt.err.Error(), want) {
+					t.Errorf("%q does not say %q", tt.err, want)
+				}
 			}
-		}
+		})
 	}
 	if !errors.Is(&lease.StoreError{Op: "renew", Err: cause}, cause) {
 		t.Error("a StoreError hides its cause")

@@ -55,11 +55,13 @@ func TestNewRefuses(t *testing.T) {
 		{segment.Config{Name: "a", Ahead: -1}, "Ahead", "-1ns is negative"},
 		{segment.Config{Name: "a", Timeout: -1}, "Timeout", "-1ns is negative"},
 	} {
-		s, err := segment.New(new(segmenttest.Memory), tt.cfg)
-		e, ok := errors.AsType[*segment.ConfigError](err)
-		if !ok || s != nil || e.Field != tt.field || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: %v; want %q", tt.cfg, err, tt.want)
-		}
+		t.Run(tt.field+": "+tt.want, func(t *testing.T) {
+			s, err := segment.New(new(segmenttest.Memory), tt.cfg)
+			e, ok := errors.AsType[*segment.ConfigError](err)
+			if !ok || s != nil || e.Field != tt.field || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%+v: %v; want %q", tt.cfg, err, tt.want)
+			}
+		})
 	}
 	if _, err := segment.New(nil, segment.Config{Name: "a"}); err == nil || !strings.Contains(err.Error(), "has no store") {
 		t.Errorf("without a store: %v", err)

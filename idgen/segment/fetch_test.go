@@ -29,18 +29,20 @@ func TestStoreForgetsAGrant(t *testing.T) {
 
 func TestWrongAnswersAreErrors(t *testing.T) {
 	for _, offset := range []int64{-1, 1000} {
-		s := newSegment(t, storeFunc(func(_ context.Context, f segment.Fetch) (int64, error) {
-			if offset < 0 {
-				return f.Min + offset, nil
+		t.Run(fmt.Sprint("offset ", offset), func(t *testing.T) {
+			s := newSegment(t, storeFunc(func(_ context.Context, f segment.Fetch) (int64, error) {
+				if offset < 0 {
+					return f.Min + offset, nil
+				}
+				return f.Limit + offset, nil
+			}), segment.Config{MaxValue: 1 << 60})
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			id, err := s.Next(ctx)
+			if e, ok := errors.AsType[*segment.StoreError](err); !ok || !strings.Contains(e.Error(), "it granted numbers from") {
+				t.Errorf("drew %d, %v", id, err)
 			}
-			return f.Limit + offset, nil
-		}), segment.Config{MaxValue: 1 << 60})
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		id, err := s.Next(ctx)
-		if e, ok := errors.AsType[*segment.StoreError](err); !ok || !strings.Contains(e.Error(), "it granted numbers from") {
-			t.Errorf("drew %d, %v", id, err)
-		}
+		})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -222,10 +223,12 @@ func TestLargeCallsAreExhaustedFirst(t *testing.T) {
 func TestCounts(t *testing.T) {
 	s := newSegment(t, new(segmenttest.Memory), segment.Config{})
 	for _, n := range []int{-1, 1<<24 + 1, math.MaxInt} {
-		ids, err := s.Append(t.Context(), []int64{-1}, n)
-		if e, ok := errors.AsType[*idgen.CountError](err); !ok || e.Count != int64(n) || len(ids) != 1 {
-			t.Errorf("%d numbers: %v", n, err)
-		}
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			ids, err := s.Append(t.Context(), []int64{-1}, n)
+			if e, ok := errors.AsType[*idgen.CountError](err); !ok || e.Count != int64(n) || len(ids) != 1 {
+				t.Errorf("%d numbers: %v", n, err)
+			}
+		})
 	}
 }
 

@@ -214,14 +214,16 @@ func TestNoDirectory(t *testing.T) {
 		"below a file":    Dir(filepath.Join(file, "below")),
 		"with a NUL byte": Dir("a\x00b"),
 	} {
-		err := s.Migrate(t.Context())
-		if e, ok := errors.AsType[*DirError](err); !ok || s != nil && e.Path != s.path {
-			t.Errorf("%s: %v", name, err)
-		}
-		_, err = s.Probe(t.Context(), lease.Query{Terms: terms})
-		if _, ok := errors.AsType[*DirError](err); !ok {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			err := s.Migrate(t.Context())
+			if e, ok := errors.AsType[*DirError](err); !ok || s != nil && e.Path != s.path {
+				t.Errorf("%s: %v", name, err)
+			}
+			_, err = s.Probe(t.Context(), lease.Query{Terms: terms})
+			if _, ok := errors.AsType[*DirError](err); !ok {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	if text, err := os.ReadFile(file); string(text) != "a file" || err != nil {
 		t.Errorf("the file now has %q, %v", text, err)

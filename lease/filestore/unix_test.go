@@ -116,15 +116,17 @@ func TestNoFalseAlarm(t *testing.T) {
 		"touch $0/*", "chmod -R go+rx $0", "chown -R $(id -u):$(id -g) $0", "ln $0/*.leases $0/link; rm $0/link",
 		"mv $0 $0.away; mv $0.away $0", "cp -R $0 $0.copy; rm -r $0.copy", "mv $0 " + dir,
 	} {
-		if out, err := exec.Command("sh", "-ec", what, s.path).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", what, err, out)
-		}
-		if _, err := os.Stat(dir); err == nil {
-			s.path = dir
-		}
-		if p := probe(t, s); p.Current != p.Fingerprint {
-			t.Errorf("%s: %+v", what, p)
-		}
+		t.Run(what, func(t *testing.T) {
+			if out, err := exec.Command("sh", "-ec", what, s.path).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", what, err, out)
+			}
+			if _, err := os.Stat(dir); err == nil {
+				s.path = dir
+			}
+			if p := probe(t, s); p.Current != p.Fingerprint {
+				t.Errorf("%s: %+v", what, p)
+			}
+		})
 	}
 	if !renewed(t, s, held) {
 		t.Error("the lease is lost")

@@ -65,13 +65,15 @@ func TestCheckerFindsDuplicates(t *testing.T) {
 		"across the end of a tick":    {[]Run{run(1, 0, 5000), run(1, 4095, 4096)}, 2},
 		"each worker begins at start": {[]Run{run(1, 0, 99), run(2, 50, 60), run(2, 61, 70)}, 0},
 	} {
-		c, js := journals(t, len(tt.runs))
-		for i, r := range tt.runs {
-			add(t, js[i], 1, r)
-		}
-		if found, _, n := check(t, c); n != tt.want {
-			t.Errorf("%s: %d duplicates, want %d: %v", name, n, tt.want, found)
-		}
+		t.Run(name, func(t *testing.T) {
+			c, js := journals(t, len(tt.runs))
+			for i, r := range tt.runs {
+				add(t, js[i], 1, r)
+			}
+			if found, _, n := check(t, c); n != tt.want {
+				t.Errorf("%s: %d duplicates, want %d: %v", name, n, tt.want, found)
+			}
+		})
 	}
 }
 

@@ -207,7 +207,7 @@ func (c *fleet) verdict(t *testing.T) {
 // clock is ahead. So each counter that two issuers were granted is a duplicate, and a
 // test need not find the moment at which both issue it.
 type greedy struct {
-	fleet  *fleet
+	fleet *fleet
 	grant *grant // nil without a lease
 }
 

@@ -122,7 +122,7 @@ func TestPromotedStandby(t *testing.T) {
 		window       time.Duration
 		without      func(*operated) lease.Store
 		before, lost func(*fleet) // what the standby has, and what it has not
-		fleet         *fleet
+		fleet        *fleet
 	}
 	primary, process := dbtest.Killable(t, "postgres")
 	var scenes []scene

@@ -28,35 +28,39 @@ func TestNamesOfTables(t *testing.T) {
 		"", ".", "a.", ".a", "a.b.c", "a b", "a-b", "1a", "a;b", `a"b`, "a`b", "a'b", "ä", "a\n", "a$b",
 		strings.Repeat("x", 52), strings.Repeat("x", 52) + ".a", strings.Repeat("x", 1<<20),
 	} {
-		_, err := store.WithTable(name)
-		refused, ok := errors.AsType[*sqlstore.TableError](err)
-		if !ok || refused.Name != name {
-			t.Errorf("%.60q: got %v", name, err)
-		} else if len(err.Error()) > 400 {
-			t.Errorf("%.60q: the error has %d bytes", name, len(err.Error()))
-		}
+		t.Run(fmt.Sprintf("%.60q", name), func(t *testing.T) {
+			_, err := store.WithTable(name)
+			refused, ok := errors.AsType[*sqlstore.TableError](err)
+			if !ok || refused.Name != name {
+				t.Errorf("%.60q: got %v", name, err)
+			} else if len(err.Error()) > 400 {
+				t.Errorf("%.60q: the error has %d bytes", name, len(err.Error()))
+			}
+		})
 	}
 }
 
 func TestStoreWithoutADatabase(t *testing.T) {
 	for name, store := range map[string]*sqlstore.Store{"zero": {}, "nil": nil, "of no DB": sqlstore.Postgres(nil)} {
-		ctx := t.Context()
-		_, probed := store.Probe(ctx, lease.Query{})
-		_, _, claimed := store.Claim(ctx, lease.Claim{})
-		_, _, renewed := store.Renew(ctx, lease.Renewal{})
-		_, released := store.Release(ctx, lease.Terms{}, lease.Row{}, 0)
-		_, listed := store.Rows(ctx, terms, 0, 0)
-		_, created := store.CreateNamespace(ctx, terms, 0)
-		_, _, layouts := store.Layouts(ctx, "")
-		_, named := store.WithTable("leases")
-		for i, err := range []error{
-			store.Migrate(ctx), layouts, created, probed, store.Fence(ctx, terms, ""),
-			store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed, named,
-		} {
-			if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
-				t.Errorf("%s store, method %d: %v", name, i, err)
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			_, probed := store.Probe(ctx, lease.Query{})
+			_, _, claimed := store.Claim(ctx, lease.Claim{})
+			_, _, renewed := store.Renew(ctx, lease.Renewal{})
+			_, released := store.Release(ctx, lease.Terms{}, lease.Row{}, 0)
+			_, listed := store.Rows(ctx, terms, 0, 0)
+			_, created := store.CreateNamespace(ctx, terms, 0)
+			_, _, layouts := store.Layouts(ctx, "")
+			_, named := store.WithTable("leases")
+			for i, err := range []error{
+				store.Migrate(ctx), layouts, created, probed, store.Fence(ctx, terms, ""),
+				store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed, named,
+			} {
+				if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
+					t.Errorf("%s store, method %d: %v", name, i, err)
+				}
 			}
-		}
+		})
 	}
 }
 
