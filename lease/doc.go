@@ -167,7 +167,7 @@
 //	                                                                  that it was answered.                are not detected: call Fence.
 //	                                                                                                       docs/leases.md lists them.
 //
-//	Only this package changes  Tables without triggers, rules and     Open reads the catalog, also with     Open returns a sqlstore.TablesError.
+//	Only this package changes  Tables without triggers, rules and     Open reads the catalog, also with     Open returns a sqlstore.TableError.
 //	the rows.                  row-level security; on MySQL and       SkipMigrate.                         Not detected: objects that are added
 //	                           MariaDB with the engine InnoDB.                                             later, bounds edited by hand, and
 //	                                                                                                       triggers on MySQL and MariaDB if the

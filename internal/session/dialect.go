@@ -22,23 +22,23 @@ const (
 // ErrNoDatabase is returned by the methods of a store that has no database.
 var ErrNoDatabase = errors.New("there is no database; make the store with Postgres, MySQL or SQLite and an open *sql.DB")
 
-// A NameError is returned for a name that a table cannot have. A name has at most 51
+// A TableNameError is returned for a name that a table cannot have. A name has at most 51
 // ASCII letters, digits and underscores. A schema or database name of the same form
 // and a dot may precede it.
-type NameError struct {
+type TableNameError struct {
 	Name string
 }
 
-func (e *NameError) Error() string {
+func (e *TableNameError) Error() string {
 	return fmt.Sprintf("snowkey: %.120q cannot be the name of a table; use up to 51 letters, digits and underscores, after a schema name and a dot if needed", e.Name)
 }
 
 var tableName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,50}\.)?[A-Za-z_][A-Za-z0-9_]{0,50}$`)
 
-// CheckName returns a [*NameError] if name cannot be the name of a table.
+// CheckName returns a [*TableNameError] if name cannot be the name of a table.
 func CheckName(name string) error {
 	if !tableName.MatchString(name) {
-		return &NameError{name}
+		return &TableNameError{name}
 	}
 	return nil
 }

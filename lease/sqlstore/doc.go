@@ -115,7 +115,7 @@
 //	simple protocol of pgx with                      [*lease.PermanentError] at once
 //	standard_conforming_strings=off
 //	wrong password, unknown database, no privilege   [*lease.PermanentError] at once
-//	trigger, rule, row-level security, or an engine  [*TablesError] in a [*lease.PermanentError] at once
+//	trigger, rule, row-level security, or an engine  [*TableError] in a [*lease.PermanentError] at once
 //	other than InnoDB
 //	tables of another protocol version               [*lease.VersionError] at once
 //	LOCK TABLES of the application                   error 1100 of the server; the keeper tries again

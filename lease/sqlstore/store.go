@@ -17,12 +17,12 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A TablesError says that a table cannot be used because of a trigger, a rule,
+// A TableError says that a table cannot be used because of a trigger, a rule,
 // row-level security or its engine. Open returns it at once, and writes nothing.
-type TablesError = session.TableError
+type TableError = session.TableError
 
-// A TableError is returned for a name that a table cannot have.
-type TableError = session.NameError
+// A TableNameError is returned for a name that a table cannot have.
+type TableNameError = session.TableNameError
 
 // A SessionError says that writes are not possible on the connections of the *sql.DB:
 // all that the store tried had an open transaction.
@@ -60,7 +60,7 @@ func SQLite(db *sql.DB) *Store { return &Store{db: db, dialect: sqlite, table: d
 // WithTable returns a store of the same database whose tables are name and
 // name_ns instead of snowkey_lease and snowkey_lease_ns. The name may begin with the
 // name of a schema or database and a dot. Upper and lower case differ if they do in the
-// database. The error is a [*TableError].
+// database. The error is a [*TableNameError].
 func (s *Store) WithTable(name string) (*Store, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (s *Store) check() error {
 
 // Migrate creates the tables if they do not exist. Only then it needs the privilege to
 // do so. It returns a [*lease.VersionError] for tables of another protocol version. It
-// returns a [*TablesError] for a table with a trigger, a rule, row-level security, or an
+// returns a [*TableError] for a table with a trigger, a rule, row-level security, or an
 // engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
@@ -413,7 +413,7 @@ func (s *Store) explainFound(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[*TablesError](err); ok {
+	if _, ok := errors.AsType[*TableError](err); ok {
 		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: "then start again"}
 	}
 	if remedy := s.dialect.permanent(err); remedy != "" {

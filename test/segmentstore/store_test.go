@@ -166,7 +166,7 @@ func TestNamesOfTables(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%.60q", name), func(t *testing.T) {
 			_, err := segmentstore.SQLite(conn).WithTable(name)
-			refused, ok := errors.AsType[*segmentstore.TableError](err)
+			refused, ok := errors.AsType[*segmentstore.TableNameError](err)
 			if !ok || refused.Name != name {
 				t.Errorf("%.60q: got %v", name, err)
 			} else if len(err.Error()) > 400 {

@@ -30,7 +30,7 @@ func TestNamesOfTables(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%.60q", name), func(t *testing.T) {
 			_, err := store.WithTable(name)
-			refused, ok := errors.AsType[*sqlstore.TableError](err)
+			refused, ok := errors.AsType[*sqlstore.TableNameError](err)
 			if !ok || refused.Name != name {
 				t.Errorf("%.60q: got %v", name, err)
 			} else if len(err.Error()) > 400 {

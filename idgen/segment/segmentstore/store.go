@@ -53,13 +53,13 @@ func (s *Store) name(statement string) string {
 	return strings.NewReplacer("{table}", s.dialect.Quote(s.table), "{protocol}", protocol.Known()).Replace(statement)
 }
 
-// A TableError is returned for a name that a table cannot have.
-type TableError = session.NameError
+// A TableNameError is returned for a name that a table cannot have.
+type TableNameError = session.TableNameError
 
 // WithTable returns a store of the same database whose table is name instead of
 // snowkey_segment. The name may begin with the name of a schema or database and a
 // dot. Upper and lower case differ if they do in the database. The error is a
-// [*TableError].
+// [*TableNameError].
 func (s *Store) WithTable(name string) (*Store, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (s *Store) WithTable(name string) (*Store, error) {
 
 // Migrate creates the table if it does not exist. Only then it needs the privilege to
 // do so. Many processes may call it at the same time. It returns a [*VersionError] for
-// a table of another protocol version. It returns a [*TableStateError] for a table
+// a table of another protocol version. It returns a [*TableError] for a table
 // with a trigger, a rule, row-level security, or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
@@ -103,8 +103,8 @@ func (s *Store) inspect(ctx context.Context) (there bool, err error) {
 // this one does not write to it.
 type VersionError = protocol.VersionError
 
-// A TableStateError says that segments cannot be kept in the table as it is.
-type TableStateError = session.TableError
+// A TableError says that segments cannot be kept in the table as it is.
+type TableError = session.TableError
 
 // A SessionError says that the connections of the *sql.DB make writes impossible:
 // each that was tried had a transaction open.
