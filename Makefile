@@ -19,10 +19,13 @@ DB         ?= postgres mysql
 # The race detector needs a C compiler; without one, Go turns cgo off.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
+# ent's client for the benchmarks is not in the repository.
+benchclient := bench/internal/ent/client.go
+
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-newest test-modules test-sql chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable generate check-generate
+.PHONY: help test test-newest test-modules test-sql chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,7 +36,7 @@ test: ## every test, on SQLite, Postgres and MySQL or MariaDB, with the race det
 	@# Once more without the race detector, which allocates and slows, and with the JSON of Go 1.27.
 	$(withdb) env GOEXPERIMENT=jsonv2 go test $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
-test-newest: ## the integrations with the newest releases of the ORMs and drivers, and the benchmarks' own tests
+test-newest: $(benchclient) ## the integrations with the newest releases of the ORMs and drivers, and the benchmarks' own tests
 	$(withdb) $(newest) go test -tags newest $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... bench/...)
 
 test-modules: ## each module as users build it, without the workspace; and programs that add them
@@ -48,18 +51,18 @@ chaos: ## 32 processes draw ids while they, the database and the network are har
 chaos-repeat: ## the short chaos test, N (60) times on each server of DB, while BUSY (10) loops use the processor
 	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./test/chaos/repeat.sh $(RACE)
 
-bench: ## one table: Snowkey and its peers on the same work; then what a lease costs
+bench: $(benchclient) ## one table: Snowkey and its peers on the same work; then what a lease costs
 	$(newest) go run ./bench $(BENCHFLAGS)
 	@echo; echo "Reading the bound of a lease, in Next; and the statements of a lease on servers that flush to disk"
 	@go test -run='^$$' -bench='^Benchmark(Bound|Lease)$$' ./idgen ./test/sqlstore | grep '^Benchmark'
 
-herd: ## a thousand processes start at once, on each database; wants a quiet machine for half an hour
+herd: $(benchclient) ## a thousand processes start at once, on each database; wants a quiet machine for half an hour
 	$(newest) go run ./bench -herd $(BENCHFLAGS)
 
-benchmarks: ## write docs/benchmarks.md and its plots; wants a quiet machine for a quarter of an hour
+benchmarks: $(benchclient) ## write docs/benchmarks.md and its plots; wants a quiet machine for a quarter of an hour
 	$(newest) go run ./bench -rows 1000000 -write docs/benchmarks.md $(BENCHFLAGS)
 
-bench-once: ## every benchmark once, to see that it works
+bench-once: $(benchclient) ## every benchmark once, to see that it works
 	$(withdb) $(newest) go test -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(packages)
 
 # A number of inputs and no time: before Go 1.27 the end of the time is now and
@@ -73,23 +76,33 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 		go test -run='^$$' -fuzz="^$${target#*=}\$$" -fuzztime=$(FUZZTIME) "$${target%=*}"; \
 	done
 
-lint: ## formatting, vet, fixes for today's Go, staticcheck
+lint: $(benchclient) ## formatting, vet, fixes for today's Go, staticcheck
 	@echo gofmt; ! gofmt -l . | grep .
 	go vet $(packages)
 	$(newest) go vet -tags newest,modules $(packages)
 	$(newest) go fix -tags newest,modules -diff $(packages)
 	$(newest) $(staticcheck) -tags newest,modules $(packages)
 
-portable: ## does it compile for Windows, and for 32 bits?
+portable: $(benchclient) ## does it compile for Windows, and for 32 bits?
 	GOOS=windows $(newest) go vet $(packages)
 	CGO_ENABLED=0 GOARCH=386 go build $(packages)
 
-# One after another: ent formats its files in parallel, and takes a package of
-# another example for entgo.io/ent where it reads a file that is being written.
-generate: export GOMAXPROCS := 1
-generate: ## write ent's code anew
-	go generate $(packages)
-	$(newest) go generate $(module)/bench/...
+tidy: $(benchclient) ## go mod tidy in each module, against a module proxy of the work tree
+	$(newest) go run ./test/modproxy/tidy
 
-check-generate: generate ## fail if that changes what is committed
+# One package at a time: ent formats its files in parallel. It also reads other
+# packages of the module, and fails if one of them is being written.
+generate: export GOMAXPROCS := 1
+generate: ## generate ent's clients
+	go generate $(packages)
+	$(newest) go generate ./bench/internal/ent
+
+check-generate: generate ## fail if generating changes what is committed
 	@test -z "$$(git status --porcelain)" || { git status --short; git --no-pager diff; exit 1; }
+
+$(benchclient): bench/go.mod bench/internal/ent/generate.go bench/internal/ent/schema/row.go $(wildcard ent/entid/*.go)
+	GOMAXPROCS=1 $(newest) go generate ./bench/internal/ent
+	@touch $@
+
+release: ## prepare VERSION (such as v0.2.0) of all published modules; TAG=yes makes the tags
+	go run ./test/modproxy/release $(if $(TAG),-tag) '$(VERSION)'
