@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/snowkey-go/snowkey/test/modproxy"
 )
 
 // An outside is a program of somebody else, before it uses Snowkey and after.
@@ -63,7 +61,7 @@ func TestOutsidePrograms(t *testing.T) {
 				uses = append(uses, snowkey+name)
 			}
 			for _, path := range o.gets {
-				get = append(get, snowkey+path+"@"+modproxy.Version)
+				get = append(get, snowkey+path+"@"+p.version)
 			}
 			write(t, dir, "main.go", program(uses))
 			p.run(t, dir, get...)
