@@ -19,8 +19,8 @@ DB         ?= postgres mysql
 # The race detector needs a C compiler; without one, Go turns cgo off.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
-# ent's client for the benchmarks is not in the repository.
-benchclient := bench/internal/ent/client.go
+# ent's clients that are not in the repository. The tag clients is set where they are.
+clients := bench/internal/ent/client.go test/entid/internal/trap/client.go test/matrix/ent/client.go
 
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
@@ -30,20 +30,20 @@ sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImpor
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: ## every test, on SQLite, Postgres and MySQL or MariaDB, with the race detector
+test: $(clients) ## every test, on SQLite, Postgres and MySQL or MariaDB, with the race detector
 	@test -n "$(RACE)" || echo "make test: no C compiler, so no race detector"
-	$(withdb) go test -timeout 30m $(RACE) $(TESTFLAGS) $(packages)
+	$(withdb) go test -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(packages)
 	@# Once more without the race detector, which allocates and slows, and with the JSON of Go 1.27.
 	$(withdb) env GOEXPERIMENT=jsonv2 go test $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
-test-newest: $(benchclient) ## the integrations with the newest releases of the ORMs and drivers, and the benchmarks' own tests
-	$(withdb) $(newest) go test -tags newest $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... bench/...)
+test-newest: $(clients) ## the integrations with the newest releases of the ORMs and drivers, and the benchmarks' own tests
+	$(withdb) $(newest) go test -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... bench/...)
 
 test-modules: ## each module as users build it, without the workspace; and programs that add them
 	go test -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy
 
-test-sql: ## only the tests that open databases
-	$(withdb) go test -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
+test-sql: $(clients) ## only the tests that open databases
+	$(withdb) go test -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
 chaos: ## 32 processes draw ids while they, the database and the network are harmed, for CHAOS (3m) each database
 	SNOWKEY_CHAOS=$(CHAOS) go test -count=1 -v -timeout 0 -run '^TestChaos$$' ./test/chaos
@@ -51,19 +51,19 @@ chaos: ## 32 processes draw ids while they, the database and the network are har
 chaos-repeat: ## the short chaos test, N (60) times on each server of DB, while BUSY (10) loops use the processor
 	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./test/chaos/repeat.sh $(RACE)
 
-bench: $(benchclient) ## one table: Snowkey and its peers on the same work; then what a lease costs
+bench: $(clients) ## one table: Snowkey and its peers on the same work; then what a lease costs
 	$(newest) go run ./bench $(BENCHFLAGS)
 	@echo; echo "Reading the bound of a lease, in Next; and the statements of a lease on servers that flush to disk"
 	@go test -run='^$$' -bench='^Benchmark(Bound|Lease)$$' ./idgen ./test/sqlstore | grep '^Benchmark'
 
-herd: $(benchclient) ## a thousand processes start at once, on each database; wants a quiet machine for half an hour
+herd: $(clients) ## a thousand processes start at once, on each database; wants a quiet machine for half an hour
 	$(newest) go run ./bench -herd $(BENCHFLAGS)
 
-benchmarks: $(benchclient) ## write docs/benchmarks.md and its plots; wants a quiet machine for a quarter of an hour
+benchmarks: $(clients) ## write docs/benchmarks.md and its plots; wants a quiet machine for a quarter of an hour
 	$(newest) go run ./bench -rows 1000000 -write docs/benchmarks.md $(BENCHFLAGS)
 
-bench-once: $(benchclient) ## every benchmark once, to see that it works
-	$(withdb) $(newest) go test -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(packages)
+bench-once: $(clients) ## every benchmark once, to see that it works
+	$(withdb) $(newest) go test -tags clients -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(packages)
 
 # A number of inputs and no time: before Go 1.27 the end of the time is now and
 # then reported as a failure (go.dev/issue/75804).
@@ -76,18 +76,18 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 		go test -run='^$$' -fuzz="^$${target#*=}\$$" -fuzztime=$(FUZZTIME) "$${target%=*}"; \
 	done
 
-lint: $(benchclient) ## formatting, vet, fixes for today's Go, staticcheck
+lint: $(clients) ## formatting, vet, fixes for today's Go, staticcheck
 	@echo gofmt; ! gofmt -l . | grep .
-	go vet $(packages)
-	$(newest) go vet -tags newest,modules $(packages)
-	$(newest) go fix -tags newest,modules -diff $(packages)
-	$(newest) $(staticcheck) -tags newest,modules $(packages)
+	go vet -tags clients $(packages)
+	$(newest) go vet -tags newest,modules,clients $(packages)
+	$(newest) go fix -tags newest,modules,clients -diff $(packages)
+	$(newest) $(staticcheck) -tags newest,modules,clients $(packages)
 
-portable: $(benchclient) ## does it compile for Windows, and for 32 bits?
-	GOOS=windows $(newest) go vet $(packages)
+portable: $(clients) ## does it compile for Windows, and for 32 bits?
+	GOOS=windows $(newest) go vet -tags clients $(packages)
 	CGO_ENABLED=0 GOARCH=386 go build $(packages)
 
-tidy: $(benchclient) ## go mod tidy in each module, against a module proxy of the work tree
+tidy: $(clients) ## go mod tidy in each module, against a module proxy of the work tree
 	$(newest) go run ./test/modproxy/tidy
 
 # One package at a time: ent formats its files in parallel. It also reads other
@@ -100,8 +100,9 @@ generate: ## generate ent's clients
 check-generate: generate ## fail if generating changes what is committed
 	@test -z "$$(git status --porcelain)" || { git status --short; git --no-pager diff; exit 1; }
 
-$(benchclient): bench/go.mod bench/internal/ent/generate.go bench/internal/ent/schema/row.go $(wildcard ent/entid/*.go)
-	GOMAXPROCS=1 $(newest) go generate ./bench/internal/ent
+.SECONDEXPANSION:
+$(clients): %/client.go: %/generate.go $$(wildcard $$*/schema/*.go) $(wildcard ent/entid/*.go)
+	GOMAXPROCS=1 $(if $(filter bench/%,$*),$(newest)) go generate ./$*
 	@touch $@
 
 release: ## prepare VERSION (such as v0.2.0) of all published modules; TAG=yes makes the tags

@@ -83,7 +83,7 @@ func TestModules(t *testing.T) {
 				p.run(t, dir, "vet", "./...")
 			}
 			if after := read(t, dir, "go.mod"); after != before {
-				t.Errorf("go.mod is not complete; run go run ./test/modproxy/tidy. It became\n%s", after)
+				t.Errorf("go.mod is not complete; run make tidy. It became\n%s", after)
 			}
 		})
 	}

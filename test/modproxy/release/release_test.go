@@ -76,7 +76,7 @@ func TestRelease(t *testing.T) {
 	if !slices.Contains(changed, "cmd/snowkey/go.mod") || !slices.Contains(changed, "go.work") || !slices.Contains(changed, "newest.work") {
 		t.Errorf("the files %v changed", changed)
 	}
-	for _, line := range strings.Split(s.git(t, "diff", "--unified=0"), "\n") {
+	for line := range strings.SplitSeq(s.git(t, "diff", "--unified=0"), "\n") {
 		if strings.HasPrefix(line, "+") && !strings.HasPrefix(line, "+++") && !strings.Contains(line, "github.com/snowkey-go/snowkey") {
 			t.Errorf("this line changed: %s", line)
 		}
