@@ -14,9 +14,9 @@ func rates(sources []source) study {
 	return study{title: "An id against the rate", measure: func(d time.Duration) (found findings, err error) {
 		s := sheet{
 			title: "An id against the rate",
-			note: "One goroutine asks for so many ids every millisecond, at once, and sleeps for the rest of it: the time an id takes its caller, " +
-				"waiting included. Above its ceiling a source falls behind, and the cost is that of its layout. " +
-				"At low rates the cost is that of a core which has just slept.",
+			note: "Every millisecond one goroutine draws this number of ids, and sleeps for the rest. The table shows the time of a call for an id, " +
+				"with waiting. Above its ceiling a source waits for its layout. " +
+				"At low rates an id costs more, because the core has just slept.",
 			columns: []string{"ids a millisecond"},
 		}
 		p := plot{
@@ -90,8 +90,8 @@ func cores(all []source) study {
 		crowds := growing(all, 64)
 		s := sheet{
 			title: "An id against cores",
-			note: fmt.Sprintf("The time in which the process gets one id, from all goroutines together; in brackets its ratio to the yardstick's with quartiles. "+
-				"Each goroutine has a core of its own up to %d; there are no more.", all),
+			note: fmt.Sprintf("The time divided by the ids of all goroutines. The brackets hold the ratio to the yardstick, with its quartiles. "+
+				"The machine has cores for %d goroutines.", all),
 			columns: []string{"goroutines", "cores"},
 		}
 		p := plot{

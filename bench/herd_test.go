@@ -46,7 +46,7 @@ func TestHerd(t *testing.T) {
 	}
 }
 
-// TestTally checks what is counted for known statements on each database.
+// TestTally checks the counts of known statements on each database.
 func TestTally(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, server dbtest.DB) {
 		var c tally

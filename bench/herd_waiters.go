@@ -16,7 +16,7 @@ import (
 // waiters measures what processes cost that wait for a worker number.
 var waiters = herdStudy{
 	title: "Waiting: all worker numbers are in use",
-	note: "The holders lease their numbers for an hour, so that they do nothing meanwhile. The CPU is that of the server's processes in per cent of a core,\n" +
+	note: "The holders lease their numbers for an hour, so that they send nothing. The CPU is that of the server's processes in per cent of a core,\n" +
 		"  before and while others wait. Then holders give numbers back one after the other, and a process that waited has each as soon as it has an id.",
 	columns: []string{"", "numbers", "waiters", "CPU without", "CPU with", "difference", "statements per waiter and second",
 		"freed number taken within, p50", "longest", "bars", "verdict"},

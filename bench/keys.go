@@ -94,7 +94,7 @@ func keys() topic {
 	return t
 }
 
-// repeat makes a workload of a function that is dear enough to bear a call.
+// repeat makes a workload of a function that is slow, compared with a function call.
 func repeat(f func() error) workload {
 	return func(n int) error {
 		for range n {

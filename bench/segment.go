@@ -15,14 +15,14 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 )
 
-// segments asks what a dense number costs while the database grants more, how
-// many statements that takes, and how long a call waits when demand jumps.
+// segments measures the cost of a dense number while the database grants more, the
+// number of statements, and how long a call waits when demand jumps.
 func segments(dir string) (t topic, closeAll func() error, err error) {
 	t = topic{
 		name:  "Segment",
 		title: "Dense numbers from databases that flush to disk; the yardstick is an atomic add whose sum is used",
-		note: "Steps are 1,048,576 to 16,777,216 numbers at full speed, the defaults where demand jumps: from 1,000 a second to 100,000,\n" +
-			"  where the ratio is the longest that a call waited, in that of a statement.",
+		note: "At full speed, steps are 1,048,576 to 16,777,216 numbers. The lines where demand jumps from 1,000 to 100,000 a second have the\n" +
+			"  default steps, and their ratio is the longest wait of a call over the longest time of a statement.",
 	}
 	s := &servers{dir: dir}
 	var sources []*segment.Segment
@@ -111,8 +111,8 @@ func drawnFrom(s idgen.Source) workload {
 	}
 }
 
-// adds is the least that a number can cost which nobody else gets. It is safe for
-// concurrent use, and then all callers share one word.
+// adds is the lowest possible cost of a unique number. It is safe for concurrent use.
+// All callers share one word.
 func adds() workload {
 	word := new(struct {
 		_ [64]byte

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestMeasure runs everything for as short as possible: every trial gives at
-// least a line, whatever the line says.
+// TestMeasure runs everything for a very short time. Every trial gives at least a
+// line.
 func TestMeasure(t *testing.T) {
 	s, err := open(t.TempDir())
 	if err != nil {
