@@ -19,7 +19,7 @@ const connections = 16
 type database struct {
 	dialect string
 	version string
-	memory  string // what the server keeps of the tables in memory
+	memory  string // the size of the server's buffer
 	sql     *sql.DB
 	pgx     *pgxpool.Pool // nil, unless it is Postgres
 }

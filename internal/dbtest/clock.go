@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A Clock is what a server takes for the time. It is libfaketime's, so that it
-// goes on at the usual speed.
+// A Clock is the clock of a server. libfaketime sets it, and it runs at the usual speed.
 type Clock struct{ file string }
 
 // Clocked is [Killable] for a test that sets the server's clock.
@@ -32,7 +31,7 @@ func Clocked(t TB, dialect string) (DB, *Process, *Clock) {
 
 // Set puts the clock ahead of this host's, or behind if by is negative.
 func (c *Clock) Set(by time.Duration) error {
-	// Whoever reads it finds the old offset or the new one.
+	// The rename is atomic. The server reads either the old offset or the new one.
 	next := c.file + ".next"
 	if err := os.WriteFile(next, fmt.Appendf(nil, "%+.3f\n", by.Seconds()), 0o644); err != nil {
 		return err
@@ -40,8 +39,8 @@ func (c *Clock) Set(by time.Duration) error {
 	return os.Rename(next, c.file)
 }
 
-// faketime returns the path of libfaketime's variant for programs with threads,
-// and first installs it where that is ours to do.
+// faketime returns the path of libfaketime for programs with threads. It installs
+// libfaketime if it is missing and the tests may install packages.
 func faketime() (string, error) {
 	for installed := false; ; installed = true {
 		if paths, _ := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1"); len(paths) > 0 {

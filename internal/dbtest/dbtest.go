@@ -101,11 +101,10 @@ func Open(t TB, dialect string) DB {
 	return db
 }
 
-// Durable returns a database on a private server of this test alone, which
-// flushes every commit to disk and whose settings are otherwise the defaults of
-// the database. It ends with the test. Servers named by SNOWKEY_TEST_POSTGRES
-// and SNOWKEY_TEST_MYSQL and those of docker compose are not used: a test that
-// asks for its own server means to do things to it that others would notice.
+// Durable returns a database on a private server that only this test uses. The server
+// flushes every commit to disk, and has otherwise the default settings. It ends with
+// the test. Durable never uses a server from the environment or from docker compose,
+// because other tests may use them at the same time.
 //
 // Each of settings is a server variable and its value, "max_connections=1300".
 // They replace the defaults, and SQLite ignores them.
@@ -167,12 +166,12 @@ func requireWanted(t TB, dialect string) {
 	}
 }
 
-// shared holds this process's server of each dialect once a test asked for it.
-// Nobody stops these: their wardens do, when the process ends.
+// shared holds the servers that the tests of this process have started. Their wardens
+// stop them when the process ends.
 var shared struct {
 	sync.Mutex
 	servers map[string]*server
-	missing map[string]bool // said so at length already
+	missing map[string]bool // a test has already reported the full error
 }
 
 func sharedServer(dialect string) (*server, error) {
@@ -182,7 +181,7 @@ func sharedServer(dialect string) (*server, error) {
 		return srv, nil
 	}
 	if shared.missing[dialect] {
-		// A hundred tests need not repeat the remedies, but each must fail.
+		// Every further test fails with a short error.
 		return nil, fmt.Errorf("dbtest: no %s server; the first failed test says why and what to do", dialect)
 	}
 	srv, err := start(dialect)

@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// Environ starts a server for each database of the run, and returns the
-// variables ("SNOWKEY_TEST_POSTGRES=…") that lead the tests of other processes
-// to them, their versions for the log, and what stops them. If several servers
-// are missing, the error is one message about all of them.
+// Environ starts a server for each database of the run. It returns the variables
+// ("SNOWKEY_TEST_POSTGRES=…") with which the tests of other processes use them, their
+// versions for the log, and a function that stops them. If servers are missing, the
+// error lists all of them.
 func Environ() (env, versions []string, stop func(), err error) {
 	var servers []*server
 	stop = func() {

@@ -53,7 +53,7 @@ var suites = []string{"lease/leasetest", "idgen/segment/segmenttest"}
 // exampleClient is ent's client, which the examples share.
 const exampleClient = "examples/ent/ent"
 
-// A rule returns the imports of p that it forbids. The path is that of p in the module.
+// A rule returns the imports of p that it forbids. The path is relative to the module.
 // The function standard reports whether a package is in the standard library.
 type rule func(path string, p listed, standard func(string) bool) []string
 
