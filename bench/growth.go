@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// rates asks what an id costs its caller when so many are asked for every
-// millisecond.
+// rates measures the cost of an id at different rates.
 func rates(sources []source) study {
 	offered := []int{1, 4, 16, 64, 256, 1024, 4096, 16384}
 	return study{title: "An id against the rate", measure: func(d time.Duration) (found findings, err error) {
@@ -53,7 +52,7 @@ func rates(sources []source) study {
 	}}
 }
 
-// paced draws so many ids every millisecond for d, and returns what one took, in
+// paced draws a number of ids every millisecond for d, and returns the time of one in
 // nanoseconds.
 func paced(s source, rate int, d time.Duration) (float64, error) {
 	if s.limit > 0 && float64(rate) > s.limit {
@@ -75,8 +74,8 @@ func paced(s source, rate int, d time.Duration) (float64, error) {
 	return float64(busy) / float64(ids), nil
 }
 
-// cores asks what an id costs the process as more cores draw, and then more
-// goroutines than there are cores. Sources whose layout ends first are left out.
+// cores measures the cost of an id with more and more goroutines, up to more than there
+// are cores. It leaves out sources that are limited by their layout.
 func cores(all []source) study {
 	list := []source{{name: "clock and atomic add", draw: timeAndAdd()}}
 	for _, s := range all {
@@ -141,7 +140,7 @@ func cores(all []source) study {
 	}}
 }
 
-// growing are the powers of two up to last, and the number of cores.
+// growing returns the powers of two up to last, and the number of cores.
 func growing(cores, last int) []int {
 	list := []int{cores}
 	for n := 1; n <= last; n *= 2 {

@@ -82,7 +82,7 @@ func TestTally(t *testing.T) {
 			t.Fatalf("%d rows, %v; want 2", n, err)
 		}
 		got := c.now().minus(before)
-		// pgx prepares without being asked, and each of these is a round trip.
+		// pgx prepares statements by itself. Each takes a round trip.
 		want := usage{statements: 6, failed: 1, commits: 2, prepares: got.prepares, trips: 6 + got.prepares}
 		switch server.Dialect {
 		case "sqlite":

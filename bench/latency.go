@@ -52,7 +52,7 @@ func latencies(all []source) study {
 	}}
 }
 
-// slower names where a peer with a layout as large as ours answers sooner.
+// slower lists where a peer with an equally large layout is faster.
 func slower(sources []source, results []*crowded, goroutines int) (list []string) {
 	for i, ours := range sources {
 		if !ours.ours {
@@ -86,11 +86,11 @@ func crowds(last int) []int {
 // crowded has the measurements of goroutines that draw from a source without a pause.
 type crowded struct {
 	calls  histogram
-	shares []float64 // of the rate that the layout has, in each turn
+	shares []float64 // of the layout's rate, in each turn
 	cores  []float64 // that were busy
 }
 
-// measure lets goroutines draw for d.
+// measure draws with goroutines for d.
 func (c *crowded) measure(s source, goroutines int, d time.Duration) error {
 	if err := s.exhaust(); err != nil {
 		return err

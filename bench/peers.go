@@ -12,8 +12,8 @@ import (
 	"github.com/sony/sonyflake"
 )
 
-// peers asks what one id costs elsewhere. The yardstick is ours, with room in
-// the layout; ours in the default layout stands among the peers.
+// peers measures the cost of one id of each peer. The yardstick is our id with room in
+// the layout. Our id in the default layout is in the table too.
 func peers(p *pools) (topic, error) {
 	bwmarrin, err := bwmarrinOne()
 	if err != nil {
