@@ -5,9 +5,6 @@ module      := github.com/snowkey-go/snowkey
 packages    := $(module)/...
 newest      := env GOWORK=$(CURDIR)/newest.work
 withdb      := go run ./internal/dbtest/withdb
-# Without stdversion: the vet of Go 1.27 reports encoding/json/v2 in files that Go 1.26
-# builds with GOEXPERIMENT=jsonv2.
-vet         := go vet -stdversion=false
 staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # -count=1, because some tests read files that the test cache of go does not track.
@@ -37,7 +34,7 @@ help: ## list these commands
 test: $(clients) ## every test, on SQLite, Postgres and MySQL or MariaDB, with the race detector
 	@test -n "$(RACE)" || echo "make test: no C compiler, so no race detector"
 	$(withdb) go test -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(packages)
-	@# The race detector allocates. So these run a second time without it, and with the JSON of Go 1.27.
+	@# The race detector allocates. So these run a second time without it, and on the JSON engine of Go 1.27.
 	$(withdb) env GOEXPERIMENT=jsonv2 go test $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
 test-newest: $(clients) ## the integrations and bench with the newest releases of the ORMs and drivers
@@ -47,7 +44,7 @@ test-modules: ## each module without the workspace, programs that add Snowkey, a
 	go test -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
 
 test-go: ## the core with the newest Go, NEWGO
-	GOTOOLCHAIN=$(NEWGO) $(vet) . ./idgen/... ./lease/... ./schema/... ./hooks/sqlid/...
+	GOTOOLCHAIN=$(NEWGO) go vet . ./idgen/... ./lease/... ./schema/... ./hooks/sqlid/...
 	GOTOOLCHAIN=$(NEWGO) go test $(TESTFLAGS) ./idgen/... ./schema/pk ./examples/web
 
 test-sql: $(clients) ## only the tests that open databases
@@ -86,13 +83,13 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 
 lint: $(clients) ## check with gofmt, go vet, go fix and staticcheck
 	@echo gofmt; ! gofmt -l . | grep .
-	$(vet) -tags clients $(packages)
-	$(newest) $(vet) -tags newest,modules,clients $(packages)
+	go vet -tags clients $(packages)
+	$(newest) go vet -tags newest,modules,clients $(packages)
 	$(newest) go fix -tags newest,modules,clients -diff $(packages)
 	$(newest) $(staticcheck) -tags newest,modules,clients $(packages)
 
 portable: $(clients) ## compile for Windows and for 32 bits
-	GOOS=windows $(newest) $(vet) -tags clients $(packages)
+	GOOS=windows $(newest) go vet -tags clients $(packages)
 	CGO_ENABLED=0 GOARCH=386 go build $(packages)
 
 tidy: $(clients) ## go mod tidy in each module, against a module proxy of the work tree

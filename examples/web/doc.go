@@ -6,7 +6,7 @@
 // docs/web.md:
 //
 //	go test . -update
-//	GOEXPERIMENT=jsonv2 go test . -update
+//	GOTOOLCHAIN=go1.27.0 go test . -update
 //
 // It is a module of its own, so that other modules do not depend on the frameworks.
 package web
