@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,10 +40,10 @@ func numberingOf(l idgen.Layout) numbering {
 	var n numbering
 	shift := 0
 	fields := l.Fields()
-	for i := len(fields) - 1; i >= 0; i-- {
-		f := field{shift, fields[i].Bits}
+	for _, of := range slices.Backward(fields) {
+		f := field{shift, of.Bits}
 		shift += f.bits
-		switch fields[i].Kind {
+		switch of.Kind {
 		case idgen.KindTime:
 			n.time = f
 		case idgen.KindWorker:
@@ -50,7 +51,7 @@ func numberingOf(l idgen.Layout) numbering {
 		case idgen.KindSequence:
 			n.sequence = f
 		default:
-			panic("chaos: cannot number a layout with the field " + fields[i].Name)
+			panic("chaos: cannot number a layout with the field " + of.Name)
 		}
 	}
 	return n
