@@ -268,7 +268,8 @@ func draw(s *Store) error {
 	errs := make([]error, 64)
 	for i := range errs {
 		wg.Go(func() {
-			pool, err := snowkey.Open(ctx, Dir(s.path), snowkey.Config{})
+			// A release may take Window/4, also with 128 of them at once on a busy machine.
+			pool, err := snowkey.Open(ctx, Dir(s.path), snowkey.Config{Window: time.Minute})
 			if err != nil {
 				errs[i] = err
 				return
