@@ -38,7 +38,7 @@ func TestCostOfAHostClockThatJumpsAhead(t *testing.T) {
 					store := &leasetest.Memory{}
 					open(t, store, snowkey.Config{}).Close(t.Context()) // the first ids of a namespace may be ahead
 					time.Sleep(time.Minute)
-					pool := open(t, store, snowkey.Config{Pool: idgen.Config{Clock: clock}})
+					pool := open(t, store, snowkey.Config{Clock: clock})
 					time.Sleep(time.Minute + phase)
 					last := mustNext(t, pool)
 					off.Store(int64(tt.jump))
@@ -94,11 +94,11 @@ func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var host, stored atomic.Int64
 				store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(stored.Load())) }}
-				cfg := snowkey.Config{MaxWorker: 1, Pool: idgen.Config{Clock: func() time.Time { return time.Now().Add(time.Duration(host.Load())) }}}
+				cfg := snowkey.Config{MaxWorker: 1, Clock: func() time.Time { return time.Now().Add(time.Duration(host.Load())) }}
 				open(t, store, cfg).Close(t.Context())
 				time.Sleep(time.Minute)
 				pool := open(t, store, cfg)
-				worker := pool.Worker()
+				worker := workerOf(t, pool)
 				// A renewal has just been answered, so that the bound is a window ahead.
 				for renewals := store.Calls("Renew"); store.Calls("Renew") == renewals; {
 					time.Sleep(10 * time.Millisecond)
@@ -140,8 +140,8 @@ func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if same := pool.Worker() == worker; same != tt.same {
-					t.Fatalf("worker %d after %d", pool.Worker(), worker)
+				if same := workerOf(t, pool) == worker; same != tt.same {
+					t.Fatalf("worker %d after %d", workerOf(t, pool), worker)
 				}
 				lower := layout(t).Decode(last).Time.Sub(layout(t).Decode(id).Time)
 				if tt.same && id <= last || !tt.same && (lower < tt.lowerMin || lower > tt.lowerMax) {

@@ -67,6 +67,7 @@ func TestDaysAreSharedOut(t *testing.T) {
 
 		first = start(snowkey.Config{MaxWorker: 1})
 		draw(t, first, seen, 1000)
+		killed := workerOf(t, first)
 		// A kill is a lease that nobody renews, on a store that does not know.
 		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse })
 		first.Close(t.Context())
@@ -74,14 +75,14 @@ func TestDaysAreSharedOut(t *testing.T) {
 
 		second := start(snowkey.Config{MaxWorker: 1})
 		draw(t, second, seen, 1000)
-		if second.Worker() == first.Worker() {
-			t.Errorf("while the killed one's lease lasts, its worker %d is leased", second.Worker())
+		if workerOf(t, second) == killed {
+			t.Errorf("while the killed one's lease lasts, its worker %d is leased", killed)
 		}
 		time.Sleep(time.Minute)
 		second.Close(t.Context())
 		yesterday := func() time.Time { return time.Now().Add(-500 * time.Millisecond) }
 		for range 2 {
-			p := start(snowkey.Config{MaxWorker: 1, Pool: idgen.Config{Clock: yesterday}})
+			p := start(snowkey.Config{MaxWorker: 1, Clock: yesterday})
 			draw(t, p, seen, 1000)
 			defer p.Close(context.Background())
 		}
@@ -103,7 +104,7 @@ func TestDaysAreUsedUp(t *testing.T) {
 		if n := store.Calls("Renew") - before; n > 30 {
 			t.Errorf("60,000 ids took %d renewals", n)
 		}
-		rows, err := store.Rows(t.Context(), lease.Terms{Namespace: "default", Layout: days(t).String()}, pool.Worker(), pool.Worker())
+		rows, err := store.Rows(t.Context(), lease.Terms{Namespace: "default", Layout: days(t).String()}, workerOf(t, pool), workerOf(t, pool))
 		if err != nil || len(rows) != 1 {
 			t.Fatal(rows, err)
 		}
@@ -134,8 +135,8 @@ func TestDaysOutliveTheirRows(t *testing.T) {
 			time.Sleep(10 * time.Second) // the next renewal notices
 		}
 		draw(t, pool, seen, 1000)
-		if pool.Worker() != 3 {
-			t.Errorf("worker %d", pool.Worker())
+		if workerOf(t, pool) != 3 {
+			t.Errorf("worker %d", workerOf(t, pool))
 		}
 		store.Delete(t.Context(), terms, 3)
 		time.Sleep(10 * time.Second)
@@ -156,9 +157,7 @@ func TestDaysOutliveAClockPastMidnight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
 		var ahead atomic.Int64
-		cfg := snowkey.Config{MinWorker: 1, MaxWorker: 1, Pool: idgen.Config{
-			Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
-		}}
+		cfg := snowkey.Config{MinWorker: 1, MaxWorker: 1, Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
 		time.Sleep(22 * time.Hour)
 		pool := openLayout(t, store, days(t), cfg)
 		draw(t, pool, seen, 100)

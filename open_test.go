@@ -72,11 +72,21 @@ func mustNext(t testing.TB, pool *idgen.Pool) int64 {
 	return id
 }
 
+// workerOf returns the worker number of a pool that has one.
+func workerOf(t testing.TB, pool *idgen.Pool) int64 {
+	t.Helper()
+	worker, ok := pool.Worker()
+	if !ok {
+		t.Error("the pool has no worker number")
+	}
+	return worker
+}
+
 func TestAnHourOfRenewals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
 		pool := open(t, store, snowkey.Config{})
-		worker := pool.Worker()
+		worker := workerOf(t, pool)
 		last := int64(0)
 		for range 3600 {
 			id := mustNext(t, pool)
@@ -92,8 +102,8 @@ func TestAnHourOfRenewals(t *testing.T) {
 		if n := store.Calls("Renew"); n < 1000 || n > 3600/3 {
 			t.Errorf("%d renewals in an hour", n)
 		}
-		if n := store.Calls("Claim"); n != 1 || pool.Worker() != worker {
-			t.Errorf("%d claims, worker %d after %d", n, pool.Worker(), worker)
+		if n := store.Calls("Claim"); n != 1 || workerOf(t, pool) != worker {
+			t.Errorf("%d claims, worker %d after %d", n, workerOf(t, pool), worker)
 		}
 		if err := pool.Close(t.Context()); err != nil {
 			t.Error(err)
@@ -200,7 +210,7 @@ func TestLeaseLost(t *testing.T) {
 				store := &leasetest.Memory{}
 				lost := make(chan *lease.LostError, 1)
 				pool := open(t, store, snowkey.Config{OnLost: func(e *lease.LostError) { lost <- e }})
-				worker := pool.Worker()
+				worker := workerOf(t, pool)
 				seen := map[int64]bool{mustNext(t, pool): true}
 				lose(t, store, worker)
 				e := <-lost
@@ -281,7 +291,7 @@ func TestDoubtfulRenewals(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &leasetest.Memory{}
 				pool := open(t, store, snowkey.Config{})
-				worker, n := pool.Worker(), 0
+				worker, n := workerOf(t, pool), 0
 				store.Fault(func(op string) leasetest.Fault {
 					if n++; op == "Renew" && n%3 == 0 {
 						return fault
@@ -300,8 +310,8 @@ func TestDoubtfulRenewals(t *testing.T) {
 					}
 					time.Sleep(time.Second)
 				}
-				if pool.Worker() != worker || store.Calls("Claim") != 1 {
-					t.Errorf("worker %d after %d, %d claims", pool.Worker(), worker, store.Calls("Claim"))
+				if workerOf(t, pool) != worker || store.Calls("Claim") != 1 {
+					t.Errorf("worker %d after %d, %d claims", workerOf(t, pool), worker, store.Calls("Claim"))
 				}
 			})
 		})
@@ -402,8 +412,8 @@ func TestLateClaims(t *testing.T) {
 				t.Fatal(rows, err)
 			}
 			for _, r := range rows {
-				if leased := r.Token != ""; leased != (r.Worker == pool.Worker()) {
-					t.Errorf("the pool has worker %d, and the row of %d is %+v", pool.Worker(), r.Worker, r)
+				if leased := r.Token != ""; leased != (r.Worker == workerOf(t, pool)) {
+					t.Errorf("the pool has worker %d, and the row of %d is %+v", workerOf(t, pool), r.Worker, r)
 				}
 			}
 			time.Sleep(time.Minute)
@@ -544,7 +554,7 @@ func TestOpenRefuses(t *testing.T) {
 		if e, ok := errors.AsType[*lease.LayoutError](err); !ok || e.Mine != other.String() || e.Stored != layout(t).String() {
 			t.Errorf("another layout: %v", err)
 		}
-		_, err = snowkey.Open(ctx, store, snowkey.Config{Layout: layout(t), Pool: idgen.Config{Clock: func() time.Time { return time.Now().Add(3 * time.Second) }}})
+		_, err = snowkey.Open(ctx, store, snowkey.Config{Layout: layout(t), Clock: func() time.Time { return time.Now().Add(3 * time.Second) }})
 		if e, ok := errors.AsType[*lease.ClockSkewError](err); !ok || e.Host.Sub(e.Store).Round(time.Millisecond) != 3*time.Second {
 			t.Errorf("a clock 3 s ahead: %v", err)
 		}
@@ -574,7 +584,7 @@ func TestAllWorkersTaken(t *testing.T) {
 		for i := range 4 {
 			p := open(t, store, snowkey.Config{MinWorker: 4, MaxWorker: 7, Label: fmt.Sprint("process ", i)})
 			pools = append(pools, p)
-			workers[p.Worker()] = true
+			workers[workerOf(t, p)] = true
 		}
 		if len(workers) != 4 || workers[3] || workers[8] {
 			t.Errorf("workers %v", workers)
@@ -604,13 +614,13 @@ func TestPreferSame(t *testing.T) {
 		store := &leasetest.Memory{}
 		cfg := func(label string) snowkey.Config { return snowkey.Config{Label: label, PreferSame: true} }
 		a, b := open(t, store, cfg("a")), open(t, store, cfg("b"))
-		worker := a.Worker()
+		worker := workerOf(t, a)
 		for range 5 {
 			a.Close(t.Context())
 			b.Close(t.Context())
 			b, a = open(t, store, cfg("b")), open(t, store, cfg("a"))
-			if a.Worker() != worker {
-				t.Fatalf("a has worker %d; it had %d", a.Worker(), worker)
+			if workerOf(t, a) != worker {
+				t.Fatalf("a has worker %d; it had %d", workerOf(t, a), worker)
 			}
 		}
 	})
@@ -621,7 +631,7 @@ func TestFence(t *testing.T) {
 	for _, fenced := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			store, seen := &leasetest.Memory{}, map[int64]bool{}
-			cfg := snowkey.Config{Layout: layout(t), MinWorker: 1, MaxWorker: 1, Logger: slog.New(slog.DiscardHandler), Pool: idgen.Config{NoSpread: true}}
+			cfg := snowkey.Config{Layout: layout(t), MinWorker: 1, MaxWorker: 1, Logger: slog.New(slog.DiscardHandler), NoSpread: true}
 			twice := 0
 			draw := func() {
 				t.Helper()
@@ -686,7 +696,7 @@ func TestDefaultLabel(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := &leasetest.Memory{}
 			pool := open(t, store, snowkey.Config{})
-			rows, err := store.Rows(t.Context(), terms(t), pool.Worker(), pool.Worker())
+			rows, err := store.Rows(t.Context(), terms(t), workerOf(t, pool), workerOf(t, pool))
 			if err != nil || len(rows) != 1 || !strings.Contains(rows[0].Label, ":"+port) {
 				t.Fatalf("%+v, %v", rows, err)
 			}
@@ -841,7 +851,7 @@ func TestHostClockJumps(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var off atomic.Int64
 			clock := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
-			pool := open(t, &leasetest.Memory{}, snowkey.Config{Pool: idgen.Config{Clock: clock}})
+			pool := open(t, &leasetest.Memory{}, snowkey.Config{Clock: clock})
 			last := mustNext(t, pool)
 			before := time.Duration(0)
 			for _, jump := range []time.Duration{jump, 0, jump, -jump, 0} {
@@ -923,10 +933,7 @@ func TestStoreClockJumps(t *testing.T) {
 		if err != nil || len(rows) == 0 {
 			t.Fatal(rows, err)
 		}
-		tick, err := layout(t).Tick(time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		tick := time.Since(layout(t).Epoch()).Milliseconds()
 		for _, r := range rows {
 			if ahead := time.Duration(r.Bound>>12-tick) * time.Millisecond; ahead > 15*time.Second {
 				t.Errorf("the bound of worker %d is %v ahead", r.Worker, ahead)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 // BenchmarkBound measures what Next pays for the lease: the reading of the bound
@@ -14,7 +16,7 @@ func BenchmarkBound(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	pool, err := NewLeased(Config{Layout: layout}, func(i *Issuer) (Lessor, error) {
+	pool, err := newLeased(Config{Layout: layout}, func(i leased.Issuer) (leased.Keeper, error) {
 		i.Grant(1, 0, 1<<62)
 		return granted{}, nil
 	})
@@ -51,8 +53,10 @@ func each(n int, call func() error) float64 {
 
 type granted struct{}
 
-func (granted) Want(int64)                  {}
-func (granted) Close(context.Context) error { return nil }
+func (granted) Want(int64)                    {}
+func (granted) Suspend(context.Context) error { return nil }
+func (granted) Resume(context.Context) error  { return nil }
+func (granted) Close(context.Context) error   { return nil }
 
 // nextUnbound is Next without the bound.
 func (g *Generator) nextUnbound(ctx context.Context) (int64, error) {

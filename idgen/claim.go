@@ -1,6 +1,9 @@
 package idgen
 
-import "sync"
+import (
+	"fmt"
+	"sync"
+)
 
 // A claim is this process's hold on a worker number under a layout.
 type claim struct {
@@ -28,7 +31,7 @@ func claimWorker(l Layout, worker int64) (*claim, error) {
 		claims.byKey[key] = c
 	}
 	if c.held {
-		return nil, &WorkerInUseError{Worker: worker}
+		return nil, fmt.Errorf("%w (worker number %d)", ErrWorkerInUse, worker)
 	}
 	c.held = true
 	return c, nil

@@ -17,7 +17,7 @@ func (l Layout) Compatible(old Layout, from time.Time) error {
 	first := int64(0)
 	if from.After(l.epoch) {
 		var err error
-		if first, err = l.Tick(from); err != nil {
+		if first, err = l.tick(from); err != nil {
 			return nil // l makes no ids that late
 		}
 	}

@@ -20,7 +20,7 @@ func makes(l idgen.Layout, id int64, from time.Time) bool {
 	p := l.Decode(id)
 	var own []int64
 	for _, f := range l.Fields() {
-		if f.Kind == idgen.KindFixed {
+		if f.Fixed {
 			own = append(own, f.Value)
 		}
 	}
@@ -52,7 +52,7 @@ func smallLayout(r *rand.Rand) idgen.Layout {
 	for {
 		fields := randomFields(r, 8+r.IntN(5))
 		for i, f := range fields {
-			if f.Kind == idgen.KindFixed {
+			if f.Fixed {
 				fields[i].Value = r.Int64N(1 << f.Bits)
 			}
 		}
@@ -126,7 +126,7 @@ func TestCompatible(t *testing.T) {
 	}{
 		{"the same", def, def, now, false},
 		{"the same after its end", def, def, def.Lifetime().End, true},
-		{"another datacenter", must(idgen.TwitterIn(3))(t), must(idgen.TwitterIn(4))(t), now, true},
+		{"another datacenter", must(idgen.Twitter().WithFixed("datacenter", 3))(t), must(idgen.Twitter().WithFixed("datacenter", 4))(t), now, true},
 		{"more worker bits", layout(idgen.Time(41), idgen.Worker(12), idgen.Sequence(10)), def, now, false},
 		{"more worker bits behind a mark", layout(idgen.Time(40), idgen.Fixed("mark", 1, 1), idgen.Worker(12), idgen.Sequence(10)),
 			layout(idgen.Time(40), idgen.Fixed("mark", 1, 0), idgen.Worker(10), idgen.Sequence(12)), now, true},
@@ -161,7 +161,7 @@ func TestCompatibleTakesZeroForNoID(t *testing.T) {
 }
 
 func TestOverlapError(t *testing.T) {
-	wider := must(idgen.Widths(epoch, 41, 12, 10))(t)
+	wider := must(idgen.NewLayout(epoch, time.Millisecond, idgen.Time(41), idgen.Worker(12), idgen.Sequence(10)))(t)
 	err := wider.Compatible(idgen.DefaultLayout(), time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC))
 	for _, want := range []string{"220331822284800000", "in the new", "in the old", "2026-09-01T00:00:00Z", "fixed field", "another namespace"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

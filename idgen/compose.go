@@ -45,9 +45,9 @@ func (l Layout) Compose(p Parts) (int64, error) {
 		}
 		id |= at.put(v)
 	}
-	put("worker", l.worker, p.Worker)
-	put("rollback", l.rollback, p.Rollback)
-	put("sequence", l.sequence, p.Sequence)
+	put(workerField, l.worker, p.Worker)
+	put(rollbackField, l.rollback, p.Rollback)
+	put(sequenceField, l.sequence, p.Sequence)
 	switch len(p.Fixed) {
 	case len(l.constants):
 		for i, c := range l.constants {

@@ -51,7 +51,7 @@ type Config struct {
 
 	// MaxNames is how many names [Pool.Named] takes, so that codes from outside do
 	// not fill the memory: a name takes about 350 bytes and is kept for as long as
-	// the pool. Generators of further names answer with [*NamesError]. Defaults to
+	// the pool. Generators of further names answer with [ErrTooManyNames]. Defaults to
 	// 65,536.
 	MaxNames int
 
@@ -93,7 +93,7 @@ func (cfg Config) validate() error {
 	case cfg.MaxNames < 0:
 		return &ConfigError{"MaxNames", fmt.Sprintf("is %d; use 1 or more, or 0 for the default", cfg.MaxNames)}
 	}
-	_, err := cfg.Layout.Tick(cfg.now())
+	_, err := cfg.Layout.tick(cfg.now())
 	return err
 }
 

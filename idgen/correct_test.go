@@ -25,9 +25,9 @@ func TestCorrectedPoolGoesOn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				right, host := newClock(), newClock()
-				pool, l := leased(t, idgen.Config{Clock: host.Now})
+				pool, k := leasedPool(t, idgen.Config{Clock: host.Now})
 				counter := func(ahead time.Duration) int64 { return right.Now().Add(ahead).Sub(epoch).Milliseconds() << 12 }
-				l.Grant(3, counter(0), counter(12*time.Second))
+				k.Grant(3, counter(0), counter(12*time.Second))
 
 				var ids []int64
 				draw := func() {
@@ -61,11 +61,11 @@ func TestCorrectedPoolGoesOn(t *testing.T) {
 				draw()
 				host.step(tt.jump)
 				stuck(tt.state)
-				l.Correct(-tt.jump)
+				k.Correct(-tt.jump)
 				draw()
 				host.step(-tt.jump) // somebody sets it right
 				stuck(idgen.Unleased + idgen.Down - tt.state)
-				l.Correct(0)
+				k.Correct(0)
 				draw()
 				ascending(t, ids)
 			})
@@ -77,12 +77,12 @@ func TestCorrectedPoolGoesOn(t *testing.T) {
 func TestCorrectWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
-		pool, l := leased(t, idgen.Config{Clock: clock.Now, MaxAhead: -1})
+		pool, k := leasedPool(t, idgen.Config{Clock: clock.Now, MaxAhead: -1})
 		now := func() int64 { return clock.Now().Sub(epoch).Milliseconds() << 12 }
-		l.Grant(3, now(), now()+12000<<12)
+		k.Grant(3, now(), now()+12000<<12)
 		mustNext(t, pool)
 		reason := errors.New("the store is away")
-		l.Explain(reason)
+		k.Explain(reason)
 
 		wake := func(jump, within time.Duration) {
 			t.Helper()
@@ -96,13 +96,13 @@ func TestCorrectWakes(t *testing.T) {
 				}
 			})
 			time.Sleep(50 * time.Millisecond)
-			l.Correct(-jump)
+			k.Correct(-jump)
 			wg.Wait()
 			if waited := time.Since(start); waited < 50*time.Millisecond || waited > within {
 				t.Errorf("after a jump by %v, corrected after 50ms, a call waited %v", jump, waited)
 			}
 			clock.step(-jump)
-			l.Correct(0)
+			k.Correct(0)
 			time.Sleep(10 * time.Millisecond)
 		}
 		wake(time.Hour, 50*time.Millisecond)              // waited for the lease

@@ -44,6 +44,6 @@
 // processes that share it make equal ids, and so does one that restarts with a
 // clock set back, or sooner than MaxAhead and one unit of the layout after its
 // end: nothing in memory survives to forbid it. Package worker lists what each
-// source of worker numbers asks of you. A pool of [NewLeased], which
+// source of worker numbers asks of you. A pool that
 // snowkey.Open makes, has a lease that excludes both.
 package idgen

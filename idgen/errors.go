@@ -18,6 +18,14 @@ var (
 	// worker number is not leased: every copy of the process would have it too.
 	ErrNotLeased = errors.New("idgen: the pool's worker number is not leased, and a copy of the process would have it too; use snowkey.Open")
 
+	// ErrWorkerInUse is returned by [NewPool] when another pool of this process
+	// has the same worker number and layout.
+	ErrWorkerInUse = errors.New("idgen: the worker number is in use by another pool of this process with the same layout; share that pool, close it first, or use another number")
+
+	// ErrTooManyNames is returned by the generators of names beyond
+	// [Config.MaxNames].
+	ErrTooManyNames = errors.New("idgen: the pool has no room for another name; use fewer names or raise Config.MaxNames")
+
 	// ErrLayoutExhausted is returned when an id would lie past the last tick of
 	// its layout, or, in a layout of 64 bits, past the last positive id. It is
 	// final: the table needs a layout with more time bits or a later epoch.
@@ -106,23 +114,3 @@ type ConfigError struct {
 }
 
 func (e *ConfigError) Error() string { return "idgen: Config." + e.Field + " " + e.Reason }
-
-// A WorkerInUseError is returned by [NewPool] when another pool of this process
-// holds the same worker number under the same layout.
-type WorkerInUseError struct {
-	Worker int64
-}
-
-func (e *WorkerInUseError) Error() string {
-	return fmt.Sprintf("idgen: worker %d is already used by another pool of this process and layout; share that pool, close it first, or use another worker", e.Worker)
-}
-
-// A NamesError is returned by the generators of names beyond [Config.MaxNames].
-type NamesError struct {
-	Name string
-	Max  int
-}
-
-func (e *NamesError) Error() string {
-	return fmt.Sprintf("idgen: %q is one name too many, the pool has %d already; use fewer names or raise Config.MaxNames", e.Name, e.Max)
-}

@@ -121,7 +121,7 @@ func ExampleLayout_Compatible() {
 	now := time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)
 	fmt.Println(idgen.DefaultLayout().Compatible(idgen.JSSafe(), now))
 
-	wider, err := idgen.Widths(idgen.DefaultLayout().Epoch(), 41, 12, 10)
+	wider, err := idgen.NewLayout(idgen.DefaultLayout().Epoch(), time.Millisecond, idgen.Time(41), idgen.Worker(12), idgen.Sequence(10))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -256,8 +256,8 @@ func (g *Generator) late(s *sequence, last int64, lead time.Duration) error {
 	if lead > g.maxBehind && g.downAt.Swap(last) != last {
 		g.log().Error("idgen: down until the clock is back", "generator", g.name, "worker", s.worker, "behind", lead)
 	}
-	if g.lessor != nil && g.clock.correction.Load() != 0 {
-		g.lessor.Want(0) // the host's clock may have been set right
+	if g.keeper != nil && g.clock.correction.Load() != 0 {
+		g.keeper.Want(0) // the host's clock may have been set right
 	}
 	err := &ClockError{Behind: lead, RetryAfter: lead - s.maxAhead, MaxWait: g.maxWait}
 	if g.rotate && g.rollbacksLeft(last) == 0 {

@@ -54,55 +54,41 @@ func (s span) check(name string, v int64) error {
 	return nil
 }
 
-// Kind is what a [Field] holds.
-type Kind uint8
-
-const (
-	KindFixed    Kind = iota // a constant: datacenter, reserved bits, …
-	KindTime                 // ticks since the epoch
-	KindWorker               // the number that makes two processes' ids differ
-	KindRollback             // how often the clock was set back, see [Config.Rotate]
-	KindSequence             // numbers the ids of one tick
-)
-
-// String returns the name of the kind, which is that of its fields too, except
-// of fixed ones.
-func (k Kind) String() string {
-	names := [...]string{"fixed", "time", "worker", "rollback", "sequence"}
-	if int(k) < len(names) {
-		return names[k]
-	}
-	return fmt.Sprintf("Kind(%d)", uint8(k))
-}
-
 // A Field is a run of bits in a [Layout]. Use [Time], [Worker], [Rollback],
 // [Sequence] and [Fixed] to make one.
 type Field struct {
-	Kind  Kind
-	Name  string // of a fixed field, any without ':' and '│'; else the kind's
+	// Name is "time", "worker", "rollback" or "sequence". A fixed field has any
+	// other name, or one of these, without ':' and '│'.
+	Name  string
 	Bits  int
-	Value int64 // of a fixed field; 0 otherwise
+	Fixed bool  // whether all ids hold Value in this field
+	Value int64 // 0 unless Fixed
 }
+
+const (
+	timeField     = "time"
+	workerField   = "worker"
+	rollbackField = "rollback"
+	sequenceField = "sequence"
+)
 
 // Time returns the time field. Every layout has one; it stands above worker,
 // rollback and sequence, so that ids ascend with time.
-func Time(bits int) Field { return field(KindTime, bits) }
+func Time(bits int) Field { return Field{Name: timeField, Bits: bits} }
 
 // Worker returns the worker field. A layout without one has the single worker 0.
-func Worker(bits int) Field { return field(KindWorker, bits) }
+func Worker(bits int) Field { return Field{Name: workerField, Bits: bits} }
 
 // Rollback returns the rollback field of layouts that count backward clock
 // steps, see [Config.Rotate]. Most layouts have none.
-func Rollback(bits int) Field { return field(KindRollback, bits) }
+func Rollback(bits int) Field { return Field{Name: rollbackField, Bits: bits} }
 
 // Sequence returns the sequence field. Every layout has one.
-func Sequence(bits int) Field { return field(KindSequence, bits) }
-
-func field(k Kind, bits int) Field { return Field{Kind: k, Name: k.String(), Bits: bits} }
+func Sequence(bits int) Field { return Field{Name: sequenceField, Bits: bits} }
 
 // Fixed returns a field that holds the same value in every id of a generator.
 func Fixed(name string, bits int, value int64) Field {
-	return Field{Kind: KindFixed, Name: name, Bits: bits, Value: value}
+	return Field{Name: name, Bits: bits, Fixed: true, Value: value}
 }
 
 // NewLayout returns the layout of the given fields, highest bits first. Time is
@@ -153,7 +139,7 @@ func (l *Layout) place() error {
 			return &LayoutError{f.Name, "has a ':' or '│' in its name, which stand between the fields in a layout's text; rename it"}
 		}
 		at := span{shift, uint(f.Bits)}
-		if f.Kind == KindFixed {
+		if f.Fixed {
 			if err := at.check(f.Name, f.Value); err != nil {
 				return err
 			}
@@ -161,16 +147,12 @@ func (l *Layout) place() error {
 			l.fixed |= at.put(f.Value)
 			continue
 		}
-		s := l.span(f.Kind)
+		s := l.span(f.Name)
 		switch {
 		case s == nil:
-			return &LayoutError{f.Name, fmt.Sprintf("has the unknown kind %d; use one of the Kind constants", f.Kind)}
-		case s.bits != 0:
-			return &LayoutError{f.Name, "stands there twice; make one of them a Fixed field"}
-		case f.Kind != KindTime && l.time.bits == 0:
+			return &LayoutError{f.Name, "is not fixed, and its name is neither time, worker, rollback nor sequence; use idgen.Fixed or one of these names"}
+		case f.Name != timeField && l.time.bits == 0:
 			return &LayoutError{f.Name, "stands above time, so ids would not ascend; put it below"}
-		case f.Name != f.Kind.String():
-			return &LayoutError{f.Name, fmt.Sprintf("is a %v field by another name; call it %[1]v", f.Kind)}
 		case f.Value != 0:
 			return &LayoutError{f.Name, fmt.Sprintf("has the value %d, but only fixed fields have one; leave it out", f.Value)}
 		}
@@ -187,17 +169,17 @@ func (l *Layout) place() error {
 	return nil
 }
 
-// span returns the place of the one field of its kind, or nil for fixed fields,
-// of which there can be many.
-func (l *Layout) span(k Kind) *span {
-	switch k {
-	case KindTime:
+// span returns the place of the field of that name, or nil if only a fixed field
+// can have the name.
+func (l *Layout) span(name string) *span {
+	switch name {
+	case timeField:
 		return &l.time
-	case KindWorker:
+	case workerField:
 		return &l.worker
-	case KindRollback:
+	case rollbackField:
 		return &l.rollback
-	case KindSequence:
+	case sequenceField:
 		return &l.sequence
 	default:
 		return nil
@@ -206,7 +188,7 @@ func (l *Layout) span(k Kind) *span {
 
 // WithFixed returns the layout with another value in the fixed field name.
 func (l Layout) WithFixed(name string, value int64) (Layout, error) {
-	i := slices.IndexFunc(l.fields, func(f Field) bool { return f.Kind == KindFixed && f.Name == name })
+	i := slices.IndexFunc(l.fields, func(f Field) bool { return f.Fixed && f.Name == name })
 	if i < 0 {
 		return Layout{}, &LayoutError{name, "is not a fixed field of this layout; Fields lists those it has"}
 	}
@@ -249,11 +231,11 @@ func (l Layout) String() string {
 			b.WriteString(between)
 		}
 		fmt.Fprintf(&b, "%s:%d", f.Name, f.Bits)
-		switch f.Kind {
-		case KindTime:
-			fmt.Fprintf(&b, " × %v since %s", l.unit, l.epoch.Format(time.RFC3339Nano))
-		case KindFixed:
+		switch {
+		case f.Fixed:
 			fmt.Fprintf(&b, " = %d", f.Value)
+		case f.Name == timeField:
+			fmt.Fprintf(&b, " × %v since %s", l.unit, l.epoch.Format(time.RFC3339Nano))
 		}
 	}
 	return b.String()

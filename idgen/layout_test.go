@@ -32,12 +32,11 @@ func TestNewLayoutRefuses(t *testing.T) {
 		{"negative bits", epoch, ms, []idgen.Field{idgen.Time(-1), idgen.Sequence(12)}, "time", "use 1 to 63"},
 		{"worker above time", epoch, ms, []idgen.Field{idgen.Worker(10), idgen.Time(41), idgen.Sequence(12)}, "worker", "put it below"},
 		{"two sequences", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Sequence(6), idgen.Sequence(6)}, "sequence", "rename"},
-		{"two workers", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Worker(5), {Kind: idgen.KindWorker, Name: "node", Bits: 5}, idgen.Sequence(6)}, "node", "Fixed"},
+		{"two workers", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Worker(5), {Name: "worker", Bits: 5}, idgen.Sequence(6)}, "worker", "rename"},
 		{"same name", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Fixed("a", 2, 0), idgen.Fixed("a", 2, 0), idgen.Sequence(6)}, "a", "rename"},
 		{"no name", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Fixed("", 2, 0), idgen.Sequence(6)}, "field", "name"},
-		{"unknown kind", epoch, ms, []idgen.Field{idgen.Time(41), {Kind: 9, Name: "x", Bits: 3}, idgen.Sequence(6)}, "x", "Kind"},
-		{"worker by another name", epoch, ms, []idgen.Field{idgen.Time(41), {Kind: idgen.KindWorker, Name: "node", Bits: 5}, idgen.Sequence(6)}, "node", "call it worker"},
-		{"worker with a value", epoch, ms, []idgen.Field{idgen.Time(41), {Kind: idgen.KindWorker, Name: "worker", Bits: 5, Value: 1}, idgen.Sequence(6)}, "worker", "leave it out"},
+		{"worker by another name", epoch, ms, []idgen.Field{idgen.Time(41), {Name: "node", Bits: 5}, idgen.Sequence(6)}, "node", "idgen.Fixed"},
+		{"worker with a value", epoch, ms, []idgen.Field{idgen.Time(41), {Name: "worker", Bits: 5, Value: 1}, idgen.Sequence(6)}, "worker", "leave it out"},
 		{"colon in a name", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Fixed("a:1", 2, 0), idgen.Sequence(6)}, "a:1", "rename"},
 		{"bar in a name", epoch, ms, []idgen.Field{idgen.Time(41), idgen.Fixed("a │ b", 2, 0), idgen.Sequence(6)}, "a │ b", "rename"},
 		{"sign bit set", epoch, ms, []idgen.Field{idgen.Fixed("top", 1, 1), idgen.Time(41), idgen.Worker(10), idgen.Sequence(12)}, "top", "zero in its highest bit"},
@@ -168,14 +167,14 @@ func TestFieldsShareNoBits(t *testing.T) {
 		for _, f := range l.Fields() {
 			p := zero
 			top := int64(1)<<(f.Bits-1) | 1
-			switch f.Kind {
-			case idgen.KindTime:
+			switch f.Name {
+			case "time":
 				p.Time = l.Decode(-1).Time
-			case idgen.KindWorker:
+			case "worker":
 				p.Worker = top
-			case idgen.KindRollback:
+			case "rollback":
 				p.Rollback = top
-			case idgen.KindSequence:
+			case "sequence":
 				p.Sequence = top
 			default:
 				continue
@@ -245,7 +244,7 @@ func TestMinMaxID(t *testing.T) {
 
 // An id of another datacenter lies in the range of its time as well.
 func TestMinMaxIDCoverFixedFieldsBelowTime(t *testing.T) {
-	here, there := must(idgen.TwitterIn(3))(t), must(idgen.TwitterIn(31))(t)
+	here, there := must(idgen.Twitter().WithFixed("datacenter", 3))(t), must(idgen.Twitter().WithFixed("datacenter", 31))(t)
 	at := epoch
 	for _, l := range []idgen.Layout{here, there} {
 		id := must(l.Compose(idgen.Parts{Time: at, Worker: 31, Sequence: 4095}))(t)
@@ -330,13 +329,10 @@ func TestRaindrop(t *testing.T) {
 	}
 }
 
-func TestWidths(t *testing.T) {
-	l := must(idgen.Widths(idgen.DefaultLayout().Epoch(), 41, 10, 12))(t)
+func TestDefaultLayout(t *testing.T) {
+	l := must(idgen.NewLayout(epoch, time.Millisecond, idgen.Time(41), idgen.Worker(10), idgen.Sequence(12)))(t)
 	if l.String() != idgen.DefaultLayout().String() {
 		t.Errorf("41/10/12 is %v", l)
-	}
-	if _, err := idgen.Widths(epoch, 41, 12, 12); err == nil {
-		t.Error("65 bits were taken")
 	}
 }
 
@@ -353,7 +349,7 @@ func TestLayoutString(t *testing.T) {
 func presets(t testing.TB) map[string]idgen.Layout {
 	return map[string]idgen.Layout{
 		"Default": idgen.DefaultLayout(), "JSSafe": idgen.JSSafe(), "Twitter": idgen.Twitter(), "Twitter2015": idgen.Twitter2015(),
-		"TwitterIn": must(idgen.TwitterIn(31))(t), "Discord": idgen.Discord(), "Instagram": idgen.Instagram(), "Sonyflake": idgen.Sonyflake(),
+		"TwitterIn": must(idgen.Twitter().WithFixed("datacenter", 31))(t), "Discord": idgen.Discord(), "Instagram": idgen.Instagram(), "Sonyflake": idgen.Sonyflake(),
 		"Mastodon": idgen.Mastodon(), "Baidu": idgen.Baidu(), "TSID": idgen.TSID(), "DatacenterProcess": idgen.DatacenterProcess(),
 		"Raindrop": must(idgen.Raindrop(idgen.RaindropConfig{Epoch: epoch, Unit: 24 * time.Hour, TimeBits: 15, WorkerBits: 10, EndBits: 5, End: 31}))(t),
 	}

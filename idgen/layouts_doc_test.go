@@ -28,10 +28,10 @@ func TestLayoutsPage(t *testing.T) {
 		workers, perTick := 1, 1
 		for _, f := range p.layout.Fields() {
 			fields = append(fields, fmt.Sprintf("%s %d", f.Name, f.Bits))
-			switch f.Kind {
-			case idgen.KindWorker:
+			switch f.Name {
+			case "worker":
 				workers = 1 << f.Bits
-			case idgen.KindSequence:
+			case "sequence":
 				perTick = 1 << f.Bits
 			}
 		}

@@ -47,9 +47,9 @@ func (l Layout) maxTick() int64 {
 	return int64(t)
 }
 
-// Tick returns the tick that holds t. A time outside the layout's lifetime is a
+// tick returns the tick that holds t. A time outside the layout's lifetime is a
 // [*TimeError].
-func (l Layout) Tick(t time.Time) (int64, error) {
+func (l Layout) tick(t time.Time) (int64, error) {
 	tick, err := l.tickOf(t)
 	if err == nil && tick > l.maxTick() {
 		err = l.timeError(t)
@@ -67,14 +67,14 @@ func (l Layout) Tick(t time.Time) (int64, error) {
 //
 // A time outside the layout's lifetime is a [*TimeError].
 func (l Layout) MinID(t time.Time) (int64, error) {
-	tick, err := l.Tick(t)
+	tick, err := l.tick(t)
 	low := uint64(1)<<l.time.shift - 1
 	return l.boundary(tick, err, l.fixed&^low)
 }
 
 // MaxID returns the largest id that can carry the tick of t. See [Layout.MinID].
 func (l Layout) MaxID(t time.Time) (int64, error) {
-	tick, err := l.Tick(t)
+	tick, err := l.tick(t)
 	return l.boundary(tick, err, l.fixed|(1<<l.time.shift-1))
 }
 

@@ -55,13 +55,13 @@ type layoutParser struct {
 func (p *layoutParser) field(text string) {
 	name, rest, _ := strings.Cut(text, ":")
 	bits, value, fixed := strings.Cut(rest, " = ")
-	f := Field{Kind: kindOf(name), Name: name}
+	f := Field{Name: name, Fixed: fixed}
 	switch {
 	case fixed:
-		f.Kind, f.Value = KindFixed, parse(p, value, parseInt)
-	case f.Kind == KindFixed:
+		f.Value = parse(p, value, parseInt)
+	case new(Layout).span(name) == nil:
 		p.fail(fmt.Sprintf("%q is neither time, worker, rollback nor sequence, and holds no value", name))
-	case f.Kind == KindTime:
+	case name == timeField:
 		var ticks string
 		bits, ticks, _ = strings.Cut(bits, " × ")
 		unit, epoch, _ := strings.Cut(ticks, " since ")
@@ -87,14 +87,4 @@ func (p *layoutParser) fail(why string) {
 	if p.err == nil {
 		p.err = &LayoutError{"layout", fmt.Sprintf("%q is not what Layout.String writes (%s); use its text unchanged", p.text, why)}
 	}
-}
-
-// kindOf returns the kind whose fields have that name, KindFixed for any other.
-func kindOf(name string) Kind {
-	for k := KindTime; k <= KindSequence; k++ {
-		if k.String() == name {
-			return k
-		}
-	}
-	return KindFixed
 }

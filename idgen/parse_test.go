@@ -35,7 +35,7 @@ func TestParseLayoutIsTheInverseOfString(t *testing.T) {
 		// Other names, values and units than randomLayout chooses.
 		fields := l.Fields()
 		for i, f := range fields {
-			if f.Kind == idgen.KindFixed {
+			if f.Fixed {
 				name := string(rune('a'+i)) + randomName(r)
 				fields[i] = idgen.Fixed(name, f.Bits, r.Int64()>>1>>(63-f.Bits))
 			}

@@ -2,11 +2,14 @@ package idgen
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 // A Pool is a process's claim on one worker number, and the generators that
@@ -30,7 +33,7 @@ type Pool struct {
 
 // NewPool checks cfg, claims its worker number for this process and returns the
 // pool. Errors are [*ConfigError], [*RangeError] for a worker number that does
-// not fit its field, [*WorkerInUseError], [*TimeError] for a clock outside the
+// not fit its field, [ErrWorkerInUse], [*TimeError] for a clock outside the
 // layout's lifetime, or what cfg.Worker returned.
 func NewPool(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
@@ -45,7 +48,7 @@ func NewPool(cfg Config) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.worker.check("worker", worker); err != nil {
+	if err := l.worker.check(workerField, worker); err != nil {
 		return nil, err
 	}
 	p := newPool(cfg)
@@ -56,29 +59,6 @@ func NewPool(cfg Config) (*Pool, error) {
 	// Of an earlier pool the counters are used up, but its time is not ours.
 	p.tenure.maxAhead, p.tenure.maxLead = p.maxAhead, p.maxLead
 	p.main.seq.Store(p.tenure.sequence())
-	return p, nil
-}
-
-// NewLeased returns a pool whose worker number and counters are granted by the
-// lessor that open returns, to the issuer that open is given. Package snowkey
-// joins it with a lease. cfg.Worker must not be set, nor Rotate: an earlier
-// holder of the worker number may have used the rollback numbers.
-func NewLeased(cfg Config, open func(*Issuer) (Lessor, error)) (*Pool, error) {
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	switch {
-	case cfg.Worker != nil:
-		return nil, &ConfigError{"Worker", "is set, but a lease decides on the worker number; leave it out"}
-	case cfg.Rotate:
-		return nil, &ConfigError{"Rotate", "cannot be used with a lease; leave it out: no number is repeated when the clock was set back"}
-	}
-	p := newPool(cfg)
-	var err error
-	if p.lessor, err = open(&Issuer{p}); err != nil {
-		return nil, err
-	}
 	return p, nil
 }
 
@@ -157,7 +137,7 @@ func (p *Pool) generator() *Generator {
 // no lock, about 30 ns among ten thousand, and no goroutine that draws from one
 // meets those of another. A name takes about 350 bytes, or 1,200 with an
 // [Unordered], and lives as long as the pool; beyond [Config.MaxNames] a call gets
-// a generator that answers with [*NamesError].
+// a generator that answers with [ErrTooManyNames].
 func (p *Pool) Named(name string) *Generator {
 	if p == nil {
 		return noPool
@@ -172,7 +152,7 @@ func (p *Pool) Named(name string) *Generator {
 	}
 	name = strings.Clone(name) // which may be a piece of a long text
 	if p.names == p.maxNames {
-		return refusing(&NamesError{Name: name, Max: p.maxNames - 1})
+		return refusing(fmt.Errorf("%w (name %q, MaxNames %d)", ErrTooManyNames, name, p.maxNames-1))
 	}
 	g := &Generator{core: p.core, name: name}
 	if p.tenure != nil {
@@ -188,9 +168,16 @@ func (p *Pool) Named(name string) *Generator {
 // Layout returns the layout of the pool's ids; the zero Layout of a nil pool.
 func (p *Pool) Layout() Layout { return p.generator().layout }
 
-// Worker returns the pool's worker number. That of a leased pool changes when
-// the lease is lost; it is 0 while there is none, and for a nil pool.
-func (p *Pool) Worker() int64 { return p.generator().seq.Load().worker }
+// Worker returns the pool's worker number. It reports false if there is none: the
+// pool is nil or closed, or it has no lease. A leased pool has another worker number
+// after it has lost a lease.
+func (p *Pool) Worker() (worker int64, ok bool) {
+	s := p.generator().seq.Load()
+	if s.last.Load() < 0 {
+		return 0, false
+	}
+	return s.worker, true
+}
 
 // Health reports the state of the generator that is worst off.
 func (p *Pool) Health() Health {
@@ -224,8 +211,8 @@ func (p *Pool) Close(ctx context.Context) error {
 	}
 	p.mu.Unlock()
 	var err error
-	if p.lessor != nil {
-		err = p.lessor.Close(ctx) // which seals
+	if p.keeper != nil {
+		err = p.keeper.Close(ctx) // which seals
 	}
 	close(p.closed)
 	return err
@@ -240,25 +227,25 @@ func (p *Pool) Close(ctx context.Context) error {
 // itself, and copies are safe all the same. A pool whose worker number is not
 // leased fails with [ErrNotLeased].
 func (p *Pool) Suspend(ctx context.Context) error {
-	s, err := p.suspender()
+	k, err := p.leaseKeeper()
 	if err != nil {
 		return err
 	}
-	return s.Suspend(ctx)
+	return k.Suspend(ctx)
 }
 
 // Resume leases a worker number for a pool that was suspended. It returns when
 // the first id can be issued, or with an error when ctx has ended: the pool then
 // is suspended as before.
 func (p *Pool) Resume(ctx context.Context) error {
-	s, err := p.suspender()
+	k, err := p.leaseKeeper()
 	if err != nil {
 		return err
 	}
-	return s.Resume(ctx)
+	return k.Resume(ctx)
 }
 
-func (p *Pool) suspender() (Suspender, error) {
+func (p *Pool) leaseKeeper() (leased.Keeper, error) {
 	if p == nil {
 		return nil, ErrNoPool
 	}
@@ -267,11 +254,10 @@ func (p *Pool) suspender() (Suspender, error) {
 	if p.isClosed {
 		return nil, ErrClosed
 	}
-	s, ok := p.lessor.(Suspender)
-	if !ok {
+	if p.keeper == nil {
 		return nil, ErrNotLeased
 	}
-	return s, nil
+	return p.keeper, nil
 }
 
 // seal ends the tenure and returns the first number that was not used under it.

@@ -55,7 +55,7 @@ func TestSecondPoolOnAWorkerIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = idgen.NewPool(cfg)
-	if e, ok := errors.AsType[*idgen.WorkerInUseError](err); !ok || e.Worker != 901 {
+	if !errors.Is(err, idgen.ErrWorkerInUse) || !strings.Contains(err.Error(), "901") {
 		t.Errorf("a second pool: %v", err)
 	}
 	cfg.Layout = must(idgen.DefaultLayout().WithEpoch(epoch.AddDate(1, 0, 0)))(t)
@@ -80,7 +80,7 @@ func TestRaceOfFirstPools(t *testing.T) {
 			pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(902)})
 			mu.Lock()
 			defer mu.Unlock()
-			if _, ok := errors.AsType[*idgen.WorkerInUseError](err); ok {
+			if errors.Is(err, idgen.ErrWorkerInUse) {
 				refused++
 			} else if err == nil {
 				won++
@@ -143,7 +143,7 @@ func TestNilPool(t *testing.T) {
 	if err := pool.Close(ctx); err != nil {
 		t.Error(err)
 	}
-	if s := pool.Health().State; s != idgen.Closed || !pool.Layout().IsZero() || pool.Worker() != 0 {
+	if s := pool.Health().State; s != idgen.Closed || !pool.Layout().IsZero() {
 		t.Errorf("health %v", s)
 	}
 }
@@ -181,4 +181,24 @@ func TestLogsToTheDefaultLoggerOfTheMoment(t *testing.T) {
 	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "worker=903") {
 		t.Errorf("log %q", log.String())
 	}
+}
+
+func TestPoolWorker(t *testing.T) {
+	check := func(when string, pool *idgen.Pool, want int64, wantOK bool) {
+		t.Helper()
+		if n, ok := pool.Worker(); n != want || ok != wantOK {
+			t.Errorf("%s: %d, %t; want %d, %t", when, n, ok, want, wantOK)
+		}
+	}
+	check("no pool", nil, 0, false)
+	zero := newPool(t, idgen.Config{Layout: idgen.Mastodon(), Worker: worker.Static(0)})
+	check("worker 0", zero, 0, true)
+	zero.Close(t.Context())
+	check("closed", zero, 0, false)
+	pool, k := leasedPool(t, idgen.Config{})
+	check("before the first lease", pool, 0, false)
+	k.Grant(3, 0, 1<<40)
+	check("with a lease", pool, 3, true)
+	k.Seal(errors.New("lost"))
+	check("after the lease", pool, 0, false)
 }

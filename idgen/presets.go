@@ -22,22 +22,11 @@ func JSSafe() Layout {
 	return preset(date(2025, 1, 1), 10*time.Millisecond, Time(37), Worker(10), Sequence(6))
 }
 
-// Widths returns a layout of milliseconds since epoch with three fields of the
-// given widths, such as 41, 10 and 12.
-func Widths(epoch time.Time, timeBits, workerBits, sequenceBits int) (Layout, error) {
-	return NewLayout(epoch, time.Millisecond, Time(timeBits), Worker(workerBits), Sequence(sequenceBits))
-}
-
 // Twitter is the original snowflake layout: 41 bits of milliseconds since
-// 2010-11-04, 5 of datacenter (0 here, see [TwitterIn]), 5 of worker and 12 of
-// sequence.
+// 2010-11-04, 5 of datacenter (0 here, see [Layout.WithFixed]), 5 of worker
+// and 12 of sequence.
 func Twitter() Layout {
 	return preset(time.UnixMilli(1288834974657), time.Millisecond, Time(41), Fixed("datacenter", 5, 0), Worker(5), Sequence(12))
-}
-
-// TwitterIn is [Twitter] in a given datacenter, 0 to 31.
-func TwitterIn(datacenter int64) (Layout, error) {
-	return Twitter().WithFixed("datacenter", datacenter)
 }
 
 // Twitter2015 has the bits of [Twitter] and counts from 2015-01-01 in UTC. Many

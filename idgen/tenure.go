@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 // A tenure is a worker number and the counters that may be issued under it. A
@@ -52,7 +54,7 @@ const sealed = -1 << 63
 // tenures is what a generator waits for when its sequence cannot go on.
 type tenures struct {
 	limit  int64         // the first counter that the layout does not have
-	lessor Lessor        // nil unless the pool is leased
+	keeper leased.Keeper // nil unless the pool is leased
 	refuse error         // what a closed pool answers
 	closed chan struct{} // closed once all sequences are sealed for good
 
@@ -117,7 +119,7 @@ func (g *Generator) awaitBound(ctx context.Context, s *sequence, n int64) error 
 		if n <= s.bound.Load()-first || n > g.limit-first {
 			return true
 		}
-		g.lessor.Want(first + n)
+		g.keeper.Want(first + n)
 		return false
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 // unorderedLayouts counts them.
@@ -216,7 +218,7 @@ func unorderedPool(t *testing.T, l Layout) *Pool {
 func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)) error {
 	layout := unorderedLayout(t)
 	open := func(start int64) *Pool {
-		pool, err := NewLeased(Config{Layout: layout}, func(i *Issuer) (Lessor, error) {
+		pool, err := newLeased(Config{Layout: layout}, func(i leased.Issuer) (leased.Keeper, error) {
 			i.Grant(0, start, 1<<62)
 			return granted{}, nil
 		})

@@ -91,7 +91,7 @@ func TestVectors(t *testing.T) {
 		}
 		want := idgen.Parts{Time: v.Time, Worker: v.Fields["worker"], Rollback: v.Fields["rollback"], Sequence: v.Fields["sequence"]}
 		for _, f := range l.Fields() {
-			if f.Kind == idgen.KindFixed {
+			if f.Fixed {
 				want.Fixed = append(want.Fixed, v.Fields[f.Name])
 			}
 		}

@@ -278,7 +278,8 @@ func draw(s *Store) error {
 			for range 20 {
 				ids, errs[i] = pool.Append(ctx, ids, 100)
 			}
-			report(pool.Worker(), ids[0], ids[len(ids)-1], int64(len(ids)))
+			worker, _ := pool.Worker()
+			report(worker, ids[0], ids[len(ids)-1], int64(len(ids)))
 			errs[i] = errors.Join(errs[i], pool.Close(ctx))
 		})
 	}

@@ -42,12 +42,12 @@ func numberingOf(l idgen.Layout) numbering {
 	for i := len(fields) - 1; i >= 0; i-- {
 		f := field{shift, fields[i].Bits}
 		shift += f.bits
-		switch fields[i].Kind {
-		case idgen.KindTime:
+		switch fields[i].Name {
+		case "time":
 			n.time = f
-		case idgen.KindWorker:
+		case "worker":
 			n.worker = f
-		case idgen.KindSequence:
+		case "sequence":
 			n.sequence = f
 		default:
 			panic("chaos: cannot number a layout with the field " + fields[i].Name)

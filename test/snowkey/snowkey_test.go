@@ -42,3 +42,13 @@ func mustNext(t testing.TB, pool *idgen.Pool) int64 {
 	}
 	return id
 }
+
+// workerOf returns the worker number of a pool that has one.
+func workerOf(t testing.TB, pool *idgen.Pool) int64 {
+	t.Helper()
+	worker, ok := pool.Worker()
+	if !ok {
+		t.Error("the pool has no worker number")
+	}
+	return worker
+}

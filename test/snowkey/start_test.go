@@ -52,7 +52,7 @@ func TestSixtyFourFirstStarts(t *testing.T) {
 		workers := map[int64]bool{}
 		for _, p := range pools {
 			if p != nil {
-				workers[p.Worker()] = true
+				workers[workerOf(t, p)] = true
 			}
 		}
 		if len(workers) != n {
