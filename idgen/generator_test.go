@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -223,35 +220,6 @@ func TestFailsWithTheDuration(t *testing.T) {
 	})
 }
 
-func TestDownPastMaxBehind(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		clock := newClock()
-		pool := newPool(t, idgen.Config{Clock: clock.Now, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		mustNext(t, pool)
-		for episode := 1; episode <= 2; episode++ {
-			clock.step(-61 * time.Second)
-			for range 3 {
-				if _, err := pool.Next(t.Context()); err == nil {
-					t.Fatal("a call went through while the clock was 61 s behind")
-				}
-			}
-			h := pool.Health()
-			if h.State != idgen.Down || (h.Behind-61*time.Second).Abs() > 20*time.Millisecond {
-				t.Errorf("health %+v; want down by 61 s", h)
-			}
-			if got := strings.Count(log.String(), "down until the clock is back"); got != episode {
-				t.Errorf("episode %d: %d log lines", episode, got)
-			}
-			time.Sleep(61 * time.Second)
-			mustNext(t, pool)
-			if h := pool.Health(); h.State != idgen.Serving || h.Behind > 10*time.Millisecond {
-				t.Errorf("health %+v after the clock is back", h)
-			}
-		}
-	})
-}
-
 func TestRotates(t *testing.T) {
 	oneBit := must(idgen.NewLayout(epoch, time.Millisecond, idgen.Time(41), idgen.Worker(9), idgen.Rollback(1), idgen.Sequence(12)))(t)
 	for _, tt := range []struct {
@@ -358,36 +326,6 @@ func TestExhaustedOnEveryPath(t *testing.T) {
 	}
 }
 
-func TestBulkThatDoesNotFitBeforeTheEndTakesNothing(t *testing.T) {
-	layout := idgen.DefaultLayout()
-	clock := holdClock(layout.Lifetime().End.Add(-time.Millisecond))
-	pool := newPool(t, idgen.Config{Clock: clock.Now, NoSpread: true})
-	if _, err := pool.NextN(t.Context(), 4097); !errors.Is(err, idgen.ErrLayoutExhausted) {
-		t.Fatal(err)
-	}
-	if got := len(must(pool.NextN(t.Context(), 4095))(t)); got != 4095 {
-		t.Errorf("%d ids", got)
-	}
-}
-
-func TestWarnsBeforeTheEnd(t *testing.T) {
-	for _, tt := range []struct {
-		years int
-		warns bool
-	}{{-6, false}, {-4, true}} {
-		var log bytes.Buffer
-		clock := holdClock(idgen.DefaultLayout().Lifetime().End.AddDate(tt.years, 0, 0))
-		pool := newPool(t, idgen.Config{Clock: clock.Now, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		h := pool.Health()
-		if h.Expiring != tt.warns || strings.Contains(log.String(), "nearly used up") != tt.warns {
-			t.Errorf("%d years: health %+v, log %q", tt.years, h, log.String())
-		}
-		if want := time.Duration(-tt.years) * 365 * 24 * time.Hour; (h.Remaining - want).Abs() > 72*time.Hour {
-			t.Errorf("%d years: %v remain", tt.years, h.Remaining)
-		}
-	}
-}
-
 func TestClockBeforeTheEpoch(t *testing.T) {
 	clock := holdClock(epoch.Add(time.Hour))
 	pool := newPool(t, idgen.Config{Clock: clock.Now})
@@ -404,66 +342,6 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 	_, err := idgen.NewPool(idgen.Config{Clock: clock.Now, Worker: func(int) (int64, error) { return 1, nil }})
 	if te, ok := errors.AsType[*idgen.TimeError](err); !ok || !te.Start.Equal(epoch) {
 		t.Errorf("a pool before the epoch: %v", err)
-	}
-}
-
-func TestBulkIsOneRunOfIDs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		clock := newClock()
-		pool := newPool(t, idgen.Config{Clock: clock.Now})
-		ctx := t.Context()
-		layout := pool.Layout()
-		for _, n := range []int{0, 1, 2, 4095, 4096, 4097, 100_000} {
-			prefix := []int64{-7}
-			ids := must(pool.Append(ctx, prefix, n))(t)
-			if len(ids) != n+1 || ids[0] != -7 {
-				t.Fatalf("%d ids behind the prefix %d", len(ids)-1, ids[0])
-			}
-			ascending(t, ids)
-			next := must(pool.NextN(ctx, n))(t)
-			if len(next) != n {
-				t.Fatalf("NextN(%d) returned %d", n, len(next))
-			}
-			// No gap within a call: each id follows the other in sequence or tick.
-			for i := 2; i <= n; i++ {
-				a, b := layout.Decode(ids[i-1]), layout.Decode(ids[i])
-				if gap := b.Time.Sub(a.Time).Milliseconds()*4096 + b.Sequence - a.Sequence; gap != 1 {
-					t.Fatalf("%+v follows %+v", b, a)
-				}
-			}
-			if n > 0 && n <= 4096 && !layout.Decode(next[0]).Time.Equal(layout.Decode(ids[1]).Time) {
-				time.Sleep(20 * time.Millisecond)
-				one := must(pool.NextN(ctx, n))(t)
-				if a, b := layout.Decode(one[0]), layout.Decode(one[n-1]); !a.Time.Equal(b.Time) {
-					t.Errorf("%d ids of an idle tick end in the next", n)
-				}
-			}
-			time.Sleep(time.Second)
-		}
-	})
-}
-
-func TestCountOutOfRange(t *testing.T) {
-	layout := must(idgen.NewLayout(epoch, time.Second, idgen.Time(32), idgen.Worker(10), idgen.Sequence(8)))(t)
-	pool := newPool(t, idgen.Config{Layout: layout})
-	wide := newPool(t, idgen.Config{MaxAhead: idgen.NoLimit})
-	for _, tt := range []struct {
-		pool *idgen.Pool
-		n    int
-		most int64
-	}{{pool, -1, 512}, {pool, 513, 512}, {wide, 1<<24 + 1, 1 << 24}, {wide, math.MaxInt, 1 << 24}} {
-		dst := []int64{1, 2}
-		got, err := tt.pool.Append(t.Context(), dst, tt.n)
-		ce, ok := errors.AsType[*idgen.CountError](err)
-		if !ok || *ce != (idgen.CountError{Count: int64(tt.n), Max: tt.most}) || len(got) != 2 {
-			t.Errorf("Append of %d: %v, %v", tt.n, got, err)
-		}
-		if got, err := tt.pool.NextN(t.Context(), tt.n); err == nil || got != nil {
-			t.Errorf("NextN(%d): %v, %v", tt.n, got, err)
-		}
-	}
-	if got := len(must(pool.NextN(t.Context(), 512))(t)); got != 512 {
-		t.Errorf("%d ids of the 512 allowed", got)
 	}
 }
 
@@ -668,11 +546,5 @@ func TestNextDoesNotAllocate(t *testing.T) {
 		}); n > 0 {
 			t.Errorf("%s allocates %v times", name, n)
 		}
-	}
-}
-
-func TestStateString(t *testing.T) {
-	if got := fmt.Sprint(idgen.Serving, idgen.Waiting, idgen.Failing, idgen.Down, idgen.Exhausted, idgen.Closed, idgen.State(99)); got != "serving waiting failing down exhausted closed State(99)" {
-		t.Error(got)
 	}
 }

@@ -3,7 +3,6 @@ package idgen_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -96,38 +95,6 @@ func TestRaceOfFirstPools(t *testing.T) {
 	}
 }
 
-func TestNamed(t *testing.T) {
-	clock := holdClock(epoch.AddDate(1, 0, 0))
-	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: idgen.NoLimit})
-	orders, users := pool.Named("orders"), pool.Named("users")
-	if orders == users || orders != pool.Named("orders") {
-		t.Fatal("a name is not one generator")
-	}
-	// Independent: what one uses up, the other still has.
-	before := mustNext(t, users)
-	must(orders.NextN(t.Context(), 1_000_000))(t)
-	if after := mustNext(t, users); after != before+1 {
-		t.Errorf("users went from %d to %d while orders drew", before, after)
-	}
-	if h := orders.Health(); h.Behind < 200*time.Millisecond {
-		t.Errorf("orders is behind by %v", h.Behind)
-	}
-	if pool.Health().Behind != orders.Health().Behind {
-		t.Error("the pool does not report the generator that is worst off")
-	}
-	var wg sync.WaitGroup
-	got := make([]*idgen.Generator, 64)
-	for i := range got {
-		wg.Go(func() { got[i] = pool.Named(fmt.Sprint("race", i%4)) })
-	}
-	wg.Wait()
-	for i, g := range got {
-		if g != got[i%4] {
-			t.Fatal("a race made two generators of one name")
-		}
-	}
-}
-
 func TestNilPool(t *testing.T) {
 	var pool *idgen.Pool
 	ctx := t.Context()
@@ -145,20 +112,6 @@ func TestNilPool(t *testing.T) {
 	}
 	if s := pool.Health().State; s != idgen.Closed || !pool.Layout().IsZero() {
 		t.Errorf("health %v", s)
-	}
-}
-
-func TestDefault(t *testing.T) {
-	before := idgen.Default()
-	t.Cleanup(func() { idgen.SetDefault(before) })
-	idgen.SetDefault(nil)
-	if _, err := idgen.Default().Next(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
-		t.Errorf("without a pool: %v", err)
-	}
-	pool := newPool(t, idgen.Config{})
-	idgen.SetDefault(pool)
-	if idgen.Default() != pool {
-		t.Error("Default is not what SetDefault was given")
 	}
 }
 
@@ -201,4 +154,17 @@ func TestPoolWorker(t *testing.T) {
 	check("with a lease", pool, 3, true)
 	k.Seal(errors.New("lost"))
 	check("after the lease", pool, 0, false)
+}
+
+// Without Config.Clock ids carry the system's time.
+func TestSystemClock(t *testing.T) {
+	pool := newPool(t, idgen.Config{})
+	for range 3 {
+		before := time.Now().Add(-2 * time.Millisecond)
+		at := pool.Layout().Decode(mustNext(t, pool)).Time
+		if after := time.Now().Add(12 * time.Millisecond); at.Before(before) || at.After(after) {
+			t.Errorf("an id of %v was made between %v and %v", at, before, after)
+		}
+		time.Sleep(60 * time.Millisecond)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
 )
@@ -108,6 +109,38 @@ func TestMaxNames(t *testing.T) {
 	for range 3 {
 		if pool.Named("one more") == pool.Named("yet another") {
 			t.Fatal("two names share a generator")
+		}
+	}
+}
+
+func TestNamed(t *testing.T) {
+	clock := holdClock(epoch.AddDate(1, 0, 0))
+	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: idgen.NoLimit})
+	orders, users := pool.Named("orders"), pool.Named("users")
+	if orders == users || orders != pool.Named("orders") {
+		t.Fatal("a name is not one generator")
+	}
+	// Independent: what one uses up, the other still has.
+	before := mustNext(t, users)
+	must(orders.NextN(t.Context(), 1_000_000))(t)
+	if after := mustNext(t, users); after != before+1 {
+		t.Errorf("users went from %d to %d while orders drew", before, after)
+	}
+	if h := orders.Health(); h.Behind < 200*time.Millisecond {
+		t.Errorf("orders is behind by %v", h.Behind)
+	}
+	if pool.Health().Behind != orders.Health().Behind {
+		t.Error("the pool does not report the generator that is worst off")
+	}
+	var wg sync.WaitGroup
+	got := make([]*idgen.Generator, 64)
+	for i := range got {
+		wg.Go(func() { got[i] = pool.Named(fmt.Sprint("race", i%4)) })
+	}
+	wg.Wait()
+	for i, g := range got {
+		if g != got[i%4] {
+			t.Fatal("a race made two generators of one name")
 		}
 	}
 }
