@@ -2,6 +2,7 @@ package snowkey_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -14,42 +15,44 @@ import (
 // A restore that the database does not show repeats ids, unless it is fenced.
 func TestFence(t *testing.T) {
 	for _, fenced := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			store, seen := &leasetest.Memory{}, map[int64]bool{}
-			cfg := snowkey.Config{Layout: layout(t), MinWorker: 1, MaxWorker: 1, Logger: slog.New(slog.DiscardHandler), NoSpread: true}
-			twice := 0
-			draw := func() {
-				t.Helper()
-				pool := open(t, store, cfg)
-				ids, err := pool.NextN(t.Context(), 40_000) // more than its time has
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, id := range ids {
-					if seen[id] {
-						twice++
+		t.Run(fmt.Sprintf("fenced %t", fenced), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, seen := &leasetest.Memory{}, map[int64]bool{}
+				cfg := snowkey.Config{Layout: layout(t), MinWorker: 1, MaxWorker: 1, Logger: slog.New(slog.DiscardHandler), NoSpread: true}
+				twice := 0
+				draw := func() {
+					t.Helper()
+					pool := open(t, store, cfg)
+					ids, err := pool.NextN(t.Context(), 40_000) // more than its time has
+					if err != nil {
+						t.Fatal(err)
 					}
-					seen[id] = true
+					for _, id := range ids {
+						if seen[id] {
+							twice++
+						}
+						seen[id] = true
+					}
+					pool.Close(t.Context())
 				}
-				pool.Close(t.Context())
-			}
-			if err := snowkey.Fence(t.Context(), store, cfg); fenced {
-				if e, ok := errors.AsType[*lease.NamespaceError](err); !ok || e.Namespace != "default" {
-					t.Errorf("nothing to fence: %v", err)
+				if err := snowkey.Fence(t.Context(), store, cfg); fenced {
+					if e, ok := errors.AsType[*lease.NamespaceError](err); !ok || e.Namespace != "default" {
+						t.Errorf("nothing to fence: %v", err)
+					}
 				}
-			}
-			open(t, store, cfg).Close(t.Context())
-			before := store.Snapshot()
-			draw()
-			store.Restore(before)
-			if fenced {
-				if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
-					t.Fatal(err)
+				open(t, store, cfg).Close(t.Context())
+				before := store.Snapshot()
+				draw()
+				store.Restore(before)
+				if fenced {
+					if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
+						t.Fatal(err)
+					}
 				}
-			}
-			if draw(); twice > 0 == fenced {
-				t.Errorf("fenced: %v; %d ids twice", fenced, twice)
-			}
+				if draw(); twice > 0 == fenced {
+					t.Errorf("fenced: %v; %d ids twice", fenced, twice)
+				}
+			})
 		})
 	}
 }

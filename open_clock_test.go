@@ -24,45 +24,47 @@ func TestStoreOfWholeSeconds(t *testing.T) {
 		{MaxWorker: 1, Window: time.Second},
 		{MaxWorker: 1, MaxClockSkew: 2 * time.Second},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Truncate(time.Second) }}
-			seen := make(map[int64]bool)
-			draw := func(pool *idgen.Pool, last int64) int64 {
-				t.Helper()
-				id := mustNext(t, pool)
-				if seen[id] || id <= last {
-					t.Fatalf("id %d after %d, seen before: %v", id, last, seen[id])
-				}
-				seen[id] = true
-				return id
-			}
-			time.Sleep(300 * time.Millisecond)
-			lives := open(t, store, cfg)
-			last := int64(0)
-			for began := time.Now(); time.Since(began) < time.Hour; {
-				opened := time.Now()
-				comes, visit := open(t, store, cfg), int64(0)
-				if d := time.Since(opened); d > 5*time.Second {
-					t.Fatalf("a lease took %v", d)
-				}
-				for range 100 {
-					asked := time.Now()
-					last, visit = draw(lives, last), draw(comes, visit)
-					if d := time.Since(asked); d > time.Second {
-						t.Fatalf("two ids took %v", d)
+		t.Run(fmt.Sprintf("window %v skew %v", cfg.Window, cfg.MaxClockSkew), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Truncate(time.Second) }}
+				seen := make(map[int64]bool)
+				draw := func(pool *idgen.Pool, last int64) int64 {
+					t.Helper()
+					id := mustNext(t, pool)
+					if seen[id] || id <= last {
+						t.Fatalf("id %d after %d, seen before: %v", id, last, seen[id])
 					}
-					time.Sleep(97 * time.Millisecond)
+					seen[id] = true
+					return id
 				}
-				if err := comes.Close(t.Context()); err != nil {
-					t.Fatal(err)
+				time.Sleep(300 * time.Millisecond)
+				lives := open(t, store, cfg)
+				last := int64(0)
+				for began := time.Now(); time.Since(began) < time.Hour; {
+					opened := time.Now()
+					comes, visit := open(t, store, cfg), int64(0)
+					if d := time.Since(opened); d > 5*time.Second {
+						t.Fatalf("a lease took %v", d)
+					}
+					for range 100 {
+						asked := time.Now()
+						last, visit = draw(lives, last), draw(comes, visit)
+						if d := time.Since(asked); d > time.Second {
+							t.Fatalf("two ids took %v", d)
+						}
+						time.Sleep(97 * time.Millisecond)
+					}
+					if err := comes.Close(t.Context()); err != nil {
+						t.Fatal(err)
+					}
 				}
-			}
-			if at := layout(t).Decode(last).Time; time.Since(at).Abs() > time.Second {
-				t.Errorf("after an hour an id is of %v; now is %v", at, time.Now())
-			}
-			if n := store.Calls("Claim"); len(seen) < 50_000 || n < 300 {
-				t.Errorf("%d ids under %d leases", len(seen), n)
-			}
+				if at := layout(t).Decode(last).Time; time.Since(at).Abs() > time.Second {
+					t.Errorf("after an hour an id is of %v; now is %v", at, time.Now())
+				}
+				if n := store.Calls("Claim"); len(seen) < 50_000 || n < 300 {
+					t.Errorf("%d ids under %d leases", len(seen), n)
+				}
+			})
 		})
 	}
 }
@@ -241,35 +243,37 @@ func TestExpiredWhileTheStoresClockWasAhead(t *testing.T) {
 // that it is the host's which is wrong, and ids go on with the store's time.
 func TestHostClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
-		synctest.Test(t, func(t *testing.T) {
-			var off atomic.Int64
-			clock := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
-			pool := open(t, &leasetest.Memory{}, snowkey.Config{Clock: clock})
-			last := mustNext(t, pool)
-			before := time.Duration(0)
-			for _, jump := range []time.Duration{jump, 0, jump, -jump, 0} {
-				time.Sleep(time.Minute)
-				off.Store(int64(jump))
-				jumped := time.Now()
-				id, err := next(t, pool)
-				for err != nil && time.Since(jumped) < 5*time.Second {
-					time.Sleep(10 * time.Millisecond)
-					id, err = next(t, pool)
-				}
-				if d := time.Since(jumped); before > 0 && jump < before && d > 200*time.Millisecond {
-					t.Errorf("the clock went back from %v to %v, and calls failed for %v", before, jump, d)
-				}
-				before = jump
-				if err != nil || id <= last {
-					t.Fatalf("after a jump to %v: %d after %d, %v", jump, id, last, err)
-				}
-				for range 10 {
-					time.Sleep(time.Second)
-					if last = mustNext(t, pool); time.Since(layout(t).Decode(last).Time).Abs() > 10*time.Second {
-						t.Errorf("after a jump to %v an id is of %v, at %v", jump, layout(t).Decode(last).Time, time.Now())
+		t.Run(jump.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var off atomic.Int64
+				clock := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+				pool := open(t, &leasetest.Memory{}, snowkey.Config{Clock: clock})
+				last := mustNext(t, pool)
+				before := time.Duration(0)
+				for _, jump := range []time.Duration{jump, 0, jump, -jump, 0} {
+					time.Sleep(time.Minute)
+					off.Store(int64(jump))
+					jumped := time.Now()
+					id, err := next(t, pool)
+					for err != nil && time.Since(jumped) < 5*time.Second {
+						time.Sleep(10 * time.Millisecond)
+						id, err = next(t, pool)
+					}
+					if d := time.Since(jumped); before > 0 && jump < before && d > 200*time.Millisecond {
+						t.Errorf("the clock went back from %v to %v, and calls failed for %v", before, jump, d)
+					}
+					before = jump
+					if err != nil || id <= last {
+						t.Fatalf("after a jump to %v: %d after %d, %v", jump, id, last, err)
+					}
+					for range 10 {
+						time.Sleep(time.Second)
+						if last = mustNext(t, pool); time.Since(layout(t).Decode(last).Time).Abs() > 10*time.Second {
+							t.Errorf("after a jump to %v an id is of %v, at %v", jump, layout(t).Decode(last).Time, time.Now())
+						}
 					}
 				}
-			}
+			})
 		})
 	}
 }

@@ -194,33 +194,35 @@ func TestUnits(t *testing.T) {
 		time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second,
 		2 * time.Second, 15 * time.Second, time.Minute, time.Hour, 7 * 24 * time.Hour,
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			bits := 52
-			for ; time.Duration(1)<<(bits-1) > 100*365*24*time.Hour/unit; bits-- {
-			}
-			l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), unit, idgen.Time(bits), idgen.Worker(2), idgen.Sequence(min(61-bits, 20)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			store, seen := &leasetest.Memory{}, map[int64]bool{}
-			began := time.Now()
-			for range 3 {
-				pool := openLayout(t, store, l, snowkey.Config{MaxWorker: 0})
-				for range 2000 {
-					if id := mustNext(t, pool); seen[id] {
-						t.Fatalf("%v: id %d twice", unit, id)
-					} else {
-						seen[id] = true
+		t.Run(unit.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				bits := 52
+				for ; time.Duration(1)<<(bits-1) > 100*365*24*time.Hour/unit; bits-- {
+				}
+				l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), unit, idgen.Time(bits), idgen.Worker(2), idgen.Sequence(min(61-bits, 20)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				store, seen := &leasetest.Memory{}, map[int64]bool{}
+				began := time.Now()
+				for range 3 {
+					pool := openLayout(t, store, l, snowkey.Config{MaxWorker: 0})
+					for range 2000 {
+						if id := mustNext(t, pool); seen[id] {
+							t.Fatalf("%v: id %d twice", unit, id)
+						} else {
+							seen[id] = true
+						}
+					}
+					pool.Named("other").Next(t.Context())
+					if err := pool.Close(t.Context()); err != nil {
+						t.Error(err)
 					}
 				}
-				pool.Named("other").Next(t.Context())
-				if err := pool.Close(t.Context()); err != nil {
-					t.Error(err)
+				if d := time.Since(began); d > 10*time.Second {
+					t.Errorf("%v: three starts and 6000 ids took %v", unit, d)
 				}
-			}
-			if d := time.Since(began); d > 10*time.Second {
-				t.Errorf("%v: three starts and 6000 ids took %v", unit, d)
-			}
+			})
 		})
 	}
 }

@@ -2,6 +2,7 @@ package idgen_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -67,15 +68,17 @@ func TestCountOutOfRange(t *testing.T) {
 		n    int
 		most int64
 	}{{pool, -1, 512}, {pool, 513, 512}, {wide, 1<<24 + 1, 1 << 24}, {wide, math.MaxInt, 1 << 24}} {
-		dst := []int64{1, 2}
-		got, err := tt.pool.Append(t.Context(), dst, tt.n)
-		ce, ok := errors.AsType[*idgen.CountError](err)
-		if !ok || *ce != (idgen.CountError{Count: int64(tt.n), Max: tt.most}) || len(got) != 2 {
-			t.Errorf("Append of %d: %v, %v", tt.n, got, err)
-		}
-		if got, err := tt.pool.NextN(t.Context(), tt.n); err == nil || got != nil {
-			t.Errorf("NextN(%d): %v, %v", tt.n, got, err)
-		}
+		t.Run(fmt.Sprint(tt.n), func(t *testing.T) {
+			dst := []int64{1, 2}
+			got, err := tt.pool.Append(t.Context(), dst, tt.n)
+			ce, ok := errors.AsType[*idgen.CountError](err)
+			if !ok || *ce != (idgen.CountError{Count: int64(tt.n), Max: tt.most}) || len(got) != 2 {
+				t.Errorf("Append of %d: %v, %v", tt.n, got, err)
+			}
+			if got, err := tt.pool.NextN(t.Context(), tt.n); err == nil || got != nil {
+				t.Errorf("NextN(%d): %v, %v", tt.n, got, err)
+			}
+		})
 	}
 	if got := len(must(pool.NextN(t.Context(), 512))(t)); got != 512 {
 		t.Errorf("%d ids of the 512 allowed", got)

@@ -140,9 +140,11 @@ func TestCompatible(t *testing.T) {
 		// Above the sign bit these two would meet.
 		{"negative ids are none", unsigned, layout(idgen.Time(1), idgen.Fixed("zero", 41, 0), idgen.Sequence(22)), unsigned.Lifetime().End.Add(-1), true},
 	} {
-		if got := !checkOverlap(t, tt.l, tt.old, tt.from); got != tt.want {
-			t.Errorf("%s: compatible is %v; want %v", tt.name, got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if got := !checkOverlap(t, tt.l, tt.old, tt.from); got != tt.want {
+				t.Errorf("%s: compatible is %v; want %v", tt.name, got, tt.want)
+			}
+		})
 	}
 }
 

@@ -94,9 +94,11 @@ func TestComposeRefuses(t *testing.T) {
 		{"time", idgen.Parts{Time: l.Epoch().Add(-1)}, &idgen.TimeError{Time: l.Epoch().Add(-1), Start: l.Lifetime().Start, End: l.Lifetime().End}},
 		{"end", idgen.Parts{Time: l.Lifetime().End}, &idgen.TimeError{Time: l.Lifetime().End, Start: l.Lifetime().Start, End: l.Lifetime().End}},
 	} {
-		if _, err := l.Compose(tt.p); !reflect.DeepEqual(err, tt.want) {
-			t.Errorf("%s: error %v; want %v", tt.name, err, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := l.Compose(tt.p); !reflect.DeepEqual(err, tt.want) {
+				t.Errorf("%s: error %v; want %v", tt.name, err, tt.want)
+			}
+		})
 	}
 	if _, err := l.Compose(idgen.Parts{Time: at, Fixed: []int64{1, 2}}); err == nil {
 		t.Error("two values for one fixed field were taken")

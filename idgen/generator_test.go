@@ -471,28 +471,30 @@ func TestCloseEndsWaits(t *testing.T) {
 // No call that begins after Close returns an id, on any path and in any tick.
 func TestClosed(t *testing.T) {
 	for _, at := range []time.Time{epoch, epoch.Add(time.Nanosecond), epoch.AddDate(3, 0, 0)} {
-		pool := newPool(t, idgen.Config{Clock: holdClock(at).Now, MaxAhead: idgen.NoLimit})
-		orders := pool.Named("orders")
-		mustNext(t, orders)
-		if err := pool.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for name, src := range map[string]idgen.Source{"pool": pool, "named": orders, "new": pool.Named("late")} {
-			for range 3 {
-				if id, err := src.Next(t.Context()); !errors.Is(err, idgen.ErrClosed) {
-					t.Errorf("%s: Next %d, %v", name, id, err)
-				}
-				if ids, err := src.Append(t.Context(), nil, 5); !errors.Is(err, idgen.ErrClosed) || ids != nil {
-					t.Errorf("%s: Append %v, %v", name, ids, err)
+		t.Run(at.Format(time.RFC3339Nano), func(t *testing.T) {
+			pool := newPool(t, idgen.Config{Clock: holdClock(at).Now, MaxAhead: idgen.NoLimit})
+			orders := pool.Named("orders")
+			mustNext(t, orders)
+			if err := pool.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for name, src := range map[string]idgen.Source{"pool": pool, "named": orders, "new": pool.Named("late")} {
+				for range 3 {
+					if id, err := src.Next(t.Context()); !errors.Is(err, idgen.ErrClosed) {
+						t.Errorf("%s: Next %d, %v", name, id, err)
+					}
+					if ids, err := src.Append(t.Context(), nil, 5); !errors.Is(err, idgen.ErrClosed) || ids != nil {
+						t.Errorf("%s: Append %v, %v", name, ids, err)
+					}
 				}
 			}
-		}
-		if s := pool.Health().State; s != idgen.Closed {
-			t.Errorf("health %v", s)
-		}
-		if err := pool.Close(t.Context()); err != nil {
-			t.Errorf("second Close: %v", err)
-		}
+			if s := pool.Health().State; s != idgen.Closed {
+				t.Errorf("health %v", s)
+			}
+			if err := pool.Close(t.Context()); err != nil {
+				t.Errorf("second Close: %v", err)
+			}
+		})
 	}
 }
 
@@ -539,12 +541,14 @@ func TestNextDoesNotAllocate(t *testing.T) {
 		"Append": func() error { _, err := pool.Append(ctx, dst[:0], 100); return err },
 		"Named":  func() error { _, err := pool.Named("a").Next(ctx); return err },
 	} {
-		if n := testing.AllocsPerRun(1000, func() {
-			if err := call(); err != nil {
-				t.Error(err)
+		t.Run(name, func(t *testing.T) {
+			if n := testing.AllocsPerRun(1000, func() {
+				if err := call(); err != nil {
+					t.Error(err)
+				}
+			}); n > 0 {
+				t.Errorf("%s allocates %v times", name, n)
 			}
-		}); n > 0 {
-			t.Errorf("%s allocates %v times", name, n)
-		}
+		})
 	}
 }

@@ -97,10 +97,12 @@ func TestParseLayoutRefuses(t *testing.T) {
 		{swap("= 3", "= +3"), "= 3"},
 		{text + " ", "is no int"},
 	} {
-		l, err := idgen.ParseLayout(tt.text)
-		if _, ok := errors.AsType[*idgen.LayoutError](err); !ok || !strings.Contains(err.Error(), tt.want) || !l.IsZero() {
-			t.Errorf("%q\ngave %v, %v; want a LayoutError that says %q", tt.text, l, err, tt.want)
-		}
+		t.Run(tt.text, func(t *testing.T) {
+			l, err := idgen.ParseLayout(tt.text)
+			if _, ok := errors.AsType[*idgen.LayoutError](err); !ok || !strings.Contains(err.Error(), tt.want) || !l.IsZero() {
+				t.Errorf("%q\ngave %v, %v; want a LayoutError that says %q", tt.text, l, err, tt.want)
+			}
+		})
 	}
 }
 

@@ -28,10 +28,12 @@ func TestNewPoolRefuses(t *testing.T) {
 		{"rotate without rollback", idgen.Config{Worker: worker.Static(1), Rotate: true}, "Config.Rotate needs a layout with a rollback field"},
 		{"past the end", idgen.Config{Worker: worker.Static(1), Layout: idgen.Baidu()}, "outside the layout's lifetime (2016-05-19T16:00:00Z to 2024-11-20T13:24:16Z)"},
 	} {
-		pool, err := idgen.NewPool(tt.cfg)
-		if err == nil || pool != nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			pool, err := idgen.NewPool(tt.cfg)
+			if err == nil || pool != nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
+			}
+		})
 	}
 	_, err := idgen.NewPool(idgen.Config{Worker: func(int) (int64, error) { return 0, broken }})
 	if !errors.Is(err, broken) {

@@ -85,24 +85,26 @@ func TestVectors(t *testing.T) {
 	seen := map[string]int{}
 	for _, v := range readVectors(t) {
 		seen[v.Layout]++
-		l := v.layout(t)
-		unsigned, err := strconv.ParseUint(v.ID, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := idgen.Parts{Time: v.Time, Worker: v.Fields["worker"], Rollback: v.Fields["rollback"], Sequence: v.Fields["sequence"]}
-		for _, f := range l.Fields() {
-			if f.Fixed {
-				want.Fixed = append(want.Fixed, v.Fields[f.Name])
+		t.Run(v.Layout+" "+v.ID, func(t *testing.T) {
+			l := v.layout(t)
+			unsigned, err := strconv.ParseUint(v.ID, 10, 64)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		got := l.Decode(int64(unsigned))
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("%s %s: decoded %+v; published %+v (%s)", v.Layout, v.ID, got, want, v.Source)
-		}
-		if id, err := l.Compose(want); err != nil || id != int64(unsigned) {
-			t.Errorf("%s %+v: composed %d, %v; published %s (%s)", v.Layout, want, uint64(id), err, v.ID, v.Source)
-		}
+			want := idgen.Parts{Time: v.Time, Worker: v.Fields["worker"], Rollback: v.Fields["rollback"], Sequence: v.Fields["sequence"]}
+			for _, f := range l.Fields() {
+				if f.Fixed {
+					want.Fixed = append(want.Fixed, v.Fields[f.Name])
+				}
+			}
+			got := l.Decode(int64(unsigned))
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s %s: decoded %+v; published %+v (%s)", v.Layout, v.ID, got, want, v.Source)
+			}
+			if id, err := l.Compose(want); err != nil || id != int64(unsigned) {
+				t.Errorf("%s %+v: composed %d, %v; published %s (%s)", v.Layout, want, uint64(id), err, v.ID, v.Source)
+			}
+		})
 	}
 	for _, name := range []string{"Twitter", "Twitter2015", "Discord", "Instagram", "Sonyflake", "Mastodon", "Baidu", "TSID", "DatacenterProcess"} {
 		if seen[name] < 2 {
@@ -125,23 +127,25 @@ func TestLayoutsPage(t *testing.T) {
 		{"Discord", idgen.Discord()}, {"Instagram", idgen.Instagram()}, {"Sonyflake", idgen.Sonyflake()}, {"Mastodon", idgen.Mastodon()},
 		{"Baidu", idgen.Baidu()}, {"TSID", idgen.TSID()}, {"DatacenterProcess", idgen.DatacenterProcess()},
 	} {
-		var fields []string
-		workers, perTick := 1, 1
-		for _, f := range p.layout.Fields() {
-			fields = append(fields, fmt.Sprintf("%s %d", f.Name, f.Bits))
-			switch f.Name {
-			case "worker":
-				workers = 1 << f.Bits
-			case "sequence":
-				perTick = 1 << f.Bits
+		t.Run(p.name, func(t *testing.T) {
+			var fields []string
+			workers, perTick := 1, 1
+			for _, f := range p.layout.Fields() {
+				fields = append(fields, fmt.Sprintf("%s %d", f.Name, f.Bits))
+				switch f.Name {
+				case "worker":
+					workers = 1 << f.Bits
+				case "sequence":
+					perTick = 1 << f.Bits
+				}
 			}
-		}
-		life := p.layout.Lifetime()
-		row := fmt.Sprintf("| `%s` | %s | %v | %s | %s | %d | %d |", p.name, strings.Join(fields, ", "), p.layout.Unit(),
-			life.Start.Format("2006-01-02"), life.End.Format("2006-01-02"), workers, perTick*int(time.Second)/int(p.layout.Unit()))
-		if !strings.Contains(string(page), row+"\n") {
-			t.Errorf("docs/layouts.md lacks the row\n%s", row)
-		}
+			life := p.layout.Lifetime()
+			row := fmt.Sprintf("| `%s` | %s | %v | %s | %s | %d | %d |", p.name, strings.Join(fields, ", "), p.layout.Unit(),
+				life.Start.Format("2006-01-02"), life.End.Format("2006-01-02"), workers, perTick*int(time.Second)/int(p.layout.Unit()))
+			if !strings.Contains(string(page), row+"\n") {
+				t.Errorf("docs/layouts.md lacks the row\n%s", row)
+			}
+		})
 	}
 }
 

@@ -75,23 +75,25 @@ func TestIDsAreNotMultiplesOfAConstant(t *testing.T) {
 	day := 0
 	for name, layout := range presets(t) {
 		day++ // another layout than any other test has, so that no earlier pool matters
-		layout = must(layout.WithEpoch(epoch.AddDate(0, 0, -day)))(t)
-		// Sonyflake has the worker in the lowest bits: worker 1, then.
-		ids := draw(t, idgen.Config{Layout: layout, Worker: func(int) (int64, error) {
-			if layout.Decode(-1).Worker == 0 {
-				return 0, nil
+		t.Run(name, func(t *testing.T) {
+			layout = must(layout.WithEpoch(epoch.AddDate(0, 0, -day)))(t)
+			// Sonyflake has the worker in the lowest bits: worker 1, then.
+			ids := draw(t, idgen.Config{Layout: layout, Worker: func(int) (int64, error) {
+				if layout.Decode(-1).Worker == 0 {
+					return 0, nil
+				}
+				return 1, nil
+			}}, 1000, 1/(3*layout.Unit().Seconds()), false)
+			var divisor int64
+			for _, id := range ids {
+				for a := id; a != 0; {
+					divisor, a = a, divisor%a
+				}
 			}
-			return 1, nil
-		}}, 1000, 1/(3*layout.Unit().Seconds()), false)
-		var divisor int64
-		for _, id := range ids {
-			for a := id; a != 0; {
-				divisor, a = a, divisor%a
+			if divisor > 1 && name != "Raindrop" {
+				t.Errorf("%s: all ids are multiples of %d", name, divisor)
 			}
-		}
-		if divisor > 1 && name != "Raindrop" {
-			t.Errorf("%s: all ids are multiples of %d", name, divisor)
-		}
+		})
 	}
 }
 

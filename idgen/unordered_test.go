@@ -172,8 +172,10 @@ func TestUnorderedAllocatesNothing(t *testing.T) {
 		"Next":   func() { mustNext(t, u) },
 		"Append": func() { must(u.Append(t.Context(), dst, 1000))(t) },
 	} {
-		if n := testing.AllocsPerRun(20_000, f); n != 0 {
-			t.Errorf("%s allocates %v times", name, n)
-		}
+		t.Run(name, func(t *testing.T) {
+			if n := testing.AllocsPerRun(20_000, f); n != 0 {
+				t.Errorf("%s allocates %v times", name, n)
+			}
+		})
 	}
 }

@@ -77,14 +77,16 @@ func TestIPv4(t *testing.T) {
 		{"no bits", []string{"10.0.0.9"}, 0, 10, 0, "ask for 1 to 10"},
 		{"too many bits", []string{"10.0.0.9"}, 33, 40, 0, "ask for 1 to 32"},
 	} {
-		var addrs []netip.Addr
-		for _, a := range tt.addrs {
-			addrs = append(addrs, netip.MustParseAddr(a))
-		}
-		got, err := fromIPv4(addrs, tt.low, tt.bits)
-		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
-			t.Errorf("%s: %d, %v; want %d, %q", tt.name, got, err, tt.want, tt.err)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			var addrs []netip.Addr
+			for _, a := range tt.addrs {
+				addrs = append(addrs, netip.MustParseAddr(a))
+			}
+			got, err := fromIPv4(addrs, tt.low, tt.bits)
+			if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: %d, %v; want %d, %q", tt.name, got, err, tt.want, tt.err)
+			}
+		})
 	}
 	host, err := hostAddrs()
 	if err != nil || !slices.ContainsFunc(host, netip.Addr.IsLoopback) {
