@@ -29,7 +29,7 @@ func TestDownPastMaxBehind(t *testing.T) {
 			if h.State != idgen.Down || (h.Behind-61*time.Second).Abs() > 20*time.Millisecond {
 				t.Errorf("health %+v; want down by 61 s", h)
 			}
-			if got := strings.Count(log.String(), "down until the clock is back"); got != episode {
+			if got := strings.Count(log.String(), "down until the clock has caught up"); got != episode {
 				t.Errorf("episode %d: %d log lines", episode, got)
 			}
 			time.Sleep(61 * time.Second)

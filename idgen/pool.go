@@ -12,11 +12,10 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// A Pool is a process's claim on one worker number, and the generators that
-// share it. Its own Next, NextN and Append draw from the generator named "".
+// A Pool has one worker number and the generators that use it. Next, NextN and
+// Append of the pool call the generator with the name "".
 //
-// A Pool is safe for concurrent use. A nil *Pool is legal: it answers every
-// call with [ErrNoPool].
+// A Pool is safe for concurrent use. Calls of a nil *Pool fail with [ErrNoPool].
 type Pool struct {
 	*core
 	main  *Generator
@@ -25,16 +24,16 @@ type Pool struct {
 	named    sync.Map // string → *Generator
 	maxNames int
 
-	mu       sync.Mutex // guards what follows, and additions to named
-	names    int        // how many named has
+	mu       sync.Mutex // guards the fields below, and additions to named
+	names    int        // the length of named
 	isClosed bool
 	tenure   *tenure // nil while there is none
 }
 
-// NewPool checks cfg, claims its worker number for this process and returns the
-// pool. Errors are [*ConfigError], [*RangeError] for a worker number that does
-// not fit its field, [ErrWorkerInUse], [*TimeError] for a clock outside the
-// layout's lifetime, or what cfg.Worker returned.
+// NewPool checks cfg, reserves its worker number within this process and returns
+// the pool. The error is a [*ConfigError], a [*RangeError] for a worker number that
+// does not fit its field, [ErrWorkerInUse], a [*TimeError] for a clock outside the
+// layout's lifetime, or the error of cfg.Worker.
 func NewPool(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -56,14 +55,15 @@ func NewPool(cfg Config) (*Pool, error) {
 		return nil, err
 	}
 	p.tenure = p.newTenure(worker, p.claim.unused, p.limit)
-	// Of an earlier pool the counters are used up, but its time is not ours.
+	// This pool starts above the counters of an earlier pool. How far that pool was
+	// ahead of the clock does not extend the limits of this one.
 	p.tenure.maxAhead, p.tenure.maxLead = p.maxAhead, p.maxLead
 	p.main.seq.Store(p.tenure.sequence())
 	return p, nil
 }
 
 func newPool(cfg Config) *Pool {
-	p := &Pool{core: newCore(cfg), maxNames: cfg.MaxNames + 1} // and that of the pool itself
+	p := &Pool{core: newCore(cfg), maxNames: cfg.MaxNames + 1} // one for the name ""
 	p.main = p.Named("")
 	if left := p.end - p.clock.now(); left < warnBefore {
 		p.log().Warn("idgen: the layout is nearly used up; plan for one with more time bits", "layout", p.layout.String(), "ends", p.layout.Lifetime().End)
@@ -98,7 +98,7 @@ func newCore(cfg Config) *core {
 	if !cfg.NoSpread {
 		c.spread = newSpread(c.seqBits, rand.Uint64())
 	}
-	// A tick past the range of time.Duration, 292 years, is the end as well.
+	// The generator also ends where time.Duration does, after 292 years.
 	ticks := min(l.maxTick(), int64(NoLimit/l.unit)-1) + 1
 	c.limit = ticks<<c.seqBits - 1
 	c.end = time.Duration(ticks) * l.unit
@@ -118,7 +118,8 @@ func (p *Pool) Append(ctx context.Context, dst []int64, n int) ([]int64, error) 
 	return p.generator().Append(ctx, dst, n)
 }
 
-// Unordered returns that of the pool's own generator. See [Generator.Unordered].
+// Unordered returns the [Unordered] of the generator with the name "". See
+// [Generator.Unordered].
 func (p *Pool) Unordered() *Unordered { return p.generator().Unordered() }
 
 func (p *Pool) generator() *Generator {
@@ -128,16 +129,16 @@ func (p *Pool) generator() *Generator {
 	return p.main
 }
 
-// Named returns the generator of that name, the same one for every call.
-// Generators of different names are independent sequences under the one worker:
-// each is unique in itself, and two may make the same id. Use one per table, or
-// the pool's own for all.
+// Named returns the generator with this name, the same one for every call. The ids
+// of one generator are unique. Two generators may make the same id, because they
+// share the worker number. Use a generator for each table, or the pool for all
+// tables.
 //
-// There can be many, one for each customer or kind of document: to find one takes
-// no lock, about 30 ns among ten thousand, and no goroutine that draws from one
-// meets those of another. A name takes about 350 bytes, or 1,200 with an
-// [Unordered], and lives as long as the pool; beyond [Config.MaxNames] a call gets
-// a generator that answers with [ErrTooManyNames].
+// A pool can have many names, for instance one for each customer. Finding a
+// generator takes no lock and about 30 ns among ten thousand names. Generators
+// share no cache line that they write. A name takes about 350 bytes until the pool
+// is freed, and 1,200 bytes with an [Unordered]. Generators of names beyond
+// [Config.MaxNames] fail with [ErrTooManyNames].
 func (p *Pool) Named(name string) *Generator {
 	if p == nil {
 		return noPool
@@ -150,7 +151,7 @@ func (p *Pool) Named(name string) *Generator {
 	if g, ok := p.named.Load(name); ok {
 		return g.(*Generator)
 	}
-	name = strings.Clone(name) // which may be a piece of a long text
+	name = strings.Clone(name) // so that the map does not keep a longer text in memory
 	if p.names == p.maxNames {
 		return refusing(fmt.Errorf("%w (name %q, MaxNames %d)", ErrTooManyNames, name, p.maxNames-1))
 	}
@@ -179,7 +180,7 @@ func (p *Pool) Worker() (worker int64, ok bool) {
 	return s.worker, true
 }
 
-// Health reports the state of the generator that is worst off.
+// Health returns the health of the generator whose state is worst.
 func (p *Pool) Health() Health {
 	worst := p.generator().Health()
 	if p == nil {
@@ -193,9 +194,9 @@ func (p *Pool) Health() Health {
 	return worst
 }
 
-// Close seals all generators, ends their waits with [ErrClosed] and gives the
-// worker number back. No id is issued afterwards. A second call does nothing.
-// An error says that a lease could not be given back; it then expires by itself.
+// Close stops all generators, ends their waits with [ErrClosed] and releases the
+// worker number. No id is issued after Close returns. A second call does nothing.
+// An error says that the lease could not be released; it expires after its TTL.
 func (p *Pool) Close(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -212,20 +213,21 @@ func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Unlock()
 	var err error
 	if p.keeper != nil {
-		err = p.keeper.Close(ctx) // which seals
+		err = p.keeper.Close(ctx) // this seals the generators
 	}
 	close(p.closed)
 	return err
 }
 
-// Suspend gives the worker number of a leased pool back until Resume. No id is
-// issued once it returns: calls wait, and if their context ends first say that the
-// pool is suspended. The process can then be copied, by a checkpoint, a snapshot or a clone
-// of its machine: each copy that resumes has a worker number of its own.
+// Suspend releases the worker number of a leased pool until Resume. No id is issued
+// after Suspend returns. Calls wait for Resume. If their context ends first, their
+// error says that the pool is suspended.
 //
-// An error says that the lease could not be given back; it then expires by
-// itself, and copies are safe all the same. A pool whose worker number is not
-// leased fails with [ErrNotLeased].
+// Call Suspend before a checkpoint of the process or a snapshot or clone of its
+// machine. Each copy that calls Resume leases a worker number of its own.
+//
+// An error says that the lease could not be released. It expires after its TTL, and
+// copies are safe. If the worker number is not leased, the error is [ErrNotLeased].
 func (p *Pool) Suspend(ctx context.Context) error {
 	k, err := p.leaseKeeper()
 	if err != nil {
@@ -234,9 +236,9 @@ func (p *Pool) Suspend(ctx context.Context) error {
 	return k.Suspend(ctx)
 }
 
-// Resume leases a worker number for a pool that was suspended. It returns when
-// the first id can be issued, or with an error when ctx has ended: the pool then
-// is suspended as before.
+// Resume leases a worker number for a suspended pool and returns when the first id
+// can be issued. If ctx ends first, Resume returns an error and the pool stays
+// suspended.
 func (p *Pool) Resume(ctx context.Context) error {
 	k, err := p.leaseKeeper()
 	if err != nil {
@@ -277,7 +279,7 @@ func (p *Pool) seal() (unused int64) {
 // noPool is the generator of a nil pool.
 var noPool = refusing(ErrNoPool)
 
-// refusing returns a generator that answers every call with err.
+// refusing returns a generator whose calls fail with err.
 func refusing(err error) *Generator {
 	g := &Generator{core: &core{
 		unit: 1, maxLead: NoLimit, clock: &clock{source: time.Now},
