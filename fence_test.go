@@ -12,24 +12,25 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// A restore that the database does not show repeats ids, unless it is fenced.
+// After a restore that the database does not show, ids repeat without Fence, and do not
+// repeat with Fence.
 func TestFence(t *testing.T) {
 	for _, fenced := range []bool{true, false} {
 		t.Run(fmt.Sprintf("fenced %t", fenced), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store, seen := &leasetest.Memory{}, map[int64]bool{}
 				cfg := snowkey.Config{Layout: layout(t), MinWorker: 1, MaxWorker: 1, Logger: slog.New(slog.DiscardHandler), NoSpread: true}
-				twice := 0
+				repeated := 0
 				draw := func() {
 					t.Helper()
 					pool := open(t, store, cfg)
-					ids, err := pool.NextN(t.Context(), 40_000) // more than its time has
+					ids, err := pool.NextN(t.Context(), 40_000) // more than the time until now has
 					if err != nil {
 						t.Fatal(err)
 					}
 					for _, id := range ids {
 						if seen[id] {
-							twice++
+							repeated++
 						}
 						seen[id] = true
 					}
@@ -49,8 +50,8 @@ func TestFence(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if draw(); twice > 0 == fenced {
-					t.Errorf("fenced: %v; %d ids twice", fenced, twice)
+				if draw(); repeated > 0 == fenced {
+					t.Errorf("fenced: %v; %d ids repeated", fenced, repeated)
 				}
 			})
 		})

@@ -16,8 +16,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// A store whose clock knows whole seconds only is up to one behind. For an hour
-// ids flow all the same, in a process that lives and in others that come and go.
+// A store whose clock has only whole seconds is up to one second behind. For an hour, one
+// process issues ids without a pause, while others start and stop.
 func TestStoreOfWholeSeconds(t *testing.T) {
 	for _, cfg := range []snowkey.Config{
 		{MaxWorker: 1},
@@ -69,16 +69,16 @@ func TestStoreOfWholeSeconds(t *testing.T) {
 	}
 }
 
-// What it costs when the host's clock jumps ahead and stays below the bound. Ids
-// follow the wrong clock until the next renewal, at most Window/3 later, or until
-// the clock is set right. Then the clock is behind the last id by as much as it
-// jumped. Calls wait for MaxWait of that, and fail for the rest with a ClockError.
-// A jump beyond the bound costs the time until the next correction, and no more.
-func TestCostOfAHostClockThatJumpsAhead(t *testing.T) {
+// The host's clock jumps ahead and stays below the bound. Ids follow the wrong clock
+// until the next renewal, at most Window/3 later, or until the clock is right again.
+// Then the clock is behind the last id by the length of the jump. Calls fail
+// with a ClockError until this difference is MaxWait, and then wait. After a jump beyond the bound, calls
+// fail only until the next correction.
+func TestHostClockJumpsAhead(t *testing.T) {
 	const renewal, maxWait, step = 3400 * time.Millisecond, 500 * time.Millisecond, 10 * time.Millisecond
 	for _, tt := range []struct {
 		jump, fails time.Duration // how long calls fail at most
-		exact       bool          // whether they do so in every phase of a renewal
+		exact       bool          // whether they fail that long in every phase of a renewal
 	}{
 		{500 * time.Millisecond, 0, true}, // less than MaxClockSkew is not corrected
 		{2 * time.Second, 1500 * time.Millisecond, true},
@@ -131,10 +131,10 @@ func TestCostOfAHostClockThatJumpsAhead(t *testing.T) {
 	}
 }
 
-// Ids ascend under one lease. Those of the next lease of the same pool may be
-// smaller, if the clock was ahead and the worker number is another. They are lower
-// by what the bound was ahead of time, at most: Window and twice MaxClockSkew, as
-// long as the store's clock is right.
+// Ids ascend within a lease. The ids of the next lease of a pool may be smaller, if the
+// clock was ahead and the worker number is another. The difference is at most the
+// distance from the clock to the bound. If the store's clock is right, this is Window
+// plus 2 times MaxClockSkew.
 func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 	for _, tt := range []struct {
 		name               string
@@ -155,7 +155,7 @@ func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 				time.Sleep(time.Minute)
 				pool := open(t, store, cfg)
 				worker := workerOf(t, pool)
-				// A renewal has just been answered, so that the bound is a window ahead.
+				// After an answered renewal the bound is a window ahead.
 				for renewals := store.Calls("Renew"); store.Calls("Renew") == renewals; {
 					time.Sleep(10 * time.Millisecond)
 				}
@@ -179,7 +179,7 @@ func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 				host.Store(0)
 				stored.Store(0)
 				if !tt.same {
-					// Another process has the worker number meanwhile.
+					// Another process gets the worker number.
 					rows, err := store.Rows(t.Context(), terms(t), worker, worker)
 					if err != nil || len(rows) != 1 {
 						t.Fatal(rows, err)
@@ -209,9 +209,10 @@ func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 	}
 }
 
-// A process frees the row of a lease that has expired. Otherwise the row of one that
-// expired while the store's clock was ahead stays taken when the clock is right again:
-// just after the renewal that failed, or after the read of the row.
+// A process frees the row of its expired lease. Otherwise a lease that expired because the
+// store's clock was ahead would be valid again when the clock is right, and its row would
+// stay taken. The clock becomes right just after the failed renewal, or after the read of
+// the row.
 func TestExpiredWhileTheStoresClockWasAhead(t *testing.T) {
 	for name, wrap := range map[string]func(store *leasetest.Memory, right func()) lease.Store{
 		"right after the renewal": func(store *leasetest.Memory, right func()) lease.Store { return afterRenew{store, right} },
@@ -226,7 +227,7 @@ func TestExpiredWhileTheStoresClockWasAhead(t *testing.T) {
 				off.Store(int64(time.Hour)) // the lease expires, and there is a new one
 				time.Sleep(time.Minute)
 				first := mustNext(t, pool)
-				off.Store(int64(2 * time.Hour)) // it expires too, and the clock is right as soon as the process knows
+				off.Store(int64(2 * time.Hour)) // the second lease expires too, and the clock is right as soon as the process knows
 				time.Sleep(time.Minute)
 				if off.Load() != 0 {
 					t.Fatal("the process has not tried to renew")
@@ -239,8 +240,8 @@ func TestExpiredWhileTheStoresClockWasAhead(t *testing.T) {
 	}
 }
 
-// When the host's clock jumps while the lease is held, the next renewal finds
-// that it is the host's which is wrong, and ids go on with the store's time.
+// The host's clock jumps during a lease. The next renewal finds that the host's clock is
+// wrong, and ids continue with the store's time.
 func TestHostClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(jump.String(), func(t *testing.T) {
@@ -278,10 +279,10 @@ func TestHostClockJumps(t *testing.T) {
 	}
 }
 
-// When it is the store's clock that jumps, ids go on with the host's: up to the
-// bound, if it went back, and under another lease, which begins behind the bound,
-// if it went forward. Callers that wait for the bound do not make the keeper ask
-// the store again and again for what it cannot grant yet.
+// The store's clock jumps, and ids continue with the host's time. If the store's clock went
+// back, they continue up to the bound. If it went forward, they continue in another lease,
+// which starts at the bound. While calls wait for the bound, the keeper does not repeat
+// requests that the store cannot grant yet.
 func TestStoreClockJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var off atomic.Int64
@@ -325,7 +326,7 @@ func TestStoreClockJumps(t *testing.T) {
 		steady(time.Minute)
 		off.Store(0)
 		steady(time.Minute)
-		// What the wrong clock has allowed, nobody has asked for.
+		// The bounds did not follow the wrong clock of the store.
 		rows, err := store.Rows(t.Context(), terms(t), 0, 15)
 		if err != nil || len(rows) == 0 {
 			t.Fatal(rows, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// A pool that is suspended has nothing that a copy of the process could use.
+// A copy of a process with a suspended pool cannot issue ids of the former lease.
 func TestSuspend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
@@ -43,7 +43,7 @@ func TestSuspend(t *testing.T) {
 			t.Errorf("%d renewals while suspended", n-renewals)
 		}
 
-		// Of two copies one has the worker, and the other waits for it.
+		// One of two copies gets the worker number, and the other waits for it.
 		copied := open(t, store, cfg)
 		between := mustNext(t, copied)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -45,7 +45,7 @@ func TestAnHourOfRenewals(t *testing.T) {
 		if err := pool.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		// The next process with this worker begins behind the last id, and right now.
+		// The next process with this worker number starts above the last id, without a wait.
 		again := open(t, store, snowkey.Config{MinWorker: worker, MaxWorker: worker})
 		if id := mustNext(t, again); id <= last || time.Until(layout(t).Decode(id).Time) > time.Second {
 			t.Errorf("the next process begins with %d (%v), after %d", id, layout(t).Decode(id).Time, last)
@@ -53,7 +53,7 @@ func TestAnHourOfRenewals(t *testing.T) {
 	})
 }
 
-func TestStoreAway(t *testing.T) {
+func TestStoreUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
 		pool := open(t, store, snowkey.Config{})
@@ -97,8 +97,8 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// A store that takes long for each call costs neither ids nor the lease, as long
-// as it answers within a quarter of the window.
+// A slow store delays no id and loses no lease, if it answers within a quarter of the
+// window.
 func TestSlowStore(t *testing.T) {
 	for _, slow := range []time.Duration{100 * time.Millisecond, time.Second, 2400 * time.Millisecond} {
 		t.Run(slow.String(), func(t *testing.T) {
@@ -191,8 +191,8 @@ func (s afterRenew) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool
 	return s.Memory.Renew(ctx, r)
 }
 
-// A renewal whose reply is lost, or whose request is late, does not cost the lease.
-func TestDoubtfulRenewals(t *testing.T) {
+// A pool keeps its lease if the reply to a renewal is lost or the request is late.
+func TestLostRenewals(t *testing.T) {
 	for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.LoseReply, leasetest.Hang, leasetest.HangAfter, leasetest.Late} {
 		t.Run(fmt.Sprint(fault), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -225,9 +225,9 @@ func TestDoubtfulRenewals(t *testing.T) {
 	}
 }
 
-// A claim whose reply is lost does not cost the time of a lease, though nobody
-// else could take the worker until that is over.
-func TestDoubtfulClaims(t *testing.T) {
+// A claim whose reply is lost delays Open by a few seconds only. Open does not wait until
+// the lost lease has expired.
+func TestLostClaims(t *testing.T) {
 	for _, volatile := range []bool{false, true} {
 		for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.LoseReply, leasetest.Hang, leasetest.HangAfter, leasetest.Late} {
 			t.Run(fmt.Sprintf("%v, volatile %v", fault, volatile), func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestDoubtfulClaims(t *testing.T) {
 					store := &leasetest.Memory{}
 					store.SetVolatile(volatile)
 					cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
-					open(t, store, cfg).Close(t.Context()) // founds the namespace
+					open(t, store, cfg).Close(t.Context()) // creates the namespace
 					burnt, away := make(chan int64, 1), false
 					store.Fault(func(op string) leasetest.Fault {
 						switch {
@@ -252,7 +252,7 @@ func TestDoubtfulClaims(t *testing.T) {
 								burnt <- rows[0].Bound
 							})
 							return fault
-						case away: // the network is cut: nor can the row be read
+						case away: // the network is cut, and the row cannot be read either
 							return leasetest.Hang
 						}
 						return leasetest.None
@@ -261,8 +261,8 @@ func TestDoubtfulClaims(t *testing.T) {
 					pool := open(t, store, cfg)
 					id := mustNext(t, pool)
 					took := time.Since(start)
-					// A store that forgets unnoticed has the claim burn a window and the skew.
-					limit := 8 * time.Second // 5 s, until the read that hangs is given up, and a pause
+					// With a volatile store, a claim skips a window and the skew.
+					limit := 8 * time.Second // 5 s until the hanging read times out, and a pause
 					if volatile {
 						limit += 13 * time.Second
 					}
@@ -291,8 +291,8 @@ func TestDoubtfulClaims(t *testing.T) {
 	}
 }
 
-// A claim that is late takes no worker for nobody: its own row is claimed again,
-// though others are free.
+// A late claim leaves no worker number taken without a holder: the process claims the same
+// row again, even if others are free.
 func TestLateClaims(t *testing.T) {
 	for range 10 { // a claim takes one of the free rows at random
 		synctest.Test(t, func(t *testing.T) {
@@ -390,7 +390,7 @@ func TestAllWorkersTaken(t *testing.T) {
 		if !ok || len(e.Holders) != 4 || e.NextFree <= 0 || e.NextFree > 16*time.Second || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a fifth process: %v", err)
 		}
-		// One that is closed makes room at once; one that is killed, within TTL.
+		// The worker number of a closed process is free at once, and of a killed one after TTL.
 		go func() {
 			time.Sleep(3 * time.Second)
 			pools[0].Close(context.Background())
@@ -420,7 +420,7 @@ func TestPreferSame(t *testing.T) {
 	})
 }
 
-// Whoever waits for a store that is away can read in the log why, once.
+// While Open waits for the store, it logs the reason once.
 func TestOpenSaysWhyItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
@@ -438,8 +438,8 @@ func TestOpenSaysWhyItWaits(t *testing.T) {
 	})
 }
 
-// The default label is the same after a restart, and tells two servers of a host
-// apart by their ports.
+// The default label is the same after a restart, and has the port, which distinguishes two
+// servers on one host.
 func TestDefaultLabel(t *testing.T) {
 	labels := map[string]string{}
 	for _, port := range []string{"8080", "8081", "8080"} {
@@ -459,7 +459,7 @@ func TestDefaultLabel(t *testing.T) {
 	}
 }
 
-// No id is issued after the worker number was given back.
+// No id is issued after the worker number was released.
 func TestCloseWhileCallsAreInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
@@ -502,10 +502,10 @@ func TestCloseWhileCallsAreInFlight(t *testing.T) {
 	})
 }
 
-// Processes come, are closed, or are forgotten as if killed, on a store whose
-// calls fail, hang, are late and lose their replies, whose rows are deleted, and
-// whose commits are lost to a server with a clock that is behind.
-func TestNoIDTwiceWhateverTheStoreDoes(t *testing.T) {
+// No id repeats under random faults. Processes start, and are closed or killed. Calls of
+// the store fail, hang, are late or lose their replies. Rows are deleted, and commits are
+// lost at a failover to a server whose clock is behind.
+func TestIDsAreUniqueUnderFaults(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -513,7 +513,7 @@ func TestNoIDTwiceWhateverTheStoreDoes(t *testing.T) {
 				var behind atomic.Int64
 				store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }}
 				layout, lifetimes := layout(t), 3*time.Second
-				if seed%2 == 1 { // days, of which some pass
+				if seed%2 == 1 { // ticks of a day; the run takes several days
 					layout, lifetimes = days(t), 20*time.Minute
 					openLayout(t, store, layout, snowkey.Config{}).Close(t.Context())
 				}
@@ -558,13 +558,13 @@ func TestNoIDTwiceWhateverTheStoreDoes(t *testing.T) {
 							store.Restore(snapshot)
 							store.SetCurrent(fmt.Sprint("promoted ", losses))
 							snapshot = store.Snapshot()
-							// Of two servers in turn, one is behind.
+							// The two servers take turns, and the clock of one is behind.
 							behind.Store(int64(losses%2) * int64(900*time.Millisecond))
 						}
 					case 5:
 						if r.IntN(5) == 0 {
 							store.Delete(t.Context(), terms, r.Int64N(4))
-							snapshot = store.Snapshot() // a deletion that is lost is another matter
+							snapshot = store.Snapshot() // so that no failover brings the row back
 						}
 					}
 					for _, p := range pools {

@@ -36,7 +36,7 @@ type Config struct {
 	PreferSame bool
 
 	// Window is how long ids can be issued while the store is unavailable. The lease
-	// is renewed when two thirds of it are left. All processes of a namespace have
+	// is renewed after a third of Window. All processes of a namespace have
 	// the same Window. Defaults to 10 s.
 	Window time.Duration
 

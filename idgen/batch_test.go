@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-func TestBulkThatDoesNotFitBeforeTheEndTakesNothing(t *testing.T) {
+func TestAppendPastTheEndTakesNoNumber(t *testing.T) {
 	layout := idgen.DefaultLayout()
 	clock := holdClock(layout.Lifetime().End.Add(-time.Millisecond))
 	pool := newPool(t, idgen.Config{Clock: clock.Now, NoSpread: true})
@@ -23,7 +23,7 @@ func TestBulkThatDoesNotFitBeforeTheEndTakesNothing(t *testing.T) {
 	}
 }
 
-func TestBulkIsOneRunOfIDs(t *testing.T) {
+func TestAppendReturnsConsecutiveIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
 		pool := newPool(t, idgen.Config{Clock: clock.Now})

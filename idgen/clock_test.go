@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// The monotonic clock carries the time between two looks at the wall clock, and
-// a step of the wall clock is seen within resyncEvery. The bubble's wall clock
-// cannot be set, so the test sets the epoch, which is the same to the clock.
+// Between two readings of the wall clock, the clock uses the monotonic clock. A step of the
+// wall clock takes effect within resyncEvery. A test cannot set the wall clock of a
+// synctest bubble, so it sets the epoch, which has the same effect.
 func TestClockSeesSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		epoch := time.Now().Add(-time.Hour)
@@ -32,8 +32,8 @@ func TestClockSeesSteps(t *testing.T) {
 	})
 }
 
-// A correction holds from the moment it is made until the next one, whatever
-// looks at the wall clock meanwhile.
+// A correction has effect from its return until the next correction, while other
+// goroutines read the wall clock.
 func TestClockIsCorrectedAtOnce(t *testing.T) {
 	epoch := time.Now().Add(-1000 * time.Hour)
 	for name, source := range map[string]func() time.Time{"system": nil, "injected": time.Now} {

@@ -38,7 +38,7 @@ func FuzzComposeDecode(f *testing.F) {
 	})
 }
 
-// Fields that differ never make equal ids: each bit of each field has one place.
+// Ids with different fields differ, because no two fields use the same bit.
 func TestFieldsShareNoBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

@@ -229,9 +229,9 @@ func (g *Generator) seal() (last int64) {
 }
 
 // rotateFrom starts the tick of now with the next rollback number, unless another call
-// has just done so. It reports false if that is not allowed: without Rotate, if all
-// rollback numbers are used, or if a burst and not a step of the clock has taken the
-// numbers up to last. A burst reaches maxLead and the tick after it.
+// has just done so. It reports false without Rotate and if all rollback numbers are used. It
+// also does so if not the clock but a burst is the reason that last is ahead. A burst
+// reaches maxLead and the tick after it.
 func (g *Generator) rotateFrom(s *sequence, last int64, now time.Duration) bool {
 	if !g.rotate || now < 0 || now >= g.end || g.start(last)-now <= s.maxLead+g.unit || g.rollbacksLeft(last) == 0 {
 		return false

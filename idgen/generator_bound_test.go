@@ -9,8 +9,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// BenchmarkBound measures what Next pays for the lease: the reading of the bound
-// that the store has confirmed. Both ways take turns, a thousand calls each.
+// BenchmarkBound measures the cost of the lease in Next, which reads the bound that the store
+// has confirmed. It alternates between Next with and without the bound, a thousand calls
+// each.
 func BenchmarkBound(b *testing.B) {
 	layout, err := NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, Time(39), Worker(2), Sequence(22))
 	if err != nil {
@@ -37,7 +38,7 @@ func BenchmarkBound(b *testing.B) {
 	b.ReportMetric(a, "ns-with-bound")
 	b.ReportMetric(c, "ns-without")
 	b.ReportMetric(a-c, "ns-bound")
-	b.ReportMetric(0, "ns/op") // of both ways together, which tells nobody anything
+	b.ReportMetric(0, "ns/op") // hides the sum of both, which has no meaning
 }
 
 // each returns the nanoseconds that a call takes, on average over n.

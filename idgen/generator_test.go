@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// ascending fails the test unless every id is larger than the one before, which
-// is order and uniqueness at once.
+// ascending fails the test unless each id is larger than the one before. This means that
+// ids are in order and unique.
 func ascending(t testing.TB, ids []int64) {
 	t.Helper()
 	for i := 1; i < len(ids); i++ {
@@ -25,9 +25,9 @@ func ascending(t testing.TB, ids []int64) {
 	}
 }
 
-// With NoLimit a generator carries on from its last id, with neither wait nor
-// duplicate, however the clock jumps.
-func TestCarriesOnHoweverTheClockJumps(t *testing.T) {
+// With NoLimit a generator continues from its last id, without a wait or a duplicate, after
+// any jump of the clock.
+func TestContinuesAfterClockJumps(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for name, layout := range presets(t) {
 		if name == "Baidu" || name == "Raindrop" {
@@ -60,7 +60,7 @@ func TestCarriesOnHoweverTheClockJumps(t *testing.T) {
 	}
 }
 
-// FuzzClock runs a script: each byte steps the clock or draws ids.
+// FuzzClock runs a script: each byte steps the clock or takes ids.
 func FuzzClock(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 200, 100, 255, 0, 128, 64})
 	f.Add(bytes.Repeat([]byte{9, 255, 129}, 100))
@@ -103,7 +103,7 @@ func FuzzClock(f *testing.F) {
 	})
 }
 
-func TestConcurrentCallsNeverShareAnID(t *testing.T) {
+func TestConcurrentIDsAreUnique(t *testing.T) {
 	clock := newClock()
 	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: idgen.NoLimit})
 	stop := make(chan struct{})
@@ -157,7 +157,7 @@ func TestConcurrentCallsNeverShareAnID(t *testing.T) {
 	}
 }
 
-func TestHoldsOnAndWaits(t *testing.T) {
+func TestWaitsForTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
 		pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: -1})
@@ -165,7 +165,7 @@ func TestHoldsOnAndWaits(t *testing.T) {
 		for _, back := range []time.Duration{time.Millisecond, 100 * time.Millisecond, 499 * time.Millisecond} {
 			clock.step(-back)
 			start := time.Now()
-			// More than one tick has, so that the spread cannot save the wait.
+			// This is more than a tick has, so the call waits with any spread.
 			ids := must(pool.NextN(t.Context(), 4096))(t)
 			waited := time.Since(start)
 			if waited < back-time.Millisecond || waited > back+2*time.Millisecond {
@@ -180,7 +180,7 @@ func TestHoldsOnAndWaits(t *testing.T) {
 	})
 }
 
-func TestFailsWithTheDuration(t *testing.T) {
+func TestClockErrorHasTheDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
 		pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: -1, MaxWait: 500 * time.Millisecond})
@@ -233,7 +233,7 @@ func TestRotates(t *testing.T) {
 			pool := newPool(t, idgen.Config{Layout: tt.layout, Clock: clock.Now, Rotate: true})
 			seen := map[int64]bool{}
 			for rollback := range tt.rollbacks + 1 {
-				clock.set(start) // the same instant each time
+				clock.set(start) // the same time in each round
 				for range 100 {
 					id := mustNext(t, pool)
 					if seen[id] {
@@ -255,13 +255,13 @@ func TestRotates(t *testing.T) {
 				t.Fatalf("after %d rollbacks: error %v", tt.rollbacks, err)
 			}
 			clock.step(2 * time.Hour)
-			mustNext(t, pool) // the clock is back
+			mustNext(t, pool) // the clock has caught up
 		})
 	}
 }
 
-// A burst looks like a clock that was set back, but must not use up a rollback
-// number: the time it borrowed comes by itself.
+// After a burst the clock is behind, as if it was set back. The generator must not use a
+// rollback number, because the clock catches up.
 func TestBurstsDoNotRotate(t *testing.T) {
 	layout := idgen.DatacenterProcess()
 	clock := holdClock(epoch)
@@ -308,7 +308,7 @@ func TestExhaustedOnEveryPath(t *testing.T) {
 			if got := pool.Health(); got.State != idgen.Exhausted || !got.Expiring {
 				t.Errorf("health %+v", got)
 			}
-			clock.set(end.AddDate(200, 0, 0)) // past it by the clock, too
+			clock.set(end.AddDate(200, 0, 0)) // the clock is past the end too
 			for what, call := range map[string]func() error{
 				"Next":   func() error { _, err := pool.Next(ctx); return err },
 				"NextN":  func() error { _, err := pool.NextN(ctx, 2); return err },
@@ -360,8 +360,8 @@ func TestWaitEndsWithContext(t *testing.T) {
 		if s := pool.Health().State; s != idgen.Down && s != idgen.Waiting {
 			t.Errorf("health %v", s)
 		}
-		// A context that is over takes no number: many such calls do not push the
-		// generator into the future.
+		// Calls with an ended context take no number, so many of them do not move the
+		// generator ahead of the clock.
 		start = time.Now()
 		for range 100_000 {
 			if _, err := pool.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -381,8 +381,8 @@ func TestWaitEndsWithContext(t *testing.T) {
 	})
 }
 
-// Each waiter waits for its own number: one with a long wait, or one that gives
-// up, does not hold up the others.
+// Each call waits for its own number. A call with a long wait, or one that gives up, does not
+// delay the others.
 func TestWaitersDoNotBlockEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
@@ -392,7 +392,7 @@ func TestWaitersDoNotBlockEachOther(t *testing.T) {
 		clock.step(-100 * time.Millisecond)
 		start := time.Now()
 		var wg sync.WaitGroup
-		wg.Go(func() { // first in line, and gives up
+		wg.Go(func() { // takes the first number, and gives up
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
 			if _, err := pool.NextN(ctx, 4096); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 10*time.Millisecond {
@@ -400,7 +400,7 @@ func TestWaitersDoNotBlockEachOther(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		wg.Go(func() { // a long wait: 10 s worth of ids
+		wg.Go(func() { // a long wait, for the ids of 10 s
 			must(pool.NextN(t.Context(), 4096*10_000))
 		})
 		for range 20 {
@@ -468,7 +468,7 @@ func TestCloseEndsWaits(t *testing.T) {
 	})
 }
 
-// No call that begins after Close returns an id, on any path and in any tick.
+// No call after Close returns an id, on any path and in any tick.
 func TestClosed(t *testing.T) {
 	for _, at := range []time.Time{epoch, epoch.Add(time.Nanosecond), epoch.AddDate(3, 0, 0)} {
 		t.Run(at.Format(time.RFC3339Nano), func(t *testing.T) {
@@ -518,7 +518,7 @@ func TestSealRacesWithNext(t *testing.T) {
 			t.Fatal(err)
 		}
 		wg.Wait()
-		// The next pool of this worker goes on behind all of them.
+		// The next pool of this worker number starts above all of them.
 		next := newPool(t, idgen.Config{Clock: holdClock(epoch).Now, MaxAhead: idgen.NoLimit, Worker: func(int) (int64, error) { return 77, nil }})
 		id := mustNext(t, next)
 		for _, before := range issued {

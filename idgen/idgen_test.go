@@ -10,8 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// steppedClock is the real clock (inside a synctest bubble, the bubble's) set
-// forward or back by steps.
+// steppedClock is time.Now plus an offset.
 type steppedClock struct{ offset atomic.Int64 }
 
 // newClock returns a clock that shows 2026-06-01 now.
@@ -24,7 +23,7 @@ func newClock() *steppedClock {
 func (c *steppedClock) Now() time.Time       { return time.Now().Add(time.Duration(c.offset.Load())) }
 func (c *steppedClock) step(d time.Duration) { c.offset.Add(int64(d)) }
 
-// heldClock stands still until it is set.
+// heldClock has the time to which it was set.
 type heldClock struct{ at atomic.Pointer[time.Time] }
 
 func holdClock(at time.Time) *heldClock {
@@ -39,9 +38,9 @@ func (c *heldClock) step(d time.Duration) { c.set(c.Now().Add(d)) }
 
 var workers atomic.Int64
 
-// newWorker returns a number that few other tests have had, because a pool goes
-// on behind the last one of its worker, whose clock a test may have set to the
-// year 2094. Below 100 and above 900 are the numbers that tests name themselves.
+// newWorker returns a worker number that few other tests have used. A pool starts above the
+// ids of the previous pool with its number, and a test may have made ids of the year 2094.
+// Numbers below 100 and above 900 are for tests that choose a number.
 func newWorker(bits int) (int64, error) {
 	n := workers.Add(1)
 	if bits < 10 {
@@ -50,8 +49,8 @@ func newWorker(bits int) (int64, error) {
 	return 100 + n%800, nil
 }
 
-// newPool returns a pool of cfg, with a worker of its own where cfg names none,
-// and closes it when the test ends.
+// newPool returns a pool and closes it at the end of the test. If cfg has no Worker, the pool
+// gets a number from newWorker.
 func newPool(t testing.TB, cfg idgen.Config) *idgen.Pool {
 	t.Helper()
 	if cfg.Worker == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// keeper grants what a test tells it to.
+// keeper is a leased.Keeper that a test controls.
 type keeper struct {
 	leased.Issuer
 	mu    sync.Mutex
@@ -80,7 +80,7 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 		}
 
 		const worker = 77
-		start := now + 5000<<12 // some seconds ahead, as after a fence
+		start := now + 5000<<12 // 5 s ahead, as after a fence
 		k.Grant(worker, start, start+10)
 		var ids []int64
 		for range 10 {
@@ -97,7 +97,7 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 			t.Errorf("a new sequence begins with %d; want %d", c, start)
 		}
 
-		// At the bound, calls ask for more and wait for it.
+		// At the bound, calls request a higher bound and wait.
 		ctx, cancel = short()
 		defer cancel()
 		reason := errors.New("the store is away")
@@ -129,7 +129,7 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 			t.Errorf("%d; want %d", c, start+11)
 		}
 
-		// Sealed, nothing is issued, until the next tenure.
+		// After a seal, no id is issued until the next tenure.
 		lost := errors.New("lost")
 		if unused := k.Seal(lost); unused != start+12 {
 			t.Errorf("unused is %d; want %d", unused, start+12)
@@ -154,7 +154,7 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 	})
 }
 
-// drawSome draws some ids, in one of two ways.
+// drawSome takes some ids with Append or from an Unordered.
 func drawSome(ctx context.Context, pool *idgen.Pool, i int) (ids []int64, err error) {
 	if i%2 == 0 {
 		return pool.Append(ctx, nil, 1+i)
@@ -169,7 +169,7 @@ func drawSome(ctx context.Context, pool *idgen.Pool, i int) (ids []int64, err er
 	return ids, nil
 }
 
-// No id is issued after a seal, and none twice across tenures, whatever races.
+// While calls and seals race, no id is issued after a seal, and ids of all tenures are unique.
 func TestSealRacesWithIssuing(t *testing.T) {
 	pool, k := leasedPool(t, idgen.Config{MaxAhead: idgen.NoLimit})
 	start := time.Since(epoch).Milliseconds() << 12
@@ -197,7 +197,7 @@ func TestSealRacesWithIssuing(t *testing.T) {
 			runtime.Gosched()
 		}
 		unused := k.Seal(nil)
-		// The next holder of the very same worker goes on from here.
+		// The next holder of the worker number starts here.
 		k.Grant(0, unused, unused+1<<40)
 	}
 	done()
@@ -206,7 +206,7 @@ func TestSealRacesWithIssuing(t *testing.T) {
 	for _, ids := range all {
 		for _, id := range ids {
 			if seen[id] {
-				t.Fatalf("id %d twice", id)
+				t.Fatalf("id %d repeats", id)
 			}
 			seen[id] = true
 		}
@@ -232,9 +232,9 @@ func TestNewLeasedRefuses(t *testing.T) {
 	}
 }
 
-// The host's clock jumps while the lease is held. Once corrected, ids go on with
-// the right time at once, and so they do when the host's clock is right again.
-func TestCorrectedPoolGoesOn(t *testing.T) {
+// The host's clock jumps during a lease. After a correction, ids have the right time at
+// once. The same holds when the host's clock is right again.
+func TestCorrect(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		jump  time.Duration
@@ -284,7 +284,7 @@ func TestCorrectedPoolGoesOn(t *testing.T) {
 				stuck(tt.state)
 				k.Correct(-tt.jump)
 				draw()
-				host.step(-tt.jump) // somebody sets it right
+				host.step(-tt.jump) // the clock is set right
 				stuck(idgen.Unleased + idgen.Down - tt.state)
 				k.Correct(0)
 				draw()
@@ -294,7 +294,7 @@ func TestCorrectedPoolGoesOn(t *testing.T) {
 	}
 }
 
-// Calls that were already waiting see the correction.
+// A correction wakes calls that wait.
 func TestCorrectWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
@@ -311,7 +311,7 @@ func TestCorrectWakes(t *testing.T) {
 			start := time.Now()
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				// More than one tick has, so that the spread cannot save the wait.
+				// This is more than a tick has, so the call waits with any spread.
 				if _, err := pool.NextN(t.Context(), 4096); err != nil {
 					t.Error(err)
 				}

@@ -47,8 +47,8 @@ func (l Layout) maxTick() int64 {
 	return int64(t)
 }
 
-// tick returns the tick that holds t. A time outside the layout's lifetime is a
-// [*TimeError].
+// tick returns the tick of t. The error is a [*TimeError] if t is outside the layout's
+// lifetime.
 func (l Layout) tick(t time.Time) (int64, error) {
 	tick, err := l.tickOf(t)
 	if err == nil && tick > l.maxTick() {

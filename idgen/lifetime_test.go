@@ -36,7 +36,7 @@ func TestMinMaxID(t *testing.T) {
 	}
 }
 
-// An id of another datacenter lies in the range of its time as well.
+// MinID and MaxID also include the ids of other datacenters.
 func TestMinMaxIDCoverFixedFieldsBelowTime(t *testing.T) {
 	here, there := must(idgen.Twitter().WithFixed("datacenter", 3))(t), must(idgen.Twitter().WithFixed("datacenter", 31))(t)
 	at := epoch
@@ -76,7 +76,7 @@ func TestLifetime(t *testing.T) {
 				t.Errorf("%s: the last instant has the id %d, %v", tt.name, last, err)
 			}
 			if tt.name == "js" {
-				return // safe to its very end
+				return // its ids are safe until the end
 			}
 			if id := must(tt.layout.MaxID(life.SafeEnd.Add(-1)))(t); id > 1<<53-1 {
 				t.Errorf("%s: id %d before SafeEnd is not safe", tt.name, id)

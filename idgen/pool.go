@@ -31,9 +31,9 @@ type Pool struct {
 }
 
 // NewPool checks cfg, reserves its worker number within this process and returns
-// the pool. The error is a [*ConfigError], a [*RangeError] for a worker number that
-// does not fit its field, [ErrWorkerInUse], a [*TimeError] for a clock outside the
-// layout's lifetime, or the error of cfg.Worker.
+// the pool. The error is a [*ConfigError], [ErrWorkerInUse] or the error of cfg.Worker.
+// It is a [*RangeError] if the worker number does not fit its field, and a [*TimeError]
+// if the clock is outside the layout's lifetime.
 func NewPool(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {

@@ -41,11 +41,11 @@ func TestNewPoolRefuses(t *testing.T) {
 	}
 }
 
-func TestWorkerIsToldTheWidth(t *testing.T) {
+func TestWorkerGetsTheWidth(t *testing.T) {
 	got := -1
 	newPool(t, idgen.Config{Layout: idgen.Sonyflake(), Worker: func(bits int) (int64, error) { got = bits; return 65535, nil }})
 	if got != 16 {
-		t.Errorf("worker was told %d bits; want 16", got)
+		t.Errorf("Worker got %d bits; want 16", got)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestNilPool(t *testing.T) {
 	}
 }
 
-func TestLogsToTheDefaultLoggerOfTheMoment(t *testing.T) {
+func TestLogsToTheCurrentDefaultLogger(t *testing.T) {
 	var log strings.Builder
 	before := slog.Default()
 	t.Cleanup(func() { slog.SetDefault(before) })
@@ -158,7 +158,7 @@ func TestPoolWorker(t *testing.T) {
 	check("after the lease", pool, 0, false)
 }
 
-// Without Config.Clock ids carry the system's time.
+// Without Config.Clock, ids have the system's time.
 func TestSystemClock(t *testing.T) {
 	pool := newPool(t, idgen.Config{})
 	for range 3 {

@@ -21,7 +21,7 @@ type vector struct {
 	Fields map[string]int64
 	Source string
 
-	// Of layouts that are no preset:
+	// For layouts without a preset:
 	Epoch time.Time
 	Unit  string
 	Bits  [][]any // pairs of name and width
@@ -113,7 +113,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// The table in docs/layouts.md says what the layouts say of themselves.
+// The table in docs/layouts.md agrees with the layouts.
 func TestLayoutsPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/layouts.md")
 	if err != nil {
@@ -158,7 +158,7 @@ func TestRaindrop(t *testing.T) {
 	if id != 1000<<13|15<<9|1<<8|63<<2|3 {
 		t.Errorf("id %b", id)
 	}
-	// The widened time field: ids stay below 2^53 for 34 years.
+	// With a wide time field, ids stay below 2^53 for 34 years.
 	if got := l.Lifetime().SafeEnd.Year(); got != 2059 {
 		t.Errorf("safe until %d", got)
 	}

@@ -21,7 +21,7 @@ func newSpread(sequenceBits uint, seed uint64) spread {
 }
 
 // at returns the offset of a tick: the upper bits of a hash (the finalizer of
-// SplitMix64). The offsets are irregular even if the ticks are regular, as those of a
+// SplitMix64). The offsets are irregular even for regular ticks, such as the ticks of a
 // job that runs each second.
 func (s spread) at(tick int64) int64 {
 	x := uint64(tick) + s.seed

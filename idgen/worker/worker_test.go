@@ -14,7 +14,7 @@ func TestSources(t *testing.T) {
 		name, env, value string
 		source           func(int) (int64, error)
 		want             int64
-		err              []string // what the message must say; nil for none
+		err              []string // parts of the message; nil if there is no error
 	}{
 		{"static", "", "", Static(7), 7, nil},
 		{"env", "MY_WORKER", "1023", Env("MY_WORKER"), 1023, nil},
