@@ -24,8 +24,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// 64 processes start at once on an empty database, each on connections of its
-// own. None sees an error of two that meet, and all have a worker of their own.
+// 64 processes start at once on an empty database, each with its own connections. None fails
+// because of another, and no two have the same worker number.
 func TestSixtyFourFirstStarts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		const n = 64
@@ -77,7 +77,7 @@ func TestSixtyFourFirstStarts(t *testing.T) {
 	})
 }
 
-// A third and a fourth layout open after the rows of the first were deleted.
+// Pools with a third and a fourth layout open after the rows of the first layout were deleted.
 func TestLayoutsAfterDeletedRows(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
@@ -101,9 +101,9 @@ func TestLayoutsAfterDeletedRows(t *testing.T) {
 	})
 }
 
-// Each waiter for a worker number learns that all are taken, and by whom, although
-// its last attempt may have waited for a connection in vain.
-func TestAllWaitersLearnThatAllAreTaken(t *testing.T) {
+// All worker numbers are in use. Each Open that waits returns an error that names the holders,
+// even if its last attempt got no connection.
+func TestOpenReportsTheHolders(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		conn.SetMaxOpenConns(4)
@@ -128,8 +128,8 @@ func TestAllWaitersLearnThatAllAreTaken(t *testing.T) {
 
 const password = "correct-horse-battery-staple"
 
-// failsAtOnce fails if Open tries again, or returns an error without these words
-// or with a password.
+// failsAtOnce checks that Open fails without a retry, and that the error has these words and no
+// password.
 func failsAtOnce(t *testing.T, db dbtest.DB, dsn, table string, words ...string) {
 	t.Helper()
 	conn, err := sql.Open(db.Driver, dsn)
@@ -180,7 +180,7 @@ func TestOpenFailsAtOnce(t *testing.T) {
 		failsAtOnce(t, db, as(func(u *url.URL) { u.Path = "/nowhere" }), table, "nowhere", "database")
 		failsAtOnce(t, db, as(func(u *url.URL) { u.User = url.UserPassword("somebody", password) }), table, "somebody", "user")
 		failsAtOnce(t, db, db.DSN, "nowhere.leases", "nowhere", "schema")
-		// The server trusts everybody until it is told not to.
+		// By default the server accepts any password.
 		hba := dbtest.Rows(t, conn, "SHOW hba_file")[0]
 		text, err := os.ReadFile(hba)
 		if err != nil {

@@ -17,9 +17,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
-// lostTables runs pools that draw ids all the time, while what keeps their leases
-// is removed, several times. All of them draw ids again, and none draws an id that
-// another has.
+// lostTables runs pools that take ids all the time, and removes the tables or files of their
+// leases several times. All pools issue ids again, and the ids are unique.
 func lostTables(t *testing.T, stores []lease.Store, remove func()) {
 	cfg := snowkey.Config{MaxWorker: 7, Window: time.Second, MaxClockSkew: 200 * time.Millisecond}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -61,7 +60,7 @@ func lostTables(t *testing.T, stores []lease.Store, remove func()) {
 		remove()
 		removed := time.Now()
 		mu.Unlock()
-		// By now the ids that were granted are used up.
+		// By now the granted ids are used up.
 		time.Sleep(1500 * time.Millisecond)
 		for i, pool := range pools {
 			once, done := context.WithTimeout(ctx, 5*time.Second)
@@ -103,7 +102,7 @@ func TestDirectoryIsRemoved(t *testing.T) {
 	})
 }
 
-// A pool that must not create tables says what to do, and goes on once they exist.
+// With SkipMigrate, the error says what to do, and the pool continues when the tables exist.
 func TestTablesAreDroppedAndSkipMigrate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)

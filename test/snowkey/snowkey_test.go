@@ -30,7 +30,7 @@ func openLayout(t testing.TB, store lease.Store, layout idgen.Layout, cfg snowke
 	return pool
 }
 
-// next draws an id and gives it a second.
+// next takes an id, and waits for a second at most.
 func next(t testing.TB, pool *idgen.Pool) (int64, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
