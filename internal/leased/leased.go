@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// An Issuer is the side of a pool that its keeper controls. A counter is
-// tick and sequence of the layout, packed. Its methods are for one goroutine at a time.
+// An Issuer is the side of a pool that its keeper controls. The counters that it
+// is granted are those of the layout: tick and sequence packed. Its methods are
+// for one goroutine at a time.
 type Issuer interface {
 	// Grant begins a lease: ids have this worker number, and their counters are
 	// at least start and below bound. The lease before must have been sealed.
