@@ -61,7 +61,7 @@ func Ordinal() func(bits int) (int64, error) {
 // parse returns the worker number in text, which is value or the end of value.
 func parse(source, value, text string, bits int) (int64, error) {
 	if text == "" {
-		return 0, &Error{source, value, "holds no worker number; set it to one"}
+		return 0, &Error{source, value, "has no worker number; set it to the number of this process"}
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || strconv.FormatUint(n, 10) != text {
@@ -89,7 +89,7 @@ func IPv4(low int) func(bits int) (int64, error) {
 func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
 	const source = "IPv4 address"
 	if low < 1 || low > 32 || low > bits {
-		return 0, &Error{source, fmt.Sprintf("of %d bits", low), fmt.Sprintf("does not fit the worker field of %d bits; ask for 1 to %d", bits, min(bits, 32))}
+		return 0, &Error{source, fmt.Sprintf("of %d bits", low), fmt.Sprintf("does not fit the worker field of %d bits; use 1 to %d", bits, min(bits, 32))}
 	}
 	found, n := netip.Addr{}, int64(0)
 	for _, addr := range addrs {
@@ -99,7 +99,7 @@ func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
 		b := addr.As4()
 		candidate := int64(uint32(b[0])<<24|uint32(b[1])<<16|uint32(b[2])<<8|uint32(b[3])) & (1<<low - 1)
 		if found.IsValid() && candidate != n {
-			return 0, &Error{source, found.String() + " and " + addr.String(), "differ in the bits asked for; use another source"}
+			return 0, &Error{source, found.String() + " and " + addr.String(), "differ in these bits; use another source"}
 		}
 		found, n = addr, candidate
 	}

@@ -73,9 +73,9 @@ func TestIPv4(t *testing.T) {
 		{"two that differ", []string{"10.0.0.9", "172.17.0.1"}, 8, 10, 0, "10.0.0.9 and 172.17.0.1"},
 		{"public only", []string{"8.8.8.8", "127.0.0.1"}, 8, 10, 0, "not found"},
 		{"none", nil, 8, 10, 0, "not found"},
-		{"field too narrow", []string{"10.0.0.9"}, 16, 10, 0, "ask for 1 to 10"},
-		{"no bits", []string{"10.0.0.9"}, 0, 10, 0, "ask for 1 to 10"},
-		{"too many bits", []string{"10.0.0.9"}, 33, 40, 0, "ask for 1 to 32"},
+		{"field too narrow", []string{"10.0.0.9"}, 16, 10, 0, "use 1 to 10"},
+		{"no bits", []string{"10.0.0.9"}, 0, 10, 0, "use 1 to 10"},
+		{"too many bits", []string{"10.0.0.9"}, 33, 40, 0, "use 1 to 32"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var addrs []netip.Addr
