@@ -30,8 +30,8 @@ type Config struct {
 	MaxAhead time.Duration
 
 	// MaxWait is how long a call waits for the clock beyond MaxAhead. A call that
-	// would wait longer fails at once. Negative means that no call waits. Defaults to 500 ms, or to
-	// one unit of the layout if that is longer, but at most to 5 s.
+	// would wait longer fails at once. Negative means that no call waits. Defaults to
+	// 500 ms, or to one unit of the layout if that is longer, but at most to 5 s.
 	MaxWait time.Duration
 
 	// MaxBehind is how far the clock may be behind before the generator logs an

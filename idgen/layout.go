@@ -212,7 +212,7 @@ func (l Layout) Unit() time.Duration { return l.unit }
 // Fields returns the fields, highest bits first.
 func (l Layout) Fields() []Field { return slices.Clone(l.fields) }
 
-// IsZero reports whether l is the zero Layout, which holds no field.
+// IsZero reports whether l is the zero Layout, which has no fields.
 func (l Layout) IsZero() bool { return l.bits == 0 }
 
 // between separates two fields in the text of a layout.

@@ -60,8 +60,8 @@ func (l Layout) tick(t time.Time) (int64, error) {
 	return tick, nil
 }
 
-// MinID returns the smallest id that any worker can make in the tick of t. Together
-// with [Layout.MaxID] it selects a range of time in a query:
+// MinID returns the smallest id with the tick of t, for any values of the fields below
+// time. Together with [Layout.MaxID] it selects a range of time in a query:
 //
 //	WHERE id BETWEEN MinID(from) AND MaxID(to)
 //
@@ -72,8 +72,7 @@ func (l Layout) MinID(t time.Time) (int64, error) {
 	return l.boundary(tick, err, l.fixed&^low)
 }
 
-// MaxID returns the largest id that any worker can make in the tick of t. See
-// [Layout.MinID].
+// MaxID returns the largest id with the tick of t. See [Layout.MinID].
 func (l Layout) MaxID(t time.Time) (int64, error) {
 	tick, err := l.tick(t)
 	return l.boundary(tick, err, l.fixed|(1<<l.time.shift-1))

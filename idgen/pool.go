@@ -15,7 +15,7 @@ import (
 // A Pool has one worker number and the generators that use it. Next, NextN and
 // Append of the pool call the generator with the name "".
 //
-// A Pool is safe for concurrent use. Calls of a nil *Pool fail with [ErrNoPool].
+// A Pool is safe for concurrent use. Calls for ids of a nil *Pool fail with [ErrNoPool].
 type Pool struct {
 	*core
 	main  *Generator
@@ -170,8 +170,8 @@ func (p *Pool) Named(name string) *Generator {
 func (p *Pool) Layout() Layout { return p.generator().layout }
 
 // Worker returns the pool's worker number. It reports false if there is none: the
-// pool is nil or closed, or it has no lease. A leased pool has another worker number
-// after it has lost a lease.
+// pool is nil or closed, or it has no lease. A leased pool may have another worker
+// number after it has lost a lease.
 func (p *Pool) Worker() (worker int64, ok bool) {
 	s := p.generator().seq.Load()
 	if s.last.Load() < 0 {

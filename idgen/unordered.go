@@ -18,7 +18,7 @@ import (
 //     any id, it may also be ahead, by [Config.MaxAhead].
 //   - This needs a runtime that runs a timer within a millisecond. After a longer
 //     delay, or a pause of the whole process, a goroutine may get late ids until its
-//     block is used up: up to 32 ids with [DefaultLayout], and 1,024 with any layout.
+//     block is used up: up to 32 ids with [DefaultLayout], and never more than 1,024.
 //     The next call reads the clock. From then on no goroutine gets a late id.
 //   - As long as no goroutine uses up a block within a tick, each call reads the
 //     clock, and no id is late.
