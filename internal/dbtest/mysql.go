@@ -17,7 +17,7 @@ var mysql = engine{
 	env:     "SNOWKEY_TEST_MYSQL",
 	example: "user:password@tcp(127.0.0.1:3306)/",
 	needs:   "mariadbd and mariadb-install-db, or mysqld",
-	pack:    "mariadb-server",
+	pack:    "default-mysql-server-core default-mysql-client",
 	account: "mysql",
 	compose: "root:snowkey@tcp(127.0.0.1:33069)/",
 

@@ -13,8 +13,8 @@ import (
 
 // ThroughPgBouncer returns a Postgres database with a DSN that leads through a
 // PgBouncer of the test's own, whose pool mode is "session", "transaction" or
-// "statement" and whose other settings are its defaults. It is installed if need
-// be, as the servers are. Versions before 1.21 pass on no prepared statements, for
+// "statement" and whose other settings are its defaults. It comes from where
+// the servers do. Versions before 1.21 pass on no prepared statements, for
 // which pgx needs default_query_exec_mode=exec or simple_protocol in the DSN.
 func (db DB) ThroughPgBouncer(t TB, mode string) DB {
 	t.Helper()
@@ -47,7 +47,7 @@ func (db DB) ThroughPgBouncer(t TB, mode string) DB {
 	}
 	srv, err := e.startFound(false)
 	if err != nil {
-		t.Fatalf("%v", err)
+		missing(t, err)
 	}
 	t.Cleanup(srv.stop)
 	name, _, _ := strings.Cut(string(version), "\n")
