@@ -9,6 +9,9 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Tests compare pages and packages outside their module, of which the cache of go test knows nothing.
 TESTFLAGS  ?= -count=1
+# How the tests report: pkgname prints a line for each package as it ends.
+FORMAT     ?= pkgname
+gotest     := go run gotest.tools/gotestsum@v1.13.0 --format=$(FORMAT) --hide-summary=skipped --
 BENCHFLAGS ?=
 FUZZTIME   ?= 20000x
 CHAOS      ?= 3m
@@ -22,25 +25,32 @@ RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-newest test-modules test-sql chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable generate check-generate
+.PHONY: help test test-all test-newest test-modules test-sql chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable generate check-generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: ## every test, on SQLite, Postgres and MySQL or MariaDB, with the race detector
+# INSTALL=1 allows root to install the servers. Without it they are unpacked into a cache.
+export SNOWKEY_TEST_INSTALL := $(INSTALL)
+
+test: ## every test, on SQLite, and on Postgres and MySQL or MariaDB where they can be had
 	@test -n "$(RACE)" || echo "make test: no C compiler, so no race detector"
-	$(withdb) go test -timeout 30m $(RACE) $(TESTFLAGS) $(packages)
+	$(withdb) $(gotest) -timeout 30m $(RACE) $(TESTFLAGS) $(packages)
 	@# Once more without the race detector, which allocates and slows, and with the JSON of Go 1.27.
-	$(withdb) env GOEXPERIMENT=jsonv2 go test $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
+	GOEXPERIMENT=jsonv2 $(withdb) $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
+
+# Each of them demands all databases and programs.
+test-all: withdb += -all
+test-all: test test-newest test-modules ## test, test-newest and test-modules, with nothing left out
 
 test-newest: ## the integrations with the newest releases of the ORMs and drivers, and the benchmarks' own tests
-	$(withdb) $(newest) go test -tags newest $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... bench/...)
+	$(withdb) $(newest) $(gotest) -tags newest $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... bench/...)
 
 test-modules: ## each module as users build it, without the workspace; and programs that add them
-	go test -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy
+	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy
 
 test-sql: ## only the tests that open databases
-	$(withdb) go test -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
+	$(withdb) $(gotest) -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
 chaos: ## 32 processes draw ids while they, the database and the network are harmed, for CHAOS (3m) each database
 	SNOWKEY_CHAOS=$(CHAOS) go test -count=1 -v -timeout 0 -run '^TestChaos$$' ./test/chaos
@@ -80,9 +90,10 @@ lint: ## formatting, vet, fixes for today's Go, staticcheck
 	$(newest) go fix -tags newest,modules -diff $(packages)
 	$(newest) $(staticcheck) -tags newest,modules $(packages)
 
-portable: ## does it compile for Windows, and for 32 bits?
+portable: ## does it compile for Windows, and run on 32 bits?
 	GOOS=windows $(newest) go vet $(packages)
-	CGO_ENABLED=0 GOARCH=386 go build $(packages)
+	CGO_ENABLED=0 GOARCH=386 $(newest) go vet $(packages)
+	CGO_ENABLED=0 GOARCH=386 go test ./idgen/... ./schema/pk/... ./lease/...
 
 # One after another: ent formats its files in parallel, and takes a package of
 # another example for entgo.io/ent where it reads a file that is being written.

@@ -141,7 +141,7 @@ func TestLayoutsPage(t *testing.T) {
 			}
 			life := p.layout.Lifetime()
 			row := fmt.Sprintf("| `%s` | %s | %v | %s | %s | %d | %d |", p.name, strings.Join(fields, ", "), p.layout.Unit(),
-				life.Start.Format("2006-01-02"), life.End.Format("2006-01-02"), workers, perTick*int(time.Second)/int(p.layout.Unit()))
+				life.Start.Format("2006-01-02"), life.End.Format("2006-01-02"), workers, int64(perTick)*int64(time.Second)/int64(p.layout.Unit()))
 			if !strings.Contains(string(page), row+"\n") {
 				t.Errorf("docs/layouts.md lacks the row\n%s", row)
 			}

@@ -68,7 +68,7 @@ func BenchmarkList(b *testing.B) {
 	pgxid.Register(m)
 	keys, numbers := make([]pk.ID, 1000), make([]int64, 1000)
 	for i := range keys {
-		keys[i], numbers[i] = pk.ID(1234567890123456789+i), int64(1234567890123456789+i)
+		keys[i], numbers[i] = pk.ID(1234567890123456789+int64(i)), 1234567890123456789+int64(i)
 	}
 	for _, list := range []any{keys, numbers} {
 		for format, name := range map[int16]string{pgtype.TextFormatCode: "exec", pgtype.BinaryFormatCode: "described"} {

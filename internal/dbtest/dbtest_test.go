@@ -75,6 +75,7 @@ func TestMissingServerFailsEveryTestAndExplainsOnce(t *testing.T) {
 		docker:     func() bool { return false },
 	})
 	t.Setenv("SNOWKEY_TEST_DB", "")
+	t.Setenv("SNOWKEY_TEST_MISSING", "")
 	first := record(t, func(t TB) { Postgres(t) })
 	second := record(t, func(t TB) { Postgres(t) })
 	for _, remedy := range []string{"SNOWKEY_TEST_POSTGRES=", "initdb", "docker compose up -d --wait", "SNOWKEY_TEST_DB=sqlite"} {
@@ -122,6 +123,7 @@ func TestTestsWithoutTheirProgramsAreCounted(t *testing.T) {
 		mayFetch:   func() bool { return false },
 	})
 	t.Setenv("SNOWKEY_TEST_DB", "")
+	t.Setenv("SNOWKEY_TEST_MISSING", "")
 	file := filepath.Join(t.TempDir(), "not run")
 	for range 2 {
 		for _, test := range []func(TB){

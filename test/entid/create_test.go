@@ -74,7 +74,7 @@ func TestPreset(t *testing.T) {
 		c.wantRows(t, "SELECT id FROM users ORDER BY id", texts[pk.ID](low, high)...)
 		// The two are told apart by everything that follows.
 		if got := c.User.Query().Where(user.ID(low)).OnlyX(ctx).Name; got != pk.ID(low).String() {
-			t.Errorf("the row of %d has the name %s", low, got)
+			t.Errorf("the row of %d has the name %s", int64(low), got)
 		}
 		c.User.DeleteOneID(high).ExecX(ctx)
 		c.wantRows(t, "SELECT id FROM users", pk.ID(low).String())

@@ -26,8 +26,8 @@ func TestReserve(t *testing.T) {
 			t.Errorf("a bulk of 3 made %d reservations and drew %d single ids, want 1 and 0", src.appends, src.nexts)
 		}
 		for i, u := range us {
-			if u.ID != pk.ID(low+i) {
-				t.Errorf("row %d got %d, want %d", i, u.ID, low+i)
+			if want := pk.ID(low) + pk.ID(i); u.ID != want {
+				t.Errorf("row %d got %d, want %d", i, u.ID, want)
 			}
 		}
 		c.wantRows(t, "SELECT id FROM users ORDER BY name", texts(us[0].ID, us[1].ID, us[2].ID)...)

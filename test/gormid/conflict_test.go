@@ -289,7 +289,7 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 					}
 				case merged:
 					if a.ID != idA {
-						t.Errorf("row %d was merged into row %d, but has the key %d", i, idA, a.ID)
+						t.Errorf("row %d was merged into row %d, but has the key %d", i, int64(idA), a.ID)
 					}
 				}
 			}
@@ -312,7 +312,7 @@ func TestConflictingMaps(t *testing.T) {
 		if len(m) != 2 || len(ms[0]) != 2 {
 			t.Errorf("rows were left out, but have keys: %v and %v", m, ms[0])
 		}
-		e.wantTable(t, "SELECT name, id FROM accounts ORDER BY id", line("old", idA), line("y", ms[1]["id"]))
+		e.wantTable(t, "SELECT name, id FROM accounts ORDER BY id", line("old", int64(idA)), line("y", ms[1]["id"]))
 
 		twice := map[string]any{"name": "t"}
 		must(t, e.Model(&account{}).Clauses(doNothing).Create([]map[string]any{twice, twice}))
@@ -324,10 +324,10 @@ func TestConflictingMaps(t *testing.T) {
 			ms := []map[string]any{{"name": "z"}, taken()}
 			must(t, tx.Clauses(upsertEmail).Create(ms))
 			if ms[1]["id"] != pk.ID(idA) {
-				t.Errorf("the row was merged into %d and has the key %v", idA, ms[1]["id"])
+				t.Errorf("the row was merged into %d and has the key %v", int64(idA), ms[1]["id"])
 			}
-			e.wantTable(t, "SELECT name, id FROM accounts WHERE name IN ('x', 'z') ORDER BY id", line("x", idA), line("z", ms[0]["id"]))
-			must(t, e.Where("id <> ?", idA).Delete(&account{}))
+			e.wantTable(t, "SELECT name, id FROM accounts WHERE name IN ('x', 'z') ORDER BY id", line("x", int64(idA)), line("z", ms[0]["id"]))
+			must(t, e.Where("id <> ?", int64(idA)).Delete(&account{}))
 		}
 	})
 }
@@ -349,7 +349,7 @@ func TestReturnedRows(t *testing.T) {
 		if len(as) != 1 {
 			t.Fatalf("GORM has kept %v", as)
 		}
-		e.wantTable(t, "SELECT name, id FROM accounts ORDER BY id", line("old", idA), line("y", as[0].ID))
+		e.wantTable(t, "SELECT name, id FROM accounts ORDER BY id", line("old", int64(idA)), line("y", as[0].ID))
 	})
 }
 
@@ -370,7 +370,7 @@ func TestMergedOwner(t *testing.T) {
 		must(t, e.Create(&holder{ID: idA, Email: "taken"}))
 		hs := []holder{{Email: "new", Tickets: []ticket{{}}}, {Email: "taken", Tickets: []ticket{{}}}}
 		must(t, e.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: clause.AssignmentColumns([]string{"email"})}).Create(&hs))
-		want := []string{line(hs[0].Tickets[0].ID, hs[0].ID), line(hs[1].Tickets[0].ID, idA)}
+		want := []string{line(hs[0].Tickets[0].ID, hs[0].ID), line(hs[1].Tickets[0].ID, int64(idA))}
 		e.wantTable(t, "SELECT id, holder_id FROM tickets ORDER BY id", want...)
 
 		h := holder{Email: "taken", Tickets: []ticket{{}}}
@@ -392,7 +392,7 @@ func TestYoungerRow(t *testing.T) {
 		as := accounts("old taken -", "y new -")
 		must(t, tx.Clauses(upsertEmail).Create(&as))
 		if as[0].ID != idA {
-			t.Errorf("the row was merged into %d and has the key %d", idA, as[0].ID)
+			t.Errorf("the row was merged into %d and has the key %d", int64(idA), as[0].ID)
 		}
 		return nil
 	})

@@ -66,7 +66,7 @@ func TestHooks(t *testing.T) {
 		e.wipe(t, "hookeds")
 		hs := []hooked{{Name: "sees"}, {Name: "sets"}, {Name: "b", ID: idA}}
 		must(t, e.Create(&hs))
-		e.wantTable(t, "SELECT name, id FROM hookeds ORDER BY name", line("b", idA), line("sees", hs[0].Seen), line("sets", idB))
+		e.wantTable(t, "SELECT name, id FROM hookeds ORDER BY name", line("b", int64(idA)), line("sees", hs[0].Seen), line("sets", int64(idB)))
 
 		// The row exists, so it is left out: a filled key goes, a hook's stays.
 		for _, c := range []struct {
@@ -84,7 +84,7 @@ func TestHooks(t *testing.T) {
 			if h.ID != c.want {
 				t.Errorf("%s: the row was left out and has the key %d, want %d", c.name, h.ID, c.want)
 			}
-			e.wantTable(t, "SELECT id FROM hookeds", line(idA))
+			e.wantTable(t, "SELECT id FROM hookeds", line(int64(idA)))
 		}
 
 		e.wipe(t, "hookeds")
@@ -179,7 +179,7 @@ func TestDryRun(t *testing.T) {
 		tx := e.Session(&gorm.Session{DryRun: true, SkipDefaultTransaction: true}).Clauses(clause.OnConflict{DoNothing: true}).Select("Name").Create(&us)
 		must(t, tx)
 		stmt := tx.Statement
-		if got := e.Dialector.Explain(stmt.SQL.String(), stmt.Vars...); us[0].ID == 0 || !strings.Contains(got, us[0].ID.String()) || !strings.Contains(got, line(idA)) {
+		if got := e.Dialector.Explain(stmt.SQL.String(), stmt.Vars...); us[0].ID == 0 || !strings.Contains(got, us[0].ID.String()) || !strings.Contains(got, line(int64(idA))) {
 			t.Errorf("the keys %v are not in %s", us, got)
 		}
 		u := user{Name: "c"}
@@ -378,7 +378,7 @@ func TestTableSpelling(t *testing.T) {
 		e := bare(t, about, &user{})
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&user{}}})
 		for _, name := range []string{"ID", "Id"} {
-			for _, id := range []any{idA, 0} {
+			for _, id := range []any{int64(idA), 0} {
 				m := map[string]any{name: id, "name": "a"}
 				wantCreateError(t, e.Table("users").Create(m).Error, 0, "names its key "+name)
 				wantCreateError(t, e.Table("users").Select("name").Create(&m).Error, 0, "names its key "+name)
@@ -404,7 +404,7 @@ func TestPartialIndex(t *testing.T) {
 				DoUpdates:   setName,
 			}).Create(&u))
 			if u.ID != idA {
-				t.Errorf("the row was merged into %d and has the key %d", idA, u.ID)
+				t.Errorf("the row was merged into %d and has the key %d", int64(idA), u.ID)
 			}
 		})
 	}

@@ -141,7 +141,7 @@ func keyType[M any](t *testing.T, e *env) {
 	if _, ok := reflect.TypeFor[M]().FieldByName("Number"); ok {
 		column = "number"
 	}
-	maps := []map[string]any{{}, {column: nil}, {column: strconv.Itoa(idA + 2)}, {column: uint64(idB + 2)}, {column: 0}, {column: ""}}
+	maps := []map[string]any{{}, {column: nil}, {column: strconv.FormatInt(idA+2, 10)}, {column: uint64(idB + 2)}, {column: 0}, {column: ""}}
 	if strings.Contains(reflect.TypeFor[M]().Name(), "SortText") {
 		maps[2][column] = sortable(idA + 2)
 	}
@@ -308,18 +308,18 @@ func TestEmbedded(t *testing.T) {
 
 		x := []plain{{Name: "a"}, {Name: "b", Base: Base{ID: idA}}}
 		must(t, e.Create(&x))
-		e.wantTable(t, "SELECT name, id FROM plains ORDER BY name", line("a", x[0].ID), line("b", idA))
+		e.wantTable(t, "SELECT name, id FROM plains ORDER BY name", line("a", x[0].ID), line("b", int64(idA)))
 
 		i := []prefix{{Name: "a"}, {Name: "b", Inner: &Base{ID: idA}}}
 		must(t, e.Create(&i))
-		e.wantTable(t, "SELECT name, b_id FROM prefixes ORDER BY name", line("a", i[0].Inner.ID), line("b", idA))
+		e.wantTable(t, "SELECT name, b_id FROM prefixes ORDER BY name", line("a", i[0].Inner.ID), line("b", int64(idA)))
 
 		p := []*pointer{{Name: "a"}, {Name: "b", Base: &Base{ID: idA}}, {Name: "c", Base: &Base{}}}
 		must(t, e.Create(&p))
 		if p[0].ID == 0 || p[0].ID >= p[2].ID {
 			t.Errorf("keys are %d and %d", p[0].ID, p[2].ID)
 		}
-		e.wantTable(t, "SELECT name, id FROM pointers ORDER BY name", line("a", p[0].ID), line("b", idA), line("c", p[2].ID))
+		e.wantTable(t, "SELECT name, id FROM pointers ORDER BY name", line("a", p[0].ID), line("b", int64(idA)), line("c", p[2].ID))
 
 		s := soft{Name: "a"}
 		must(t, e.Create(&s))

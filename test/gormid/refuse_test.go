@@ -305,7 +305,7 @@ var refusals = []refusal{
 		create: func(e *env) *gorm.DB { return e.Model(&book{}).Create(map[string]any{"id": "1.5"}) }},
 	{name: "a map with two keys", row: 0, problem: "under several names",
 		create: func(e *env) *gorm.DB {
-			return e.Model(&user{}).Create(map[string]any{"id": idA, "ID": idB, "name": "a"})
+			return e.Model(&user{}).Create(map[string]any{"id": int64(idA), "ID": int64(idB), "name": "a"})
 		}},
 	{name: "the second of maps has a wrong key", row: 1, problem: "is no key",
 		create: func(e *env) *gorm.DB {
@@ -391,9 +391,9 @@ func TestGivenKeys(t *testing.T) {
 		must(t, e.Create([]*composite{{TenantID: 1, ID: idA}, {TenantID: 1, ID: idB}}))
 		must(t, e.Create(&compositeTagged{Region: "r", Number: idA}))
 		must(t, e.Create(manual{UserID: idA})) // GORM can do that by value
-		e.wantTable(t, "SELECT id FROM composites ORDER BY id", line(idA), line(idB))
-		e.wantTable(t, "SELECT number FROM composite_taggeds", line(idA))
-		e.wantTable(t, "SELECT user_id FROM manuals", line(idA))
+		e.wantTable(t, "SELECT id FROM composites ORDER BY id", line(int64(idA)), line(int64(idB)))
+		e.wantTable(t, "SELECT number FROM composite_taggeds", line(int64(idA)))
+		e.wantTable(t, "SELECT user_id FROM manuals", line(int64(idA)))
 
 		// GORM sets the key from the user's, who is created first.
 		p := passport{Name: "p", User: &user{Name: "u"}}

@@ -103,7 +103,7 @@ func TestTraps(t *testing.T) {
 		t.Run("string becomes a letter", func(t *testing.T) {
 			l := letter{User: user{ID: idA}} // only an int64 proper is spared
 			e.Session(&gorm.Session{DryRun: true}).Create(&l)
-			if l.UserID == line(idA) || l.UserID == "" {
+			if l.UserID == line(int64(idA)) || l.UserID == "" {
 				t.Errorf("the foreign key is %q", l.UserID)
 			}
 		})
