@@ -41,6 +41,7 @@ test: ## every test, on SQLite, and on Postgres and MySQL or MariaDB where they 
 
 # Each of them demands all databases and programs.
 test-all: withdb += -all
+test-all: export SNOWKEY_TEST_FETCH := 1
 test-all: test test-newest test-modules ## test, test-newest and test-modules, with nothing left out
 
 test-newest: ## the integrations with the newest releases of the ORMs and drivers, and the benchmarks' own tests

@@ -10,7 +10,8 @@
 // [Each] covers every database of the run, [Postgres], [MySQL] and [SQLite]
 // one. Nothing is skipped in silence: a test that needs a server and gets none
 // fails, unless SNOWKEY_TEST_DB names the databases to cover
-// (SNOWKEY_TEST_DB=sqlite needs no server at all).
+// (SNOWKEY_TEST_DB=sqlite needs no server at all). Withdb, below, leaves out what
+// cannot be had, and says so.
 //
 // # Where a server comes from
 //
@@ -21,12 +22,19 @@
 //  2. A private server in a temporary directory, on a free port of the loopback
 //     interface, from the programs installed here; as root, under the account
 //     of the database's own package or nobody.
-//  3. docker compose up -d --wait with the repository's docker-compose.yml.
-//  4. As root on Debian or Ubuntu, apt-get install, and then 2. The packages'
-//     own services are not started.
+//  3. As root on Debian or Ubuntu, if SNOWKEY_TEST_INSTALL=1 allows it, apt-get
+//     install, and then 2. The packages' own services are not started.
+//  4. On Debian or Ubuntu, the system's packages, unpacked into a cache and not
+//     installed, and then 2. The cache is ~/.cache/snowkey, for root
+//     /var/cache/snowkey, or below SNOWKEY_TEST_CACHE.
+//  5. docker compose up -d --wait with the repository's docker-compose.yml.
 //
 // A way that exists and fails is an error; the next is not tried behind the
 // user's back.
+//
+// Tests that kill a server or set its clock need a private one. Where there can
+// be none they fail. They are skipped if SNOWKEY_TEST_MISSING names a file, to
+// which each then adds its name. Withdb sets that, and counts them at the end.
 //
 // # Who shares it, and when it ends
 //

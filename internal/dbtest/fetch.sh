@@ -23,7 +23,7 @@ apt="apt-get -q -c $dir/apt.conf"
 exec 3>&2 2>"$dir/log"
 
 $apt update >&2
-$apt install -y --no-install-recommends --print-uris "$@" >"$dir/uris"
+$apt install -y --reinstall --no-install-recommends --print-uris "$@" >"$dir/uris"
 sed -n "s/^'[^']*' \([^_]*\)_[^ ]* \([0-9]*\).*/\1 \2/p" "$dir/uris" | grep -vE \
 	'^(libllvm.*|libz3-.*|perl.*|lib.*-perl|libperl.*|locales|libc-l10n|postgresql-common|postgresql-client-common|ssl-cert|ucf|sensible-utils|netbase|readline-common) ' >"$dir/list"
 awk -v dir="${dir%.part}" '{ size += $2 } END {
