@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
 // Reserve returns a context whose next n ids are drawn in one step, for a bulk
@@ -48,7 +49,7 @@ func draw(ctx context.Context, src idgen.Source) (int64, error) {
 	case n == 0:
 		return src.Next(ctx)
 	}
-	ids, err := src.Append(ctx, nil, n) // may wait, so not under the lock
+	ids, err := fill.Append(ctx, src, nil, n) // may wait, so not under the lock
 	return r.put(src, ids, n, err)
 }
 

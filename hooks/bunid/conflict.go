@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
 // propose sends keys for the rows of an INSERT that may leave rows out or merge
@@ -18,7 +19,7 @@ import (
 func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Value, list bool, source idgen.Source) error {
 	const own = "set the keys before, and look afterwards which are stored"
 	if !q.DB().HasFeature(feature.InsertReturning) {
-		return refuse(k.table, "may be left out or merged, and this database does not say with which key", own)
+		return refuse(k.Model, "may be left out or merged, and this database does not say with which key", own)
 	}
 	p := &proposal{key: k, model: q.GetModel()}
 	q.Value(k.Name, "?", p) // also has bun return the key, unless Returning says otherwise
@@ -28,12 +29,12 @@ func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Va
 	}
 	switch {
 	case list && !s.returnsAll():
-		return refuse(k.table, "may be left out or merged, row by row, and bun would give the keys of some rows to others",
+		return refuse(k.Model, "may be left out or merged, row by row, and bun would give the keys of some rows to others",
 			`add Returning("*"), which leaves in the slice what is stored, or `+own)
 	case !s.returns(k.Name):
-		return refuse(k.table, "may be left out or merged, and its key does not come back", "name the key "+k.Name+" in Returning")
+		return refuse(k.Model, "may be left out or merged, and its key does not come back", "name the key "+k.Name+" in Returning")
 	}
-	ids, err := k.draw(ctx, len(empty(keys)), source)
+	ids, err := k.Draw(ctx, source, nil, len(empty(keys)))
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (p *proposal) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
 		if p.next >= len(p.ids) {
 			return nil, errRefused
 		}
-		v = p.key.value(p.ids[p.next])
+		v = keytype.New(p.key.IndirectType, p.ids[p.next])
 	}
 	p.next = (p.next + 1) % len(p.keys)
 	return p.key.Append(gen, b, v), nil

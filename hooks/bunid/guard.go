@@ -124,7 +124,7 @@ func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, m
 		if !v.filled && v.err == nil && !keytype.IsPK(f.IndirectType) {
 			continue // somebody else's
 		}
-		k := &key{f, t}
+		k := newKey(f, t)
 		keys, _, err := k.keysOf(model.Value())
 		if err != nil {
 			return err
@@ -133,16 +133,14 @@ func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, m
 		if i < 0 || v.filled && proposed(q) {
 			continue
 		}
-		e := &InsertError{Model: modelName(t), Row: i, Problem: "has no key", Err: v.err}
 		switch {
 		case v.filled:
-			e.Problem, e.Remedy = "has lost its key since it was filled", "do not set "+f.GoName+" to zero in BeforeAppendModel"
+			return k.Refuse(i, v.err, "has lost its key since it was filled", "do not set "+f.GoName+" to zero in BeforeAppendModel")
 		case v.err != nil:
-			e.Problem, e.Remedy = "has no key: "+v.err.Error(), "or set it before"
+			return k.Refuse(i, v.err, "has no key: "+v.err.Error(), "or set it before")
 		default:
-			e.Problem, e.Remedy = "has no key, and "+f.GoName+" "+given(t), "set it"
+			return k.Refuse(i, nil, "has no key, and "+f.GoName+" "+given(t), "set it")
 		}
-		return e
 	}
 	return nil
 }
@@ -174,9 +172,8 @@ func (g *guard) checkMap(event *bun.QueryEvent, m map[string]any) error {
 		if to.depth == 0 && isSet(m[column]) {
 			continue
 		}
-		return &InsertError{Model: to.text, Row: -1,
-			Problem: "would get a map without its key " + column + ", because bun calls no hooks for maps",
-			Remedy:  fmt.Sprintf("set m[%q] to a key from the pool, or insert a %s", column, modelName(t))}
+		return refuse(to.text, "would get a map without its key "+column+", because bun calls no hooks for maps",
+			fmt.Sprintf("set m[%q] to a key from the pool, or insert a %s", column, modelName(t)))
 	}
 	return nil
 }
@@ -221,7 +218,7 @@ func (g *guard) keyed(db *bun.DB, name string) *schema.Table {
 }
 
 func unseen(t *schema.Table) error {
-	return refuse(t, "would get rows that bun calls no hooks for (INSERT … SELECT, MERGE, NewValues, an INSERT inside WITH)",
+	return refuse(modelName(t), "would get rows that bun calls no hooks for (INSERT … SELECT, MERGE, NewValues, an INSERT inside WITH)",
 		"see to their keys, with bunid.FillRows for example, and execute it with bunid.Given(ctx)")
 }
 

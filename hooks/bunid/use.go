@@ -19,14 +19,14 @@ import (
 //
 // The check is of the models listed and of those that db has registered
 // already. Listing registers them; bun finds relations and this package the
-// tables of maps by it. The errors, joined, are a [*ModelError] for each model
+// tables of maps by it. The errors, joined, are a [*FieldError] for each model
 // whose key would not be filled, or not right: above all for each whose own
 // BeforeInsert shadows that of [Filled]. To find out, Use calls BeforeInsert
 // once, with an empty row, a query that is never sent and a context that has
 // ended. Other models are looked at when their first row is inserted.
 //
 // The guard is a [bun.QueryHook]. It refuses, before anything is sent and with
-// an [*InsertError], what would insert rows without their keys because bun calls
+// a [*RowError], what would insert rows without their keys because bun calls
 // no hooks: a map without its key, INSERT … SELECT and MERGE, which take rows
 // from NewValues, an INSERT inside WITH, and models whose hook does not run. A
 // query that it refused cannot be executed again. SQL that is written by hand it
@@ -52,7 +52,7 @@ func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 func register(db *bun.DB, models []any) error {
 	for _, model := range models {
 		if t := reflect.TypeOf(model); t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-			return &ModelError{Model: fmt.Sprintf("%T", model), Problem: "is no model", Remedy: "list pointers to structs, as in (*User)(nil)"}
+			return fault(fmt.Sprintf("%T", model), "is no model", "list pointers to structs, as in (*User)(nil)")
 		}
 	}
 	db.RegisterModel(models...)
@@ -92,21 +92,18 @@ func judge(db *bun.DB, t *schema.Table) verdict {
 	case !embeds && (given(t) != "" || !keytype.IsPK(t.PKs[0].IndirectType)):
 		return verdict{} // somebody else's
 	case r.panicked != nil:
-		return verdict{err: &ModelError{Model: modelName(t),
-			Problem: fmt.Sprintf("has a BeforeInsert that panics for an empty row: %v", r.panicked),
-			Remedy:  "call bunid.Fill first in it, and embed the struct that has it by value"}}
+		return verdict{err: fault(modelName(t), fmt.Sprintf("has a BeforeInsert that panics for an empty row: %v", r.panicked),
+			"call bunid.Fill first in it, and embed the struct that has it by value")}
 	case embeds && hooked:
-		return verdict{err: &ModelError{Model: modelName(t),
-			Problem: "has a BeforeInsert of its own, which shadows that of bunid.Filled",
-			Remedy:  "begin it with: if err := bunid.Fill(ctx, query, nil); err != nil { return err }"}}
+		return verdict{err: fault(modelName(t), "has a BeforeInsert of its own, which shadows that of bunid.Filled",
+			"begin it with: if err := bunid.Fill(ctx, query, nil); err != nil { return err }")}
 	case embeds:
-		return verdict{err: &ModelError{Model: modelName(t),
-			Problem: "embeds bunid.Filled beside another BeforeInsert, so that Go promotes neither",
-			Remedy:  "give it a BeforeInsert of its own that calls bunid.Fill and the other"}}
+		return verdict{err: fault(modelName(t), "embeds bunid.Filled beside another BeforeInsert, so that Go promotes neither",
+			"give it a BeforeInsert of its own that calls bunid.Fill and the other")}
 	}
 	k, err := keyOf(t)
 	if err == nil {
-		err = k.fault("is filled by nobody",
+		err = k.Fault("is filled by nobody",
 			`embed bunid.Filled, call bunid.Fill in BeforeInsert, or tag the key snowkey:"-" if it is always set before`)
 	}
 	return verdict{err: err}
@@ -145,7 +142,7 @@ func referred(db *bun.DB, t *schema.Table) error {
 		for _, rel := range other.Relations {
 			if (rel.Type == schema.HasOneRelation || rel.Type == schema.HasManyRelation) &&
 				rel.JoinTable.Type == t.Type && slices.ContainsFunc(rel.JoinPKs, func(f *schema.Field) bool { return f.Name == t.PKs[0].Name }) {
-				return (&key{t.PKs[0], t}).fault("is a foreign key by "+modelName(other)+"."+rel.Field.GoName, `tag it snowkey:"-", and set it yourself`)
+				return newKey(t.PKs[0], t).Fault("is a foreign key by "+modelName(other)+"."+rel.Field.GoName, `tag it snowkey:"-", and set it yourself`)
 			}
 		}
 	}

@@ -173,9 +173,8 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 		}
 		x.filled[j].clear()
 		if first == nil {
-			first = &CreateError{Model: modelName(x.key.schema), Row: x.index[j],
-				Problem: "was merged into a row whose key is not known",
-				Remedy:  "name the unique columns in clause.OnConflict.Columns, or set the key"}
+			first = x.key.Refuse(x.index[j], nil, "was merged into a row whose key is not known",
+				"name the unique columns in clause.OnConflict.Columns, or set the key")
 		}
 	}
 	return first
@@ -237,7 +236,7 @@ func (x *conflict) writeSelect(q *gorm.Statement, n int) {
 func (x *conflict) run(q *gorm.Statement, each func(n int, id int64)) error {
 	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String(), q.Vars...)
 	if err != nil {
-		return fmt.Errorf("gormid: reading the keys of %s back: %w", modelName(x.key.schema), err)
+		return fmt.Errorf("gormid: read the keys of %s back: %w", x.key.Model, err)
 	}
 	defer rows.Close()
 	for rows.Next() {

@@ -73,7 +73,7 @@
 // A [FieldError] is about a declaration: a key or column that is too narrow, that
 // the database numbers or that Create does not write, and foreign keys of another
 // kind, which GORM would silently cut short or garble. [Config.Models] brings
-// these errors forward to the start of the program. A [CreateError] is about one
+// these errors forward to the start of the program. A [RowError] is about one
 // call: a struct by value, a nil row, a key of the wrong kind in a map (a float64
 // from JSON has lost digits), Omit of the key.
 //

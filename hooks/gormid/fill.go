@@ -142,40 +142,12 @@ func (f *filler) draw(c *creation) error {
 	if len(c.filled) == 0 {
 		return nil
 	}
-	source, err := f.sourceOf(c.key)
+	c.ids, err = c.key.Draw(c.Context, f.source, c.oneID[:0], len(c.filled))
 	if err != nil {
 		return err
 	}
-	ids, err := source.Append(c.Context, c.oneID[:0], len(c.filled))
-	if err == nil && len(ids) != len(c.filled) {
-		err = fmt.Errorf("the source returned %d keys", len(ids))
-	}
-	if err != nil {
-		return &CreateError{Model: modelName(c.key.schema), Row: -1, Err: err,
-			Problem: fmt.Sprintf("got no keys for %d rows: %v", len(c.filled), err),
-			Remedy:  "none of them was inserted"}
-	}
-	c.ids = ids
-	c.rows.fill(c.filled, ids)
+	c.rows.fill(c.filled, c.ids)
 	return nil
-}
-
-func (f *filler) sourceOf(k *key) (idgen.Source, error) {
-	if f.source == nil {
-		if k.generator != "" {
-			return idgen.Default().Named(k.generator), nil
-		}
-		return idgen.Default(), nil
-	}
-	if k.generator == "" {
-		return f.source, nil
-	}
-	pool, ok := f.source.(*idgen.Pool)
-	if !ok {
-		return nil, k.refuse(fmt.Sprintf("names the generator %q, which Config.Source (%T) does not have", k.generator, f.source),
-			"make Config.Source an *idgen.Pool, or remove the name from the tag")
-	}
-	return pool.Named(k.generator), nil
 }
 
 // selectKey sees to it that the key is among the columns of the INSERT. GORM
@@ -190,8 +162,7 @@ func (c *creation) selectKey() error {
 	included, mentioned := selected[column]
 	switch {
 	case mentioned && !included:
-		return &CreateError{Model: modelName(c.key.schema), Row: -1,
-			Problem: "would be inserted without its key " + column, Remedy: "do not Omit the key"}
+		return c.key.Refuse(-1, nil, "would be inserted without its key "+column, "do not Omit the key")
 	case !mentioned && restricted:
 		stmt.Selects = append(slices.Clip(stmt.Selects), column)
 	}
@@ -224,15 +195,11 @@ func (f *filler) check(db *gorm.DB) {
 }
 
 func (c *creation) unfilled(i int) error {
-	e := &CreateError{Model: modelName(c.key.schema), Row: i}
-	if c.key.given == "" {
-		e.Problem = "has lost its key since it was filled"
-		e.Remedy = "do not set " + c.key.field.Name + " to zero in a hook"
-	} else {
-		e.Problem = fmt.Sprintf("has no key, and %s %s, which is not filled", c.key.field.Name, c.key.given)
-		e.Remedy = "set it"
+	k := c.key
+	if k.given == "" {
+		return k.Refuse(i, nil, "has lost its key since it was filled", "do not set "+k.Field+" to zero in a hook")
 	}
-	return e
+	return k.Refuse(i, nil, fmt.Sprintf("has no key, and %s %s, which is not filled", k.Field, k.given), "set it")
 }
 
 // settle runs right after the INSERT, before the foreign keys of has-one and

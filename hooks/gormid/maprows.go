@@ -24,10 +24,6 @@ type mapRows struct {
 
 func (r mapRows) len() int { return len(r.maps) }
 
-func (r mapRows) refuse(i int, problem, remedy string, err error) error {
-	return &CreateError{Model: modelName(r.k.schema), Row: i, Problem: problem, Remedy: remedy, Err: err}
-}
-
 func (r mapRows) empty(dst []int) ([]int, error) {
 	for i, m := range r.maps {
 		zero, err := r.adopt(i, m)
@@ -45,7 +41,7 @@ func (r mapRows) empty(dst []int) ([]int, error) {
 // key's own, where a database would store it otherwise than from a struct.
 func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	if m == nil {
-		return false, r.refuse(i, "is a nil map", "leave it out", gorm.ErrInvalidData)
+		return false, r.k.Refuse(i, gorm.ErrInvalidData, "is a nil map", "leave it out")
 	}
 	column := r.k.field.DBName
 	name, n := r.find(m, column)
@@ -53,14 +49,14 @@ func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	case n == 0:
 		return true, nil
 	case n > 1:
-		return false, r.refuse(i, "has its key under several names", "leave only "+column, gorm.ErrInvalidData)
+		return false, r.k.Refuse(i, gorm.ErrInvalidData, "has its key under several names", "leave only "+column)
 	case r.stmt.Schema == nil && name != column:
-		return false, r.refuse(i, "names its key "+name, "name it "+column+", as GORM has no model here to translate names", gorm.ErrInvalidData)
+		return false, r.k.Refuse(i, gorm.ErrInvalidData, "names its key "+name, "name it "+column+", because GORM has no model here to translate names")
 	}
 	v, zero, err := r.k.adopt(m[name])
 	if err != nil {
-		return false, r.refuse(i, fmt.Sprintf("has a key that is no key, a %T: %v", m[name], err),
-			"use "+r.k.typ.String()+", an integer or decimal text", err)
+		return false, r.k.Refuse(i, err, fmt.Sprintf("has a key that is no key, a %T: %v", m[name], err),
+			"use "+r.k.typ.String()+", an integer or decimal text")
 	}
 	if !zero && v != nil {
 		m[name] = v

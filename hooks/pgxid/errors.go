@@ -1,24 +1,14 @@
 package pgxid
 
-import "fmt"
+import "github.com/snowkey-go/snowkey/internal/fill"
 
-// A CopyError says why CopyFrom could not give a key to a row. Nothing was
-// copied.
-type CopyError struct {
-	Table   string // as it was named, with dots
-	Row     int    // which row of the source, from 0; -1 if all
-	Problem string
-	Remedy  string
-	Err     error // the cause; may be nil
-}
-
-func (e *CopyError) Error() string {
-	where := e.Table
-	if e.Row >= 0 {
-		where = fmt.Sprintf("row %d of %s", e.Row, e.Table)
-	}
-	return fmt.Sprintf("pgxid: %s %s; %s", where, e.Problem, e.Remedy)
-}
-
-// Unwrap returns Err.
-func (e *CopyError) Unwrap() error { return e.Err }
+// A RowError says why CopyFrom could not give a key to a row. Nothing was copied.
+// The fields of a RowError:
+//
+//	Package string // "pgxid"
+//	Model   string // the table as it was named, with dots
+//	Row     int    // the index of the row in the source; -1 if the error is about all rows
+//	Problem string // what is wrong
+//	Remedy  string // what to do
+//	Err     error  // the cause; may be nil
+type RowError = fill.RowError

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
 // Fill gives a key to every row that has none, from [idgen.Default]. See
@@ -47,7 +48,7 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	if n == 0 {
 		return nil
 	}
-	ids, err := f.draw(ctx, l.key, n)
+	ids, err := l.key.Draw(ctx, f.source, make([]int64, 0, n), n)
 	if err != nil {
 		return err
 	}
@@ -62,41 +63,6 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	return nil
 }
 
-// draw reserves n keys in one step.
-func (f *Filler) draw(ctx context.Context, k *key, n int) ([]int64, error) {
-	source, err := f.sourceOf(k)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := source.Append(ctx, make([]int64, 0, n), n)
-	if err == nil && len(ids) != n {
-		err = fmt.Errorf("the source returned %d keys", len(ids))
-	}
-	if err != nil {
-		return nil, &RowError{Model: k.model.String(), Row: -1, Err: err,
-			Problem: fmt.Sprintf("got no keys for %d rows: %v", n, err),
-			Remedy:  "none of them was filled"}
-	}
-	return ids, nil
-}
-
-func (f *Filler) sourceOf(k *key) (idgen.Source, error) {
-	switch {
-	case f.source == nil && k.generator == "":
-		return idgen.Default(), nil
-	case f.source == nil:
-		return idgen.Default().Named(k.generator), nil
-	case k.generator == "":
-		return f.source, nil
-	}
-	pool, ok := f.source.(*idgen.Pool)
-	if !ok {
-		return nil, refuse(k.model, k.field, fmt.Sprintf("names the generator %q, which the Filler's source (%T) does not have", k.generator, f.source),
-			"give sqlid.New an *idgen.Pool, or leave the value of the tag empty")
-	}
-	return pool.Named(k.generator), nil
-}
-
 // A list is the rows of one call.
 type list struct {
 	key      *key
@@ -108,8 +74,9 @@ type list struct {
 // listOf returns the rows that a caller means.
 func listOf(rows any) (l list, err error) {
 	v := reflect.Indirect(reflect.ValueOf(rows))
+	k := fill.Key{Package: "sqlid", Model: fmt.Sprintf("%T", rows)} // until the model is known
 	if !v.IsValid() {
-		return l, &RowError{Model: fmt.Sprintf("%T", rows), Row: -1, Problem: "is nil", Remedy: "pass a pointer to a struct, or a slice"}
+		return l, k.Refuse(-1, nil, "is nil", "pass a pointer to a struct, or a slice")
 	}
 	l.v = v
 	model := v.Type()
@@ -120,15 +87,13 @@ func listOf(rows any) (l list, err error) {
 		}
 	}
 	if model.Kind() != reflect.Struct {
-		return l, &RowError{Model: fmt.Sprintf("%T", rows), Row: -1, Problem: "is no struct and no list of structs of one type",
-			Remedy: "pass a pointer to a struct, or a slice of structs or of pointers to them"}
+		return l, k.Refuse(-1, nil, "is no struct and no list of structs of one type", "pass a pointer to a struct, or a slice of structs or of pointers to them")
 	}
 	if l.key, err = keyOf(model); err != nil {
 		return l, err
 	}
 	if !v.CanAddr() && v.Kind() != reflect.Slice && !l.pointers {
-		return l, &RowError{Model: v.Type().String(), Row: -1, Problem: "was passed by value, so that its key cannot be filled",
-			Remedy: "pass a pointer to it"}
+		return l, k.Refuse(-1, nil, "was passed by value, so that its key cannot be filled", "pass a pointer to it")
 	}
 	return l, nil
 }
@@ -170,5 +135,5 @@ func (l list) refuse(i int, problem, remedy string) error {
 	if !l.many {
 		i = -1
 	}
-	return &RowError{Model: l.key.model.String(), Row: i, Problem: problem, Remedy: remedy}
+	return l.key.Refuse(i, nil, problem, remedy)
 }

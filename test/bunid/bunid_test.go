@@ -134,11 +134,11 @@ func (e *env) insert(t testing.TB, model any) {
 	}
 }
 
-func wantInsertError(t testing.TB, err error, row int, problem string) {
+func wantRowError(t testing.TB, err error, row int, problem string) {
 	t.Helper()
-	e, ok := errors.AsType[*bunid.InsertError](err)
+	e, ok := errors.AsType[*bunid.RowError](err)
 	if !ok {
-		t.Fatalf("got %v, want an *InsertError", err)
+		t.Fatalf("got %v, want a *RowError", err)
 	}
 	if e.Row != row || !strings.Contains(e.Problem, problem) || e.Remedy == "" || e.Model == "" {
 		t.Errorf("got row %d %q (remedy %q), want row %d %q", e.Row, e.Problem, e.Remedy, row, problem)

@@ -161,7 +161,7 @@ func ExampleUse() {
 	defer done()
 
 	_, err := bunid.Use(db, (*Audited)(nil))
-	if e, ok := errors.AsType[*bunid.ModelError](err); ok {
+	if e, ok := errors.AsType[*bunid.FieldError](err); ok {
 		fmt.Println(e.Model, e.Problem)
 	}
 

@@ -154,7 +154,7 @@ func TestGuardRefuses(t *testing.T) {
 				ctx := e.context(t)
 				check := func(t *testing.T, err error) {
 					t.Helper()
-					wantInsertError(t, err, c.row, c.problem)
+					wantRowError(t, err, c.row, c.problem)
 				}
 				check(t, c.do(ctx, e.DB))
 
@@ -250,7 +250,7 @@ func TestRefusalReachesOtherHooks(t *testing.T) {
 	e.DB = e.WithQueryHook(after)
 	m := map[string]any{"name": "a"}
 	_, err := e.NewInsert().Model(&m).Table("users").Exec(t.Context())
-	wantInsertError(t, err, -1, "a map without its key id")
+	wantRowError(t, err, -1, "a map without its key id")
 	for _, hook := range []*tracer{before, after} {
 		if len(hook.errs) != 1 || hook.errs[0] != err {
 			t.Errorf("the hook has seen %v", hook.errs)

@@ -160,22 +160,9 @@ func TestUse(t *testing.T) {
 		_, err := bunid.Use(bare(t, dbtest.SQLite(t)).DB, c.model)
 		switch {
 		case c.problem != "":
-			wantModelError(t, err, c.field, c.problem)
+			wantFieldError(t, err, c.field, c.problem)
 		case err != nil:
 			t.Errorf("%T: %v", c.model, err)
-		}
-	}
-}
-
-func TestErrorsName(t *testing.T) {
-	for want, err := range map[string]error{
-		"bunid: shop.User embeds two; embed one":             &bunid.ModelError{Model: "shop.User", Problem: "embeds two", Remedy: "embed one"},
-		"bunid: shop.User.ID (int32) is narrow; use int64":   &bunid.ModelError{Model: "shop.User", Field: "ID", Type: "int32", Problem: "is narrow", Remedy: "use int64"},
-		"bunid: row 2 of shop.User is nil; leave it out":     &bunid.InsertError{Model: "shop.User", Row: 2, Problem: "is nil", Remedy: "leave it out"},
-		"bunid: shop.User got no keys; none of them is here": &bunid.InsertError{Model: "shop.User", Row: -1, Problem: "got no keys", Remedy: "none of them is here"},
-	} {
-		if err.Error() != want {
-			t.Errorf("got %q, want %q", err, want)
 		}
 	}
 }
@@ -191,7 +178,7 @@ func TestUseNamesAll(t *testing.T) {
 	}
 	var models []string
 	for _, err := range joined.Unwrap() {
-		if e, ok := errors.AsType[*bunid.ModelError](err); ok {
+		if e, ok := errors.AsType[*bunid.FieldError](err); ok {
 			models = append(models, e.Model)
 		}
 	}
@@ -205,7 +192,7 @@ func TestUseRefusesWhatIsNoModel(t *testing.T) {
 	for _, model := range []any{nil, user{}, 7, new(int), &[]user{}} {
 		if _, err := bunid.Use(e.DB, model); err == nil {
 			t.Errorf("a %T passes", model)
-		} else if e, ok := errors.AsType[*bunid.ModelError](err); !ok || e.Remedy == "" {
+		} else if e, ok := errors.AsType[*bunid.FieldError](err); !ok || e.Remedy == "" {
 			t.Errorf("a %T: %v", model, err)
 		}
 	}

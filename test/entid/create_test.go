@@ -212,7 +212,7 @@ func TestSourceError(t *testing.T) {
 		if !errors.Is(err, errSource) || u != nil {
 			t.Errorf("create: got %v, %v; want %v", u, err, errSource)
 		}
-		if want := "entid: create User: source failed"; err.Error() != want {
+		if want := "entid: User got no id: source failed; nothing was inserted"; err.Error() != want {
 			t.Errorf("the error is %q, want %q", err, want)
 		}
 		c.wantRows(t, "SELECT id FROM users")

@@ -67,7 +67,7 @@ func TestNumericKeyWithoutIncrement(t *testing.T) {
 			return
 		}
 		fe, ok := errors.AsType[*entid.FieldError](err)
-		if !ok || fe.Entity != "Box" || boxes != nil {
+		if !ok || fe.Model != "Box" || boxes != nil {
 			t.Errorf("got %v, %v; want a FieldError of Box", boxes, err)
 		}
 	})
@@ -101,10 +101,10 @@ func TestNarrowKey(t *testing.T) {
 			"preset": func() error { return c.Shelf.Create().SetName("a").SetID(1).Exec(ctx) },
 		} {
 			err := create()
-			if fe, ok := errors.AsType[*entid.FieldError](err); !ok || fe.Entity != "Shelf" {
+			if fe, ok := errors.AsType[*entid.FieldError](err); !ok || fe.Model != "Shelf" {
 				t.Errorf("%s: got %v, want a FieldError of Shelf", name, err)
 			}
-			if want := "entid: the id of Shelf is of type int32, but the mixin fills pk.ID; remove the field from the schema, or use entid.For of its type"; err != nil && err.Error() != want {
+			if want := "entid: Shelf.id (int32) is not of the type that the mixin fills, pk.ID; remove the field from the schema, or use entid.For of its type"; err != nil && err.Error() != want {
 				t.Errorf("%s: the error is %q", name, err)
 			}
 		}

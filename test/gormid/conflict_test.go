@@ -266,7 +266,7 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 				if tx.Error == nil || !strings.Contains(tx.Error.Error(), says) {
 					t.Errorf("got %v, want an error with %q", tx.Error, says)
 				}
-				if e, ok := errors.AsType[*gormid.CreateError](tx.Error); ok && as[e.Row].ID != 0 {
+				if e, ok := errors.AsType[*gormid.RowError](tx.Error); ok && as[e.Row].ID != 0 {
 					t.Errorf("row %d keeps a key that nothing has: %d", e.Row, as[e.Row].ID)
 				}
 				e.wantTable(t, "SELECT id, name, email, handle FROM accounts", before...)

@@ -162,11 +162,11 @@ func must(t testing.TB, tx *gorm.DB) {
 	}
 }
 
-func wantCreateError(t testing.TB, err error, row int, problem string) {
+func wantRowError(t testing.TB, err error, row int, problem string) {
 	t.Helper()
-	e, ok := errors.AsType[*gormid.CreateError](err)
+	e, ok := errors.AsType[*gormid.RowError](err)
 	if !ok {
-		t.Fatalf("got %v, want a *CreateError", err)
+		t.Fatalf("got %v, want a *RowError", err)
 	}
 	if e.Row != row || !strings.Contains(e.Problem, problem) || e.Remedy == "" {
 		t.Errorf("got row %d %q (remedy %q), want row %d %q", e.Row, e.Problem, e.Remedy, row, problem)

@@ -88,7 +88,7 @@ func TestHooks(t *testing.T) {
 		}
 
 		e.wipe(t, "hookeds")
-		wantCreateError(t, e.Create(&hooked{Name: "omits"}).Error, -1, "without its key")
+		wantRowError(t, e.Create(&hooked{Name: "omits"}).Error, -1, "without its key")
 		if err := e.Create(&hooked{Name: "fails"}).Error; !errors.Is(err, errSource) {
 			t.Errorf("got %v", err)
 		}
@@ -380,8 +380,8 @@ func TestTableSpelling(t *testing.T) {
 		for _, name := range []string{"ID", "Id"} {
 			for _, id := range []any{int64(idA), 0} {
 				m := map[string]any{name: id, "name": "a"}
-				wantCreateError(t, e.Table("users").Create(m).Error, 0, "names its key "+name)
-				wantCreateError(t, e.Table("users").Select("name").Create(&m).Error, 0, "names its key "+name)
+				wantRowError(t, e.Table("users").Create(m).Error, 0, "names its key "+name)
+				wantRowError(t, e.Table("users").Select("name").Create(&m).Error, 0, "names its key "+name)
 			}
 		}
 		e.wantTable(t, "SELECT id FROM users")
@@ -448,7 +448,7 @@ func TestConflictingAssociations(t *testing.T) {
 		if err := e.Create(&third).Error; err == nil {
 			t.Error("a shirt was created twice")
 		} else if about.Dialect == "mysql" {
-			wantCreateError(t, err, 1, "was merged into a row whose key is not known")
+			wantRowError(t, err, 1, "was merged into a row whose key is not known")
 		}
 		for i := range tables {
 			e.wantTable(t, tables[i], want[i])

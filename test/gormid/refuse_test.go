@@ -356,7 +356,7 @@ func TestRefusals(t *testing.T) {
 				e.source.Err, e.source.Short = nil, 0
 				begun := e.conn.begun.Load()
 				err := r.create(e).Error
-				wantCreateError(t, err, r.row, r.problem)
+				wantRowError(t, err, r.row, r.problem)
 				if r.is != nil && !errors.Is(err, r.is) {
 					t.Errorf("%v is not %v", err, r.is)
 				}
@@ -423,7 +423,7 @@ func TestForeignKeyFromOwner(t *testing.T) {
 		if d.ID == 0 || d.Licence.ID != d.ID {
 			t.Errorf("the licence of driver %d has the key %d", d.ID, d.Licence.ID)
 		}
-		wantCreateError(t, e.Create(&licence{Name: "nobody's"}).Error, 0, "foreign key")
+		wantRowError(t, e.Create(&licence{Name: "nobody's"}).Error, 0, "foreign key")
 		e.wantTable(t, "SELECT id, name FROM licences", line(d.ID, "l"))
 	})
 }

@@ -20,7 +20,7 @@ func TestOutcome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := fmt.Errorf("around it: %w", &sqlid.RowError{})
+	ours := fmt.Errorf("around it: %w", &sqlid.RowError{Package: "sqlid"})
 	// edit changes the copy of an item.
 	edit := func(items *[]item, name string, change func(*item)) {
 		*items = slices.Clone(*items)

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
 // A kind is what ways of different integrations have in common.
@@ -210,8 +212,14 @@ func byName(items []item) map[string]item {
 }
 
 // typeOf names the first type of Snowkey in the chain of an error, such as
-// "*gormid.CreateError"; "" if there is none.
+// "*gormid.RowError"; "" if there is none.
 func typeOf(err error) string {
+	switch err := err.(type) {
+	case *fill.FieldError:
+		return "*" + err.Package + ".FieldError"
+	case *fill.RowError:
+		return "*" + err.Package + ".RowError"
+	}
 	const module = "github.com/snowkey-go/snowkey/"
 	if t := reflect.TypeOf(err); t.Kind() == reflect.Pointer {
 		path, ours := strings.CutPrefix(t.Elem().PkgPath(), module)

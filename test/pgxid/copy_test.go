@@ -198,7 +198,7 @@ func TestCopyFromSourceFails(t *testing.T) {
 				t.Errorf("call %d fails: %d rows, %v", fail, n, err)
 			}
 			filled := slices.IndexFunc(rows, func(r row) bool { return r.id == 0 })
-			if e, ok := errors.AsType[*pgxid.CopyError](err); !ok || e.Table != "public.t" || e.Row != filled {
+			if e, ok := errors.AsType[*pgxid.RowError](err); !ok || e.Model != "public.t" || e.Row != filled {
 				t.Errorf("call %d fails: %#v, want row %d", fail, err, filled)
 			}
 			if n := all[int](t, conn, "SELECT count(*) FROM t")[0]; n != 0 {
@@ -314,7 +314,7 @@ func TestCopyFromRefuses(t *testing.T) {
 		{"deep nil", []string{"id"}, pgx.CopyFromRows([][]any{{(**pk.ID)(nil)}}), 0, "has **pk.ID as the type of its key id"},
 	} {
 		_, err := pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, c.columns, c.rows)
-		e, ok := errors.AsType[*pgxid.CopyError](err)
+		e, ok := errors.AsType[*pgxid.RowError](err)
 		if !ok || e.Row != c.row || e.Problem != c.problem || e.Remedy == "" {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -323,7 +323,7 @@ func TestCopyFromRefuses(t *testing.T) {
 	source := new(idtest.Source)
 	source.Short = 1
 	_, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}}))
-	if err == nil || !strings.Contains(err.Error(), "returned 0 keys instead of 1") {
+	if err == nil || !strings.Contains(err.Error(), "returned 0 ids instead of 1") {
 		t.Errorf("a source that returns too few: %v", err)
 	}
 }
