@@ -83,6 +83,12 @@ type env struct {
 // bare opens GORM without the plugin.
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
+	return connect(t, about, mysql.Config{}, models...)
+}
+
+// connect opens GORM without the plugin. The configuration is for MySQL and MariaDB.
+func connect(t testing.TB, about dbtest.DB, cfg mysql.Config, models ...any) *env {
+	t.Helper()
 	e := &env{conn: &conn{DB: about.Connect(t)}, source: new(idtest.Source), about: about}
 	var dialector gorm.Dialector
 	switch about.Dialect {
@@ -91,7 +97,8 @@ func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	case "postgres":
 		dialector = postgres.New(postgres.Config{Conn: e.conn})
 	case "mysql":
-		dialector = mysql.New(mysql.Config{Conn: e.conn})
+		cfg.Conn = e.conn
+		dialector = mysql.New(cfg)
 	}
 	var err error
 	if e.DB, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}); err != nil {
