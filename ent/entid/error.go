@@ -7,13 +7,9 @@ import "github.com/snowkey-go/snowkey/internal/fill"
 // entity, such as "User"), Field, Type, Problem and Remedy.
 type FieldError = fill.FieldError
 
-// A RowError is returned when the source has no id for a row. Nothing was inserted.
-// The fields of a RowError:
+// A RowError is returned if the source has no id for a row. Nothing was inserted.
 //
-//	Package string // "entid"
-//	Model   string // the entity, such as "User"
-//	Row     int    // -1: ent does not say which row of a bulk create it is
-//	Problem string // what is wrong
-//	Remedy  string // what to do
-//	Err     error  // the error of the source
+// Package is "entid". Model is the entity, such as "User". Row is -1, because ent does
+// not say which row of a bulk create it is. Problem and Remedy say what is wrong and
+// what to do. Err is the error of the source.
 type RowError = fill.RowError

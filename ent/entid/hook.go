@@ -13,15 +13,14 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Hook returns a hook that fills ids from src, for programs that have more than
-// the default pool, or schemas that declare their id without [Mixin]:
+// Hook returns a hook that fills ids from src. It is for programs with several pools,
+// and for schemas that declare their id without [Mixin]:
 //
 //	client.Use(entid.Hook(src))             // every entity
 //	client.Order.Use(entid.Hook(orders))    // one of them
 //
-// It fills ids of the types of package pk and leaves all others alone. A
-// client's hooks run before those of the schema, so a mixin finds the id filled
-// and keeps it.
+// It fills ids of the types of package pk and leaves all others alone. A client's hooks
+// run before the schema's hooks, so a mixin finds the id filled and keeps it.
 func Hook(src idgen.Source) ent.Hook {
 	if src == nil {
 		src = (*idgen.Pool)(nil) // which answers with ErrNoPool
@@ -88,7 +87,7 @@ type keyed[T any] interface {
 
 type typedSlot[T Key] struct{ keyed[T] }
 
-// empty takes an id that was set to zero for one that was not set.
+// empty treats an id that was set to zero as not set.
 func (s typedSlot[T]) empty() bool {
 	id, _ := s.ID()
 	return id.IsZero()

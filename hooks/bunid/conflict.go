@@ -13,9 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// propose sends keys for the rows of an INSERT that may leave rows out or merge
-// them, but does not set them in memory: what comes back with RETURNING is what
-// is stored.
+// propose sends keys for the rows of an INSERT that may skip or merge rows. It does not
+// set them in memory, because RETURNING yields the keys in the table.
 func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Value, list bool, source idgen.Source) error {
 	const own = "set the keys before, and look afterwards which are stored"
 	if !q.DB().HasFeature(feature.InsertReturning) {
@@ -47,8 +46,8 @@ func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Va
 	return nil
 }
 
-// A proposal writes the keys of the rows in their order, as often as bun writes
-// the query.
+// A proposal writes the keys of the rows in their order. bun may write the query more
+// than once.
 type proposal struct {
 	key   *key
 	model bun.Model

@@ -9,19 +9,18 @@ import (
 // A FieldError says why a model's declaration does not let its key be filled, or
 // lets it be damaged. [Use] returns the errors of all models. Each INSERT of such a
 // model fails with its error, before anything is sent, until the declaration is
-// changed. The fields are the strings Package ("bunid"), Model (such as "shop.User"),
-// Field, Type, Problem and Remedy. Field and Type are empty if the fault is the model's.
+// changed.
+//
+// Its fields are the strings Package ("bunid"), Model (such as "shop.User"), Field,
+// Type, Problem and Remedy. Field and Type are empty if the error is about the model.
 type FieldError = fill.FieldError
 
 // A RowError says why one statement, or one of its rows, was refused. Nothing has
-// been sent to the database. The fields of a RowError:
+// been sent to the database.
 //
-//	Package string // "bunid"
-//	Model   string // such as "shop.User", or the table if there is no model
-//	Row     int    // the index of the row in the statement; -1 if the error is about all rows
-//	Problem string // what is wrong
-//	Remedy  string // what to do
-//	Err     error  // the cause; may be nil
+// Package is "bunid". Model is a type such as "shop.User", or the table if there is no
+// model. Row is the index of the row in the statement, or -1 for the whole statement.
+// Problem and Remedy say what is wrong and what to do. Err is the cause, or nil.
 type RowError = fill.RowError
 
 func modelName(t *schema.Table) string { return t.Type.String() }

@@ -124,7 +124,7 @@ type Audited struct {
 	By string
 }
 
-// BeforeInsert shadows that of bunid.Filled.
+// BeforeInsert shadows the method of bunid.Filled.
 func (*Audited) BeforeInsert(context.Context, *bun.InsertQuery) error { return nil }
 
 // Use checks models when the program starts.

@@ -23,25 +23,25 @@ import (
 //		Name string
 //	}
 //
-// It has no fields and no columns. A model that has a BeforeInsert of its own
-// shadows it, which [Use] reports, and calls [Fill] instead.
+// It has no fields and no columns. A model's own BeforeInsert shadows it and must call
+// [Fill]. [Use] reports a model that does not.
 type Filled struct{}
 
 // BeforeInsert implements [bun.BeforeInsertHook] with [Fill]. bun calls it once
 // for each INSERT.
 func (*Filled) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error { return Fill(ctx, q, nil) }
 
-// Fill gives a key to each row of an INSERT that has none. It is for a
-// BeforeInsert of your own, with things to do besides, or another source:
+// Fill gives a key to each row of an INSERT that has none. Call it in a BeforeInsert of
+// your own, which does more or passes another source:
 //
 //	func (*Order) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 //		return bunid.Fill(ctx, q, source)
 //	}
 //
-// A nil source is idgen.Default(). If the source is an [*idgen.Pool], the tag of
-// the key may name a generator of it. All keys are drawn in one step. The error is
-// a [*FieldError] or a [*RowError], which wraps that of the source; the rows
-// are then as they were.
+// A nil source is idgen.Default(). If the source is an [*idgen.Pool], the tag of the
+// key may name one of its generators. All keys are drawn in one step. The error is a
+// [*FieldError], or a [*RowError] that wraps the error of the source. The rows are then
+// unchanged.
 func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	if reached(ctx) {
 		return errRehearsal
@@ -93,10 +93,10 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	return k.fill(ctx, zero, source)
 }
 
-// FillRows gives a key to each row that has none, without inserting it. It is
-// for rows that bun takes without calling hooks, as NewValues does. rows is what
-// [bun.InsertQuery.Model] takes: a pointer to a struct, or to a slice. Source
-// and errors are those of [Fill].
+// FillRows gives a key to each row that has none, without inserting it. It is for rows
+// that bun takes without calling hooks, as NewValues does. rows is what
+// [bun.InsertQuery.Model] takes: a pointer to a struct, or to a slice. Source and
+// errors are as for [Fill].
 func FillRows(ctx context.Context, db bun.IDB, rows any, source idgen.Source) error {
 	t := reflect.TypeOf(rows)
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
@@ -131,8 +131,8 @@ func (k *key) fill(ctx context.Context, zero []reflect.Value, source idgen.Sourc
 	return nil
 }
 
-// isOverwritten reports whether Value sends something else in the key's place.
-// bun does not tell; so a copy of the query is made to write the key alone.
+// isOverwritten reports whether Value sends something else in the key's place. bun has
+// no method for this, so a copy of the query writes the key alone.
 func (k *key) isOverwritten(q *bun.InsertQuery) bool {
 	row := reflect.New(k.table.Type)
 	keytype.Set(k.Field.Value(row.Elem()), math.MaxInt64-1)

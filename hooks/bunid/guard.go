@@ -16,23 +16,23 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// A guard looks at each query as it is sent. It cannot fill keys, because the
-// SQL is written by then.
+// A guard checks each query before it is sent. It cannot fill keys, because bun has
+// already written the SQL.
 type guard struct {
 	verdicts sync.Map // *schema.Table → verdict; a table lives as long as its database
 }
 
-// BeforeQuery implements [bun.QueryHook]. bun does not ask it for an error, but
-// has yet to ask the query for its connection: a query to be refused gets one
-// that only returns the error. To end the context would not do. database/sql
-// looks at it for a *sql.DB and a *sql.Tx, but not for a *sql.Conn, and a driver
-// may have run the statement by the time that it looks.
+// BeforeQuery implements [bun.QueryHook]. It cannot return an error, but bun asks the
+// query for its connection later. So a refused query gets a connection that only
+// returns the error. Cancelling the context is not enough. database/sql checks it for a
+// *sql.DB and a *sql.Tx but not for a *sql.Conn, and a driver may check it after it has
+// run the statement.
 func (g *guard) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
 	err := g.check(ctx, event)
 	if err == nil {
 		return ctx
 	}
-	// The methods also are those of what bun wraps around a query, such as Count.
+	// What bun wraps around a query, such as Count, has the same methods.
 	switch q := event.IQuery.(type) {
 	case interface {
 		Conn(bun.IConn) *bun.InsertQuery
@@ -111,7 +111,7 @@ func (r refusal) Connect(context.Context) (driver.Conn, error) { return nil, r.e
 // Driver implements [driver.Connector].
 func (refusal) Driver() driver.Driver { return nil }
 
-// checkRows refuses rows without a key, however they have come by with none.
+// checkRows refuses rows without a key.
 func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, model bun.TableModel) error {
 	t := model.Table()
 	v := g.verdictOn(db, t)
@@ -145,8 +145,7 @@ func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, m
 	return nil
 }
 
-// proposed reports whether the keys of an INSERT are on their way without being
-// in memory.
+// proposed reports whether an INSERT sends keys that are not in memory.
 func proposed(q *bun.InsertQuery) bool {
 	s, err := statementOf(q)
 	return err == nil && s.conflict
@@ -187,8 +186,8 @@ func isSet(v any) bool {
 	return rv.IsValid() && !rv.IsZero()
 }
 
-// checkTargets refuses to insert rows that do not come from a model into a table
-// whose keys are filled. It looks at the tables from some depth on.
+// checkTargets refuses to insert rows that do not come from a model into a table whose
+// keys are filled. It checks the tables at depth and deeper.
 func (g *guard) checkTargets(ctx context.Context, event *bun.QueryEvent, depth int) error {
 	if isGiven(ctx) {
 		return nil
@@ -224,9 +223,9 @@ func unseen(t *schema.Table) error {
 
 type givenKey struct{}
 
-// Given returns a context for statements whose rows all have their keys, where
-// this package cannot see it and refuses: INSERT … SELECT, MERGE, NewValues and
-// an INSERT inside WITH.
+// Given returns a context for statements whose rows all have their keys. Without it
+// INSERT … SELECT, MERGE, NewValues and an INSERT inside WITH are refused, because this
+// package cannot see the keys.
 //
 //	err := bunid.FillRows(ctx, db, &users, nil)
 //	…

@@ -27,8 +27,8 @@ func newKey(f *schema.Field, t *schema.Table) *key {
 		Field: f.GoName, Type: f.StructField.Type.String(), Generator: f.StructField.Tag.Get("snowkey")}}
 }
 
-// keyOf returns the key of a model that is filled. It refuses declarations
-// under which a key is cut short, made by somebody else or left out.
+// keyOf returns the key of a model that is filled. It refuses declarations under which
+// a key is truncated, made by the database or left out.
 func keyOf(t *schema.Table) (*key, error) {
 	if len(t.PKs) == 0 {
 		return nil, fault(modelName(t), "has no primary key", `tag the key bun:",pk"`)
@@ -69,8 +69,8 @@ func given(t *schema.Table) string {
 	return ""
 }
 
-// isForeignKey reports whether f refers to another row, by a relation of t
-// itself. What other models say of it is known to Use; see referred.
+// isForeignKey reports whether f refers to another row by a relation of t. Relations of
+// other models are checked by Use, in referred.
 func isForeignKey(f *schema.Field, t *schema.Table) bool {
 	for _, rel := range t.Relations {
 		if rel.Type == schema.BelongsToRelation && slices.Contains(rel.BasePKs, f) {

@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// keysOf returns the keys of the rows that a model stands for, in their order,
-// ready to be set: embedded structs on the way that are nil pointers are made. A
-// nil pointer to a row stands for none.
+// keysOf returns the keys of the rows of a model, in their order. They can be set,
+// because keysOf allocates embedded structs that are nil pointers. A nil pointer to a
+// row means no rows.
 func (k *key) keysOf(model any) (keys []reflect.Value, list bool, err error) {
 	v := reflect.ValueOf(model)
 	if v.Kind() != reflect.Pointer {

@@ -17,20 +17,20 @@ import (
 // Use returns db with a guard, after a check of its models. Work with the
 // returned database only.
 //
-// The check is of the models listed and of those that db has registered
-// already. Listing registers them; bun finds relations and this package the
-// tables of maps by it. The errors, joined, are a [*FieldError] for each model
-// whose key would not be filled, or not right: above all for each whose own
-// BeforeInsert shadows that of [Filled]. To find out, Use calls BeforeInsert
-// once, with an empty row, a query that is never sent and a context that has
-// ended. Other models are looked at when their first row is inserted.
+// Use checks the listed models and the models that db has already registered. It
+// registers the listed ones, which bun needs for relations and this package for the
+// tables of maps. It returns a [*FieldError] for each model whose key would not be
+// filled, or not correctly, and joins them. The most common fault is a BeforeInsert of
+// the model that shadows the method of [Filled]. To find it, Use calls BeforeInsert
+// once, with an empty row, a query that is never sent and a cancelled context. Other
+// models are checked when their first row is inserted.
 //
-// The guard is a [bun.QueryHook]. It refuses, before anything is sent and with
-// a [*RowError], what would insert rows without their keys because bun calls
-// no hooks: a map without its key, INSERT … SELECT and MERGE, which take rows
-// from NewValues, an INSERT inside WITH, and models whose hook does not run. A
-// query that it refused cannot be executed again. SQL that is written by hand it
-// leaves alone. It is safe for concurrent use.
+// The guard is a [bun.QueryHook]. It returns a [*RowError], before anything is sent,
+// for a statement that would insert rows without their keys because bun calls no hooks
+// for it. These are a map without its key, INSERT … SELECT and MERGE with rows from
+// NewValues, an INSERT inside WITH, and models whose hook does not run. A query that
+// was refused cannot be executed again. The guard ignores SQL that is written by hand.
+// It is safe for concurrent use.
 func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 	if err := register(db, models); err != nil {
 		return nil, err
@@ -59,9 +59,9 @@ func register(db *bun.DB, models []any) error {
 	return nil
 }
 
-// A verdict is what the guard knows of a model.
+// A verdict is the result of checking a model.
 type verdict struct {
-	filled bool  // its BeforeInsert comes to Fill
+	filled bool  // its BeforeInsert calls Fill
 	err    error // why its key is not filled, or not right, although it should be
 }
 
@@ -149,8 +149,8 @@ func referred(db *bun.DB, t *schema.Table) error {
 	return nil
 }
 
-// A rehearsal finds out whether BeforeInsert comes to Fill. Go does not tell
-// whose method a struct has, and one of its own may well call Fill.
+// A rehearsal finds out whether BeforeInsert calls Fill. Reflection does not show which
+// type a method comes from, and a model's own method may call Fill.
 type rehearsal struct {
 	reached  bool
 	panicked any

@@ -10,8 +10,7 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// A conflict is an INSERT that may leave rows out, or merge them into rows that
-// have other keys.
+// A conflict is an INSERT that may skip rows, or merge them into rows with other keys.
 type conflict struct {
 	clause.OnConflict
 	key      *key
@@ -81,8 +80,9 @@ func (x *conflict) settle(db *gorm.DB) error {
 	return x.merge(stmt, missing)
 }
 
-// allInserted reports whether it is certain without a look. MySQL never is: it
-// merges on any unique key, and its count of rows depends on the connection.
+// allInserted reports whether all rows were inserted for certain. On MySQL this is
+// never certain: it merges on any unique key, and its count of rows depends on the
+// connection.
 func (x *conflict) allInserted(db *gorm.DB) bool {
 	if name := db.Dialector.Name(); name != "postgres" && name != "sqlite" || x.modified {
 		return false
@@ -131,9 +131,9 @@ func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
 	return present, err
 }
 
-// merge gives the missing rows the keys of the rows that took them in. It finds
-// those by the values of the columns that the conflict was about, and lets the
-// database compare, which knows its collations.
+// merge gives the missing rows the keys of the rows that they were merged into. It
+// finds these by the values of the conflict's columns. The database compares, because
+// it knows its collations.
 func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 	columns := x.target()
 	mysql := stmt.Dialector.Name() == "mysql"
@@ -151,8 +151,8 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 				x.writeSelect(q, n)
 				where.Build(q)
 				if mysql {
-					// Sees rows younger than the transaction, as the INSERT did. It has
-					// locked them, so that this does not wait.
+					// Like the INSERT, it sees rows that are newer than the
+					// transaction. The INSERT has locked them, so this does not wait.
 					q.WriteString(" FOR UPDATE)")
 				}
 			}
@@ -231,8 +231,8 @@ func (x *conflict) writeSelect(q *gorm.Statement, n int) {
 	q.WriteString(" WHERE ")
 }
 
-// run reads marks and keys over the connection of the INSERT itself. A query of
-// GORM's could be sent to a replica, which does not have the rows yet.
+// run reads marks and keys over the connection of the INSERT. GORM could send a query
+// of its own to a replica, which does not have the rows yet.
 func (x *conflict) run(q *gorm.Statement, each func(n int, id int64)) error {
 	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String(), q.Vars...)
 	if err != nil {

@@ -13,14 +13,12 @@ import (
 type FieldError = fill.FieldError
 
 // A RowError says why one call of Create, or one of its rows, was refused. If the
-// transaction of the call had begun, it is rolled back. The fields of a RowError:
+// transaction of the call had begun, it is rolled back.
 //
-//	Package string // "gormid"
-//	Model   string // such as "shop.User", or the table if there is no model
-//	Row     int    // the index of the row in the call; -1 if the error is about all rows
-//	Problem string // what is wrong
-//	Remedy  string // what to do
-//	Err     error  // the cause, or GORM's error for the same fault; may be nil
+// Package is "gormid". Model is a type such as "shop.User", or the table if there is no
+// model. Row is the index of the row in the call, or -1 for the whole call. Problem
+// and Remedy say what is wrong and what to do. Err is the cause, or GORM's error for
+// the same fault, or nil.
 type RowError = fill.RowError
 
 // modelName is short where schema.String spells the whole import path.

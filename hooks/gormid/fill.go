@@ -18,9 +18,9 @@ type filler struct {
 	keys   sync.Map        // *schema.Schema → *key or error; a schema lives as long as the database
 }
 
-// A creation is what the callbacks of one statement pass on to each other. It
-// travels as the statement's context, from fill to settle: GORM copies its
-// Settings, the usual place, for every transaction and association.
+// A creation is the state that the callbacks of one statement share. It is stored as
+// the statement's context from fill to settle, because GORM copies its Settings, the
+// usual place, for every transaction and association.
 type creation struct {
 	context.Context // the caller's
 
@@ -150,8 +150,8 @@ func (f *filler) draw(c *creation) error {
 	return nil
 }
 
-// selectKey sees to it that the key is among the columns of the INSERT. GORM
-// drops what Select does not list, filled or not.
+// selectKey adds the key to the columns of the INSERT. GORM drops columns that Select
+// does not list, even if they are filled.
 func (c *creation) selectKey() error {
 	stmt := c.stmt
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
@@ -169,14 +169,14 @@ func (c *creation) selectKey() error {
 	return nil
 }
 
-// check runs right before the INSERT, when hooks and associations have had
-// their turn. No row leaves without a key.
+// check runs right before the INSERT, after hooks and associations. It refuses rows
+// without a key.
 func (f *filler) check(db *gorm.DB) {
 	c := creationOf(db.Statement)
 	if c == nil || db.Error != nil {
 		return
 	}
-	// Only these can have changed what fill left, or set what it left alone.
+	// Only these can have changed the keys since fill ran.
 	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
 		empty, err := c.rows.empty(nil)
 		if err == nil && len(empty) > 0 {
@@ -202,8 +202,8 @@ func (c *creation) unfilled(i int) error {
 	return k.Refuse(i, nil, fmt.Sprintf("has no key, and %s %s, which is not filled", k.Field, k.given), "set it")
 }
 
-// settle runs right after the INSERT, before the foreign keys of has-one and
-// has-many rows are taken from these. No key stays that is not in the table.
+// settle runs right after the INSERT, before GORM copies the keys into has-one and
+// has-many rows. It removes keys that are not in the table.
 func (f *filler) settle(db *gorm.DB) {
 	stmt := db.Statement
 	c := creationOf(stmt)

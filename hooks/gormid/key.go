@@ -23,7 +23,7 @@ import (
 // or, as snowkey:-, leaves the key to the caller. GORM upper-cases settings.
 const tag = "SNOWKEY"
 
-// A key is what the plugin knows of a model: which field to fill, and how.
+// A key says which field of a model to fill, and how.
 type key struct {
 	fill.Key
 	schema *schema.Schema
@@ -109,8 +109,8 @@ func relationsOf(s *schema.Schema) []*schema.Relationship {
 	return slices.Collect(maps.Values(s.Relationships.Relations))
 }
 
-// check refuses declarations under which a key is cut short, made by somebody
-// else or not written.
+// check refuses declarations under which a key is truncated, made by the database or
+// not written.
 func (k *key) check(dialect string) error {
 	f := k.field
 	switch {
@@ -186,9 +186,9 @@ func checkStrayTag(s *schema.Schema) error {
 	return nil
 }
 
-// checkForeignKeys refuses foreign keys that GORM would cut short or garble as
-// it copies a filled key into them: int32 drops bits, string takes the number
-// for a letter. It copies a key through GORM's own setters and looks.
+// checkForeignKeys refuses foreign keys that cannot hold a key. GORM copies a filled
+// key into them: an int32 loses bits, and a string gets the character with that code.
+// checkForeignKeys copies a key with GORM's setters and compares.
 func checkForeignKeys(s *schema.Schema) error {
 	r := &s.Relationships
 	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {

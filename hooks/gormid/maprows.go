@@ -37,8 +37,8 @@ func (r mapRows) empty(dst []int) ([]int, error) {
 	return dst, nil
 }
 
-// adopt reports whether m has no key. It brings one of another kind into the
-// key's own, where a database would store it otherwise than from a struct.
+// adopt reports whether m has no key. It converts a key of another type, if the
+// database would store it in another form than a key from a struct.
 func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	if m == nil {
 		return false, r.k.Refuse(i, gorm.ErrInvalidData, "is a nil map", "leave it out")

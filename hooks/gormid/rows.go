@@ -9,11 +9,11 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// rows are what one call of Create inserts, in whatever shape they were given.
+// rows are the rows that one call of Create inserts.
 type rows interface {
 	len() int
-	// empty appends the numbers of the rows without a key to dst. It refuses what
-	// is no row or has a key of the wrong kind.
+	// empty appends the indexes of the rows without a key to dst. It refuses nil rows
+	// and keys of the wrong kind.
 	empty(dst []int) ([]int, error)
 	// fill sets the keys of some rows, given by their numbers.
 	fill(some []int, ids []int64)

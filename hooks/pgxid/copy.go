@@ -47,13 +47,13 @@ type Copier struct {
 //	user.ID    a key by value          a zero is filled in what is sent alone
 //	nil                                is filled as an int64
 //
-// A key is any type of package pk, a 64-bit integer or decimal text, named types
-// included; a field that is itself a pointer is given as &user.ID, too. Any
-// other key than zero is kept.
+// A key is any type of package pk, a 64-bit integer, decimal text or a named type of
+// these. A field that is itself a pointer is given as &user.ID, too. A key that is not
+// zero is kept.
 //
-// Keys ascend in the order of the rows. They are drawn ahead in batches, no more
-// at a time than the rows before have used and never more than 1,024, so a
-// million rows ask the source a thousand times, and memory stays the same.
+// Keys ascend in the order of the rows. They are drawn ahead in batches. A batch is at
+// most as large as the number of keys used before, and at most 1,024. So a million rows
+// call the source about a thousand times, in constant memory.
 //
 // If no key can be had the error is a [*RowError] that wraps the generator's.
 // An error of rows is returned as it is, where pgx returns the server's echo of

@@ -26,9 +26,8 @@ func Register(m *pgtype.Map) {
 	m.TryWrapEncodePlanFuncs = slices.Concat([]pgtype.TryWrapEncodePlanFunc{wrapList}, m.TryWrapEncodePlanFuncs)
 }
 
-// A list is a list of keys under a type that pgx knows an array type for. The
-// keys themselves are encoded by pgx as everywhere, each as what its Value method
-// returns, so that those of text stay text.
+// A list is a list of keys under a type that pgx knows an array type for. pgx encodes
+// each key as usual, by its Value method, so text keys stay text.
 type list struct{ pgtype.ArrayGetter }
 
 // Index returns nil for a nil pointer, on which pgx before 5.8.0 calls Value.

@@ -9,12 +9,9 @@ import "github.com/snowkey-go/snowkey/internal/fill"
 type FieldError = fill.FieldError
 
 // A RowError says why the rows of one call were not filled. None of them has
-// changed. The fields of a RowError:
+// changed.
 //
-//	Package string // "sqlid"
-//	Model   string // such as "shop.User", or the type that was passed
-//	Row     int    // the index of the row in the call; -1 if the error is about all rows
-//	Problem string // what is wrong
-//	Remedy  string // what to do
-//	Err     error  // the cause; may be nil
+// Package is "sqlid". Model is a type such as "shop.User", or the type that was passed. Row
+// is the index of the row in the call, or -1 for the whole call. Problem and Remedy
+// say what is wrong and what to do. Err is the cause, or nil.
 type RowError = fill.RowError

@@ -23,13 +23,14 @@ type Filler struct {
 // may name its generators. A nil source is idgen.Default().
 func New(source idgen.Source) *Filler { return &Filler{source: source} }
 
-// Fill gives a key to every row that has none. The rows are a pointer to a struct,
-// a slice of structs or of pointers to them, a pointer to such a slice or array, or
-// an array of pointers. All have one type, and nobody else uses them meanwhile.
+// Fill gives a key to every row that has none. The rows are a pointer to a struct, a
+// slice of structs or pointers, a pointer to such a slice or array, or an array of
+// pointers. All rows have one type, and no other goroutine may use them during the
+// call.
 //
-// The keys are drawn in one step and ascend in the order of the rows. After an
-// error, a [*FieldError] or [*RowError], no row has changed. If it is the
-// generator's, it is in the chain.
+// The keys are drawn in one step and ascend in the order of the rows. After an error, a
+// [*FieldError] or [*RowError], no row has changed. A RowError wraps the generator's
+// error, if there is one.
 func (f *Filler) Fill(ctx context.Context, rows any) error {
 	l, err := listOf(rows)
 	if err != nil {
@@ -54,7 +55,7 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	}
 	for i := range l.len() {
 		row := l.row(i)
-		// A row that is in the list twice is no longer empty the second time.
+		// A row that is in the list again is no longer empty.
 		if len(ids) > 0 && l.key.empty(row) {
 			l.key.set(row, ids[0])
 			ids = ids[1:]

@@ -10,7 +10,7 @@ import (
 
 const tag = "snowkey"
 
-// A key is what Fill knows of a type of rows: which field to fill, and how.
+// A key says which field of a struct type to fill, and how.
 type key struct {
 	fill.Key
 	field reflect.StructField
@@ -131,7 +131,7 @@ func (k *key) empty(row reflect.Value) bool {
 	return depth > 0 || keytype.Empty(v)
 }
 
-// sealed reports whether a row is without an embedded struct that cannot be made.
+// sealed reports whether a row lacks an embedded struct that reflection cannot set.
 func (k *key) sealed(row reflect.Value) bool {
 	_, depth := k.in(row)
 	return 0 < depth && depth <= k.sealDepth

@@ -193,7 +193,7 @@ func TestFillShapes(t *testing.T) {
 			t.Errorf("%T without anything to fill: %v, %d draws", rows, err, len(s.Asked))
 		}
 	}
-	// A row that is in the list twice has one key.
+	// A row that is in the list again keeps its key.
 	twice := &user{}
 	if err := sqlid.New(new(idtest.Source)).Fill(t.Context(), []*user{twice, twice}); err != nil || twice.ID != first {
 		t.Errorf("twice the same row: %v, %v", twice, err)

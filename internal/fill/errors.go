@@ -22,7 +22,7 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("%s: %s %s; %s", e.Package, where, e.Problem, e.Remedy)
 }
 
-// A RowError says why one call, or one row of it, was refused.
+// A RowError says why one call, or one of its rows, was refused.
 type RowError struct {
 	Package string // the integration, such as "gormid"
 	Model   string // such as "shop.User", or the table if there is no model
