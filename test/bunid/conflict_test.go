@@ -29,8 +29,8 @@ func each(t *testing.T, test func(t *testing.T, e *env, ctx context.Context, ada
 	})
 }
 
-// TestConflictOfOne: a row that was left out has no key, a merged one that of
-// the row in the table.
+// TestConflictOfOne: a row that was skipped has no key. A row that was merged has the
+// key of the row in the table.
 func TestConflictOfOne(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		if e.isMySQL() {

@@ -193,8 +193,7 @@ func TestNamedGenerator(t *testing.T) {
 	e.wantTable(t, "SELECT id FROM orders", line(o.ID))
 }
 
-// TestRowsKeepTheirKeys: an INSERT that fails can be repeated without inserting
-// its rows twice.
+// TestRowsKeepTheirKeys: repeating a failed INSERT inserts no duplicate rows.
 func TestRowsKeepTheirKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))

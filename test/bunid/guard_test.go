@@ -261,7 +261,7 @@ func TestRefusalReachesOtherHooks(t *testing.T) {
 	}
 }
 
-// A tracer remembers what was sent, and what came of it.
+// A tracer records the queries that were sent, and their errors.
 type tracer struct {
 	queries []string
 	errs    []error

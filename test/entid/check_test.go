@@ -16,7 +16,7 @@ import (
 	trapmigrate "github.com/snowkey-go/snowkey/test/entid/internal/trap/migrate"
 )
 
-// What ent makes of its tables fits them, whoever fills their keys.
+// The tables that ent creates fit its schemas, with and without the mixin.
 func TestCheckFits(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		if err := entid.Check(t.Context(), c.sql, migrate.Tables...); err != nil {
@@ -24,7 +24,7 @@ func TestCheckFits(t *testing.T) {
 		}
 	})
 	eachTrap(t, func(t *testing.T, c trapClient) {
-		// On SQLite, a numeric id counts whatever its annotation says.
+		// On SQLite a numeric id is auto-increment with any annotation.
 		want := map[string]string{"sqlite": "blocker:still-counts:boxes.id"}[c.db.Dialect]
 		if got := found(t, entid.Check(t.Context(), c.sql, trapmigrate.Tables...)); got != want {
 			t.Errorf("found %q, want %q", got, want)

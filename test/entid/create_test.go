@@ -72,7 +72,7 @@ func TestPreset(t *testing.T) {
 			}
 		}
 		c.wantRows(t, "SELECT id FROM users ORDER BY id", texts[pk.ID](low, high)...)
-		// The two are told apart by everything that follows.
+		// Everything below distinguishes the two.
 		if got := c.User.Query().Where(user.ID(low)).OnlyX(ctx).Name; got != pk.ID(low).String() {
 			t.Errorf("the row of %d has the name %s", int64(low), got)
 		}

@@ -69,8 +69,8 @@ func (c client) txX(t *testing.T) *ent.Tx {
 	return tx
 }
 
-// query returns the first column of a query's rows as text, which is exact
-// whatever its type.
+// query returns the first column of a query's rows as text, which is exact for every
+// type.
 func (c client) query(t *testing.T, query string) []string {
 	t.Helper()
 	rows, err := c.sql.QueryContext(t.Context(), query)

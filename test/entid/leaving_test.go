@@ -19,9 +19,8 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
 )
 
-// The tests of this file take tables that ent has made to count off
-// auto-increment, as a plan does it, and show that ent's migrations of the same
-// tables with the mixin leave them alone.
+// These tests move tables that ent created with auto-increment off it with a plan. Then
+// ent's migrations of the same tables with the mixin must change nothing.
 
 var mixed = []*schema.Table{migrate.UsersTable, migrate.PostsTable}
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// columns queries the catalog for every column that holds a key: its type, and
-// whatever would make the database invent a value.
+// columns queries the catalog for every column that holds a key: its type, its default,
+// and whether the database numbers it.
 var columns = map[string]string{
 	"sqlite": `SELECT m.name || '.' || c.name || ' ' || c.type || CASE WHEN c."notnull" THEN '' ELSE ' null' END || coalesce(' default ' || c.dflt_value, '')
 		FROM sqlite_schema m JOIN pragma_table_info(m.name) c

@@ -77,8 +77,7 @@ func TestReserveError(t *testing.T) {
 	})
 }
 
-// funcSource cannot be compared, so its reservations cannot be told from
-// another's.
+// funcSource cannot be compared, so a row cannot find its reservation.
 type funcSource func() int64
 
 func (f funcSource) Next(context.Context) (int64, error) { return f(), nil }
@@ -98,7 +97,7 @@ func TestReserveIncomparable(t *testing.T) {
 	})
 }
 
-// A context is shared between goroutines; no id comes out twice.
+// Goroutines share a context and get no duplicate id.
 func TestReserveConcurrently(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := entid.Reserve(t.Context(), 50)

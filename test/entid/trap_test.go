@@ -88,8 +88,8 @@ func TestDefaultFuncOfEdgeSchema(t *testing.T) {
 	})
 }
 
-// A key narrower than 64 bits is refused before anything is written, whoever
-// would fill it; ent's own keys are left alone.
+// A key narrower than 64 bits is refused before anything is written, whether a mixin or
+// a hook would fill it. ent's own keys are ignored.
 func TestNarrowKey(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
 		ctx := t.Context()

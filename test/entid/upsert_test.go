@@ -15,8 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
 )
 
-// Whatever an upsert does on conflict, the row in the table keeps its id, and
-// the id that ent returns is that one, or there is an error.
+// On any conflict the row in the table keeps its id. ent returns this id, or an error.
 func TestUpsertOne(t *testing.T) {
 	ways := map[string]func(*ent.UserUpsertOne) *ent.UserUpsertOne{
 		"UpdateNewValues": (*ent.UserUpsertOne).UpdateNewValues,

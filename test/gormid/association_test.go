@@ -296,7 +296,7 @@ var familyWays = []familyWay{
 	}},
 }
 
-// TestAssociations: each row has its own key and refers to those of the others.
+// TestAssociations: each row has its own key and refers to the keys of the other rows.
 func TestAssociations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := openAuthors(t, about)

@@ -172,8 +172,8 @@ var conflicts = []conflict{
 		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail, returnAll).Create(&as) },
 		want:   []string{merged, inserted}},
 	{name: "upsert of what is not excluded, RETURNING the key", only: "sqlite,postgres", rows: accounts("x taken -", "y new -", "z - -"),
-		// The first row is neither inserted nor updated nor returned, so that GORM
-		// takes the keys that are returned for those of the first rows.
+		// The first row is neither inserted nor updated nor returned. GORM assigns the
+		// returned keys to the first rows.
 		create: func(db *gorm.DB, as []account) *gorm.DB {
 			db.Exec("UPDATE accounts SET visits = 100")
 			return db.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: setName, Where: onlyBelow100}, returnKey).Create(&as)
@@ -199,7 +199,7 @@ var conflicts = []conflict{
 		},
 		fails: map[string]string{"": "row 0 of gormid_test.account was merged into a row whose key is not known"}},
 
-	// MySQL would merge these on whatever key is violated, where the others fail.
+	// MySQL would merge these on any violated key. The others fail.
 	{name: "upsert that meets another unique key", rows: accounts("x new -", "y fresh held"),
 		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
 		fails:  map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
@@ -353,8 +353,8 @@ func TestReturnedRows(t *testing.T) {
 	})
 }
 
-// TestMergedOwner: what belongs to a row that was merged belongs to the row that
-// took it in, and what belongs to one that was left out has no owner.
+// TestMergedOwner: the associations of a merged row belong to the row in the table. The
+// associations of a skipped row have no owner.
 func TestMergedOwner(t *testing.T) {
 	type ticket struct {
 		ID       pk.ID

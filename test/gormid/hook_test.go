@@ -96,8 +96,8 @@ func TestHooks(t *testing.T) {
 	})
 }
 
-// TestCallbackOrder: keys are filled before the transaction begins, whatever
-// other callbacks there are, and without default transactions, too.
+// TestCallbackOrder: keys are filled before the transaction begins, with any other
+// callbacks, and also without default transactions.
 func TestCallbackOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, skip := range []bool{false, true} {
@@ -267,8 +267,8 @@ func TestUnneeded(t *testing.T) {
 	})
 }
 
-// TestRetry: after a failure the row keeps its key, so that the call can be
-// repeated and cannot insert the row twice.
+// TestRetry: after a failure the row keeps its key, so a retry cannot insert a
+// duplicate row.
 func TestRetry(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &account{})
@@ -410,7 +410,7 @@ func TestPartialIndex(t *testing.T) {
 	}
 }
 
-// TestConflictingAssociations: a row that is left out gives nobody its key.
+// TestConflictingAssociations: no foreign key has the key of a skipped row.
 func TestConflictingAssociations(t *testing.T) {
 	type team struct {
 		ID   pk.ID
@@ -456,8 +456,8 @@ func TestConflictingAssociations(t *testing.T) {
 	})
 }
 
-// TestPlainOwner: a row that belongs to one without a key of the plugin's is
-// settled all the same.
+// TestPlainOwner: the keys of a row are read back even if the plugin does not fill the
+// key of its owner.
 func TestPlainOwner(t *testing.T) {
 	type country struct {
 		ID   uint

@@ -15,14 +15,14 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// These tests reproduce issues of GORM in which a bulk upsert gives rows in memory
-// the keys of other rows. Each runs twice: with GORM alone and keys of the
-// database, and with the plugin.
+// These tests reproduce issues of GORM in which a bulk upsert gives rows in memory the
+// keys of other rows. Each upsert runs with GORM alone and keys of the database, and
+// then with the plugin.
 //
-// On MySQL, GORM alone takes the key of one row from LAST_INSERT_ID and counts on
-// from it, but a row that is updated takes no number, or leaves a gap. The tests
-// fail if GORM no longer does so. MariaDB has RETURNING, which GORM uses, so its
-// keys are right; without RETURNING it behaves as MySQL.
+// On MySQL, GORM alone takes one key from LAST_INSERT_ID and counts on from it. But a
+// row that is updated takes no number, or leaves a gap. The tests fail if GORM no
+// longer does so. MariaDB has RETURNING, which GORM uses, so its keys are right;
+// without RETURNING it behaves as MySQL.
 
 // A metadata has a composite unique key, as in issue 3810.
 type metadata[K any] struct {

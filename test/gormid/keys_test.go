@@ -34,8 +34,8 @@ type numeric[T any] struct {
 	Name string
 }
 
-// Without the size, GORM takes that of the Go type for the column's, and alters
-// the column in every migration.
+// Without the size, GORM uses the size of the Go type, and alters the column in every
+// migration.
 type ofSize20 struct {
 	ID   pk.Text `gorm:"size:20"`
 	Name string

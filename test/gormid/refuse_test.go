@@ -149,9 +149,9 @@ var declarations = []struct {
 	{&garbledOwner{}, "OwnerID", "cannot hold the key of gormid_test.garbledOwner", ""},
 }
 
-// TestDeclarations: a declaration that would damage keys is refused when its
-// first row is created, before anything is drawn or begun, and when the plugin
-// is told of the model.
+// TestDeclarations: a declaration that would damage keys is refused when its first row
+// is created, before an id is drawn or a transaction begins. It is also refused in
+// Config.Models.
 func TestDeclarations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about)

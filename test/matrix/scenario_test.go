@@ -32,7 +32,7 @@ var kinds = []kind{one, slice, pointers, batches, graph, upsert, ignore, raw, pr
 // batchSize is for the ways that create rows in batches.
 const batchSize = 2
 
-// An item is a row. Its name tells it from others wherever its key is.
+// An item is a row. Its name identifies it, with any key.
 type item struct {
 	name   string
 	key    int64 // 0 is none
@@ -152,9 +152,9 @@ func (a attempt) refusal() (string, error) {
 	return "refused: `" + name + "`", nil
 }
 
-// checkTable returns the rows of the table, which must be those of the scenario:
-// the keys that were given, or else from the source and in the order of the rows,
-// parents and children each by themselves.
+// checkTable returns the rows of the table, which must be the rows of the scenario.
+// Their keys are the given ones, or else from the source and in the order of the rows.
+// Parents and children are in order separately.
 func (a attempt) checkTable() (map[string]item, error) {
 	table, before := byName(a.after), byName(a.before)
 	last := make(map[bool]int64)

@@ -40,8 +40,8 @@ func (m *plainItem[K]) get() item  { return item{name: m.Name, key: numberOf(m.I
 // args are the arguments of an INSERT.
 func (m *plainItem[K]) args() []any { return []any{m.ID, m.Name, m.N, m.ParentID} }
 
-// plainGraph fills the keys of parents and children, and gives each child that of
-// its parent. Nothing of this needs a database.
+// plainGraph fills the keys of parents and children, and sets the foreign key of each
+// child. Nothing of this needs a database.
 func plainGraph[K any](ctx context.Context, f *sqlid.Filler, items []item) ([]plainItem[K], error) {
 	ms := modelsOf[plainItem[K]](items)
 	if err := f.Fill(ctx, ms); err != nil {

@@ -24,9 +24,8 @@ import (
 // Every connection of pgx is a DB.
 var _ = []pgxid.DB{(*pgx.Conn)(nil), pgx.Tx(nil), (*pgxpool.Pool)(nil), (*pgxpool.Conn)(nil), (*pgxpool.Tx)(nil)}
 
-// copies copies three rows of each shape of key into a column, one of them with
-// a preset, and compares memory with the table. form turns a number into a key,
-// and the key into text.
+// copies copies three rows of each shape of key into a column, one with a preset. It
+// compares memory with the table. form converts a number to a key, and the key to text.
 func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text func(K) string) {
 	t.Run(fmt.Sprintf("%T in %s", preset, column), func(t *testing.T) {
 		exec(t, conn, "DROP TABLE IF EXISTS t")
@@ -349,8 +348,8 @@ func (r *recorder) CopyFrom(_ context.Context, _ pgx.Identifier, _ []string, row
 	return int64(len(r.got)), rows.Err()
 }
 
-// Whatever rows are preset, the others get ascending keys, and keys are drawn
-// ahead within the limits that the documentation gives.
+// With any rows preset, the others get ascending keys. Keys are drawn ahead within the
+// documented limits.
 func TestCopyFromBatches(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 200 {

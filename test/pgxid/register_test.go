@@ -386,7 +386,7 @@ func TestTable(t *testing.T) {
 // Register, as it does since 5.8.0.
 var typedNils bool
 
-// After Register a slice may have nil pointers, whatever the version of pgx is.
+// After Register a slice may have nil pointers, in every version of pgx.
 func TestNilPointersInSlices(t *testing.T) {
 	each(t, func(t *testing.T, conn *pgx.Conn) {
 		pgxid.Register(conn.TypeMap())

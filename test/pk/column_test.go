@@ -116,7 +116,7 @@ func (s session) table(t *testing.T, column string) {
 	s.exec(t, "CREATE TABLE t (label VARCHAR(20), id "+column+")")
 }
 
-// strictTypes turns the types of columns into those of SQLite's STRICT tables.
+// strictTypes converts column types to the types of SQLite's STRICT tables.
 var strictTypes = strings.NewReplacer("BIGINT", "INTEGER", "VARCHAR(20)", "TEXT", "CHAR(20)", "TEXT", "CHAR(13)", "TEXT")
 
 // labels returns the labels of the rows that a condition selects, in key order.
