@@ -16,9 +16,9 @@ import (
 // propose sends keys for the rows of an INSERT that may skip or merge rows. It does not
 // set them in memory, because RETURNING yields the keys in the table.
 func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Value, list bool, source idgen.Source) error {
-	const own = "set the keys before, and look afterwards which are stored"
+	const own = "set the keys, and query afterwards which rows are in the table"
 	if !q.DB().HasFeature(feature.InsertReturning) {
-		return refuse(k.Model, "may be left out or merged, and this database does not say with which key", own)
+		return refuse(k.Model, "may be skipped or merged, and this database does not return the keys", own)
 	}
 	p := &proposal{key: k, model: q.GetModel()}
 	q.Value(k.Name, "?", p) // also has bun return the key, unless Returning says otherwise
@@ -28,10 +28,10 @@ func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Va
 	}
 	switch {
 	case list && !s.returnsAll():
-		return refuse(k.Model, "may be left out or merged, row by row, and bun would give the keys of some rows to others",
-			`add Returning("*"), which leaves in the slice what is stored, or `+own)
+		return refuse(k.Model, "may be skipped or merged row by row, and bun would assign keys to the wrong rows",
+			`add Returning("*"), after which the slice has the rows of the table, or `+own)
 	case !s.returns(k.Name):
-		return refuse(k.Model, "may be left out or merged, and its key does not come back", "name the key "+k.Name+" in Returning")
+		return refuse(k.Model, "may be skipped or merged, and its key is not returned", "name the key "+k.Name+" in Returning")
 	}
 	ids, err := k.Draw(ctx, source, nil, len(empty(keys)))
 	if err != nil {
@@ -56,7 +56,7 @@ type proposal struct {
 	next  int             // of these
 }
 
-var errRefused = errors.New("bunid: the INSERT has been refused, or has other rows since; execute a new one")
+var errRefused = errors.New("bunid: the INSERT was refused, or its rows have changed; create a new one")
 
 // AppendQuery implements [schema.QueryAppender].
 func (p *proposal) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {

@@ -69,13 +69,13 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	}
 	switch {
 	case s.unclear:
-		return refuse(k.Model, "has SQL with a backslash before a quote, so that it is not certain where the text ends", "pass the text as an argument, for a question mark")
+		return refuse(k.Model, "has SQL with a backslash before a quote, so the end of the text is ambiguous", "pass the text as an argument for a question mark")
 	case s.query && isGiven(ctx):
 		return nil
 	case s.query:
 		return unseen(k.table)
 	case len(keys) == 0:
-		return refuse(k.Model, "was given without a row", "pass a pointer to one, or to a slice with some")
+		return refuse(k.Model, "was given without a row", "pass a pointer to a row, or to a slice that is not empty")
 	case !s.writes(k.Name):
 		return refuse(k.Model, "would be inserted without its key "+k.Name, "name it in Column, or do not exclude it")
 	case k.isOverwritten(q):
@@ -86,7 +86,7 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	case len(zero) == 0: // all are the caller's
 		return nil
 	case s.replace && len(keys) > 1:
-		return refuse(k.Model, "may lose rows to later ones of the same REPLACE, and their keys with them", "replace one at a time, or set the keys")
+		return refuse(k.Model, "may have rows that later rows of the same REPLACE delete", "replace one at a time, or set the keys")
 	case s.conflict:
 		return k.propose(ctx, q, keys, list, source)
 	}
@@ -103,7 +103,7 @@ func FillRows(ctx context.Context, db bun.IDB, rows any, source idgen.Source) er
 		t = t.Elem()
 	}
 	if t == nil || t.Kind() != reflect.Struct {
-		return refuse(fmt.Sprintf("%T", rows), "is no model", "pass a pointer to a struct, or to a slice of structs")
+		return refuse(fmt.Sprintf("%T", rows), "is not a model", "pass a pointer to a struct, or to a slice of structs")
 	}
 	k, err := keyOf(db.Dialect().Tables().Get(t))
 	if err != nil {

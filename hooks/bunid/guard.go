@@ -122,7 +122,7 @@ func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, m
 	}
 	for _, f := range t.PKs {
 		if !v.filled && v.err == nil && !keytype.IsPK(f.IndirectType) {
-			continue // somebody else's
+			continue // not filled by this package
 		}
 		k := newKey(f, t)
 		keys, _, err := k.keysOf(model.Value())
@@ -218,7 +218,7 @@ func (g *guard) keyed(db *bun.DB, name string) *schema.Table {
 
 func unseen(t *schema.Table) error {
 	return refuse(modelName(t), "would get rows that bun calls no hooks for (INSERT … SELECT, MERGE, NewValues, an INSERT inside WITH)",
-		"see to their keys, with bunid.FillRows for example, and execute it with bunid.Given(ctx)")
+		"set their keys, for example with bunid.FillRows, and execute it with bunid.Given(ctx)")
 }
 
 type givenKey struct{}

@@ -52,7 +52,7 @@ func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 func register(db *bun.DB, models []any) error {
 	for _, model := range models {
 		if t := reflect.TypeOf(model); t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-			return fault(fmt.Sprintf("%T", model), "is no model", "list pointers to structs, as in (*User)(nil)")
+			return fault(fmt.Sprintf("%T", model), "is not a model", "list pointers to structs, as in (*User)(nil)")
 		}
 	}
 	db.RegisterModel(models...)
@@ -90,7 +90,7 @@ func judge(db *bun.DB, t *schema.Table) verdict {
 		}
 		return verdict{filled: true, err: err}
 	case !embeds && (given(t) != "" || !keytype.IsPK(t.PKs[0].IndirectType)):
-		return verdict{} // somebody else's
+		return verdict{} // not filled by this package
 	case r.panicked != nil:
 		return verdict{err: fault(modelName(t), fmt.Sprintf("has a BeforeInsert that panics for an empty row: %v", r.panicked),
 			"call bunid.Fill first in it, and embed the struct that has it by value")}
@@ -103,7 +103,7 @@ func judge(db *bun.DB, t *schema.Table) verdict {
 	}
 	k, err := keyOf(t)
 	if err == nil {
-		err = k.Fault("is filled by nobody",
+		err = k.Fault("is not filled",
 			`embed bunid.Filled, call bunid.Fill in BeforeInsert, or tag the key snowkey:"-" if it is always set before`)
 	}
 	return verdict{err: err}
@@ -156,7 +156,7 @@ type rehearsal struct {
 	panicked any
 }
 
-var errRehearsal = errors.New("bunid: this was a rehearsal")
+var errRehearsal = errors.New("bunid: Use called BeforeInsert to check the model")
 
 type rehearsalKey struct{}
 

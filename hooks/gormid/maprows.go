@@ -55,7 +55,7 @@ func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	}
 	v, zero, err := r.k.adopt(m[name])
 	if err != nil {
-		return false, r.k.Refuse(i, err, fmt.Sprintf("has a key that is no key, a %T: %v", m[name], err),
+		return false, r.k.Refuse(i, err, fmt.Sprintf("has an invalid key of type %T: %v", m[name], err),
 			"use "+r.k.typ.String()+", an integer or decimal text")
 	}
 	if !zero && v != nil {
@@ -154,7 +154,7 @@ func (k *key) adopt(v any) (own any, zero bool, err error) {
 func (k *key) read(dst, src reflect.Value) error {
 	switch v := src.Interface().(type) {
 	case clause.Expression, gorm.Valuer, *gorm.DB:
-		return fmt.Errorf("what the database makes of an expression cannot be known afterwards")
+		return fmt.Errorf("the value of an SQL expression is not known after the INSERT")
 	case []byte:
 		return k.readText(dst, string(v))
 	}

@@ -52,7 +52,7 @@ func (p *listPlan) SetNext(next pgtype.EncodePlan) { p.next = next }
 func (p *listPlan) Encode(value any, buf []byte) ([]byte, error) {
 	l, ok := listOf(value)
 	if !ok {
-		return nil, fmt.Errorf("pgxid: a %T was a list of keys and is none now", value)
+		return nil, fmt.Errorf("pgxid: a %T is no longer a list of keys", value)
 	}
 	return p.next.Encode(l, buf)
 }

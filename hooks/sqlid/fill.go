@@ -88,7 +88,7 @@ func listOf(rows any) (l list, err error) {
 		}
 	}
 	if model.Kind() != reflect.Struct {
-		return l, k.Refuse(-1, nil, "is no struct and no list of structs of one type", "pass a pointer to a struct, or a slice of structs or of pointers to them")
+		return l, k.Refuse(-1, nil, "is not a struct or a list of structs of one type", "pass a pointer to a struct, or a slice of structs or of pointers to them")
 	}
 	if l.key, err = keyOf(model); err != nil {
 		return l, err
@@ -127,7 +127,7 @@ func (l list) empty(i int) (bool, error) {
 		return false, l.refuse(i, "has no key, and "+k.field.Name+" is tagged `snowkey:\"-\"`", "set it")
 	}
 	if k.sealed(row) {
-		return false, l.refuse(i, fmt.Sprintf("is without its %v, which cannot be made because it is not exported", k.seal), "set it, or export the type")
+		return false, l.refuse(i, fmt.Sprintf("lacks its embedded %v, which cannot be set because it is not exported", k.seal), "set it, or export the type")
 	}
 	return true, nil
 }

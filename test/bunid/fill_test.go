@@ -50,7 +50,7 @@ func TestFillRefuses(t *testing.T) {
 			}, -1, "has its key set by Value"},
 			{"backslash before a quote", func(q *bun.InsertQuery) *bun.InsertQuery {
 				return q.Model(&user{Name: "a"}).Value("name", `'it\'s'`)
-			}, -1, "not certain where the text ends"},
+			}, -1, "the end of the text is ambiguous"},
 			{"nil pointer", func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model((*user)(nil)) }, -1, "without a row"},
 			{"no rows", func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model(&[]user{}) }, -1, "without a row"},
 			{"nil row", func(q *bun.InsertQuery) *bun.InsertQuery {

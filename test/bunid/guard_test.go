@@ -132,8 +132,8 @@ var refused = []struct {
 		return exec(db.NewUpdate().With("x", db.NewInsert().Model(&unfilled{Name: "a"})).Model((*user)(nil)).Set("age = 1").Where("TRUE").Exec(ctx))
 	}, -1, noHooks},
 
-	{"model without a hook", "", insert(&unfilled{Name: "a"}), 0, "has no key: bunid: bunid_test.unfilled.ID (pk.ID) is filled by nobody"},
-	{"rows without a hook", "", insert(&[]unfilled{{ID: idA, Name: "a"}, {Name: "b"}}), 1, "is filled by nobody"},
+	{"model without a hook", "", insert(&unfilled{Name: "a"}), 0, "has no key: bunid: bunid_test.unfilled.ID (pk.ID) is not filled"},
+	{"rows without a hook", "", insert(&[]unfilled{{ID: idA, Name: "a"}, {Name: "b"}}), 1, "is not filled"},
 	{"model whose hook shadows", "", insert(&shadowed{Name: "a"}), 0, "has a BeforeInsert of its own, which shadows"},
 	{"model that empties its key", "", insert(&emptied{Name: "a"}), 0, "has lost its key since it was filled"},
 	{"key that is set by hand", "", insert(&byHand{Name: "a"}), 0, `has no key, and ID is tagged snowkey:"-"`},

@@ -295,7 +295,7 @@ func TestWays(t *testing.T) {
 					before, last := e.source.Calls(), e.source.Last()
 					memory, err := w.create(e.context(t), e, given[0], given[1])
 					if w.about&conflict != 0 && e.isMySQL() && given != [2]pk.ID{idA, idB} {
-						wantRowError(t, err, -1, "this database does not say with which key")
+						wantRowError(t, err, -1, "this database does not return the keys")
 						if memory != given || e.source.Calls() != before {
 							t.Errorf("%d became %d, and %d calls drew keys", given, memory, e.source.Calls()-before)
 						}

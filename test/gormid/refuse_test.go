@@ -296,8 +296,8 @@ var refusals = []refusal{
 	wrongKey("text with zeros", "007", "plain decimal"),
 	wrongKey("text of the sortable form", pk.SortText(idA).String(), "plain decimal"),
 	wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "above the largest key"),
-	wrongKey("SQL expression", gorm.Expr("1+1"), "cannot be known afterwards"),
-	wrongKey("SQL column", clause.Expr{SQL: "age"}, "cannot be known afterwards"),
+	wrongKey("SQL expression", gorm.Expr("1+1"), "is not known after the INSERT"),
+	wrongKey("SQL column", clause.Expr{SQL: "age"}, "is not known after the INSERT"),
 	wrongKey("slice", []int{1}, "neither a number nor text"),
 	{name: "map with a negative number for an unsigned key", problem: "-1 is negative",
 		create: func(e *env) *gorm.DB { return e.Model(&note{}).Create(map[string]any{"id": -1}) }},
@@ -307,7 +307,7 @@ var refusals = []refusal{
 		create: func(e *env) *gorm.DB {
 			return e.Model(&user{}).Create(map[string]any{"id": int64(idA), "ID": int64(idB), "name": "a"})
 		}},
-	{name: "the second of maps has a wrong key", row: 1, problem: "is no key",
+	{name: "the second of maps has a wrong key", row: 1, problem: "has an invalid key",
 		create: func(e *env) *gorm.DB {
 			return e.Model(&user{}).Create([]map[string]any{{"name": "a"}, {"name": "b", "ID": 1e17}})
 		}},
