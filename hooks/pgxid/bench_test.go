@@ -61,8 +61,7 @@ func BenchmarkCopyFrom(b *testing.B) {
 	}
 }
 
-// BenchmarkList is a list of keys on its way to the server, beside one of plain
-// integers.
+// BenchmarkList encodes a list of keys, and a list of plain integers for comparison.
 func BenchmarkList(b *testing.B) {
 	m := pgtype.NewMap()
 	pgxid.Register(m)

@@ -135,7 +135,8 @@ func ExampleCopier_CopyFrom() {
 	// ascending true
 }
 
-// Without the type of the parameter, pgx has none for a list of keys.
+// pgx cannot encode a list of keys if it does not know the type of the parameter.
+// Register changes that.
 func ExampleRegister() {
 	m := pgtype.NewMap() // in a program, conn.TypeMap()
 	list := []pk.ID{1234567890123456788, 1234567890123456789}

@@ -39,7 +39,7 @@ func Example() {
 	// Output: worker 7
 }
 
-// The keys of a slice are drawn in one step and ascend in its order. What is set
+// The keys of a slice are drawn in one step and ascend in its order. A key that is set
 // is kept.
 func ExampleFiller_Fill() {
 	ctx := context.Background()
@@ -64,7 +64,8 @@ func ExampleFiller_Fill() {
 	// ascending true
 }
 
-// What cannot hold a key is an error that names the field and what to declare.
+// A field that cannot hold a key is an error, which names the field and what to
+// declare.
 func ExampleFieldError() {
 	type Invoice struct {
 		ID int32 `snowkey:""`

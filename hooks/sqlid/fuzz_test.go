@@ -10,8 +10,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// FuzzFill makes rows of every shape out of bytes, and compares what Fill does
-// with the sentence that the documentation has for it.
+// FuzzFill makes rows of every shape from bytes, and compares the result of Fill with
+// the documented rule.
 //
 // Each byte is a row: 0 is empty, 1 is nil if the shape allows it, 2 shares its pointer
 // with the row before if the shape allows it, and others are presets.

@@ -23,7 +23,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Two keys that a float64 cannot tell apart, and that no rounding survives.
+// Two keys that are equal as float64, so any rounding shows.
 const (
 	idA pk.ID = 1<<53 + 1
 	idB pk.ID = 1<<53 + 2
@@ -126,7 +126,7 @@ func (e *env) exec(t testing.TB, statement string) {
 	}
 }
 
-// insert is for the inserts of a test that are not its subject.
+// insert inserts rows that a test needs.
 func (e *env) insert(t testing.TB, model any) {
 	t.Helper()
 	if _, err := e.NewInsert().Model(model).Exec(e.context(t)); err != nil {

@@ -104,8 +104,8 @@ func TestConflictOfOne(t *testing.T) {
 	})
 }
 
-// TestConflictOfSeveral: bun gives what RETURNING yields to the first rows of a
-// slice; so it must be whole rows.
+// TestConflictOfSeveral: bun assigns the rows that RETURNING yields to the first rows
+// of a slice, so RETURNING must yield whole rows.
 func TestConflictOfSeveral(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		for name, set := range map[string]func(*bun.InsertQuery) *bun.InsertQuery{
@@ -161,7 +161,7 @@ func TestConflictOfSeveral(t *testing.T) {
 	})
 }
 
-// TestConflictUnseen: the key must come back.
+// TestConflictUnseen: RETURNING must have the key.
 func TestConflictUnseen(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		if e.isMySQL() {
@@ -179,7 +179,7 @@ func TestConflictUnseen(t *testing.T) {
 	})
 }
 
-// TestConflictOfGivenKeys: keys that are the caller's are left to the caller.
+// TestConflictOfGivenKeys: keys that the caller sets are unchanged.
 func TestConflictOfGivenKeys(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		before := e.source.Calls()
@@ -194,8 +194,8 @@ func TestConflictOfGivenKeys(t *testing.T) {
 	})
 }
 
-// TestConflictAgain: a query that runs again, after a failure or after success,
-// sends what is in memory.
+// TestConflictAgain: a query that runs again, after a failure or after success, sends
+// the keys in memory.
 func TestConflictAgain(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		if e.isMySQL() {

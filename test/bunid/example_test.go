@@ -41,8 +41,8 @@ type Member struct {
 	Name  string
 }
 
-// A row that was merged has the key of the row in the table, one that was left
-// out has none.
+// A row that was merged has the key of the row in the table. A row that was skipped has
+// none.
 func Example_upsert() {
 	ctx := context.Background()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(9)})

@@ -19,7 +19,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// TestFillRefuses: what would be stored under another key than that in memory.
+// TestFillRefuses: Fill refuses an INSERT that would store another key than the one in
+// memory.
 func TestFillRefuses(t *testing.T) {
 	type note struct {
 		bun.BaseModel `bun:"table:users"`
@@ -174,7 +175,7 @@ func TestNamedGenerator(t *testing.T) {
 		t.Errorf("without a pool: %v", err)
 	}
 
-	// Where the clock stands, a generator counts by one from where it was made.
+	// If the clock stands still, a generator counts by one.
 	now := time.Now()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(333), NoSpread: true, Clock: func() time.Time { return now }})
 	if err != nil {
@@ -295,8 +296,8 @@ func TestInsertsOnly(t *testing.T) {
 	})
 }
 
-// TestFillLeavesTheQueryAlone: what bun writes is what it would write for rows
-// that have their keys.
+// TestFillLeavesTheQueryAlone: bun writes the same query as for rows that already have
+// keys.
 func TestFillLeavesTheQueryAlone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*stamped)(nil))
@@ -312,7 +313,7 @@ func TestFillLeavesTheQueryAlone(t *testing.T) {
 	})
 }
 
-// stamped has a column that bun would read back, had the hook not set it.
+// stamped has a column that bun reads back unless the hook sets it.
 type stamped struct {
 	sourced
 	ID      pk.ID `bun:",pk"`

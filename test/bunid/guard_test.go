@@ -12,7 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Models over the table of users for which no hook runs, or in vain.
+// Models of the table users whose hook does not run or does not call Fill.
 type (
 	unfilled struct {
 		bun.BaseModel `bun:"table:users"`
@@ -141,8 +141,8 @@ var refused = []struct {
 	{"composite key", "", insert(&[]pair{{UserID: idA, OtherID: idB}, {UserID: idA}}), 1, "has no key, and OtherID is part of a composite key"},
 }
 
-// TestGuardRefuses: an insert past the hooks fails, and nothing is sent, so that
-// the transaction goes on.
+// TestGuardRefuses: an INSERT without hooks fails before anything is sent, so the
+// transaction can continue.
 func TestGuardRefuses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil), (*pair)(nil))
@@ -185,7 +185,7 @@ func TestGuardRefuses(t *testing.T) {
 	})
 }
 
-// TestGuardLets: what has its keys, and what the guard does not know, is sent.
+// TestGuardLets: rows with keys, and tables that the guard does not know, are sent.
 func TestGuardLets(t *testing.T) {
 	type stranger struct {
 		ID   int64 `bun:",pk,autoincrement"`
@@ -240,8 +240,8 @@ func TestGuardLets(t *testing.T) {
 	})
 }
 
-// TestRefusalReachesOtherHooks: the refusal is an error like any other for hooks
-// that trace queries, whichever side of the guard they are on.
+// TestRefusalReachesOtherHooks: hooks that trace queries see the refusal as an error,
+// before and after the guard.
 func TestRefusalReachesOtherHooks(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t), (*user)(nil))
 	before, after := new(tracer), new(tracer)

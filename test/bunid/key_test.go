@@ -278,7 +278,8 @@ func TestDeclarations(t *testing.T) {
 	})
 }
 
-// TestForeignKeyByAnother: what another model says of a key is known at the start.
+// TestForeignKeyByAnother: Use finds a key that another model declares as a foreign
+// key.
 func TestForeignKeyByAnother(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	_, err := bunid.Use(e.DB, (*profile)(nil), (*profiled)(nil))

@@ -106,7 +106,7 @@ func (ownByValue) BeforeInsert(context.Context, *bun.InsertQuery) error { return
 
 func (a *audited) BeforeInsert(context.Context, *bun.InsertQuery) error { a.By = "me"; return nil }
 
-// BeforeInsert asks the database first, which a rehearsal does not let it do.
+// BeforeInsert queries the database first, which fails when Use calls it.
 func (*closing) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 	if err := q.DB().PingContext(ctx); err != nil {
 		return err
@@ -167,7 +167,7 @@ func TestUse(t *testing.T) {
 	}
 }
 
-// TestUseNamesAll: all faults at once, of listed models and of registered ones.
+// TestUseNamesAll: Use reports all faults of listed and registered models at once.
 func TestUseNamesAll(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	e.RegisterModel((*ownByValue)(nil), (*user)(nil))
@@ -198,7 +198,7 @@ func TestUseRefusesWhatIsNoModel(t *testing.T) {
 	}
 }
 
-// TestUseSendsNothing: the rehearsal draws no key and opens no connection.
+// TestUseSendsNothing: Use draws no id and opens no connection.
 func TestUseSendsNothing(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	e.conn.Close()
@@ -207,8 +207,8 @@ func TestUseSendsNothing(t *testing.T) {
 	}
 }
 
-// TestGuardJudgesOnce: a model that was not listed is looked at when its first
-// row is inserted.
+// TestGuardJudgesOnce: a model that was not listed is checked when its first row is
+// inserted.
 func TestGuardJudgesOnce(t *testing.T) {
 	e := open(t, dbtest.SQLite(t))
 	if _, err := e.NewCreateTable().Model((*counting)(nil)).Exec(t.Context()); err != nil {

@@ -17,8 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/keys"
 )
 
-// A mixin fills keys of every type from the default pool, and what is in memory
-// is what is in the table.
+// A mixin fills keys of every type from the default pool, and memory equals the table.
 func TestCreate(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -61,7 +60,7 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// A preset key is kept, to the last digit; a zero one is filled.
+// A preset key is kept exactly. A zero key is filled.
 func TestPreset(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -143,9 +142,8 @@ func TestBulk(t *testing.T) {
 	})
 }
 
-// An entity with a name draws from the generator of that name. With a clock
-// that stands still each generator counts by one, so a number that another
-// generator took would show as a gap.
+// A mixin with a name draws from the generator of that name. With a clock that stands
+// still each generator counts by one, so an id that another generator took is a gap.
 func TestName(t *testing.T) {
 	defer idgen.SetDefault(idgen.Default())
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(8), Clock: frozen, NoSpread: true, MaxAhead: idgen.NoLimit})
@@ -190,8 +188,8 @@ func TestTx(t *testing.T) {
 	})
 }
 
-// A generator's error reaches the caller and nothing is inserted: no row of a
-// bulk, whichever row it was, and nothing for the edges.
+// A generator's error reaches the caller and nothing is inserted: no row of a bulk
+// create, for an error at any row, and no edges.
 func TestSourceError(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -220,7 +218,8 @@ func TestSourceError(t *testing.T) {
 	})
 }
 
-// Without a pool, rows are refused with the way out, and presets are not.
+// Without a pool, rows are refused with an error that says what to do. Rows with preset
+// ids are inserted.
 func TestNoPool(t *testing.T) {
 	defer idgen.SetDefault(idgen.Default())
 	idgen.SetDefault(nil)

@@ -89,9 +89,9 @@ func TestNestedCreate(t *testing.T) {
 	})
 }
 
-// Rows of an edge schema that has ids get one each if they are created as the
-// entities they are. Added through the edge, ent runs no hook for them: the
-// database refuses them, and with them the row whose edges they were to be.
+// Rows of an edge schema with ids get one each if they are created as entities. If they
+// are added through the edge, ent runs no hook. Then the database refuses them and the
+// row that they belong to.
 func TestThrough(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()

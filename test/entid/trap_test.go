@@ -13,9 +13,8 @@ import (
 	_ "github.com/snowkey-go/snowkey/test/entid/internal/trap/runtime"
 )
 
-// The tests of this file show what package entid exists to avoid, in a schema
-// that does it. Where one of them fails, ent has changed and the reason for a
-// rule may be gone.
+// These tests show the faults that package entid avoids, in a schema without it. If one
+// fails, ent has changed and a rule may be unnecessary.
 
 type trapClient struct {
 	*trap.Client
@@ -33,9 +32,9 @@ func eachTrap(t *testing.T, test func(t *testing.T, c trapClient)) {
 	})
 }
 
-// On MySQL ent gives rows of a bulk create the ids LastInsertId, LastInsertId+1
-// and so on. Where the key was given to an AUTO_INCREMENT column, LastInsertId
-// is the last of those given, so that each row gets another one's id.
+// On MySQL ent gives rows of a bulk create the ids LastInsertId, LastInsertId+1 and so
+// on. If the key of an AUTO_INCREMENT column was set, LastInsertId is the last key that
+// was set, so each row gets the id of another.
 func TestNumericKey(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
 		ctx := t.Context()
@@ -56,7 +55,7 @@ func TestNumericKey(t *testing.T) {
 	})
 }
 
-// Where the column does not count, LastInsertId is 0, which the hook notices.
+// If the column has no AUTO_INCREMENT, LastInsertId is 0, which the hook reports.
 func TestNumericKeyWithoutIncrement(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
 		boxes, err := c.Box.CreateBulk(c.Box.Create().SetName("a"), c.Box.Create().SetName("b")).Save(t.Context())

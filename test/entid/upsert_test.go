@@ -97,8 +97,8 @@ func TestUpsertBulk(t *testing.T) {
 	})
 }
 
-// What package entid's documentation warns of. These are ent's doing and stay
-// out of a hook's sight; if one of them ends, so should the warning.
+// Faults of ent that the documentation of package entid lists. A hook cannot see them.
+// If a test fails, remove its warning.
 func TestUpsertHazards(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()

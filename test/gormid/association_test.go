@@ -12,7 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// An author has one of every kind of association.
+// An author has an association of each kind.
 type author struct {
 	ID        pk.ID
 	Name      string
@@ -176,7 +176,7 @@ func (e *env) wantAuthors(t *testing.T, authors ...*author) {
 			t.Errorf("%s\n got %q\nwant %q", query, got, want[i])
 		}
 	}
-	// The keys of memberships are in no struct; the table would refuse equal ones.
+	// The keys of memberships are in no struct. The table refuses duplicates.
 	for _, key := range e.table(t, "SELECT id FROM memberships WHERE id IS NULL OR id < 1000") {
 		t.Errorf("a membership has the key %s", key)
 	}
@@ -192,7 +192,7 @@ func openAuthors(t *testing.T, about dbtest.DB) *env {
 	return e
 }
 
-// A familyWay is a way for rows to come into being with or after another.
+// A familyWay is a way to create rows with or after another row.
 type familyWay struct {
 	name   string
 	create func(e *env) (*gorm.DB, []*author)

@@ -52,7 +52,7 @@ func accounts(rows ...string) []account {
 	return as
 }
 
-// What must have become of a row.
+// The expected state of a row.
 const (
 	inserted = "inserted" // it has a key from the source and is in the table under it
 	skipped  = "skipped"  // it has no key, and is not in the table
@@ -229,8 +229,8 @@ var conflicts = []conflict{
 		fails:  map[string]string{"": ""}},
 }
 
-// TestConflicts: a row that was left out has no key, and one that was merged has
-// the key of the row that took it in. On MySQL it must not matter how the
+// TestConflicts: a row that was skipped has no key. A row that was merged has the key
+// of the row in the table. On MySQL the result is the same with both ways in which a
 // connection counts rows.
 func TestConflicts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
@@ -298,7 +298,7 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 	}
 }
 
-// TestConflictingMaps: a map whose row was left out holds no key at all.
+// TestConflictingMaps: a map whose row was skipped has no entry for the key.
 func TestConflictingMaps(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &account{})
@@ -332,8 +332,8 @@ func TestConflictingMaps(t *testing.T) {
 	})
 }
 
-// TestReturnedRows: GORM replaces the rows of a slice by those that RETURNING *
-// yields, which all have their key.
+// TestReturnedRows: GORM replaces the rows of a slice by the rows that RETURNING *
+// yields. All of these have a key.
 func TestReturnedRows(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		if about.Dialect == "mysql" && !about.MariaDB {
@@ -381,8 +381,8 @@ func TestMergedOwner(t *testing.T) {
 	})
 }
 
-// TestYoungerRow: on MySQL, a row is merged into one that is younger than the
-// transaction, and that a plain SELECT in it does not see.
+// TestYoungerRow: on MySQL a row is merged into one that was inserted after the
+// transaction began. A plain SELECT in the transaction does not see this row.
 func TestYoungerRow(t *testing.T) {
 	about := dbtest.MySQL(t)
 	e := open(t, about, &account{})

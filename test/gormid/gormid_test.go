@@ -24,7 +24,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Two keys that a float64 cannot tell apart, and that no rounding survives.
+// Two keys that are equal as float64, so any rounding shows.
 const (
 	idA = 1<<53 + 1
 	idB = 1<<53 + 2
@@ -108,8 +108,8 @@ func connect(t testing.TB, about dbtest.DB, cfg mysql.Config, models ...any) *en
 	return e
 }
 
-// open opens GORM with the plugin and the tables of models, which are not told
-// to the plugin.
+// open opens GORM with the plugin and creates the tables of models. Config.Models is
+// empty.
 func open(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
 	e := bare(t, about)
@@ -161,7 +161,7 @@ func (e *env) wipe(t testing.TB, tables ...string) {
 	}
 }
 
-// must is for the calls of a test that are not its subject.
+// must fails the test if a call that only prepares it fails.
 func must(t testing.TB, tx *gorm.DB) {
 	t.Helper()
 	if tx.Error != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A hooked model does in its hooks what its name says.
+// The hooks of a hooked model act on its name.
 type hooked struct {
 	ID   pk.ID
 	Name string `gorm:"size:40;unique"`
@@ -62,13 +62,14 @@ func TestHooks(t *testing.T) {
 			e.wantTable(t, "SELECT id, seen, name FROM hookeds", line(h.ID, h.Seen, c.name))
 		}
 
-		// In a list, each row for itself.
+		// In a list, each row is handled separately.
 		e.wipe(t, "hookeds")
 		hs := []hooked{{Name: "sees"}, {Name: "sets"}, {Name: "b", ID: idA}}
 		must(t, e.Create(&hs))
 		e.wantTable(t, "SELECT name, id FROM hookeds ORDER BY name", line("b", int64(idA)), line("sees", hs[0].Seen), line("sets", int64(idB)))
 
-		// The row exists, so it is left out: a filled key goes, a hook's stays.
+		// The row exists, so it is skipped. A filled key is cleared, a key from a hook
+		// stays.
 		for _, c := range []struct {
 			name string
 			want pk.ID
@@ -140,8 +141,8 @@ func TestCallbackOrder(t *testing.T) {
 	})
 }
 
-// TestStatementRestored: the statement has the caller's context and columns
-// again, with what others have put on top of the context.
+// TestStatementRestored: afterwards the statement has the caller's context and columns.
+// Contexts that other callbacks derived are kept.
 func TestStatementRestored(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), &user{})
 	type mark struct{}
@@ -169,8 +170,8 @@ func TestStatementRestored(t *testing.T) {
 	}
 }
 
-// TestDryRun: the SQL has the keys, and so have the rows, because callers run
-// the SQL themselves. Nothing is asked of the database.
+// TestDryRun: the SQL and the rows have the keys, because callers run the SQL
+// themselves. Nothing is sent to the database.
 func TestDryRun(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
@@ -193,8 +194,8 @@ func TestDryRun(t *testing.T) {
 	})
 }
 
-// TestStatements: keys are read back only where the INSERT may have left a row
-// out, and over its own connection.
+// TestStatements: keys are read back only if the INSERT may have skipped a row, and
+// over its connection.
 func TestStatements(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &account{})
@@ -236,7 +237,7 @@ func TestStatements(t *testing.T) {
 	})
 }
 
-// TestUnneeded: no key is drawn where no row comes into being.
+// TestUnneeded: no id is drawn if no row is created.
 func TestUnneeded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
@@ -290,7 +291,7 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// TestOthers: models that have not opted in are GORM's business.
+// TestOthers: models that have not opted in are unchanged.
 func TestOthers(t *testing.T) {
 	type bare int64
 	type untagged struct {
@@ -325,7 +326,7 @@ func TestOthers(t *testing.T) {
 	})
 }
 
-// TestQualifiedTable: keys are read back from the table that the rows went to.
+// TestQualifiedTable: keys are read back from the table of the INSERT.
 func TestQualifiedTable(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &account{})
@@ -359,8 +360,8 @@ type qualified struct {
 
 func (qualified) TableName() string { return "main.qualifieds" }
 
-// TestQualifiedModel: a model whose table's name has the schema in it is known
-// by either name.
+// TestQualifiedModel: a model whose table name includes the schema is found with and
+// without the schema.
 func TestQualifiedModel(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&qualified{}}})
@@ -371,8 +372,8 @@ func TestQualifiedModel(t *testing.T) {
 	e.wantTable(t, "SELECT id, name FROM qualifieds ORDER BY id", line(a["id"], "a"), line(b["id"], "b"))
 }
 
-// TestTableSpelling: without a model, GORM passes the names of a map on, and
-// some databases ignore their case: two keys could meet in one column.
+// TestTableSpelling: without a model, GORM sends the names of a map unchanged, and some
+// databases ignore case. Two names could be the same column.
 func TestTableSpelling(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &user{})
@@ -388,8 +389,8 @@ func TestTableSpelling(t *testing.T) {
 	})
 }
 
-// TestPartialIndex: of several rows with the same values, the one in the index
-// is the one that takes a row in.
+// TestPartialIndex: of several rows with the same values, a row is merged into the one
+// in the index.
 func TestPartialIndex(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "postgres"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -434,8 +435,8 @@ func TestConflictingAssociations(t *testing.T) {
 		tables := []string{"SELECT id FROM teams", "SELECT id, team_id FROM players", "SELECT id, player_id, number FROM shirts"}
 		want := []string{line(first.TeamID), line(first.ID, first.TeamID), line(first.Shirts[0].ID, first.ID, 7)}
 
-		// GORM leaves the team out because of its name, and the player refers to
-		// no team, which the foreign key refuses.
+		// GORM skips the team because of its name. The player then refers to no team,
+		// which the foreign key refuses.
 		second := player{Team: team{Name: "t"}}
 		if err := e.Create(&second).Error; err == nil {
 			t.Error("a player without a team was created")
@@ -480,7 +481,7 @@ func TestPlainOwner(t *testing.T) {
 	})
 }
 
-// TestConcurrent: many goroutines create rows of models that none has seen.
+// TestConcurrent: many goroutines create the first rows of models.
 func TestConcurrent(t *testing.T) {
 	e := openAuthors(t, dbtest.SQLite(t))
 	e.conn.SetMaxOpenConns(1)

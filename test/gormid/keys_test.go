@@ -121,8 +121,7 @@ func TestKeyTypes(t *testing.T) {
 func decimal(id int64) string  { return strconv.FormatInt(id, 10) }
 func sortable(id int64) string { return pk.SortText(id).String() }
 
-// keyType creates rows of the model M and leaves them with their key as number
-// in the name.
+// keyType creates rows of the model M, each with its key as a number in the name.
 func keyType[M any](t *testing.T, e *env) {
 	migrate(t, e.DB, new(M))
 	e.Callback().Raw().Before("gorm:raw").Register("test:ddl", func(db *gorm.DB) {
@@ -132,7 +131,8 @@ func keyType[M any](t *testing.T, e *env) {
 	})
 	migrate(t, e.DB, new(M))
 
-	// Two filled and two given, and so as maps, with two more kinds of zero.
+	// Two rows are filled and two have keys. The same as maps, with two more kinds of
+	// zero.
 	list := make([]M, 4)
 	setKey(&list[2], idA)
 	setKey(&list[3], idB)
@@ -247,8 +247,8 @@ func (e *env) wantColumn(t *testing.T, table, want string) {
 	}
 }
 
-// TestSharedPointer: rows that share a pointer to a zero get a key each, and
-// what they shared stays as it was.
+// TestSharedPointer: rows that share a pointer to zero get one key each. The shared
+// value is unchanged.
 func TestSharedPointer(t *testing.T) {
 	type pointed struct {
 		ID   *pk.ID

@@ -69,7 +69,7 @@ type (
 		Public int64 `gorm:"snowkey"`
 	}
 
-	// The key of these is fine, the foreign key on either side is not.
+	// The keys of these models are valid, but a foreign key on either side is not.
 	narrowOwner struct {
 		ID   pk.ID
 		Rows []narrowRow `gorm:"foreignKey:OwnerID"`
@@ -346,8 +346,8 @@ func wrongKey(kind string, key any, problem string) refusal {
 	}}
 }
 
-// TestRefusals: a call that cannot end well fails with an error that says why,
-// and nothing is inserted. Where possible no transaction is begun for it.
+// TestRefusals: an invalid call fails with an error that says why, and nothing is
+// inserted. If possible, no transaction begins.
 func TestRefusals(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{}, &clearing{}, &composite{}, &compositeTagged{}, &manual{}, &passport{})
@@ -371,7 +371,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestFailureLeavesMemory: without keys, the rows stay as they were.
+// TestFailureLeavesMemory: if no ids can be drawn, the rows are unchanged.
 func TestFailureLeavesMemory(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), &user{})
 	e.source.Err = errSource
@@ -405,8 +405,8 @@ func TestGivenKeys(t *testing.T) {
 	})
 }
 
-// TestForeignKeyFromOwner: a key is left alone, too, where only the owner's side
-// says that it is a foreign key.
+// TestForeignKeyFromOwner: a key is not filled if only the owner's model declares that
+// it is a foreign key.
 func TestForeignKeyFromOwner(t *testing.T) {
 	type licence struct {
 		ID   pk.ID
@@ -462,8 +462,8 @@ func TestDefaultPool(t *testing.T) {
 	}
 }
 
-// TestNamed: a tag that names a generator draws from it and from no other, and
-// needs a source that has generators.
+// TestNamed: a key whose tag names a generator draws only from it. The source must have
+// generators.
 func TestNamed(t *testing.T) {
 	pool := newPool(t, 304)
 	e := bare(t, dbtest.SQLite(t), &named{})

@@ -36,7 +36,7 @@ func (k keyType) column() string {
 	return "BIGINT"
 }
 
-// text is a key as the column holds it.
+// text is a key as it is in the column.
 func (k keyType) text(key int64) string {
 	if k == sortKey {
 		return pk.SortText(key).String()

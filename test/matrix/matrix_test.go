@@ -3,8 +3,8 @@
 //
 // The suite is one table, [integrations], of which a cell is a way with a type of key
 // on a server. All ways have the same check. Afterwards memory equals the table, or the
-// call has failed with an error of Snowkey and has written nothing. Which of these it
-// was is found out and never declared. testdata has the outcomes of each server, and
+// call has failed with an error of Snowkey and has written nothing. The test finds out
+// which of the two happened. testdata has the outcomes of each server, and
 // docs/integrations.md is made from it. A run that differs from either fails. A run
 // with -update writes both again.
 //
@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write the outcomes of this run's servers, and docs/integrations.md")
 
-// An integration is what a program creates rows with.
+// An integration is a package that creates rows.
 type integration struct {
 	name    string
 	page    string // in docs
@@ -38,8 +38,8 @@ var integrations = []integration{entIntegration, gormIntegration, bunIntegration
 
 // A bench is an integration at work with one type of key.
 type bench interface {
-	// open readies the bench, with a table of items, for a database in which other
-	// benches may have been at work.
+	// open prepares the bench, with a table of items, for a database that other benches
+	// may have used.
 	open(t *testing.T, e env)
 	// table is the name of the table of items.
 	table() string
@@ -68,14 +68,14 @@ func (e env) createItems(t *testing.T) {
 	}
 }
 
-// A way is one way for rows to come into being.
+// A way is one way to create rows.
 type way struct {
 	kind kind
 	call string // how a program says it, for the page
 
-	// create creates items and returns them as they are in memory then: with
-	// their keys, or nil if the call does not tell them. It is nil if there is
-	// no such way, for the reason given.
+	// create creates items and returns them as they are in memory afterwards: with
+	// their keys, or nil if the call does not return them. It is nil if there is no
+	// such way, with a reason.
 	create  create
 	without string
 }

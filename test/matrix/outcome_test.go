@@ -12,8 +12,8 @@ import (
 	"github.com/snowkey-go/snowkey/test/matrix/ent"
 )
 
-// TestOutcome plants one fault a time in what a way leaves, and what resembles it
-// and is allowed.
+// TestOutcome plants one fault at a time in the result of a way. It also plants similar
+// changes that are allowed.
 func TestOutcome(t *testing.T) {
 	s := newSource()
 	ids, err := s.Append(t.Context(), nil, 7)
@@ -104,7 +104,7 @@ func TestOutcome(t *testing.T) {
 		{failure, "another error", func(a *attempt) { a.err, a.after = ours, nil }, "is not in the chain"},
 		{failure, "written", func(a *attempt) { a.err = errSource }, "in the table instead of"},
 	} {
-		// What a faultless way leaves.
+		// The result of a correct way.
 		a := attempt{scenario: scenarios[c.kind], issued: s.issued}
 		existed := byName(a.before)
 		for i, row := range a.items {
@@ -134,7 +134,7 @@ func isOutcome(s string) bool {
 	return s == agrees || s == stored || strings.HasPrefix(s, "refused: ")
 }
 
-// What a rollback must leave: nothing in the table, and rows with keys.
+// After a rollback the table is empty, and the rows have keys.
 func TestRolledBack(t *testing.T) {
 	s := newSource()
 	row := item{name: "a"}
@@ -186,8 +186,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// Every integration speaks of every kind, in the order of the page, and its
-// benches have the same ways.
+// Every integration has every kind, in the order of the page, and its benches have the
+// same ways.
 func TestEveryKind(t *testing.T) {
 	for _, in := range integrations {
 		var want []line

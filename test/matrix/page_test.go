@@ -96,7 +96,7 @@ func title(r *results) string {
 	return name
 }
 
-// notRun stands where no run has written an outcome.
+// notRun is the cell if no run has written an outcome.
 const notRun = "not run"
 
 // cell is one outcome if all types of key have the same one, or else a list.

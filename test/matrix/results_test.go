@@ -107,7 +107,7 @@ func (r *results) write(t *testing.T) {
 	}
 }
 
-// lines are those that a run on a server must have.
+// lines returns the lines that a run on a server must have.
 func lines(server string) []line {
 	var list []line
 	for _, in := range integrations {
@@ -123,8 +123,8 @@ func lines(server string) []line {
 	return list
 }
 
-// settle compares the outcomes of one bench with those that are written down, or
-// takes them over with -update.
+// settle compares the outcomes of one bench with the recorded ones, or records them
+// with -update.
 func (r *results) settle(t *testing.T, in integration, key keyType, got map[line]string) {
 	t.Helper()
 	for l, outcome := range got {

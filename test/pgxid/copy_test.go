@@ -170,8 +170,8 @@ func TestCopyFromDefaultPool(t *testing.T) {
 	}
 }
 
-// When the source fails in the middle of a copy, its error arrives, nothing is
-// in the table, and the same rows can be copied again.
+// If the source fails during a copy, CopyFrom returns its error, the table is empty,
+// and the same rows can be copied again.
 func TestCopyFromSourceFails(t *testing.T) {
 	type row struct {
 		id  pk.ID
@@ -252,7 +252,7 @@ func TestCopyFromTransaction(t *testing.T) {
 	}
 }
 
-// An error of the caller's rows comes back as it is.
+// An error of the caller's rows is returned unchanged.
 func TestCopyFromRowsFail(t *testing.T) {
 	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
@@ -280,7 +280,7 @@ func TestCopyFromRowsFail(t *testing.T) {
 		}
 	}
 
-	// The database's own errors, and pgx's, are not touched.
+	// Errors of the database and of pgx are returned unchanged.
 	for name, rows := range map[string][][]any{"duplicate": {{int64(1)}, {int64(1)}}, "too many": {{nil, nil}}, "too few": {{}}} {
 		_, err := pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows(rows))
 		state, ok := errors.AsType[interface {
@@ -397,7 +397,7 @@ func TestCopyFromBatches(t *testing.T) {
 	}
 }
 
-// A layout with a short sequence gives few keys at once. The batches adapt.
+// A layout with a short sequence limits the ids of one step. The batches adapt.
 func TestCopyFromShortSequence(t *testing.T) {
 	source := &limited{Source: new(idtest.Source), most: 16}
 	r := &recorder{}
