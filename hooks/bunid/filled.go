@@ -43,8 +43,8 @@ func (*Filled) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error { ret
 // [*FieldError], or a [*RowError] that wraps the error of the source. The rows are then
 // unchanged.
 func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
-	if reached(ctx) {
-		return errRehearsal
+	if inDryRun(ctx) {
+		return errDryRun
 	}
 	model, ok := q.GetModel().(bun.TableModel)
 	if !ok {

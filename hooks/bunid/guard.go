@@ -65,7 +65,7 @@ func (*guard) AfterQuery(context.Context, *bun.QueryEvent) {}
 
 func (g *guard) check(ctx context.Context, event *bun.QueryEvent) error {
 	switch q := event.IQuery.(type) {
-	case nil: // SQL by hand, and no query to refuse
+	case nil: // SQL by hand, no query that can be refused
 		return nil
 	case *bun.RawQuery: // SQL by hand, unless NewValues has written the rows
 		template, err := q.AppendQuery(schema.NewNopQueryGen(), nil)
@@ -86,7 +86,7 @@ func (g *guard) check(ctx context.Context, event *bun.QueryEvent) error {
 			}
 		}
 	}
-	if !strings.Contains(event.Query, "INTO ") { // bun writes its words in capitals
+	if !strings.Contains(event.Query, "INTO ") { // bun writes keywords in capitals
 		return nil
 	}
 	return g.checkTargets(ctx, event, 0)

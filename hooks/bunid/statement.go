@@ -13,7 +13,7 @@ import (
 // its queries, but writes each as a template with question marks for the values. So no
 // text in a template comes from outside the program.
 type statement struct {
-	unclear   bool     // a quote may be escaped by a backslash, or not, as databases differ
+	unclear   bool     // a backslash before a quote escapes it on some databases only
 	replace   bool     // REPLACE INTO
 	conflict  bool     // IGNORE, ON CONFLICT or ON DUPLICATE KEY: rows may be left out or merged
 	query     bool     // the rows come from a query

@@ -76,7 +76,7 @@ func (g *guard) verdictOn(db *bun.DB, t *schema.Table) verdict {
 }
 
 func judge(db *bun.DB, t *schema.Table) verdict {
-	var r rehearsal
+	var r dryRun
 	hook, hooked := t.ZeroIface.(bun.BeforeInsertHook)
 	if hooked {
 		r.run(db, t, hook)
@@ -149,30 +149,30 @@ func referred(db *bun.DB, t *schema.Table) error {
 	return nil
 }
 
-// A rehearsal finds out whether BeforeInsert calls Fill. Reflection does not show which
+// A dryRun finds out whether BeforeInsert calls Fill. Reflection does not show which
 // type a method comes from, and a model's own method may call Fill.
-type rehearsal struct {
+type dryRun struct {
 	reached  bool
 	panicked any
 }
 
-var errRehearsal = errors.New("bunid: Use called BeforeInsert to check the model")
+var errDryRun = errors.New("bunid: Use called BeforeInsert to check the model")
 
-type rehearsalKey struct{}
+type dryRunKey struct{}
 
-func (r *rehearsal) run(db *bun.DB, t *schema.Table, hook bun.BeforeInsertHook) {
+func (r *dryRun) run(db *bun.DB, t *schema.Table, hook bun.BeforeInsertHook) {
 	defer func() { r.panicked = recover() }()
 	row := reflect.New(t.Type)
-	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), rehearsalKey{}, r))
-	cancel(errRehearsal)
+	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), dryRunKey{}, r))
+	cancel(errDryRun)
 	if err := hook.BeforeInsert(ctx, db.NewInsert().Model(row.Interface())); err == nil && len(t.PKs) == 1 {
 		r.reached = r.reached || !t.PKs[0].HasZeroValue(row.Elem()) // filled in some way of its own
 	}
 }
 
-// reached tells a rehearsal that Fill was called, if ctx belongs to one.
-func reached(ctx context.Context) bool {
-	r, ok := ctx.Value(rehearsalKey{}).(*rehearsal)
+// inDryRun reports whether ctx belongs to a dryRun, and records that Fill was called.
+func inDryRun(ctx context.Context) bool {
+	r, ok := ctx.Value(dryRunKey{}).(*dryRun)
 	if ok {
 		r.reached = true
 	}

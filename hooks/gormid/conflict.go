@@ -15,8 +15,8 @@ type conflict struct {
 	clause.OnConflict
 	key      *key
 	rows     rows
-	skips    bool // rows are left out, not merged
-	modified bool // by a word after INSERT, such as IGNORE
+	skips    bool // rows are skipped, not merged
+	modified bool // by a keyword after INSERT, such as IGNORE
 
 	// The rows with a key of the plugin's, as they were before the INSERT.
 	filled []row
@@ -36,7 +36,7 @@ func conflictOf(c *creation) *conflict {
 	x := &conflict{key: c.key, rows: c.rows}
 	x.OnConflict, _ = on.Expression.(clause.OnConflict)
 	// GORM's MySQL dialect rewrites DoNothing while it builds the statement, so
-	// this is the time to see it.
+	// it must be read before.
 	x.skips = !ok || x.DoNothing
 	x.modified = insert.Modifier != ""
 	for j, i := range c.filled {
@@ -64,8 +64,8 @@ func (x *conflict) settle(db *gorm.DB) error {
 	var missing []int
 	for j, id := range x.ids {
 		if present[id] {
-			// GORM may have put the key of another row here: it takes the rows that
-			// RETURNING yields for the first ones of the call.
+			// GORM may have put the key of another row here: it assigns the rows
+			// that RETURNING yields to the first rows of the call.
 			x.filled[j].set(id)
 		} else {
 			missing = append(missing, j)
@@ -88,7 +88,7 @@ func (x *conflict) allInserted(db *gorm.DB) bool {
 		return false
 	}
 	if x.targetsKey() {
-		return true // a new key meets no old one, and other conflicts are errors
+		return true // a new key equals no existing one, and other conflicts are errors
 	}
 	_, returning := db.Statement.Clauses["RETURNING"] // makes GORM miscount
 	return x.skips && !returning && db.RowsAffected == int64(x.rows.len())

@@ -30,7 +30,7 @@ type creation struct {
 	structs structRows // what rows points to, unless they are maps
 	filled  []int      // the rows that got a key here,
 	ids     []int64    // and which
-	one     [1]int     // saves an allocation each for a single row
+	one     [1]int     // these two save allocations for a single row
 	oneID   [1]int64
 	selects []string // the caller's, as selectKey may add to them
 
@@ -50,7 +50,7 @@ func (c *creation) Value(k any) any {
 func (c *creation) attach() { c.stmt.Context = c }
 
 func (c *creation) detach() {
-	if c.stmt.Context == context.Context(c) { // else a tracer has put its own on top
+	if c.stmt.Context == context.Context(c) { // else a tracer has derived its own from it
 		c.stmt.Context = c.Context
 	}
 	c.stmt.Selects = c.selects

@@ -208,9 +208,9 @@ func checkForeignKeys(s *schema.Schema) error {
 func carries(from, to *schema.Field) bool {
 	k := key{field: from, typ: from.IndirectFieldType}
 	if from.ValueOf == nil || !keytype.Holds(k.typ) {
-		return true // refused for its own sake
+		return true // newKey refuses it
 	}
-	const sample = 1<<53 + 1 // the least that a float64 cannot hold, and an odd one
+	const sample = 1<<53 + 1 // the smallest integer that a float64 cannot hold
 	ctx := context.Background()
 	row := reflect.New(to.Schema.ModelType)
 	if err := to.Set(ctx, row, k.value(sample)); err != nil {

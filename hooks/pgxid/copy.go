@@ -96,9 +96,9 @@ type filling struct {
 	drawn int     // keys so far
 	most  int     // keys that the source gives at once
 	ids   []int64 // drawn and not used yet
-	batch []int64 // what ids is a part of, for the next batch
+	batch []int64 // the slice behind ids, used again for the next batch
 	cells []any   // the current row, if it differs from the caller's
-	err   error   // the first one; pgx passes on no more than its text
+	err   error   // the first one; pgx keeps only its text
 }
 
 func (f *filling) Next() bool {
@@ -128,7 +128,7 @@ func (f *filling) fill(cells []any) ([]any, error) {
 		cell = int64(0)
 	}
 	v := reflect.ValueOf(cell)
-	to := v // what is to hold the key
+	to := v // the value that holds the key
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
 		to = v.Elem()
 	}

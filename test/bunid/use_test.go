@@ -118,7 +118,7 @@ func (*calling) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 	if err := bunid.Fill(ctx, q, nil); err != nil {
 		return err
 	}
-	panic("a rehearsal ends with Fill")
+	panic("Use must not get past Fill")
 }
 
 func (*byItself) BeforeInsert(_ context.Context, q *bun.InsertQuery) error {
