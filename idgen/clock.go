@@ -40,10 +40,14 @@ func (c *clock) now() time.Duration {
 	return time.Duration(c.offset.Load()) + elapsed
 }
 
+// earliest is the smallest result of now. An earlier reading counts as this one, so that
+// a tick more can be subtracted.
+const earliest = -NoLimit / 2
+
 // sinceEpoch corrects a reading. Sub uses the wall clock, because the epoch has no
 // monotonic reading.
 func (c *clock) sinceEpoch(t time.Time) time.Duration {
-	return t.Add(time.Duration(c.correction.Load())).Sub(c.epoch)
+	return max(t.Add(time.Duration(c.correction.Load())).Sub(c.epoch), earliest)
 }
 
 // correct adds by to every reading that begins after it returns.

@@ -36,7 +36,7 @@ var (
 // a call does not wait for it. Either the clock was set back, or a burst took more ids
 // than the layout has for that time. The call can be repeated.
 type ClockError struct {
-	Behind     time.Duration // how far the clock is behind the next free id
+	Behind     time.Duration // how far the clock is behind the next free id; 292 years if it is more
 	RetryAfter time.Duration // after this time a call returns at once, if the clock runs normally
 	MaxWait    time.Duration // the limit that was exceeded
 	Rollbacks  int           // how many rollback numbers the layout has, if all are used; else 0

@@ -121,7 +121,7 @@ func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first in
 			continue
 		}
 		final := first + n - 1
-		lead := g.start(final) - now // how far ahead of the clock the last number is
+		lead := g.lead(final, now)
 		if lead > s.maxLead {
 			if g.rotateFrom(s, last, now) {
 				continue
@@ -145,7 +145,7 @@ func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first in
 // end of the layout.
 func (c *core) next(last, n int64, now time.Duration) int64 {
 	next := last + 1
-	if c.start(next) > now-c.unit {
+	if now < c.unit || c.start(next) > now-c.unit {
 		return next // its tick has not ended: no need to divide
 	}
 	rollback := last - c.counter(last)
@@ -171,6 +171,15 @@ func (c *core) start(number int64) time.Duration {
 	return time.Duration(c.counter(number)>>(c.seqBits&63)) * c.unit
 }
 
+// lead returns how far the tick of number is ahead of the clock. Where the difference
+// exceeds a time.Duration, it returns NoLimit.
+func (c *core) lead(number int64, now time.Duration) time.Duration {
+	if now < 0 {
+		return saturatingAdd(c.start(number), -now)
+	}
+	return c.start(number) - now
+}
+
 // id returns the id of a number.
 func (c *core) id(t *tenure, number int64) int64 {
 	return int64(t.shared |
@@ -190,7 +199,7 @@ func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
 	longer := min(g.maxAhead/2, 5*time.Millisecond)
 	var timer *time.Timer
 	for {
-		lead := g.start(number) - g.clock.now()
+		lead := g.lead(number, g.clock.now())
 		left := lead - s.maxAhead
 		switch {
 		case left <= 0:
@@ -233,7 +242,7 @@ func (g *Generator) seal() (last int64) {
 // also does so if not the clock but a burst is the reason that last is ahead. A burst
 // reaches maxLead and the tick after it.
 func (g *Generator) rotateFrom(s *sequence, last int64, now time.Duration) bool {
-	if !g.rotate || now < 0 || now >= g.end || g.start(last)-now <= s.maxLead+g.unit || g.rollbacksLeft(last) == 0 {
+	if !g.rotate || now < 0 || now >= g.end || g.start(last)-now-g.unit <= s.maxLead || g.rollbacksLeft(last) == 0 {
 		return false
 	}
 	rollback := last>>g.counterBits + 1

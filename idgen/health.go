@@ -54,7 +54,7 @@ func (g *Generator) Health() Health {
 	next := g.next(last, 1, now)
 	h := Health{
 		Remaining: max(g.end-max(now, 0), 0),
-		Behind:    max(g.start(next)-now, 0),
+		Behind:    max(g.lead(next, now), 0),
 	}
 	h.Expiring = h.Remaining < warnBefore
 	switch {

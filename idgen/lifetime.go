@@ -13,12 +13,12 @@ const maxSafeInteger = 1<<53 - 1
 // A Lifetime is the time in which a layout can make ids.
 type Lifetime struct {
 	Start time.Time // the epoch
-	End   time.Time // the end of the last tick whose ids are positive
+	End   time.Time // the end of the last tick with positive ids, 292 years after Start at most
 
 	// SafeEnd is when ids may begin to exceed 2^53-1, the largest integer that
 	// JavaScript reads exactly, or End if that is earlier. A layout with a wide time
 	// field and few other bits has small ids for years: 55 bits of milliseconds and
-	// 8 other bits are safe for 1,115 years.
+	// 8 other bits are safe until End.
 	SafeEnd time.Time
 }
 
@@ -38,13 +38,14 @@ func (l Layout) Lifetime() Lifetime {
 	}
 }
 
-// maxTick returns the last tick whose ids are positive.
+// maxTick returns the last tick for which ids are made. These ids are positive, and the
+// end of the tick is a time.Duration after the epoch.
 func (l Layout) maxTick() int64 {
 	t := l.time.max()
 	if l.time.shift+l.time.bits == 64 {
 		t >>= 1
 	}
-	return int64(t)
+	return min(int64(t), int64(NoLimit/l.unit)-1)
 }
 
 // tick returns the tick of t. The error is a [*TimeError] if t is outside the layout's

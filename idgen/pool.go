@@ -65,7 +65,7 @@ func NewPool(cfg Config) (*Pool, error) {
 func newPool(cfg Config) *Pool {
 	p := &Pool{core: newCore(cfg), maxNames: cfg.MaxNames + 1} // one for the name ""
 	p.main = p.Named("")
-	if left := p.end - p.clock.now(); left < warnBefore {
+	if left := p.end - max(p.clock.now(), 0); left < warnBefore {
 		p.log().Warn("idgen: the layout is nearly used up; plan for one with more time bits", "layout", p.layout.String(), "ends", p.layout.Lifetime().End)
 	}
 	return p
@@ -98,8 +98,7 @@ func newCore(cfg Config) *core {
 	if !cfg.NoSpread {
 		c.spread = newSpread(c.seqBits, rand.Uint64())
 	}
-	// The generator also ends where time.Duration does, after 292 years.
-	ticks := min(l.maxTick(), int64(NoLimit/l.unit)-1) + 1
+	ticks := l.maxTick() + 1
 	c.limit = ticks<<c.seqBits - 1
 	c.end = time.Duration(ticks) * l.unit
 	return c

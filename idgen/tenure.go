@@ -29,7 +29,7 @@ type tenure struct {
 }
 
 func (c *core) newTenure(worker, start, bound int64) *tenure {
-	ahead := max(c.start(start)-c.clock.now(), 0)
+	ahead := max(c.lead(start, c.clock.now()), 0)
 	t := &tenure{
 		worker:   worker,
 		shared:   c.layout.fixed | c.layout.worker.put(worker),

@@ -134,7 +134,7 @@ func (u *Unordered) draw(ctx context.Context, lane uint64, b *block, place int64
 	g := u.g
 	s, fresh := g.seq.Load(), u.fresh.Load()
 	if place < b.count {
-		if lead := g.start(b.number) - g.clock.now(); -g.unit < lead && lead <= s.maxAhead {
+		if lead := g.lead(b.number, g.clock.now()); -g.unit < lead && lead <= s.maxAhead {
 			return b.at(place, u.shift), nil
 		}
 		b.end() // its tick is over; its other numbers are a gap
@@ -183,7 +183,7 @@ func (g *Generator) takeBlock(s *sequence, last, size int64, now time.Duration) 
 	first = g.next(last, size, now)
 	counter := g.counter(first)
 	count = min(size, g.seqMask+1-counter&g.seqMask, s.bound.Load()-counter)
-	if count <= 0 || g.start(first)-now > s.maxAhead || !s.last.CompareAndSwap(last, first+count-1) {
+	if count <= 0 || g.lead(first, now) > s.maxAhead || !s.last.CompareAndSwap(last, first+count-1) {
 		return 0, 0
 	}
 	return first, count
