@@ -113,20 +113,23 @@ func TestVectors(t *testing.T) {
 	}
 }
 
+// pagePresets are the layouts of docs/layouts.md.
+var pagePresets = []struct {
+	name   string
+	layout idgen.Layout
+}{
+	{"DefaultLayout", idgen.DefaultLayout()}, {"JSSafe", idgen.JSSafe()}, {"Twitter", idgen.Twitter()}, {"Twitter2015", idgen.Twitter2015()},
+	{"Discord", idgen.Discord()}, {"Instagram", idgen.Instagram()}, {"Sonyflake", idgen.Sonyflake()}, {"Mastodon", idgen.Mastodon()},
+	{"Baidu", idgen.Baidu()}, {"TSID", idgen.TSID()}, {"DatacenterProcess", idgen.DatacenterProcess()},
+}
+
 // The table in docs/layouts.md agrees with the layouts.
 func TestLayoutsPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/layouts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []struct {
-		name   string
-		layout idgen.Layout
-	}{
-		{"DefaultLayout", idgen.DefaultLayout()}, {"JSSafe", idgen.JSSafe()}, {"Twitter", idgen.Twitter()}, {"Twitter2015", idgen.Twitter2015()},
-		{"Discord", idgen.Discord()}, {"Instagram", idgen.Instagram()}, {"Sonyflake", idgen.Sonyflake()}, {"Mastodon", idgen.Mastodon()},
-		{"Baidu", idgen.Baidu()}, {"TSID", idgen.TSID()}, {"DatacenterProcess", idgen.DatacenterProcess()},
-	} {
+	for _, p := range pagePresets {
 		t.Run(p.name, func(t *testing.T) {
 			var fields []string
 			workers, perTick := 1, 1
