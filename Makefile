@@ -45,7 +45,7 @@ test-all: export SNOWKEY_TEST_FETCH := 1
 test-all: test test-newest test-modules ## test, test-newest and test-modules, with nothing left out
 
 test-newest: ## the integrations with the newest releases of the ORMs and drivers, and the benchmarks' own tests
-	$(withdb) $(newest) $(gotest) -tags newest $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... bench/...)
+	$(withdb) $(newest) $(gotest) -tags newest $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... bench/...)
 
 test-modules: ## each module as users build it, without the workspace; and programs that add them
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy
