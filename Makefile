@@ -9,6 +9,9 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # -count=1, because some tests read files that the test cache of go does not track.
 TESTFLAGS  ?= -count=1
+# How the tests report: pkgname prints a line for each package as it ends.
+FORMAT     ?= pkgname
+gotest     := go run gotest.tools/gotestsum@v1.13.0 --format=$(FORMAT) --hide-summary=skipped --
 BENCHFLAGS ?=
 FUZZTIME   ?= 20000x
 CHAOS      ?= 3m
@@ -26,29 +29,37 @@ clients := bench/internal/ent/client.go test/entid/internal/trap/client.go test/
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-newest test-modules test-go test-sql chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate release
+.PHONY: help test test-all test-newest test-modules test-go test-sql chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: $(clients) ## every test, on SQLite, Postgres and MySQL or MariaDB, with the race detector
+# INSTALL=1 allows root to install the servers. Without it they are unpacked into a cache.
+export SNOWKEY_TEST_INSTALL := $(INSTALL)
+
+test: $(clients) ## every test, on SQLite, and on Postgres and MySQL or MariaDB if they can be had
 	@test -n "$(RACE)" || echo "make test: no C compiler, so no race detector"
-	$(withdb) go test -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(packages)
+	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(packages)
 	@# The race detector allocates. So these run a second time without it, and on the JSON engine of Go 1.27.
-	$(withdb) env GOEXPERIMENT=jsonv2 go test $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
+	GOEXPERIMENT=jsonv2 $(withdb) $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
+
+# Each of them demands all databases and programs.
+test-all: withdb += -all
+test-all: export SNOWKEY_TEST_FETCH := 1
+test-all: test test-newest test-modules test-go ## test, test-newest, test-modules and test-go, with nothing left out
 
 test-newest: $(clients) ## the integrations and bench with the newest releases of the ORMs and drivers
-	$(withdb) $(newest) go test -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... bench/...)
+	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... bench/...)
 
 test-modules: ## each module without the workspace, programs that add Snowkey, and make release
-	go test -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
+	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
 
 test-go: ## the core with the newest Go, NEWGO
 	GOTOOLCHAIN=$(NEWGO) go vet . ./idgen/... ./lease/... ./schema/... ./hooks/sqlid/...
 	GOTOOLCHAIN=$(NEWGO) go test $(TESTFLAGS) ./idgen/... ./schema/pk ./examples/web
 
 test-sql: $(clients) ## only the tests that open databases
-	$(withdb) go test -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
+	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
 chaos: ## faults of 32 processes, their database and network, for CHAOS (3m) on each database
 	SNOWKEY_CHAOS=$(CHAOS) go test -count=1 -v -timeout 0 -run '^TestChaos$$' ./test/chaos
@@ -88,9 +99,10 @@ lint: $(clients) ## check with gofmt, go vet, go fix and staticcheck
 	$(newest) go fix -tags newest,modules,clients -diff $(packages)
 	$(newest) $(staticcheck) -tags newest,modules,clients $(packages)
 
-portable: $(clients) ## compile for Windows and for 32 bits
+portable: $(clients) ## compile for Windows and for 32 bits, and test ids, keys and leases on 32 bits
 	GOOS=windows $(newest) go vet -tags clients $(packages)
-	CGO_ENABLED=0 GOARCH=386 go build $(packages)
+	CGO_ENABLED=0 GOARCH=386 $(newest) go vet -tags clients $(packages)
+	CGO_ENABLED=0 GOARCH=386 go test ./idgen/... ./schema/pk/... ./lease/...
 
 tidy: $(clients) ## go mod tidy in each module, against a module proxy of the work tree
 	$(newest) go run ./test/modproxy/tidy

@@ -18,6 +18,7 @@ type servers struct {
 type refusal string
 
 func (s *servers) Helper()                   {}
+func (s *servers) Name() string              { return "bench" }
 func (s *servers) Logf(string, ...any)       {}
 func (s *servers) TempDir() string           { return s.dir }
 func (s *servers) Cleanup(undo func())       { s.undo = append(s.undo, undo) }

@@ -14,9 +14,9 @@ type Clock struct{ file string }
 func Clocked(t TB, dialect string) (DB, *Process, *Clock) {
 	t.Helper()
 	requireWanted(t, dialect)
-	library, err := faketime()
-	if err != nil {
-		t.Fatalf("%v", err)
+	var library string
+	if err := obtain("libfaketime", "libfaketimeMT.so.1", func() bool { library = faketime(); return library != "" }); err != nil {
+		missing(t, err)
 	}
 	clock := &Clock{}
 	db, process := WithCommand(t, dialect, func(dir string, command []string) []string {
@@ -39,18 +39,17 @@ func (c *Clock) Set(by time.Duration) error {
 	return os.Rename(next, c.file)
 }
 
-// faketime returns the path of libfaketime for programs with threads. It installs
-// libfaketime if it is missing and the tests may install packages.
-func faketime() (string, error) {
-	for installed := false; ; installed = true {
-		if paths, _ := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1"); len(paths) > 0 {
-			return paths[0], nil
-		}
-		if installed || !thisMachine.mayInstall() {
-			return "", fmt.Errorf("dbtest: a server whose clock a test sets needs libfaketimeMT.so.1 on this machine (apt-get install libfaketime)")
-		}
-		if err := locked(func() error { return aptGetInstall("libfaketime") }); err != nil {
-			return "", err
+// faketime returns the path of libfaketime's variant for programs with threads, if
+// this machine has it.
+func faketime() string {
+	dirs := []string{"/usr/lib/*"}
+	for _, dir := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {
+		dirs = append(dirs, dir) // of packages that were fetched
+	}
+	for _, dir := range dirs {
+		if paths, _ := filepath.Glob(filepath.Join(dir, "faketime", "libfaketimeMT.so.1")); len(paths) > 0 {
+			return paths[0]
 		}
 	}
+	return ""
 }

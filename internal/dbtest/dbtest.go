@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -16,6 +17,7 @@ import (
 // import testing, so that no program that imports it gets testing's flags.
 type TB interface {
 	Helper()
+	Name() string
 	Logf(format string, args ...any)
 	Skipf(format string, args ...any)
 	Fatalf(format string, args ...any)
@@ -133,11 +135,30 @@ func killable(t TB, e engine, settings ...string) (DB, *Process) {
 	t.Helper()
 	srv, err := e.startFound(true, settings...)
 	if err != nil {
-		t.Fatalf("%v", err)
+		missing(t, err)
 	}
 	t.Cleanup(srv.stop) // and with it goes the database
 	_, db := srv.createDatabase(t)
 	return db, srv.process
+}
+
+// missing ends a test for want of a program. It fails, unless SNOWKEY_TEST_MISSING
+// names a file: then it is skipped, and the file gets its name.
+func missing(t TB, err error) {
+	t.Helper()
+	file := os.Getenv("SNOWKEY_TEST_MISSING")
+	if _, absent := errors.AsType[*absentError](err); !absent || file == "" {
+		t.Fatalf("%v", err)
+	}
+	names, err2 := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err2 == nil {
+		_, err2 = fmt.Fprintln(names, t.Name())
+		err2 = errors.Join(err2, names.Close())
+	}
+	if err2 != nil {
+		t.Fatalf("%v, and SNOWKEY_TEST_MISSING cannot say so: %v", err, err2)
+	}
+	t.Skipf("not run: %v", err)
 }
 
 // wanted parses SNOWKEY_TEST_DB.

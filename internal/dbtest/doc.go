@@ -10,7 +10,7 @@
 // [Each] runs a test on every database of the run. [Postgres], [MySQL] and [SQLite]
 // return one database. A test fails if it needs a server and there is none. To leave
 // databases out, list the others in SNOWKEY_TEST_DB: SNOWKEY_TEST_DB=sqlite needs no
-// server.
+// server. The program withdb leaves out what cannot be had, and says so.
 //
 // # Where a server comes from
 //
@@ -21,11 +21,18 @@
 //  2. A private server in a temporary directory, on a free port of the loopback
 //     interface, if the programs are installed on this machine. If the tests run as
 //     root, the server runs under the account of the database's package or nobody.
-//  3. docker compose up -d --wait with the repository's docker-compose.yml.
-//  4. As root on Debian or Ubuntu, apt-get install, and then 2. The services of the
-//     packages are not started.
+//  3. As root on Debian or Ubuntu, apt-get install if SNOWKEY_TEST_INSTALL is 1, and
+//     then 2. The services of the packages are not started.
+//  4. On Debian or Ubuntu, the packages of the system, unpacked into a cache and not
+//     installed, and then 2. The cache is ~/.cache/snowkey, for root
+//     /var/cache/snowkey, or the folder in SNOWKEY_TEST_CACHE.
+//  5. docker compose up -d --wait with the repository's docker-compose.yml.
 //
 // If the first available way fails, the test fails. dbtest does not try the next one.
+//
+// Tests that kill a server or set its clock need a private one, and fail if there can
+// be none. If SNOWKEY_TEST_MISSING is the name of a file, they are skipped and add
+// their names to it. The program withdb sets this, and counts them at the end.
 //
 // # The life of a server
 //

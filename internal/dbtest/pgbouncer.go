@@ -13,7 +13,7 @@ import (
 
 // ThroughPgBouncer returns a Postgres database whose DSN connects through a new
 // PgBouncer. The pool mode is "session", "transaction" or "statement". The other
-// settings are the defaults. PgBouncer is installed like the servers. Versions before
+// settings are the defaults. PgBouncer comes from where the servers do. Versions before
 // 1.21 do not support prepared statements: pgx then needs
 // default_query_exec_mode=exec or simple_protocol in the DSN.
 func (db DB) ThroughPgBouncer(t TB, mode string) DB {
@@ -47,7 +47,7 @@ func (db DB) ThroughPgBouncer(t TB, mode string) DB {
 	}
 	srv, err := e.startFound(false)
 	if err != nil {
-		t.Fatalf("%v", err)
+		missing(t, err)
 	}
 	t.Cleanup(srv.stop)
 	name, _, _ := strings.Cut(string(version), "\n")

@@ -91,9 +91,13 @@ func RecoveryOf(t TB, db DB) DB {
 // the copy of db.
 func copyOf(t TB, db DB, dsn, script string) DB {
 	t.Helper()
-	paths, ok := thisMachine.find(postgresDirs, "postgres", "pg_basebackup")
-	if !ok {
-		t.Fatalf("dbtest: a copy of a Postgres needs postgres and pg_basebackup on this machine (apt-get install %s)", postgres.pack)
+	var paths []string
+	err := obtain(postgres.pack, "postgres and pg_basebackup", func() (ok bool) {
+		paths, ok = thisMachine.find(postgresDirs, "postgres", "pg_basebackup")
+		return ok
+	})
+	if err != nil {
+		missing(t, err)
 	}
 	in := postgresInstallation("", paths[0])
 	in.initialise = func(data string) []string {

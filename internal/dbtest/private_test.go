@@ -221,8 +221,8 @@ func requirePrograms(t *testing.T, dialect string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := e.find(thisMachine.find); !ok && !thisMachine.mayInstall() {
-		t.Skipf("private servers cannot be tested here without %s", e.needs)
+	if err := obtain(e.pack, e.needs, func() bool { _, ok := e.find(thisMachine.find); return ok }); err != nil {
+		missing(t, err)
 	}
 }
 

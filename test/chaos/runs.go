@@ -39,16 +39,15 @@ func (f field) above(v int64) int64 { return v >> f.bits }
 func numberingOf(l idgen.Layout) numbering {
 	var n numbering
 	shift := 0
-	fields := l.Fields()
-	for _, of := range slices.Backward(fields) {
+	for _, of := range slices.Backward(l.Fields()) {
 		f := field{shift, of.Bits}
 		shift += f.bits
-		switch of.Kind {
-		case idgen.KindTime:
+		switch of.Name {
+		case "time":
 			n.time = f
-		case idgen.KindWorker:
+		case "worker":
 			n.worker = f
-		case idgen.KindSequence:
+		case "sequence":
 			n.sequence = f
 		default:
 			panic("chaos: cannot number a layout with the field " + of.Name)

@@ -16,7 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
 )
 
-// What ent makes of its tables fits them, whoever fills their keys.
+// The tables that ent creates fit its schemas, with and without the mixin.
 func TestCheckFits(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		if err := entid.Check(t.Context(), c.sql, migrate.Tables...); err != nil {

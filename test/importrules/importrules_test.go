@@ -36,7 +36,7 @@ type listed struct {
 var selfContained = []string{"idgen", "lease", "schema/pk", "schema/autoinc"}
 
 // internals are the packages in /internal that these trees share.
-var internals = []string{"failpoint", "protocol", "session"}
+var internals = []string{"failpoint", "leased", "protocol", "session"}
 
 // integrations are the folders with one integration in each folder below.
 var integrations = []string{"ent", "hooks"}

@@ -16,15 +16,15 @@ type generatedError struct{}
 
 func (*generatedError) Error() string { return "constraint failed" }
 
-// TestOutcome plants one fault a time in what a way leaves, and what resembles it
-// and is allowed.
+// TestOutcome plants one fault at a time in the result of a way. It also plants similar
+// changes that are allowed.
 func TestOutcome(t *testing.T) {
 	s := newSource()
 	ids, err := s.Append(t.Context(), nil, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := fmt.Errorf("around it: %w", &sqlid.RowError{})
+	ours := fmt.Errorf("around it: %w", &sqlid.RowError{Package: "sqlid"})
 	// edit changes the copy of an item.
 	edit := func(items *[]item, name string, change func(*item)) {
 		*items = slices.Clone(*items)
@@ -108,7 +108,7 @@ func TestOutcome(t *testing.T) {
 		{failure, "another error", func(a *attempt) { a.err, a.after = ours, nil }, "is not in the chain"},
 		{failure, "written", func(a *attempt) { a.err = errSource }, "in the table instead of"},
 	} {
-		// What a faultless way leaves.
+		// The result of a correct way.
 		a := attempt{scenario: scenarios[c.kind], issued: s.issued}
 		existed := byName(a.before)
 		for i, row := range a.items {
@@ -138,7 +138,7 @@ func isOutcome(s string) bool {
 	return s == agrees || s == stored || strings.HasPrefix(s, "refused: ")
 }
 
-// What a rollback must leave: nothing in the table, and rows with keys.
+// After a rollback the table is empty, and the rows have keys.
 func TestRolledBack(t *testing.T) {
 	s := newSource()
 	row := item{name: "a"}
@@ -190,8 +190,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// Every integration speaks of every kind, in the order of the page, and its
-// benches have the same ways.
+// Every integration has every kind, in the order of the page, and its benches have the
+// same ways.
 func TestEveryKind(t *testing.T) {
 	for _, in := range integrations {
 		var want []line

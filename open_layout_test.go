@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// days has ticks of a day, 65,536 ids in each, and four workers.
+// days returns a layout with ticks of a day, 65,536 ids in each, and four workers.
 func days(t testing.TB) idgen.Layout {
 	t.Helper()
 	l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour, idgen.Time(15), idgen.Worker(2), idgen.Sequence(16))
@@ -25,14 +25,14 @@ func days(t testing.TB) idgen.Layout {
 	return l
 }
 
-// draw draws n ids, which must be new and of the day, without waiting for long.
+// draw takes n ids, which must be new and have today's tick. It must not wait for long.
 func draw(t testing.TB, pool *idgen.Pool, seen map[int64]bool, n int) {
 	t.Helper()
 	began := time.Now()
 	for range n {
 		id := mustNext(t, pool)
 		if seen[id] {
-			t.Fatalf("id %d (%+v) twice", id, pool.Layout().Decode(id))
+			t.Fatalf("id %d (%+v) repeats", id, pool.Layout().Decode(id))
 		}
 		seen[id] = true
 		if day := pool.Layout().Decode(id).Time; !day.Equal(began.Truncate(24 * time.Hour)) {
@@ -44,9 +44,9 @@ func draw(t testing.TB, pool *idgen.Pool, seen map[int64]bool, n int) {
 	}
 }
 
-// A restart within the day neither waits for the next nor repeats a number,
-// whether the process was closed or killed, and whatever its clock says.
-func TestDaysAreSharedOut(t *testing.T) {
+// A process that restarts on the same day does not wait for the next day and repeats no
+// id. This holds if it was closed or killed, and if its clock is wrong.
+func TestRestartWithinATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
 		start := func(cfg snowkey.Config) *idgen.Pool {
@@ -67,21 +67,22 @@ func TestDaysAreSharedOut(t *testing.T) {
 
 		first = start(snowkey.Config{MaxWorker: 1})
 		draw(t, first, seen, 1000)
-		// A kill is a lease that nobody renews, on a store that does not know.
+		killed := workerOf(t, first)
+		// For the store, a killed process is a lease without further renewals.
 		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse })
 		first.Close(t.Context())
 		store.Fault(nil)
 
 		second := start(snowkey.Config{MaxWorker: 1})
 		draw(t, second, seen, 1000)
-		if second.Worker() == first.Worker() {
-			t.Errorf("while the killed one's lease lasts, its worker %d is leased", second.Worker())
+		if workerOf(t, second) == killed {
+			t.Errorf("while the killed one's lease lasts, its worker %d is leased", killed)
 		}
 		time.Sleep(time.Minute)
 		second.Close(t.Context())
 		yesterday := func() time.Time { return time.Now().Add(-500 * time.Millisecond) }
 		for range 2 {
-			p := start(snowkey.Config{MaxWorker: 1, Pool: idgen.Config{Clock: yesterday}})
+			p := start(snowkey.Config{MaxWorker: 1, Clock: yesterday})
 			draw(t, p, seen, 1000)
 			defer p.Close(context.Background())
 		}
@@ -91,9 +92,8 @@ func TestDaysAreSharedOut(t *testing.T) {
 	})
 }
 
-// A process that is killed takes few numbers of the day with it, though it may
-// use all of them.
-func TestDaysAreUsedUp(t *testing.T) {
+// A process may use all numbers of a day, but if it is killed, only few of them are lost.
+func TestKillLosesFewNumbersOfATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
 		pool := openLayout(t, store, days(t), snowkey.Config{MaxWorker: 1})
@@ -103,7 +103,7 @@ func TestDaysAreUsedUp(t *testing.T) {
 		if n := store.Calls("Renew") - before; n > 30 {
 			t.Errorf("60,000 ids took %d renewals", n)
 		}
-		rows, err := store.Rows(t.Context(), lease.Terms{Namespace: "default", Layout: days(t).String()}, pool.Worker(), pool.Worker())
+		rows, err := store.Rows(t.Context(), lease.Terms{Namespace: "default", Layout: days(t).String()}, workerOf(t, pool), workerOf(t, pool))
 		if err != nil || len(rows) != 1 {
 			t.Fatal(rows, err)
 		}
@@ -122,8 +122,8 @@ func TestDaysAreUsedUp(t *testing.T) {
 	})
 }
 
-// Rows that an operator deletes within the day do not bring its numbers back.
-func TestDaysOutliveTheirRows(t *testing.T) {
+// An operator deletes the rows, and no id of the day repeats.
+func TestDeletedRowsWithinATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
 		terms := lease.Terms{Namespace: "default", Layout: days(t).String()}
@@ -134,13 +134,13 @@ func TestDaysOutliveTheirRows(t *testing.T) {
 			time.Sleep(10 * time.Second) // the next renewal notices
 		}
 		draw(t, pool, seen, 1000)
-		if pool.Worker() != 3 {
-			t.Errorf("worker %d", pool.Worker())
+		if workerOf(t, pool) != 3 {
+			t.Errorf("worker %d", workerOf(t, pool))
 		}
 		store.Delete(t.Context(), terms, 3)
 		time.Sleep(10 * time.Second)
 		if id, err := next(t, pool); err == nil {
-			t.Errorf("all rows were lost, and yet there is an id today: %+v", pool.Layout().Decode(id))
+			t.Errorf("all rows were lost, and there is an id today: %+v", pool.Layout().Decode(id))
 		}
 		if _, ok := errors.AsType[*lease.HoldOffError](pool.Health().Reason); !ok {
 			t.Errorf("the reason is %v", pool.Health().Reason)
@@ -150,21 +150,19 @@ func TestDaysOutliveTheirRows(t *testing.T) {
 	})
 }
 
-// A host whose clock jumps past midnight takes nothing of the day that is not
-// over: whoever has its worker next goes on with the day.
-func TestDaysOutliveAClockPastMidnight(t *testing.T) {
+// The host's clock jumps past midnight. The process that gets the worker number next can
+// still use the numbers of today.
+func TestHostClockJumpsToTheNextTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
 		var ahead atomic.Int64
-		cfg := snowkey.Config{MinWorker: 1, MaxWorker: 1, Pool: idgen.Config{
-			Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
-		}}
+		cfg := snowkey.Config{MinWorker: 1, MaxWorker: 1, Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
 		time.Sleep(22 * time.Hour)
 		pool := openLayout(t, store, days(t), cfg)
 		draw(t, pool, seen, 100)
 		for range 5 {
 			ahead.Store(int64(3 * time.Hour))
-			for range 100 { // which wants what is of tomorrow, and is corrected
+			for range 100 { // the calls want numbers of tomorrow, and the clock is corrected
 				next(t, pool)
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -178,7 +176,7 @@ func TestDaysOutliveAClockPastMidnight(t *testing.T) {
 	})
 }
 
-func TestDaysNeedADurableStore(t *testing.T) {
+func TestLongTicksNeedADurableStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
 		store.SetVolatile(true)
@@ -195,38 +193,40 @@ func TestUnits(t *testing.T) {
 		time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second,
 		2 * time.Second, 15 * time.Second, time.Minute, time.Hour, 7 * 24 * time.Hour,
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			bits := 52
-			for ; time.Duration(1)<<(bits-1) > 100*365*24*time.Hour/unit; bits-- {
-			}
-			l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), unit, idgen.Time(bits), idgen.Worker(2), idgen.Sequence(min(61-bits, 20)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			store, seen := &leasetest.Memory{}, map[int64]bool{}
-			began := time.Now()
-			for range 3 {
-				pool := openLayout(t, store, l, snowkey.Config{MaxWorker: 0})
-				for range 2000 {
-					if id := mustNext(t, pool); seen[id] {
-						t.Fatalf("%v: id %d twice", unit, id)
-					} else {
-						seen[id] = true
+		t.Run(unit.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				bits := 52
+				for ; time.Duration(1)<<(bits-1) > 100*365*24*time.Hour/unit; bits-- {
+				}
+				l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), unit, idgen.Time(bits), idgen.Worker(2), idgen.Sequence(min(61-bits, 20)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				store, seen := &leasetest.Memory{}, map[int64]bool{}
+				began := time.Now()
+				for range 3 {
+					pool := openLayout(t, store, l, snowkey.Config{MaxWorker: 0})
+					for range 2000 {
+						if id := mustNext(t, pool); seen[id] {
+							t.Fatalf("id %d repeats", id)
+						} else {
+							seen[id] = true
+						}
+					}
+					pool.Named("other").Next(t.Context())
+					if err := pool.Close(t.Context()); err != nil {
+						t.Error(err)
 					}
 				}
-				pool.Named("other").Next(t.Context())
-				if err := pool.Close(t.Context()); err != nil {
-					t.Error(err)
+				if d := time.Since(began); d > 10*time.Second {
+					t.Errorf("three starts and 6000 ids took %v", d)
 				}
-			}
-			if d := time.Since(began); d > 10*time.Second {
-				t.Errorf("%v: three starts and 6000 ids took %v", unit, d)
-			}
+			})
 		})
 	}
 }
 
-// Layouts that can never make the same id share a namespace; others do not.
+// Two layouts can share a namespace only if they can never make the same id.
 func TestLayoutsOfANamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		layout := func(site int64, worker, sequence int) idgen.Layout {
@@ -244,7 +244,7 @@ func TestLayoutsOfANamespace(t *testing.T) {
 			for range 100 {
 				id := mustNext(t, pool)
 				if seen[id] {
-					t.Fatalf("id %d twice", id)
+					t.Fatalf("id %d repeats", id)
 				}
 				seen[id] = true
 			}

@@ -2,8 +2,8 @@ package idgen
 
 import "testing"
 
-// To draw by a name that is known takes none of the pool's locks, all of which
-// are held here. A test that hangs has found one that it takes.
+// Named and Next of a known name take no lock of the pool. The test holds all of them, and
+// hangs if a call takes one.
 func TestNamedTakesNoLock(t *testing.T) {
 	pool := unorderedPool(t, DefaultLayout())
 	g := pool.Named("orders")

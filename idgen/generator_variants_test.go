@@ -14,9 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// checkGenerator draws from a source while its clock stands, runs, jumps and
-// goes back, from one goroutine and from several, and reports the first
-// violation of what a generator promises.
+// checkGenerator takes ids while the clock stands, runs, jumps and goes back, in one
+// goroutine and in several. It returns an error if ids repeat or are out of order.
 func checkGenerator(src idgen.Source, clock *heldClock) error {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -83,7 +82,7 @@ func checkGenerator(src idgen.Source, clock *heldClock) error {
 
 const ahead = 5 * time.Millisecond
 
-func TestGeneratorKeepsItsPromises(t *testing.T) {
+func TestGeneratorPassesTheCheck(t *testing.T) {
 	clock := holdClock(epoch.AddDate(1, 0, 0))
 	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: ahead, MaxWait: -1, Worker: func(int) (int64, error) { return 5, nil }})
 	if err := checkGenerator(pool, clock); err != nil {
@@ -91,8 +90,8 @@ func TestGeneratorKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// variant is a generator that computes its next counter by a function of the
-// last one and the clock's tick, both correct and broken ones.
+// variant is a correct or broken generator. A function computes its next counter from the
+// last counter and the tick of the clock.
 type variant struct {
 	clock  *heldClock
 	last   atomic.Int64
@@ -130,7 +129,7 @@ func (v *variant) Append(ctx context.Context, dst []int64, n int) ([]int64, erro
 	return dst, nil
 }
 
-func TestTheCheckCatchesBrokenGenerators(t *testing.T) {
+func TestBrokenGeneratorsFailTheCheck(t *testing.T) {
 	limit := func(next, now int64) int64 {
 		if next>>12 > now>>12+ahead.Milliseconds() {
 			return -1
