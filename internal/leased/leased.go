@@ -48,9 +48,12 @@ type Issuer interface {
 // safe for concurrent use.
 type Keeper interface {
 	// Want requests counters below end, which are needed and not yet granted. It
-	// does not block. Want(0) says that the clock looks wrong with the last
-	// correction.
+	// does not block.
 	Want(end int64)
+
+	// RenewSoon requests a renewal, which also corrects the clock. A generator
+	// calls it when the clock looks wrong with the last correction. It does not block.
+	RenewSoon()
 
 	// Suspend seals the issuer and releases the worker number. It does nothing if
 	// the keeper is suspended.

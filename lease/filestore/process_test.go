@@ -268,7 +268,8 @@ func draw(s *Store) error {
 	errs := make([]error, 64)
 	for i := range errs {
 		wg.Go(func() {
-			pool, err := snowkey.Open(ctx, Dir(s.path), snowkey.Config{})
+			// A release may take Window/4, also with 128 of them at once on a busy machine.
+			pool, err := snowkey.Open(ctx, Dir(s.path), snowkey.Config{Window: time.Minute})
 			if err != nil {
 				errs[i] = err
 				return
@@ -277,7 +278,8 @@ func draw(s *Store) error {
 			for range 20 {
 				ids, errs[i] = pool.Append(ctx, ids, 100)
 			}
-			report(pool.Worker(), ids[0], ids[len(ids)-1], int64(len(ids)))
+			worker, _ := pool.Worker()
+			report(worker, ids[0], ids[len(ids)-1], int64(len(ids)))
 			errs[i] = errors.Join(errs[i], pool.Close(ctx))
 		})
 	}

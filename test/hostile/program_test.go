@@ -69,13 +69,13 @@ func (p *program) config() snowkey.Config {
 		Label:  p.name,
 		Logger: slog.New(slog.DiscardHandler),
 		// The spread would hide that two programs use the same milliseconds.
-		Pool: idgen.Config{NoSpread: true},
+		NoSpread: true,
 	}
 	if os.Getenv("SNOWKEY_HOSTILE_LOG") != "" {
 		cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("program", p.name)
 	}
 	if p.clock != 0 {
-		cfg.Pool.Clock = func() time.Time { return time.Now().Add(p.clock) }
+		cfg.Clock = func() time.Time { return time.Now().Add(p.clock) }
 	}
 	return cfg
 }
