@@ -7,63 +7,82 @@ newest      := env GOWORK=$(CURDIR)/newest.work
 withdb      := go run ./internal/dbtest/withdb
 staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-# Tests compare pages and packages outside their module, of which the cache of go test knows nothing.
+# -count=1, because some tests read files that the test cache of go does not track.
 TESTFLAGS  ?= -count=1
+# How the tests report: pkgname prints a line for each package as it ends.
+FORMAT     ?= pkgname
+gotest     := go run gotest.tools/gotestsum@v1.13.0 --format=$(FORMAT) --hide-summary=skipped --
 BENCHFLAGS ?=
 FUZZTIME   ?= 20000x
 CHAOS      ?= 3m
 N          ?= 60
 BUSY       ?= 10
 DB         ?= postgres mysql
+NEWGO      ?= go1.27.0
 
 # The race detector needs a C compiler; without one, Go turns cgo off.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
+# ent's clients that are not in the repository. The tag clients is set where they are.
+clients := bench/internal/ent/client.go test/entid/internal/trap/client.go test/matrix/ent/client.go
+
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-newest test-modules test-sql chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable generate check-generate
+.PHONY: help test test-all test-newest test-modules test-go test-sql chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: ## every test, on SQLite, Postgres and MySQL or MariaDB, with the race detector
+# INSTALL=1 allows root to install the servers. Without it they are unpacked into a cache.
+export SNOWKEY_TEST_INSTALL := $(INSTALL)
+
+test: $(clients) ## every test, on SQLite, and on Postgres and MySQL or MariaDB if they can be had
 	@test -n "$(RACE)" || echo "make test: no C compiler, so no race detector"
-	$(withdb) go test -timeout 30m $(RACE) $(TESTFLAGS) $(packages)
-	@# Once more without the race detector, which allocates and slows, and with the JSON of Go 1.27.
-	$(withdb) env GOEXPERIMENT=jsonv2 go test $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
+	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(packages)
+	@# The race detector allocates. So these run a second time without it, and on the JSON engine of Go 1.27.
+	GOEXPERIMENT=jsonv2 $(withdb) $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
-test-newest: ## the integrations with the newest releases of the ORMs and drivers, and the benchmarks' own tests
-	$(withdb) $(newest) go test -tags newest $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... bench/...)
+# Each of them demands all databases and programs.
+test-all: withdb += -all
+test-all: export SNOWKEY_TEST_FETCH := 1
+test-all: test test-newest test-modules test-go ## test, test-newest, test-modules and test-go, with nothing left out
 
-test-modules: ## each module as users build it, without the workspace; and programs that add them
-	go test -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy
+test-newest: $(clients) ## the integrations and bench with the newest releases of the ORMs and drivers
+	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... bench/...)
 
-test-sql: ## only the tests that open databases
-	$(withdb) go test -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
+test-modules: ## each module without the workspace, programs that add Snowkey, and make release
+	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
 
-chaos: ## 32 processes draw ids while they, the database and the network are harmed, for CHAOS (3m) each database
+test-go: ## the core with the newest Go, NEWGO
+	GOTOOLCHAIN=$(NEWGO) go vet . ./idgen/... ./lease/... ./schema/... ./hooks/sqlid/...
+	GOTOOLCHAIN=$(NEWGO) go test $(TESTFLAGS) ./idgen/... ./schema/pk ./examples/web
+
+test-sql: $(clients) ## only the tests that open databases
+	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
+
+chaos: ## faults of 32 processes, their database and network, for CHAOS (3m) on each database
 	SNOWKEY_CHAOS=$(CHAOS) go test -count=1 -v -timeout 0 -run '^TestChaos$$' ./test/chaos
 
-chaos-repeat: ## the short chaos test, N (60) times on each server of DB, while BUSY (10) loops use the processor
+chaos-repeat: ## the short chaos test, N (60) times on each server of DB, beside BUSY (10) busy loops
 	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./test/chaos/repeat.sh $(RACE)
 
-bench: ## one table: Snowkey and its peers on the same work; then what a lease costs
+bench: $(clients) ## compare Snowkey with its peers, and measure what a lease costs
 	$(newest) go run ./bench $(BENCHFLAGS)
 	@echo; echo "Reading the bound of a lease, in Next; and the statements of a lease on servers that flush to disk"
 	@go test -run='^$$' -bench='^Benchmark(Bound|Lease)$$' ./idgen ./test/sqlstore | grep '^Benchmark'
 
-herd: ## a thousand processes start at once, on each database; wants a quiet machine for half an hour
+herd: $(clients) ## start a thousand processes at once on each database; needs a quiet machine for half an hour
 	$(newest) go run ./bench -herd $(BENCHFLAGS)
 
-benchmarks: ## write docs/benchmarks.md and its plots; wants a quiet machine for a quarter of an hour
+benchmarks: $(clients) ## write docs/benchmarks.md and its plots; needs a quiet machine for a quarter of an hour
 	$(newest) go run ./bench -rows 1000000 -write docs/benchmarks.md $(BENCHFLAGS)
 
-bench-once: ## every benchmark once, to see that it works
-	$(withdb) $(newest) go test -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(packages)
+bench-once: $(clients) ## run every benchmark once
+	$(withdb) $(newest) go test -tags clients -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(packages)
 
-# A number of inputs and no time: before Go 1.27 the end of the time is now and
-# then reported as a failure (go.dev/issue/75804).
+# The limit is a number of inputs. Before Go 1.27, go test sometimes reports the end
+# of a time limit as a failure (go.dev/issue/75804).
 fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 	@set -e; list=$$(go test -list '^Fuzz' $(packages)); targets=$$(echo "$$list" | \
 		awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 "=" name[i]; n = 0 }'); \
@@ -73,23 +92,35 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 		go test -run='^$$' -fuzz="^$${target#*=}\$$" -fuzztime=$(FUZZTIME) "$${target%=*}"; \
 	done
 
-lint: ## formatting, vet, fixes for today's Go, staticcheck
+lint: $(clients) ## check with gofmt, go vet, go fix and staticcheck
 	@echo gofmt; ! gofmt -l . | grep .
-	go vet $(packages)
-	$(newest) go vet -tags newest,modules $(packages)
-	$(newest) go fix -tags newest,modules -diff $(packages)
-	$(newest) $(staticcheck) -tags newest,modules $(packages)
+	go vet -tags clients $(packages)
+	$(newest) go vet -tags newest,modules,clients $(packages)
+	$(newest) go fix -tags newest,modules,clients -diff $(packages)
+	$(newest) $(staticcheck) -tags newest,modules,clients $(packages)
 
-portable: ## does it compile for Windows, and for 32 bits?
-	GOOS=windows $(newest) go vet $(packages)
-	CGO_ENABLED=0 GOARCH=386 go build $(packages)
+portable: $(clients) ## compile for Windows and for 32 bits, and test ids, keys and leases on 32 bits
+	GOOS=windows $(newest) go vet -tags clients $(packages)
+	CGO_ENABLED=0 GOARCH=386 $(newest) go vet -tags clients $(packages)
+	CGO_ENABLED=0 GOARCH=386 go test ./idgen/... ./schema/pk/... ./lease/...
 
-# One after another: ent formats its files in parallel, and takes a package of
-# another example for entgo.io/ent where it reads a file that is being written.
+tidy: $(clients) ## go mod tidy in each module, against a module proxy of the work tree
+	$(newest) go run ./test/modproxy/tidy
+
+# One package at a time: ent formats its files in parallel. It also reads other
+# packages of the module, and fails if one of them is being written.
 generate: export GOMAXPROCS := 1
-generate: ## write ent's code anew
+generate: ## generate ent's clients
 	go generate $(packages)
-	$(newest) go generate $(module)/bench/...
+	$(newest) go generate ./bench/internal/ent
 
-check-generate: generate ## fail if that changes what is committed
+check-generate: generate ## fail if generating changes what is committed
 	@test -z "$$(git status --porcelain)" || { git status --short; git --no-pager diff; exit 1; }
+
+.SECONDEXPANSION:
+$(clients): %/client.go: %/generate.go $$(wildcard $$*/schema/*.go) $(wildcard ent/entid/*.go)
+	GOMAXPROCS=1 $(if $(filter bench/%,$*),$(newest)) go generate ./$*
+	@touch $@
+
+release: ## prepare VERSION (such as v0.2.0) of all published modules; TAG=yes makes the tags
+	go run ./test/modproxy/release $(if $(TAG),-tag) '$(VERSION)'

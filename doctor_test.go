@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey"
-	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -40,7 +39,7 @@ func TestDoctor(t *testing.T) {
 		{name: "a bound of next year", harm: edit(func(r *lease.Row) { r.Bound += 365 * 24 * 3600 * 1000 * tick }), want: "bound-ahead"},
 		{name: "a lease for ever", harm: edit(func(r *lease.Row) { r.Expires = 1 << 60 }), want: "expires-ahead"},
 		{name: "clocks", harm: func(*testing.T, *leasetest.Memory) {}, want: "clock",
-			cfg: snowkey.Config{Pool: idgen.Config{Clock: func() time.Time { return time.Now().Add(-2 * time.Second) }}}},
+			cfg: snowkey.Config{Clock: func() time.Time { return time.Now().Add(-2 * time.Second) }}},
 		{name: "a store that forgets", harm: func(_ *testing.T, s *leasetest.Memory) { s.SetVolatile(true) }, want: "volatile"},
 		{name: "another database", harm: func(_ *testing.T, s *leasetest.Memory) { s.SetCurrent("promoted") }, want: "history"},
 		{name: "few workers", harm: func(*testing.T, *leasetest.Memory) {}, want: "crowded", cfg: snowkey.Config{MaxWorker: 1}},
@@ -50,7 +49,7 @@ func TestDoctor(t *testing.T) {
 				store := &leasetest.Memory{}
 				if _, err := snowkey.Doctor(t.Context(), store, snowkey.Config{Layout: layout(t)}); err == nil {
 					t.Error("a namespace that is not there was examined")
-				} else if _, ok := errors.AsType[*lease.NamespaceError](err); !ok {
+				} else if !errors.Is(err, lease.ErrNoNamespace) {
 					t.Errorf("a namespace that is not there: %v", err)
 				}
 				for range 2 { // the crowd of two workers
@@ -66,7 +65,7 @@ func TestDoctor(t *testing.T) {
 				var kinds []string
 				for _, f := range found {
 					kinds = append(kinds, f.Kind)
-					if f.Text == "" || f.Remedy == "" || strings.Contains(f.String(), "%!") {
+					if f.Text == "" || f.Remedy == "" || strings.Contains(f.Text+f.Remedy, "%!") {
 						t.Errorf("a finding says %q", f)
 					}
 				}

@@ -11,17 +11,23 @@ import (
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
-// A program leases its worker number, and gives it back at the end. With a database
-// it has sqlstore.Postgres(db) in place of the directory.
-func ExampleOpen() {
-	ctx := context.Background()
+// newStore returns a store in a new directory. A program with a database uses
+// sqlstore.Postgres(db), sqlstore.MySQL(db) or sqlstore.SQLite(db).
+func newStore() (store *filestore.Store, remove func()) {
 	dir, err := os.MkdirTemp("", "snowkey")
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
+	return filestore.Dir(dir), func() { os.RemoveAll(dir) }
+}
 
-	ids, err := snowkey.Open(ctx, filestore.Dir(dir), snowkey.Config{})
+// A program leases its worker number when it starts and releases it when it ends.
+func ExampleOpen() {
+	ctx := context.Background()
+	store, remove := newStore()
+	defer remove()
+
+	ids, err := snowkey.Open(ctx, store, snowkey.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -32,4 +38,109 @@ func ExampleOpen() {
 	b, _ := ids.Next(ctx)
 	fmt.Println(a < b, ids.Health().State)
 	// Output: true serving
+}
+
+// Two services that fill the same tables have one namespace. Each data center has a
+// range of worker numbers, so that it can work without the other.
+func ExampleConfig() {
+	ctx := context.Background()
+	store, remove := newStore()
+	defer remove()
+
+	ids, err := snowkey.Open(ctx, store, snowkey.Config{
+		Namespace: "shop",
+		MinWorker: 512,
+		MaxWorker: 1023,
+		Label:     "orders-7",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ids.Close(ctx)
+
+	worker, ok := ids.Worker()
+	fmt.Println(512 <= worker && worker <= 1023, ok)
+	// Output: true true
+}
+
+// Before a process is copied, for instance by a snapshot of its machine, it releases its
+// worker number. Each copy then leases another.
+func Example_suspend() {
+	ctx := context.Background()
+	store, remove := newStore()
+	defer remove()
+
+	ids, err := snowkey.Open(ctx, store, snowkey.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ids.Close(ctx)
+
+	if err := ids.Suspend(ctx); err != nil {
+		log.Fatal(err)
+	}
+	_, ok := ids.Worker()
+	fmt.Println("suspended:", ok, ids.Health().State)
+	// The snapshot is made here.
+	if err := ids.Resume(ctx); err != nil {
+		log.Fatal(err)
+	}
+	_, ok = ids.Worker()
+	fmt.Println("resumed:", ok, ids.Health().State)
+	// Output:
+	// suspended: false unleased
+	// resumed: true serving
+}
+
+// After a restore from an old backup, ids must not repeat those that were issued after the
+// backup. docs/leases.md lists the restores that need a call of Fence.
+func ExampleFence() {
+	ctx := context.Background()
+	store, remove := newStore()
+	defer remove()
+	cfg := snowkey.Config{Namespace: "shop"}
+	ids, err := snowkey.Open(ctx, store, cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	before, _ := ids.Next(ctx)
+	ids.Close(ctx)
+
+	// All processes are stopped, and the store was restored.
+	if err := snowkey.Fence(ctx, store, cfg); err != nil {
+		log.Fatal(err)
+	}
+
+	ids, err = snowkey.Open(ctx, store, cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ids.Close(ctx)
+	after, err := ids.Next(ctx)
+	fmt.Println(after > before, err)
+	// Output: true <nil>
+}
+
+// A program that runs once a day reports what looks wrong in the store.
+func ExampleDoctor() {
+	ctx := context.Background()
+	store, remove := newStore()
+	defer remove()
+	cfg := snowkey.Config{MinWorker: 1, MaxWorker: 2}
+	for range 2 {
+		ids, err := snowkey.Open(ctx, store, cfg)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer ids.Close(ctx)
+	}
+
+	findings, err := snowkey.Doctor(ctx, store, cfg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, f := range findings {
+		fmt.Println(f.Kind) // f.Text and f.Remedy are for people
+	}
+	// Output: crowded
 }

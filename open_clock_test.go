@@ -1,6 +1,11 @@
 package snowkey_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,53 +15,295 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// A store whose clock knows whole seconds only is up to one behind. For an hour
-// ids flow all the same, in a process that lives and in others that come and go.
+// A store whose clock has only whole seconds is up to one second behind. For an hour, one
+// process issues ids without a pause, while others start and stop.
 func TestStoreOfWholeSeconds(t *testing.T) {
 	for _, cfg := range []snowkey.Config{
 		{MaxWorker: 1},
 		{MaxWorker: 1, Window: time.Second},
 		{MaxWorker: 1, MaxClockSkew: 2 * time.Second},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Truncate(time.Second) }}
-			seen := make(map[int64]bool)
-			draw := func(pool *idgen.Pool, last int64) int64 {
-				t.Helper()
-				id := mustNext(t, pool)
-				if seen[id] || id <= last {
-					t.Fatalf("id %d after %d, seen before: %v", id, last, seen[id])
-				}
-				seen[id] = true
-				return id
-			}
-			time.Sleep(300 * time.Millisecond)
-			lives := open(t, store, cfg)
-			last := int64(0)
-			for began := time.Now(); time.Since(began) < time.Hour; {
-				opened := time.Now()
-				comes, visit := open(t, store, cfg), int64(0)
-				if d := time.Since(opened); d > 5*time.Second {
-					t.Fatalf("a lease took %v", d)
-				}
-				for range 100 {
-					asked := time.Now()
-					last, visit = draw(lives, last), draw(comes, visit)
-					if d := time.Since(asked); d > time.Second {
-						t.Fatalf("two ids took %v", d)
+		t.Run(fmt.Sprintf("window %v skew %v", cfg.Window, cfg.MaxClockSkew), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Truncate(time.Second) }}
+				seen := make(map[int64]bool)
+				draw := func(pool *idgen.Pool, last int64) int64 {
+					t.Helper()
+					id := mustNext(t, pool)
+					if seen[id] || id <= last {
+						t.Fatalf("id %d after %d, seen before: %v", id, last, seen[id])
 					}
-					time.Sleep(97 * time.Millisecond)
+					seen[id] = true
+					return id
 				}
-				if err := comes.Close(t.Context()); err != nil {
-					t.Fatal(err)
+				time.Sleep(300 * time.Millisecond)
+				lives := open(t, store, cfg)
+				last := int64(0)
+				for began := time.Now(); time.Since(began) < time.Hour; {
+					opened := time.Now()
+					comes, visit := open(t, store, cfg), int64(0)
+					if d := time.Since(opened); d > 5*time.Second {
+						t.Fatalf("a lease took %v", d)
+					}
+					for range 100 {
+						asked := time.Now()
+						last, visit = draw(lives, last), draw(comes, visit)
+						if d := time.Since(asked); d > time.Second {
+							t.Fatalf("two ids took %v", d)
+						}
+						time.Sleep(97 * time.Millisecond)
+					}
+					if err := comes.Close(t.Context()); err != nil {
+						t.Fatal(err)
+					}
 				}
-			}
-			if at := layout(t).Decode(last).Time; time.Since(at).Abs() > time.Second {
-				t.Errorf("after an hour an id is of %v; now is %v", at, time.Now())
-			}
-			if n := store.Calls("Claim"); len(seen) < 50_000 || n < 300 {
-				t.Errorf("%d ids under %d leases", len(seen), n)
-			}
+				if at := layout(t).Decode(last).Time; time.Since(at).Abs() > time.Second {
+					t.Errorf("after an hour an id is of %v; now is %v", at, time.Now())
+				}
+				if n := store.Calls("Claim"); len(seen) < 50_000 || n < 300 {
+					t.Errorf("%d ids under %d leases", len(seen), n)
+				}
+			})
 		})
 	}
+}
+
+// The host's clock jumps ahead and stays below the bound. Ids follow the wrong clock
+// until the next renewal, at most Window/3 later, or until the clock is right again.
+// Then the clock is behind the last id by the length of the jump. Calls fail
+// with a ClockError until this difference is MaxWait, and then wait. After a jump beyond the bound, calls
+// fail only until the next correction.
+func TestHostClockJumpsAhead(t *testing.T) {
+	const renewal, maxWait, step = 3400 * time.Millisecond, 500 * time.Millisecond, 10 * time.Millisecond
+	for _, tt := range []struct {
+		jump, fails time.Duration // how long calls fail at most
+		exact       bool          // whether they fail that long in every phase of a renewal
+	}{
+		{500 * time.Millisecond, 0, true}, // less than MaxClockSkew is not corrected
+		{2 * time.Second, 1500 * time.Millisecond, true},
+		{5 * time.Second, 4500 * time.Millisecond, true},
+		{9 * time.Second, 8500 * time.Millisecond, false}, // beyond the bound, if the renewal was some time ago
+		{time.Hour, renewal, false},
+	} {
+		for _, phase := range []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second} {
+			t.Run(fmt.Sprint(tt.jump, " ", phase), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var off atomic.Int64
+					clock := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+					store := &leasetest.Memory{}
+					open(t, store, snowkey.Config{}).Close(t.Context()) // the first ids of a namespace may be ahead
+					time.Sleep(time.Minute)
+					pool := open(t, store, snowkey.Config{Clock: clock})
+					time.Sleep(time.Minute + phase)
+					last := mustNext(t, pool)
+					off.Store(int64(tt.jump))
+					jumped := time.Now()
+					failed, over := time.Duration(0), time.Duration(0)
+					for time.Since(jumped) < 30*time.Second {
+						began := time.Now()
+						id, err := next(t, pool)
+						if _, ok := errors.AsType[*idgen.ClockError](err); err != nil && !ok && tt.jump < 10*time.Second {
+							t.Errorf("got %v", err)
+						}
+						if err != nil {
+							failed += time.Since(began) + step
+							over = time.Since(jumped)
+						} else if id <= last {
+							t.Fatalf("id %d after %d", id, last)
+						} else {
+							last = id
+						}
+						time.Sleep(step)
+					}
+					if failed > tt.fails+2*step || tt.exact && failed < tt.fails-2*step {
+						t.Errorf("calls failed for %v; want %v", failed, tt.fails)
+					}
+					if limit := renewal + min(tt.jump, 10*time.Second); over > limit {
+						t.Errorf("the last failure was %v after the jump; want %v at most", over, limit)
+					}
+					if at := layout(t).Decode(last).Time; time.Since(at).Abs() > max(time.Second, maxWait) {
+						t.Errorf("half a minute later an id is of %v, at %v", at, time.Now())
+					}
+				})
+			})
+		}
+	}
+}
+
+// Ids ascend within a lease. The ids of the next lease of a pool may be smaller, if the
+// clock was ahead and the worker number is another. The difference is at most the
+// distance from the clock to the bound. If the store's clock is right, this is Window
+// plus 2 times MaxClockSkew.
+func TestOrderFromOneLeaseToTheNext(t *testing.T) {
+	for _, tt := range []struct {
+		name               string
+		host, store        time.Duration // how far the clocks jump
+		same               bool          // whether the pool gets its worker number again
+		lowerMin, lowerMax time.Duration
+	}{
+		{"the same worker number", 8 * time.Second, 0, true, 0, 0},
+		{"another worker number", 8 * time.Second, 0, false, 6 * time.Second, 12 * time.Second},
+		{"another worker number, and both clocks were wrong", 3 * time.Hour, 3 * time.Hour, false, 3*time.Hour - time.Minute, 3*time.Hour + 12*time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var host, stored atomic.Int64
+				store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(stored.Load())) }}
+				cfg := snowkey.Config{MaxWorker: 1, Clock: func() time.Time { return time.Now().Add(time.Duration(host.Load())) }}
+				open(t, store, cfg).Close(t.Context())
+				time.Sleep(time.Minute)
+				pool := open(t, store, cfg)
+				worker := workerOf(t, pool)
+				// After an answered renewal the bound is a window ahead.
+				for renewals := store.Calls("Renew"); store.Calls("Renew") == renewals; {
+					time.Sleep(10 * time.Millisecond)
+				}
+				host.Store(int64(tt.host))
+				stored.Store(int64(tt.store))
+				time.Sleep(time.Second)
+				if tt.store > 0 {
+					time.Sleep(time.Minute)
+				}
+				last := mustNext(t, pool)
+				for range 100 {
+					id := mustNext(t, pool)
+					if id <= last {
+						t.Fatalf("under one lease, id %d after %d", id, last)
+					}
+					last = id
+				}
+				if err := pool.Suspend(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				host.Store(0)
+				stored.Store(0)
+				if !tt.same {
+					// Another process gets the worker number.
+					rows, err := store.Rows(t.Context(), terms(t), worker, worker)
+					if err != nil || len(rows) != 1 {
+						t.Fatal(rows, err)
+					}
+					rows[0].Token, rows[0].Expires = "of another", 1<<60
+					if err := store.Edit(t.Context(), terms(t), rows[0]); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := pool.Resume(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				id, err := pool.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if same := workerOf(t, pool) == worker; same != tt.same {
+					t.Fatalf("worker %d after %d", workerOf(t, pool), worker)
+				}
+				lower := layout(t).Decode(last).Time.Sub(layout(t).Decode(id).Time)
+				if tt.same && id <= last || !tt.same && (lower < tt.lowerMin || lower > tt.lowerMax) {
+					t.Errorf("id %d after %d is %v lower", id, last, lower)
+				}
+				t.Logf("%v lower", lower)
+			})
+		})
+	}
+}
+
+// The host's clock jumps during a lease. The next renewal finds that the host's clock is
+// wrong, and ids continue with the store's time.
+func TestHostClockJumps(t *testing.T) {
+	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
+		t.Run(jump.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var off atomic.Int64
+				clock := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+				pool := open(t, &leasetest.Memory{}, snowkey.Config{Clock: clock})
+				last := mustNext(t, pool)
+				before := time.Duration(0)
+				for _, jump := range []time.Duration{jump, 0, jump, -jump, 0} {
+					time.Sleep(time.Minute)
+					off.Store(int64(jump))
+					jumped := time.Now()
+					id, err := next(t, pool)
+					for err != nil && time.Since(jumped) < 5*time.Second {
+						time.Sleep(10 * time.Millisecond)
+						id, err = next(t, pool)
+					}
+					if d := time.Since(jumped); before > 0 && jump < before && d > 200*time.Millisecond {
+						t.Errorf("the clock went back from %v to %v, and calls failed for %v", before, jump, d)
+					}
+					before = jump
+					if err != nil || id <= last {
+						t.Fatalf("after a jump to %v: %d after %d, %v", jump, id, last, err)
+					}
+					for range 10 {
+						time.Sleep(time.Second)
+						if last = mustNext(t, pool); time.Since(layout(t).Decode(last).Time).Abs() > 10*time.Second {
+							t.Errorf("after a jump to %v an id is of %v, at %v", jump, layout(t).Decode(last).Time, time.Now())
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// The store's clock jumps, and ids continue with the host's time. If the store's clock went
+// back, they continue up to the bound. If it went forward, they continue in another lease,
+// which starts at the bound. While calls wait for the bound, the keeper does not repeat
+// requests that the store cannot grant yet.
+func TestStoreClockJumps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var off atomic.Int64
+		store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(off.Load())) }}
+		pool := open(t, store, snowkey.Config{})
+		steady := func(d time.Duration) {
+			t.Helper()
+			for began := time.Now(); time.Since(began) < d; time.Sleep(time.Second) {
+				if id := mustNext(t, pool); time.Since(layout(t).Decode(id).Time).Abs() > 12*time.Second {
+					t.Fatalf("an id is of %v, at %v", layout(t).Decode(id).Time, time.Now())
+				}
+			}
+		}
+		time.Sleep(time.Minute) // the first ids of a namespace are ahead
+		steady(time.Minute)
+		off.Store(int64(-time.Hour))
+		steady(5 * time.Second) // the bound is ahead of time by Window
+		before := store.Calls("Renew")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					pool.Next(ctx)
+					time.Sleep(100 * time.Millisecond)
+				}
+			})
+		}
+		wg.Wait()
+		if h := pool.Health(); h.State != idgen.Unleased {
+			t.Errorf("health %+v", h)
+		}
+		if n := store.Calls("Renew") - before; n < 10 || n > 25 {
+			t.Errorf("%d renewals in a minute", n)
+		}
+		off.Store(0)
+		time.Sleep(5 * time.Second)
+		steady(time.Minute)
+		off.Store(int64(time.Hour))
+		steady(time.Minute)
+		off.Store(0)
+		steady(time.Minute)
+		// The bounds did not follow the wrong clock of the store.
+		rows, err := store.Rows(t.Context(), terms(t), 0, 15)
+		if err != nil || len(rows) == 0 {
+			t.Fatal(rows, err)
+		}
+		tick := time.Since(layout(t).Epoch()).Milliseconds()
+		for _, r := range rows {
+			if ahead := time.Duration(r.Bound>>12-tick) * time.Millisecond; ahead > 15*time.Second {
+				t.Errorf("the bound of worker %d is %v ahead", r.Worker, ahead)
+			}
+		}
+	})
 }

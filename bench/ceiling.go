@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// ceiling asks whether a full layout delivers all of its ids.
+// ceiling measures whether a generator at the ceiling issues all ids of its layout.
 func ceiling(p *pools) topic {
 	const perTick = 4096
 	t := topic{
@@ -16,7 +16,7 @@ func ceiling(p *pools) topic {
 			work:      one(p.full.Named(name)).among(goroutines),
 			against:   "with room in the layout",
 			yardstick: one(p.room.Named(name)).among(goroutines),
-			// A generator at rest saves up MaxAhead, 10 ms: spend that first.
+			// A generator at rest can run MaxAhead (10 ms) ahead. Draw these ids first.
 			pace:  pace{turn: 500 * time.Millisecond, warm: 25 * perTick, same: true},
 			times: 2,
 			lines: func(r result) []line {
@@ -30,19 +30,18 @@ func ceiling(p *pools) topic {
 	return t
 }
 
-// waiting asks what it costs to wait at the ceiling: the CPU time of the
-// process, less that of as many ids where nothing waits.
+// waiting measures the cost of waiting at the ceiling: the CPU time of the process,
+// minus the CPU time of the same number of ids without waiting.
 //
-// It asks that of a layout with 256 ids per millisecond. Its generators wait as
-// often as those of DefaultLayout, once a tick in every goroutine, but the ids
-// between cost next to nothing. With 4,096 of them the difference says more
-// about how the cores fight for the counter, here and where nothing waits, than
-// about waiting: it can be anything from -30 to 15 % of a core.
+// It uses a layout with 256 ids per millisecond. Its generators wait as often as with
+// DefaultLayout, once a tick in every goroutine, but they make few ids between. With
+// 4,096 ids a tick, the contention of the cores for the counter hides the cost of
+// waiting: the difference was between -30 and 15 % of a core.
 func waiting(p *pools) topic {
 	const perTick = 256
 	t := topic{
 		name:  "Waiting",
-		title: "Waiting at the ceiling (of 256 ids per ms, so that waiting is all that there is)",
+		title: "Waiting at the ceiling of a layout with 256 ids per ms",
 	}
 	for _, goroutines := range []int{1, 2, 64} {
 		name := crowd(goroutines)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// countsCPU says whether cpuTime knows anything on this system.
+// countsCPU reports whether cpuTime works on this system.
 const countsCPU = true
 
 // cpuTime returns the CPU time that the process has used, on all cores and in

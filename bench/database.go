@@ -12,20 +12,20 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// connections is how many a database is given at most.
+// connections is the maximum number of connections to a database.
 const connections = 16
 
 // A database is a server with an empty table for each kind of key.
 type database struct {
 	dialect string
 	version string
-	memory  string // what the server keeps of the tables in memory
+	memory  string // the size of the server's buffer
 	sql     *sql.DB
 	pgx     *pgxpool.Pool // nil, unless it is Postgres
 }
 
-// newDatabase makes the tables in a server's database. At the end of t its
-// connections are closed.
+// newDatabase makes the tables in a server's database. It closes its connections at the
+// end of t.
 func newDatabase(t dbtest.TB, server dbtest.DB, conn *sql.DB) (db *database, err error) {
 	dialect := server.Dialect
 	db = &database{dialect: dialect, version: server.Version, sql: conn}
@@ -61,8 +61,8 @@ func newDatabase(t dbtest.TB, server dbtest.DB, conn *sql.DB) (db *database, err
 	return db, nil
 }
 
-// tableSQL makes the table for keys of kind k. Its second index stands for those
-// that tables have.
+// tableSQL makes the table for keys of kind k. It has a second index, because most
+// tables have one.
 func (k keyKind) tableSQL(dialect string) []string {
 	time := map[string]string{"postgres": "timestamptz", "mysql": "datetime(6)"}[dialect]
 	return []string{
@@ -72,10 +72,10 @@ func (k keyKind) tableSQL(dialect string) []string {
 	}
 }
 
-// Sizes are what a table takes on disk, in bytes.
+// Sizes are the bytes of a table on disk.
 type sizes struct {
-	rows   int64 // with the keys, where the rows lie in the index of the key
-	key    int64 // the index of the key; 0 where the rows lie in it
+	rows   int64 // with the keys, if the index of the key holds the rows
+	key    int64 // the index of the key; 0 if it holds the rows
 	second int64 // the index on created_at
 }
 
@@ -87,7 +87,7 @@ func (db *database) sizes(k keyKind) (s sizes, err error) {
 			k.table, k.table+"_pkey", k.table+"_created_at").Scan(&s.rows, &s.key, &s.second)
 		return s, err
 	}
-	// These are exact once the table was analyzed.
+	// These are exact after ANALYZE.
 	var table, kind, message, text string
 	if err := db.sql.QueryRow("ANALYZE TABLE "+k.table).Scan(&table, &kind, &message, &text); err != nil {
 		return s, err

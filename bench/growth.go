@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// rates asks what an id costs its caller when so many are asked for every
-// millisecond.
+// rates measures the cost of an id at different rates.
 func rates(sources []source) study {
 	offered := []int{1, 4, 16, 64, 256, 1024, 4096, 16384}
 	return study{title: "An id against the rate", measure: func(d time.Duration) (found findings, err error) {
 		s := sheet{
 			title: "An id against the rate",
-			note: "One goroutine asks for so many ids every millisecond, at once, and sleeps for the rest of it: the time an id takes its caller, " +
-				"waiting included. Above its ceiling a source falls behind, and the cost is that of its layout. " +
-				"At low rates the cost is that of a core which has just slept.",
+			note: "Every millisecond one goroutine draws this number of ids, and sleeps for the rest. The table shows the time of a call for an id, " +
+				"with waiting. Above its ceiling a source waits for its layout. " +
+				"At low rates an id costs more, because the core has just slept.",
 			columns: []string{"ids a millisecond"},
 		}
 		p := plot{
@@ -53,7 +52,7 @@ func rates(sources []source) study {
 	}}
 }
 
-// paced draws so many ids every millisecond for d, and returns what one took, in
+// paced draws a number of ids every millisecond for d, and returns the time of one in
 // nanoseconds.
 func paced(s source, rate int, d time.Duration) (float64, error) {
 	if s.limit > 0 && float64(rate) > s.limit {
@@ -75,8 +74,8 @@ func paced(s source, rate int, d time.Duration) (float64, error) {
 	return float64(busy) / float64(ids), nil
 }
 
-// cores asks what an id costs the process as more cores draw, and then more
-// goroutines than there are cores. Sources whose layout ends first are left out.
+// cores measures the cost of an id with more and more goroutines, up to more than there
+// are cores. It leaves out sources that are limited by their layout.
 func cores(all []source) study {
 	list := []source{{name: "clock and atomic add", draw: timeAndAdd()}}
 	for _, s := range all {
@@ -90,8 +89,8 @@ func cores(all []source) study {
 		crowds := growing(all, 64)
 		s := sheet{
 			title: "An id against cores",
-			note: fmt.Sprintf("The time in which the process gets one id, from all goroutines together; in brackets its ratio to the yardstick's with quartiles. "+
-				"Each goroutine has a core of its own up to %d; there are no more.", all),
+			note: fmt.Sprintf("The time divided by the ids of all goroutines. The brackets hold the ratio to the yardstick, with its quartiles. "+
+				"The machine has cores for %d goroutines.", all),
 			columns: []string{"goroutines", "cores"},
 		}
 		p := plot{
@@ -141,7 +140,7 @@ func cores(all []source) study {
 	}}
 }
 
-// growing are the powers of two up to last, and the number of cores.
+// growing returns the powers of two up to last, and the number of cores.
 func growing(cores, last int) []int {
 	list := []int{cores}
 	for n := 1; n <= last; n *= 2 {

@@ -23,13 +23,12 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// A herd says how many processes start at once, wait for a worker number and so
-// on, and for how long.
+// A herd has the numbers of processes and the durations of the studies.
 type herd struct {
-	starts   []int         // how many processes start at once, one run after the other
+	starts   []int         // how many processes start at once, for one run each
 	live     int           // how many run already when the others start
-	limit    time.Duration // for each start; a process without an id by then counts as having none
-	stay     time.Duration // how long all go on after a start
+	limit    time.Duration // for each start; a process without an id after this time has failed
+	stay     time.Duration // how long all processes run after a start
 	opens    int           // how often one process opens alone
 	rest     time.Duration // how long processes at rest are watched
 	outage   time.Duration
@@ -65,16 +64,16 @@ func fullHerd(starts []int) herd {
 	}
 }
 
-// most is how many connections a server has to allow. It holds some for clients
-// that have gone already.
+// most is the number of connections that a server must allow. It includes connections
+// of clients that have gone.
 func (h herd) most() int { return max(slices.Max(h.starts)+h.live, h.running) + 300 }
 
-// A herdTable is what a herd has found, and which bars it has missed.
+// A herdTable has the results of a herd, and the bars that it missed.
 type herdTable struct {
 	sheets []sheet
 	bars   int
 	missed []string
-	errors []string // the first of each line that has some, for the note
+	errors []string // the first error of each line, for the note
 }
 
 // failures prints how many failed and keeps the first error for the note.
@@ -85,7 +84,7 @@ func (t *herdTable) failures(line string, errs []error) string {
 	return fmt.Sprint(len(errs))
 }
 
-// verdict judges one bar of several in a line.
+// verdict judges one of the bars of a line.
 func (t *herdTable) verdict(name string, bars ...herdBar) string {
 	var missing []string
 	for _, b := range bars {
@@ -132,8 +131,8 @@ func herdStudies() []herdStudy {
 	return []herdStudy{connecting, starting, opening, resting, returning, waiters, shortLives}
 }
 
-// measureHerd measures the studies whose titles contain only, and prints them as
-// they end.
+// measureHerd measures the studies whose titles contain only, and prints each when it
+// ends.
 func measureHerd(w io.Writer, dir, only string, h herd) (t herdTable, err error) {
 	owner := &servers{dir: dir}
 	defer func() { err = errors.Join(err, owner.close()) }()
@@ -174,19 +173,19 @@ func measureHerd(w io.Writer, dir, only string, h herd) (t herdTable, err error)
 	return t, errors.Join(failed...)
 }
 
-// A herdServer is where processes lease their worker numbers.
+// A herdServer has the store from which processes lease their worker numbers.
 type herdServer struct {
 	dbtest.DB
 	name   string
-	own    *dbtest.Process // nil if the server is not ours to kill
+	own    *dbtest.Process // nil if bench did not start the server
 	path   string          // of a filestore
 	listen string          // the port on which the server listens; empty for files
 	owner  *servers
 	busy   bool // whether the server may still run statements of clients that have gone
 }
 
-// herdServers starts private servers with enough connections, and adds those that
-// the environment names. The notes name what is missing.
+// herdServers starts private servers with enough connections, and adds the servers that
+// the environment names. The notes list servers that are missing.
 func herdServers(owner *servers, h herd) (list []*herdServer, notes []string, err error) {
 	dialects := dbtest.Databases(owner)
 	for _, dialect := range dialects {
@@ -213,7 +212,7 @@ func herdServers(owner *servers, h herd) (list []*herdServer, notes []string, er
 	return list, notes, nil
 }
 
-// privateServer starts a server that may be killed, or makes an SQLite file.
+// privateServer starts a server that a study can kill, or makes an SQLite file.
 func privateServer(owner *servers, h herd, dialect string) (s *herdServer, err error) {
 	defer refused(dialect, &err)
 	s = &herdServer{owner: owner}
@@ -224,10 +223,10 @@ func privateServer(owner *servers, h herd, dialect string) (s *herdServer, err e
 		return s, nil
 	case "postgres":
 		s.DB, s.own = dbtest.Killable(owner, dialect, fmt.Sprintf("max_connections=%d", h.most()))
-		s.DSN += "?sslmode=disable" // otherwise pgx opens a connection to ask for TLS, and then another
+		s.DSN += "?sslmode=disable" // otherwise pgx opens one connection to try TLS, and then another
 	default:
-		// With MariaDB's default back_log, some of a thousand clients that connect at once wait
-		// a second, after which TCP tries again.
+		// With MariaDB's default back_log, some of a thousand concurrent connects wait a
+		// second, until TCP retries.
 		s.DB, s.own = dbtest.Killable(owner, dialect, fmt.Sprintf("max_connections=%d", h.most()), fmt.Sprintf("back_log=%d", h.most()))
 	}
 	s.name = s.Version
@@ -267,7 +266,7 @@ func enoughConnections(db dbtest.DB, n int) error {
 	return nil
 }
 
-// settle gives the next study a server that does nothing.
+// settle waits until the server is idle for the next study.
 func (s *herdServer) settle() error {
 	if !s.busy {
 		return nil
@@ -301,18 +300,18 @@ func (s *herdServer) settle() error {
 	return errors.New("the server is still busy after two minutes at rest")
 }
 
-// A keeper is what a process is to the database: a pool of one connection, and a
-// worker number leased over it.
+// A keeper simulates a process: it has a pool with one connection, and leases a worker
+// number over it.
 type keeper struct {
 	pool  *idgen.Pool
 	db    *sql.DB
 	tally tally
 	lost  *atomic.Int64 // leases; shared
 
-	connected atomic.Pointer[func()] // called after each connect; nil to begin with
+	connected atomic.Pointer[func()] // called after each connect; nil at first
 }
 
-// store returns a store on a connection of its own.
+// store returns a store with a new connection.
 func (k *keeper) store(s *herdServer) (lease.Store, error) {
 	if s.path != "" {
 		return filestore.Dir(s.path), nil
@@ -378,8 +377,8 @@ func (k *keeper) close() error {
 	return errors.Join(errs...)
 }
 
-// closeAll closes keepers, a few at a time. A lease that is not given back
-// expires, so an error only means that the server may be busy.
+// closeAll closes keepers, a few at a time. A lease that is not released expires, so
+// an error only means that the server may be busy.
 func (s *herdServer) closeAll(keepers []*keeper) {
 	slots := make(chan struct{}, 32)
 	var wg sync.WaitGroup
@@ -421,18 +420,18 @@ func (s *herdServer) openAll(n int, limit time.Duration, cfg snowkey.Config, los
 	return keepers, nil
 }
 
-// namespace returns a new one.
+// namespace returns a new namespace.
 func (s *herdServer) namespace(kind string) string {
 	return fmt.Sprintf("%s %d", kind, namespaces.Add(1))
 }
 
 var namespaces atomic.Int64
 
-// durations are how long processes took, in order.
+// durations are the sorted times of processes.
 type durations []time.Duration
 
-// within returns how long this share of them took at most. Those that are missing
-// to n took longer than limit, and within then is 0.
+// within returns the time within which this share of n processes succeeded. It returns
+// 0 if fewer processes succeeded.
 func (t durations) within(share float64, n int) time.Duration {
 	slices.Sort(t)
 	i := max(int(share*float64(n)+0.999999)-1, 0)
@@ -442,7 +441,7 @@ func (t durations) within(share float64, n int) time.Duration {
 	return t[i]
 }
 
-// text prints what within returns.
+// text prints the result of within.
 func (t durations) text(share float64, n int, limit time.Duration) string {
 	if d := t.within(share, n); d > 0 {
 		return milliseconds(d)

@@ -79,8 +79,8 @@ func serverPID(port string) (int, error) {
 	return slices.Min(pids), nil
 }
 
-// cpuUsed measures the CPU time of the server and of this process. The function
-// that it returns prints what each of n has cost since.
+// cpuUsed measures the CPU time of the server and of this process. It returns a function
+// that prints the CPU time since then, divided by n.
 func (s *herdServer) cpuUsed() (end func(n int) string) {
 	measure := func() (server, clients time.Duration, err error) {
 		clients = cpuTime()
@@ -107,8 +107,8 @@ func (s *herdServer) cpuUsed() (end func(n int) string) {
 	}
 }
 
-// cpuOf returns the CPU time of a server's process and its children, those that
-// have ended included. Servers have many threads or many children, not both.
+// cpuOf returns the CPU time of a server's process and of its children, with the
+// children that have ended. Servers have many threads or many children, not both.
 func cpuOf(pid int) (time.Duration, error) {
 	const tick = 10 * time.Millisecond // the unit of /proc/PID/stat on all of Go's architectures
 	var sum time.Duration
@@ -122,7 +122,7 @@ func cpuOf(pid int) (time.Duration, error) {
 		if err != nil {
 			continue // it has ended
 		}
-		// The name of the program, in brackets, may hold anything.
+		// The name of the program, in brackets, can contain any characters.
 		f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		used := f[11:13] // in user mode and in the kernel
 		switch {
@@ -132,8 +132,8 @@ func cpuOf(pid int) (time.Duration, error) {
 		case f[1] != strconv.Itoa(pid):
 			continue
 		default:
-			// A thousand children with less than a tick each would count as none. They have
-			// one thread, for which the kernel also tells the nanoseconds.
+			// The kernel rounds less than a tick down to zero, which matters with a thousand
+			// children. For processes with one thread it also reports nanoseconds.
 			if text, err := os.ReadFile(file[:len(file)-len("stat")] + "schedstat"); err == nil {
 				ns, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
 				if err != nil {

@@ -31,11 +31,11 @@ var returning = herdStudy{
 			return nil, err
 		}
 		defer func() { s.closeAll(keepers); s.busy = true }()
-		// A new namespace begins ahead of the time. Wait until its ids are not.
+		// The first ids of a new namespace have a time in the future. Wait for this time.
 		time.Sleep(h.warm)
 		lost.Store(0)
 
-		// Nothing was granted beyond this time.
+		// No bound is later than this time.
 		ahead := cfg.Window + cfg.MaxClockSkew
 		if cfg.Window == 0 {
 			ahead = 11 * time.Second // the defaults
@@ -75,7 +75,7 @@ var returning = herdStudy{
 		if err := cut.end(); err != nil {
 			return nil, err
 		}
-		seen() // if no process was first
+		seen() // if no process has called it
 		wg.Wait()
 		var took durations
 		for _, end := range ends {
@@ -113,14 +113,14 @@ func (k *keeper) drawAfter(ctx context.Context, granted time.Time) error {
 	}
 }
 
-// A cut is how an outage begins and ends.
+// A cut starts and ends an outage.
 type cut struct {
 	server     *herdServer // to which processes connect
 	begin, end func() error
 	close      func()
 }
 
-// outage prepares one.
+// outage prepares an outage.
 func (s *herdServer) outage() (c cut, err error) {
 	if s.own != nil {
 		return cut{s, s.own.Kill, s.own.Start, func() {}}, nil

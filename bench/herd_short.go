@@ -37,7 +37,7 @@ var shortLives = herdStudy{
 	},
 }
 
-// closed closes k, unless err is the reason not to go on.
+// closed closes k, if err is nil.
 func closed(k *keeper, err error) error {
 	if closing := k.close(); err == nil {
 		err = closing
@@ -69,7 +69,7 @@ func (s *herdServer) live(h herd, life shortLived, namespace string) (took durat
 			}
 			mu.Unlock()
 			if !life.closes && k.db != nil {
-				k.db.Close() // nothing that the keeper sends from now on arrives
+				k.db.Close() // so nothing that the keeper sends after this arrives
 			}
 			k.close()
 		})

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// connecting measures the least that a start can take.
+// connecting measures the lowest possible time of a start.
 var connecting = herdStudy{
 	title: "Connecting: many clients connect at once and run SELECT 1",
 	note: "This is the least that a start can take. The CPU time is that of the server and of the client, which share the cores.\n" +
@@ -34,8 +34,8 @@ var connecting = herdStudy{
 	},
 }
 
-// atOnce makes the keepers and has all of them do f at once. It returns how long
-// those took that succeeded, and the errors of the others.
+// atOnce makes the keepers and calls f for all of them at once. It returns the times of
+// the calls that succeeded, and the errors of the others.
 func (s *herdServer) atOnce(h herd, keepers []*keeper, f func(context.Context, *keeper) error) (took durations, failed []error) {
 	var (
 		mu    sync.Mutex
@@ -97,10 +97,10 @@ var starting = herdStudy{
 }
 
 func startAll(h herd, s *herdServer, t *herdTable, n int, namespace string, isNew bool) (row []string, err error) {
-	var lostBefore, lostNow atomic.Int64 // by those that run already, and by those that start
+	var lostBefore, lostNow atomic.Int64 // of the processes that run already, and of the processes that start
 	cfg := h.cfg
 	if cfg.Namespace = namespace; !isNew {
-		// The start before has not made all rows if it was too slow.
+		// If the previous start was too slow, it has not made all rows.
 		keepers, err := s.openAll(n, 2*h.limit, cfg, nil)
 		if err != nil {
 			return nil, err
@@ -163,7 +163,7 @@ func startAll(h herd, s *herdServer, t *herdTable, n int, namespace string, isNe
 		t.verdict("Starting, "+line, bars...)), nil
 }
 
-// cells prints counts for each of n, and dashes where there is nothing to count.
+// cells prints the counts divided by n, or dashes if there are none.
 func (s *herdServer) cells(n int, list ...int64) (cells []string) {
 	for _, count := range list {
 		if s.path != "" {

@@ -46,7 +46,7 @@ func TestHerd(t *testing.T) {
 	}
 }
 
-// TestTally checks what is counted for known statements on each database.
+// TestTally checks the counts of known statements on each database.
 func TestTally(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, server dbtest.DB) {
 		var c tally
@@ -82,7 +82,7 @@ func TestTally(t *testing.T) {
 			t.Fatalf("%d rows, %v; want 2", n, err)
 		}
 		got := c.now().minus(before)
-		// pgx prepares without being asked, and each of these is a round trip.
+		// pgx prepares statements by itself. Each takes a round trip.
 		want := usage{statements: 6, failed: 1, commits: 2, prepares: got.prepares, trips: 6 + got.prepares}
 		switch server.Dialect {
 		case "sqlite":

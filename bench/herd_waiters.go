@@ -13,10 +13,10 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// waiters measures what processes cost that wait for a worker number.
+// waiters measures the cost of processes that wait for a worker number.
 var waiters = herdStudy{
 	title: "Waiting: all worker numbers are in use",
-	note: "The holders lease their numbers for an hour, so that they do nothing meanwhile. The CPU is that of the server's processes in per cent of a core,\n" +
+	note: "The holders lease their numbers for an hour, so that they send nothing. The CPU is that of the server's processes in per cent of a core,\n" +
 		"  before and while others wait. Then holders give numbers back one after the other, and a process that waited has each as soon as it has an id.",
 	columns: []string{"", "numbers", "waiters", "CPU without", "CPU with", "difference", "statements per waiter and second",
 		"freed number taken within, p50", "longest", "bars", "verdict"},
@@ -33,7 +33,7 @@ var waiters = herdStudy{
 		defer db.Close()
 		db.SetMaxOpenConns(16)
 		db.SetMaxIdleConns(16)
-		// Rows that the holders added themselves would begin an hour ahead.
+		// Rows that the holders add would have bounds an hour ahead.
 		holders, err := s.hold(h, db, cfg)
 		if closing := closePools(holders); err == nil {
 			err = closing

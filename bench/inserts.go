@@ -9,13 +9,13 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// steps is in how many equal steps a table is filled.
+// steps is the number of equal steps in which a table is filled.
 const steps = 10
 
-// inserts asks what the kind of key costs on a server: first tables are filled
-// in bulk, which shows how an insert's cost grows with the table and what the
-// table takes on disk; then rows are inserted into these full tables, in the ways
-// of each integration.
+// inserts measures what each kind of key costs on a server. It fills a table for each
+// kind in bulk, which shows how the cost of an insert grows with the table, and the
+// size of the table on disk. Then it inserts rows into the full tables through each
+// integration.
 func inserts(dir string, p *pools, dialect string, rows int) study {
 	return study{
 		title: "Inserts on " + map[string]string{"postgres": "PostgreSQL", "mysql": "MySQL or MariaDB"}[dialect],
@@ -81,8 +81,8 @@ func (in *inserting) fill() error {
 	}
 	s := sheet{
 		title: fmt.Sprintf("%s: tables of %s rows", in.db.version, commas(int64(in.rows))),
-		note: fmt.Sprintf("Filled with %s, %s rows a call, by turns of %s rows. The quartiles are those of the turns. "+
-			"Besides its key each table has an index on created_at. The server keeps %s of all of it in memory.",
+		note: fmt.Sprintf("Filled with %s, %s rows a call, by turns of %s rows. The quartiles are over the turns. "+
+			"Each table also has an index on created_at. The server's buffer has %s.",
 			orm.name, commas(bulkRows), commas(int64(pieces*bulkRows)), in.db.memory),
 		columns: []string{"key", "rows a second", "the last tenth", "rate, in that of auto-increment", "rows", "index of the key", "index on created_at", "all"},
 	}
@@ -126,11 +126,11 @@ func (in *inserting) fill() error {
 func (in *inserting) compare() error {
 	s := sheet{
 		title: fmt.Sprintf("%s: rows a second, into these tables", in.db.version),
-		note: "In brackets the rate in that of auto-increment, with its quartiles. All integrations are as they are by default; " +
-			"the program and the server share the cores of the machine. " +
+		note: "The brackets hold the ratio to the rate of auto-increment, with its quartiles. All integrations have their defaults. " +
+			"The program and the server share the cores of the machine. " +
 			map[string]string{
-				"postgres": "COPY (bulk with pgx) does not tell the keys that the database made; the other ways do.",
-				"mysql":    "Of the keys of a bulk insert the database tells the first; GORM and ent count on from there.",
+				"postgres": "COPY (bulk with pgx) does not return the keys that the database made. The other ways do.",
+				"mysql":    "After a bulk insert the database returns the first key. GORM and ent compute the other keys from it.",
 			}[in.db.dialect],
 		columns: []string{""},
 	}
@@ -183,8 +183,8 @@ func (in *inserting) compare() error {
 	return nil
 }
 
-// race lets the kinds of keys take turns at the same number of rows, so that
-// their tables stay equally large.
+// race lets the kinds of keys take turns. Each turn inserts the same number of rows,
+// so the tables stay equally large.
 func (in *inserting) race(sides []workload) ([][]turn, error) {
 	least := 0
 	for i, side := range sides {
@@ -203,8 +203,8 @@ func (in *inserting) race(sides []workload) ([][]turn, error) {
 	return race(sides, pieces, lasting(2*in.d*time.Duration(len(sides))))
 }
 
-// judge notes which kinds of keys were faster than ours, in three quarters of the
-// rounds at least.
+// judge notes the kinds of keys that were faster than ours in at least three quarters
+// of the rounds.
 func (in *inserting) judge(what string, turns [][]turn) {
 	kinds := keyKinds()
 	for ours := range kinds {

@@ -6,14 +6,14 @@ import (
 	"github.com/snowkey-go/snowkey/bench/internal/uuid16"
 )
 
-// A keyKind is one of the keys that rows can have, and the table for it.
+// A keyKind is a kind of key, with its table.
 type keyKind struct {
 	name   string
 	table  string
 	column map[string]string // its type, for each dialect
 
-	// make makes a UUID, before the row is inserted. The others are nil: the
-	// database numbers the rows, or the integration fills in a key of ours.
+	// make makes a UUID before the row is inserted. It is nil for keys that the
+	// database makes, or that the integration fills.
 	make func() (uuid.UUID, error)
 
 	ours bool
@@ -31,7 +31,7 @@ func keyKinds() []keyKind {
 	}
 }
 
-// binary is make for a driver that is to send 16 bytes.
+// binary is make for a driver that sends 16 bytes.
 func binary(make func() (uuid.UUID, error)) func() (uuid16.UUID, error) {
 	return func() (uuid16.UUID, error) {
 		id, err := make()
@@ -39,5 +39,5 @@ func binary(make func() (uuid.UUID, error)) func() (uuid16.UUID, error) {
 	}
 }
 
-// unset leaves the key to somebody else.
+// unset leaves the key to the database or the integration.
 func unset[K any]() (zero K, err error) { return zero, nil }

@@ -13,8 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// keys asks what it costs to write and read a key, beside what the standard
-// library takes for the number in it, and beside the peers' keys.
+// keys measures the cost of writing and reading a key. It compares it with the number
+// in the standard library, and with the peers' keys.
 func keys() topic {
 	const number = 1<<62 + 1 // 19 digits
 	var (
@@ -94,7 +94,7 @@ func keys() topic {
 	return t
 }
 
-// repeat makes a workload of a function that is dear enough to bear a call.
+// repeat makes a workload of a function that is slow, compared with a function call.
 func repeat(f func() error) workload {
 	return func(n int) error {
 		for range n {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// latencies asks how long single calls take at the ceiling, and what is left of
-// it.
+// latencies measures how long single calls take at the ceiling, and the rate that is
+// left.
 func latencies(all []source) study {
 	var limited []source
 	for _, s := range all {
@@ -21,9 +21,9 @@ func latencies(all []source) study {
 	return study{title: "At the ceiling, call by call", measure: func(d time.Duration) (found findings, err error) {
 		sheet := sheet{
 			title: "At the ceiling, call by call",
-			note: "Every goroutine asks again at once. p99 is what 99 % of the calls take at most. Each call is timed, which costs a reading of the clock. " +
-				"The CPU is all that the process takes; how much of ours is for waiting is under “Waiting at the ceiling”.",
-			columns: []string{"", "goroutines", "rate, in that of its layout", "p50", "p99", "p99.9", "longest", "CPU, in cores"},
+			note: "Every goroutine calls again at once. p99 is the time within which 99 % of the calls return. Timing a call costs a reading of the clock. " +
+				"The CPU is the total of the process. “Waiting at the ceiling” shows how much of it Snowkey spends on waiting.",
+			columns: []string{"", "goroutines", "rate / rate of its layout", "p50", "p99", "p99.9", "longest", "CPU, in cores"},
 		}
 		for _, goroutines := range crowds(64) {
 			results := make([]*crowded, len(limited))
@@ -52,7 +52,7 @@ func latencies(all []source) study {
 	}}
 }
 
-// slower names where a peer with a layout as large as ours answers sooner.
+// slower lists where a peer with an equally large layout is faster.
 func slower(sources []source, results []*crowded, goroutines int) (list []string) {
 	for i, ours := range sources {
 		if !ours.ours {
@@ -74,8 +74,7 @@ func slower(sources []source, results []*crowded, goroutines int) (list []string
 	return list
 }
 
-// crowds are numbers of goroutines: one, a power of two as long as there are no
-// more than cores, and as many.
+// crowds are numbers of goroutines: one, the number of cores, and last.
 func crowds(last int) []int {
 	list := []int{1}
 	if n := runtime.GOMAXPROCS(0); n > 1 && n < last {
@@ -84,14 +83,14 @@ func crowds(last int) []int {
 	return append(list, last)
 }
 
-// crowded is what goroutines that ask without a pause have seen of a source.
+// crowded has the measurements of goroutines that draw from a source without a pause.
 type crowded struct {
 	calls  histogram
-	shares []float64 // of the rate that the layout has, in each turn
+	shares []float64 // of the layout's rate, in each turn
 	cores  []float64 // that were busy
 }
 
-// measure lets goroutines draw for d.
+// measure draws with goroutines for d.
 func (c *crowded) measure(s source, goroutines int, d time.Duration) error {
 	if err := s.exhaust(); err != nil {
 		return err

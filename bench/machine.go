@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// machine says what the table was measured on.
+// machine describes this machine.
 func machine() string {
 	return fmt.Sprintf("%s %s/%s, %d CPUs, GOMAXPROCS %d%s",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.GOMAXPROCS(0), processor())
 }
 
-// processor returns the processor's name where the system tells it in a file.
+// processor returns the processor's name, if a file of the system has it.
 func processor() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

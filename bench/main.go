@@ -1,43 +1,42 @@
-// Command bench measures snowkey, prints one table of it, and says of every
-// promise in it whether it was kept:
+// Command bench measures Snowkey and prints the results as one table:
 //
-//	GOWORK=$PWD/newest.work go run ./bench
+//	make bench
 //
-// Each line compares a piece of work with a yardstick: what somebody would do
-// otherwise, or the least that it could cost. The two take turns of some
-// milliseconds, A B, B A and so on, for one and a half seconds. Costs are medians of the
-// turns; the ratio is the median of the rounds' ratios, with its quartiles. So a
-// noisy machine widens the quartiles before it moves the ratio, and a ratio says
-// the same on a slow machine as on a fast one. A cost does not.
+// Each line compares a piece of work with a yardstick. A yardstick is an alternative,
+// or the lowest possible cost. The two take turns of some milliseconds, A B, B A and
+// so on, for one and a half seconds. Costs are medians of the turns. The ratio is the
+// median of the rounds' ratios, with its quartiles. On a noisy machine the quartiles
+// widen before the ratio moves. A ratio can be compared between machines, and a cost
+// cannot.
 //
-// Studies follow, of several at once: single calls at the ceiling; how the cost of
-// an id grows with the rate and with cores; and inserts into Postgres and MySQL
-// or MariaDB, by four integrations, with four kinds of keys, into tables of -rows
-// rows.
+// Some lines have a bar, which is a value that the result must reach. The table prints
+// a bar that was not reached as MISSED, and names it again at the end. The exit status
+// is 1 only if something could not be measured.
 //
-// The whole takes about eight minutes; -t 100ms -rows 20000 gives a quick look, and
-// -only a part. With -write it also writes docs/benchmarks.md and draws its plots:
-// see make benchmarks.
+// The studies after the table compare more than two workloads: single calls at the
+// ceiling, the cost of an id against the rate and against cores, and inserts. The
+// inserts go into tables of -rows rows in Postgres and in MySQL or MariaDB, through
+// four integrations, with four kinds of keys.
 //
-// With -herd it measures instead how processes start: a thousand at once, alone, after
-// an outage of the database, while all worker numbers are in use, and short-lived
-// ones. That takes about half an hour, and -starts and -only a part:
+// A run takes about eight minutes. A quick look takes -t 100ms -rows 20000, and
+// -only selects topics by their titles. With -write the command also writes
+// docs/benchmarks.md and its plots; see make benchmarks.
 //
-//	go run . -herd -starts 64,256 -only Starting
+// With -herd the command measures how processes start instead: a thousand at once,
+// alone, after an outage of the database, while all worker numbers are in use, and
+// short-lived ones. That takes about half an hour. -starts and -only select a part:
 //
-// SNOWKEY_TEST_POSTGRES and SNOWKEY_TEST_MYSQL name further servers to measure,
-// whose max_connections must be large enough.
+//	make herd BENCHFLAGS="-starts 64,256 -only Starting"
 //
-// A bar that was missed is printed as MISSED and named below the table. The
-// exit status is 0 all the same, because a measurement is not a test: it fails
-// only if something could not be measured.
+// SNOWKEY_TEST_POSTGRES and SNOWKEY_TEST_MYSQL name more servers to measure. Their
+// max_connections must be large enough.
 //
 // The same workloads are Go benchmarks, for benchstat and profiles:
 //
-//	go test -bench . -count 10
+//	GOWORK=$PWD/newest.work go test -bench . -count 10 ./bench
 //
-// bench is a module of its own, so that the peers that it compares with are
-// nobody's dependency.
+// bench is a module of its own, so that Snowkey does not depend on the peers that it
+// is compared with.
 package main
 
 import (
@@ -54,10 +53,10 @@ import (
 func main() {
 	d := flag.Duration("t", 1500*time.Millisecond, "how long to measure each line")
 	rows := flag.Int("rows", 100_000, "how many rows to fill the tables of the servers with")
-	only := flag.String("only", "", "measure only what has this in its title")
-	page := flag.String("write", "", "write the page to this file as well, and its plots beside it")
-	isHerd := flag.Bool("herd", false, "measure how many processes start at once, and the like")
-	starts := flag.String("starts", "64,256,1024", "with -herd: how many processes start at once, in one run after the other")
+	only := flag.String("only", "", "measure only topics and studies with this in their titles")
+	page := flag.String("write", "", "also write the page to this file, and its plots beside it")
+	isHerd := flag.Bool("herd", false, "measure how processes start")
+	starts := flag.String("starts", "64,256,1024", "with -herd: the numbers of processes that start at once, for one run each")
 	flag.Parse()
 	if *isHerd {
 		if err := runHerd(*starts, *only); err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// next asks what an id costs where no layout limits it.
+// next measures the cost of an id without the limit of a layout.
 func next(p *pools) topic {
 	t := topic{name: "Next", title: "Next, with room in the layout, alone and on all cores"}
 	for _, goroutines := range []int{1, runtime.GOMAXPROCS(0)} {
@@ -25,13 +25,13 @@ func next(p *pools) topic {
 	return t
 }
 
-// timeAndAdd is the least that a time-ordered id can cost: a look at the clock,
-// and a number that nobody else gets. It is safe for concurrent use, and then
-// all callers share one word, as all callers of a generator do.
+// timeAndAdd is the lowest possible cost of a time-ordered unique id: reading the
+// clock, and an atomic add. It is safe for concurrent use. All callers share one word,
+// as all callers of a generator do.
 func timeAndAdd() workload {
 	start := time.Now()
 	word := new(struct {
-		_ [64]byte // on a cache line of its own, as a generator's
+		_ [64]byte // on a cache line of its own, as in a generator
 		atomic.Int64
 		_ [64]byte
 	})

@@ -16,7 +16,7 @@ import (
 //go:embed page.md.tmpl
 var pageText string
 
-// A report is all that a run has found.
+// A report has the results of a run.
 type report struct {
 	each  time.Duration // for a line
 	rows  int           // in each table
@@ -78,8 +78,8 @@ func (r report) write(path string) error {
 	return os.WriteFile(path, []byte(page.String()), 0o644)
 }
 
-// versions are those of the peers and integrations in this program. The
-// databases' are in their tables.
+// versions lists the versions of the peers and integrations in this program. The
+// tables show the versions of the databases.
 func versions() string {
 	info, _ := debug.ReadBuildInfo()
 	if info == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/sony/sonyflake"
 )
 
-// peers asks what one id costs elsewhere. The yardstick is ours, with room in
-// the layout; ours in the default layout stands among the peers.
+// peers measures the cost of one id of each peer. The yardstick is our id with room in
+// the layout. Our id in the default layout is in the table too.
 func peers(p *pools) (topic, error) {
 	bwmarrin, err := bwmarrinOne()
 	if err != nil {
@@ -26,11 +26,11 @@ func peers(p *pools) (topic, error) {
 	t := topic{
 		name:  "Peers",
 		title: "One id from the peers, alone and on all cores, beside one of ours with room in the layout",
-		note: "DefaultLayout and bwmarrin/snowflake end at 4,096 ids per ms (244 ns), sonyflake at 256 per 10 ms (39.1 µs):\n" +
-			"  that cost is the layouts', the CPU time is theirs. xid, ULID and UUID have 12 and 16 bytes and fit no BIGINT.",
+		note: "DefaultLayout and bwmarrin/snowflake are limited to 4,096 ids per ms (244 ns), sonyflake to 256 per 10 ms (39.1 µs). The layouts\n" +
+			"  cause this cost. The CPU time shows the work. xid, ULID and UUID have 12 and 16 bytes and do not fit into a BIGINT.",
 	}
 	free := pace{turn: 5 * time.Millisecond}
-	// Long turns behind a warming, for those that save ids up while they rest.
+	// Long turns after a warm-up, for sources that run ahead after a rest.
 	limited := pace{turn: 100 * time.Millisecond}
 	for _, peer := range []struct {
 		name string

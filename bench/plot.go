@@ -39,15 +39,15 @@ type mark struct {
 	text string
 }
 
-// The canvas, and the place within for the lines; to the right of it are their
-// names.
+// The canvas, and the area for the lines. The names of the lines are to the right of
+// this area.
 const (
 	width, height            = 900, 420
 	left, right, top, bottom = 78.0, 640.0, 52.0, 360.0
 )
 
-// style gives each line a colour and dashes. The background is the plot's own, so
-// that it can be read wherever it is shown.
+// style gives each line a colour and dashes. The plot sets its own background, so it
+// is readable on every page.
 const style = `
   .back { fill: #ffffff } .grid { stroke: #d8dee4; stroke-width: 1 } .mark { stroke: #8c959f; stroke-dasharray: 2 4 }
   text { font: 13px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600; font-size: 15px } .small { font-size: 12px; fill: #57606a }

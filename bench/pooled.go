@@ -8,8 +8,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// pooled asks what an id costs where many goroutines draw, and nobody needs their
-// order, beside the least that a number costs which nobody else gets.
+// pooled measures the cost of an id for many goroutines that need no order. The
+// yardstick is the lowest possible cost of a unique number.
 func pooled(p *pools) topic {
 	const size = 1000
 	cores := runtime.GOMAXPROCS(0)
@@ -22,7 +22,7 @@ func pooled(p *pools) topic {
 			work:      unordered(u),
 			against:   "atomic add",
 			yardstick: adds(),
-			pace:      pace{turn: time.Millisecond}, // shorter than what a busy machine takes away at a time
+			pace:      pace{turn: time.Millisecond}, // shorter than the time slices of a busy machine
 			times:     2,
 			bar:       bar{"≤ 1.5, 0 allocs", func(r result) bool { return r.ratio().median <= 1.5 && r.allocs == 0 }},
 		}, {

@@ -9,14 +9,14 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/worker"
 )
 
-// pools are what the ids are drawn from.
+// pools have the generators of the benchmarks.
 type pools struct {
-	// full is as most programs have it: DefaultLayout, 4,096 ids per millisecond.
+	// full has DefaultLayout: 4,096 ids per millisecond.
 	full *idgen.Pool
-	// room has 4,194,304 per millisecond, more than a machine asks for, so that
-	// nothing waits.
+	// room has 4,194,304 ids per millisecond. A machine cannot draw as many, so nothing
+	// waits.
 	room *idgen.Pool
-	// narrow has 256.
+	// narrow has 256 ids per millisecond.
 	narrow *idgen.Pool
 }
 

@@ -5,9 +5,9 @@ import "time"
 // race lets workloads take turns, in each of which workload i does pieces[i]
 // pieces of work, for as many rounds as more allows. It returns the turns of each.
 //
-// What one leaves behind, such as pages that the server has yet to write, is
-// paid by the next: so over the rounds each comes after each other equally often,
-// and each is the first equally often.
+// A workload can slow down the next one, for example with pages that the server has
+// yet to write. So over the rounds each workload follows each other one equally often,
+// and is the first equally often.
 func race(sides []workload, pieces []int, more func(rounds int) bool) ([][]turn, error) {
 	turns := make([][]turn, len(sides))
 	for round := 0; more(round); round++ {
@@ -22,9 +22,9 @@ func race(sides []workload, pieces []int, more func(rounds int) bool) ([][]turn,
 	return turns, nil
 }
 
-// order is the order of n workloads in a round: 0, n-1, 1, n-2 and so on, a
-// step further each round, and for an odd n the other way round in every second
-// cycle. This is a square of Williams.
+// order is the order of n workloads in a round: 0, n-1, 1, n-2 and so on, shifted by
+// one in each round. For an odd n, every second cycle is reversed. This is a Williams
+// square.
 func order(n, round int) []int {
 	list := make([]int, n)
 	for i := range list {
@@ -42,7 +42,7 @@ func order(n, round int) []int {
 	return list
 }
 
-// lasting allows rounds for d, but 3 at least.
+// lasting allows rounds for d, and at least 3.
 func lasting(d time.Duration) func(rounds int) bool {
 	start := time.Now()
 	return func(rounds int) bool { return rounds < 3 || time.Since(start) < d }
@@ -53,7 +53,7 @@ func times(n int) func(rounds int) bool {
 	return func(rounds int) bool { return rounds < n }
 }
 
-// ratios are those of a's cost in b's, round by round.
+// ratios are the cost of a over the cost of b, round by round.
 func ratios(a, b []turn) spread {
 	list := make([]float64, len(a))
 	for i := range list {

@@ -65,9 +65,9 @@ func rows(dir string, p *pools) (t topic, closeFiles func() error, err error) {
 	return t, closeFiles, nil
 }
 
-// added says what our inserts took more than the others. A turn is one insert,
-// and single inserts differ by more than what is looked for: the quartiles are
-// those of the medians of a hundred rounds each.
+// added reports how much longer our inserts took. A turn is one insert. Single inserts
+// differ by more than this difference, so the quartiles are over the medians of a
+// hundred rounds each.
 func added(r result) []line {
 	more := r.values(func(ours, theirs turn) float64 { return ours.wallEach() - theirs.wallEach() })
 	var medians []float64

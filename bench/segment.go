@@ -15,14 +15,14 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 )
 
-// segments asks what a dense number costs while the database grants more, how
-// many statements that takes, and how long a call waits when demand jumps.
+// segments measures the cost of a dense number while the database grants more, the
+// number of statements, and how long a call waits when demand jumps.
 func segments(dir string) (t topic, closeAll func() error, err error) {
 	t = topic{
 		name:  "Segment",
 		title: "Dense numbers from databases that flush to disk; the yardstick is an atomic add whose sum is used",
-		note: "Steps are 1,048,576 to 16,777,216 numbers at full speed, the defaults where demand jumps: from 1,000 a second to 100,000,\n" +
-			"  where the ratio is the longest that a call waited, in that of a statement.",
+		note: "At full speed, steps are 1,048,576 to 16,777,216 numbers. The lines where demand jumps from 1,000 to 100,000 a second have the\n" +
+			"  default steps, and their ratio is the longest wait of a call over the longest time of a statement.",
 	}
 	s := &servers{dir: dir}
 	var sources []*segment.Segment
@@ -52,17 +52,17 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 			return t, closeAll, err
 		}
 		sources = append(sources, source)
-		// The first draws wait for the first statements, and say nothing of a turn.
+		// The first draws wait for the first statements. They are not measured.
 		if err := drawn(source)(1 << 24); err != nil {
 			return t, closeAll, err
 		}
 		draws := trial{
 			against: "atomic add",
-			pace:    pace{turn: time.Millisecond}, // shorter than what a busy machine takes away at a time
+			pace:    pace{turn: time.Millisecond}, // shorter than the time slices of a busy machine
 			times:   2,
 			lines:   func(r result) []line { return []line{r.rated()} },
 		}
-		called := draws // what a call costs that is not inlined
+		called := draws // with the cost of a call that is not inlined
 		called.name, called.work, called.yardstick = version+", one goroutine, as an idgen.Source", drawnFrom(source), adds()
 		draws.bar = bar{"≥ 0.92, 0 allocs", func(r result) bool { return r.rate().median >= 0.92 && r.allocs == 0 }}
 		draws.lines = func(r result) []line { return []line{r.rated(), store.line(source)} }
@@ -79,9 +79,9 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 	return t, closeAll, nil
 }
 
-// drawn draws one number at a time. It is safe for concurrent use. It is not
-// inlined, because its caller is so long that the compiler would then inline
-// nothing into what it returns.
+// drawn draws one number at a time. It is safe for concurrent use. It is not inlined:
+// its caller is so long that the compiler would not inline calls in the function that it
+// returns.
 //
 //go:noinline
 func drawn(s *segment.Segment) workload {
@@ -96,7 +96,7 @@ func drawn(s *segment.Segment) workload {
 	}
 }
 
-// drawnFrom does the same without knowing what it draws from, as integrations do.
+// drawnFrom does the same through the interface, like the integrations.
 //
 //go:noinline
 func drawnFrom(s idgen.Source) workload {
@@ -111,8 +111,8 @@ func drawnFrom(s idgen.Source) workload {
 	}
 }
 
-// adds is the least that a number can cost which nobody else gets. It is safe for
-// concurrent use, and then all callers share one word.
+// adds is the lowest possible cost of a unique number. It is safe for concurrent use.
+// All callers share one word.
 func adds() workload {
 	word := new(struct {
 		_ [64]byte
@@ -146,7 +146,7 @@ func (c *counted) Fetch(ctx context.Context, f segment.Fetch) (int64, error) {
 	return start, err
 }
 
-// line says how many statements a million numbers of source took so far.
+// line has the statements for a million numbers of source.
 func (c *counted) line(source *segment.Segment) line {
 	h := source.Health()
 	numbers := float64(1<<63-2) - float64(h.Remaining) - float64(h.Ready)
@@ -156,7 +156,7 @@ func (c *counted) line(source *segment.Segment) line {
 	}
 }
 
-// jumps has demand jump a hundredfold again and again.
+// jumps repeats jumps of the demand by a factor of a hundred.
 func jumps(name string, store *counted, d time.Duration) ([]line, error) {
 	var waits, statements, shares []float64
 	for began, round := time.Now(), 0; round < 3 || time.Since(began) < 2*d; round++ {
@@ -174,8 +174,8 @@ func jumps(name string, store *counted, d time.Duration) ([]line, error) {
 	}}, nil
 }
 
-// jump draws 1,000 numbers a second and then 100,000, each for d, and returns
-// the longest that one was waited for after the jump, and the longest statement.
+// jump draws 1,000 numbers a second and then 100,000, each for d. It returns the longest
+// wait after the jump, and the longest statement.
 func jump(name string, store *counted, d time.Duration) (wait, statement time.Duration, err error) {
 	ctx := context.Background()
 	own := &counted{store: store.store}

@@ -7,31 +7,32 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// servers are databases of our own, which flush every commit to disk and are
-// otherwise as their makers ship them. It is to package dbtest what a test is.
+// servers are private servers, which flush every commit to disk and have otherwise their
+// default settings. It implements the TB of package dbtest.
 type servers struct {
 	dir  string
 	undo []func()
 }
 
-// A refusal is why there is no server.
+// A refusal is the reason why there is no server.
 type refusal string
 
 func (s *servers) Helper()                   {}
+func (s *servers) Name() string              { return "bench" }
 func (s *servers) Logf(string, ...any)       {}
 func (s *servers) TempDir() string           { return s.dir }
 func (s *servers) Cleanup(undo func())       { s.undo = append(s.undo, undo) }
 func (s *servers) Skipf(f string, a ...any)  { panic(refusal(fmt.Sprintf(f, a...))) }
 func (s *servers) Fatalf(f string, a ...any) { panic(refusal(fmt.Sprintf(f, a...))) }
 
-// start starts a server. Its error says which one there is not.
+// start starts a server. Its error names the server that is missing.
 func (s *servers) start(dialect string) (db dbtest.DB, conn *sql.DB, err error) {
 	defer refused(dialect, &err)
 	db = dbtest.Durable(s, dialect)
 	return db, db.Connect(s), nil
 }
 
-// refused turns a panic with a refusal into an error.
+// refused converts a panic with a refusal to an error.
 func refused(dialect string, err *error) {
 	switch reason := recover().(type) {
 	case nil:

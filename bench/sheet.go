@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A sheet is a table with columns of its own. The first names the rows.
+// A sheet is a table with its own columns. The first column has the names of the rows.
 type sheet struct {
 	title   string
 	note    string // what a reader must know to read the rows
@@ -59,7 +59,7 @@ func (s sheet) markdown(w io.Writer) {
 	}
 }
 
-// sheet returns the part without the columns in which no line says anything.
+// sheet returns the part without empty columns.
 func (p part) sheet() sheet {
 	s := sheet{title: p.topic.title, note: p.topic.note}
 	names := heading.cells()
@@ -85,7 +85,7 @@ func (p part) sheet() sheet {
 	return s
 }
 
-// count prints a number with three digits that count, and a comma every three.
+// count prints a number with three significant digits, and a comma every three digits.
 func count(n float64) string {
 	if n < 1000 {
 		return fmt.Sprintf("%.3g", n)
@@ -94,7 +94,7 @@ func count(n float64) string {
 	return commas(int64(math.Round(n/unit) * unit))
 }
 
-// commas prints n, which is not negative, with a comma every three digits.
+// commas prints n with a comma every three digits. n must not be negative.
 func commas(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {

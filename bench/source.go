@@ -1,14 +1,14 @@
 package main
 
-// A source makes ids, for as many goroutines as like.
+// A source makes ids. It is safe for concurrent use.
 type source struct {
 	name  string
 	draw  workload
-	limit float64 // how many ids a millisecond its layout has; 0 means more than a machine asks for
+	limit float64 // ids per millisecond of its layout; 0 means more than a machine can draw
 	ours  bool
 }
 
-// sources are ours and the peers'.
+// sources are our generators and the peers.
 func sources(p *pools) ([]source, error) {
 	bwmarrin, err := bwmarrinOne()
 	if err != nil {
@@ -29,6 +29,6 @@ func sources(p *pools) ([]source, error) {
 	}, nil
 }
 
-// exhaust spends what the source saved up while it was at rest: ours saves
-// MaxAhead, 10 ms.
+// exhaust draws the ids that a source can issue ahead of the clock after a rest. Our
+// generators can issue ids for MaxAhead, 10 ms.
 func (s source) exhaust() error { return s.draw(int(25 * s.limit)) }

@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// A study measures what is no matter of work beside a yardstick: how cost grows,
-// and several competitors at once.
+// A study measures more than work and a yardstick: how a cost grows, or several
+// competitors.
 type study struct {
 	title string
 
-	// measure takes about d for each of its lines.
+	// measure takes about d for each line.
 	measure func(d time.Duration) (findings, error)
 }
 
-// Findings are what a study found.
+// Findings are the results of a study.
 type findings struct {
 	title  string
 	sheets []sheet
 	plots  []plot
-	behind []string // where others are ahead of ours
+	behind []string // where others are faster
 }
 
-// studies prepares all studies. Tables are filled with so many rows.
+// studies prepares all studies. They fill each table with rows.
 func studies(dir string, p *pools, rows int) ([]study, error) {
 	sources, err := sources(p)
 	if err != nil {
@@ -40,7 +40,7 @@ func studies(dir string, p *pools, rows int) ([]study, error) {
 	}, nil
 }
 
-// measureStudies measures all, for about d a line.
+// measureStudies measures all studies, for about d a line.
 func measureStudies(dir string, rows int, only string, d time.Duration) (all []findings, err error) {
 	p, err := openPools()
 	if err != nil {

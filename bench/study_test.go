@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestPage measures every study for as short as possible, and writes the page.
+// TestPage measures every study for a very short time, and writes the page.
 func TestPage(t *testing.T) {
 	found, err := measureStudies(t.TempDir(), 1, "", time.Millisecond)
 	if err != nil {
@@ -31,7 +31,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(content)
-	for _, want := range []string{"### A topic", "\n## An id against cores\n", `| a\|b | 1 ns |`, "small run", machine(), "1 of 1 bars are MISSED"} {
+	for _, want := range []string{"### A topic", "\n## An id against cores\n", `| a\|b | 1 ns |`, "short run", machine(), "1 of 1 bars are MISSED"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -72,8 +72,8 @@ func TestPage(t *testing.T) {
 	t.Log(page)
 }
 
-// TestOrderIsFair: over its cycle every workload has every place, and comes after
-// each other one, equally often.
+// TestOrderIsFair checks a cycle: every workload has every place, and follows each other
+// one, equally often.
 func TestOrderIsFair(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		cycle := n

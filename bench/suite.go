@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A suite is everything that is measured, and how to end it.
+// A suite has all topics of the table, and closes what they use.
 type suite struct {
 	topics []topic
 	close  func() error
 }
 
-// open prepares the suite, with its files in the folder dir.
+// open prepares the suite. Its files are in dir.
 func open(dir string) (*suite, error) {
 	kept.heap = make([]byte, 64<<20)
 	p, err := openPools()
@@ -37,7 +37,7 @@ func open(dir string) (*suite, error) {
 	return &suite{[]topic{next(p), pooled(p), ceiling(p), waiting(p), batch(p), keys(), segments, rows, peers}, end}, nil
 }
 
-// measure makes the table, for about d a line.
+// measure makes the table. Each line takes about d.
 func (s *suite) measure(d time.Duration) (table, error) {
 	var t table
 	for _, topic := range s.topics {

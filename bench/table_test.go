@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestMeasure runs everything for as short as possible: every trial gives at
-// least a line, whatever the line says.
+// TestMeasure runs everything for a very short time. Every trial gives at least a
+// line.
 func TestMeasure(t *testing.T) {
 	s, err := open(t.TempDir())
 	if err != nil {
@@ -53,7 +53,7 @@ func TestCompareTakesTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One each to see how long they take, and then the turns.
+	// One call of each to measure its time, and then the turns.
 	if got, want := order.String(), "ab"+"ab"+"ba"+"ab"; got != want {
 		t.Errorf("turns are %s, want %s", got, want)
 	}

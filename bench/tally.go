@@ -19,19 +19,19 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// A tally counts what goes over the connections of one *sql.DB.
+// A tally counts the traffic on the connections of one *sql.DB.
 type tally struct {
 	connects   atomic.Int64 // that succeeded
-	statements atomic.Int64 // BEGIN, COMMIT and ROLLBACK count, and so do statements that failed
+	statements atomic.Int64 // with BEGIN, COMMIT, ROLLBACK and statements that failed
 	failed     atomic.Int64 // of the statements
-	prepares   atomic.Int64 // those of the driver's own statement cache count
+	prepares   atomic.Int64 // with those of the driver's statement cache
 	commits    atomic.Int64 // COMMITs, and writes outside a transaction
 	trips      atomic.Int64 // round trips on the network, without those of connecting
 
 	onConnect func() // called after each connect; may be nil
 }
 
-// counts is a tally at one moment.
+// counts has the values of a tally.
 type usage struct{ connects, statements, failed, prepares, commits, trips int64 }
 
 func (t *tally) now() usage {
@@ -48,7 +48,7 @@ func (c usage) minus(d usage) usage {
 		c.prepares - d.prepares, c.commits - d.commits, c.trips - d.trips}
 }
 
-// each prints a count for each of n.
+// each prints a count divided by n.
 func each(count int64, n int) string {
 	if n == 0 {
 		return "–"
@@ -56,7 +56,7 @@ func each(count int64, n int) string {
 	return fmt.Sprintf("%.1f", float64(count)/float64(n))
 }
 
-// countedDB opens a pool of connections that counts into t.
+// countedDB opens a pool whose connections count into t.
 func countedDB(server dbtest.DB, t *tally) (*sql.DB, error) {
 	var base driver.Connector
 	switch server.Driver {
@@ -159,7 +159,7 @@ func (w *wire) Read(b []byte) (int, error) {
 	return w.TCPConn.Read(b)
 }
 
-// A prepareCounter counts what pgx prepares for its statement cache.
+// A prepareCounter counts the statements that pgx prepares for its cache.
 type prepareCounter struct{ t *tally }
 
 func (prepareCounter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -175,12 +175,12 @@ func (c prepareCounter) TracePrepareEnd(_ context.Context, _ *pgx.Conn, d pgx.Tr
 	}
 }
 
-// A countedConn counts the statements of a connection. All else it leaves to the
+// A countedConn counts the statements of a connection, and passes all calls to the
 // driver.
 type countedConn struct {
 	driver.Conn
 	t    *tally
-	open bool // whether a transaction is
+	open bool // whether a transaction is open
 }
 
 var (

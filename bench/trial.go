@@ -20,8 +20,8 @@ type trial struct {
 	against   string // the yardstick's name
 	yardstick workload
 	pace      pace
-	times     int // measured for so many times as long as others, because it scatters; 0 means 1
-	pieces    int // costs are printed for one of so many pieces; 0 means 1
+	times     int // measured for this multiple of the usual time, because the results vary; 0 means 1
+	pieces    int // the printed cost is divided by this number; 0 means 1
 	bar       bar
 	peer      side // which of the two is a peer's
 
@@ -29,12 +29,11 @@ type trial struct {
 	// compares the costs.
 	lines func(result) []line
 
-	// alone measures, for about d, what is no matter of turns. Work and yardstick
-	// are then not set.
+	// alone measures for about d without turns. Work and yardstick are then not set.
 	alone func(d time.Duration) ([]line, error)
 }
 
-// A side is of the two that take turns.
+// A side is one of the two workloads that take turns.
 type side int
 
 const (
@@ -43,13 +42,13 @@ const (
 	itsYardstick
 )
 
-// A bar is what a trial has to reach. The zero bar asks for nothing.
+// A bar is a value that a trial must reach. The zero bar is reached by all.
 type bar struct {
 	text string
 	met  func(result) bool
 }
 
-// A result is what measuring a trial gave.
+// A result has the measurements of a trial.
 type result struct {
 	trial
 	comparison
@@ -100,22 +99,22 @@ func (r result) line() line {
 	}
 }
 
-// cost is the median of what a piece took, in nanoseconds.
+// cost is the median time of a piece in nanoseconds.
 func (r result) cost() float64 {
 	return r.each(func(ours, _ turn) float64 { return ours.wallEach() })
 }
 
-// cpu is the median of what a piece took of all cores together.
+// cpu is the median CPU time of a piece, on all cores together.
 func (r result) cpu() float64 {
 	return r.each(func(ours, _ turn) float64 { return ours.cpuEach() })
 }
 
-// ratio is our cost in that of the yardstick.
+// ratio is our cost over the cost of the yardstick.
 func (r result) ratio() spread {
 	return r.spread(func(ours, theirs turn) float64 { return ours.wallEach() / theirs.wallEach() })
 }
 
-// rate is how many pieces we do in the time of one of the yardstick's.
+// rate is our rate over the rate of the yardstick.
 func (r result) rate() spread {
 	return r.spread(func(ours, theirs turn) float64 { return theirs.wallEach() / ours.wallEach() })
 }

@@ -38,18 +38,18 @@ func fit(w workload, d time.Duration) (int, error) {
 
 // A pace says how two workloads take turns.
 type pace struct {
-	turn time.Duration // how long a turn is, unless the time is too short for four; 0 means one piece of work
-	warm int           // pieces of work before each turn that do not count, for work that saves up while it rests
-	same bool          // the yardstick does as many pieces in a turn, however short that is
+	turn time.Duration // how long a turn is, and at most a quarter of the time; 0 means one piece of work
+	warm int           // pieces of work before each turn that do not count, for generators that run ahead after a rest
+	same bool          // the yardstick does the same number of pieces in a turn
 }
 
-// A comparison is what two workloads took, turn by turn. What disturbs the
-// machine disturbs both alike, so that the ratio of two turns side by side says
-// more than that of two means.
+// A comparison has the turns of two workloads. Noise on the machine affects
+// neighbouring turns in the same way, so the ratio of two such turns is more precise
+// than the ratio of two means.
 type comparison struct{ ours, theirs []turn }
 
-// compare lets two workloads take turns for about d, but for 3 rounds at least:
-// A B, B A, A B and so on, because whoever goes first may be worse off.
+// compare lets two workloads take turns for about d and at least 3 rounds. The order is
+// A B, B A, A B and so on, because the first of a round may be slower.
 func compare(ours, theirs workload, p pace, d time.Duration) (comparison, error) {
 	length := min(p.turn, d/4)
 	n, err := fit(ours, length)
@@ -101,7 +101,7 @@ func (c comparison) values(f func(ours, theirs turn) float64) []float64 {
 
 func (c comparison) spread(f func(ours, theirs turn) float64) spread { return spreadOf(c.values(f)) }
 
-// A spread is the middle of many measurements, and the quartiles around it.
+// A spread is the median of many measurements, with the quartiles.
 type spread struct{ low, median, high float64 }
 
 func spreadOf(values []float64) spread {
@@ -114,9 +114,9 @@ func spreadOf(values []float64) spread {
 	}
 }
 
-// allocsEach returns how often one of n pieces of work allocates. It counts as
-// package testing does, and rounds down: the goroutines of among and the
-// growth of a table are not the work's.
+// allocsEach returns the allocations of one of n pieces of work. It counts like
+// package testing and rounds down, because the goroutines of among and the growth of a
+// table also allocate.
 func allocsEach(w workload, n int) (int, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -8,15 +8,14 @@ import (
 // bulkRows is how many rows a bulk insert has.
 const bulkRows = 1000
 
-// Ways are how an integration creates rows with one kind of key. Both are safe
-// for concurrent use.
+// Ways create rows through one integration with one kind of key. Both are safe for
+// concurrent use.
 type ways struct {
 	one  workload // a row
 	bulk workload // bulkRows of them, in one call
 }
 
-// An integration creates rows as it does by default. The program knows the keys
-// of the rows afterwards where the integration gives them to it.
+// An integration creates rows with its default settings.
 type integration struct {
 	name string
 	open func(*database, keyKind) (ways, error)
@@ -30,7 +29,8 @@ func integrations(dialect string) []integration {
 	return []integration{bare, {"GORM", openGORMRows}, {"ent", openEntRows}, {"bun", openBun}}
 }
 
-// waysOf repeats an insert of one row and of many, which create makes.
+// waysOf repeats inserts of one row and of many rows. The function create makes the
+// rows.
 func waysOf[R any](create func() (R, error), one func(*R) error, many func([]R) error) ways {
 	return ways{
 		one: repeat(func() error {
@@ -52,14 +52,14 @@ func waysOf[R any](create func() (R, error), one func(*R) error, many func([]R) 
 	}
 }
 
-// A row is what is inserted.
+// A row is a row of the tables, with a key of type K.
 type row[K any] struct {
 	ID          K
 	Name, Email string
 	CreatedAt   time.Time
 }
 
-// What all rows have.
+// All rows have these values.
 const (
 	someName  = "Ada"
 	someEmail = "ada@example.com"
@@ -67,8 +67,8 @@ const (
 
 var lastMoment atomic.Int64
 
-// moment is the time, to the microsecond that databases keep. No two rows have the
-// same, so that the index on it has as many entries as there are rows.
+// moment is the time in microseconds, which is the precision of the databases. No two
+// rows have the same time, so the index on it has an entry for each row.
 func moment() time.Time {
 	for {
 		last := lastMoment.Load()

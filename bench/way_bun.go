@@ -13,8 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// The rows as models of bun, which takes the name of the key and the table
-// from a tag.
+// These are the rows as models of bun. bun reads the names of the key and of the table
+// from tags.
 type (
 	bunCounted struct {
 		bun.BaseModel `bun:"table:rows_auto"`

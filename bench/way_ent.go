@@ -35,7 +35,7 @@ func openEntRows(db *database, k keyKind) (ways, error) {
 	}
 }
 
-// named sets what all rows have.
+// named sets the values that all rows have.
 func named[C interface {
 	SetName(string) C
 	SetEmail(string) C

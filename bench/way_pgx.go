@@ -10,8 +10,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// openPgx inserts with INSERT and COPY. COPY does not tell the keys that the
-// database made.
+// openPgx inserts with INSERT and COPY. COPY does not return the keys that the database
+// made.
 func openPgx(db *database, k keyKind) (ways, error) {
 	var (
 		ctx    = context.Background()
@@ -50,7 +50,7 @@ func openPgx(db *database, k keyKind) (ways, error) {
 				return err
 			}), nil
 	default:
-		// As 16 bytes: pgx would take the text of a uuid.UUID, and parse it again.
+		// As 16 bytes, because pgx converts a uuid.UUID to text and parses the text.
 		return waysOf(rowsWith(binary(k.make)),
 			func(r *uuidRow) error {
 				_, err := db.pgx.Exec(ctx, insert, [16]byte(r.ID), r.Name, r.Email, r.CreatedAt)

@@ -12,7 +12,7 @@ import (
 // A uuidRow has its key as 16 bytes.
 type uuidRow = row[uuid16.UUID]
 
-// openSQL inserts into MySQL with INSERT alone. Of many rows the program learns
+// openSQL inserts into MySQL with INSERT. After an insert of many rows, the program gets
 // the first key that the database made.
 func openSQL(db *database, k keyKind) (ways, error) {
 	ctx := context.Background()

@@ -7,8 +7,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestWaysInsertRows: what is measured are rows in a table, each with a key of its
-// kind.
+// TestWaysInsertRows checks that each way inserts rows, and that each row has a key of
+// its kind.
 func TestWaysInsertRows(t *testing.T) {
 	p, err := openPools()
 	if err != nil {
@@ -73,7 +73,7 @@ func insertRows(t *testing.T, server dbtest.DB) {
 			}
 			continue
 		}
-		// Those of the database are 1, 2 and so on; ours have the time in front.
+		// Auto-increment keys are 1, 2 and so on. Our keys start with the time.
 		var least int64
 		if err := db.sql.QueryRow("SELECT min(id) FROM " + k.table).Scan(&least); err != nil || k.ours != (least > 1<<40) {
 			t.Errorf("the least key of %s is %d, %v", k.table, least, err)

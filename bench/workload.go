@@ -7,27 +7,27 @@ import (
 	"sync/atomic"
 )
 
-// A workload does one piece of work n times. It holds the loop itself: a call
-// for each piece would cost as much as the differences that count here. The
-// program and `go test -bench` run the same workloads.
+// A workload does one piece of work n times. It contains the loop, because a call for
+// each piece would cost as much as the differences to measure. The program and
+// `go test -bench` run the same workloads.
 //
-// A workload is for one caller at a time, unless it says otherwise.
+// A workload is for one caller at a time, unless its comment says otherwise.
 type workload func(n int) error
 
-// kept is where workloads leave what they make, so that it is really made.
+// kept keeps the results of workloads, so that the compiler does not remove the work.
 var kept struct {
 	ids    []int64
 	text   []byte
 	number int64
 
-	// heap is as much as a program may hold. Beside an empty heap the collector
-	// would run every millisecond, and whatever allocates would be measured by
-	// what that costs. Never touched, it takes no memory.
+	// heap is as large as the heap of a usual program. With an empty heap, the
+	// collector would run every millisecond, and its cost would distort the results
+	// of workloads that allocate. It takes no memory, because it is never touched.
 	heap []byte
 }
 
-// among has goroutines share the work: each takes some of it until none is left,
-// so that nobody waits long for one whose core was taken away. The workload must
+// among shares the work between goroutines. Each takes a small part until none is
+// left, so that a goroutine without a core delays the others little. The workload must
 // be safe for concurrent use.
 func (w workload) among(goroutines int) workload {
 	if goroutines == 1 {
@@ -56,7 +56,7 @@ func (w workload) among(goroutines int) workload {
 	}
 }
 
-// crowd names so many goroutines.
+// crowd prints a number of goroutines.
 func crowd(goroutines int) string {
 	if goroutines == 1 {
 		return "one goroutine"

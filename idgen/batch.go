@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// maxBatch keeps one call from asking for more memory than a machine has.
+// maxBatch limits the memory of one call.
 const maxBatch = 1 << 24
 
 // Append reserves n ids in one step, appends them to dst in ascending order and
-// returns the extended slice. No other call gets an id between them. It waits
-// and fails as [Generator.Next] does, and with a [*CountError] for an n below 0
-// or so large that no wait within [Config.MaxWait] serves it (on no account
-// more than 16,777,216). After an error dst is unchanged.
+// returns the extended slice. No other call gets an id between them. It waits and
+// fails as [Generator.Next] does. It also fails with a [*CountError] if n is negative,
+// above 16,777,216, or needs more ticks than [Config.MaxAhead] and MaxWait allow. After
+// an error dst is unchanged.
 func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	if err := g.checkCount(n); err != nil || n == 0 {
 		return dst, err
@@ -27,8 +27,8 @@ func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, er
 	return dst, nil
 }
 
-// fill sets ids to those of consecutive numbers. Within a tick they differ by
-// one step of the sequence field.
+// fill sets ids to the ids of consecutive numbers. Within a tick they differ by one
+// step of the sequence field.
 func (g *Generator) fill(ids []int64, t *tenure, number int64) {
 	step := int64(1) << g.seqShift
 	for len(ids) > 0 {

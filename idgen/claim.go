@@ -1,10 +1,13 @@
 package idgen
 
-import "sync"
+import (
+	"fmt"
+	"sync"
+)
 
-// A claim is this process's hold on a worker number under a layout.
+// A claim says whether a pool of this process has a worker number of a layout.
 type claim struct {
-	unused int64 // the first number that earlier pools did not use, where a new one goes on
+	unused int64 // the first number that no earlier pool has used; the next pool starts here
 	held   bool
 }
 
@@ -28,14 +31,13 @@ func claimWorker(l Layout, worker int64) (*claim, error) {
 		claims.byKey[key] = c
 	}
 	if c.held {
-		return nil, &WorkerInUseError{Worker: worker}
+		return nil, fmt.Errorf("%w (worker number %d)", ErrWorkerInUse, worker)
 	}
 	c.held = true
 	return c, nil
 }
 
-// release gives the claim back; unused is the first number that was not used
-// under it.
+// release ends the claim. No pool has used the number unused or a larger one.
 func (c *claim) release(unused int64) {
 	claims.Lock()
 	defer claims.Unlock()

@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// resyncEvery is how long the system clock is followed by the monotonic clock
-// alone. One reading of the monotonic clock costs about half of what time.Now
-// costs; a step of the wall clock is seen this much later.
+// resyncEvery is how long the clock uses only the monotonic clock, which costs about
+// half as much as time.Now. A step of the wall clock takes effect this much later.
 const resyncEvery = 100 * time.Millisecond
 
-// clock tells the time since a layout's epoch. It may stand still, jump and go
-// back: generators expect that. It is safe for concurrent use.
+// clock returns the time since a layout's epoch. It may stand still, jump and go
+// back, and generators allow for that. It is safe for concurrent use.
 type clock struct {
 	epoch      time.Time
 	source     func() time.Time // nil for the system's clock
 	correction atomic.Int64     // added to each reading of source or of the wall clock
 
-	start   time.Time    // any instant with a monotonic reading
+	start   time.Time    // any time with a monotonic reading
 	offset  atomic.Int64 // from the epoch to start, by the corrected wall clock
-	due     atomic.Int64 // when to look at the wall clock again, since start
-	looking sync.Mutex   // guards the writing of offset and due
+	due     atomic.Int64 // when to read the wall clock again, since start
+	looking sync.Mutex   // guards writes to offset and due
 }
 
 func newClock(epoch time.Time, source func() time.Time) *clock {
@@ -41,10 +40,14 @@ func (c *clock) now() time.Duration {
 	return time.Duration(c.offset.Load()) + elapsed
 }
 
-// sinceEpoch corrects a reading. The epoch has no monotonic reading, so it is
-// the wall clock's that counts.
+// earliest is the smallest result of now. An earlier reading counts as this one, so that
+// a tick more can be subtracted.
+const earliest = -NoLimit / 2
+
+// sinceEpoch corrects a reading. Sub uses the wall clock, because the epoch has no
+// monotonic reading.
 func (c *clock) sinceEpoch(t time.Time) time.Duration {
-	return t.Add(time.Duration(c.correction.Load())).Sub(c.epoch)
+	return max(t.Add(time.Duration(c.correction.Load())).Sub(c.epoch), earliest)
 }
 
 // correct adds by to every reading that begins after it returns.
@@ -55,8 +58,8 @@ func (c *clock) correct(by time.Duration) {
 	c.look()
 }
 
-// resync looks at the wall clock, unless another call is about to: an offset
-// that was good for resyncEvery is good until that has.
+// resync reads the wall clock, unless another call is doing so. This call can then use
+// the old offset.
 func (c *clock) resync() time.Duration {
 	if c.looking.TryLock() {
 		defer c.looking.Unlock()
@@ -65,7 +68,8 @@ func (c *clock) resync() time.Duration {
 	return time.Duration(c.offset.Load()) + time.Since(c.start)
 }
 
-// look ties the monotonic clock to the wall clock. The caller holds looking.
+// look sets the offset between the monotonic clock and the wall clock. The caller holds
+// looking.
 func (c *clock) look() {
 	now := time.Now()
 	elapsed := now.Sub(c.start)

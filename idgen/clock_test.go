@@ -1,92 +1,65 @@
-package idgen_test
+package idgen
 
 import (
 	"context"
-	"log/slog"
-	"sync/atomic"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// steppedClock is the real clock (inside a synctest bubble, the bubble's) set
-// forward or back by steps.
-type steppedClock struct{ offset atomic.Int64 }
-
-// newClock returns a clock that shows 2026-06-01 now.
-func newClock() *steppedClock {
-	c := &steppedClock{}
-	c.step(time.Until(time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)))
-	return c
-}
-
-func (c *steppedClock) Now() time.Time       { return time.Now().Add(time.Duration(c.offset.Load())) }
-func (c *steppedClock) step(d time.Duration) { c.offset.Add(int64(d)) }
-
-// heldClock stands still until it is set.
-type heldClock struct{ at atomic.Pointer[time.Time] }
-
-func holdClock(at time.Time) *heldClock {
-	c := &heldClock{}
-	c.set(at)
-	return c
-}
-
-func (c *heldClock) Now() time.Time       { return *c.at.Load() }
-func (c *heldClock) set(at time.Time)     { c.at.Store(&at) }
-func (c *heldClock) step(d time.Duration) { c.set(c.Now().Add(d)) }
-
-var workers atomic.Int64
-
-// newWorker returns a number that few other tests have had, because a pool goes
-// on behind the last one of its worker, whose clock a test may have set to the
-// year 2094. Below 100 and above 900 are the numbers that tests name themselves.
-func newWorker(bits int) (int64, error) {
-	n := workers.Add(1)
-	if bits < 10 {
-		return n % (1 << bits), nil
-	}
-	return 100 + n%800, nil
-}
-
-// newPool returns a pool of cfg, with a worker of its own where cfg names none,
-// and closes it when the test ends.
-func newPool(t testing.TB, cfg idgen.Config) *idgen.Pool {
-	t.Helper()
-	if cfg.Worker == nil {
-		cfg.Worker = newWorker
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	pool, err := idgen.NewPool(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := pool.Close(context.Background()); err != nil {
-			t.Error(err)
+// Between two readings of the wall clock, the clock uses the monotonic clock. A step of the
+// wall clock takes effect within resyncEvery. A test cannot set the wall clock of a
+// synctest bubble, so it sets the epoch, which has the same effect.
+func TestClockSeesSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		epoch := time.Now().Add(-time.Hour)
+		c := newClock(epoch, nil)
+		for range 5 {
+			if got, want := c.now(), time.Since(epoch); got != want {
+				t.Fatalf("%v since the epoch; want %v", got, want)
+			}
+			time.Sleep(resyncEvery / 3)
+		}
+		c.now()
+		c.epoch = c.epoch.Add(time.Minute) // the wall clock goes back
+		time.Sleep(resyncEvery - time.Nanosecond)
+		c.now()
+		time.Sleep(time.Nanosecond)
+		if got, want := c.now(), time.Since(c.epoch); got != want {
+			t.Errorf("%v after %v: %v since the epoch; want %v", got, resyncEvery, got, want)
 		}
 	})
-	return pool
 }
 
-func mustNext(t testing.TB, src idgen.Source) int64 {
-	t.Helper()
-	id, err := src.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
+// A correction has effect from its return until the next correction, while other
+// goroutines read the wall clock.
+func TestClockIsCorrectedAtOnce(t *testing.T) {
+	epoch := time.Now().Add(-1000 * time.Hour)
+	for name, source := range map[string]func() time.Time{"system": nil, "injected": time.Now} {
+		t.Run(name, func(t *testing.T) {
+			c := newClock(epoch, source)
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			defer cancel()
+			for range 3 {
+				wg.Go(func() {
+					for ctx.Err() == nil {
+						c.resync()
+						c.now()
+					}
+				})
+			}
+			for i := range 5000 {
+				by := time.Duration(i%5-2) * time.Hour
+				c.correct(by)
+				for range 10 {
+					if off := c.now() - time.Since(epoch) - by; off.Abs() > time.Minute {
+						t.Fatalf("corrected by %v, the clock is %v off", by, off)
+					}
+				}
+			}
+		})
 	}
 }

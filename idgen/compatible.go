@@ -5,25 +5,26 @@ import (
 	"time"
 )
 
-// Compatible reports whether a table whose keys old made can go on with keys of
-// l. It returns nil if and only if no id that l can make from the tick of from
-// on, until the end of its lifetime, is one that old can make at any time of
-// its whole lifetime, past or future, whatever worker, rollback number and
-// sequence the two have. Otherwise the error is an [*OverlapError].
+// Compatible reports whether a table with keys of the layout old can continue with
+// keys of l. It compares the ids that l can make from the tick of from until its end
+// with the ids that old can make in its whole lifetime. It considers all worker
+// numbers, rollback numbers and sequences, and the fixed values of the two layouts. If
+// the two have no id in common, it returns nil. Otherwise it returns an
+// [*OverlapError].
 //
-// The values of fixed fields are those of the two layouts. Whoever changes more
-// than one layout, such as those of several data centres, asks for each pair.
+// If you change several layouts, for instance one for each data center, call
+// Compatible for each pair.
 func (l Layout) Compatible(old Layout, from time.Time) error {
 	first := int64(0)
 	if from.After(l.epoch) {
 		var err error
-		if first, err = l.Tick(from); err != nil {
+		if first, err = l.tick(from); err != nil {
 			return nil // l makes no ids that late
 		}
 	}
-	// All ids of a layout are one pattern, because its ticks are all numbers of
-	// so many bits. Its ids from a tick on are a few: the ticks from 5 to 15 are
-	// 0101, 011x and 1xxx.
+	// The ids of old are one pattern, because its ticks are all numbers of a given
+	// width. The ids of l from a tick on are a few patterns: the ticks from 5 to 15
+	// are 0101, 011x and 1xxx.
 	theirs := old.pattern(0, old.maxTick()+1)
 	end := l.maxTick() + 1
 	for tick, count := first, int64(0); tick < end; tick += count {
@@ -35,11 +36,11 @@ func (l Layout) Compatible(old Layout, from time.Time) error {
 	return nil
 }
 
-// A pattern is a set of ids: all that differ from base in free bits only. The
-// free bits of base are 0.
+// A pattern is the set of ids that differ from base only in the bits of free. These
+// bits are 0 in base.
 type pattern struct{ base, free uint64 }
 
-// pattern returns the ids of count ticks from the given one on. Count is a
+// pattern returns the ids of count ticks, starting with the given one. Count is a
 // power of two that divides the tick.
 func (l Layout) pattern(tick, count int64) pattern {
 	return pattern{
@@ -48,8 +49,8 @@ func (l Layout) pattern(tick, count int64) pattern {
 	}
 }
 
-// meet returns an id that is in both sets: there is one if they agree on the
-// bits that are free in neither. 0 is no id.
+// meet returns an id that is in both sets. There is one if the bases are equal in the
+// bits that are free in neither. The number 0 is no id.
 func (p pattern) meet(q pattern) (id int64, ok bool) {
 	if (p.base^q.base)&^(p.free|q.free) != 0 {
 		return 0, false
@@ -57,7 +58,7 @@ func (p pattern) meet(q pattern) (id int64, ok bool) {
 	both := p.base | q.base
 	if both == 0 {
 		free := p.free & q.free
-		both = free & -free // the lowest of the bits that both can set
+		both = free & -free // the lowest bit that both can set
 	}
 	return int64(both), both != 0
 }

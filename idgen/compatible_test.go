@@ -20,17 +20,17 @@ func makes(l idgen.Layout, id int64, from time.Time) bool {
 	p := l.Decode(id)
 	var own []int64
 	for _, f := range l.Fields() {
-		if f.Kind == idgen.KindFixed {
+		if f.Fixed {
 			own = append(own, f.Value)
 		}
 	}
 	return slices.Equal(p.Fixed, own) && p.Time.Add(l.Unit()).After(from)
 }
 
-// ever is a time from which on a layout makes all of its ids.
+// ever is a time before all ids of a layout.
 var ever time.Time
 
-// checkOverlap says whether the layouts overlap, after a look at the proof.
+// checkOverlap reports whether the layouts overlap. It checks the id in the error.
 func checkOverlap(t *testing.T, l, old idgen.Layout, from time.Time) bool {
 	t.Helper()
 	err := l.Compatible(old, from)
@@ -52,7 +52,7 @@ func smallLayout(r *rand.Rand) idgen.Layout {
 	for {
 		fields := randomFields(r, 8+r.IntN(5))
 		for i, f := range fields {
-			if f.Kind == idgen.KindFixed {
+			if f.Fixed {
 				fields[i].Value = r.Int64N(1 << f.Bits)
 			}
 		}
@@ -68,7 +68,7 @@ func TestCompatibleAgreesWithBruteForce(t *testing.T) {
 	verdicts := map[bool]int{}
 	for range 500 {
 		l, old := smallLayout(r), smallLayout(r)
-		// From before l's epoch until after its end.
+		// The times are from before l's epoch until after its end.
 		from := l.Epoch().Add(time.Duration(r.Int64N(int64(l.Lifetime().End.Sub(l.Epoch()))+20)) - 10)
 		want := false
 		for id := int64(1); id < 1<<12 && !want; id++ {
@@ -84,8 +84,8 @@ func TestCompatibleAgreesWithBruteForce(t *testing.T) {
 	}
 }
 
-// Layouts of up to 64 bits cannot be enumerated: ids of one are tried on the
-// other.
+// Layouts of up to 64 bits have too many ids for a loop. The test tries some ids of one layout
+// with the other.
 func TestCompatibleMissesNoID(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	met := 0
@@ -126,7 +126,7 @@ func TestCompatible(t *testing.T) {
 	}{
 		{"the same", def, def, now, false},
 		{"the same after its end", def, def, def.Lifetime().End, true},
-		{"another datacenter", must(idgen.TwitterIn(3))(t), must(idgen.TwitterIn(4))(t), now, true},
+		{"another datacenter", must(idgen.Twitter().WithFixed("datacenter", 3))(t), must(idgen.Twitter().WithFixed("datacenter", 4))(t), now, true},
 		{"more worker bits", layout(idgen.Time(41), idgen.Worker(12), idgen.Sequence(10)), def, now, false},
 		{"more worker bits behind a mark", layout(idgen.Time(40), idgen.Fixed("mark", 1, 1), idgen.Worker(12), idgen.Sequence(10)),
 			layout(idgen.Time(40), idgen.Fixed("mark", 1, 0), idgen.Worker(10), idgen.Sequence(12)), now, true},
@@ -134,19 +134,21 @@ func TestCompatible(t *testing.T) {
 		{"JSSafe to 63 bits in its first days", def, idgen.JSSafe(), epoch.AddDate(0, 0, 1), false},
 		{"63 bits to JSSafe", idgen.JSSafe(), def, now, false},
 		{"a later epoch", must(def.WithEpoch(epoch.AddDate(1, 0, 0)))(t), def, now, false},
-		// The tick that has begun counts.
+		// The current tick counts.
 		{"one bit more, in its last shared tick", layout(idgen.Time(42), idgen.Sequence(12)), layout(idgen.Time(41), idgen.Sequence(12)), epoch.Add((1<<41 - 1) * time.Millisecond), false},
 		{"one bit more, after its last shared tick", layout(idgen.Time(42), idgen.Sequence(12)), layout(idgen.Time(41), idgen.Sequence(12)), epoch.Add((1 << 41) * time.Millisecond), true},
-		// Above the sign bit these two would meet.
+		// These two have only negative ids in common.
 		{"negative ids are none", unsigned, layout(idgen.Time(1), idgen.Fixed("zero", 41, 0), idgen.Sequence(22)), unsigned.Lifetime().End.Add(-1), true},
 	} {
-		if got := !checkOverlap(t, tt.l, tt.old, tt.from); got != tt.want {
-			t.Errorf("%s: compatible is %v; want %v", tt.name, got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if got := !checkOverlap(t, tt.l, tt.old, tt.from); got != tt.want {
+				t.Errorf("%s: compatible is %v; want %v", tt.name, got, tt.want)
+			}
+		})
 	}
 }
 
-// The id 0 is never issued, so it is not one that two layouts share.
+// The number 0 is no id, so two layouts cannot have it in common.
 func TestCompatibleTakesZeroForNoID(t *testing.T) {
 	tiny := func(low ...idgen.Field) idgen.Layout {
 		return must(idgen.NewLayout(epoch, time.Millisecond, append([]idgen.Field{idgen.Time(1)}, low...)...))(t)
@@ -161,7 +163,7 @@ func TestCompatibleTakesZeroForNoID(t *testing.T) {
 }
 
 func TestOverlapError(t *testing.T) {
-	wider := must(idgen.Widths(epoch, 41, 12, 10))(t)
+	wider := must(idgen.NewLayout(epoch, time.Millisecond, idgen.Time(41), idgen.Worker(12), idgen.Sequence(10)))(t)
 	err := wider.Compatible(idgen.DefaultLayout(), time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC))
 	for _, want := range []string{"220331822284800000", "in the new", "in the old", "2026-09-01T00:00:00Z", "fixed field", "another namespace"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -7,15 +7,16 @@ import (
 
 // Parts are the fields of one id.
 type Parts struct {
-	Time     time.Time // when the id's tick began, in UTC; Compose takes any instant of the tick
+	Time     time.Time // the start of the id's tick, in UTC; Compose accepts any time in the tick
 	Worker   int64
 	Rollback int64
 	Sequence int64
 	Fixed    []int64 // values of the fixed fields, highest first; nil if there are none
 }
 
-// Decode takes an id apart. It is the inverse of [Layout.Compose]. An id of a
-// 64-bit layout is read as unsigned; bits above a shorter layout are ignored.
+// Decode returns the parts of an id. It is the inverse of [Layout.Compose]. If the
+// layout has 64 bits, the id is read as unsigned. If it has fewer, the bits above them
+// are ignored.
 func (l Layout) Decode(id int64) Parts {
 	u := uint64(id)
 	p := Parts{
@@ -30,9 +31,9 @@ func (l Layout) Decode(id int64) Parts {
 	return p
 }
 
-// Compose puts an id together. It is the inverse of [Layout.Decode]. With a nil
-// p.Fixed the fixed fields get the layout's own values. A part that does not fit
-// its field is a [*RangeError] or [*TimeError]; nothing is ever masked.
+// Compose returns the id with these parts. It is the inverse of [Layout.Decode]. If
+// p.Fixed is nil, the fixed fields have the values of the layout. If a part does not
+// fit its field, the error is a [*RangeError] or [*TimeError]. No part is truncated.
 func (l Layout) Compose(p Parts) (int64, error) {
 	tick, err := l.tickOf(p.Time)
 	if err != nil {
@@ -45,9 +46,9 @@ func (l Layout) Compose(p Parts) (int64, error) {
 		}
 		id |= at.put(v)
 	}
-	put("worker", l.worker, p.Worker)
-	put("rollback", l.rollback, p.Rollback)
-	put("sequence", l.sequence, p.Sequence)
+	put(workerField, l.worker, p.Worker)
+	put(rollbackField, l.rollback, p.Rollback)
+	put(sequenceField, l.sequence, p.Sequence)
 	switch len(p.Fixed) {
 	case len(l.constants):
 		for i, c := range l.constants {

@@ -4,11 +4,11 @@ import "sync/atomic"
 
 var defaultPool atomic.Pointer[Pool]
 
-// Default returns the process's pool, which integrations use when they are not
-// given a source. It is nil, and so answers with [ErrNoPool], until
-// [SetDefault] is called: there is no made-up worker number to fall back to.
+// Default returns the pool of the process. Integrations use it if they have no
+// source of their own. It is nil until [SetDefault] is called, and calls for ids
+// of a nil pool fail with [ErrNoPool].
 func Default() *Pool { return defaultPool.Load() }
 
-// SetDefault makes p the process's pool. Call it in main, before the first row
-// is created; nil takes the pool away again.
+// SetDefault makes p the pool of the process. Call it in main, before the first
+// row is created. SetDefault(nil) removes the pool.
 func SetDefault(p *Pool) { defaultPool.Store(p) }

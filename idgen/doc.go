@@ -1,49 +1,54 @@
 // Package idgen makes 64-bit, time-ordered ids of the snowflake family: time,
-// worker and sequence packed into 63 bits by a [Layout] of your choice.
+// worker number and sequence packed into 63 bits by a [Layout].
 //
-// A process opens one [Pool] with [NewPool] and makes it the [Default]. The
-// pool is the process's claim on one worker number; its generators share that
-// number. Most programs never call a generator themselves: an ent mixin or a
-// GORM plugin does, whenever a row is created.
+// A process opens one [Pool] with snowkey.Open or [NewPool] and passes it to
+// [SetDefault]. A pool has one worker number, and all of its generators use it.
+// Most programs never call a generator themselves: an ent mixin or a GORM plugin
+// calls it when a row is created.
 //
 // # The algorithm
 //
-// A [Generator] keeps one integer, the counter it handed out last: tick and
-// sequence packed together. A call computes
+// A [Generator] keeps one integer, the counter of its last id: tick and sequence
+// packed together. A call computes
 //
 //	next = max(last + 1, now<<sequenceBits | spread)
 //
-// and swaps it in. That one line is the order of ids, the overflow of a full
-// sequence into the next tick, and a clock that stands still or goes back. It
-// never repeats a number, whatever the clock does, because next is always
-// larger than last.
+// and stores it by compare-and-swap. Because next is always larger than last, no
+// number repeats, whether the clock runs, stands still or goes back. When the
+// sequence of a tick is full, last + 1 is the first number of the next tick.
 //
-// What remains is how far next may run ahead of the clock. [Config] says:
+// The fields of [Config] decide how far next may run ahead of the clock:
 //
 //	up to MaxAhead       the call returns at once
-//	up to MaxWait more   the call keeps its slot and waits for the clock
-//	beyond that          the call fails with *[ClockError], taking no slot
-//	beyond MaxBehind     the generator also reports itself [Down]
+//	up to MaxWait more   the call takes its number and waits for the clock
+//	beyond that          the call fails with *[ClockError] and takes no number
+//	beyond MaxBehind     the generator also reports that it is [Down]
 //
-// A wait holds no lock, ends with the caller's context and leaves at worst a
-// gap. A layout with a rollback field may [Config.Rotate] instead of failing.
+// A wait holds no lock and ends with the caller's context. A call that gives up
+// leaves a gap. With [Config.Rotate], a layout that has a rollback field continues
+// instead of failing.
 //
-// # Without order
+// # Ids without order
 //
-// All calls of a generator meet on one word, and look at the clock. An [Unordered]
-// takes numbers by the block and draws from those, in several places at once: as
-// unique, much faster on many cores, and without order.
+// All calls of a generator update one word of memory and read the clock. An
+// [Unordered] takes blocks of numbers from a generator and hands them out in
+// several places at once. Its ids are as unique, and on many cores it is much
+// faster, but they are not in order.
 //
 // # Dense numbers
 //
 // Package segment hands out dense numbers by name, from a row that processes share.
 //
-// # What it does not promise
+// # Limits
 //
-// Ids are unique per layout and worker. With a worker number of your own, two
-// processes that share it make equal ids, and so does one that restarts with a
-// clock set back, or sooner than MaxAhead and one unit of the layout after its
-// end: nothing in memory survives to forbid it. Package worker lists what each
-// source of worker numbers asks of you. A pool of [NewLeased], which
-// snowkey.Open makes, has a lease that excludes both.
+// Ids are unique per layout and worker number. If you choose the worker number
+// yourself, ids can repeat in these cases:
+//
+//   - Two processes have the same worker number.
+//   - A process restarts after the clock was set back. It does not know which ids it
+//     issued before.
+//   - A process restarts within MaxAhead and one tick of its end.
+//
+// Package worker lists what each source of worker numbers requires. A pool of
+// snowkey.Open leases its worker number, which excludes all three cases.
 package idgen

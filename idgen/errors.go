@@ -7,35 +7,43 @@ import (
 )
 
 var (
-	// ErrNoPool is returned by every method of a nil [*Pool], which is what
-	// [Default] is until a program calls [SetDefault].
-	ErrNoPool = errors.New("idgen: no pool is set; call idgen.SetDefault with a pool, or give the integration a source of its own")
+	// ErrNoPool is returned by the methods of a nil [*Pool]. [Default] returns nil
+	// until the program has called [SetDefault].
+	ErrNoPool = errors.New("idgen: no pool is set; call idgen.SetDefault with a pool, or give the integration a source")
 
 	// ErrClosed is returned by a pool and its generators after [Pool.Close].
 	ErrClosed = errors.New("idgen: the pool is closed")
 
-	// ErrNotLeased is returned by [Pool.Suspend] and [Pool.Resume] of a pool whose
-	// worker number is not leased: every copy of the process would have it too.
-	ErrNotLeased = errors.New("idgen: the pool's worker number is not leased, and a copy of the process would have it too; use snowkey.Open")
+	// ErrNotLeased is returned by [Pool.Suspend] and [Pool.Resume] if the worker
+	// number of the pool is not leased.
+	ErrNotLeased = errors.New("idgen: the worker number of the pool is not leased, so a copy of the process would have it too; use snowkey.Open")
 
-	// ErrLayoutExhausted is returned when an id would lie past the last tick of
-	// its layout, or, in a layout of 64 bits, past the last positive id. It is
-	// final: the table needs a layout with more time bits or a later epoch.
+	// ErrWorkerInUse is returned by [NewPool] when another pool of this process
+	// has the same worker number and layout.
+	ErrWorkerInUse = errors.New("idgen: the worker number is in use by another pool of this process with the same layout; share that pool, close it first, or use another number")
+
+	// ErrTooManyNames is returned by the generators of names beyond
+	// [Config.MaxNames].
+	ErrTooManyNames = errors.New("idgen: the pool has no room for another name; use fewer names or raise Config.MaxNames")
+
+	// ErrLayoutExhausted is returned after the last tick of a layout or, if the
+	// layout has 64 bits, after the last tick with positive ids. It is permanent: the
+	// table needs a layout with more time bits or a later epoch.
 	ErrLayoutExhausted = errors.New("idgen: the layout has no time left; use a layout with more time bits or a longer unit")
 )
 
-// A ClockError is returned when the clock is too far behind the ids already
-// handed out for a call to wait: it was set back, or a burst took more ids than
-// the layout has. No slot is taken, so the call can be repeated.
+// A ClockError is returned when the clock is so far behind the ids already issued that
+// a call does not wait for it. Either the clock was set back, or a burst took more ids
+// than the layout has for that time. The call can be repeated.
 type ClockError struct {
-	Behind     time.Duration // how far the clock is behind the next free id
-	RetryAfter time.Duration // when a call would be served at once, if the clock runs on
+	Behind     time.Duration // how far the clock is behind the next free id; 292 years if it is more
+	RetryAfter time.Duration // after this time a call returns at once, if the clock runs normally
 	MaxWait    time.Duration // the limit that was exceeded
-	Rollbacks  int           // rollback numbers used up; 0 without [Config.Rotate]
+	Rollbacks  int           // how many rollback numbers the layout has, if all are used; else 0
 }
 
 func (e *ClockError) Error() string {
-	msg := fmt.Sprintf("idgen: the clock is %v behind the ids already issued and a call waits %v at most; retry after %v or raise Config.MaxAhead or MaxWait",
+	msg := fmt.Sprintf("idgen: the clock is %v behind the ids already issued, and a call waits %v at most; retry after %v, or raise Config.MaxAhead or MaxWait",
 		e.Behind, e.MaxWait, e.RetryAfter)
 	if e.Rollbacks > 0 {
 		msg += fmt.Sprintf(" (all %d rollback numbers are used)", e.Rollbacks)
@@ -43,7 +51,7 @@ func (e *ClockError) Error() string {
 	return msg
 }
 
-// A CountError is returned for a number of ids that no call can reserve.
+// A CountError is returned for a number of ids that one call cannot reserve.
 type CountError struct {
 	Count, Max int64
 }
@@ -52,7 +60,7 @@ func (e *CountError) Error() string {
 	if e.Count < 0 {
 		return fmt.Sprintf("idgen: cannot reserve %d ids; ask for 0 or more", e.Count)
 	}
-	return fmt.Sprintf("idgen: cannot reserve %d ids in one step, at most %d can be; ask for fewer at a time", e.Count, e.Max)
+	return fmt.Sprintf("idgen: cannot reserve %d ids in one step; ask for %d at most", e.Count, e.Max)
 }
 
 // A RangeError is returned for a value that does not fit into its field.
@@ -76,7 +84,7 @@ func (e *TimeError) Error() string {
 		e.Time.UTC().Format(time.RFC3339Nano), e.Start.Format(time.RFC3339), e.End.Format(time.RFC3339))
 }
 
-// A LayoutError is returned for a [Layout] that cannot be.
+// A LayoutError is returned for a [Layout] that is not valid.
 type LayoutError struct {
 	Field  string // the field at fault, or "epoch", "unit" or "layout"
 	Reason string // what is wrong and what to do
@@ -84,11 +92,11 @@ type LayoutError struct {
 
 func (e *LayoutError) Error() string { return "idgen: invalid layout: " + e.Field + " " + e.Reason }
 
-// An OverlapError is returned by [Layout.Compatible] for two layouts that can
-// make the same id.
+// An OverlapError is returned by [Layout.Compatible] if two layouts can make the same
+// id.
 type OverlapError struct {
 	ID       int64 // one that both can make
-	New, Old Parts // what it is in each of the two
+	New, Old Parts // its parts in each layout
 }
 
 func (e *OverlapError) Error() string {
@@ -99,30 +107,10 @@ func (e *OverlapError) Error() string {
 		e.ID, in(e.New), in(e.Old))
 }
 
-// A ConfigError is returned by [NewPool] for a [Config] that cannot be.
+// A ConfigError is returned by [NewPool] for a [Config] that is not valid.
 type ConfigError struct {
 	Field  string // the field of Config at fault
 	Reason string // what is wrong and what to do
 }
 
 func (e *ConfigError) Error() string { return "idgen: Config." + e.Field + " " + e.Reason }
-
-// A WorkerInUseError is returned by [NewPool] when another pool of this process
-// holds the same worker number under the same layout.
-type WorkerInUseError struct {
-	Worker int64
-}
-
-func (e *WorkerInUseError) Error() string {
-	return fmt.Sprintf("idgen: worker %d is already used by another pool of this process and layout; share that pool, close it first, or use another worker", e.Worker)
-}
-
-// A NamesError is returned by the generators of names beyond [Config.MaxNames].
-type NamesError struct {
-	Name string
-	Max  int
-}
-
-func (e *NamesError) Error() string {
-	return fmt.Sprintf("idgen: %q is one name too many, the pool has %d already; use fewer names or raise Config.MaxNames", e.Name, e.Max)
-}

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"sync"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
 )
 
-// One pool per process: made once, set as the default, closed at the end.
+// A process makes one pool, sets it as the default, and closes it when it ends. The constant
+// worker number is for a program that runs as one process.
 func Example() {
 	ctx := context.Background()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)})
@@ -27,7 +29,7 @@ func Example() {
 	// Output: true 7
 }
 
-// A bulk call reserves all of its ids in one step.
+// NextN reserves all of its ids in one step.
 func ExamplePool_NextN() {
 	ctx := context.Background()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(8)})
@@ -41,7 +43,59 @@ func ExamplePool_NextN() {
 	// Output: 1000 true <nil>
 }
 
-// Each name is a sequence of its own under the pool's worker.
+// Append fills a slice that the caller reuses.
+func ExamplePool_Append() {
+	ctx := context.Background()
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(12)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close(ctx)
+
+	ids := make([]int64, 0, 500)
+	for range 3 {
+		if ids, err = pool.Append(ctx, ids[:0], 500); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(len(ids), ids[0] < ids[499])
+	}
+	// Output:
+	// 500 true
+	// 500 true
+	// 500 true
+}
+
+// Many goroutines take ids at once and do not need them in order.
+func ExamplePool_Unordered() {
+	ctx := context.Background()
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(13)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close(ctx)
+
+	events := pool.Unordered()
+	var seen sync.Map
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				id, err := events.Next(ctx)
+				if err != nil {
+					log.Fatal(err)
+				}
+				if _, repeats := seen.LoadOrStore(id, true); repeats {
+					fmt.Println("repeats:", id)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println("8,000 unique ids")
+	// Output: 8,000 unique ids
+}
+
+// Each name has its own generator, and all have the worker number of the pool.
 func ExamplePool_Named() {
 	ctx := context.Background()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(9)})
@@ -55,7 +109,7 @@ func ExamplePool_Named() {
 	// Output: true <nil>
 }
 
-// A readiness probe asks whether creating rows works, and why not.
+// A readiness probe reports whether rows can be created.
 func ExamplePool_Health() {
 	ctx := context.Background()
 	clock := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -67,14 +121,14 @@ func ExamplePool_Health() {
 
 	_, _ = pool.Next(ctx)
 	fmt.Println(pool.Health().State)
-	clock = clock.Add(-5 * time.Second) // somebody sets the clock back
+	clock = clock.Add(-5 * time.Second) // the clock is set back
 	fmt.Println(pool.Health().State, pool.Health().Behind)
 	// Output:
 	// serving
 	// failing 5s
 }
 
-// When the clock was set back too far to wait, the error says for how long.
+// If the clock was set back so far that Next does not wait, the error says when to retry.
 func ExampleClockError() {
 	ctx := context.Background()
 	clock := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -93,11 +147,34 @@ func ExampleClockError() {
 	// Output: retry after 5s
 }
 
+// An id has its time of creation, worker number and sequence.
 func ExampleLayout_Decode() {
 	layout := idgen.DefaultLayout()
 	p := layout.Decode(210_453_397_504_004_097)
 	fmt.Println(p.Time.Format(time.RFC3339Nano), p.Worker, p.Sequence)
 	// Output: 2026-08-04T17:46:40Z 1 1
+}
+
+// Compose returns the id of given parts, for instance for the first row of an import.
+func ExampleLayout_Compose() {
+	layout := idgen.DefaultLayout()
+	id, err := layout.Compose(idgen.Parts{Time: time.Date(2026, 8, 4, 17, 46, 40, 0, time.UTC), Worker: 1, Sequence: 1})
+	fmt.Println(id, err)
+	_, err = layout.Compose(idgen.Parts{Time: time.Date(2026, 8, 4, 17, 46, 40, 0, time.UTC), Worker: 1024})
+	fmt.Println(err)
+	// Output:
+	// 210453397504004097 <nil>
+	// idgen: worker 1024 does not fit its field (0 to 1023); use a number in that range or a layout with a wider field
+}
+
+// JavaScript reads numbers up to 2^53 exactly. JSSafe makes such ids until 2068.
+func ExampleJSSafe() {
+	life := idgen.JSSafe().Lifetime()
+	fmt.Println(life.End.Year(), life.SafeEnd.Equal(life.End))
+	fmt.Println(idgen.DefaultLayout().Lifetime().SafeEnd.Format(time.DateOnly))
+	// Output:
+	// 2068 true
+	// 2025-01-25
 }
 
 // A layout is a list of fields, the highest bits first.
@@ -115,13 +192,13 @@ func ExampleNewLayout() {
 	// until 2200
 }
 
-// A table with keys below 2^53 can go on with the default layout. One with keys
-// of the default layout cannot go on with more bits of worker.
+// A table with keys below 2^53 can continue with the default layout. A table with keys of the
+// default layout cannot continue with more worker bits.
 func ExampleLayout_Compatible() {
 	now := time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)
 	fmt.Println(idgen.DefaultLayout().Compatible(idgen.JSSafe(), now))
 
-	wider, err := idgen.Widths(idgen.DefaultLayout().Epoch(), 41, 12, 10)
+	wider, err := idgen.NewLayout(idgen.DefaultLayout().Epoch(), time.Millisecond, idgen.Time(41), idgen.Worker(12), idgen.Sequence(10))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -134,7 +211,7 @@ func ExampleLayout_Compatible() {
 	// both make 220331822284800000
 }
 
-// What a layout draws of itself can be stored, and be read back.
+// The text of a layout can be stored and read again.
 func ExampleParseLayout() {
 	text := idgen.JSSafe().String()
 	layout, err := idgen.ParseLayout(text)
@@ -145,7 +222,7 @@ func ExampleParseLayout() {
 	// Output: 10ms 2068
 }
 
-// Ids of a time range, for a query that an index on the key serves.
+// A query for a range of time can use the index of the key.
 func ExampleLayout_MinID() {
 	layout := idgen.DefaultLayout()
 	from := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -168,7 +245,7 @@ func ExampleTwitter() {
 	// Output: 2022-06-28T16:07:40.105Z datacenter 11 worker 26
 }
 
-// The widened time field of raindrop: ids that JavaScript reads exactly, for years.
+// With a wide time field, JavaScript reads the ids of raindrop exactly for 34 years.
 func ExampleRaindrop() {
 	layout, err := idgen.Raindrop(idgen.RaindropConfig{
 		Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), Unit: time.Millisecond, TimeBits: 50, WorkerBits: 4,

@@ -8,53 +8,53 @@ import (
 )
 
 // A Generator makes the ids of one named sequence of a [Pool]. Its ids are
-// unique and strictly ascending, also if the clock goes back. The order has two
-// limits: [Config.Rotate] continues with smaller ids after the clock was set
-// back, and in a leased pool the order holds within a lease. The next lease may
-// start lower, if the clock was ahead before.
+// unique and strictly ascending, even if the clock goes back. There are two
+// exceptions to the order. [Config.Rotate] continues with smaller ids after the
+// clock was set back. And a new lease of the pool may start lower than the last, if
+// the clock was ahead before.
 //
-// A Generator is safe for concurrent use. The zero Generator is not valid:
-// [Pool.Named] makes them.
+// A Generator is safe for concurrent use. [Pool.Named] returns generators; the zero
+// Generator is not valid.
 type Generator struct {
 	*core
 	name   string
-	downAt atomic.Int64 // the last at which the log was told that the clock is down
+	downAt atomic.Int64 // the last number when the log had its last message about a clock that is down
 	seq    atomic.Pointer[sequence]
 
-	unordered atomic.Pointer[Unordered] // nil until it is asked for
+	unordered atomic.Pointer[Unordered] // nil before the first call of Unordered
 }
 
-// A sequence is a generator under one tenure. A new tenure begins a new
-// sequence, so that no state of the old one can follow it there.
+// A sequence is the state of a generator in one tenure. Each tenure begins with a new
+// sequence, so that no call can mix the states of two tenures.
 type sequence struct {
 	*tenure
 
 	_ cacheLine
-	// last is the number handed out last, and all that a generator remembers:
+	// last is the last number that a call has taken. It is the only state:
 	//
 	//	rollback | tick | sequence      the lower two are the counter
 	//
-	// It only ever grows. A negative number is the seal of an ended sequence.
+	// It only grows. A negative number means that the sequence is sealed.
 	last atomic.Int64
 	_    cacheLine
 }
 
-// cacheLine keeps what every call writes away from what every call reads.
+// cacheLine separates the fields that each call writes from those that it reads.
 type cacheLine [64]byte
 
-// core is what the generators of one pool share. Nothing changes it after
-// NewPool, but for what synchronises itself.
+// core is what the generators of one pool share. After NewPool, only the clock and
+// tenures change. They have their own locks and atomic fields.
 type core struct {
 	layout Layout
-	end    time.Duration // when the last tick of the layout is over, since the epoch
+	end    time.Duration // the end of the layout's last tick, since the epoch
 
 	unit                                  time.Duration
 	maxAhead, maxWait, maxLead, maxBehind time.Duration // maxLead = maxAhead + maxWait
 	rotate                                bool
 	spread                                spread
 
-	// Where the parts of a number are, and where the layout wants them. The code
-	// says shift&63 because the compiler then knows that one instruction does.
+	// Where the parts of a number are, and where the layout has them. With shift&63
+	// the compiler knows that it needs only one instruction for the shift.
 	seqBits, counterBits               uint
 	seqMask, counterMask               int64
 	timeShift, seqShift, rollbackShift uint
@@ -64,15 +64,16 @@ type core struct {
 	tenures
 }
 
-// Next returns one id. While the clock is behind it waits, but no longer than
-// ctx lasts, and not for more than [Config.MaxWait]. A leased pool also waits,
-// until ctx ends, while it has no lease or has used up what the lease grants.
-// Errors are [*ClockError], [ErrLayoutExhausted], [ErrClosed], and that of ctx
-// when it ended a wait, together with the reason for the wait.
+// Next returns one id. While the clock is behind, it waits until ctx ends, and for
+// [Config.MaxWait] at most. In a leased pool it also waits, until ctx ends, for a
+// lease or for the next renewal of the lease.
+//
+// The error is a [*ClockError], [ErrLayoutExhausted], [ErrClosed], or the error of
+// ctx together with the reason for the wait.
 func (g *Generator) Next(ctx context.Context) (int64, error) {
-	// The short way: the next number, if its tick is now or not too far ahead. If
-	// another call takes it, the one behind it: that is no reason to read the clock
-	// again, which is most of what an id costs.
+	// The fast path takes the next number if its tick is now or not too far ahead. If
+	// another call takes that number first, the loop tries the one after it. It does not
+	// read the clock again, because that is the larger part of the cost of an id.
 	s := g.seq.Load()
 	now := g.clock.now()
 	for {
@@ -95,10 +96,9 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 // reserve takes n consecutive numbers of a sequence and returns the first of
 // them once the clock is within maxAhead of the last.
 //
-// Invariant: s.last only grows, and the call that swaps it from a to b alone
-// owns the numbers in (a, b]. So none is handed out twice, and an owner who
-// gives up leaves a gap. No clock is waited for before the swap; after it,
-// nobody else is concerned.
+// Invariant: s.last only grows, and the call that swaps it from a to b owns the
+// numbers in (a, b]. So no two calls get the same number. A call that gives up leaves a
+// gap. A call waits for the clock only after its swap, so it delays no other call.
 func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first int64, err error) {
 	for {
 		s = g.seq.Load()
@@ -121,7 +121,7 @@ func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first in
 			continue
 		}
 		final := first + n - 1
-		lead := g.start(final) - now // how far we would run ahead of the clock
+		lead := g.lead(final, now)
 		if lead > s.maxLead {
 			if g.rotateFrom(s, last, now) {
 				continue
@@ -141,11 +141,11 @@ func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first in
 	}
 }
 
-// next returns max(last+1, now<<seqBits | spread), or the bound of the layout
-// once the clock is past it.
+// next returns max(last+1, now<<seqBits | spread), or limit if the clock is past the
+// end of the layout.
 func (c *core) next(last, n int64, now time.Duration) int64 {
 	next := last + 1
-	if c.start(next) > now-c.unit {
+	if now < c.unit || c.start(next) > now-c.unit {
 		return next // its tick has not ended: no need to divide
 	}
 	rollback := last - c.counter(last)
@@ -155,7 +155,7 @@ func (c *core) next(last, n int64, now time.Duration) int64 {
 	return rollback + c.fresh(now, n)
 }
 
-// fresh returns the counter that begins the tick of now, for n ids.
+// fresh returns the counter at which n ids start in the tick of now.
 func (c *core) fresh(now time.Duration, n int64) int64 {
 	tick := int64(now / c.unit)
 	// A call whose ids fit into one tick gets them in one tick.
@@ -171,7 +171,16 @@ func (c *core) start(number int64) time.Duration {
 	return time.Duration(c.counter(number)>>(c.seqBits&63)) * c.unit
 }
 
-// id puts a number into the places that the layout has for it.
+// lead returns how far the tick of number is ahead of the clock. Where the difference
+// exceeds a time.Duration, it returns NoLimit.
+func (c *core) lead(number int64, now time.Duration) time.Duration {
+	if now < 0 {
+		return saturatingAdd(c.start(number), -now)
+	}
+	return c.start(number) - now
+}
+
+// id returns the id of a number.
 func (c *core) id(t *tenure, number int64) int64 {
 	return int64(t.shared |
 		uint64(number)>>(c.counterBits&63)<<(c.rollbackShift&63) |
@@ -179,26 +188,24 @@ func (c *core) id(t *tenure, number int64) int64 {
 		uint64(number&c.seqMask)<<(c.seqShift&63))
 }
 
-// wait returns once the clock is within maxAhead of number, which the caller
-// owns.
+// wait returns when the clock is within maxAhead of number, which the caller owns.
 //
-// It asks the clock again after each sleep, because that may be stepped, be
-// corrected or stand still, and to see this in time it sleeps for resyncEvery at
-// most. It sleeps a little longer than it must, so that a generator at its
-// ceiling has numbers for many calls whenever one of them wakes: waiting would
-// otherwise cost as much as the work.
+// It reads the clock after each sleep, because the clock may be stepped, be corrected
+// or stand still. To notice this in time, it sleeps for resyncEvery at most. It sleeps
+// a little longer than it must. Otherwise a generator at its maximum rate would wake a
+// call for each few numbers, and waking costs more than making an id.
 func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
 	const shortest = 100 * time.Microsecond
 	longer := min(g.maxAhead/2, 5*time.Millisecond)
 	var timer *time.Timer
 	for {
-		lead := g.start(number) - g.clock.now()
+		lead := g.lead(number, g.clock.now())
 		left := lead - s.maxAhead
 		switch {
 		case left <= 0:
 			return nil
 		case left > g.maxWait:
-			return g.late(s, number, lead) // set back further meanwhile
+			return g.late(s, number, lead) // the clock was set back during the wait
 		}
 		nap := min(max(left+longer, shortest), resyncEvery)
 		if timer == nil {
@@ -221,26 +228,26 @@ func waitError(ctx context.Context) error {
 	return fmt.Errorf("idgen: waiting for the clock: %w", ctx.Err())
 }
 
-// seal ends the sequence and returns the last number that it handed out.
+// seal ends the sequence and returns the last number that a call has taken.
 func (g *Generator) seal() (last int64) {
 	last = g.seq.Load().last.Swap(sealed)
-	if u := g.unordered.Load(); u != nil { // else it has taken no block, and will find the seal
+	if u := g.unordered.Load(); u != nil { // a later Unordered has no block and finds the seal
 		u.seal()
 	}
 	return last
 }
 
-// rotateFrom starts the tick of now under the next rollback number, or lets
-// another call do so. It reports false where that is not allowed: without
-// Rotate, with all numbers used, or if no step of the clock but a burst took
-// the numbers up to last (bursts reach maxLead and the tick after it).
+// rotateFrom starts the tick of now with the next rollback number, unless another call
+// has just done so. It reports false without Rotate and if all rollback numbers are used. It
+// also does so if not the clock but a burst is the reason that last is ahead. A burst
+// reaches maxLead and the tick after it.
 func (g *Generator) rotateFrom(s *sequence, last int64, now time.Duration) bool {
-	if !g.rotate || now < 0 || now >= g.end || g.start(last)-now <= s.maxLead+g.unit || g.rollbacksLeft(last) == 0 {
+	if !g.rotate || now < 0 || now >= g.end || g.start(last)-now-g.unit <= s.maxLead || g.rollbacksLeft(last) == 0 {
 		return false
 	}
 	rollback := last>>g.counterBits + 1
 	if s.last.CompareAndSwap(last, rollback<<g.counterBits+g.fresh(now, 1)) {
-		g.log().Warn("idgen: the clock was set back; ids go on under the next rollback number",
+		g.log().Warn("idgen: the clock was set back; ids continue with the next rollback number",
 			"generator", g.name, "worker", s.worker, "behind", g.start(last)-now, "rollback", rollback)
 	}
 	return true
@@ -250,14 +257,14 @@ func (g *Generator) rollbacksLeft(last int64) int64 {
 	return int64(g.layout.rollback.max()) - last>>g.counterBits
 }
 
-// late returns the error for a call that would lead the clock by lead, and
-// tells the log once when that makes the generator down.
+// late returns the error for a call whose id would be ahead of the clock by lead. If
+// the generator is down, it logs that once.
 func (g *Generator) late(s *sequence, last int64, lead time.Duration) error {
 	if lead > g.maxBehind && g.downAt.Swap(last) != last {
-		g.log().Error("idgen: down until the clock is back", "generator", g.name, "worker", s.worker, "behind", lead)
+		g.log().Error("idgen: down until the clock has caught up", "generator", g.name, "worker", s.worker, "behind", lead)
 	}
-	if g.lessor != nil && g.clock.correction.Load() != 0 {
-		g.lessor.Want(0) // the host's clock may have been set right
+	if g.keeper != nil && g.clock.correction.Load() != 0 {
+		g.keeper.RenewSoon() // the host's clock may be right again, and the correction wrong
 	}
 	err := &ClockError{Behind: lead, RetryAfter: lead - s.maxAhead, MaxWait: g.maxWait}
 	if g.rotate && g.rollbacksLeft(last) == 0 {

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -17,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// ascending fails the test unless every id is larger than the one before, which
-// is order and uniqueness at once.
+// ascending fails the test unless each id is larger than the one before. This means that
+// ids are in order and unique.
 func ascending(t testing.TB, ids []int64) {
 	t.Helper()
 	for i := 1; i < len(ids); i++ {
@@ -28,9 +25,9 @@ func ascending(t testing.TB, ids []int64) {
 	}
 }
 
-// With NoLimit a generator carries on from its last id, with neither wait nor
-// duplicate, however the clock jumps.
-func TestCarriesOnHoweverTheClockJumps(t *testing.T) {
+// With NoLimit a generator continues from its last id, without a wait or a duplicate, after
+// any jump of the clock.
+func TestContinuesAfterClockJumps(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for name, layout := range presets(t) {
 		if name == "Baidu" || name == "Raindrop" {
@@ -53,16 +50,17 @@ func TestCarriesOnHoweverTheClockJumps(t *testing.T) {
 				ids = append(ids, mustNext(t, pool))
 			}
 			ascending(t, ids)
+			worker, _ := pool.Worker()
 			for _, id := range ids[:100] {
-				if got := layout.Decode(id).Worker; got != pool.Worker() {
-					t.Fatalf("id %d is of worker %d; want %d", id, got, pool.Worker())
+				if got := layout.Decode(id).Worker; got != worker {
+					t.Fatalf("id %d is of worker %d; want %d", id, got, worker)
 				}
 			}
 		})
 	}
 }
 
-// FuzzClock runs a script: each byte steps the clock or draws ids.
+// FuzzClock runs a script: each byte steps the clock or takes ids.
 func FuzzClock(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 200, 100, 255, 0, 128, 64})
 	f.Add(bytes.Repeat([]byte{9, 255, 129}, 100))
@@ -105,7 +103,7 @@ func FuzzClock(f *testing.F) {
 	})
 }
 
-func TestConcurrentCallsNeverShareAnID(t *testing.T) {
+func TestConcurrentIDsAreUnique(t *testing.T) {
 	clock := newClock()
 	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: idgen.NoLimit})
 	stop := make(chan struct{})
@@ -159,7 +157,7 @@ func TestConcurrentCallsNeverShareAnID(t *testing.T) {
 	}
 }
 
-func TestHoldsOnAndWaits(t *testing.T) {
+func TestWaitsForTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
 		pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: -1})
@@ -167,7 +165,7 @@ func TestHoldsOnAndWaits(t *testing.T) {
 		for _, back := range []time.Duration{time.Millisecond, 100 * time.Millisecond, 499 * time.Millisecond} {
 			clock.step(-back)
 			start := time.Now()
-			// More than one tick has, so that the spread cannot save the wait.
+			// This is more than a tick has, so the call waits with any spread.
 			ids := must(pool.NextN(t.Context(), 4096))(t)
 			waited := time.Since(start)
 			if waited < back-time.Millisecond || waited > back+2*time.Millisecond {
@@ -182,7 +180,7 @@ func TestHoldsOnAndWaits(t *testing.T) {
 	})
 }
 
-func TestFailsWithTheDuration(t *testing.T) {
+func TestClockErrorHasTheDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
 		pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: -1, MaxWait: 500 * time.Millisecond})
@@ -222,35 +220,6 @@ func TestFailsWithTheDuration(t *testing.T) {
 	})
 }
 
-func TestDownPastMaxBehind(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		clock := newClock()
-		pool := newPool(t, idgen.Config{Clock: clock.Now, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		mustNext(t, pool)
-		for episode := 1; episode <= 2; episode++ {
-			clock.step(-61 * time.Second)
-			for range 3 {
-				if _, err := pool.Next(t.Context()); err == nil {
-					t.Fatal("a call went through while the clock was 61 s behind")
-				}
-			}
-			h := pool.Health()
-			if h.State != idgen.Down || (h.Behind-61*time.Second).Abs() > 20*time.Millisecond {
-				t.Errorf("health %+v; want down by 61 s", h)
-			}
-			if got := strings.Count(log.String(), "down until the clock is back"); got != episode {
-				t.Errorf("episode %d: %d log lines", episode, got)
-			}
-			time.Sleep(61 * time.Second)
-			mustNext(t, pool)
-			if h := pool.Health(); h.State != idgen.Serving || h.Behind > 10*time.Millisecond {
-				t.Errorf("health %+v after the clock is back", h)
-			}
-		}
-	})
-}
-
 func TestRotates(t *testing.T) {
 	oneBit := must(idgen.NewLayout(epoch, time.Millisecond, idgen.Time(41), idgen.Worker(9), idgen.Rollback(1), idgen.Sequence(12)))(t)
 	for _, tt := range []struct {
@@ -264,7 +233,7 @@ func TestRotates(t *testing.T) {
 			pool := newPool(t, idgen.Config{Layout: tt.layout, Clock: clock.Now, Rotate: true})
 			seen := map[int64]bool{}
 			for rollback := range tt.rollbacks + 1 {
-				clock.set(start) // the same instant each time
+				clock.set(start) // the same time in each round
 				for range 100 {
 					id := mustNext(t, pool)
 					if seen[id] {
@@ -286,13 +255,13 @@ func TestRotates(t *testing.T) {
 				t.Fatalf("after %d rollbacks: error %v", tt.rollbacks, err)
 			}
 			clock.step(2 * time.Hour)
-			mustNext(t, pool) // the clock is back
+			mustNext(t, pool) // the clock has caught up
 		})
 	}
 }
 
-// A burst looks like a clock that was set back, but must not use up a rollback
-// number: the time it borrowed comes by itself.
+// After a burst the clock is behind, as if it was set back. The generator must not use a
+// rollback number, because the clock catches up.
 func TestBurstsDoNotRotate(t *testing.T) {
 	layout := idgen.DatacenterProcess()
 	clock := holdClock(epoch)
@@ -339,7 +308,7 @@ func TestExhaustedOnEveryPath(t *testing.T) {
 			if got := pool.Health(); got.State != idgen.Exhausted || !got.Expiring {
 				t.Errorf("health %+v", got)
 			}
-			clock.set(end.AddDate(200, 0, 0)) // past it by the clock, too
+			clock.set(end.AddDate(200, 0, 0)) // the clock is past the end too
 			for what, call := range map[string]func() error{
 				"Next":   func() error { _, err := pool.Next(ctx); return err },
 				"NextN":  func() error { _, err := pool.NextN(ctx, 2); return err },
@@ -354,36 +323,6 @@ func TestExhaustedOnEveryPath(t *testing.T) {
 				t.Error("a pool was made after the end of its layout")
 			}
 		})
-	}
-}
-
-func TestBulkThatDoesNotFitBeforeTheEndTakesNothing(t *testing.T) {
-	layout := idgen.DefaultLayout()
-	clock := holdClock(layout.Lifetime().End.Add(-time.Millisecond))
-	pool := newPool(t, idgen.Config{Clock: clock.Now, NoSpread: true})
-	if _, err := pool.NextN(t.Context(), 4097); !errors.Is(err, idgen.ErrLayoutExhausted) {
-		t.Fatal(err)
-	}
-	if got := len(must(pool.NextN(t.Context(), 4095))(t)); got != 4095 {
-		t.Errorf("%d ids", got)
-	}
-}
-
-func TestWarnsBeforeTheEnd(t *testing.T) {
-	for _, tt := range []struct {
-		years int
-		warns bool
-	}{{-6, false}, {-4, true}} {
-		var log bytes.Buffer
-		clock := holdClock(idgen.DefaultLayout().Lifetime().End.AddDate(tt.years, 0, 0))
-		pool := newPool(t, idgen.Config{Clock: clock.Now, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		h := pool.Health()
-		if h.Expiring != tt.warns || strings.Contains(log.String(), "nearly used up") != tt.warns {
-			t.Errorf("%d years: health %+v, log %q", tt.years, h, log.String())
-		}
-		if want := time.Duration(-tt.years) * 365 * 24 * time.Hour; (h.Remaining - want).Abs() > 72*time.Hour {
-			t.Errorf("%d years: %v remain", tt.years, h.Remaining)
-		}
 	}
 }
 
@@ -406,66 +345,6 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 	}
 }
 
-func TestBulkIsOneRunOfIDs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		clock := newClock()
-		pool := newPool(t, idgen.Config{Clock: clock.Now})
-		ctx := t.Context()
-		layout := pool.Layout()
-		for _, n := range []int{0, 1, 2, 4095, 4096, 4097, 100_000} {
-			prefix := []int64{-7}
-			ids := must(pool.Append(ctx, prefix, n))(t)
-			if len(ids) != n+1 || ids[0] != -7 {
-				t.Fatalf("%d ids behind the prefix %d", len(ids)-1, ids[0])
-			}
-			ascending(t, ids)
-			next := must(pool.NextN(ctx, n))(t)
-			if len(next) != n {
-				t.Fatalf("NextN(%d) returned %d", n, len(next))
-			}
-			// No gap within a call: each id follows the other in sequence or tick.
-			for i := 2; i <= n; i++ {
-				a, b := layout.Decode(ids[i-1]), layout.Decode(ids[i])
-				if gap := b.Time.Sub(a.Time).Milliseconds()*4096 + b.Sequence - a.Sequence; gap != 1 {
-					t.Fatalf("%+v follows %+v", b, a)
-				}
-			}
-			if n > 0 && n <= 4096 && !layout.Decode(next[0]).Time.Equal(layout.Decode(ids[1]).Time) {
-				time.Sleep(20 * time.Millisecond)
-				one := must(pool.NextN(ctx, n))(t)
-				if a, b := layout.Decode(one[0]), layout.Decode(one[n-1]); !a.Time.Equal(b.Time) {
-					t.Errorf("%d ids of an idle tick end in the next", n)
-				}
-			}
-			time.Sleep(time.Second)
-		}
-	})
-}
-
-func TestCountOutOfRange(t *testing.T) {
-	layout := must(idgen.NewLayout(epoch, time.Second, idgen.Time(32), idgen.Worker(10), idgen.Sequence(8)))(t)
-	pool := newPool(t, idgen.Config{Layout: layout})
-	wide := newPool(t, idgen.Config{MaxAhead: idgen.NoLimit})
-	for _, tt := range []struct {
-		pool *idgen.Pool
-		n    int
-		most int64
-	}{{pool, -1, 512}, {pool, 513, 512}, {wide, 1<<24 + 1, 1 << 24}, {wide, math.MaxInt, 1 << 24}} {
-		dst := []int64{1, 2}
-		got, err := tt.pool.Append(t.Context(), dst, tt.n)
-		ce, ok := errors.AsType[*idgen.CountError](err)
-		if !ok || *ce != (idgen.CountError{Count: int64(tt.n), Max: tt.most}) || len(got) != 2 {
-			t.Errorf("Append of %d: %v, %v", tt.n, got, err)
-		}
-		if got, err := tt.pool.NextN(t.Context(), tt.n); err == nil || got != nil {
-			t.Errorf("NextN(%d): %v, %v", tt.n, got, err)
-		}
-	}
-	if got := len(must(pool.NextN(t.Context(), 512))(t)); got != 512 {
-		t.Errorf("%d ids of the 512 allowed", got)
-	}
-}
-
 func TestWaitEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
@@ -481,8 +360,8 @@ func TestWaitEndsWithContext(t *testing.T) {
 		if s := pool.Health().State; s != idgen.Down && s != idgen.Waiting {
 			t.Errorf("health %v", s)
 		}
-		// A context that is over takes no number: many such calls do not push the
-		// generator into the future.
+		// Calls with an ended context take no number, so many of them do not move the
+		// generator ahead of the clock.
 		start = time.Now()
 		for range 100_000 {
 			if _, err := pool.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -502,17 +381,18 @@ func TestWaitEndsWithContext(t *testing.T) {
 	})
 }
 
-// Each waiter waits for its own number: one with a long wait, or one that gives
-// up, does not hold up the others.
+// Each call waits for its own number. A call with a long wait, or one that gives up, does not
+// delay the others.
 func TestWaitersDoNotBlockEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
-		pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: -1, MaxWait: time.Minute})
+		// With spread the other sequence may begin at the end of its tick.
+		pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: -1, MaxWait: time.Minute, NoSpread: true})
 		mustNext(t, pool)
 		clock.step(-100 * time.Millisecond)
 		start := time.Now()
 		var wg sync.WaitGroup
-		wg.Go(func() { // first in line, and gives up
+		wg.Go(func() { // takes the first number, and gives up
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
 			if _, err := pool.NextN(ctx, 4096); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 10*time.Millisecond {
@@ -520,7 +400,7 @@ func TestWaitersDoNotBlockEachOther(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		wg.Go(func() { // a long wait: 10 s worth of ids
+		wg.Go(func() { // a long wait, for the ids of 10 s
 			must(pool.NextN(t.Context(), 4096*10_000))
 		})
 		for range 20 {
@@ -588,31 +468,33 @@ func TestCloseEndsWaits(t *testing.T) {
 	})
 }
 
-// No call that begins after Close returns an id, on any path and in any tick.
+// No call after Close returns an id, on any path and in any tick.
 func TestClosed(t *testing.T) {
 	for _, at := range []time.Time{epoch, epoch.Add(time.Nanosecond), epoch.AddDate(3, 0, 0)} {
-		pool := newPool(t, idgen.Config{Clock: holdClock(at).Now, MaxAhead: idgen.NoLimit})
-		orders := pool.Named("orders")
-		mustNext(t, orders)
-		if err := pool.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for name, src := range map[string]idgen.Source{"pool": pool, "named": orders, "new": pool.Named("late")} {
-			for range 3 {
-				if id, err := src.Next(t.Context()); !errors.Is(err, idgen.ErrClosed) {
-					t.Errorf("%s: Next %d, %v", name, id, err)
-				}
-				if ids, err := src.Append(t.Context(), nil, 5); !errors.Is(err, idgen.ErrClosed) || ids != nil {
-					t.Errorf("%s: Append %v, %v", name, ids, err)
+		t.Run(at.Format(time.RFC3339Nano), func(t *testing.T) {
+			pool := newPool(t, idgen.Config{Clock: holdClock(at).Now, MaxAhead: idgen.NoLimit})
+			orders := pool.Named("orders")
+			mustNext(t, orders)
+			if err := pool.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for name, src := range map[string]idgen.Source{"pool": pool, "named": orders, "new": pool.Named("late")} {
+				for range 3 {
+					if id, err := src.Next(t.Context()); !errors.Is(err, idgen.ErrClosed) {
+						t.Errorf("%s: Next %d, %v", name, id, err)
+					}
+					if ids, err := src.Append(t.Context(), nil, 5); !errors.Is(err, idgen.ErrClosed) || ids != nil {
+						t.Errorf("%s: Append %v, %v", name, ids, err)
+					}
 				}
 			}
-		}
-		if s := pool.Health().State; s != idgen.Closed {
-			t.Errorf("health %v", s)
-		}
-		if err := pool.Close(t.Context()); err != nil {
-			t.Errorf("second Close: %v", err)
-		}
+			if s := pool.Health().State; s != idgen.Closed {
+				t.Errorf("health %v", s)
+			}
+			if err := pool.Close(t.Context()); err != nil {
+				t.Errorf("second Close: %v", err)
+			}
+		})
 	}
 }
 
@@ -636,7 +518,7 @@ func TestSealRacesWithNext(t *testing.T) {
 			t.Fatal(err)
 		}
 		wg.Wait()
-		// The next pool of this worker goes on behind all of them.
+		// The next pool of this worker number starts above all of them.
 		next := newPool(t, idgen.Config{Clock: holdClock(epoch).Now, MaxAhead: idgen.NoLimit, Worker: func(int) (int64, error) { return 77, nil }})
 		id := mustNext(t, next)
 		for _, before := range issued {
@@ -659,18 +541,14 @@ func TestNextDoesNotAllocate(t *testing.T) {
 		"Append": func() error { _, err := pool.Append(ctx, dst[:0], 100); return err },
 		"Named":  func() error { _, err := pool.Named("a").Next(ctx); return err },
 	} {
-		if n := testing.AllocsPerRun(1000, func() {
-			if err := call(); err != nil {
-				t.Error(err)
+		t.Run(name, func(t *testing.T) {
+			if n := testing.AllocsPerRun(1000, func() {
+				if err := call(); err != nil {
+					t.Error(err)
+				}
+			}); n > 0 {
+				t.Errorf("%s allocates %v times", name, n)
 			}
-		}); n > 0 {
-			t.Errorf("%s allocates %v times", name, n)
-		}
-	}
-}
-
-func TestStateString(t *testing.T) {
-	if got := fmt.Sprint(idgen.Serving, idgen.Waiting, idgen.Failing, idgen.Down, idgen.Exhausted, idgen.Closed, idgen.State(99)); got != "serving waiting failing down exhausted closed State(99)" {
-		t.Error(got)
+		})
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// logger returns the logger to use now: slog.Default may be set after NewPool.
+// logger returns the logger for the next message. It is a function because a program
+// may set slog.Default after NewPool.
 type logger func() *slog.Logger
 
 // warnBefore is how long before the end of its layout a generator warns.
 const warnBefore = 5 * 365 * 24 * time.Hour
 
-// State is what a generator does with the next call. A larger State is worse.
+// State says what a generator does with the next call. A larger State is worse.
 type State uint8
 
 const (
@@ -33,16 +34,16 @@ func (s State) String() string {
 	return fmt.Sprintf("State(%d)", uint8(s))
 }
 
-// Health is what a readiness probe wants to know of a pool or a generator.
+// Health is the state of a pool or a generator, for readiness probes and metrics.
 type Health struct {
 	State     State
 	Behind    time.Duration // how far the clock is behind the next id; 0 if it is not
 	Remaining time.Duration // until the layout is exhausted, 292 years at most
 	Expiring  bool          // less than 5 years remain
-	Reason    error         // why there is no lease, or why it was not renewed; nil if all is well
+	Reason    error         // why there is no lease, or why it was not renewed; nil if there is no problem
 }
 
-// Health reports what the generator would do now. It takes no number.
+// Health returns what the generator would do with a call. It takes no number.
 func (g *Generator) Health() Health {
 	s := g.seq.Load()
 	last := s.last.Load()
@@ -53,7 +54,7 @@ func (g *Generator) Health() Health {
 	next := g.next(last, 1, now)
 	h := Health{
 		Remaining: max(g.end-max(now, 0), 0),
-		Behind:    max(g.start(next)-now, 0),
+		Behind:    max(g.lead(next, now), 0),
 	}
 	h.Expiring = h.Remaining < warnBefore
 	switch {

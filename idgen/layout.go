@@ -17,13 +17,13 @@ import (
 //	│ 0 │ time × 1ms  41 bits │ worker  10   │ sequence 12  │   DefaultLayout
 //	└───┴─────────────────────┴──────────────┴──────────────┘
 //
-// The fields take 63 bits at most, so that ids are positive. Systems that use
-// all 64 (Discord, Instagram, TSID) are legal too: their ids decode as unsigned
-// numbers, and generators issue them only while they are positive;
-// [Layout.Lifetime] says until when.
+// The fields should have 63 bits at most, so that all ids are positive. Layouts of 64
+// bits (Discord, Instagram, TSID) are valid too. Their ids decode as unsigned
+// numbers, and generators issue ids only while they are positive.
+// [Layout.Lifetime] returns until when.
 //
 // A Layout is immutable and safe for concurrent use. The zero Layout is not
-// valid, except that [Config] takes it for [DefaultLayout].
+// valid, except in a [Config], where it means [DefaultLayout].
 type Layout struct {
 	epoch  time.Time
 	unit   time.Duration
@@ -31,7 +31,7 @@ type Layout struct {
 
 	time, worker, rollback, sequence span
 	constants                        []constant // the fixed fields, highest first
-	fixed                            uint64     // their values, in place
+	fixed                            uint64     // the bits that they set in each id
 	bits                             uint
 }
 
@@ -40,7 +40,7 @@ type constant struct {
 	span span
 }
 
-// span is a field's place: bits wide, shift bits above the lowest.
+// span is the place of a field: its width in bits, and the bits below it.
 type span struct{ shift, bits uint }
 
 func (s span) max() uint64         { return 1<<s.bits - 1 }
@@ -54,69 +54,55 @@ func (s span) check(name string, v int64) error {
 	return nil
 }
 
-// Kind is what a [Field] holds.
-type Kind uint8
-
-const (
-	KindFixed    Kind = iota // a constant: datacenter, reserved bits, …
-	KindTime                 // ticks since the epoch
-	KindWorker               // the number that makes two processes' ids differ
-	KindRollback             // how often the clock was set back, see [Config.Rotate]
-	KindSequence             // numbers the ids of one tick
-)
-
-// String returns the name of the kind, which is that of its fields too, except
-// of fixed ones.
-func (k Kind) String() string {
-	names := [...]string{"fixed", "time", "worker", "rollback", "sequence"}
-	if int(k) < len(names) {
-		return names[k]
-	}
-	return fmt.Sprintf("Kind(%d)", uint8(k))
-}
-
 // A Field is a run of bits in a [Layout]. Use [Time], [Worker], [Rollback],
 // [Sequence] and [Fixed] to make one.
 type Field struct {
-	Kind  Kind
-	Name  string // of a fixed field, any without ':' and '│'; else the kind's
+	// Name is "time", "worker", "rollback" or "sequence". A fixed field may have any
+	// name without ':' and '│'.
+	Name  string
 	Bits  int
-	Value int64 // of a fixed field; 0 otherwise
+	Fixed bool  // whether this field holds Value in all ids
+	Value int64 // 0 unless Fixed
 }
 
-// Time returns the time field. Every layout has one; it stands above worker,
-// rollback and sequence, so that ids ascend with time.
-func Time(bits int) Field { return field(KindTime, bits) }
+const (
+	timeField     = "time"
+	workerField   = "worker"
+	rollbackField = "rollback"
+	sequenceField = "sequence"
+)
 
-// Worker returns the worker field. A layout without one has the single worker 0.
-func Worker(bits int) Field { return field(KindWorker, bits) }
+// Time returns the time field. Every layout has one. It is above worker, rollback
+// and sequence, so that ids ascend with time.
+func Time(bits int) Field { return Field{Name: timeField, Bits: bits} }
 
-// Rollback returns the rollback field of layouts that count backward clock
-// steps, see [Config.Rotate]. Most layouts have none.
-func Rollback(bits int) Field { return field(KindRollback, bits) }
+// Worker returns the worker field. A layout without one has only worker number 0.
+func Worker(bits int) Field { return Field{Name: workerField, Bits: bits} }
+
+// Rollback returns the rollback field. It counts how often the clock was set back, see
+// [Config.Rotate]. Most layouts have none.
+func Rollback(bits int) Field { return Field{Name: rollbackField, Bits: bits} }
 
 // Sequence returns the sequence field. Every layout has one.
-func Sequence(bits int) Field { return field(KindSequence, bits) }
-
-func field(k Kind, bits int) Field { return Field{Kind: k, Name: k.String(), Bits: bits} }
+func Sequence(bits int) Field { return Field{Name: sequenceField, Bits: bits} }
 
 // Fixed returns a field that holds the same value in every id of a generator.
 func Fixed(name string, bits int, value int64) Field {
-	return Field{Kind: KindFixed, Name: name, Bits: bits, Value: value}
+	return Field{Name: name, Bits: bits, Fixed: true, Value: value}
 }
 
-// NewLayout returns the layout of the given fields, highest bits first. Time is
-// counted in units since the epoch. The epoch must lie in the years 1970 to 9999
-// and the unit must be positive. The error is a [*LayoutError] or, for a fixed
-// value that does not fit, a [*RangeError].
+// NewLayout returns a layout with these fields, highest bits first. Time is
+// counted in units since the epoch. The epoch must be in the years 1970 to 9999
+// and the unit must be positive. The error is a [*LayoutError], or a [*RangeError]
+// for a fixed value that does not fit.
 func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, error) {
-	epoch = epoch.UTC() // which also drops a reading of the monotonic clock
+	epoch = epoch.UTC() // this also removes a reading of the monotonic clock
 	l := Layout{epoch: epoch, unit: unit, fields: slices.Clone(fields)}
 	switch {
 	case epoch.Before(time.Unix(0, 0)):
 		return Layout{}, &LayoutError{"epoch", fmt.Sprintf("%s is before 1970; use a later one", epoch.Format(time.RFC3339))}
 	case epoch.Year() > 9999:
-		return Layout{}, &LayoutError{"epoch", fmt.Sprintf("%s is after 9999, and no text of it would be read back; use an earlier one", epoch.Format(time.RFC3339))}
+		return Layout{}, &LayoutError{"epoch", fmt.Sprintf("%s is after 9999, which its text cannot hold; use an earlier one", epoch.Format(time.RFC3339))}
 	case unit <= 0:
 		return Layout{}, &LayoutError{"unit", fmt.Sprintf("%v is not positive; use time.Millisecond or another duration", unit)}
 	}
@@ -138,22 +124,22 @@ func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, er
 	return l, nil
 }
 
-// place gives each field its span, in order, and checks what the fields are
-// among each other.
+// place sets the span of each field, in order, and checks the fields against each
+// other.
 func (l *Layout) place() error {
 	shift := l.bits
 	names := map[string]bool{}
 	for _, f := range l.fields {
 		shift -= uint(f.Bits)
 		if f.Name == "" || names[f.Name] {
-			return &LayoutError{cmp.Or(f.Name, "field"), "needs a name of its own; rename it"}
+			return &LayoutError{cmp.Or(f.Name, "field"), "needs a unique name; rename it"}
 		}
 		names[f.Name] = true
 		if strings.ContainsAny(f.Name, ":│") {
-			return &LayoutError{f.Name, "has a ':' or '│' in its name, which stand between the fields in a layout's text; rename it"}
+			return &LayoutError{f.Name, "has a ':' or '│' in its name, which separate the fields in a layout's text; rename it"}
 		}
 		at := span{shift, uint(f.Bits)}
-		if f.Kind == KindFixed {
+		if f.Fixed {
 			if err := at.check(f.Name, f.Value); err != nil {
 				return err
 			}
@@ -161,16 +147,12 @@ func (l *Layout) place() error {
 			l.fixed |= at.put(f.Value)
 			continue
 		}
-		s := l.span(f.Kind)
+		s := l.span(f.Name)
 		switch {
 		case s == nil:
-			return &LayoutError{f.Name, fmt.Sprintf("has the unknown kind %d; use one of the Kind constants", f.Kind)}
-		case s.bits != 0:
-			return &LayoutError{f.Name, "stands there twice; make one of them a Fixed field"}
-		case f.Kind != KindTime && l.time.bits == 0:
-			return &LayoutError{f.Name, "stands above time, so ids would not ascend; put it below"}
-		case f.Name != f.Kind.String():
-			return &LayoutError{f.Name, fmt.Sprintf("is a %v field by another name; call it %[1]v", f.Kind)}
+			return &LayoutError{f.Name, "is not fixed, and its name is neither time, worker, rollback nor sequence; use idgen.Fixed or one of these names"}
+		case f.Name != timeField && l.time.bits == 0:
+			return &LayoutError{f.Name, "is above time, so ids would not ascend; put it below"}
 		case f.Value != 0:
 			return &LayoutError{f.Name, fmt.Sprintf("has the value %d, but only fixed fields have one; leave it out", f.Value)}
 		}
@@ -187,36 +169,36 @@ func (l *Layout) place() error {
 	return nil
 }
 
-// span returns the place of the one field of its kind, or nil for fixed fields,
-// of which there can be many.
-func (l *Layout) span(k Kind) *span {
-	switch k {
-	case KindTime:
+// span returns the place of the field of that name, or nil if only a fixed field
+// can have the name.
+func (l *Layout) span(name string) *span {
+	switch name {
+	case timeField:
 		return &l.time
-	case KindWorker:
+	case workerField:
 		return &l.worker
-	case KindRollback:
+	case rollbackField:
 		return &l.rollback
-	case KindSequence:
+	case sequenceField:
 		return &l.sequence
 	default:
 		return nil
 	}
 }
 
-// WithFixed returns the layout with another value in the fixed field name.
+// WithFixed returns the layout with this value in the fixed field name.
 func (l Layout) WithFixed(name string, value int64) (Layout, error) {
-	i := slices.IndexFunc(l.fields, func(f Field) bool { return f.Kind == KindFixed && f.Name == name })
+	i := slices.IndexFunc(l.fields, func(f Field) bool { return f.Fixed && f.Name == name })
 	if i < 0 {
-		return Layout{}, &LayoutError{name, "is not a fixed field of this layout; Fields lists those it has"}
+		return Layout{}, &LayoutError{name, "is not a fixed field of this layout; see Layout.Fields"}
 	}
 	fields := slices.Clone(l.fields)
 	fields[i].Value = value
 	return NewLayout(l.epoch, l.unit, fields...)
 }
 
-// WithEpoch returns the layout with another epoch. Ids of both count time from
-// different instants: do not mix them in one column.
+// WithEpoch returns the layout with another epoch. Ids of the two layouts count time
+// from different epochs: do not mix them in one column.
 func (l Layout) WithEpoch(epoch time.Time) (Layout, error) {
 	return NewLayout(epoch, l.unit, l.fields...)
 }
@@ -230,13 +212,13 @@ func (l Layout) Unit() time.Duration { return l.unit }
 // Fields returns the fields, highest bits first.
 func (l Layout) Fields() []Field { return slices.Clone(l.fields) }
 
-// IsZero reports whether l is the zero Layout, which holds no field.
+// IsZero reports whether l is the zero Layout, which has no fields.
 func (l Layout) IsZero() bool { return l.bits == 0 }
 
-// between stands between two fields in the text of a layout.
+// between separates two fields in the text of a layout.
 const between = " │ "
 
-// String draws the bits, highest first, for people and for [ParseLayout]:
+// String returns the fields as text, highest first. [ParseLayout] reads it.
 //
 //	0:1 │ time:41 × 1ms since 2025-01-01T00:00:00Z │ worker:10 │ sequence:12
 func (l Layout) String() string {
@@ -249,11 +231,11 @@ func (l Layout) String() string {
 			b.WriteString(between)
 		}
 		fmt.Fprintf(&b, "%s:%d", f.Name, f.Bits)
-		switch f.Kind {
-		case KindTime:
-			fmt.Fprintf(&b, " × %v since %s", l.unit, l.epoch.Format(time.RFC3339Nano))
-		case KindFixed:
+		switch {
+		case f.Fixed:
 			fmt.Fprintf(&b, " = %d", f.Value)
+		case f.Name == timeField:
+			fmt.Fprintf(&b, " × %v since %s", l.unit, l.epoch.Format(time.RFC3339Nano))
 		}
 	}
 	return b.String()

@@ -12,39 +12,46 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// lessor grants what a test tells it to.
-type lessor struct {
-	*idgen.Issuer
+// keeper is a leased.Keeper that a test controls.
+type keeper struct {
+	leased.Issuer
 	mu    sync.Mutex
 	wants []int64
 }
 
-func (l *lessor) Want(end int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.wants = append(l.wants, end)
+func (k *keeper) Want(end int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.wants = append(k.wants, end)
 }
 
-func (l *lessor) Close(context.Context) error {
-	l.Seal(nil)
+func (k *keeper) Close(context.Context) error {
+	k.Seal(nil)
 	return nil
 }
 
-func (l *lessor) wanted() []int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.wants
+func (k *keeper) RenewSoon()                    {}
+func (k *keeper) Suspend(context.Context) error { return nil }
+func (k *keeper) Resume(context.Context) error  { return nil }
+
+func (k *keeper) wanted() []int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.wants
 }
 
-// lease returns a leased pool without a tenure.
-func leased(t *testing.T, cfg idgen.Config) (*idgen.Pool, *lessor) {
+var newLeased = leased.NewPool.(func(idgen.Config, func(leased.Issuer) (leased.Keeper, error)) (*idgen.Pool, error))
+
+// leasedPool returns a leased pool without a tenure.
+func leasedPool(t *testing.T, cfg idgen.Config) (*idgen.Pool, *keeper) {
 	t.Helper()
-	l := &lessor{}
-	pool, err := idgen.NewLeased(cfg, func(i *idgen.Issuer) (idgen.Lessor, error) {
-		l.Issuer = i
-		return l, nil
+	k := &keeper{}
+	pool, err := newLeased(cfg, func(i leased.Issuer) (leased.Keeper, error) {
+		k.Issuer = i
+		return k, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +61,7 @@ func leased(t *testing.T, cfg idgen.Config) (*idgen.Pool, *lessor) {
 			t.Error(err)
 		}
 	})
-	return pool, l
+	return pool, k
 }
 
 // counterOf returns tick and sequence of an id of the default layout, packed.
@@ -63,7 +70,7 @@ func counterOf(id int64) int64 { return id>>22<<12 | id&4095 }
 func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
-		pool, l := leased(t, idgen.Config{Clock: clock.Now})
+		pool, k := leasedPool(t, idgen.Config{Clock: clock.Now})
 		now := clock.Now().Sub(epoch).Milliseconds() << 12
 		short := func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), time.Second) }
 
@@ -74,8 +81,8 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 		}
 
 		const worker = 77
-		start := now + 5000<<12 // some seconds ahead, as after a fence
-		l.Grant(worker, start, start+10)
+		start := now + 5000<<12 // 5 s ahead, as after a fence
+		k.Grant(worker, start, start+10)
 		var ids []int64
 		for range 10 {
 			ids = append(ids, mustNext(t, pool))
@@ -91,18 +98,18 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 			t.Errorf("a new sequence begins with %d; want %d", c, start)
 		}
 
-		// At the bound, calls ask for more and wait for it.
+		// At the bound, calls request a higher bound and wait.
 		ctx, cancel = short()
 		defer cancel()
 		reason := errors.New("the store is away")
-		l.Explain(reason)
+		k.Explain(reason)
 		if _, err := pool.Next(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, reason) {
 			t.Fatalf("at the bound: %v", err)
 		}
 		if h := pool.Health(); h.State != idgen.Unleased || h.Reason != reason {
 			t.Errorf("at the bound: %+v", h)
 		}
-		if w := l.wanted(); len(w) == 0 || w[len(w)-1] != start+11 {
+		if w := k.wanted(); len(w) == 0 || w[len(w)-1] != start+11 {
 			t.Errorf("wanted %v; want %d", w, start+11)
 		}
 		if _, err := pool.NextN(ctx, 3); !errors.Is(err, context.DeadlineExceeded) {
@@ -115,17 +122,17 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		l.Extend(start + 11)
+		k.Extend(start + 11)
 		wg.Wait()
-		l.Extend(start) // a late reply lowers nothing
-		l.Extend(start + 12)
+		k.Extend(start) // a late reply lowers nothing
+		k.Extend(start + 12)
 		if c := counterOf(mustNext(t, pool)); c != start+11 {
 			t.Errorf("%d; want %d", c, start+11)
 		}
 
-		// Sealed, nothing is issued, until the next tenure.
+		// After a seal, no id is issued until the next tenure.
 		lost := errors.New("lost")
-		if unused := l.Seal(lost); unused != start+12 {
+		if unused := k.Seal(lost); unused != start+12 {
 			t.Errorf("unused is %d; want %d", unused, start+12)
 		}
 		ctx, cancel = short()
@@ -140,15 +147,15 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		l.Grant(5, start+100, start+1<<30)
+		k.Grant(5, start+100, start+1<<30)
 		wg.Wait()
-		if pool.Worker() != 5 {
-			t.Errorf("worker %d", pool.Worker())
+		if w, ok := pool.Worker(); w != 5 || !ok {
+			t.Errorf("worker %d, %t", w, ok)
 		}
 	})
 }
 
-// drawSome draws some ids, in one of two ways.
+// drawSome takes some ids with Append or from an Unordered.
 func drawSome(ctx context.Context, pool *idgen.Pool, i int) (ids []int64, err error) {
 	if i%2 == 0 {
 		return pool.Append(ctx, nil, 1+i)
@@ -163,11 +170,11 @@ func drawSome(ctx context.Context, pool *idgen.Pool, i int) (ids []int64, err er
 	return ids, nil
 }
 
-// No id is issued after a seal, and none twice across tenures, whatever races.
+// While calls and seals race, no id is issued after a seal, and ids of all tenures are unique.
 func TestSealRacesWithIssuing(t *testing.T) {
-	pool, l := leased(t, idgen.Config{MaxAhead: idgen.NoLimit})
+	pool, k := leasedPool(t, idgen.Config{MaxAhead: idgen.NoLimit})
 	start := time.Since(epoch).Milliseconds() << 12
-	l.Grant(0, start, start+1<<40)
+	k.Grant(0, start, start+1<<40)
 	stop, done := context.WithCancel(t.Context())
 	defer done()
 	var wg sync.WaitGroup
@@ -190,9 +197,9 @@ func TestSealRacesWithIssuing(t *testing.T) {
 		for until := issued.Load() + 100; issued.Load() < until; {
 			runtime.Gosched()
 		}
-		unused := l.Seal(nil)
-		// The next holder of the very same worker goes on from here.
-		l.Grant(0, unused, unused+1<<40)
+		unused := k.Seal(nil)
+		// The next holder of the worker number starts here.
+		k.Grant(0, unused, unused+1<<40)
 	}
 	done()
 	wg.Wait()
@@ -200,7 +207,7 @@ func TestSealRacesWithIssuing(t *testing.T) {
 	for _, ids := range all {
 		for _, id := range ids {
 			if seen[id] {
-				t.Fatalf("id %d twice", id)
+				t.Fatalf("id %d repeats", id)
 			}
 			seen[id] = true
 		}
@@ -208,18 +215,127 @@ func TestSealRacesWithIssuing(t *testing.T) {
 }
 
 func TestNewLeasedRefuses(t *testing.T) {
-	open := func(*idgen.Issuer) (idgen.Lessor, error) { return nil, errors.New("no lease") }
+	open := func(leased.Issuer) (leased.Keeper, error) { return nil, errors.New("no lease") }
 	for _, tt := range []struct {
+		name string
 		cfg  idgen.Config
 		want string
 	}{
-		{idgen.Config{Worker: func(int) (int64, error) { return 1, nil }}, "Config.Worker"},
-		{idgen.Config{Rotate: true, Layout: idgen.DatacenterProcess()}, "Config.Rotate"},
-		{idgen.Config{Layout: idgen.Baidu()}, "lifetime"},
-		{idgen.Config{}, "no lease"},
+		{"names", idgen.Config{MaxNames: -1}, "Config.MaxNames"},
+		{"clock", idgen.Config{Layout: idgen.Baidu()}, "lifetime"},
+		{"keeper", idgen.Config{}, "no lease"},
 	} {
-		if _, err := idgen.NewLeased(tt.cfg, open); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%v; want %q", err, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := newLeased(tt.cfg, open); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v; want %q", err, tt.want)
+			}
+		})
 	}
+}
+
+// The host's clock jumps during a lease. After a correction, ids have the right time at
+// once. The same holds when the host's clock is right again.
+func TestCorrect(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		jump  time.Duration
+		state idgen.State // until corrected
+	}{
+		{"forward", time.Hour, idgen.Unleased},
+		{"back", -time.Hour, idgen.Down},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				right, host := newClock(), newClock()
+				pool, k := leasedPool(t, idgen.Config{Clock: host.Now})
+				counter := func(ahead time.Duration) int64 { return right.Now().Add(ahead).Sub(epoch).Milliseconds() << 12 }
+				k.Grant(3, counter(0), counter(12*time.Second))
+
+				var ids []int64
+				draw := func() {
+					t.Helper()
+					start := time.Now()
+					for range 100 {
+						id := mustNext(t, pool)
+						if at := pool.Layout().Decode(id).Time; at.Sub(right.Now()).Abs() > 12*time.Millisecond {
+							t.Fatalf("an id of %v at %v", at, right.Now())
+						}
+						ids = append(ids, id)
+					}
+					if waited := time.Since(start); waited > 0 {
+						t.Errorf("100 ids took %v", waited)
+					}
+					time.Sleep(time.Second)
+				}
+				stuck := func(state idgen.State) {
+					t.Helper()
+					if got := pool.Health().State; got != state {
+						t.Errorf("health %v; want %v", got, state)
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+					defer cancel()
+					_, err := pool.Next(ctx)
+					if _, late := errors.AsType[*idgen.ClockError](err); !late && !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("with a wrong clock: %v", err)
+					}
+				}
+
+				draw()
+				host.step(tt.jump)
+				stuck(tt.state)
+				k.Correct(-tt.jump)
+				draw()
+				host.step(-tt.jump) // the clock is set right
+				stuck(idgen.Unleased + idgen.Down - tt.state)
+				k.Correct(0)
+				draw()
+				ascending(t, ids)
+			})
+		})
+	}
+}
+
+// A correction wakes calls that wait.
+func TestCorrectWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := newClock()
+		pool, k := leasedPool(t, idgen.Config{Clock: clock.Now, MaxAhead: -1})
+		now := func() int64 { return clock.Now().Sub(epoch).Milliseconds() << 12 }
+		k.Grant(3, now(), now()+12000<<12)
+		mustNext(t, pool)
+		reason := errors.New("the store is away")
+		k.Explain(reason)
+
+		wake := func(jump, within time.Duration) {
+			t.Helper()
+			clock.step(jump)
+			start := time.Now()
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				// This is more than a tick has, so the call waits with any spread.
+				if _, err := pool.NextN(t.Context(), 4096); err != nil {
+					t.Error(err)
+				}
+			})
+			time.Sleep(50 * time.Millisecond)
+			k.Correct(-jump)
+			wg.Wait()
+			if waited := time.Since(start); waited < 50*time.Millisecond || waited > within {
+				t.Errorf("after a jump by %v, corrected after 50ms, a call waited %v", jump, waited)
+			}
+			clock.step(-jump)
+			k.Correct(0)
+			time.Sleep(10 * time.Millisecond)
+		}
+		wake(time.Hour, 50*time.Millisecond)              // waited for the lease
+		wake(-400*time.Millisecond, 100*time.Millisecond) // waited for the clock
+
+		if h := pool.Health(); h.State != idgen.Serving {
+			t.Errorf("health %+v", h)
+		}
+		clock.step(time.Hour)
+		if h := pool.Health(); h.Reason != reason {
+			t.Errorf("a correction replaced the reason %v by %v", reason, h.Reason)
+		}
+	})
 }

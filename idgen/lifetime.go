@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// maxSafeInteger is the largest integer that a float64, and so JavaScript, holds
-// exactly together with all smaller ones: 2^53 - 1.
+// maxSafeInteger is JavaScript's Number.MAX_SAFE_INTEGER, 2^53 - 1. A float64 holds all
+// integers up to it exactly.
 const maxSafeInteger = 1<<53 - 1
 
-// A Lifetime says from when until when a layout makes ids.
+// A Lifetime is the time in which a layout can make ids.
 type Lifetime struct {
 	Start time.Time // the epoch
-	End   time.Time // the first instant past the last tick whose ids are positive
+	End   time.Time // the end of the last tick with positive ids, 292 years after Start at most
 
-	// SafeEnd is the first instant whose ids may exceed 2^53-1, the largest
-	// integer that JavaScript reads exactly, or End if that comes first. A wide
-	// time field above few other bits keeps ids small for years: 55 bits of
-	// milliseconds above 8 bits stay safe for 1,115 years.
+	// SafeEnd is when ids may begin to exceed 2^53-1, the largest integer that
+	// JavaScript reads exactly, or End if that is earlier. A layout with a wide time
+	// field and few other bits has small ids for years: 55 bits of milliseconds and
+	// 8 other bits are safe until End.
 	SafeEnd time.Time
 }
 
-// Lifetime returns from when until when the layout makes ids.
+// Lifetime returns the time in which the layout can make ids.
 func (l Layout) Lifetime() Lifetime {
 	end := l.maxTick() + 1
 	low := uint64(1)<<l.time.shift - 1
@@ -38,18 +38,19 @@ func (l Layout) Lifetime() Lifetime {
 	}
 }
 
-// maxTick returns the last tick whose ids are positive.
+// maxTick returns the last tick for which ids are made. These ids are positive, and the
+// end of the tick is a time.Duration after the epoch.
 func (l Layout) maxTick() int64 {
 	t := l.time.max()
 	if l.time.shift+l.time.bits == 64 {
 		t >>= 1
 	}
-	return int64(t)
+	return min(int64(t), int64(NoLimit/l.unit)-1)
 }
 
-// Tick returns the tick that holds t. A time outside the layout's lifetime is a
-// [*TimeError].
-func (l Layout) Tick(t time.Time) (int64, error) {
+// tick returns the tick of t. The error is a [*TimeError] if t is outside the layout's
+// lifetime.
+func (l Layout) tick(t time.Time) (int64, error) {
 	tick, err := l.tickOf(t)
 	if err == nil && tick > l.maxTick() {
 		err = l.timeError(t)
@@ -60,21 +61,21 @@ func (l Layout) Tick(t time.Time) (int64, error) {
 	return tick, nil
 }
 
-// MinID returns the smallest id that can carry the tick of t, whatever its
-// worker. Together with [Layout.MaxID] it bounds a time range in a query:
+// MinID returns the smallest id with the tick of t, for any values of the fields below
+// time. Together with [Layout.MaxID] it selects a range of time in a query:
 //
 //	WHERE id BETWEEN MinID(from) AND MaxID(to)
 //
-// A time outside the layout's lifetime is a [*TimeError].
+// The error is a [*TimeError] if t is outside the layout's lifetime.
 func (l Layout) MinID(t time.Time) (int64, error) {
-	tick, err := l.Tick(t)
+	tick, err := l.tick(t)
 	low := uint64(1)<<l.time.shift - 1
 	return l.boundary(tick, err, l.fixed&^low)
 }
 
-// MaxID returns the largest id that can carry the tick of t. See [Layout.MinID].
+// MaxID returns the largest id with the tick of t. See [Layout.MinID].
 func (l Layout) MaxID(t time.Time) (int64, error) {
-	tick, err := l.Tick(t)
+	tick, err := l.tick(t)
 	return l.boundary(tick, err, l.fixed|(1<<l.time.shift-1))
 }
 
@@ -106,10 +107,10 @@ func (l Layout) tickOf(t time.Time) (int64, error) {
 	return int64(tick), nil
 }
 
-// timeOf returns when a tick began.
+// timeOf returns the start of a tick.
 func (l Layout) timeOf(tick int64) time.Time {
 	hi, lo := bits.Mul64(uint64(tick), uint64(l.unit))
-	seconds, nanos := bits.Div64(hi, lo, uint64(time.Second)) // NewLayout saw to it that this fits
+	seconds, nanos := bits.Div64(hi, lo, uint64(time.Second)) // NewLayout has checked that this fits
 	return time.Unix(l.epoch.Unix()+int64(seconds), int64(l.epoch.Nanosecond())+int64(nanos)).UTC()
 }
 
@@ -118,7 +119,7 @@ func (l Layout) timeError(t time.Time) error {
 	return &TimeError{Time: t, Start: life.Start, End: life.End}
 }
 
-// mulDiv returns a*b/c, or false where that exceeds 64 bits.
+// mulDiv returns a*b/c, or false if that exceeds 64 bits.
 func mulDiv(a, b, c uint64) (uint64, bool) {
 	hi, lo := bits.Mul64(a, b)
 	if hi >= c {

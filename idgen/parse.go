@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// ParseLayout returns the layout that [Layout.String] drew as text. It is the
-// exact inverse: the layout of any other text, even of one that a reader would
-// understand, is a [*LayoutError]. Two layouts are the same if and only if their
-// texts are.
+// ParseLayout returns the layout with this text. It is the exact inverse of
+// [Layout.String] and accepts no other spelling of a layout; the error is a
+// [*LayoutError]. Two layouts are equal if and only if their texts are equal.
 func ParseLayout(text string) (Layout, error) {
 	p := layoutParser{text: text}
 	for i, field := range strings.Split(text, between) {
@@ -30,15 +29,15 @@ func ParseLayout(text string) (Layout, error) {
 	if err != nil {
 		return Layout{}, err
 	}
-	// What has more than one spelling, such as a unit of 1000ms, stands for a
-	// layout but is not its text. So does a wrong number of unused bits.
+	// This refuses other spellings, such as a unit of 1000ms, and a wrong number of
+	// unused bits.
 	if written := l.String(); written != text {
 		return Layout{}, &LayoutError{"layout", fmt.Sprintf("%q is not in the form that Layout.String writes; write %q", text, written)}
 	}
 	return l, nil
 }
 
-// layoutParser collects what NewLayout wants to know, and the first error.
+// layoutParser collects the arguments of NewLayout, and the first error.
 type layoutParser struct {
 	text   string
 	epoch  time.Time
@@ -55,13 +54,13 @@ type layoutParser struct {
 func (p *layoutParser) field(text string) {
 	name, rest, _ := strings.Cut(text, ":")
 	bits, value, fixed := strings.Cut(rest, " = ")
-	f := Field{Kind: kindOf(name), Name: name}
+	f := Field{Name: name, Fixed: fixed}
 	switch {
 	case fixed:
-		f.Kind, f.Value = KindFixed, parse(p, value, parseInt)
-	case f.Kind == KindFixed:
+		f.Value = parse(p, value, parseInt)
+	case new(Layout).span(name) == nil:
 		p.fail(fmt.Sprintf("%q is neither time, worker, rollback nor sequence, and holds no value", name))
-	case f.Kind == KindTime:
+	case name == timeField:
 		var ticks string
 		bits, ticks, _ = strings.Cut(bits, " × ")
 		unit, epoch, _ := strings.Cut(ticks, " since ")
@@ -87,14 +86,4 @@ func (p *layoutParser) fail(why string) {
 	if p.err == nil {
 		p.err = &LayoutError{"layout", fmt.Sprintf("%q is not what Layout.String writes (%s); use its text unchanged", p.text, why)}
 	}
-}
-
-// kindOf returns the kind whose fields have that name, KindFixed for any other.
-func kindOf(name string) Kind {
-	for k := KindTime; k <= KindSequence; k++ {
-		if k.String() == name {
-			return k
-		}
-	}
-	return KindFixed
 }

@@ -24,7 +24,7 @@ func TestParseLayoutIsTheInverseOfString(t *testing.T) {
 	for _, l := range presets(t) {
 		checkParsesBack(t, l)
 	}
-	checkParsesBack(t, must(idgen.DefaultLayout().WithEpoch(time.Now()))(t)) // whose monotonic reading no text holds
+	checkParsesBack(t, must(idgen.DefaultLayout().WithEpoch(time.Now()))(t)) // time.Now has a monotonic reading, which the text does not have
 	checkParsesBack(t, must(idgen.NewLayout(time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC), math.MaxInt64, idgen.Time(1), idgen.Sequence(1)))(t))
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 5000 {
@@ -35,7 +35,7 @@ func TestParseLayoutIsTheInverseOfString(t *testing.T) {
 		// Other names, values and units than randomLayout chooses.
 		fields := l.Fields()
 		for i, f := range fields {
-			if f.Kind == idgen.KindFixed {
+			if f.Fixed {
 				name := string(rune('a'+i)) + randomName(r)
 				fields[i] = idgen.Fixed(name, f.Bits, r.Int64()>>1>>(63-f.Bits))
 			}
@@ -48,7 +48,7 @@ func TestParseLayoutIsTheInverseOfString(t *testing.T) {
 	}
 }
 
-// randomName strings together what stands in the text of a layout.
+// randomName returns a name of random parts that are special in the text of a layout.
 func randomName(r *rand.Rand) string {
 	parts := []string{"=", " = ", " ", "0", "time", "worker", "×", " × ", " since ", "1ms", "\n", "é", "\xe2", "\x94"}
 	var b strings.Builder
@@ -58,8 +58,7 @@ func randomName(r *rand.Rand) string {
 	return b.String()
 }
 
-// Fields may share their names with kinds, and with the unused bits, as long as
-// they hold a value.
+// A fixed field may have the name of another field, or of the unused bits.
 func TestParseLayoutTellsFixedFieldsFromOthers(t *testing.T) {
 	l := must(idgen.NewLayout(epoch, time.Millisecond,
 		idgen.Fixed("0", 1, 0), idgen.Time(41), idgen.Fixed("worker", 5, 3), idgen.Fixed("rollback", 5, 4), idgen.Sequence(12)))(t)
@@ -87,7 +86,7 @@ func TestParseLayoutRefuses(t *testing.T) {
 		{swap("2025", "1925"), "before 1970"},
 		{swap("= 3", "= 16"), "0 to 15"},
 		{swap("= 3", "= -1"), "0 to 15"},
-		// A reader understands these, but String does not write them.
+		// These are clear, but String does not write them.
 		{swap("0:1 │ ", ""), "0:1"},
 		{swap("0:1", "0:2"), "0:1"},
 		{swap("0:1", "0:"), "0:1"},
@@ -97,10 +96,12 @@ func TestParseLayoutRefuses(t *testing.T) {
 		{swap("= 3", "= +3"), "= 3"},
 		{text + " ", "is no int"},
 	} {
-		l, err := idgen.ParseLayout(tt.text)
-		if _, ok := errors.AsType[*idgen.LayoutError](err); !ok || !strings.Contains(err.Error(), tt.want) || !l.IsZero() {
-			t.Errorf("%q\ngave %v, %v; want a LayoutError that says %q", tt.text, l, err, tt.want)
-		}
+		t.Run(tt.text, func(t *testing.T) {
+			l, err := idgen.ParseLayout(tt.text)
+			if _, ok := errors.AsType[*idgen.LayoutError](err); !ok || !strings.Contains(err.Error(), tt.want) || !l.IsZero() {
+				t.Errorf("%q\ngave %v, %v; want a LayoutError that says %q", tt.text, l, err, tt.want)
+			}
+		})
 	}
 }
 

@@ -2,18 +2,20 @@ package idgen
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// A Pool is a process's claim on one worker number, and the generators that
-// share it. Its own Next, NextN and Append draw from the generator named "".
+// A Pool has one worker number and the generators that use it. Next, NextN and
+// Append of the pool call the generator with the name "".
 //
-// A Pool is safe for concurrent use. A nil *Pool is legal: it answers every
-// call with [ErrNoPool].
+// A Pool is safe for concurrent use. Calls for ids of a nil *Pool fail with [ErrNoPool].
 type Pool struct {
 	*core
 	main  *Generator
@@ -22,16 +24,16 @@ type Pool struct {
 	named    sync.Map // string → *Generator
 	maxNames int
 
-	mu       sync.Mutex // guards what follows, and additions to named
-	names    int        // how many named has
+	mu       sync.Mutex // guards the fields below, and additions to named
+	names    int        // the length of named
 	isClosed bool
 	tenure   *tenure // nil while there is none
 }
 
-// NewPool checks cfg, claims its worker number for this process and returns the
-// pool. Errors are [*ConfigError], [*RangeError] for a worker number that does
-// not fit its field, [*WorkerInUseError], [*TimeError] for a clock outside the
-// layout's lifetime, or what cfg.Worker returned.
+// NewPool checks cfg, reserves its worker number within this process and returns
+// the pool. The error is a [*ConfigError], [ErrWorkerInUse] or the error of cfg.Worker.
+// It is a [*RangeError] if the worker number does not fit its field, and a [*TimeError]
+// if the clock is outside the layout's lifetime.
 func NewPool(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -45,7 +47,7 @@ func NewPool(cfg Config) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.worker.check("worker", worker); err != nil {
+	if err := l.worker.check(workerField, worker); err != nil {
 		return nil, err
 	}
 	p := newPool(cfg)
@@ -53,39 +55,17 @@ func NewPool(cfg Config) (*Pool, error) {
 		return nil, err
 	}
 	p.tenure = p.newTenure(worker, p.claim.unused, p.limit)
-	// Of an earlier pool the counters are used up, but its time is not ours.
+	// This pool starts above the counters of an earlier pool. How far that pool was
+	// ahead of the clock does not extend the limits of this one.
 	p.tenure.maxAhead, p.tenure.maxLead = p.maxAhead, p.maxLead
 	p.main.seq.Store(p.tenure.sequence())
 	return p, nil
 }
 
-// NewLeased returns a pool whose worker number and counters are granted by the
-// lessor that open returns, to the issuer that open is given. Package snowkey
-// joins it with a lease. cfg.Worker must not be set, nor Rotate: an earlier
-// holder of the worker number may have used the rollback numbers.
-func NewLeased(cfg Config, open func(*Issuer) (Lessor, error)) (*Pool, error) {
-	cfg = cfg.withDefaults()
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	switch {
-	case cfg.Worker != nil:
-		return nil, &ConfigError{"Worker", "is set, but a lease decides on the worker number; leave it out"}
-	case cfg.Rotate:
-		return nil, &ConfigError{"Rotate", "cannot be used with a lease; leave it out: no number is repeated when the clock was set back"}
-	}
-	p := newPool(cfg)
-	var err error
-	if p.lessor, err = open(&Issuer{p}); err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
 func newPool(cfg Config) *Pool {
-	p := &Pool{core: newCore(cfg), maxNames: cfg.MaxNames + 1} // and that of the pool itself
+	p := &Pool{core: newCore(cfg), maxNames: cfg.MaxNames + 1} // one for the name ""
 	p.main = p.Named("")
-	if left := p.end - p.clock.now(); left < warnBefore {
+	if left := p.end - max(p.clock.now(), 0); left < warnBefore {
 		p.log().Warn("idgen: the layout is nearly used up; plan for one with more time bits", "layout", p.layout.String(), "ends", p.layout.Lifetime().End)
 	}
 	return p
@@ -118,8 +98,7 @@ func newCore(cfg Config) *core {
 	if !cfg.NoSpread {
 		c.spread = newSpread(c.seqBits, rand.Uint64())
 	}
-	// A tick past the range of time.Duration, 292 years, is the end as well.
-	ticks := min(l.maxTick(), int64(NoLimit/l.unit)-1) + 1
+	ticks := l.maxTick() + 1
 	c.limit = ticks<<c.seqBits - 1
 	c.end = time.Duration(ticks) * l.unit
 	return c
@@ -138,7 +117,8 @@ func (p *Pool) Append(ctx context.Context, dst []int64, n int) ([]int64, error) 
 	return p.generator().Append(ctx, dst, n)
 }
 
-// Unordered returns that of the pool's own generator. See [Generator.Unordered].
+// Unordered returns the [Unordered] of the generator with the name "". See
+// [Generator.Unordered].
 func (p *Pool) Unordered() *Unordered { return p.generator().Unordered() }
 
 func (p *Pool) generator() *Generator {
@@ -148,16 +128,16 @@ func (p *Pool) generator() *Generator {
 	return p.main
 }
 
-// Named returns the generator of that name, the same one for every call.
-// Generators of different names are independent sequences under the one worker:
-// each is unique in itself, and two may make the same id. Use one per table, or
-// the pool's own for all.
+// Named returns the generator with this name, the same one for every call. The ids
+// of one generator are unique. Two generators may make the same id, because they
+// share the worker number. Use a generator for each table, or the pool for all
+// tables.
 //
-// There can be many, one for each customer or kind of document: to find one takes
-// no lock, about 30 ns among ten thousand, and no goroutine that draws from one
-// meets those of another. A name takes about 350 bytes, or 1,200 with an
-// [Unordered], and lives as long as the pool; beyond [Config.MaxNames] a call gets
-// a generator that answers with [*NamesError].
+// A pool can have many names, for instance one for each customer. Finding a
+// generator takes no lock and about 30 ns among ten thousand names. Generators
+// share no cache line that they write. A name takes about 350 bytes until the pool
+// is freed, and 1,200 bytes with an [Unordered]. Generators of names beyond
+// [Config.MaxNames] fail with [ErrTooManyNames].
 func (p *Pool) Named(name string) *Generator {
 	if p == nil {
 		return noPool
@@ -170,9 +150,9 @@ func (p *Pool) Named(name string) *Generator {
 	if g, ok := p.named.Load(name); ok {
 		return g.(*Generator)
 	}
-	name = strings.Clone(name) // which may be a piece of a long text
+	name = strings.Clone(name) // so that the map does not keep a longer text in memory
 	if p.names == p.maxNames {
-		return refusing(&NamesError{Name: name, Max: p.maxNames - 1})
+		return refusing(fmt.Errorf("%w (name %q, MaxNames %d)", ErrTooManyNames, name, p.maxNames-1))
 	}
 	g := &Generator{core: p.core, name: name}
 	if p.tenure != nil {
@@ -188,11 +168,18 @@ func (p *Pool) Named(name string) *Generator {
 // Layout returns the layout of the pool's ids; the zero Layout of a nil pool.
 func (p *Pool) Layout() Layout { return p.generator().layout }
 
-// Worker returns the pool's worker number. That of a leased pool changes when
-// the lease is lost; it is 0 while there is none, and for a nil pool.
-func (p *Pool) Worker() int64 { return p.generator().seq.Load().worker }
+// Worker returns the pool's worker number. It reports false if there is none: the
+// pool is nil or closed, or it has no lease. A leased pool may have another worker
+// number after it has lost a lease.
+func (p *Pool) Worker() (worker int64, ok bool) {
+	s := p.generator().seq.Load()
+	if s.last.Load() < 0 {
+		return 0, false
+	}
+	return s.worker, true
+}
 
-// Health reports the state of the generator that is worst off.
+// Health returns the health of the generator whose state is worst.
 func (p *Pool) Health() Health {
 	worst := p.generator().Health()
 	if p == nil {
@@ -206,9 +193,9 @@ func (p *Pool) Health() Health {
 	return worst
 }
 
-// Close seals all generators, ends their waits with [ErrClosed] and gives the
-// worker number back. No id is issued afterwards. A second call does nothing.
-// An error says that a lease could not be given back; it then expires by itself.
+// Close stops all generators, ends their waits with [ErrClosed] and releases the
+// worker number. No id is issued after Close returns. A second call does nothing.
+// An error says that the lease could not be released; it expires after its TTL.
 func (p *Pool) Close(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -224,41 +211,42 @@ func (p *Pool) Close(ctx context.Context) error {
 	}
 	p.mu.Unlock()
 	var err error
-	if p.lessor != nil {
-		err = p.lessor.Close(ctx) // which seals
+	if p.keeper != nil {
+		err = p.keeper.Close(ctx) // this seals the generators
 	}
 	close(p.closed)
 	return err
 }
 
-// Suspend gives the worker number of a leased pool back until Resume. No id is
-// issued once it returns: calls wait, and if their context ends first say that the
-// pool is suspended. The process can then be copied, by a checkpoint, a snapshot or a clone
-// of its machine: each copy that resumes has a worker number of its own.
+// Suspend releases the worker number of a leased pool until Resume. No id is issued
+// after Suspend returns. Calls wait for Resume. If their context ends first, their
+// error says that the pool is suspended.
 //
-// An error says that the lease could not be given back; it then expires by
-// itself, and copies are safe all the same. A pool whose worker number is not
-// leased fails with [ErrNotLeased].
+// Call Suspend before a checkpoint of the process or a snapshot or clone of its
+// machine. Each copy that calls Resume leases a worker number of its own.
+//
+// An error says that the lease could not be released. It expires after its TTL, and
+// copies are safe. If the worker number is not leased, the error is [ErrNotLeased].
 func (p *Pool) Suspend(ctx context.Context) error {
-	s, err := p.suspender()
+	k, err := p.leaseKeeper()
 	if err != nil {
 		return err
 	}
-	return s.Suspend(ctx)
+	return k.Suspend(ctx)
 }
 
-// Resume leases a worker number for a pool that was suspended. It returns when
-// the first id can be issued, or with an error when ctx has ended: the pool then
-// is suspended as before.
+// Resume leases a worker number for a suspended pool and returns when the first id
+// can be issued. If ctx ends first, Resume returns an error and the pool stays
+// suspended.
 func (p *Pool) Resume(ctx context.Context) error {
-	s, err := p.suspender()
+	k, err := p.leaseKeeper()
 	if err != nil {
 		return err
 	}
-	return s.Resume(ctx)
+	return k.Resume(ctx)
 }
 
-func (p *Pool) suspender() (Suspender, error) {
+func (p *Pool) leaseKeeper() (leased.Keeper, error) {
 	if p == nil {
 		return nil, ErrNoPool
 	}
@@ -267,11 +255,10 @@ func (p *Pool) suspender() (Suspender, error) {
 	if p.isClosed {
 		return nil, ErrClosed
 	}
-	s, ok := p.lessor.(Suspender)
-	if !ok {
+	if p.keeper == nil {
 		return nil, ErrNotLeased
 	}
-	return s, nil
+	return p.keeper, nil
 }
 
 // seal ends the tenure and returns the first number that was not used under it.
@@ -291,7 +278,7 @@ func (p *Pool) seal() (unused int64) {
 // noPool is the generator of a nil pool.
 var noPool = refusing(ErrNoPool)
 
-// refusing returns a generator that answers every call with err.
+// refusing returns a generator whose calls fail with err.
 func refusing(err error) *Generator {
 	g := &Generator{core: &core{
 		unit: 1, maxLead: NoLimit, clock: &clock{source: time.Now},

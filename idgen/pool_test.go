@@ -3,7 +3,6 @@ package idgen_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -29,10 +28,12 @@ func TestNewPoolRefuses(t *testing.T) {
 		{"rotate without rollback", idgen.Config{Worker: worker.Static(1), Rotate: true}, "Config.Rotate needs a layout with a rollback field"},
 		{"past the end", idgen.Config{Worker: worker.Static(1), Layout: idgen.Baidu()}, "outside the layout's lifetime (2016-05-19T16:00:00Z to 2024-11-20T13:24:16Z)"},
 	} {
-		pool, err := idgen.NewPool(tt.cfg)
-		if err == nil || pool != nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			pool, err := idgen.NewPool(tt.cfg)
+			if err == nil || pool != nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: %v; want %q", tt.name, err, tt.want)
+			}
+		})
 	}
 	_, err := idgen.NewPool(idgen.Config{Worker: func(int) (int64, error) { return 0, broken }})
 	if !errors.Is(err, broken) {
@@ -40,11 +41,11 @@ func TestNewPoolRefuses(t *testing.T) {
 	}
 }
 
-func TestWorkerIsToldTheWidth(t *testing.T) {
+func TestWorkerGetsTheWidth(t *testing.T) {
 	got := -1
 	newPool(t, idgen.Config{Layout: idgen.Sonyflake(), Worker: func(bits int) (int64, error) { got = bits; return 65535, nil }})
 	if got != 16 {
-		t.Errorf("worker was told %d bits; want 16", got)
+		t.Errorf("Worker got %d bits; want 16", got)
 	}
 }
 
@@ -55,7 +56,7 @@ func TestSecondPoolOnAWorkerIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = idgen.NewPool(cfg)
-	if e, ok := errors.AsType[*idgen.WorkerInUseError](err); !ok || e.Worker != 901 {
+	if !errors.Is(err, idgen.ErrWorkerInUse) || !strings.Contains(err.Error(), "901") {
 		t.Errorf("a second pool: %v", err)
 	}
 	cfg.Layout = must(idgen.DefaultLayout().WithEpoch(epoch.AddDate(1, 0, 0)))(t)
@@ -80,7 +81,7 @@ func TestRaceOfFirstPools(t *testing.T) {
 			pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(902)})
 			mu.Lock()
 			defer mu.Unlock()
-			if _, ok := errors.AsType[*idgen.WorkerInUseError](err); ok {
+			if errors.Is(err, idgen.ErrWorkerInUse) {
 				refused++
 			} else if err == nil {
 				won++
@@ -93,38 +94,6 @@ func TestRaceOfFirstPools(t *testing.T) {
 	wg.Wait()
 	if won != 1 || refused != 31 {
 		t.Errorf("%d pools, %d refused; want 1 and 31", won, refused)
-	}
-}
-
-func TestNamed(t *testing.T) {
-	clock := holdClock(epoch.AddDate(1, 0, 0))
-	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: idgen.NoLimit})
-	orders, users := pool.Named("orders"), pool.Named("users")
-	if orders == users || orders != pool.Named("orders") {
-		t.Fatal("a name is not one generator")
-	}
-	// Independent: what one uses up, the other still has.
-	before := mustNext(t, users)
-	must(orders.NextN(t.Context(), 1_000_000))(t)
-	if after := mustNext(t, users); after != before+1 {
-		t.Errorf("users went from %d to %d while orders drew", before, after)
-	}
-	if h := orders.Health(); h.Behind < 200*time.Millisecond {
-		t.Errorf("orders is behind by %v", h.Behind)
-	}
-	if pool.Health().Behind != orders.Health().Behind {
-		t.Error("the pool does not report the generator that is worst off")
-	}
-	var wg sync.WaitGroup
-	got := make([]*idgen.Generator, 64)
-	for i := range got {
-		wg.Go(func() { got[i] = pool.Named(fmt.Sprint("race", i%4)) })
-	}
-	wg.Wait()
-	for i, g := range got {
-		if g != got[i%4] {
-			t.Fatal("a race made two generators of one name")
-		}
 	}
 }
 
@@ -143,26 +112,12 @@ func TestNilPool(t *testing.T) {
 	if err := pool.Close(ctx); err != nil {
 		t.Error(err)
 	}
-	if s := pool.Health().State; s != idgen.Closed || !pool.Layout().IsZero() || pool.Worker() != 0 {
+	if s := pool.Health().State; s != idgen.Closed || !pool.Layout().IsZero() {
 		t.Errorf("health %v", s)
 	}
 }
 
-func TestDefault(t *testing.T) {
-	before := idgen.Default()
-	t.Cleanup(func() { idgen.SetDefault(before) })
-	idgen.SetDefault(nil)
-	if _, err := idgen.Default().Next(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
-		t.Errorf("without a pool: %v", err)
-	}
-	pool := newPool(t, idgen.Config{})
-	idgen.SetDefault(pool)
-	if idgen.Default() != pool {
-		t.Error("Default is not what SetDefault was given")
-	}
-}
-
-func TestLogsToTheDefaultLoggerOfTheMoment(t *testing.T) {
+func TestLogsToTheCurrentDefaultLogger(t *testing.T) {
 	var log strings.Builder
 	before := slog.Default()
 	t.Cleanup(func() { slog.SetDefault(before) })
@@ -180,5 +135,38 @@ func TestLogsToTheDefaultLoggerOfTheMoment(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "worker=903") {
 		t.Errorf("log %q", log.String())
+	}
+}
+
+func TestPoolWorker(t *testing.T) {
+	check := func(when string, pool *idgen.Pool, want int64, wantOK bool) {
+		t.Helper()
+		if n, ok := pool.Worker(); n != want || ok != wantOK {
+			t.Errorf("%s: %d, %t; want %d, %t", when, n, ok, want, wantOK)
+		}
+	}
+	check("no pool", nil, 0, false)
+	zero := newPool(t, idgen.Config{Layout: idgen.Mastodon(), Worker: worker.Static(0)})
+	check("worker 0", zero, 0, true)
+	zero.Close(t.Context())
+	check("closed", zero, 0, false)
+	pool, k := leasedPool(t, idgen.Config{})
+	check("before the first lease", pool, 0, false)
+	k.Grant(3, 0, 1<<40)
+	check("with a lease", pool, 3, true)
+	k.Seal(errors.New("lost"))
+	check("after the lease", pool, 0, false)
+}
+
+// Without Config.Clock, ids have the system's time.
+func TestSystemClock(t *testing.T) {
+	pool := newPool(t, idgen.Config{})
+	for range 3 {
+		before := time.Now().Add(-2 * time.Millisecond)
+		at := pool.Layout().Decode(mustNext(t, pool)).Time
+		if after := time.Now().Add(12 * time.Millisecond); at.Before(before) || at.After(after) {
+			t.Errorf("an id of %v was made between %v and %v", at, before, after)
+		}
+		time.Sleep(60 * time.Millisecond)
 	}
 }

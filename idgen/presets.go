@@ -14,35 +14,23 @@ func DefaultLayout() Layout {
 	return preset(date(2025, 1, 1), time.Millisecond, Time(41), Worker(10), Sequence(12))
 }
 
-// JSSafe keeps every id below 2^53, so that a JavaScript number holds it: 37
-// bits of 10 ms since 2025-01-01, 10 of worker and 6 of sequence. That is 1,024
-// workers with 6,400 ids a second each, until 2068. Ids sent as JSON strings
-// need no such layout.
+// JSSafe makes ids below 2^53, which a JavaScript number holds exactly: 37 bits of
+// 10 ms since 2025-01-01, 10 of worker and 6 of sequence. That is 1,024 workers with
+// 6,400 ids a second each, until 2068. It is not needed if ids are JSON strings.
 func JSSafe() Layout {
 	return preset(date(2025, 1, 1), 10*time.Millisecond, Time(37), Worker(10), Sequence(6))
 }
 
-// Widths returns a layout of milliseconds since epoch with three fields of the
-// given widths, such as 41, 10 and 12.
-func Widths(epoch time.Time, timeBits, workerBits, sequenceBits int) (Layout, error) {
-	return NewLayout(epoch, time.Millisecond, Time(timeBits), Worker(workerBits), Sequence(sequenceBits))
-}
-
 // Twitter is the original snowflake layout: 41 bits of milliseconds since
-// 2010-11-04, 5 of datacenter (0 here, see [TwitterIn]), 5 of worker and 12 of
-// sequence.
+// 2010-11-04, 5 of datacenter (0 here, see [Layout.WithFixed]), 5 of worker
+// and 12 of sequence.
 func Twitter() Layout {
 	return preset(time.UnixMilli(1288834974657), time.Millisecond, Time(41), Fixed("datacenter", 5, 0), Worker(5), Sequence(12))
 }
 
-// TwitterIn is [Twitter] in a given datacenter, 0 to 31.
-func TwitterIn(datacenter int64) (Layout, error) {
-	return Twitter().WithFixed("datacenter", datacenter)
-}
-
-// Twitter2015 has the bits of [Twitter] and counts from 2015-01-01 in UTC. Many
-// Java programs say so too, but count from that day in UTC+8: for theirs, use
-// [Layout.WithEpoch] with time.UnixMilli(1420041600000).
+// Twitter2015 has the bits of [Twitter] and counts from 2015-01-01 in UTC. Many Java
+// programs count from that day in UTC+8. For their ids, use [Layout.WithEpoch] with
+// time.UnixMilli(1420041600000).
 func Twitter2015() Layout {
 	return preset(date(2015, 1, 1), time.Millisecond, Time(41), Fixed("datacenter", 5, 0), Worker(5), Sequence(12))
 }
@@ -72,9 +60,9 @@ func Mastodon() Layout {
 	return preset(time.Unix(0, 0), time.Millisecond, Time(48), Sequence(16))
 }
 
-// Baidu is uid-generator's default: 28 bits of seconds since 2016-05-20 in
-// UTC+8, 22 of worker and 13 of sequence. Its time ends in 2024; give
-// [Layout.WithEpoch] a later one to make new ids.
+// Baidu is the default of uid-generator: 28 bits of seconds since 2016-05-20 in
+// UTC+8, 22 of worker and 13 of sequence. Its time ended in 2024. To make new ids, use
+// [Layout.WithEpoch] with a later epoch.
 func Baidu() Layout {
 	return preset(time.Unix(1463673600, 0), time.Second, Time(28), Worker(22), Sequence(13))
 }
@@ -94,7 +82,7 @@ func DatacenterProcess() Layout {
 		Time(41), Fixed("datacenter", 3, 0), Worker(5), Rollback(2), Sequence(12))
 }
 
-// RaindropConfig chooses among the layouts of raindrop.
+// RaindropConfig describes a layout of raindrop.
 type RaindropConfig struct {
 	Epoch time.Time     // tick 0; rounded down to a whole Unit since 1970, in UTC
 	Unit  time.Duration // 1 ms, 1 s, 1 min, 1 h or 24 h
@@ -104,21 +92,22 @@ type RaindropConfig struct {
 	TimeBits   int
 	WorkerBits int // 3 to 10
 
-	// EndBits is how many of the lowest bits always hold End, 0 to 5.
+	// EndBits is the width of the fixed field with the value End, the lowest bits of
+	// an id. 0 to 5.
 	EndBits int
 	End     int64
 }
 
-// Raindrop returns a layout of raindrop's family: time, worker, one rollback
-// bit, sequence and reserved end bits, 63 together. A wider time field keeps
-// ids small for longer: see [Lifetime].SafeEnd.
+// Raindrop returns a layout of raindrop: time, worker, one rollback bit, sequence and
+// end bits, together 63 bits. With a wider time field, ids stay small for longer: see
+// [Lifetime].SafeEnd.
 func Raindrop(c RaindropConfig) (Layout, error) {
 	widths := map[time.Duration][2]int{
 		time.Millisecond: {41, 55}, time.Second: {31, 55}, time.Minute: {25, 50}, time.Hour: {19, 45}, 24 * time.Hour: {15, 40},
 	}
 	width, ok := widths[c.Unit]
 	if !ok {
-		return Layout{}, &LayoutError{"unit", fmt.Sprintf("%v is not one of raindrop's; use 1 ms, 1 s, 1 min, 1 h or 24 h", c.Unit)}
+		return Layout{}, &LayoutError{"unit", fmt.Sprintf("%v is not a unit of raindrop; use 1 ms, 1 s, 1 min, 1 h or 24 h", c.Unit)}
 	}
 	for _, f := range []struct {
 		name           string
@@ -138,7 +127,8 @@ func Raindrop(c RaindropConfig) (Layout, error) {
 	return NewLayout(c.Epoch.Truncate(c.Unit), c.Unit, fields...)
 }
 
-// preset returns a layout that is known to be valid: a test makes every one.
+// preset returns a layout. It panics if the layout is not valid; a test calls each
+// preset.
 func preset(epoch time.Time, unit time.Duration, fields ...Field) Layout {
 	l, err := NewLayout(epoch, unit, fields...)
 	if err != nil {

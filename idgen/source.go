@@ -2,13 +2,12 @@ package idgen
 
 import "context"
 
-// A Source hands out keys. [*Pool], [*Generator], [*Unordered] and *segment.Segment
+// A Source hands out ids. [*Pool], [*Generator], [*Unordered] and *segment.Segment
 // are Sources, and every integration (ent, GORM, …) accepts one.
 //
-// A Source is safe for concurrent use. Each id it returns is positive, unique
-// under its worker and layout, or its name, and, unless the Source is an
-// [*Unordered], greater than every id that the same Source returned to a call that
-// ended before this one began.
+// A Source is safe for concurrent use. Each id is positive. It is unique among the
+// ids of its worker number and layout, or of its name. If one call ends before
+// another begins, the second gets the greater id, except from an [*Unordered].
 type Source interface {
 	// Next returns one id. It waits no longer than ctx lasts.
 	Next(ctx context.Context) (int64, error)

@@ -1,19 +1,18 @@
 package idgen
 
-// maxSpreadBits limits what the spread takes of a long sequence.
+// maxSpreadBits limits how many numbers of a long sequence the spread skips.
 const maxSpreadBits = 12
 
-// spread begins the sequence of a fresh tick at an offset that looks random,
-// instead of 0. At low rates, where most ticks have one id, ids would otherwise
-// all be multiples of 2^sequenceBits, and id % N would send every row to one
-// shard.
+// spread is the offset at which the sequence of a new tick starts. It looks random. At
+// low rates most ticks have one id. If all of them started at 0, all ids would be
+// multiples of 2^sequenceBits, and id % N would send every row to one shard.
 //
-// It costs sequence numbers of ticks that begin idle: half of them on average
-// where the sequence has up to 12 bits, 2,048 of 2^b where it has b more. A tick
-// that runs out early borrows from the next. A generator at its ceiling never
-// begins an idle tick, and so pays nothing.
+// The offset skips sequence numbers in ticks in which the generator was idle at first.
+// On average it skips half of them if the sequence has up to 12 bits, and 2,048 if it
+// has more. A tick without numbers left continues in the next. A generator at its
+// maximum rate is never idle, so it skips nothing.
 type spread struct {
-	bits uint // 0: every tick begins at 0
+	bits uint // 0: every tick starts at 0
 	seed uint64
 }
 
@@ -21,9 +20,9 @@ func newSpread(sequenceBits uint, seed uint64) spread {
 	return spread{bits: min(sequenceBits, maxSpreadBits), seed: seed}
 }
 
-// at returns the offset for a tick: the upper bits of a mix (the finaliser of
-// SplitMix64), which also makes regular ticks, as of a job each second,
-// irregular.
+// at returns the offset of a tick: the upper bits of a hash (the finalizer of
+// SplitMix64). The offsets are irregular even for regular ticks, such as the ticks of a
+// job that runs each second.
 func (s spread) at(tick int64) int64 {
 	x := uint64(tick) + s.seed
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

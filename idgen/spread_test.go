@@ -10,8 +10,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// unevenness returns the N of 2…1024 for which the ids deviate most from an
-// even id % N, and by how many standard deviations their chi-squared does.
+// unevenness returns the N of 2…1024 for which id % N is least even, and by how many standard
+// deviations its chi-squared is too large.
 func unevenness(ids []int64) (worst int, z float64) {
 	for n := 2; n <= 1024; n++ {
 		counts := make([]float64, n)
@@ -32,9 +32,9 @@ func unevenness(ids []int64) (worst int, z float64) {
 	return worst, z
 }
 
-// draw returns n ids drawn at a rate per second: at random times, or regularly.
-// Ids of one tick follow each other and so are no independent samples; of those
-// it returns one in as many as a tick has.
+// draw returns n ids at a rate per second, at random times or regularly. The ids of one tick
+// are consecutive, so they are not independent samples. If a tick has several, draw returns
+// one of them.
 func draw(t *testing.T, cfg idgen.Config, n int, rate float64, regular bool) []int64 {
 	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(rate), 7))
@@ -64,7 +64,7 @@ func TestModuloIsEven(t *testing.T) {
 				}
 			})
 		}
-		// The broken variant: without the spread, the test must see it.
+		// Without the spread, the test must fail.
 		if worst, z := unevenness(draw(t, idgen.Config{NoSpread: true}, n, rate, false)); z <= limit {
 			t.Errorf("%v per second without spread: the worst is id %% %d with %.1f; the test sees nothing", rate, worst, z)
 		}
@@ -74,30 +74,32 @@ func TestModuloIsEven(t *testing.T) {
 func TestIDsAreNotMultiplesOfAConstant(t *testing.T) {
 	day := 0
 	for name, layout := range presets(t) {
-		day++ // another layout than any other test has, so that no earlier pool matters
-		layout = must(layout.WithEpoch(epoch.AddDate(0, 0, -day)))(t)
-		// Sonyflake has the worker in the lowest bits: worker 1, then.
-		ids := draw(t, idgen.Config{Layout: layout, Worker: func(int) (int64, error) {
-			if layout.Decode(-1).Worker == 0 {
-				return 0, nil
+		day++ // no other test has this layout, so there is no earlier pool
+		t.Run(name, func(t *testing.T) {
+			layout = must(layout.WithEpoch(epoch.AddDate(0, 0, -day)))(t)
+			// Sonyflake has the worker in the lowest bits, so the number must be 1.
+			ids := draw(t, idgen.Config{Layout: layout, Worker: func(int) (int64, error) {
+				if layout.Decode(-1).Worker == 0 {
+					return 0, nil
+				}
+				return 1, nil
+			}}, 1000, 1/(3*layout.Unit().Seconds()), false)
+			var divisor int64
+			for _, id := range ids {
+				for a := id; a != 0; {
+					divisor, a = a, divisor%a
+				}
 			}
-			return 1, nil
-		}}, 1000, 1/(3*layout.Unit().Seconds()), false)
-		var divisor int64
-		for _, id := range ids {
-			for a := id; a != 0; {
-				divisor, a = a, divisor%a
+			if divisor > 1 && name != "Raindrop" {
+				t.Errorf("%s: all ids are multiples of %d", name, divisor)
 			}
-		}
-		if divisor > 1 && name != "Raindrop" {
-			t.Errorf("%s: all ids are multiples of %d", name, divisor)
-		}
+		})
 	}
 }
 
-// A generator at its ceiling never begins an idle tick, so that the spread costs
-// it nothing: all 4,096 numbers of every tick are used.
-func TestSpreadCostsNothingAtTheCeiling(t *testing.T) {
+// A generator at its maximum rate is never idle, so the spread skips nothing: it uses all
+// 4,096 numbers of each tick.
+func TestSpreadSkipsNothingAtTheMaximumRate(t *testing.T) {
 	clock := holdClock(epoch.AddDate(1, 0, 0))
 	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: 2 * time.Millisecond, MaxWait: -1})
 	layout := pool.Layout()

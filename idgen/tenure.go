@@ -6,28 +6,30 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// A tenure is a worker number and the counters that may be issued under it. A
-// pool with a worker number of its own has one tenure, up to the end of its
-// layout; a leased pool has one for each lease.
+// A tenure is a worker number and the range of counters that may be issued with it.
+// A pool that is not leased has one tenure, which ends with its layout. A leased pool
+// has a tenure for each lease.
 type tenure struct {
 	worker int64
-	shared uint64 // the bits that all ids have in common: worker and fixed fields
+	shared uint64 // the bits that are equal in all ids: worker and fixed fields
 	start  int64  // the first counter that may be issued
 
 	// bound is the first counter that may not be issued. It is at most
-	// counterMask, so that a counter at the bound never runs over into the
+	// counterMask, so that a counter at the bound does not overflow into the
 	// rollback number.
 	bound atomic.Int64
 
-	// How far numbers may run ahead of the clock: those of Config, and in
-	// addition what start was ahead of the clock when the tenure began.
+	// How far numbers may run ahead of the clock: the limits of Config, plus the
+	// distance from the clock to start when the tenure began.
 	maxAhead, maxLead time.Duration
 }
 
 func (c *core) newTenure(worker, start, bound int64) *tenure {
-	ahead := max(c.start(start)-c.clock.now(), 0)
+	ahead := max(c.lead(start, c.clock.now()), 0)
 	t := &tenure{
 		worker:   worker,
 		shared:   c.layout.fixed | c.layout.worker.put(worker),
@@ -39,21 +41,21 @@ func (c *core) newTenure(worker, start, bound int64) *tenure {
 	return t
 }
 
-// sequence returns the state of a generator that begins under t.
+// sequence returns the first sequence of a generator in t.
 func (t *tenure) sequence() *sequence {
 	s := &sequence{tenure: t}
 	s.last.Store(max(t.start, 1) - 1) // a negative number would be a seal
 	return s
 }
 
-// sealed is so far from zero that it stays negative.
+// sealed stays negative when calls add to it.
 const sealed = -1 << 63
 
-// tenures is what a generator waits for when its sequence cannot go on.
+// tenures wakes the calls that wait for another tenure or for a higher bound.
 type tenures struct {
-	limit  int64         // the first counter that the layout does not have
-	lessor Lessor        // nil unless the pool is leased
-	refuse error         // what a closed pool answers
+	limit  int64         // the first counter past the end of the layout
+	keeper leased.Keeper // nil unless the pool is leased
+	refuse error         // the error of calls after Close
 	closed chan struct{} // closed once all sequences are sealed for good
 
 	mu      sync.Mutex
@@ -61,7 +63,7 @@ type tenures struct {
 	reason  error         // why there is no tenure, or why it is not extended
 }
 
-// announce wakes all who wait, and tells what they would wait for from now on.
+// announce wakes all calls that wait. Calls that wait from now on report reason.
 func (t *tenures) announce(reason error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,7 +78,7 @@ func (t *tenures) watch() (changed <-chan struct{}, reason error) {
 	return t.changed, t.reason
 }
 
-// await returns when ready does. It asks again after each announcement.
+// await returns when ready returns true. It calls ready after each announcement.
 func (t *tenures) await(ctx context.Context, ready func() bool) error {
 	for {
 		changed, reason := t.watch()
@@ -105,8 +107,8 @@ func (g *Generator) awaitTenure(ctx context.Context, s *sequence) error {
 	return g.await(ctx, func() bool { return g.seq.Load() != s })
 }
 
-// awaitBound waits until n counters of s may be issued, or s has ended. Which
-// counters these are depends on the clock, and so may change meanwhile.
+// awaitBound waits until n counters of s may be issued, or until s is sealed. The
+// clock decides which counters come next, so it computes them again each time.
 func (g *Generator) awaitBound(ctx context.Context, s *sequence, n int64) error {
 	return g.await(ctx, func() bool {
 		last := s.last.Load()
@@ -117,7 +119,7 @@ func (g *Generator) awaitBound(ctx context.Context, s *sequence, n int64) error 
 		if n <= s.bound.Load()-first || n > g.limit-first {
 			return true
 		}
-		g.lessor.Want(first + n)
+		g.keeper.Want(first + n)
 		return false
 	})
 }

@@ -8,39 +8,38 @@ import (
 	"unsafe"
 )
 
-// An Unordered draws from a [Generator] for many goroutines at once: they meet on
-// no cache line, and while they draw fast they do not look at the clock for each
-// id. The ids are unique, also beside those that the generator hands out itself.
-// What is given up is their order: of two calls one after the other, the second
-// may get the smaller id. And the time that they carry is not always that of now:
+// An Unordered makes ids for many goroutines at once. It takes blocks of numbers from
+// a [Generator], so that goroutines share no cache line. At high rates it does not
+// read the clock for each id. The ids are unique, also among those that the generator
+// makes for other callers. But they are not in order: the second of two calls may get
+// the smaller id. The time in an id may be late:
 //
-//   - The tick of an id is that of its call, or was over for 2 ms at most. As any
-//     id's it can be ahead, by [Config.MaxAhead].
-//   - For that, the runtime must run a timer within a millisecond. If it does not,
-//     or the whole process was stopped, each goroutine gets at most what is left of
-//     its block of that time, 32 ids of [DefaultLayout] and never more than 1,024.
-//     The call after that looks at the clock, and from then on no other goroutine
-//     gets such an id either.
-//   - While no goroutine draws a whole block within a tick, each call looks at the
-//     clock, and nothing of this applies.
+//   - The tick of an id is the tick of the call, or it ended 2 ms ago at most. As with
+//     any id, it may also be ahead, by [Config.MaxAhead].
+//   - This needs a runtime that runs a timer within a millisecond. After a longer
+//     delay, or a pause of the whole process, a goroutine may get late ids until its
+//     block is used up: up to 32 ids with [DefaultLayout], and never more than 1,024.
+//     The next call reads the clock. From then on no goroutine gets a late id.
+//   - As long as no goroutine uses up a block within a tick, each call reads the
+//     clock, and no id is late.
 //
-// Nothing runs while nobody draws. Append is that of the generator: its ids ascend.
+// No timer runs while there are no calls. The ids of Append ascend.
 //
-// An Unordered is safe for concurrent use. The zero Unordered is not valid:
-// [Generator.Unordered] makes them.
+// An Unordered is safe for concurrent use. [Generator.Unordered] returns it; the zero
+// Unordered is not valid.
 type Unordered struct {
-	// lanes are the blocks that are drawn from. A goroutine finds its own by where
-	// its stack is: that is free, stays the same for long, and differs from that of
-	// every other goroutine. Two in one lane are slower, and no less right.
+	// lanes are the blocks in use. A goroutine selects a lane by the address of its
+	// stack. This costs almost nothing, rarely changes, and differs between
+	// goroutines. Two goroutines in one lane are slower, but their ids are unique.
 	lanes [laneCount]atomic.Pointer[block]
 
 	g     *Generator
-	size  int64 // how many numbers a block has at most; 0 where a tick has too few for blocks
-	shift uint  // that of the sequence field
+	size  int64 // the largest size of a block; 0 if a tick has too few numbers for blocks
+	shift uint  // the shift of the sequence field
 
-	// fresh is the first number that may be drawn without a look at the clock, or
-	// never. Who sets it to a number starts timer, which sets it back to never. Who
-	// sets it has the calls on older blocks look at the clock.
+	// fresh is the first number that calls may use without reading the clock, or
+	// never. The call that sets it to a number starts timer, which sets it to never.
+	// After a change, calls read the clock for older blocks.
 	fresh atomic.Int64
 	timer *time.Timer
 
@@ -51,33 +50,33 @@ const (
 	laneBits  = 6
 	laneCount = 1 << laneBits
 
-	// maxBlock is how many numbers a block has where they are plenty. More make no
-	// call faster, and let a process that was stopped go on with more old ones.
+	// maxBlock is the size of a block in a layout with a long sequence. A larger block
+	// makes no call faster, and more ids are late after a pause of the process.
 	maxBlock = 1024
 
 	never = math.MaxInt64
-	over  = 1 << 62 // more than a block has
+	over  = 1 << 62 // larger than the size of any block
 )
 
-// A block is a run of numbers of one tick that were taken from the generator's
-// sequence together, and so are nobody else's.
+// A block is a range of numbers of one tick. The call that took them from the
+// generator's sequence owns them.
 //
-// Invariant: below count, next only grows, and the call that moves it from a to a+1
-// alone owns the place a. Places from count on are nothing.
+// Invariant: next only grows, and the call that moves it from a to a+1 owns place a, if
+// a is below count. There are no places from count on.
 type block struct {
-	next   atomic.Int64 // the place to hand out next
-	swift  atomic.Int64 // below it, no call looks at the clock; count, or 0
+	next   atomic.Int64 // the next place
+	swift  atomic.Int64 // calls with a place below swift do not read the clock; count, or 0
 	count  int64        // how many numbers there are
-	number int64        // the first
-	id     int64        // that of the first; the others follow by one step of the sequence field
+	number int64        // the first number
+	id     int64        // the id of the first number; each step of the sequence field is another id
 
 	_ [128 - 40]byte // processors fetch lines of 64 bytes in pairs
 }
 
-// at returns the id of a place.
+// at returns the id at a place.
 func (b *block) at(place int64, shift uint) int64 { return b.id + place<<(shift&63) }
 
-// end ends b: once it returns, no place of b is handed out.
+// end ends b. After end returns, no call gets a place of b.
 func (b *block) end() { b.next.Store(over) }
 
 // Unordered returns the generator's Unordered, the same one for every call.
@@ -91,27 +90,25 @@ func (g *Generator) Unordered() *Unordered {
 
 func newUnordered(g *Generator) *Unordered {
 	u := &Unordered{g: g, shift: g.seqShift}
-	// Blocks in all lanes take half of a tick at most, so that those that are not
-	// used up cost a generator no more than that.
+	// The blocks of all lanes together take half of a tick at most. This limits how
+	// many numbers are lost in blocks that are not used up.
 	if size := (g.seqMask + 1) / 2 / laneCount; size >= 8 {
 		u.size = min(size, maxBlock)
 	}
 	u.timer = time.AfterFunc(time.Hour, u.shut)
 	u.timer.Stop()
-	u.seal() // no lane is empty from here on
+	u.seal() // fills all lanes
 	u.shut()
 	return u
 }
 
 // Next returns one id. It waits and fails as [Generator.Next] does.
 //
-// This is the whole of the fast way: a place in the block of one's lane, and the
-// question whether it may be handed out as it is. It has one atomic addition and
-// takes 1.3 times as long as that alone (2.8 and 2.1 ns on an EPYC of 2022), or up to
-// twice as long while the core's other hyperthread is busy. On two cores it is 2.1
-// to 2.6 times as fast as an addition that both contend for.
+// It takes 1.3 times as long as one atomic addition: 2.8 ns instead of 2.1 ns on an
+// EPYC of 2022. While the other hyperthread of the core is busy, it takes up to 2 times
+// as long. On two cores it is 2.1 to 2.6 times as fast as an addition to a shared word.
 func (u *Unordered) Next(ctx context.Context) (int64, error) {
-	here := uint64(uintptr(unsafe.Pointer(&ctx))) // on this goroutine's stack; stacks are multiples of 2 KB
+	here := uint64(uintptr(unsafe.Pointer(&ctx))) // on the stack of this goroutine; stacks are multiples of 2 KB
 	lane := here >> 11 * 0x9e3779b97f4a7c15 >> (64 - laneBits)
 	b := u.lanes[lane].Load()
 	place := b.next.Add(1) - 1
@@ -121,23 +118,26 @@ func (u *Unordered) Next(ctx context.Context) (int64, error) {
 	return u.draw(ctx, lane, b, place)
 }
 
-// draw returns an id to a call that got the place of b, which may be none or too
-// old: that place, or the first of a new block, or what the generator's Next does.
-// Only the last waits or fails.
+// draw returns an id for a call that got place in b. If the place exists and its tick is
+// current, draw returns its id. Otherwise it takes a new block and returns the first id
+// of the block. If it gets no block, it calls Next of the generator, which may wait or
+// fail.
 //
-// Invariant: a sealed sequence has no block. A block comes into its lane only in
-// place of b, which its call found there before it took the numbers. The seal
-// first takes the sequence, and then leaves in each lane a block that nobody has
-// seen. So numbers taken before it are in the lane, and end; or are too late; and
-// later ones cannot be taken. All of them are below what the seal calls unused.
+// Invariant: a sealed sequence has no block in use. Proof: a call loads b from the lane,
+// then takes numbers, and then replaces b with its block. The seal first seals the
+// sequence, and then swaps a new, ended block into each lane. After the first step
+// no call can take numbers. If a call took numbers before it, there are two cases. The
+// block is in the lane before the swap, and the seal ends it. Or the call is later, does
+// not find b in the lane and drops its block. Its numbers are below the unused number
+// that the seal returns.
 func (u *Unordered) draw(ctx context.Context, lane uint64, b *block, place int64) (int64, error) {
 	g := u.g
 	s, fresh := g.seq.Load(), u.fresh.Load()
 	if place < b.count {
-		if lead := g.start(b.number) - g.clock.now(); -g.unit < lead && lead <= s.maxAhead {
+		if lead := g.lead(b.number, g.clock.now()); -g.unit < lead && lead <= s.maxAhead {
 			return b.at(place, u.shift), nil
 		}
-		b.end() // its tick is over: what is left of it is a gap
+		b.end() // its tick is over; its other numbers are a gap
 	}
 	last := s.last.Load()
 	if fresh == never && !u.busy(last) {
@@ -155,7 +155,7 @@ func (u *Unordered) draw(ctx context.Context, lane uint64, b *block, place int64
 	return mine.id, nil
 }
 
-// block returns a block of count numbers from first on, which is the caller's own.
+// block returns a block of count numbers, starting with first, which the caller owns.
 func (u *Unordered) block(s *sequence, first, count int64) *block {
 	b := &block{count: count, number: first, id: u.g.id(s.tenure, first)}
 	b.next.Store(1)
@@ -165,16 +165,17 @@ func (u *Unordered) block(s *sequence, first, count int64) *block {
 	return b
 }
 
-// put replaces b in its lane. If another call has, the places of mine are a gap.
+// put replaces b in its lane with mine. If another call has replaced b, the rest of mine
+// is a gap.
 func (u *Unordered) put(lane uint64, b, mine *block) {
 	u.lanes[lane].CompareAndSwap(b, mine)
-	if mine.number < u.fresh.Load() { // since when slow may have looked for it there
+	if mine.number < u.fresh.Load() { // slow may have missed mine, if fresh changed before the swap
 		mine.swift.Store(0)
 	}
 }
 
-// takeBlock takes up to size numbers of one tick behind last, and none where a
-// call would have to wait or fail.
+// takeBlock takes up to size numbers of one tick after last. It takes none if a call
+// would have to wait or would fail.
 func (g *Generator) takeBlock(s *sequence, last, size int64, now time.Duration) (first, count int64) {
 	if last < 0 {
 		return 0, 0
@@ -182,14 +183,14 @@ func (g *Generator) takeBlock(s *sequence, last, size int64, now time.Duration) 
 	first = g.next(last, size, now)
 	counter := g.counter(first)
 	count = min(size, g.seqMask+1-counter&g.seqMask, s.bound.Load()-counter)
-	if count <= 0 || g.start(first)-now > s.maxAhead || !s.last.CompareAndSwap(last, first+count-1) {
+	if count <= 0 || g.lead(first, now) > s.maxAhead || !s.last.CompareAndSwap(last, first+count-1) {
 		return 0, 0
 	}
 	return first, count
 }
 
-// busy reports whether blocks are worth their while, because busyAt numbers were
-// taken within a tick. A block for each id of a slow program would be garbage.
+// busy reports whether calls should take blocks: busyAt numbers were taken within a
+// tick. At a low rate, each block would give one id and then be garbage.
 func (u *Unordered) busy(last int64) bool {
 	mark := u.mark.Load()
 	if mark>>u.g.seqBits != last>>u.g.seqBits {
@@ -201,25 +202,25 @@ func (u *Unordered) busy(last int64) bool {
 
 const busyAt = 64
 
-// open lets blocks of the tick that begins with fresh, and later ones, be drawn
-// from for a millisecond without a look at the clock. It is called when a block
-// was used up before its tick was over, with what u.fresh was before the call read
-// the clock. A clock that is not the system's is always looked at.
+// open allows calls to use numbers from fresh on without reading the clock, for a
+// millisecond. Fresh is the first number of a tick. A call opens this window when a
+// block was used up before its tick was over; before is the value of u.fresh before
+// the call read the clock. With [Config.Clock], each call reads the clock.
 func (u *Unordered) open(before, fresh int64) {
-	const window = time.Millisecond // and as much again until the timer has run
+	const window = time.Millisecond // the timer may run a millisecond late
 	if (before == never || before < fresh) && u.g.clock.source == nil && u.fresh.CompareAndSwap(before, fresh) {
-		u.timer.Reset(window) // after fresh is set: the last thing that happens is shut
+		u.timer.Reset(window) // after fresh is set, so that shut comes last
 		u.slow(fresh)
 	}
 }
 
-// shut has all calls look at the clock again.
+// shut closes the window: all calls read the clock again.
 func (u *Unordered) shut() {
 	u.fresh.Store(never)
 	u.slow(never)
 }
 
-// slow has calls look at the clock for numbers below fresh.
+// slow makes calls read the clock for numbers below fresh.
 func (u *Unordered) slow(fresh int64) {
 	for i := range u.lanes {
 		if b := u.lanes[i].Load(); b.number < fresh {
@@ -228,7 +229,7 @@ func (u *Unordered) slow(fresh int64) {
 	}
 }
 
-// seal ends all blocks, after the sequence was sealed.
+// seal ends all blocks. The sequence is sealed before.
 func (u *Unordered) seal() {
 	none := new(block)
 	none.end()

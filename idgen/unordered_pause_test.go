@@ -17,10 +17,9 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A process that draws ids is stopped for ten seconds, with all that it does, and
-// goes on. No id is there twice. In a rush, each goroutine gets at most the rest of
-// its block of the time before, and the block whose taking was interrupted. In a
-// process that draws slowly, the first id after the pause carries the right time.
+// A process is stopped for ten seconds and continues. No id repeats. At a high rate, each
+// goroutine gets late ids from the rest of its block at most, and from a block that it was
+// just taking. At a low rate, the first id after the pause has the right time.
 func TestUnorderedAfterAPause(t *testing.T) {
 	for _, pace := range []string{"rush", "slow"} {
 		t.Run(pace, func(t *testing.T) {
@@ -57,11 +56,11 @@ func TestUnorderedAfterAPause(t *testing.T) {
 	}
 }
 
-// A pauseRecord is what a goroutine drew around the pauses that it noticed.
+// A pauseRecord has the ids of a goroutine around the pauses that it noticed.
 type pauseRecord struct {
 	before [1 << 14]int64 // the latest, in a ring
 	after  []int64
-	stale  int // how many of after are of the time before
+	stale  int // how many ids of after are late
 }
 
 const longPause = 500 * time.Millisecond

@@ -17,16 +17,15 @@ import (
 
 var roomyLayouts atomic.Int64
 
-// roomy returns a layout with 4,194,304 ids a millisecond, which no other test
-// has. Its epoch lies 20 years before the clock of a bubble begins, and more.
+// roomy returns a layout with 4,194,304 ids a millisecond that no other test has. Its epoch is
+// at least 20 years before the start of a bubble's clock.
 func roomy(t testing.TB) idgen.Layout {
 	t.Helper()
 	days := int(roomyLayouts.Add(1))
 	return must(idgen.NewLayout(time.Date(1980, 1, -days, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Sequence(22)))(t)
 }
 
-// Nobody gets an id twice, whether it is drawn alone, by a thousand, or from the
-// generator behind the Unordered.
+// Ids are unique with one goroutine and with a thousand, including the ids of the generator.
 func TestUnorderedIsUnique(t *testing.T) {
 	layouts := presets(t)
 	layouts["roomy"] = roomy(t)
@@ -83,9 +82,8 @@ func TestUnorderedIsUnique(t *testing.T) {
 	}
 }
 
-// However the clock stands, runs, jumps and goes back: no id is ahead of it by
-// more than MaxAhead, or behind it by a whole tick. With a Config.Clock every
-// call looks at it.
+// While the clock stands, runs, jumps and goes back, no id is ahead of the clock by more than
+// MaxAhead, or behind by a tick. With a Config.Clock each call reads the clock.
 func TestUnorderedFollowsTheClock(t *testing.T) {
 	clock := holdClock(epoch.AddDate(1, 0, 0))
 	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: ahead, MaxWait: -1})
@@ -120,8 +118,8 @@ func TestUnorderedFollowsTheClock(t *testing.T) {
 	}
 }
 
-// bubbled returns how many goroutines are in the caller's bubble. Those of the whole
-// process may be more, such as one that runs finalizers.
+// bubbled returns the number of goroutines in the caller's bubble. The process may have more,
+// such as one that runs finalizers.
 func bubbled(t *testing.T) int {
 	t.Helper()
 	stack := func(all bool) string {
@@ -135,9 +133,9 @@ func bubbled(t *testing.T) int {
 	return len(regexp.MustCompile(own+`\b`).FindAllString(stack(true), -1))
 }
 
-// Nothing runs while nobody draws: the bubble would not end otherwise, and the
-// goroutines are those of before.
-func TestUnorderedRestsWithoutATimer(t *testing.T) {
+// Without calls, no timer and no goroutine is left. Otherwise the bubble would not end, or the
+// number of goroutines would be larger.
+func TestUnorderedLeavesNothingRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := newPool(t, idgen.Config{Layout: roomy(t)})
 		before := bubbled(t)
@@ -172,8 +170,10 @@ func TestUnorderedAllocatesNothing(t *testing.T) {
 		"Next":   func() { mustNext(t, u) },
 		"Append": func() { must(u.Append(t.Context(), dst, 1000))(t) },
 	} {
-		if n := testing.AllocsPerRun(20_000, f); n != 0 {
-			t.Errorf("%s allocates %v times", name, n)
-		}
+		t.Run(name, func(t *testing.T) {
+			if n := testing.AllocsPerRun(20_000, f); n != 0 {
+				t.Errorf("%s allocates %v times", name, n)
+			}
+		})
 	}
 }

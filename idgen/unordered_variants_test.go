@@ -10,14 +10,16 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// unorderedLayouts counts them.
+// unorderedLayouts counts the calls of unorderedLayout.
 var unorderedLayouts atomic.Int64
 
-// unorderedLayout returns a layout with room, which no other test has: a pool goes
-// on behind an earlier one of its worker, whose bubble may have been in the future.
-// Its epoch lies before the clock of a bubble begins.
+// unorderedLayout returns a layout with a long sequence that no other test has. Otherwise a
+// pool would start above the ids of an earlier pool, and the bubble of that pool may have
+// been in the future. Its epoch is before the start of a bubble's clock.
 func unorderedLayout(t *testing.T) Layout {
 	t.Helper()
 	days := int(unorderedLayouts.Add(1))
@@ -28,9 +30,8 @@ func unorderedLayout(t *testing.T) Layout {
 	return l
 }
 
-// checkLag draws at any rate, rests in the middle of a rush for any time, and
-// reports an id whose tick was over for more than 2 ms. Timers run when they are
-// due, as those of a healthy scheduler do.
+// checkLag takes ids at random rates and pauses at random times. It returns an error if the
+// tick of an id ended more than 2 ms ago. Timers run when they are due.
 func checkLag(ctx context.Context, pool *Pool, u *Unordered) (lagged int, err error) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 400 {
@@ -39,7 +40,7 @@ func checkLag(ctx context.Context, pool *Pool, u *Unordered) (lagged int, err er
 			if err != nil {
 				return lagged, err
 			}
-			lag := time.Since(pool.layout.Decode(id).Time) - pool.unit // since its tick was over
+			lag := time.Since(pool.layout.Decode(id).Time) - pool.unit // since the end of its tick
 			if lag > 0 {
 				lagged++
 			}
@@ -72,7 +73,7 @@ func TestUnorderedLagsTwoMillisecondsAtMost(t *testing.T) {
 					tt.spoil(u)
 				}
 				lagged, err := checkLag(t.Context(), pool, u)
-				time.Sleep(10 * time.Millisecond) // whatever still runs ends
+				time.Sleep(10 * time.Millisecond) // until timers have run
 				if (err == nil) != (tt.spoil == nil) {
 					t.Errorf("found %v", err)
 				}
@@ -84,10 +85,10 @@ func TestUnorderedLagsTwoMillisecondsAtMost(t *testing.T) {
 	}
 }
 
-// A scheduler that does not run the timer, as after a pause of the process, leaves
-// each goroutine what its block still has. The first that begins another sees the
-// right time, and from then on all do.
-func TestUnorderedHealsWithoutItsTimer(t *testing.T) {
+// If the timer does not run, as after a pause of the process, each goroutine gets late ids
+// until its block is used up. When the first goroutine takes another block, it reads the
+// clock, and from then on no goroutine gets late ids.
+func TestUnorderedWithoutItsTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := unorderedPool(t, unorderedLayout(t))
 		u := pool.Unordered()
@@ -105,10 +106,10 @@ func TestUnorderedHealsWithoutItsTimer(t *testing.T) {
 			return n
 		}
 		steps := make(chan int)
-		go func() { // another goroutine, in a lane of its own
+		go func() { // another goroutine, with another lane
 			for calls := range steps {
 				if n := stale(calls); n > 0 {
-					t.Errorf("another goroutine got %d ids of the time before after the first had seen the right one", n)
+					t.Errorf("another goroutine got %d late ids after the first had read the clock", n)
 				}
 				steps <- 0
 			}
@@ -122,7 +123,7 @@ func TestUnorderedHealsWithoutItsTimer(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			n := stale(maxBlock)
 			if n >= maxBlock {
-				t.Errorf("%d ids of the time before; at most %d may be", n, maxBlock-1)
+				t.Errorf("%d late ids; want %d at most", n, maxBlock-1)
 			}
 			if n := stale(rush); n > 0 {
 				t.Errorf("%d more", n)
@@ -131,15 +132,15 @@ func TestUnorderedHealsWithoutItsTimer(t *testing.T) {
 			some += n
 		}
 		if some == 0 {
-			t.Error("no id was of the time before: the clock was looked at for each, and nothing was tested")
+			t.Error("no id was late: each call read the clock, and nothing was tested")
 		}
 		close(steps)
 	})
 }
 
-// A call takes a block while nobody looks at the clock, and puts it into its lane
-// when everybody has to again.
-func TestUnorderedBlockThatComesLate(t *testing.T) {
+// A call takes a block while the window is open, and puts it into its lane after the window
+// has closed.
+func TestUnorderedLateBlock(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		sound bool
@@ -158,7 +159,7 @@ func TestUnorderedBlockThatComesLate(t *testing.T) {
 					}
 				}
 				if u.fresh.Load() == never {
-					t.Fatal("a rush looks at the clock for each id")
+					t.Fatal("calls at a high rate read the clock for each id")
 				}
 				put := interrupted(g, tt.put)
 				time.Sleep(10 * time.Millisecond)
@@ -176,8 +177,8 @@ func TestUnorderedBlockThatComesLate(t *testing.T) {
 	}
 }
 
-// Nothing is left to wake up once nobody has drawn for a millisecond.
-func TestUnorderedRests(t *testing.T) {
+// A millisecond after the last call, no timer is running.
+func TestUnorderedStopsItsTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := unorderedPool(t, unorderedLayout(t)).Unordered()
 		for range 10 {
@@ -187,7 +188,7 @@ func TestUnorderedRests(t *testing.T) {
 				}
 			}
 			if u.fresh.Load() == never {
-				t.Fatal("a rush looks at the clock for each id")
+				t.Fatal("calls at a high rate read the clock for each id")
 			}
 			time.Sleep(time.Millisecond)
 			synctest.Wait()
@@ -208,15 +209,15 @@ func unorderedPool(t *testing.T, l Layout) *Pool {
 	return pool
 }
 
-// checkSeal has a holder of a lease draw in a rush, ends its tenure, by a
-// function that returns the first counter that was not used, and gives what is
-// above that to the next holder, which has the same worker number. It reports an
-// id that the first holder still gets, or that both get. The function is given a
-// call of the first holder, to make between any two of its steps.
+// checkSeal takes ids at a high rate from a pool with a lease, and then calls seal, which ends
+// its tenure and returns the first unused counter. A second pool with the same worker number
+// starts at this counter. checkSeal returns an error if the first pool still issues an id,
+// or if both issue the same id. Between its steps, seal calls draw, which takes an id from
+// the first pool.
 func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)) error {
 	layout := unorderedLayout(t)
 	open := func(start int64) *Pool {
-		pool, err := NewLeased(Config{Layout: layout}, func(i *Issuer) (Lessor, error) {
+		pool, err := newLeased(Config{Layout: layout}, func(i leased.Issuer) (leased.Keeper, error) {
 			i.Grant(0, start, 1<<62)
 			return granted{}, nil
 		})
@@ -226,7 +227,8 @@ func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)
 		return pool
 	}
 	owner := map[int64]*Pool{}
-	// One goroutine draws, always as deep in its stack, so that it stays in its lane.
+	// One goroutine makes all calls at the same depth of its stack, so that it keeps its
+	// lane.
 	type draw struct {
 		pool  *Pool
 		calls int
@@ -235,12 +237,12 @@ func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)
 	defer close(draws)
 	go func() {
 		for d := range draws {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond) // for calls that would wait
+			ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond) // ends calls that would wait
 			var err error
 			for i := 0; i < d.calls && err == nil; i++ {
 				var id int64
 				if id, err = d.pool.Unordered().Next(ctx); err == nil && owner[id] != nil {
-					err = fmt.Errorf("id %d twice", id)
+					err = fmt.Errorf("id %d repeats", id)
 				} else if err == nil {
 					owner[id] = d.pool
 				}
@@ -259,7 +261,7 @@ func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)
 		return err
 	}
 	unused := seal(first.main, func() { take(first, 1) })
-	// The second is there at once: no clock has moved, and no block is too old.
+	// The second pool starts at once, so the clock has not moved and no block is too old.
 	err := take(open(unused), rush)
 	if late := take(first, 1); !errors.Is(late, context.DeadlineExceeded) {
 		err = errors.Join(err, fmt.Errorf("the first drew after it was sealed, with %v", late))
@@ -267,8 +269,8 @@ func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)
 	return err
 }
 
-// interrupted is half of calls that replace the blocks of the lanes that a rush has
-// used. It returns the other half.
+// interrupted runs calls that replace the blocks of all used lanes, up to the point before they
+// put the new blocks into the lanes. It returns a function that runs the rest.
 func interrupted(g *Generator, put func(u *Unordered, lane uint64, b, mine *block)) (rest func()) {
 	u, s := g.Unordered(), g.seq.Load()
 	var puts []func()
@@ -287,7 +289,7 @@ func interrupted(g *Generator, put func(u *Unordered, lane uint64, b, mine *bloc
 }
 
 func TestUnorderedIsSealed(t *testing.T) {
-	used := func(u *Unordered) (unused int64) { // what was handed out
+	used := func(u *Unordered) (unused int64) { // from the ids that calls have got
 		for i := range u.lanes {
 			if b := u.lanes[i].Load(); b.count > 0 {
 				unused = max(unused, b.number+min(b.next.Load(), b.count))

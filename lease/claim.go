@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// maxCounter asks for all that the cap allows.
+// maxCounter requests the largest bound that the cap allows.
 const maxCounter = 1<<63 - 1
 
 // newToken returns 128 random bits as text, and the time: a machine that was
 // cloned may draw the same bits as its clone.
 func newToken() string { return cryptorand.Text() + strconv.FormatInt(time.Now().UnixNano(), 36) }
 
-// How long to pause between attempts to claim. The pause doubles with each attempt;
-// between looks it is four times as long each time.
+// The pauses between attempts to claim. A pause doubles with each attempt. Between two
+// looks it grows fourfold.
 const (
 	firstRacePause  = 10 * time.Millisecond
 	firstLookPause  = 30 * time.Millisecond
 	firstErrorPause = 100 * time.Millisecond
 	longestPause    = time.Second
-	longestWait     = 2 * time.Second // for a worker number, where all are taken
+	longestWait     = 2 * time.Second // while all worker numbers are in use
 )
 
-// claim leases a worker number. It pauses and tries again until ctx ends. It
-// returns the last answer of the store, because an attempt that ctx has ended says
-// nothing about the reason. If final, errors that time does not mend end it.
-func (k *Keeper) claim(ctx context.Context, final bool) error {
+// claim leases a worker number. It pauses and tries again until ctx ends. The error
+// has the last answer of the store, because an attempt that ended with ctx does not
+// show the reason. If final, errors that a retry does not fix end it at once.
+func (k *keeper) claim(ctx context.Context, final bool) error {
 	var answer error
 	for attempt := 0; ; attempt++ {
 		began := time.Now()
@@ -53,10 +53,10 @@ func (k *Keeper) claim(ctx context.Context, final bool) error {
 	}
 }
 
-// untilNextAttempt returns how long to pause after the error of an attempt, which
-// took so long. When many processes start together, their attempts take long, and the
-// pauses leave the store alone.
-func (k *Keeper) untilNextAttempt(err error, attempt int, took time.Duration) time.Duration {
+// untilNextAttempt returns how long to pause after an attempt that failed. took is how
+// long it took. When many processes start together, attempts take longer, and so do the
+// pauses, which relieves the store.
+func (k *keeper) untilNextAttempt(err error, attempt int, took time.Duration) time.Duration {
 	if k.taken != nil {
 		return min(max(k.taken.NextFree, firstErrorPause), longestWait)
 	}
@@ -74,20 +74,19 @@ func (k *Keeper) untilNextAttempt(err error, attempt int, took time.Duration) ti
 func isFinal(err error) bool {
 	var layout *LayoutError
 	var skew *ClockSkewError
-	var volatile *VolatileError
 	var version *VersionError
 	var permanent *PermanentError
-	return errors.As(err, &layout) || errors.As(err, &skew) || errors.As(err, &volatile) ||
+	return errors.As(err, &layout) || errors.As(err, &skew) ||
 		errors.As(err, &version) || errors.As(err, &permanent)
 }
 
-// isAnswer reports whether err tells more than that there was no answer.
+// isAnswer reports whether err has an answer of the store.
 func isAnswer(err error) bool {
 	return !isRace(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
-// unanswered marks an error of a call whose ctx has ended. Drivers have their own
-// errors for a statement that they gave up.
+// unanswered adds the error of ctx to the error of a call whose ctx has ended, because
+// drivers return errors of their own then.
 func unanswered(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || !isAnswer(err) || isFinal(err) {
 		return err
@@ -97,10 +96,10 @@ func unanswered(ctx context.Context, err error) error {
 
 var (
 	errRace   = errors.New("lease: another process was faster")
-	errAbsent = errors.New("lease: nothing is there yet, and another process may be adding it")
+	errAbsent = errors.New("lease: the namespace or its rows do not exist yet, and another process may be adding them")
 )
 
-// isRace reports whether other processes are why an attempt failed, and nothing is wrong.
+// isRace reports whether an attempt failed only because of other processes.
 func isRace(err error) bool { return err == errRace || err == errAbsent }
 
 // maxProbes limits the steps of one attempt. At most three are needed before the
@@ -109,7 +108,7 @@ func isRace(err error) bool { return err == errRace || err == errAbsent }
 const maxProbes = 4
 
 // tryClaim is one attempt to claim.
-func (k *Keeper) tryClaim(ctx context.Context) error {
+func (k *keeper) tryClaim(ctx context.Context) error {
 	ctx, done := k.inTime(ctx)
 	defer done()
 	err := k.takeSteps(ctx)
@@ -119,17 +118,17 @@ func (k *Keeper) tryClaim(ctx context.Context) error {
 	return unanswered(ctx, err)
 }
 
-// takeSteps takes the steps to a lease that the state of the store demands. After
-// each step it probes again. A step that another process was faster with ends the
-// attempt, and so do too many steps.
-func (k *Keeper) takeSteps(ctx context.Context) error {
+// takeSteps takes the steps that the store needs before a claim, and then claims. After
+// each step it probes again. The attempt ends if another process was faster, or after
+// too many steps.
+func (k *keeper) takeSteps(ctx context.Context) error {
 	if k.regressed {
 		if err := k.store.Fence(ctx, k.terms, ""); err != nil {
 			return &StoreError{"fence", err}
 		}
 		k.regressed = false
 	}
-	again, err := k.settle(ctx)
+	again, err := k.resolveClaim(ctx)
 	if k.held != nil || err != nil {
 		return err
 	}
@@ -154,23 +153,23 @@ func (k *Keeper) takeSteps(ctx context.Context) error {
 		if p.OneClock {
 			k.terms.Skew = 0
 		}
-		if p.Volatile && k.terms.Coarse() {
-			return &VolatileError{Namespace: k.cfg.Namespace, Unit: k.cfg.Unit}
+		if p.Volatile && k.terms.coarse() {
+			return k.volatileError()
 		}
-		if again != nil && again.Bound < k.terms.Cap(p.Now) {
-			p.Row, p.Free = *again, true
+		if again != nil && again.Bound < k.terms.cap(p.Now) {
+			p.Row, p.HasFree = *again, true
 		}
 		switch {
-		case (!p.Exists || !p.Free && p.Top < k.cfg.MaxWorker) && !p.OneClock && !k.goesFirst(p.Exists && p.Fence >= k.terms.Fresh(p.Now-recent)):
+		case (!p.HasNamespace || !p.HasFree && p.LastWorker < k.cfg.MaxWorker) && !p.OneClock && !k.goesFirst(p.HasNamespace && p.Fence >= k.terms.At(p.Now-recent).NewFence):
 			return errAbsent
-		case !p.Exists:
+		case !p.HasNamespace:
 			err, k.looks = k.createNamespace(ctx, p), 0
 		case p.Fingerprint != p.Current:
-			k.log().Warn("lease: the database is another than before, or was restored; ids continue above all that may have been lost", "namespace", k.cfg.Namespace)
+			k.log().Warn("lease: the database is another than before, or was restored; ids continue above everything that may have been lost", "namespace", k.cfg.Namespace)
 			err = k.store.Fence(ctx, k.terms, p.Fingerprint)
-		case p.Free && (p.Row.Bound <= k.terms.Cap(p.Now) || p.Top >= k.cfg.MaxWorker):
+		case p.HasFree && (p.Row.Bound <= k.terms.cap(p.Now) || p.LastWorker >= k.cfg.MaxWorker):
 			return k.take(ctx, p)
-		case p.Top < k.cfg.MaxWorker:
+		case p.LastWorker < k.cfg.MaxWorker:
 			err, k.looks = k.addRows(ctx, p), 0
 		case k.taken != nil && time.Since(k.takenAt) < takenFor*k.cfg.TTL:
 			taken := *k.taken // the issuer may be reading the one before
@@ -189,12 +188,21 @@ func (k *Keeper) takeSteps(ctx context.Context) error {
 	return errRace
 }
 
-// goesFirst reports whether to add what is missing at once, instead of looking
-// again after a pause. Of a thousand processes that start together, a few shall do
-// the work of one. So at the first look one of 64 goes first, then one of 8, and at
-// last everybody: a process that is alone waits for 0.15 s. If the namespace was just
-// created, its creator is adding rows, and there is one more look before these.
-func (k *Keeper) goesFirst(created bool) bool {
+// volatileError returns why a coarse layout cannot be leased from a volatile store:
+// each lease would wait for the next tick.
+func (k *keeper) volatileError() error {
+	return &PermanentError{
+		Err:    fmt.Errorf("lease: namespace %q has ticks of %v, and its store may lose commits, so each lease would wait for the next tick", k.cfg.Namespace, k.cfg.Unit),
+		Remedy: "configure the store to flush each commit, or use a layout with ticks of a second or less",
+	}
+}
+
+// goesFirst reports whether to add at once what is missing, instead of looking again
+// after a pause. If a thousand processes start together, only a few should add it. At
+// the first look one process in 64 goes first, at the second one in 8, and then all. So
+// a process that starts alone waits for 0.15 s. If the namespace was just created, its
+// creator is adding rows, so there is one more look before these.
+func (k *keeper) goesFirst(created bool) bool {
 	others := 6 - 3*k.looks
 	if created {
 		others += 3
@@ -203,30 +211,31 @@ func (k *Keeper) goesFirst(created bool) bool {
 	return others <= 0 || rand.IntN(1<<others) == 0
 }
 
-// query asks for a row. While all are taken it asks only for the next that is free.
-func (k *Keeper) query() Query {
-	q := Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker, Own: k.own, Waiting: k.taken != nil}
+// query returns the query for a row to claim. While all worker numbers are in use, it
+// is for the row that becomes free first.
+func (k *keeper) query() Query {
+	q := Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker, PreferWorker: k.lastWorker, Waiting: k.taken != nil}
 	if k.cfg.PreferSame {
-		q.Prefer = k.cfg.Label
+		q.PreferLabel = k.cfg.Label
 	}
 	return q
 }
 
-// takenFor is how many TTLs a process that waits believes its list of the holders.
+// takenFor is how many TTLs a waiting process uses its list of the holders.
 const takenFor = 4
 
 // recent is how long a namespace counts as just created, in microseconds.
 const recent = 5_000_000
 
-// maxCoarseRows is how many rows a namespace of a coarse layout begins with. A row
-// that is added later cannot be used before the next tick.
+// maxCoarseRows is how many rows a namespace of a coarse layout has at first. A row that
+// is added later cannot be used before the next tick.
 const maxCoarseRows = 4096
 
-// createNamespace adds the layout to the namespace, if none of those that are
-// there makes numbers that are equal to those that it makes from now on. A coarse
-// layout adds its rows first, because they may begin in this tick only as long as the
+// createNamespace adds the layout to the namespace. The layout is refused if it can make
+// an id from now on that another layout of the namespace can make. For a coarse layout the
+// rows are added first, because they may start in the current tick only while the
 // namespace does not exist.
-func (k *Keeper) createNamespace(ctx context.Context, p Probe) error {
+func (k *keeper) createNamespace(ctx context.Context, p Probe) error {
 	layouts, position, err := k.store.Layouts(ctx, k.cfg.Namespace)
 	if err != nil {
 		return err
@@ -239,39 +248,39 @@ func (k *Keeper) createNamespace(ctx context.Context, p Probe) error {
 			return &LayoutError{Namespace: k.cfg.Namespace, Stored: stored, Mine: k.terms.Layout, Err: err}
 		}
 	}
-	if k.terms.Coarse() {
+	if k.terms.coarse() {
 		if err := k.store.AddRows(ctx, k.terms, 0, min(k.terms.Workers, maxCoarseRows)-1); err != nil {
 			return err
 		}
 	}
 	created, err := k.store.CreateNamespace(ctx, k.terms, position)
-	if created && p.Top < k.cfg.MinWorker {
+	if created && p.LastWorker < k.cfg.MinWorker {
 		return k.addRows(ctx, p)
 	}
 	return err
 }
 
-// addRows adds rows above those that are there. They are many, because a thousand
-// processes may start at once.
-func (k *Keeper) addRows(ctx context.Context, p Probe) error {
+// addRows adds many rows above the existing ones, because a thousand processes may start
+// at the same time.
+func (k *keeper) addRows(ctx context.Context, p Probe) error {
 	const n = 1024
-	return k.store.AddRows(ctx, k.terms, p.Top+1, min(p.Top+n, k.cfg.MaxWorker))
+	return k.store.AddRows(ctx, k.terms, p.LastWorker+1, min(p.LastWorker+n, k.cfg.MaxWorker))
 }
 
 // take claims the row that a probe has found.
-func (k *Keeper) take(ctx context.Context, p Probe) error {
-	t := &tenancy{
-		row: Row{Worker: p.Row.Worker, Now: p.Now}, seen: p.Row, next: newToken(),
+func (k *keeper) take(ctx context.Context, p Probe) error {
+	t := &heldLease{
+		row: Row{Worker: p.Row.Worker, Now: p.Now}, seen: p.Row, pendingToken: newToken(),
 		start: max(p.Row.Bound, p.Fence), volatile: p.Volatile, renewed: k.clocks.read().at,
 	}
 	if u := k.unsure; u != nil && u.volatile == t.volatile &&
 		u.seen.Worker == t.seen.Worker && u.seen.Token == t.seen.Token && u.seen.Revision == t.seen.Revision {
-		t.start = max(t.start, u.start) // whichever of the two is applied
-		t.earlier = append(u.earlier, u.next)
+		t.start = max(t.start, u.start) // either of the two claims may be executed
+		t.earlierTokens = append(u.earlierTokens, u.pendingToken)
 	}
-	c := Claim{Terms: k.terms, Seen: p.Row, Fence: p.Fence, Token: t.next, Label: k.cfg.Label, Volatile: p.Volatile}
-	c.Wanted = k.asked(t, max(t.start, k.terms.Counter(k.clocks.now().UnixMicro())))
-	if p.Volatile { // burn all that the store can have granted, before a server whose clock is behind
+	c := Claim{Terms: k.terms, Seen: p.Row, Fence: p.Fence, Token: t.pendingToken, Label: k.cfg.Label, Volatile: p.Volatile}
+	c.Wanted = k.wantedBound(t, max(t.start, k.terms.counter(k.clocks.now().UnixMicro())))
+	if p.Volatile { // raise the bound above everything that the store can have granted, also if the next server's clock is behind
 		c.Wanted = maxCounter
 		c.Terms.Ahead += k.terms.Skew
 	}
@@ -281,19 +290,20 @@ func (k *Keeper) take(ctx context.Context, p Probe) error {
 		k.unsure = t
 		return &StoreError{"claim", err}
 	case !ok:
-		k.taken = nil // the next probe looks at all there is
+		k.taken = nil // the next probe reads all rows
 		return errRace
 	}
 	k.hold(t, row, row.Bound)
 	return nil
 }
 
-// settle reads the row of a claim that had no reply. If the row carries the token of
-// that claim, the keeper holds the lease. Nothing is granted before a renewal was
+// resolveClaim reads the row of a claim that had no answer. If the row has the token of
+// that claim, the keeper holds the lease. It issues nothing before a renewal was
 // answered, because a crash may undo what a read shows. If the row is free, the claim
-// may still arrive. Then the same row is claimed again: only one of the two claims can
-// have it. A claim of another row would leave this one in use until it expires.
-func (k *Keeper) settle(ctx context.Context) (again *Row, err error) {
+// may still be executed. Then the keeper claims the same row again, because only one of
+// the two claims can succeed. A claim of another row could leave this row in use until
+// it expires.
+func (k *keeper) resolveClaim(ctx context.Context) (again *Row, err error) {
 	t := k.unsure
 	if t == nil {
 		return nil, nil
@@ -306,41 +316,41 @@ func (k *Keeper) settle(ctx context.Context) (again *Row, err error) {
 		return nil, &StoreError{"read", err}
 	case len(rows) == 1 && t.claimed(rows[0]):
 		if rows[0].Expires >= rows[0].Now {
-			t.renewed = time.Now().Add(-k.cfg.Window) // it is due at once
+			t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.Window), true // a renewal is due at once
 			k.hold(t, rows[0], 0)
 		}
 		k.unsure = nil
 	case len(rows) == 1 && k.terms.Free(rows[0]):
 		return &rows[0], nil
 	default:
-		k.unsure = nil // it is of another process
+		k.unsure = nil // another process has it
 	}
 	return nil, nil
 }
 
-// claimed reports whether the row carries the token of one of the claims that were
-// sent for it.
-func (t *tenancy) claimed(row Row) bool {
-	return row.Token != "" && (row.Token == t.next || slices.Contains(t.earlier, row.Token))
+// claimed reports whether the row has the token of one of the claims that were sent for
+// it.
+func (t *heldLease) claimed(row Row) bool {
+	return row.Token != "" && (row.Token == t.pendingToken || slices.Contains(t.earlierTokens, row.Token))
 }
 
-// hold begins a lease of a row that carries the token of its claim. bound is the
-// one that the store has confirmed, or 0.
-func (k *Keeper) hold(t *tenancy, row Row, bound int64) {
+// hold starts a lease of a row that has the token of its claim. bound is the bound that
+// the store has confirmed, or 0.
+func (k *keeper) hold(t *heldLease, row Row, bound int64) {
 	if t.volatile {
-		t.start = max(t.start, row.Bound) // hold-off: the claim only burns, and renewals grant
+		t.start = max(t.start, row.Bound) // hold-off: the claim grants nothing, and renewals grant
 	}
 	row.Bound = max(bound, t.start)
-	t.row, t.next, t.earlier = row, "", nil
-	k.held, k.unsure, k.warned, k.taken, k.looks, k.own = t, nil, "", nil, 0, row.Worker
+	t.row, t.pendingToken, t.earlierTokens = row, "", nil
+	k.held, k.unsure, k.warned, k.taken, k.looks, k.lastWorker = t, nil, "", nil, 0, row.Worker
 	k.issuer.Grant(row.Worker, t.start, row.Bound)
 	k.announce(t)
 	k.log().Info("lease: leased a worker number", "namespace", k.cfg.Namespace, "worker", row.Worker)
 }
 
-// addMissing adds a row that is missing between others. If none is, all worker
-// numbers are taken.
-func (k *Keeper) addMissing(ctx context.Context) error {
+// addMissing adds a row that is missing between others. If no row is missing, all
+// worker numbers are in use.
+func (k *keeper) addMissing(ctx context.Context) error {
 	rows, err := k.store.Rows(ctx, k.terms, k.cfg.MinWorker, k.cfg.MaxWorker)
 	if err != nil {
 		return err
@@ -363,8 +373,8 @@ func (k *Keeper) addMissing(ctx context.Context) error {
 	return k.store.AddRows(ctx, k.terms, worker, worker)
 }
 
-// allTaken names the holders of the worker numbers.
-func (k *Keeper) allTaken(rows []Row) *TakenError {
+// allTaken returns the error for worker numbers that are all in use.
+func (k *keeper) allTaken(rows []Row) *TakenError {
 	e := &TakenError{Namespace: k.cfg.Namespace, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
 	seen := map[string]bool{"": true}
 	for i, r := range rows {
@@ -384,6 +394,6 @@ func (k *Keeper) allTaken(rows []Row) *TakenError {
 }
 
 // untilFree returns when a row becomes free unless its lease is renewed.
-func (k *Keeper) untilFree(r Row) time.Duration {
+func (k *keeper) untilFree(r Row) time.Duration {
 	return time.Duration(max(r.Expires+k.terms.Skew-r.Now, 0)) * time.Microsecond
 }

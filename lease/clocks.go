@@ -1,30 +1,34 @@
 package lease
 
-import "time"
+import (
+	"time"
 
-// clocks compares the host's clock with the store's. Of one keeper, it is used
-// by one goroutine at a time.
+	"github.com/snowkey-go/snowkey/internal/leased"
+)
+
+// clocks compares the host's clock with the store's clock. It is used by one goroutine
+// at a time.
 type clocks struct {
 	cfg    Config
-	issuer Issuer
+	issuer leased.Issuer
 
-	offset time.Duration // what the issuer was told to correct
-	at     time.Time     // when both agreed last, by the monotonic clock
-	store  time.Time     // what they agreed on; zero before the first time
+	offset time.Duration // the correction that the issuer has
+	at     time.Time     // when both clocks agreed last, by the monotonic clock
+	store  time.Time     // the store's time then; zero before the first comparison
 }
 
 // A reading is the host's time before a request is sent.
 type reading struct {
-	at   time.Time // with the monotonic clock's
-	wall time.Time // by the clock that the issuer has too
+	at   time.Time // by the monotonic clock
+	wall time.Time // by Config.Clock, which the issuer uses too
 }
 
 func (c *clocks) read() reading { return reading{at: time.Now(), wall: c.cfg.Clock()} }
 
-// now is the host's time, as far as it is known to be right.
+// now is the host's time with the correction.
 func (c *clocks) now() time.Time { return c.cfg.Clock().Add(c.offset) }
 
-// check refuses to begin with clocks that are apart. Afterwards it compares them.
+// check compares the clocks. The first time, it returns an error if they differ.
 func (c *clocks) check(sent reading, now int64) error {
 	if c.store.IsZero() {
 		if at, host := time.UnixMicro(now), c.cfg.Clock(); !c.near(at, sent.wall, host) {
@@ -35,10 +39,11 @@ func (c *clocks) check(sent reading, now int64) error {
 	return nil
 }
 
-// compare takes in the store's time, which was read after sent. When the clocks
-// are apart, the third decides which of them is wrong: the monotonic clock, since
-// they agreed. If it is the host's, the issuer is told. If it is the store's, or
-// if this machine slept, the host's clock is as good as any.
+// compare compares the clocks with the store's time, which was read after sent. If
+// they differ, the monotonic clock shows how much time has passed since they agreed,
+// and so which of them is wrong. If the host's clock is wrong, the issuer gets a
+// correction. If the store's clock is wrong, or this machine was asleep, nothing
+// changes.
 func (c *clocks) compare(sent reading, now int64) {
 	host, at := c.cfg.Clock(), time.UnixMicro(now)
 	elapsed := c.store.Add(time.Since(c.at))
@@ -64,9 +69,9 @@ func (c *clocks) correct(offset time.Duration) {
 		return
 	}
 	if c.offset = offset; offset == 0 {
-		c.cfg.log().Info("lease: this host's clock is right again")
+		c.cfg.log().Info("lease: this host's clock agrees with the store's clock again")
 	} else {
-		c.cfg.log().Warn("lease: this host's clock is wrong; numbers follow the store's", "by", -offset)
+		c.cfg.log().Warn("lease: this host's clock is wrong; ids follow the store's clock", "by", -offset)
 	}
 	c.issuer.Correct(offset)
 }

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Config configures a [Keeper]. Only Layout, Epoch, Unit, PerTick and Workers,
-// which describe the numbers, must be set; package snowkey does so.
+// Config configures [Open]. Only the fields that describe the ids must be set: Layout,
+// Epoch, Unit, PerTick and Workers. Package snowkey sets them.
 type Config struct {
 	Layout  string        // the layout, as text
 	Epoch   time.Time     // the time of tick 0
@@ -18,58 +18,59 @@ type Config struct {
 	PerTick int64         // counters in a tick
 	Workers int64         // how many worker numbers the layout has
 
-	// Namespace is what numbers are unique in. Processes that fill the same
-	// tables share one. At most 64 bytes. Defaults to "default".
+	// Namespace is the scope in which ids are unique: processes that fill the same
+	// tables share a namespace. At most 64 bytes. Defaults to "default".
 	Namespace string
 
-	// MinWorker and MaxWorker limit the worker numbers to lease, both included,
-	// to keep data centres apart. MaxWorker 0 means the largest of the layout.
+	// MinWorker and MaxWorker limit the worker numbers that may be leased, both
+	// included, for instance to give each data center a range. MaxWorker 0 means the
+	// largest of the layout.
 	MinWorker, MaxWorker int64
 
-	// Label names this process to people, in errors and in the table. Defaults to
-	// the host's name, $PORT if it is set, and the address of a network card, which
-	// are the same after a restart.
+	// Label names this process in errors and in the table. It should be the same
+	// after a restart. Defaults to the host's name, $PORT if it is set, and the
+	// address of a network card.
 	Label string
 
-	// PreferSame prefers the worker number that a process of the same Label held
+	// PreferSame prefers the worker number that a process with this Label held
 	// last, if it is free.
 	PreferSame bool
 
-	// Window is how long numbers can be issued while the store is away. The lease
-	// is renewed when two thirds of it are left. The same for all processes of a
-	// namespace, because what may be lost from the store is reckoned by it. At
+	// Window is how long ids can be issued while the store is unavailable. The lease
+	// is renewed when two thirds of Window are left. All processes of a namespace must
+	// have the same Window, because the fence after lost commits depends on it. At
 	// least 1 s. Defaults to 10 s.
 	Window time.Duration
 
-	// TTL is how long others wait before they take the worker number of a process
-	// that ended without giving it back, and MaxClockSkew on top. Not less than
+	// TTL is how long the worker number of a process that was killed stays
+	// reserved. Other processes wait for MaxClockSkew in addition. Not less than
 	// Window. Defaults to one and a half times Window.
 	TTL time.Duration
 
-	// MaxClockSkew is how far the host's clock may be from the store's, and the
-	// clocks of servers that replace each other from one another. The same for
-	// all processes of a namespace. A new namespace issues its first number this
-	// much later, because another of that name may have been lost. Defaults to
-	// 1 s, which is what NTP clients commonly mend at once.
+	// MaxClockSkew is how far the host's clock may be from the store's clock, and how
+	// far the clocks of servers may differ that replace each other. All processes of a
+	// namespace must have the same MaxClockSkew. A new namespace issues its first id
+	// this much later, because a namespace of the same name may have been lost.
+	// Defaults to 1 s. NTP clients commonly correct a larger difference at once.
 	MaxClockSkew time.Duration
 
-	// Compatible returns nil if no number of this layout from that time on can
-	// ever equal one of the layout that is stored, as text; else it says which.
-	// It is asked when the namespace has another layout. Defaults to a refusal.
+	// Compatible is called if the namespace has another layout, which it gets as
+	// text. It returns nil if no id of this layout from that time on can be equal to
+	// any id of the stored layout. By default it returns an error.
 	Compatible func(stored string, from time.Time) error
 
 	// SkipMigrate leaves the tables to your own migration; docs/leases.md has the
 	// statements.
 	SkipMigrate bool
 
-	// OnLost is called, in a goroutine of the keeper's, when a lease was lost.
+	// OnLost is called in a goroutine of its own after a lease was lost.
 	OnLost func(*LostError)
 
-	// Logger is told of leases claimed, lost and given back. Defaults to
+	// Logger receives which leases are claimed, lost and released. Defaults to
 	// slog.Default().
 	Logger *slog.Logger
 
-	// Clock tells the host's time, for tests. Defaults to time.Now.
+	// Clock returns the host's time, for tests. Defaults to time.Now.
 	Clock func() time.Time
 }
 
@@ -94,7 +95,7 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.Compatible == nil {
 		cfg.Compatible = func(string, time.Time) error {
-			return errors.New("the two may make the same number; use another namespace for another table")
+			return errors.New("the two layouts may make the same id; use another namespace for other tables")
 		}
 	}
 	if cfg.Clock == nil {
@@ -128,7 +129,7 @@ func (cfg Config) validate() error {
 	return nil
 }
 
-// storable reports whether all stores keep s as it is and tell it from others.
+// storable reports whether all stores can store s without changing it.
 func storable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsRune(s, 0) && !strings.HasSuffix(s, " ")
 }

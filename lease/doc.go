@@ -149,7 +149,7 @@
 //	A commit that was          PostgreSQL: fsync = on; each write     PostgreSQL: not when leasing;        Hold-off: a claim only burns what may
 //	answered is on the disk.   sets synchronous_commit = on. MySQL    Doctor reports fsync = off. The      have been granted, and the next
 //	                           and MariaDB:                           other databases: each probe, claim   renewal grants. Coarse layouts get a
-//	                           innodb_flush_log_at_trx_commit = 1     and renewal reads the settings.      VolatileError. After a crash with
+//	                           innodb_flush_log_at_trx_commit = 1     and renewal reads the settings.      PermanentError. After a crash with
 //	                           and, with a binary log, sync_binlog =                                       fsync = off, or with a setting that
 //	                           1. SQLite: synchronous = FULL or                                            the crash reset, call Fence.
 //	                           EXTRA. Package filestore: a local
@@ -167,7 +167,7 @@
 //	                                                                  that it was answered.                are not detected: call Fence.
 //	                                                                                                       docs/leases.md lists them.
 //
-//	Only this package changes  Tables without triggers, rules and     Open reads the catalog, also with     Open returns a sqlstore.TablesError.
+//	Only this package changes  Tables without triggers, rules and     Open reads the catalog, also with     Open returns a sqlstore.TableError.
 //	the rows.                  row-level security; on MySQL and       SkipMigrate.                         Not detected: objects that are added
 //	                           MariaDB with the engine InnoDB.                                             later, bounds edited by hand, and
 //	                                                                                                       triggers on MySQL and MariaDB if the
@@ -200,7 +200,7 @@
 //     are merged.
 //   - A virtual machine that is cloned while it runs. It repeats ids for up to Window,
 //     until one of the two renews, or until its block is used up. Call
-//     [Keeper.Suspend] before the copy.
+//     idgen.Pool.Suspend before the copy.
 //   - A row that is deleted while its lease lives, if a failover then loses the
 //     deletion.
 //   - Coarse layouts: a namespace that loses its own row and all lease rows. A new

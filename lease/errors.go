@@ -10,22 +10,27 @@ import (
 )
 
 var (
-	// ErrClosed is returned for a [Keeper] that has been closed.
-	ErrClosed = errors.New("lease: the keeper is closed")
+	// ErrClosed is returned after a pool was closed.
+	ErrClosed = errors.New("lease: the lease was closed")
+
+	// ErrNoNamespace is returned by [Fence] and [Doctor] if the store has no namespace
+	// of that name with that layout.
+	ErrNoNamespace = errors.New("the store has no such namespace; check the namespace, the layout, the database and the table")
 
 	// ErrNotMigrated is returned by stores whose tables or files are missing. A
 	// keeper then calls Migrate, unless [Config].SkipMigrate forbids it.
 	ErrNotMigrated = errors.New("lease: the tables or files that keep the leases are missing; run the migration, or open without SkipMigrate")
 
-	// ErrSuspended is why no number is issued between [Keeper.Suspend] and Resume.
-	ErrSuspended = errors.New("lease: the worker was given back by Suspend; call Resume")
+	// ErrSuspended is the reason why no id is issued between Suspend and Resume of a
+	// pool.
+	ErrSuspended = errors.New("lease: the worker number was released by Suspend; call Resume")
 )
 
-// A LostError says that a lease was lost. The keeper claims another by itself.
+// A LostError says that a lease was lost. The pool leases another worker number.
 type LostError struct {
 	Namespace string
 	Worker    int64
-	Since     time.Time // when the keeper learned of it, by the host's clock
+	Since     time.Time // when this process noticed, by the host's clock
 	Reason    string
 }
 
@@ -34,7 +39,7 @@ func (e *LostError) Error() string {
 		e.Worker, e.Namespace, e.Since.UTC().Format(time.RFC3339), e.Reason)
 }
 
-// A StoreError says that the store does not answer, or not as it should.
+// A StoreError says that the store did not answer, or answered with an error.
 type StoreError struct {
 	Op  string // "probe", "claim", "renew", …
 	Err error
@@ -50,9 +55,9 @@ func (e *StoreError) Error() string {
 // Unwrap returns Err.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// A PermanentError is an error of the store that trying again does not mend, such
-// as a wrong password or a missing privilege. [Open] returns it at once. A keeper
-// that runs keeps trying, because an operator may mend it.
+// A PermanentError is an error of the store that a retry does not fix, such as a wrong
+// password or a missing privilege. [Open] returns it at once. A running pool keeps
+// trying, because an operator may fix the cause.
 type PermanentError struct {
 	Err    error
 	Remedy string
@@ -63,17 +68,17 @@ func (e *PermanentError) Error() string { return fmt.Sprintf("%v; %s", e.Err, e.
 // Unwrap returns Err.
 func (e *PermanentError) Unwrap() error { return e.Err }
 
-// A VersionError says that another version of Snowkey made a table or file, and
-// that this one does not write to it.
+// A VersionError says that a table or file has another protocol version. This program
+// does not write to it.
 type VersionError = protocol.VersionError
 
 // A TakenError says that all worker numbers of the range are leased.
 type TakenError struct {
 	Namespace string
 	Min, Max  int64
-	Holders   []string      // their labels, each once; "" is left out
-	NextFree  time.Duration // when the next lease expires, unless it is renewed
-	Stale     int64         // how many of the holders have stopped renewing
+	Holders   []string      // the different labels of the holders, without ""
+	NextFree  time.Duration // how long until the next lease expires, unless it is renewed
+	Stale     int64         // how many of the holders no longer renew
 }
 
 func (e *TakenError) Error() string {
@@ -86,75 +91,60 @@ func (e *TakenError) Error() string {
 	}
 	n, advice := e.Max-e.Min+1, "stop idle processes, widen the range or the layout's worker field"
 	if 2*e.Stale > n {
-		advice = fmt.Sprintf("%d of their holders stopped renewing, so processes are killed faster than leases expire: call Close before they end, or lower TTL; %s", e.Stale, advice)
+		advice = fmt.Sprintf("%d of their holders stopped renewing: processes are killed faster than leases expire; call Close before a process ends, or set TTL lower; %s", e.Stale, advice)
 	}
 	return fmt.Sprintf("lease: all %d worker numbers of namespace %q (%d to %d) are in use, by %s%s; the next expires in %v unless it is renewed; %s",
 		n, e.Namespace, e.Min, e.Max, strings.Join(who, ", "), more, e.NextFree, advice)
 }
 
-// A LayoutError says that the namespace's numbers are of another layout, and
-// that the two can make the same number.
+// A LayoutError says that the namespace has another layout, and that the two layouts
+// can make the same id.
 type LayoutError struct {
 	Namespace    string
 	Stored, Mine string
-	Err          error // what would collide, and what to do
+	Err          error // which ids would be equal, and what to do
 }
 
 func (e *LayoutError) Error() string {
-	return fmt.Sprintf("lease: namespace %q makes numbers of the layout %q, this process of %q: %v; or use the same layout",
+	return fmt.Sprintf("lease: namespace %q has ids of the layout %q, and this process has the layout %q: %v; or use the same layout",
 		e.Namespace, e.Stored, e.Mine, e.Err)
 }
 
 // Unwrap returns Err.
 func (e *LayoutError) Unwrap() error { return e.Err }
 
-// A NamespaceError says that a store knows nothing of a namespace with a layout.
-type NamespaceError struct {
-	Namespace, Layout string
-}
-
-func (e *NamespaceError) Error() string {
-	return fmt.Sprintf("lease: the store has no namespace %q with the layout %q; check the names, the database and the table",
-		e.Namespace, e.Layout)
-}
-
-// A HoldOffError says that a lease has not begun, because numbers before its
-// start may have been issued under leases that the store does not know of: the
-// namespace is new, or the database is not the one it was.
+// A HoldOffError says that a lease grants no ids yet. Ids below its start may have
+// been issued under leases that the store does not know: the namespace is new, or the
+// database is another than before.
 type HoldOffError struct {
 	Namespace string
 	For       time.Duration // about how long it takes
+
+	// Unconfirmed is set if the answer to the claim was lost. Then the keeper read in
+	// the store that it has the lease, and waits for the answer to a renewal.
+	Unconfirmed bool
 }
 
 func (e *HoldOffError) Error() string {
-	return fmt.Sprintf("lease: namespace %q begins in %v, behind all that another database may have granted; wait, or set Config.MaxClockSkew lower if clocks allow it",
+	if e.Unconfirmed {
+		return fmt.Sprintf("lease: namespace %q issues no ids yet: the answer to the claim was lost, and the store has not yet answered the renewal that confirms it", e.Namespace)
+	}
+	return fmt.Sprintf("lease: namespace %q must wait %v before issuing ids: a previous database may have granted later ones; wait, or set Config.MaxClockSkew lower if your clocks allow it",
 		e.Namespace, e.For)
 }
 
-// A VolatileError says that a layout of long ticks cannot be leased from a store
-// that may forget a commit: each lease would wait for the next tick.
-type VolatileError struct {
-	Namespace string
-	Unit      time.Duration
-}
-
-func (e *VolatileError) Error() string {
-	return fmt.Sprintf("lease: namespace %q has ticks of %v, and its store may forget a commit, so that each lease would wait for the next tick; have the store flush every commit, or use a layout whose tick is a second or less",
-		e.Namespace, e.Unit)
-}
-
-// A ClockSkewError says that the host's clock and the store's are too far apart.
+// A ClockSkewError says that the host's clock and the store's clock differ too much.
 type ClockSkewError struct {
 	Host, Store time.Time
 	Max         time.Duration
 }
 
 func (e *ClockSkewError) Error() string {
-	return fmt.Sprintf("lease: this host's clock shows %s, the store's %s, more than MaxClockSkew %v apart; set one of them right",
+	return fmt.Sprintf("lease: this host's clock shows %s and the store's clock %s; they differ by more than MaxClockSkew, %v; correct one of them",
 		e.Host.UTC().Format(time.RFC3339Nano), e.Store.UTC().Format(time.RFC3339Nano), e.Max)
 }
 
-// A ConfigError is returned by [Open] for a [Config] that cannot be.
+// A ConfigError is returned by [Open] for a [Config] that is not valid.
 type ConfigError struct {
 	Field  string
 	Reason string // what is wrong and what to do

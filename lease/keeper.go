@@ -9,92 +9,73 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// An Issuer makes numbers, and is told which it may make.
-type Issuer interface {
-	// Grant begins a lease: numbers are of worker, and their counters are at
-	// least start and below bound.
-	Grant(worker, start, bound int64)
-
-	// Extend raises the bound. It does nothing after Seal.
-	Extend(bound int64)
-
-	// Seal ends the lease, if there is one: once it returns, no number is issued.
-	// It returns the first counter that was not used. Calls wait for the next
-	// lease and tell reason if they cannot.
-	Seal(reason error) (unused int64)
-
-	// Explain tells why the bound is not raised; nil takes it back.
-	Explain(reason error)
-
-	// Correct tells how far the host's clock is behind the true time; 0 takes it
-	// back.
-	Correct(offset time.Duration)
-}
-
-// A Keeper leases a worker number for an [Issuer] and renews it until it is
-// closed. When the lease is lost it claims another.
-//
-// A Keeper is safe for concurrent use. [Open] makes one.
-type Keeper struct {
+// A keeper leases a worker number for an issuer and renews the lease until it is
+// closed. When the lease is lost, it claims another. A keeper is safe for concurrent
+// use.
+type keeper struct {
 	store  Store
-	issuer Issuer
+	issuer leased.Issuer
 	cfg    Config
 	terms  Terms
 	clocks clocks
 
-	needed atomic.Int64  // the largest end that Want was told
-	wanted chan struct{} // holds one: the issuer has reached its bound
+	needed atomic.Int64  // the largest end that Want got since the last renewal
+	soon   chan struct{} // holds one: a renewal is needed before it is due
 
 	life    context.Context    // ends with Close
-	endLife context.CancelFunc // of life
-	turn    sync.Mutex         // of those who begin and end
+	endLife context.CancelFunc // ends life
+	turn    sync.Mutex         // held by Resume, Suspend and Close
 	stop    context.CancelFunc // ends run; nil while the keeper is suspended or closed
 
 	// Owned by run while it is running, otherwise by the holder of turn.
-	granted   chan struct{} // closed when the first number may be issued
-	done      chan struct{} // closed when run has returned
-	held      *tenancy
-	unsure    *tenancy    // what the last claim without a reply would hold
-	own       int64       // the worker number held last; -1 before the first
-	regressed bool        // the store has forgotten commits, and must be fenced before the next claim
-	taken     *TakenError // while all worker numbers are in use, who has them
-	takenAt   time.Time   // when that was read
-	looks     int         // how many probes in a row found no namespace or no free row
-	warned    string      // why there is no lease, as it was logged last
-	failed    error       // why the last renewal had no answer; nil once one had
-	gaveUp    int         // how many statements in a row were not answered in time
+	granted    chan struct{} // closed when the first id may be issued
+	done       chan struct{} // closed when run has returned
+	held       *heldLease
+	unsure     *heldLease  // the lease of the last claim, if that had no answer
+	lastWorker int64       // the worker number held last; -1 before the first
+	regressed  bool        // the store has lost commits, and must be fenced before the next claim
+	taken      *TakenError // while all worker numbers are in use, their holders
+	takenAt    time.Time   // when the holders were read
+	looks      int         // how many probes in a row found no namespace or no free row
+	warned     string      // the reason that was logged last for having no lease
+	failed     error       // why the last renewal had no answer; nil if it had one
+	gaveUp     int         // how many calls in a row were not answered in time
 }
 
-// tenancy is one lease. It is dropped whole when it is lost.
-type tenancy struct {
-	seen  Row   // as it was claimed
-	row   Row   // token and revision as last answered or read; the rest as last answered
+// A heldLease is one lease. After the lease was lost, it is not used again.
+type heldLease struct {
+	seen  Row   // the row before the claim
+	row   Row   // token and revision are from the last answer or read, the rest from the last answer
 	start int64 // the first counter that may be issued
-	block int64 // how many counters to ask for at once; see asked
+	block int64 // how many counters to request at once; see wantedBound
 
-	// next is the token of a claim or renewal whose request may have been applied,
-	// or may yet be; "" if there is none.
-	next     string
-	earlier  []string  // tokens of claims before next that saw the row as next did
-	volatile bool      // whether the store may forget a commit: the claim grants nothing
-	renewed  time.Time // when the last confirmed claim or renewal was sent
-	raised   time.Time // when its bound was last raised by a block
+	// pendingToken is the token of a claim or renewal without an answer. It may have
+	// been executed, or may be executed later. "" if there is none.
+	pendingToken  string
+	earlierTokens []string  // tokens of earlier claims of the same revision of the row
+	unconfirmed   bool      // whether the answer to the claim was lost, and no renewal was answered yet
+	volatile      bool      // whether the store may lose a commit: then the claim grants nothing
+	renewed       time.Time // when the last confirmed claim or renewal was sent
+	raised        time.Time // when its bound was last raised by a block
 }
 
-// Open checks cfg, claims a worker number and grants it to the issuer. It
-// returns when the first number may be issued. Until ctx ends it tries again, as
-// long as the store does not answer or all worker numbers are in use; the error
-// then has the last answer of the store. A [*LayoutError], [*ClockSkewError],
-// [*VolatileError], [*VersionError], [*PermanentError] or [*ConfigError] ends it at
-// once.
-func Open(ctx context.Context, store Store, issuer Issuer, cfg Config) (*Keeper, error) {
+// Open checks cfg, claims a worker number and grants it to the issuer. It returns when
+// the first id may be issued. If the store does not answer or all worker numbers are in
+// use, it tries again until ctx ends. The error then has the last answer of the store.
+// Open returns at once with a [*LayoutError], [*ClockSkewError], [*VersionError],
+// [*PermanentError] or [*ConfigError].
+//
+// Open is for package snowkey. Programs call snowkey.Open.
+func Open(ctx context.Context, store Store, issuer leased.Issuer, cfg Config) (leased.Keeper, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	k := &Keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(), wanted: make(chan struct{}, 1), own: -1}
+	k := &keeper{store: store, issuer: issuer, cfg: cfg, terms: cfg.terms(), soon: make(chan struct{}, 1), lastWorker: -1}
 	k.clocks = clocks{cfg: cfg, issuer: issuer}
 	k.life, k.endLife = context.WithCancel(context.WithoutCancel(ctx))
 	if err := k.Resume(ctx); err != nil {
@@ -103,26 +84,31 @@ func Open(ctx context.Context, store Store, issuer Issuer, cfg Config) (*Keeper,
 	return k, nil
 }
 
-// Want tells that numbers below end are needed and not granted. It does not
-// block: the keeper renews as soon as the store can grant them. Want(0) only has
-// it renew soon, for instance to compare the clocks.
-func (k *Keeper) Want(end int64) {
+// Want requests counters below end, which are needed and not yet granted. It does
+// not block: the keeper renews as soon as the store can grant them.
+func (k *keeper) Want(end int64) {
 	for {
 		needed := k.needed.Load()
 		if end <= needed || k.needed.CompareAndSwap(needed, end) {
 			break
 		}
 	}
+	k.RenewSoon()
+}
+
+// RenewSoon makes the keeper renew its lease before it is due, for instance to compare
+// the clocks. Between two renewals is Window/100 at least. RenewSoon does not block.
+func (k *keeper) RenewSoon() {
 	select {
-	case k.wanted <- struct{}{}:
+	case k.soon <- struct{}{}:
 	default:
 	}
 }
 
-// Resume claims a worker number and keeps it, as [Open] does, if the keeper is
-// suspended. It returns when the first number may be issued, or with an error when ctx has
-// ended; the keeper then is suspended as before.
-func (k *Keeper) Resume(ctx context.Context) error {
+// Resume claims a worker number as [Open] does, if the keeper is suspended. It returns
+// when the first id may be issued. If ctx ends before that, it returns an error, and the
+// keeper stays suspended.
+func (k *keeper) Resume(ctx context.Context) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
 	switch {
@@ -151,28 +137,27 @@ func (k *Keeper) Resume(ctx context.Context) error {
 	}
 }
 
-// Suspend seals the issuer and gives the worker number back, until Resume is
-// called. Nothing of a lease is left then in the memory of the process, so that
-// it may be copied: each copy that resumes has a number of its own. Errors are as
-// those of Close.
-func (k *Keeper) Suspend(ctx context.Context) error {
+// Suspend seals the issuer and releases the worker number until Resume is called. Then
+// the memory of the process has nothing of a lease, and the process may be copied: each
+// copy that resumes leases a worker number of its own. It returns the errors of Close.
+func (k *keeper) Suspend(ctx context.Context) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
 	return k.end(ctx, ErrSuspended)
 }
 
-// Close seals the issuer and gives the worker number back. It returns when the
-// store has confirmed that, or with an error when ctx has ended: the lease then
-// expires by itself. No number is issued either way.
-func (k *Keeper) Close(ctx context.Context) error {
-	k.endLife() // and a Resume that waits
+// Close seals the issuer and releases the worker number. It returns when the store has
+// confirmed the release, or with an error when ctx has ended. Without a release the
+// lease expires. After Close no id is issued in either case.
+func (k *keeper) Close(ctx context.Context) error {
+	k.endLife() // also ends a Resume that waits
 	k.turn.Lock()
 	defer k.turn.Unlock()
 	return k.end(ctx, ErrClosed)
 }
 
-// end is the way of the diagram from holding to released.
-func (k *Keeper) end(ctx context.Context, reason error) error {
+// end goes from the state holding to released.
+func (k *keeper) end(ctx context.Context, reason error) error {
 	var unused int64 = maxCounter
 	if k.stop != nil {
 		k.stop()
@@ -183,37 +168,37 @@ func (k *Keeper) end(ctx context.Context, reason error) error {
 	if k.held == nil && k.unsure == nil {
 		return nil
 	}
-	// A caller that is shutting down has often no time left; the store needs one
-	// statement or two.
+	// The ctx of a caller that shuts down has often ended. The release takes one or two
+	// statements.
 	grace, done := context.WithTimeout(context.WithoutCancel(ctx), k.cfg.Window/4)
 	defer done()
 	if k.held == nil {
 		return k.withdraw(grace)
 	}
 	t := k.held
-	if t.next != "" {
+	if t.pendingToken != "" {
 		if k.reread(grace, t); k.held == nil {
-			return nil // it was lost in the meantime
+			return nil // the lease was lost
 		}
 	}
-	if t.next != "" {
+	if t.pendingToken != "" {
 		unused = maxCounter // a late renewal may find the row as it was, and raise the bound
 	}
 	k.held = nil
 	return k.release(grace, t.row, unused)
 }
 
-// withdraw gives back what a claim without a reply has taken, or may still take.
-// A release of the row as the claim saw it changes the revision, so the claim no
-// longer finds that row. The row may have the token of a lease that has expired.
-func (k *Keeper) withdraw(ctx context.Context) error {
+// withdraw releases the row of a claim without an answer, which has the row or may
+// still take it. A release of the row as the claim saw it changes the revision, so the
+// claim fails. The row may have the token of a lease that has expired.
+func (k *keeper) withdraw(ctx context.Context) error {
 	u := k.unsure
 	rows, err := k.store.Rows(ctx, k.terms, u.seen.Worker, u.seen.Worker)
 	switch {
 	case err != nil:
 		return &StoreError{"read", err}
 	case len(rows) == 0 || !u.claimed(rows[0]) && !k.terms.Free(rows[0]):
-		k.unsure = nil // it is of another process, and the claim can no longer have it
+		k.unsure = nil // another process has it, so the claim fails
 		return nil
 	}
 	err = k.release(ctx, rows[0], maxCounter)
@@ -223,17 +208,17 @@ func (k *Keeper) withdraw(ctx context.Context) error {
 	return err
 }
 
-func (k *Keeper) release(ctx context.Context, row Row, unused int64) error {
-	freed, err := k.store.Release(ctx, Release{Terms: k.terms, Held: row, Unused: unused})
+func (k *keeper) release(ctx context.Context, row Row, unused int64) error {
+	freed, err := k.store.Release(ctx, k.terms, row, unused)
 	if err != nil {
 		return &StoreError{"release", err}
 	}
-	k.log().Info("lease: gave the worker number back", "namespace", k.cfg.Namespace, "worker", row.Worker, "freed", freed)
+	k.log().Info("lease: released the worker number", "namespace", k.cfg.Namespace, "worker", row.Worker, "freed", freed)
 	return nil
 }
 
 // run renews the lease, and claims another when it is lost.
-func (k *Keeper) run(ctx context.Context) {
+func (k *keeper) run(ctx context.Context) {
 	defer close(k.done)
 	for ctx.Err() == nil {
 		if k.held == nil && k.claim(ctx, false) != nil {
@@ -246,10 +231,10 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// idle waits until the lease is due for renewal, or the issuer wants more than
-// it was granted and the store can grant it. It returns the bound that is needed.
-func (k *Keeper) idle(ctx context.Context, t *tenancy) (needed int64) {
-	sleep := func(until time.Time, wanted <-chan struct{}) {
+// idle waits until the lease is due for renewal, or until the issuer needs a larger
+// bound and the store can grant it. It returns the bound that is needed.
+func (k *keeper) idle(ctx context.Context, t *heldLease) (needed int64) {
+	sleep := func(until time.Time, soon <-chan struct{}) {
 		left := time.Until(until)
 		if left <= 0 {
 			return
@@ -258,40 +243,43 @@ func (k *Keeper) idle(ctx context.Context, t *tenancy) (needed int64) {
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-		case <-wanted:
+		case <-soon:
 		case <-ctx.Done():
 		}
 	}
-	sleep(t.renewed.Add(k.cfg.Window/3), k.wanted)
+	sleep(t.renewed.Add(k.cfg.Window/3), k.soon)
 	needed = k.needed.Swap(0)
 	sleep(t.renewed.Add(k.untilGrantable(t, needed)), nil)
 	return needed
 }
 
-// untilGrantable returns how long after the last renewal the store can raise the
-// bound to what is needed. The cap grows with the store's time and no faster: to
-// ask earlier would give nothing.
-func (k *Keeper) untilGrantable(t *tenancy, needed int64) time.Duration {
-	wait := time.Duration(k.terms.Reached(needed)-t.row.Now) * time.Microsecond
+// untilGrantable returns how long after the last renewal the store can raise the bound
+// to needed. The cap grows with the store's time, so an earlier renewal would not raise
+// the bound far enough.
+func (k *keeper) untilGrantable(t *heldLease, needed int64) time.Duration {
+	wait := time.Duration(k.terms.reached(needed)-t.row.Now) * time.Microsecond
 	if wait <= 0 && needed > t.row.Bound {
 		return 0
 	}
 	return min(max(wait, k.cfg.Window/100), k.cfg.Window/3)
 }
 
-// asked returns the bound to ask for, when counters below needed are. It lies a
-// window ahead of the host's time. So one wrong clock, the host's or the store's,
-// does not push a bound into the future. If a lease began later than that, the bound
-// lies a window ahead of needed. Where a window would be the rest of a long
-// tick, it is some counters more than are needed: twice as many as before if
-// they were used up quickly. And none, if they are of a tick that the store cannot
-// grant yet: what it granted instead would be the rest of this one.
-func (k *Keeper) asked(t *tenancy, needed int64) int64 {
-	if !k.terms.Coarse() {
+// wantedBound returns the bound to request if counters below needed are required.
+//
+// It lies a window ahead of the host's time, so one wrong clock, the host's or the
+// store's, does not push a bound far into the future. If the lease starts later than
+// now, it lies a window ahead of needed.
+//
+// For a coarse layout a window could be the rest of a long tick. There the bound is
+// a block of counters above needed. The block doubles if the last one was used up
+// quickly. If the counters are in a tick that the store cannot grant yet, nothing is
+// requested: the store would grant the rest of the current tick instead.
+func (k *keeper) wantedBound(t *heldLease, needed int64) int64 {
+	if !k.terms.coarse() {
 		now := k.clocks.now().UnixMicro()
-		return max(k.terms.Cap(now), needed+k.terms.Cap(now)-k.terms.Counter(now))
+		return max(k.terms.cap(now), needed+k.terms.cap(now)-k.terms.counter(now))
 	}
-	if needed <= t.row.Bound || k.terms.Reached(needed) > t.row.Now+time.Since(t.renewed).Microseconds() {
+	if needed <= t.row.Bound || k.terms.reached(needed) > t.row.Now+time.Since(t.renewed).Microseconds() {
 		return 0
 	}
 	if least := max(k.terms.PerTick/1024, 1); time.Since(t.raised) < k.cfg.Window/3 {
@@ -304,11 +292,11 @@ func (k *Keeper) asked(t *tenancy, needed int64) int64 {
 }
 
 // renew raises the bound of a lease. Only a confirmed renewal counts.
-func (k *Keeper) renew(ctx context.Context, t *tenancy, needed int64) {
-	if t.next == "" {
-		t.next = newToken()
+func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
+	if t.pendingToken == "" {
+		t.pendingToken = newToken()
 	}
-	renewal := Renewal{Terms: k.terms, Held: t.row, Token: t.next, Wanted: k.asked(t, needed), Volatile: t.volatile}
+	renewal := Renewal{Terms: k.terms, Held: t.row, Token: t.pendingToken, Wanted: k.wantedBound(t, needed), Volatile: t.volatile}
 	sent := k.clocks.read()
 	row, renewed, err := k.tryRenew(ctx, renewal)
 	switch {
@@ -318,7 +306,7 @@ func (k *Keeper) renew(ctx context.Context, t *tenancy, needed int64) {
 	case errors.Is(err, ErrNotMigrated):
 		k.lose(t, "its table is gone from the store")
 	case err != nil:
-		// The request may have been applied, or be applied later.
+		// The request may have been executed, or may be executed later.
 		if isAnswer(err) || k.failed == nil {
 			k.failed = &StoreError{"renew", err}
 		}
@@ -327,30 +315,30 @@ func (k *Keeper) renew(ctx context.Context, t *tenancy, needed int64) {
 		k.reread(ctx, t)
 	default:
 		if before := t.row.Revision; k.reread(ctx, t) && t.row.Revision == before {
-			k.drop(ctx, t, t.row, "the store refused to renew it, because its clock jumped, it may forget commits now, or was migrated to another version; snowkey.Doctor tells")
+			k.drop(ctx, t, t.row, "the store refused to renew it: its clock jumped, it may lose commits now, or it was migrated to another version; call snowkey.Doctor")
 		}
 	}
 }
 
-func (k *Keeper) tryRenew(ctx context.Context, r Renewal) (Row, bool, error) {
+func (k *keeper) tryRenew(ctx context.Context, r Renewal) (Row, bool, error) {
 	ctx, done := k.inTime(ctx)
 	defer done()
 	row, renewed, err := k.store.Renew(ctx, r)
 	return row, renewed, unanswered(ctx, err)
 }
 
-// confirm takes in what the store has answered to a request that was sent then.
-func (k *Keeper) confirm(t *tenancy, row Row, sent reading) {
-	t.row, t.renewed = row, sent.at
-	t.next = "" // the revision has moved on, and late requests name the old one
+// confirm stores the answer to a renewal.
+func (k *keeper) confirm(t *heldLease, row Row, sent reading) {
+	t.row, t.renewed, t.unconfirmed = row, sent.at, false
+	t.pendingToken = "" // the revision has changed, so late requests fail
 	k.clocks.compare(sent, row.Now)
 	k.issuer.Extend(row.Bound)
 	k.announce(t)
 }
 
-// announce tells whether the first number of a lease may be issued and, if not,
-// asks for it.
-func (k *Keeper) announce(t *tenancy) {
+// announce reports that the first id of a lease may be issued. If it may not, announce
+// requests the counter and explains the reason.
+func (k *keeper) announce(t *heldLease) {
 	if err := k.heldOff(t); err != nil {
 		k.Want(t.start + 1)
 		k.issuer.Explain(err)
@@ -363,20 +351,20 @@ func (k *Keeper) announce(t *tenancy) {
 	}
 }
 
-// heldOff returns an error while no number of a lease may be issued.
-func (k *Keeper) heldOff(t *tenancy) error {
+// heldOff returns an error while no id of a lease may be issued.
+func (k *keeper) heldOff(t *heldLease) error {
 	if t.start < t.row.Bound {
 		return nil
 	}
-	left := time.Duration(k.terms.Reached(t.start+1)-t.row.Now) * time.Microsecond
-	return &HoldOffError{Namespace: k.cfg.Namespace, For: max(left, 0)}
+	left := time.Duration(k.terms.reached(t.start+1)-t.row.Now) * time.Microsecond
+	return &HoldOffError{Namespace: k.cfg.Namespace, For: max(left, 0), Unconfirmed: t.unconfirmed}
 }
 
-// reread learns from the row itself what has become of a renewal, and reports
-// whether the lease is still held. A row that carries the token of the renewal gives
-// only the revision to go on with. Its bound counts once a later renewal is
-// answered: a server may show a commit that is not on its disk yet.
-func (k *Keeper) reread(ctx context.Context, t *tenancy) (held bool) {
+// reread reads the row after a renewal without an answer, and reports whether the lease
+// is still held. If the row has the token of the renewal, the keeper continues with that
+// token and the revision. It does not use the bound, because a server may show a commit
+// that is not on its disk yet. The answer to a later renewal grants the bound.
+func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 	timely, done := k.inTime(ctx)
 	rows, err := k.store.Rows(timely, k.terms, t.row.Worker, t.row.Worker)
 	done()
@@ -388,14 +376,14 @@ func (k *Keeper) reread(ctx context.Context, t *tenancy) (held bool) {
 		return false
 	case len(rows) == 0:
 		k.lose(t, "its row is gone from the store")
-	case rows[0].Token != t.row.Token && rows[0].Token != t.next:
-		// Rows only move on. One that went back was restored from an older dump.
+	case rows[0].Token != t.row.Token && rows[0].Token != t.pendingToken:
+		// Revisions only increase. A row with a smaller one was restored from an older dump.
 		k.regressed = rows[0].Revision < t.row.Revision
-		k.lose(t, fmt.Sprintf("its row is of another process (%s), or the store has forgotten a renewal", rows[0].Label))
+		k.lose(t, fmt.Sprintf("another process has its row (%s), or the store has lost a renewal", rows[0].Label))
 	case rows[0].Expires < rows[0].Now:
 		k.drop(ctx, t, rows[0], "it expired before it could be renewed")
-	case rows[0].Token == t.next:
-		t.row.Token, t.row.Revision, t.next = rows[0].Token, rows[0].Revision, ""
+	case rows[0].Token == t.pendingToken:
+		t.row.Token, t.row.Revision, t.pendingToken = rows[0].Token, rows[0].Revision, ""
 		return true
 	default:
 		return true
@@ -403,10 +391,10 @@ func (k *Keeper) reread(ctx context.Context, t *tenancy) (held bool) {
 	return false
 }
 
-// drop loses a lease and frees its row, which no other process has taken yet.
-// Otherwise this one would wait until MaxClockSkew has passed, and for an hour if the
-// store's clock was an hour ahead and is right now.
-func (k *Keeper) drop(ctx context.Context, t *tenancy, row Row, reason string) {
+// drop ends a lease and frees its row, which no other process has taken yet. Otherwise
+// the row could not be claimed before MaxClockSkew has passed. If the store's clock was
+// an hour ahead and was corrected, that would take an hour.
+func (k *keeper) drop(ctx context.Context, t *heldLease, row Row, reason string) {
 	k.lose(t, reason)
 	ctx, done := k.inTime(ctx)
 	defer done()
@@ -416,7 +404,7 @@ func (k *Keeper) drop(ctx context.Context, t *tenancy, row Row, reason string) {
 }
 
 // lose ends a lease.
-func (k *Keeper) lose(t *tenancy, reason string) {
+func (k *keeper) lose(t *heldLease, reason string) {
 	lost := &LostError{Namespace: k.cfg.Namespace, Worker: t.row.Worker, Since: time.Now(), Reason: reason}
 	k.issuer.Seal(lost)
 	k.held = nil
@@ -426,11 +414,11 @@ func (k *Keeper) lose(t *tenancy, reason string) {
 	}
 }
 
-// patience is how long one statement may take. Without a lease there is nothing
-// to save by giving up early: who connects again queues again. With a lease, a
-// second statement shall find it alive. After two timeouts it is probably lost,
-// and the store overloaded, so the timeout doubles.
-func (k *Keeper) patience() time.Duration {
+// patience is how long one call may take. Without a lease, an early timeout only sends
+// the process to the end of a queue for connections. With a lease, there must be time
+// for a second call before it expires. After two timeouts the lease is probably lost and
+// the store overloaded, so the timeout doubles.
+func (k *keeper) patience() time.Duration {
 	switch {
 	case k.held == nil:
 		return k.cfg.Window / 2
@@ -440,8 +428,9 @@ func (k *Keeper) patience() time.Duration {
 	return k.cfg.Window / 2
 }
 
-// inTime limits ctx to patience. The second function it returns ends that, and learns.
-func (k *Keeper) inTime(ctx context.Context) (context.Context, func()) {
+// inTime limits ctx to patience. The caller must call the returned function, which also
+// records whether the call was answered in time.
+func (k *keeper) inTime(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, k.patience())
 	return ctx, func() {
 		if ctx.Err() == context.DeadlineExceeded {
@@ -453,12 +442,11 @@ func (k *Keeper) inTime(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-func (k *Keeper) explain(op string, err error) { k.issuer.Explain(&StoreError{op, err}) }
+func (k *keeper) explain(op string, err error) { k.issuer.Explain(&StoreError{op, err}) }
 
-// pause waits for about d, longer or shorter by chance, so that processes that
-// failed together do not try together, and for longestWait at most. It reports false if
-// ctx ended it.
-func (k *Keeper) pause(ctx context.Context, d time.Duration) bool {
+// pause waits for a random time around d, and for longestWait at most. So processes that
+// failed together do not try again together. It reports false if ctx has ended.
+func (k *keeper) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(min(d/2+rand.N(d), longestWait))
 	defer timer.Stop()
 	select {
@@ -469,10 +457,10 @@ func (k *Keeper) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (k *Keeper) log() *slog.Logger { return k.cfg.log() }
+func (k *keeper) log() *slog.Logger { return k.cfg.log() }
 
 // warn logs why there is no lease, and again when the reason changes.
-func (k *Keeper) warn(err error) {
+func (k *keeper) warn(err error) {
 	if isRace(err) {
 		return
 	}

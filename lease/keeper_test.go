@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
@@ -143,7 +143,7 @@ func (h *hooked) CreateNamespace(ctx context.Context, terms lease.Terms, positio
 
 func (h *hooked) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if err := h.hook(ctx, "Probe"); err == errNoEffect {
-		return lease.Probe{Now: time.Now().UnixMicro(), Top: q.Min - 1}, nil
+		return lease.Probe{Now: time.Now().UnixMicro(), LastWorker: q.Min - 1}, nil
 	} else if err != nil {
 		return lease.Probe{}, err
 	}
@@ -178,11 +178,11 @@ func (h *hooked) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, e
 	return h.Memory.Renew(ctx, r)
 }
 
-func (h *hooked) Release(ctx context.Context, r lease.Release) (bool, error) {
+func (h *hooked) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
 	if err := h.hook(ctx, "Release"); err != nil {
 		return false, done(err)
 	}
-	return h.Memory.Release(ctx, r)
+	return h.Memory.Release(ctx, terms, held, unused)
 }
 
 func (h *hooked) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {
@@ -193,7 +193,7 @@ func (h *hooked) Rows(ctx context.Context, terms lease.Terms, least, most int64)
 }
 
 // openKeeper opens a keeper that is closed at the end of the test.
-func openKeeper(t *testing.T, store lease.Store, cfg lease.Config) (*lease.Keeper, *recorder) {
+func openKeeper(t *testing.T, store lease.Store, cfg lease.Config) (leased.Keeper, *recorder) {
 	t.Helper()
 	r := &recorder{}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -301,60 +301,6 @@ func TestRenewalThatIsForgotten(t *testing.T) {
 	}
 }
 
-// A claim whose reply is lost, but whose row shows it, grants nothing before a
-// renewal is answered.
-func TestClaimThatIsForgotten(t *testing.T) {
-	for _, fault := range []leasetest.Fault{leasetest.LoseReply, leasetest.HangAfter} {
-		for _, broken := range []bool{false, true} {
-			t.Run(fmt.Sprintf("fault %d, broken %v", fault, broken), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m, cfg := &leasetest.Memory{}, config(3, 3)
-					var store lease.Store = m
-					if broken {
-						store = trustsReads{m}
-					}
-					first, _ := openKeeper(t, m, cfg)
-					first.Close(t.Context())
-					time.Sleep(time.Minute)
-					before := m.Snapshot()
-					claims := once("Claim", fault, leasetest.None)
-					m.Fault(func(op string) leasetest.Fault {
-						if op == "Renew" {
-							return leasetest.Hang
-						}
-						return claims(op)
-					})
-					r, opened := &recorder{}, make(chan error, 1)
-					go func() {
-						k, err := lease.Open(t.Context(), store, r, cfg)
-						if err == nil {
-							t.Cleanup(func() { k.Close(context.Background()) })
-						}
-						opened <- err
-					}()
-					time.Sleep(8 * time.Second)
-					g, n := r.last()
-					if granted := g.bound > g.start; n != 1 || granted != broken {
-						t.Fatalf("%d grants, the last is %+v", n, g)
-					}
-					m.Restore(before)
-					m.Fault(nil)
-					if err := <-opened; err != nil {
-						t.Fatal(err)
-					}
-					time.Sleep(30 * time.Second)
-					if !broken {
-						disjoint(t, r)
-						if g, _ := r.last(); g.bound <= g.start {
-							t.Errorf("nothing is granted: %+v", g)
-						}
-					}
-				})
-			})
-		}
-	}
-}
-
 // A keeper that finds its row at a smaller revision than it was answered knows
 // that the store has forgotten commits. It raises the fence, so that every later
 // lease starts above all that was granted. It does not where another process has
@@ -390,7 +336,7 @@ func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 				before := m.Calls("Fence")
 				tt.harm(t, m, older)
 				time.Sleep(time.Minute)
-				// Both keepers of a store that was restored learn of it.
+				// Both keepers notice that the store was restored.
 				if n := m.Calls("Fence") - before; n != 2*tt.fences {
 					t.Errorf("the fence was raised %d times", n)
 				}
@@ -417,11 +363,11 @@ func TestStoreBecomesVolatile(t *testing.T) {
 		before := m.Snapshot()
 		m.SetVolatile(true)
 		at := time.Now()
-		if e := <-lost; !strings.Contains(e.Reason, "forget commits") || time.Since(at) > 5*time.Second {
+		if e := <-lost; !strings.Contains(e.Reason, "lose commits") || time.Since(at) > 5*time.Second {
 			t.Errorf("after %v: %v", time.Since(at), e)
 		}
 		// Nothing below the cap of the claim, and of a server whose clock is behind.
-		burnt := keeperTerms(cfg).Beyond(at.UnixMicro())
+		burnt := keeperTerms(cfg).At(at.UnixMicro()).RaisedFence
 		synctest.Wait()
 		if now, n := r.last(); r.grants[0] != g || n != 2 || now.start < burnt {
 			t.Errorf("%+v were granted after %+v; want one more, from %d or above", r.grants, g, burnt)
@@ -443,39 +389,7 @@ func TestStoreBecomesVolatile(t *testing.T) {
 	})
 }
 
-// A new layout can be added whatever was deleted before.
-func TestLayoutsAfterDeletions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := &leasetest.Memory{}
-		cfg := config(0, 15)
-		cfg.Compatible = func(string, time.Time) error { return nil }
-		for i := range 8 {
-			cfg.Layout = fmt.Sprint("layout ", i)
-			before := m.Calls("Layouts")
-			k, _ := openKeeper(t, m, cfg)
-			if n := m.Calls("Layouts") - before; n != 1 {
-				t.Errorf("layout %d: the layouts were read %d times", i, n)
-			}
-			k.Close(t.Context())
-			if i%3 != 1 { // what is left is neither the first nor the last
-				m.DeleteNamespace(t.Context(), keeperTerms(cfg))
-				for worker := range cfg.Workers {
-					m.Delete(t.Context(), keeperTerms(cfg), worker)
-				}
-			}
-		}
-	})
-}
-
 const most = 20 // calls of the store in one attempt to claim
-
-// attempts counts the calls of a store between pauses. A memory answers at once,
-// so that the calls of one attempt are at one time.
-type attempts struct {
-	mu    sync.Mutex
-	calls map[time.Time]int
-	total int
-}
 
 func (a *attempts) call() {
 	a.mu.Lock()
@@ -501,252 +415,10 @@ func (a *attempts) check(t *testing.T) {
 	t.Logf("%d calls, %d at most in one attempt", a.total, largest)
 }
 
-// Whatever the state of the store, Open claims within few calls, or says why not.
-func TestCallsOfAClaim(t *testing.T) {
-	ctx := context.Background()
-	deleteRows := func(m *leasetest.Memory, cfg lease.Config, workers ...int64) {
-		for _, w := range workers {
-			m.Delete(ctx, keeperTerms(cfg), w)
-		}
-	}
-	for _, coarse := range []bool{false, true} {
-		for name, harm := range map[string]func(t *testing.T, m *leasetest.Memory, cfg lease.Config){
-			"empty":               func(_ *testing.T, m *leasetest.Memory, _ lease.Config) { m.Restore(leasetest.Snapshot{}) },
-			"no namespace":        func(_ *testing.T, m *leasetest.Memory, cfg lease.Config) { m.DeleteNamespace(ctx, keeperTerms(cfg)) },
-			"another fingerprint": func(_ *testing.T, m *leasetest.Memory, _ lease.Config) { m.SetCurrent("promoted") },
-			"no rows": func(_ *testing.T, m *leasetest.Memory, cfg lease.Config) {
-				deleteRows(m, cfg, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-			},
-			"no namespace, another fingerprint": func(_ *testing.T, m *leasetest.Memory, cfg lease.Config) {
-				m.DeleteNamespace(ctx, keeperTerms(cfg))
-				m.SetCurrent("promoted")
-			},
-			"all are taken": func(t *testing.T, m *leasetest.Memory, cfg lease.Config) {
-				for range 16 {
-					openKeeper(t, m, cfg)
-				}
-			},
-			"a row is missing, others are taken": func(t *testing.T, m *leasetest.Memory, cfg lease.Config) {
-				for range 16 {
-					openKeeper(t, m, cfg)
-				}
-				deleteRows(m, cfg, 7)
-			},
-		} {
-			t.Run(fmt.Sprintf("%s, coarse %v", name, coarse), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m, cfg := &leasetest.Memory{}, config(0, 15)
-					if coarse {
-						cfg.Unit, cfg.PerTick = time.Hour, 1<<20
-					}
-					k, _ := openKeeper(t, m, cfg)
-					k.Close(t.Context())
-					harm(t, m, cfg)
-					time.Sleep(time.Millisecond)
-					var counted attempts
-					m.Fault(func(string) leasetest.Fault { counted.call(); return leasetest.None })
-					ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-					defer cancel()
-					k, err := lease.Open(ctx, m, &recorder{}, cfg)
-					m.Fault(nil)
-					_, taken := errors.AsType[*lease.TakenError](err)
-					_, held := errors.AsType[*lease.HoldOffError](err)
-					switch {
-					case err == nil:
-						k.Close(t.Context())
-					case name == "all are taken" && taken, coarse && held:
-					default:
-						t.Error(err)
-					}
-					if counted.check(t); counted.total > most {
-						t.Errorf("Open took %d calls", counted.total)
-					}
-				})
-			})
-		}
-	}
-}
-
-// A store that does not do what it is called for does not have the keeper call it
-// without a pause.
-func TestCallsOfAnUselessStore(t *testing.T) {
-	ops := []string{"Migrate", "CreateNamespace", "Fence", "AddRows", "Claim", "Renew", "Rows", "Layouts"}
-	for _, coarse := range []bool{false, true} {
-		for _, name := range append(ops, "tables", "fingerprint", "random", "random errors") {
-			t.Run(fmt.Sprintf("%s, coarse %v", name, coarse), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m, cfg := &leasetest.Memory{}, config(0, 15)
-					if coarse {
-						cfg.Unit, cfg.PerTick = time.Hour, 1<<20
-					}
-					if name == "Fence" {
-						openKeeper(t, m, cfg)
-						m.SetCurrent("promoted")
-						time.Sleep(time.Millisecond)
-					}
-					if name == "Rows" {
-						for range 16 {
-							openKeeper(t, m, cfg)
-						}
-						time.Sleep(time.Millisecond)
-					}
-					var counted attempts
-					probes := 0
-					store := &hooked{m, func(ctx context.Context, op string) error {
-						counted.call()
-						switch {
-						case op == name:
-							return errNoEffect
-						case name == "tables" && (op == "Probe" || op == "Claim" || op == "Rows"):
-							return lease.ErrNotMigrated
-						case name == "fingerprint" && op == "Probe":
-							probes++
-							m.SetCurrent(fmt.Sprint("promoted ", probes))
-						case strings.HasPrefix(name, "random") && rand.IntN(2) == 0:
-							return []error{errNoEffect, lease.ErrNotMigrated, leasetest.ErrFault}[rand.IntN(3)]
-						}
-						return nil
-					}}
-					ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-					defer cancel()
-					k, err := lease.Open(ctx, store, &recorder{}, cfg)
-					if err == nil {
-						time.Sleep(20 * time.Second)
-						k.Close(t.Context())
-					}
-					if counted.check(t); counted.total > 1000 {
-						t.Errorf("%d calls in 20 s", counted.total)
-					}
-				})
-			})
-		}
-	}
-}
-
 // hangs waits until ctx ends, and fails as a driver may: not with the error of ctx.
 func hangs(ctx context.Context) error {
 	<-ctx.Done()
 	return errors.New("interrupted")
-}
-
-// Open returns what the store answered last, although the attempts after that had
-// no answer.
-func TestOpenReturnsTheLastAnswer(t *testing.T) {
-	t.Run("taken", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			m := &leasetest.Memory{}
-			openKeeper(t, m, config(3, 3))
-			away := time.Now().Add(5 * time.Second)
-			store := &hooked{m, func(ctx context.Context, op string) error {
-				if time.Now().After(away) {
-					return hangs(ctx)
-				}
-				return nil
-			}}
-			ctx, cancel := context.WithTimeout(t.Context(), 23*time.Second)
-			defer cancel()
-			_, err := lease.Open(ctx, store, &recorder{}, config(3, 3))
-			if _, ok := errors.AsType[*lease.TakenError](err); !ok || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v", err)
-			}
-		})
-	})
-	for _, op := range []string{"Probe", "Layouts", "Claim"} {
-		t.Run(op, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				answer := errors.New("schema \"leases\" does not exist")
-				away := time.Now().Add(5 * time.Second)
-				store := &hooked{&leasetest.Memory{}, func(ctx context.Context, called string) error {
-					switch {
-					case time.Now().After(away):
-						return hangs(ctx)
-					case called == op:
-						return answer
-					}
-					return nil
-				}}
-				ctx, cancel := context.WithTimeout(t.Context(), 23*time.Second)
-				defer cancel()
-				_, err := lease.Open(ctx, store, &recorder{}, config(3, 3))
-				if !errors.Is(err, answer) || !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("got %v", err)
-				}
-			})
-		})
-	}
-	t.Run("a renewal before the first id", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			answer := errors.New("disk full")
-			store := &hooked{&leasetest.Memory{}, func(ctx context.Context, called string) error {
-				if called == "Renew" {
-					return answer
-				}
-				return nil
-			}}
-			store.SetVolatile(true) // so that the claim grants nothing
-			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-			defer cancel()
-			_, err := lease.Open(ctx, store, &recorder{}, config(3, 3))
-			if !errors.Is(err, answer) || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v", err)
-			}
-		})
-	})
-}
-
-// Open returns at once what trying again cannot help.
-func TestPermanentErrorsEndOpen(t *testing.T) {
-	for _, op := range []string{"Probe", "Layouts", "CreateNamespace", "AddRows", "Claim"} {
-		for name, permanent := range map[string]error{
-			"privilege": &lease.PermanentError{Err: errors.New("permission denied"), Remedy: "grant it"},
-			"version":   &lease.VersionError{Where: "the table leases", Found: "9"},
-		} {
-			t.Run(op+", "+name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					calls := 0
-					store := &hooked{&leasetest.Memory{}, func(_ context.Context, called string) error {
-						if called == op {
-							calls++
-							return fmt.Errorf("store: %w", permanent)
-						}
-						return nil
-					}}
-					began := time.Now()
-					_, err := lease.Open(t.Context(), store, &recorder{}, config(3, 3))
-					if !errors.Is(err, permanent) || calls != 1 || time.Since(began) > 300*time.Millisecond { // the pauses before a namespace is created
-						t.Errorf("after %v and %d calls: %v", time.Since(began), calls, err)
-					}
-					if err != nil && strings.Contains(err.Error(), "trying again") {
-						t.Errorf("the error promises another attempt: %v", err)
-					}
-				})
-			})
-		}
-	}
-}
-
-// The reason why there is no lease is logged when it changes, and only then.
-func TestReasonsAreLoggedWhenTheyChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, op := range []string{"Probe", "Claim"} {
-			began := time.Now()
-			store := &hooked{&leasetest.Memory{}, func(_ context.Context, called string) error {
-				if called != op {
-					return nil
-				}
-				return [...]error{errors.New("no route"), errors.New("too many clients"), errors.New("no route")}[min(2, time.Since(began)/(10*time.Second))]
-			}}
-			var log strings.Builder
-			cfg := config(3, 3)
-			cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel()
-			lease.Open(ctx, store, &recorder{}, cfg)
-			if n, m := strings.Count(log.String(), "no route"), strings.Count(log.String(), "too many clients"); n != 2 || m != 1 {
-				t.Errorf("%s: %d and %d lines:\n%s", op, n, m, log.String())
-			}
-		}
-	})
 }
 
 // A claim had no reply when Open gave up. The worker number is free afterwards,
@@ -853,131 +525,6 @@ func TestRenewalsOfOneRevisionHaveOneToken(t *testing.T) {
 					t.Errorf("%d claims", n)
 				}
 			})
-		})
-	}
-}
-
-// Waiters on a full namespace make few calls, and take a worker number soon after
-// it is given back.
-func TestWaitersMakeFewCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, cfg := &leasetest.Memory{}, config(0, 3)
-		var holders []*lease.Keeper
-		for range 4 {
-			k, _ := openKeeper(t, m, cfg)
-			holders = append(holders, k)
-		}
-		const waiters = 20
-		var mu sync.Mutex
-		calls := map[string]int{}
-		opened := make(chan *lease.Keeper, waiters)
-		for range waiters {
-			go func() {
-				store := &hooked{m, func(_ context.Context, op string) error {
-					mu.Lock()
-					defer mu.Unlock()
-					calls[op]++
-					return nil
-				}}
-				k, err := lease.Open(t.Context(), store, &recorder{}, cfg)
-				if err != nil {
-					t.Error(err)
-				}
-				opened <- k
-			}()
-		}
-		time.Sleep(time.Minute) // the first attempts
-		mu.Lock()
-		clear(calls)
-		mu.Unlock()
-		time.Sleep(10 * time.Minute)
-		mu.Lock()
-		probes, rows, others := calls["Probe"], calls["Rows"], len(calls)
-		mu.Unlock()
-		// Each looks about every 1.3 s for the next row, and reads all of them once in a TTL.
-		if perMinute := probes / waiters / 10; perMinute > 60 || perMinute < 30 {
-			t.Errorf("%d probes of a waiter in a minute", perMinute)
-		}
-		if perMinute := float64(rows) / waiters / 10; perMinute > 4.5 || others > 2 {
-			t.Errorf("%.1f reads of all rows by a waiter in a minute; calls are %v", perMinute, calls)
-		}
-		for range waiters {
-			holder := holders[0]
-			holders = holders[1:]
-			if err := holder.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			freed := time.Now()
-			holders = append(holders, <-opened)
-			if d := time.Since(freed); d > 2*time.Second {
-				t.Errorf("a worker number was free for %v", d)
-			}
-		}
-		for _, k := range holders {
-			k.Close(t.Context())
-		}
-	})
-}
-
-// One waiter alone takes a freed worker number within 2 s, at any time.
-func TestOneWaiterTakesAFreedWorkerNumber(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, cfg := &leasetest.Memory{}, config(0, 0)
-		held, _ := openKeeper(t, m, cfg)
-		for range 100 {
-			opened := make(chan *lease.Keeper)
-			go func() {
-				k, err := lease.Open(t.Context(), m, &recorder{}, cfg)
-				if err != nil {
-					t.Error(err)
-				}
-				opened <- k
-			}()
-			time.Sleep(time.Duration(rand.Int64N(int64(time.Minute))))
-			freed := time.Now()
-			if err := held.Close(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if held = <-opened; time.Since(freed) > 2*time.Second {
-				t.Errorf("taken after %v", time.Since(freed))
-			}
-		}
-		held.Close(t.Context())
-	})
-}
-
-// Where most holders have stopped renewing, the error says so.
-func TestTakenSaysThatHoldersStoppedRenewing(t *testing.T) {
-	for _, killed := range []int{0, 4, 12} {
-		synctest.Test(t, func(t *testing.T) {
-			m, cfg := &leasetest.Memory{}, config(0, 15)
-			first, _ := openKeeper(t, m, cfg) // so that no later lease waits for its start
-			first.Close(t.Context())
-			for i := range 16 {
-				dead := false
-				openKeeper(t, &hooked{m, func(ctx context.Context, op string) error {
-					if op == "Claim" {
-						dead = i < killed
-						return nil
-					}
-					if dead {
-						return hangs(ctx)
-					}
-					return nil
-				}}, cfg)
-			}
-			time.Sleep(8 * time.Second)
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			defer cancel()
-			_, err := lease.Open(ctx, m, &recorder{}, cfg)
-			e, ok := errors.AsType[*lease.TakenError](err)
-			if !ok || e.Stale != int64(killed) {
-				t.Fatalf("%d were killed: %v", killed, err)
-			}
-			text := fmt.Sprintf("%d of their holders stopped renewing, so processes are killed faster than leases expire", killed)
-			if strings.Contains(err.Error(), text) != (killed > 8) {
-				t.Errorf("%d were killed: %v", killed, err)
-			}
 		})
 	}
 }

@@ -5,9 +5,8 @@ import (
 	"os"
 )
 
-// defaultLabel names this process to people, and is the same after a restart: the
-// host's name, the port that the environment says it serves ($PORT), and the
-// address of the first network card.
+// defaultLabel names this process for people, and is the same after a restart. It has
+// the host's name, $PORT if it is set, and the address of the first network card.
 func defaultLabel() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -16,7 +15,7 @@ func defaultLabel() string {
 	if port := os.Getenv("PORT"); port != "" {
 		host += ":" + port
 	}
-	interfaces, _ := net.Interfaces() // none is as good as an error
+	interfaces, _ := net.Interfaces() // an error is the same as none
 	for _, i := range interfaces {
 		if len(i.HardwareAddr) > 0 {
 			host += " " + i.HardwareAddr.String()

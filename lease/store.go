@@ -2,143 +2,144 @@ package lease
 
 import "context"
 
-// A Store keeps the leases of namespaces. It serialises the updates of a row, and
-// a commit that it acknowledged stays, or its fingerprint changes, or it says that
-// it cannot tell (see [Probe].Volatile).
+// A Store keeps the leases of namespaces. It executes the updates of a row one
+// after the other. A commit that it acknowledged is kept, or the fingerprint of the
+// store changes, or the store says that it may lose commits (see [Probe].Volatile).
 //
-// Only the reply to a write proves anything. What a read shows may not be on the
-// disk yet, and may be gone after a crash; keepers take from a read only the token
-// and the revision with which they go on.
+// Only the answer to a write proves anything. What a read shows may not be on the
+// disk yet, and may be gone after a crash. A keeper takes from a read only the
+// token and the revision with which it continues.
 //
-// Namespace and layout together say whose rows a call is about. Every method is
-// one step: all of it happens, at one time, or nothing. A method that returns an
-// error may have done its work all the same, at any later time even: the reply
-// was lost, or the request was late. Keepers expect that. Package leasetest has
-// the suite that every Store passes.
+// A call concerns the rows of its namespace and layout. Each method is one step: it
+// happens completely, at one time, or not at all. A method that returns an error
+// may still have been executed, or may be executed later: the answer was lost, or
+// the request was late. Keepers expect that. Package leasetest has the suite that
+// every Store must pass.
 //
-// Where the tables or files are missing, methods return [ErrNotMigrated]. Where
-// they are of a version that the store does not know, they return a
-// [*VersionError]; where trying again cannot help, a [*PermanentError].
+// Methods return [ErrNotMigrated] if the tables or files are missing. They return a
+// [*VersionError] for a version that the store does not know, and a [*PermanentError]
+// if a retry cannot help.
 //
 // A Store is safe for concurrent use.
 type Store interface {
 	// Migrate creates the tables or files in which leases are kept, if they are
-	// missing. Many processes may call it at once.
+	// missing. Many processes may call it at the same time.
 	Migrate(ctx context.Context) error
 
-	// Layouts returns the layouts of the namespace, also those of which only rows
-	// are left, and the position at which the next layout is added.
+	// Layouts returns the layouts of the namespace and the position at which the
+	// next layout is added. It includes layouts that have rows only.
 	Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error)
 
-	// CreateNamespace adds the layout to the namespace, with the current fingerprint
-	// and with [Terms.Fresh] as its fence, and reports whether it did. It does nothing
-	// if the layout is there already, or if another layout was added at position.
+	// CreateNamespace adds the layout to the namespace and reports whether it did.
+	// It stores the current fingerprint and, as the fence, [Limits].NewFence. It does
+	// nothing if the layout exists, or if another layout was added at position.
 	CreateNamespace(ctx context.Context, terms Terms, position int64) (created bool, err error)
 
-	// Probe reads, without locks, what a claim must know. If leases cannot be kept as
-	// things are, its error says so: [ErrNotMigrated], a [*VersionError] or a
+	// Probe reads, without locks, what a claim depends on. If the tables or files
+	// cannot be used, it returns [ErrNotMigrated], a [*VersionError] or a
 	// [*PermanentError].
 	Probe(ctx context.Context, q Query) (Probe, error)
 
-	// Fence sets the fingerprint to the current one and raises the fence to
-	// [Terms.Beyond], if the fingerprint still is seen. With seen "" it does so
-	// whatever the fingerprint is.
+	// Fence stores the current fingerprint and raises the fence to
+	// [Limits].RaisedFence, if the stored fingerprint is still seen. If seen is "",
+	// it does so with any fingerprint.
 	Fence(ctx context.Context, terms Terms, seen string) error
 
-	// AddRows adds a free row for each worker from min to max that has none. Its
-	// bound is the cap of now, above all that a lost row of the worker can have
-	// granted. For a coarse layout without a namespace it is [Terms.Counter] of now.
-	// Rows that are there stay as they are. It may add fewer rows, but adds the row
-	// of min, unless another process is about to. Each row is a step of its own.
+	// AddRows adds a free row for each worker from min to max that has none. The
+	// bound of a row is [Limits].Cap, which is above everything that a lost row of
+	// the worker can have granted. While the namespace does not exist, it is
+	// [Limits].FirstRow. Rows that exist are not changed. AddRows may add fewer rows,
+	// but it adds the row of min, unless another process is about to. Each row is a
+	// step of its own.
 	AddRows(ctx context.Context, terms Terms, min, max int64) error
 
-	// Claim takes a row. Its conditions: the row is as it was seen, its bound
-	// included, and still free. The fence is as it was seen. The namespace has the
-	// current fingerprint. The store is not volatile, or was seen to be. It reports
-	// false if no row was changed.
+	// Claim takes a row. Its conditions: the row and its bound are unchanged since
+	// they were read, and the row is still free. The fence is unchanged. The
+	// namespace has the current fingerprint. The store is not volatile, or the probe
+	// said that it is. Claim reports false if no row was changed.
 	Claim(ctx context.Context, c Claim) (Row, bool, error)
 
-	// Renew raises the bound of a lease that is as the holder knows it and has
-	// not expired. The store must not be volatile, unless it was when the row was
-	// claimed. It reports false if no row was changed.
+	// Renew raises the bound of a lease. Its conditions: the row is as the holder
+	// knows it, and the lease has not expired. The store is not volatile, or was
+	// volatile when the row was claimed. Renew reports false if no row was changed.
 	Renew(ctx context.Context, r Renewal) (Row, bool, error)
 
-	// Release frees a row that is as the holder knows it, and lowers its bound to
-	// the first counter that was not used. It reports false if no row was changed.
-	Release(ctx context.Context, r Release) (bool, error)
+	// Release frees a row that is as the holder knows it. It lowers the bound to
+	// unused, the first counter that was not used, and never raises it. Release
+	// reports false if no row was changed.
+	Release(ctx context.Context, terms Terms, held Row, unused int64) (bool, error)
 
-	// Rows returns the rows of the workers from min to max, by number.
+	// Rows returns the rows of the workers from min to max, ordered by worker.
 	Rows(ctx context.Context, terms Terms, min, max int64) ([]Row, error)
+
+	// Examine returns the settings of the store that endanger leases and that no
+	// probe shows. [Doctor] reports them.
+	Examine(ctx context.Context) ([]Finding, error)
 }
 
 // A Row is what a store keeps of a worker number.
 type Row struct {
 	Worker   int64
-	Token    string // random, of the last claim or renewal; "" when the row is free
-	Revision int64  // grows with every update
+	Token    string // random, set by the last claim or renewal; "" if the row is free
+	Revision int64  // incremented by each update
 	Bound    int64  // the first counter that was never granted
-	Expires  int64  // the store's time after which the lease cannot be renewed; 0 when the row is free
-	Label    string // who holds or held it, for people
+	Expires  int64  // the store's time after which the lease cannot be renewed; 0 if the row is free
+	Label    string // the process that holds or held the row, for people
 	Now      int64  // the store's time when the row was read or written
 }
 
-// A Query asks for a row to claim.
+// A Query describes the row that a process wants to claim.
 type Query struct {
-	Terms    Terms
-	Min, Max int64  // the range of worker numbers, both included
-	Own      int64  // a worker number that comes first if its row is free; -1 for none
-	Prefer   string // a label: a free row that last had it comes second; "" for none
+	Terms        Terms
+	Min, Max     int64  // the range of worker numbers, both included
+	PreferWorker int64  // the best row is that of this worker number, if it is free; -1 for none
+	PreferLabel  string // the next best is a free row that has this label; "" for none
 
-	// Waiting asks whether a row is free. As long as none is, a store may answer with
-	// the row that becomes free first and Now alone, with Exists set and Top at Max.
+	// Waiting is set while all worker numbers are in use. If no row is free, the store
+	// may then answer with the row that becomes free first, and with HasNamespace,
+	// LastWorker = Max and Now.
 	Waiting bool
 }
 
 // A Probe is the answer to a [Query].
 type Probe struct {
-	Exists      bool   // whether the namespace has the layout; if not, Fence and Fingerprint are not valid
-	Fence       int64  // the least counter that a claim may begin with
-	Fingerprint string // of the database, when the namespace was created or fenced
-	Current     string // of the database now
-	Volatile    bool   // whether an acknowledged commit may be lost unnoticed
-	OneClock    bool   // whether no server with another clock can take this one's place
-	Now         int64  // the store's time
-	Top         int64  // the largest worker of the range that has a row, Min-1 if none has; not valid if Free
+	HasNamespace bool   // whether the namespace has the layout; if not, Fence and Fingerprint are not valid
+	Fence        int64  // the least counter at which a lease may start
+	Fingerprint  string // of the database, when the namespace was created or fenced
+	Current      string // the fingerprint of the database now
+	Volatile     bool   // whether the store may lose an acknowledged commit without a new fingerprint
+	OneClock     bool   // whether no server with another clock can replace this one
+	Now          int64  // the store's time
+	LastWorker   int64  // the largest worker of the range that has a row, Min-1 if none has; not valid if HasFree
 
-	// Row is a free row, if Free says so: a random one where many processes would
-	// meet at the same. Rows of which a claim would be granted nothing come last.
-	// Those whose bound is not ahead of the store's time come first, among the rows
-	// that the store looks at. If no row is free,
-	// the answer to a Query with Waiting has the row that becomes free first; Known
-	// says whether there is one.
-	Row   Row
-	Known bool
-	Free  bool
+	// HasFree says that Row is a free row. Among equally good rows it is a random
+	// one, so that many processes do not try the same row. The store may choose from
+	// some rows only. Rows whose bound is not ahead of the store's time are better
+	// than others, and rows of which a claim would be granted nothing are worst.
+	//
+	// If no row is free and the Query is Waiting, Row is the row that becomes free
+	// first. HasRow says whether there is one.
+	Row     Row
+	HasRow  bool
+	HasFree bool
 }
 
 // A Claim takes a row.
 type Claim struct {
 	Terms    Terms
 	Seen     Row
-	Fence    int64  // as it was seen together with the row; the lease begins at or above it
-	Token    string // fresh
+	Fence    int64  // as it was read together with the row; the lease starts at or above it
+	Token    string // a new one
 	Label    string
-	Wanted   int64 // the bound asked for; the cap of now limits it
-	Volatile bool  // whether the store was seen to be volatile
+	Wanted   int64 // the requested bound, which the cap limits
+	Volatile bool  // whether the probe said that the store is volatile
 }
 
 // A Renewal raises the bound of a lease.
 type Renewal struct {
 	Terms    Terms
 	Held     Row
-	Token    string // fresh, and the same in each attempt to renew the same revision
-	Wanted   int64
-	Volatile bool // whether the store was seen to be volatile when the row was claimed
-}
-
-// A Release frees a row.
-type Release struct {
-	Terms  Terms
-	Held   Row
-	Unused int64 // the bound is lowered to it; it is never raised
+	Token    string // a new one; the same in each attempt to renew the same revision
+	Wanted   int64  // the requested bound, which the cap limits
+	Volatile bool   // whether the store was volatile when the row was claimed
 }

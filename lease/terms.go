@@ -2,54 +2,73 @@ package lease
 
 import "time"
 
-// Terms say what is leased and how it counts, so that a store can turn its own
-// time into counters within a statement. All times are microseconds, since 1970
-// UTC if they are instants.
+// Terms describe a namespace, a layout and the times of its leases. A store uses them to turn its
+// own time into counters within a statement. All times are in microseconds, and
+// points in time count from 1970 UTC.
 type Terms struct {
 	Namespace string
-	Layout    string // as text; stores compare it to the letter
+	Layout    string // as text; two layouts are the same only if their texts are
 	Epoch     int64  // the time of tick 0
 	Unit      int64  // the length of a tick
 	PerTick   int64  // counters in a tick
 	Workers   int64  // worker numbers are 0 to Workers-1
 	Ahead     int64  // how far ahead of the store's time a bound may be: Window and MaxClockSkew
-	Skew      int64  // how far the next server's clock may be behind this one's: MaxClockSkew, or 0 where there can be no next
-	TTL       int64  // how long a lease lasts from the store's time of its claim or renewal
+	Skew      int64  // how far the next server's clock may be behind this one's: MaxClockSkew, or 0 if no other server can replace this one
+	TTL       int64  // how long a lease lasts after its claim or renewal, by the store's clock
 }
 
-// Counter returns the first counter of the tick that holds now.
-func (t Terms) Counter(now int64) int64 { return (now - t.Epoch) / t.Unit * t.PerTick }
+// Limits are the counters that a store derives from its time. See [Terms.At].
+type Limits struct {
+	// Tick is the first counter of the current tick.
+	Tick int64
 
-// Cap returns the largest bound that may be granted at now: the end of the tick
-// that holds the time Ahead of it.
-func (t Terms) Cap(now int64) int64 { return t.Counter(now+t.Ahead) + t.PerTick }
+	// Cap is the largest bound that may be granted: the end of the tick that
+	// contains the time Ahead from now.
+	Cap int64
 
-// Reached returns the first time at which the cap is not below bound.
-func (t Terms) Reached(bound int64) int64 {
+	// RaisedFence is above every bound that was granted until now, also by a server
+	// that this one replaced: the cap of the time Skew from now.
+	RaisedFence int64
+
+	// NewFence is the fence of a namespace that is created now. It is the
+	// RaisedFence, because a namespace of this name may have been lost. For a
+	// coarse layout that would be the next tick. There it is Tick: such a layout
+	// relies on no namespace having been lost.
+	NewFence int64
+
+	// FirstRow is the bound of a row that is added before its namespace exists. It
+	// is the Cap, and Tick for a coarse layout.
+	FirstRow int64
+}
+
+// At returns the limits at a time of the store.
+func (t Terms) At(now int64) Limits {
+	l := Limits{Tick: t.counter(now), Cap: t.cap(now), RaisedFence: t.cap(now + t.Skew)}
+	l.NewFence, l.FirstRow = l.RaisedFence, l.Cap
+	if t.coarse() {
+		l.NewFence, l.FirstRow = l.Tick, l.Tick
+	}
+	return l
+}
+
+// Free reports whether other processes may claim r, at the time r.Now. An expired
+// lease may be claimed only Skew later, because it may not have expired by the clock
+// of the next server.
+func (t Terms) Free(r Row) bool { return r.Token == "" || r.Expires+t.Skew < r.Now }
+
+// counter returns the first counter of the tick that contains now.
+func (t Terms) counter(now int64) int64 { return (now - t.Epoch) / t.Unit * t.PerTick }
+
+// cap returns the largest bound that may be granted at now.
+func (t Terms) cap(now int64) int64 { return t.counter(now+t.Ahead) + t.PerTick }
+
+// reached returns the first time at which the cap is at or above bound.
+func (t Terms) reached(bound int64) int64 {
 	tick := (bound+t.PerTick-1)/t.PerTick - 1
 	return t.Epoch + tick*t.Unit - t.Ahead
 }
 
-// Beyond returns a bound that none exceeds which was granted until now, also by
-// a server before this one.
-func (t Terms) Beyond(now int64) int64 { return t.Cap(now + t.Skew) }
-
-// Coarse reports whether a tick is longer than a second. Leases of such layouts
+// coarse reports whether a tick is longer than a second. Leases of such layouts
 // are granted in blocks of counters, so that a process that is killed does not
-// take the rest of its tick with it.
-func (t Terms) Coarse() bool { return t.Unit > time.Second.Microseconds() }
-
-// Fresh returns the fence of a namespace that is created at now: above everything
-// that a namespace of the same name can have granted before it was lost. Where
-// that would be the next tick of a coarse layout, it is the tick that holds now;
-// such a layout relies on there having been none.
-func (t Terms) Fresh(now int64) int64 {
-	if t.Coarse() {
-		return t.Counter(now)
-	}
-	return t.Beyond(now)
-}
-
-// Free reports whether others may claim r, as of r.Now. A lease that has expired
-// is left alone for Skew longer: to the next server it may look alive again.
-func (t Terms) Free(r Row) bool { return r.Token == "" || r.Expires+t.Skew < r.Now }
+// waste the rest of its tick.
+func (t Terms) coarse() bool { return t.Unit > time.Second.Microseconds() }

@@ -1,86 +1,80 @@
-// Package entid fills the ids of ent entities: 64-bit, time-ordered numbers
-// drawn from an idgen pool when a row is created.
+// Package entid fills the ids of ent entities: 64-bit, time-ordered numbers drawn from an
+// idgen pool when a row is created.
 //
 // A schema takes the mixin,
 //
 //	func (User) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
 //
-// and main sets the pool and imports what ent generates for schemas with hooks,
-// without which ent refuses to create rows:
+// and main sets the pool and imports the runtime package that ent generates for schemas
+// with hooks. Without this import ent refuses to create rows:
 //
 //	import _ "example.com/app/ent/runtime"
 //
 //	idgen.SetDefault(pool)
 //
-// From then on every way of creating a User fills its id: Create, CreateBulk,
-// MapCreateBulk, edges, upserts, transactions. An id that is set already is
-// kept, zero is not. Rows of one call get ascending ids in the order of the
-// slice. If no id can be had, the call fails and inserts nothing; the source's
-// error is in the chain.
+// Then every way of creating a User fills its id: Create, CreateBulk, MapCreateBulk, edges,
+// upserts, transactions. An id that is set already is kept, unless it is zero. The rows of
+// one call get ascending ids in the order of the slice. If the generator fails, the call
+// fails and inserts nothing. The error is a [RowError] that wraps the generator's.
 //
-//	entid.Mixin{}               a pk.ID in a BIGINT column
-//	entid.Mixin{Name: "orders"} the same, from the pool's generator "orders"
-//	entid.For[pk.SortText]{}    another type: text columns, or a key per entity
-//	entid.Field[pk.ID]{…}       a foreign key that the schema shows
-//	entid.Hook(src)             ids from a source of your own, for client.Use
-//	entid.Reserve(ctx, n)       all ids of a bulk create in one step
-//	entid.Check(ctx, db, …)     ent's tables against the columns that are there
+// The package has these parts:
+//   - [Mixin] declares a pk.ID in a BIGINT column. Its Name chooses a generator of the pool.
+//   - [For] is the mixin for another type: text columns, or a key per entity.
+//   - [Field] declares a foreign key that the schema shows.
+//   - [Hook] fills ids from a source of your own, for client.Use.
+//   - [Reserve] draws all ids of a bulk create in one step.
+//   - [Check] compares ent's tables with the columns in the database.
 //
-// Hooks are safe for concurrent use. They add a fraction of a microsecond to a
-// row; two or three, where [Hook] meets a typed key.
+// Hooks are safe for concurrent use. They add a fraction of a microsecond to a row, or two
+// or three microseconds if [Hook] fills a typed key.
 //
-// Migrations create the id, and all foreign keys and join tables that refer to
-// it, as plain columns: no AUTO_INCREMENT, no identity, and on SQLite no alias
-// of the rowid, so that a row inserted past ent without an id is refused. They
-// do not change a table that has counted before: see [Check].
+// Migrations create the id, and all foreign keys and join tables that refer to it, as plain
+// columns. There is no AUTO_INCREMENT, no identity, and on SQLite no alias of the rowid. So
+// the database refuses a row that is inserted without an id. Migrations do not change a
+// table that already has auto-increment: see [Check].
 //
-// # The id field stays as it is
+// # Do not redeclare the id field
 //
-// Do not declare the id of such an entity again as a field.Int64, with or
-// without GoType. ent believes that MySQL chose the numeric ids of a bulk
-// create, and gives the rows LastInsertId and the numbers after it, which are
-// other rows' ids; edges of the same call are stored under them.
+// Do not declare the id of such an entity again as a field.Int64, with or without GoType.
+// ent assumes that MySQL chose the numeric ids of a bulk create. It then gives the rows
+// LastInsertId and the numbers after it, which are ids of other rows. Edges of the same call
+// are stored under them.
 //
-// The hook fills ids of the types of package pk. Ids of type int or string,
-// which ent or the program fills, and composite ids of edge schemas are left
-// alone. A mixin in an entity whose id is of another type is a [*FieldError].
-// An entity whose id is at the same time the foreign key of an edge must not
-// have the mixin: on SQLite, the database does not notice that the row comes
-// with two ids, and keeps the one that is not in memory.
+// The hook fills ids of the types of package pk. It ignores ids of type int or string, which
+// ent or the program fills, and composite ids of edge schemas. A mixin in an entity whose id
+// is of another type is a [*FieldError]. An entity whose id is also the foreign key of an
+// edge must not have the mixin. The row would get two ids. SQLite does not report this, and
+// keeps the id that is not in memory.
 //
 // # Edge schemas
 //
-// A row of an edge schema (edge.Through) that has an id of its own is created
-// as the entity it is:
+// A row of an edge schema (edge.Through) with an id of its own is created like any entity:
 //
 //	client.Tagging.Create().SetPost(post).SetTag(tag)
 //
-// Rows that are added through the edge, as in AddTags(tag), are not seen by any
-// hook. They come without an id, and the database refuses them, together with
-// the row that they belong to; MySQL does so in its strict mode, the default.
-// A default function for the id would not help: ent calls it once for all of
-// them (ent issue 3710).
+// No hook sees rows that are added through the edge, as in AddTags(tag). They come without
+// an id, and the database refuses them together with the row that they belong to. MySQL does
+// so in its strict mode, the default. A default function for the id does not help, because
+// ent calls it once for all of these rows (ent issue 3710).
 //
 // # Upserts
 //
-// A row that exists keeps its id, whether the conflict is resolved by
-// UpdateNewValues, Ignore, DoNothing or a function. The id of an upsert is had
-// from ent's ID method, and nowhere else:
+// A row that exists keeps its id, whether UpdateNewValues, Ignore, DoNothing or a function
+// resolves the conflict. Only ent's ID method returns the id of an upsert:
 //
 //	                      Postgres, SQLite           MySQL
-//	Create…OnConflict     ID returns the row's       ID is refused by ent, use Exec
+//	Create…OnConflict     ID returns the row's       ent refuses ID, use Exec
 //	with DoNothing        sql.ErrNoRows if it        the same
 //	                      exists
 //	CreateBulk…OnConflict has only Exec              has only Exec
 //
-// Three things are ent's to get wrong, and no hook can see that the row it fills
-// belongs to an upsert:
+// A hook cannot see that the row it fills belongs to an upsert, so these faults of ent remain:
 //
-//   - sql.ResolveWithNewValues, which UpdateNewValues is built on, replaces the
-//     id of an existing row if it is used by itself.
-//   - DoNothing in bulk stores the edges of the call under the wrong rows, on
-//     Postgres and SQLite. Use Ignore, or add the edges later.
-//   - Hooks that look at the id after a bulk upsert, or after any on MySQL, see
-//     the id that was proposed and not the row's. On MySQL, edges of the call
-//     are stored under it; the foreign key refuses them.
+//   - sql.ResolveWithNewValues, used by itself, replaces the id of an existing row.
+//     UpdateNewValues is built on it and does not.
+//   - DoNothing in bulk stores the edges of the call under the wrong rows, on Postgres and
+//     SQLite. Use Ignore, or add the edges later.
+//   - Hooks that read the id after a bulk upsert, or after any upsert on MySQL, see the
+//     proposed id and not the row's. On MySQL the edges of the call are stored under it, and
+//     the foreign key refuses them.
 package entid

@@ -1,10 +1,15 @@
 package entid
 
-// A FieldError is returned when a row is created whose id is declared in a way
-// that would make it wrong.
-type FieldError struct {
-	Entity string // the schema, as in "User"
-	Reason string // what is wrong and what to do
-}
+import "github.com/snowkey-go/snowkey/internal/fill"
 
-func (e *FieldError) Error() string { return "entid: the id of " + e.Entity + " " + e.Reason }
+// A FieldError is returned when a row is created whose id is declared in a way that
+// would store a wrong id. Its fields are the strings Package ("entid"), Model (the
+// entity, such as "User"), Field, Type, Problem and Remedy.
+type FieldError = fill.FieldError
+
+// A RowError is returned if the source has no id for a row. Nothing was inserted.
+//
+// Package is "entid". Model is the entity, such as "User". Row is -1, because ent does
+// not say which row of a bulk create it is. Problem and Remedy say what is wrong and
+// what to do. Err is the error of the source.
+type RowError = fill.RowError

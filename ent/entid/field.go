@@ -23,10 +23,9 @@ import (
 //		return []ent.Edge{edge.From("author", User.Type).Ref("posts").Field("author_id").Unique()}
 //	}
 //
-// It is what field.Other declares, and deliberately not field.Int64: of a
-// numeric id, ent believes that MySQL chose it, and replaces the ids of a bulk
-// create by LastInsertId, LastInsertId+1, and so on, in memory and in join
-// tables.
+// It is what field.Other declares, and not field.Int64. ent assumes that MySQL chose a
+// numeric id. It replaces the ids of a bulk create by LastInsertId, LastInsertId+1 and
+// so on, in memory and in join tables.
 type Field[T Key] struct {
 	Name string
 
@@ -59,8 +58,8 @@ func (f Field[T]) Descriptor() *field.Descriptor {
 	d := field.Other(f.Name, zero).SchemaType(map[string]string{
 		dialect.MySQL:    column,
 		dialect.Postgres: column,
-		// Not "integer": that would be an alias of the rowid, and SQLite would
-		// invent ids for rows that come without one.
+		// Not "integer": that would be an alias of the rowid, and SQLite would number
+		// rows that come without an id.
 		dialect.SQLite: column,
 	}).Descriptor()
 	d.Optional, d.Nillable, d.Unique, d.Immutable = f.Optional, f.Nillable, f.Unique, f.Immutable

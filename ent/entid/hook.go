@@ -9,18 +9,18 @@ import (
 	"entgo.io/ent"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/fill"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Hook returns a hook that fills ids from src, for programs that have more than
-// the default pool, or schemas that declare their id without [Mixin]:
+// Hook returns a hook that fills ids from src. It is for programs with several pools,
+// and for schemas that declare their id without [Mixin]:
 //
 //	client.Use(entid.Hook(src))             // every entity
 //	client.Order.Use(entid.Hook(orders))    // one of them
 //
-// It fills ids of the types of package pk and leaves all others alone. A
-// client's hooks run before those of the schema, so a mixin finds the id filled
-// and keeps it.
+// It fills ids of the types of package pk and leaves all others alone. A client's hooks
+// run before the schema's hooks, so a mixin finds the id filled and keeps it.
 func Hook(src idgen.Source) ent.Hook {
 	if src == nil {
 		src = (*idgen.Pool)(nil) // which answers with ErrNoPool
@@ -43,16 +43,17 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent
 				return next.Mutate(ctx, m)
 			case id.empty():
 				n, err := draw(ctx, source())
-				if err != nil {
-					return nil, fmt.Errorf("entid: create %s: %w", m.Type(), err)
+				if err == nil {
+					err = id.fill(n)
 				}
-				if err := id.fill(n); err != nil {
-					return nil, fmt.Errorf("entid: create %s: %w", m.Type(), err)
+				if err != nil {
+					return nil, errorsOf(m).Refuse(-1, err, "got no id: "+err.Error(), "nothing was inserted")
 				}
 			}
 			v, err := next.Mutate(ctx, m)
 			if err == nil && id.empty() {
-				return nil, &FieldError{m.Type(), "was inserted but came back as 0, which ent does to numeric fields in a bulk create on MySQL; let entid.Mixin or entid.Field declare it, not field.Int64"}
+				return nil, errorsOf(m).Fault("was inserted but came back as 0, which ent does to numeric fields in a bulk create on MySQL",
+					"let entid.Mixin or entid.Field declare it, not field.Int64")
 			}
 			return v, err
 		})
@@ -71,8 +72,8 @@ func typed[T Key](m ent.Mutation) (slot, error) {
 	if k, ok := m.(keyed[T]); ok {
 		return typedSlot[T]{k}, nil
 	}
-	if t := idType(m); t != nil {
-		return nil, &FieldError{m.Type(), fmt.Sprintf("is of type %s, but the mixin fills %s; remove the field from the schema, or use entid.For of its type", t, reflect.TypeFor[T]())}
+	if idType(m) != nil {
+		return nil, errorsOf(m).Fault(fmt.Sprintf("is not of the type that the mixin fills, %s", reflect.TypeFor[T]()), "remove the field from the schema, or use entid.For of its type")
 	}
 	return nil, nil
 }
@@ -86,7 +87,7 @@ type keyed[T any] interface {
 
 type typedSlot[T Key] struct{ keyed[T] }
 
-// empty takes an id that was set to zero for one that was not set.
+// empty treats an id that was set to zero as not set.
 func (s typedSlot[T]) empty() bool {
 	id, _ := s.ID()
 	return id.IsZero()
@@ -116,6 +117,11 @@ func untyped(m ent.Mutation) (slot, error) {
 		return untypedSlot{t, v.MethodByName("ID"), v.MethodByName("SetID")}, nil
 	}
 	return nil, nil
+}
+
+// errorsOf describes the id of a mutation, which has one, for errors.
+func errorsOf(m ent.Mutation) *fill.Key {
+	return &fill.Key{Package: "entid", Model: m.Type(), Field: "id", Type: idType(m).String()}
 }
 
 // idType returns the type of the id that m can set, nil if there is none: then

@@ -10,7 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A Key is a type that an id can have: those of package pk.
+// A Key is a type of package pk, which an id can have.
 type Key interface {
 	comparable
 	driver.Valuer

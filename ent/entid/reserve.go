@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
 // Reserve returns a context whose next n ids are drawn in one step, for a bulk
@@ -13,14 +14,14 @@ import (
 //
 //	client.User.CreateBulk(builders...).Save(entid.Reserve(ctx, len(builders)))
 //
-// Without it each row draws its own, because ent shows its hooks one row at a
-// time. The ids ascend in the order of the rows either way, and an error inserts
-// none of them. A reservation matters where a step is dear, or where the ids of
-// a call should be neighbours.
+// Without it each row draws its own, because ent shows its hooks one row at a time. The
+// ids ascend in the order of the rows either way, and an error inserts none of them. A
+// reservation helps if a step is expensive, or if the ids of a call should be
+// consecutive.
 //
-// The ids belong to the source that the first row draws from; rows of others,
-// and rows past n, draw their own. What is left over is never used. The context
-// is safe for concurrent use.
+// The ids come from the source of the first row. Rows with other sources, and rows past
+// n, draw their own. Ids that are left over are never used. The context is safe for
+// concurrent use.
 func Reserve(ctx context.Context, n int) context.Context {
 	return context.WithValue(ctx, reservationKey{}, &reservation{n: n})
 }
@@ -34,10 +35,10 @@ type reservation struct {
 	ids []int64      // those not yet used
 }
 
-// draw returns one id from src, or from the reservation of it that ctx holds.
+// draw returns one id from src, or from the reservation for src that ctx holds.
 func draw(ctx context.Context, src idgen.Source) (int64, error) {
 	r, ok := ctx.Value(reservationKey{}).(*reservation)
-	// A source that cannot be compared cannot be recognised at the next row.
+	// If a source cannot be compared, the next row cannot find its reservation.
 	if !ok || !reflect.ValueOf(src).Comparable() {
 		return src.Next(ctx)
 	}
@@ -48,7 +49,7 @@ func draw(ctx context.Context, src idgen.Source) (int64, error) {
 	case n == 0:
 		return src.Next(ctx)
 	}
-	ids, err := src.Append(ctx, nil, n) // may wait, so not under the lock
+	ids, err := fill.Append(ctx, src, nil, n) // may wait, so not under the lock
 	return r.put(src, ids, n, err)
 }
 

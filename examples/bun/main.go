@@ -50,7 +50,7 @@ func main() {
 	for _, u := range users {
 		fmt.Println(u.Name, u.ID)
 	}
-	// A row that exists keeps its key, and the one in memory gets it.
+	// An existing row keeps its key, and the struct gets that key.
 	again := User{Name: "Ada"}
 	if _, err := db.NewInsert().Model(&again).On("CONFLICT (name) DO UPDATE").Exec(ctx); err != nil {
 		log.Fatal(err)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// dial is how both drivers open a connection.
+// A dial opens a connection for either driver.
 type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// delayed returns a dial whose connections send everything later by d. What
-// needs one round trip more takes d more.
+// delayed returns a dial whose connections delay all data that they send by d. Each
+// further round trip then takes d longer.
 func delayed(dial dial, d time.Duration) dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -26,8 +26,7 @@ type delayedConn struct {
 	delay time.Duration
 }
 
-// Write is called once for all that a program sends before it waits for the
-// answer, as long as that is a few kilobytes.
+// Drivers call Write once for all data of a round trip, if these are a few kilobytes.
 func (c delayedConn) Write(p []byte) (int, error) {
 	time.Sleep(c.delay)
 	return c.Conn.Write(p)

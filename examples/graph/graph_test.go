@@ -23,7 +23,7 @@ import (
 
 var openers = map[string]opener{"postgres": openPostgres, "mysql": openMySQL}
 
-// own says which schema is the test's own; MySQL shows those of other tests too.
+// own is the schema of the test in SQL. MySQL also lists the tables of other tests.
 var own = map[string]string{"postgres": "CURRENT_SCHEMA", "mysql": "DATABASE()"}
 
 // each runs a subtest for every database that is measured.
@@ -35,8 +35,8 @@ func each(t *testing.T, test func(t *testing.T, dialect string)) {
 	}
 }
 
-// Every way stores what it has in memory, keys and all. As the orders are among
-// it, the keys of children lead to the right parents.
+// Every way stores the objects in memory with their keys. The orders are compared too,
+// so the children have the keys of the right parents.
 func TestWays(t *testing.T) {
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(0)})
 	if err != nil {
@@ -111,7 +111,7 @@ func stored(t *testing.T, db *sql.DB, format, query string) (rows []string) {
 	return rows
 }
 
-// A cell is the text of what it scans.
+// A cell scans a value as text.
 type cell string
 
 func (c *cell) Scan(v any) error {
@@ -128,7 +128,7 @@ func (c *cell) Scan(v any) error {
 
 func (c *cell) String() string { return string(*c) }
 
-// Keys come from the pool or not at all.
+// Without a pool, no way writes rows.
 func TestNoKeys(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		s, err := openers[dialect](t.Context(), dbtest.Open(t, dialect).DSN, options{})
@@ -144,9 +144,9 @@ func TestNoKeys(t *testing.T) {
 	})
 }
 
-// The program prints every job twice and leaves nothing behind. It is quick here;
-// with SNOWKEY_GRAPH=1 and -v it is what go run ./examples/graph would print, on
-// servers that flush to disk.
+// The program prints all jobs with and without foreign keys, and removes its tables.
+// This run is short. With SNOWKEY_GRAPH=1 and -v it prints the output of go run
+// ./examples/graph, on servers that flush to disk.
 func TestRun(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		o, open := options{rounds: 2, graphs: 2, late: 1, bulk: 5, delay: time.Microsecond}, dbtest.Open
@@ -200,7 +200,7 @@ other  2000      0.50               0.50–0.50
 	}
 }
 
-// A delayed connection sends later, by as much as it says.
+// A delayed connection sends data later by its delay.
 func TestDelayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()

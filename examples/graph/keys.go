@@ -9,14 +9,13 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// keys says how keys are made before anything is sent, and how a driver is given
-// one.
+// keys makes keys before rows are sent, and converts them for a driver.
 type keys[K any] struct {
 	draw func(ctx context.Context, to []K) error
 	arg  func(K) any
 }
 
-// fill gives an order and all that belongs to it their keys.
+// fill sets the keys of an order and of its children.
 func (k keys[K]) fill(ctx context.Context, o *order[K]) error {
 	var drawn [objectsEach]K
 	if err := k.draw(ctx, drawn[:]); err != nil {
@@ -29,7 +28,7 @@ func (k keys[K]) fill(ctx context.Context, o *order[K]) error {
 	return nil
 }
 
-// snowkeys are drawn from pool, those of an order in one step.
+// snowkeys draws the keys of an order from pool in one call.
 func snowkeys(pool *idgen.Pool) keys[pk.ID] {
 	return keys[pk.ID]{
 		draw: func(ctx context.Context, to []pk.ID) error {

@@ -1,18 +1,18 @@
-// Graph measures what it is worth to know keys before rows are sent. It writes
-// orders, each with three lines and a payment, in several ways: with the keys of
-// a pool, with keys that the database counts up, and with UUIDs of version 7. The
-// ways take turns, and the table says how much faster ours is.
+// Graph measures what client-generated keys save. It writes orders with three lines
+// and a payment each. The keys come from a pool, from auto-increment, or are UUIDs of
+// version 7. The ways take turns, and the table shows how much faster the pool's keys
+// are.
 //
 //	go run ./examples/graph -postgres postgres://user:password@127.0.0.1/scratch
 //	go run ./examples/graph -mysql 'user:password@tcp(127.0.0.1)/scratch'
 //
-// The two can also be given as GRAPH_POSTGRES and GRAPH_MYSQL. It makes tables
-// whose names begin with snowkey_graph_ and removes them again. It takes a minute
+// The two can also be given as GRAPH_POSTGRES and GRAPH_MYSQL. The program makes tables
+// whose names begin with snowkey_graph_, and removes them at the end. It takes a minute
 // for each database.
 //
-// All ways leave every object in memory with the key that it is stored under,
-// use the same columns, indexes and transactions, and are what one would write
-// whom it mattered to. docs/graph.md has the results and what they mean.
+// All ways use the same columns, indexes and transactions, and are optimised. After
+// each, every object in memory has the key of its row. docs/graph.md has the results
+// and explains them.
 package main
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/worker"
 )
 
-// options are how much is measured.
+// options set the amount of work.
 type options struct {
 	rounds int
 	graphs int // orders in a transaction that writes them one after another
@@ -90,7 +90,7 @@ func run(ctx context.Context, out io.Writer, open opener, dsn string, o options)
 	}
 	defer s.close(ctx)
 
-	// A worker number of our own will do: nobody else writes to these tables.
+	// A fixed worker number is enough here: no other process writes to these tables.
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(0)})
 	if err != nil {
 		return err

@@ -16,8 +16,8 @@ const (
 	bulk     = "in bulk"
 )
 
-// A job is a load and the ways to write it. The first way is ours; the others
-// are compared with it.
+// A job is a load and the ways to write it. The first way uses the pool's keys, and the
+// others are compared with it.
 type job struct {
 	title  string
 	orders int // in a transaction
@@ -32,16 +32,16 @@ type server interface {
 	close(ctx context.Context)
 }
 
-// A result is how long the ways of a job took, round by round.
+// A result has the times of the ways of a job in each round.
 type result struct {
 	job
 	foreignKeys bool
 	took        [][]time.Duration // of each way
 }
 
-// measure lets the ways take turns, in tables that are empty at first. What
-// disturbs the machine disturbs neighbours alike, so the ratio of a round says
-// more than that of two means.
+// measure lets the ways take turns, in tables that are empty at first. Noise on the
+// machine affects the ways of a round in the same way, so the ratio of a round is more
+// precise than the ratio of two means.
 func measure(ctx context.Context, s server, j job, foreignKeys bool, rounds int) (r result, err error) {
 	for _, w := range j.ways {
 		for _, statement := range append(w.tables.drop(), w.tables.create(foreignKeys)...) {
@@ -74,13 +74,13 @@ func measure(ctx context.Context, s server, j job, foreignKeys bool, rounds int)
 	return r, nil
 }
 
-// each is what one order took the n-th way.
+// each is the time of one order with the n-th way.
 func (r result) each(n int) time.Duration {
 	sorted := slices.Sorted(slices.Values(r.took[n]))
 	return sorted[len(sorted)/2] / time.Duration(r.orders)
 }
 
-// faster is how much faster ours was than the n-th way.
+// faster is the time of the n-th way over the time of the first.
 func (r result) faster(n int) spread {
 	ratios := make([]float64, len(r.took[n]))
 	for round := range ratios {
@@ -91,5 +91,5 @@ func (r result) faster(n int) spread {
 	return spread{ratios[last/4], (ratios[last/2] + ratios[last-last/2]) / 2, ratios[last-last/4]}
 }
 
-// A spread is the middle of many ratios, and the quartiles around it.
+// A spread is the median of many ratios, with the quartiles.
 type spread struct{ low, median, high float64 }

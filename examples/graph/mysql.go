@@ -13,10 +13,10 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// mysql is a MySQL or MariaDB, by a connection as it is and by one with a delay.
+// mysql measures a MySQL or MariaDB through a connection without and with a delay.
 //
-// Its protocol has no batches. Several statements go in one round trip if they
-// are one text, without prepared statements; that wants the two settings below.
+// Its protocol has no batches. One text with several statements takes one round trip.
+// It cannot be a prepared statement, and needs the two settings below.
 type mysql struct {
 	pools        []*sql.DB
 	direct, late *sql.Conn
@@ -76,8 +76,8 @@ func (m mysql) describe(ctx context.Context) (text string, err error) {
 	return text, err
 }
 
-// onConnection runs functions in transactions of conn. They get the connection,
-// because only it lets the driver speak, which has the keys of all statements.
+// onConnection runs functions in transactions of conn. They get the connection, because
+// only the driver's connection has the keys of all statements.
 func onConnection(conn *sql.Conn) transact[*sql.Conn] {
 	return func(ctx context.Context, f func(*sql.Conn) error) error {
 		tx, err := conn.BeginTx(ctx, nil)

@@ -35,8 +35,8 @@ func manyRows[K any](t tables, k keys[K]) writer[*sql.Conn, K] {
 	}}
 }
 
-// manyRowsNumbered does the same and has the database number the rows. The keys
-// of an INSERT follow one another by step.
+// manyRowsNumbered does the same with auto-increment keys. The keys of an INSERT
+// increase by step.
 func manyRowsNumbered(t tables, step int64) writer[*sql.Conn, int64] {
 	return writer[*sql.Conn, int64]{t, func(ctx context.Context, conn *sql.Conn, orders []order[int64]) error {
 		err := insert(ctx, conn, t.orders()+" (customer)", len(orders), func(args []any, i int) []any {
@@ -59,14 +59,14 @@ func manyRowsNumbered(t tables, step int64) writer[*sql.Conn, int64] {
 	}}
 }
 
-// numbers are the keys that the database gives to the rows of an INSERT.
+// numbers are the auto-increment keys of the rows of an INSERT.
 type numbers struct {
 	key  func(i int) *int64 // where that of the i-th row goes
 	step int64
 }
 
-// insert inserts n rows, a thousand in a statement. row appends the values of the
-// i-th one. The keys come back if to says where they go.
+// insert inserts n rows, a thousand in a statement. row appends the values of the i-th
+// row. If to is not nil, insert stores the keys where to points.
 func insert(ctx context.Context, conn *sql.Conn, into string, n int, row func(args []any, i int) []any, to *numbers) error {
 	const most = 1000
 	columns := strings.Count(into, ",") + 1

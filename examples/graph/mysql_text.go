@@ -8,8 +8,8 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
-// oneText sends an order with all that belongs to it in one round trip, because
-// all keys are known before.
+// oneText sends an order with its children in one round trip, because all keys are
+// known before.
 func oneText[K any](t tables, k keys[K]) writer[*sql.Conn, K] {
 	text := "INSERT INTO " + t.orders() + " (id, customer) VALUES (?, ?)" +
 		"; INSERT INTO " + t.lines() + " (id, order_id, product, quantity) VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?)" +
@@ -34,8 +34,8 @@ func oneText[K any](t tables, k keys[K]) writer[*sql.Conn, K] {
 	}}
 }
 
-// parentThenText has the database number an order, waits for that key, and sends
-// the children with it.
+// parentThenText inserts an order with an auto-increment key, waits for the key, and
+// sends the children with it.
 func parentThenText(t tables, step int64) writer[*sql.Conn, int64] {
 	parent := "INSERT INTO " + t.orders() + " (customer) VALUES (?)"
 	children := "INSERT INTO " + t.lines() + " (order_id, product, quantity) VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?)" +
@@ -62,8 +62,8 @@ func parentThenText(t tables, step int64) writer[*sql.Conn, int64] {
 	}}
 }
 
-// variable leaves it to the server to put the key of the order into the children.
-// That saves the round trip too, but is SQL for this one shape.
+// variable lets the server put the key of the order into the children. That also saves
+// the round trip, but needs SQL for exactly this shape.
 func variable(t tables, step int64) writer[*sql.Conn, int64] {
 	text := "INSERT INTO " + t.orders() + " (customer) VALUES (?); SET @parent = LAST_INSERT_ID()" +
 		"; INSERT INTO " + t.lines() + " (order_id, product, quantity) VALUES (@parent, ?, ?), (@parent, ?, ?), (@parent, ?, ?)" +
@@ -86,8 +86,8 @@ func variable(t tables, step int64) writer[*sql.Conn, int64] {
 	}}
 }
 
-// execAll sends a text of several statements, and returns the key that each of
-// them made: that of its first row.
+// execAll sends a text of several statements, and returns the key of the first row of
+// each.
 func execAll(ctx context.Context, conn *sql.Conn, text string, args ...driver.Value) (ids []int64, err error) {
 	named := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
@@ -104,8 +104,8 @@ func execAll(ctx context.Context, conn *sql.Conn, text string, args ...driver.Va
 	return ids, err
 }
 
-// numberChildren gives the lines and the payment the keys that the database gave
-// to the first line and to the payment. Those of an INSERT differ by step.
+// numberChildren sets the keys of the lines and of the payment, from the key of the
+// first line and of the payment. The keys of an INSERT increase by step.
 func numberChildren(o *order[int64], ids []int64, step int64) {
 	for i := range o.lines {
 		o.lines[i].id = ids[0] + step*int64(i)

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// linesEach is how many lines an order has, and objectsEach how many rows it is.
+// linesEach is the number of lines of an order, and objectsEach the number of its rows.
 const (
 	linesEach   = 3
 	objectsEach = 1 + linesEach + 1
@@ -28,8 +28,8 @@ type payment[K any] struct {
 	cents int64
 }
 
-// newOrders returns n orders without keys. No two of all their objects are
-// alike, so that a child under the wrong parent shows.
+// newOrders returns n orders without keys. No two objects are equal, so that a test
+// finds a child with the wrong parent.
 func newOrders[K any](first, n int) []order[K] {
 	orders := make([]order[K], n)
 	for i := range orders {
@@ -44,8 +44,8 @@ func newOrders[K any](first, n int) []order[K] {
 	return orders
 }
 
-// orderKey, lineKey and paymentKey say where the keys of the i-th order, line and
-// payment of a list are.
+// orderKey, lineKey and paymentKey point to the keys of the i-th order, line and
+// payment of a list.
 func orderKey[K any](orders []order[K]) func(i int) *K {
 	return func(i int) *K { return &orders[i].id }
 }
@@ -58,7 +58,7 @@ func paymentKey[K any](orders []order[K]) func(i int) *K {
 	return func(i int) *K { return &orders[i].payment.id }
 }
 
-// rows describes the orders as their rows should be, for tests.
+// rows returns the rows that the orders should have, for tests.
 func rows[K any](orders []order[K]) (rows []string) {
 	for _, o := range orders {
 		rows = append(rows, fmt.Sprint("order ", o.id, " ", o.customer), fmt.Sprint("payment ", o.payment.id, " of ", o.id, " ", o.payment.cents))

@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// postgres is a Postgres, by a connection as it is and by one with a delay.
+// postgres measures a Postgres through a connection without and with a delay.
 type postgres struct{ direct, late *pgx.Conn }
 
 func openPostgres(ctx context.Context, dsn string, o options) (server, error) {
@@ -62,9 +62,8 @@ func (p postgres) jobs(pool *idgen.Pool, o options) []job {
 	version7 := func(name string) tables { return tables{name: name, key: "uuid"} }
 
 	ours := snowkeys(pool)
-	// Given a uuid.UUID, as everybody does, pgx makes text of it and reads the text
-	// again, which takes longer than all else together. Who knows that gives it an
-	// array of bytes.
+	// pgx converts a uuid.UUID to text and parses the text, which takes longer than
+	// everything else together. It sends an array of bytes as it is.
 	quick := uuids(func(id uuid.UUID) any { return [16]byte(id) })
 	plain := uuids(func(id uuid.UUID) any { return id })
 

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// tables are the three that one way writes to. They differ between the ways only
-// in the type of the keys.
+// tables are the three tables of one way. The tables of different ways differ only in
+// the type of the keys.
 type tables struct {
 	name   string
 	key    string // the type of a key
@@ -36,7 +36,7 @@ func (t tables) create(foreignKeys bool) []string {
 	}
 }
 
-// drop returns the statements that take the tables away, if they are there.
+// drop returns the statements that drop the tables, if they exist.
 func (t tables) drop() (statements []string) {
 	for _, table := range []string{t.payments(), t.lines(), t.orders()} {
 		statements = append(statements, "DROP TABLE IF EXISTS "+table)

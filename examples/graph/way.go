@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// A writer writes orders into tables of its own, in a transaction that it is given,
-// and leaves every object with the key that it is stored under.
+// A writer writes orders into its own tables in a transaction. Afterwards every object
+// has the key of its row.
 type writer[Tx, K any] struct {
 	tables tables
 	write  func(ctx context.Context, tx Tx, orders []order[K]) error
 }
 
-// A way is a writer with the types of its transactions and keys forgotten.
+// A way is a writer without the types of its transactions and keys.
 type way struct {
 	name   string
 	tables tables
@@ -22,7 +22,7 @@ type way struct {
 	// write writes n new orders in a transaction and says how long that took.
 	write func(ctx context.Context, n int) (time.Duration, error)
 
-	// rows describes the orders that write has written last.
+	// rows describes the orders that the last write has written.
 	rows func() []string
 }
 

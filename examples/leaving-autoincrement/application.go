@@ -20,21 +20,21 @@ import (
 type application struct {
 	name   string
 	db     database
-	seeded rows // not to be changed: others read it too
+	seeded rows // read only, because others read it too
 	random *rand.Rand
 
 	switchedOn <-chan struct{} // closed when generated keys may be sent
-	stop       <-chan struct{} // closed when it is to end
+	stop       <-chan struct{} // closed when the application must end
 
 	orders   atomic.Int64 // how many it has placed
-	refused  atomic.Bool  // whether a row of it was refused because it had no key
+	refused  atomic.Bool  // whether the database has refused a row without a key
 	again    int          // how many it had to place again
-	warnings []string     // what it was told when it started
+	warnings []string     // the findings of its check at the start
 	written  rows
 }
 
-// runLegacy is the application as it was: the database numbers its rows. When
-// the first is refused, somebody updates it.
+// runLegacy is the old application with auto-increment keys. When the database refuses
+// its first row, the application is updated.
 func (a *application) runLegacy(ctx context.Context) error {
 	db, err := a.db.gorm()
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *application) runLegacy(ctx context.Context) error {
 	return a.runNew(ctx)
 }
 
-// runNew is the application as it is from then on.
+// runNew is the new application with generated keys.
 func (a *application) runNew(ctx context.Context) (err error) {
 	db, err := a.db.gorm()
 	if err != nil {
@@ -69,8 +69,8 @@ func (a *application) runNew(ctx context.Context) (err error) {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	// Until the counters are dropped there are warnings. With a blocker the
-	// application must not start.
+	// There are warnings until the counters are dropped. With a blocker the application
+	// must not start.
 	err = gormid.Check(ctx, db, models[pk.ID]()...)
 	if mismatch, ok := errors.AsType[*catalog.MismatchError](err); ok && mismatch.Severity() < catalog.Blocker {
 		for _, f := range mismatch.Findings {
@@ -82,7 +82,7 @@ func (a *application) runNew(ctx context.Context) (err error) {
 	return work[pk.ID](ctx, a, db)
 }
 
-// work places orders until it is stopped, or one is refused.
+// work places orders until it is stopped or an order fails.
 func work[K key](ctx context.Context, a *application, db *gorm.DB) error {
 	const most = 50
 	for failed := 0; ; {
@@ -109,8 +109,8 @@ func work[K key](ctx context.Context, a *application, db *gorm.DB) error {
 	}
 }
 
-// place places an order of an old customer, with all that belongs to it. Some
-// bring a friend, who is a new one.
+// place places an order of an existing customer with its children. Some orders also
+// add a new customer.
 func place[K key](tx *gorm.DB, a *application, written rows) error {
 	save := func(model interface{ TableName() string }, id *K) error {
 		if err := tx.Create(model).Error; err != nil {

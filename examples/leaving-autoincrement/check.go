@@ -10,8 +10,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// check holds the database against what was written, and prints what it finds:
-// every row is there and no other, every foreign key resolves, no key repeats.
+// check compares the database with the rows that were written, and prints the result:
+// there are these rows and no others, every foreign key resolves, and no key repeats.
 func check(ctx context.Context, out io.Writer, db database, want rows) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "table\trows\tcounted\tgenerated\t")
@@ -72,7 +72,7 @@ func keys(ctx context.Context, db database, table string) (ids []int64, err erro
 	return ids, rows.Err()
 }
 
-// same compares keys in order with those that were written.
+// same compares sorted keys with the keys that were written.
 func same(table string, got, written []int64) error {
 	want := slices.Sorted(slices.Values(written))
 	for i := range max(len(got), len(want)) {
@@ -82,7 +82,7 @@ func same(table string, got, written []int64) error {
 		case i >= len(got) || i < len(want) && want[i] < got[i]:
 			return fmt.Errorf("the row %d of %s was written and is missing", want[i], table)
 		case i >= len(want) || got[i] < want[i]:
-			return fmt.Errorf("nobody wrote the row %d of %s", got[i], table)
+			return fmt.Errorf("the row %d of %s is there and was not written", got[i], table)
 		}
 	}
 	return nil

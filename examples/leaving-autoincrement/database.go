@@ -60,8 +60,7 @@ func (db database) store() *sqlstore.Store {
 	}
 }
 
-// gorm opens GORM as an application of its own does: nothing in it is shared
-// with others but the database.
+// gorm opens GORM for one application. The applications share only the database.
 func (db database) gorm() (*gorm.DB, error) {
 	var dialector gorm.Dialector
 	switch db.kind {
@@ -75,8 +74,8 @@ func (db database) gorm() (*gorm.DB, error) {
 	return gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 }
 
-// refused reports whether a row was refused because it came without a key: by
-// the fence on MySQL and SQLite, by NOT NULL on Postgres and behind the fence.
+// refused reports whether the database refused a row without a key. On MySQL and SQLite
+// the fence refuses it. On Postgres, and after the fence, NOT NULL does.
 func (db database) refused(err error) bool {
 	switch db.kind {
 	case "postgres":
@@ -90,8 +89,8 @@ func (db database) refused(err error) bool {
 	}
 }
 
-// disturbed reports whether a transaction failed because the table was altered
-// beside it or somebody else was first, so that it is worth to try again.
+// disturbed reports whether a transaction failed because of a concurrent ALTER TABLE or
+// a concurrent transaction, so that a retry can succeed.
 func (db database) disturbed(err error) bool {
 	switch db.kind {
 	case "postgres":

@@ -6,7 +6,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// What the drivers say of an error; nothing if it is none of theirs.
+// These functions return the code of a driver's error, and zero for other errors.
 
 func sqlState(err error) string {
 	if e, ok := errors.AsType[interface {

@@ -1,17 +1,16 @@
-// Leaving-autoincrement takes a shop off auto-increment while it is open: six
-// tables with 200,000 rows, whose keys are counted in 32 bits, and two
-// applications that place orders all the time. One sends no keys until the
-// database refuses that, and is updated then. The other waits until generated
-// keys may be sent. At the end the program holds every row and every reference
-// against what the two have written.
+// Leaving-autoincrement takes a shop off auto-increment while it is open. The shop has
+// six tables with 200,000 rows and 32-bit keys. Two applications place orders all the
+// time. The first sends no keys until the database refuses rows without keys, and is
+// then updated. The second starts when generated keys are allowed. At the end the
+// program compares every row and every reference with what the two have written.
 //
 //	go run ./examples/leaving-autoincrement
 //	go run ./examples/leaving-autoincrement -dsn postgres://user:password@host/empty
 //	go run ./examples/leaving-autoincrement -dsn 'user:password@tcp(host)/empty'
 //
 // Without -dsn the database is an SQLite file, which the program removes at the
-// end. What changes in the models is in models.go; what is done to the database
-// is in the plan that autoinc makes.
+// end. models.go has the changes of the models. The plan that autoinc makes has the
+// changes of the database.
 package main
 
 import (
@@ -77,8 +76,8 @@ func leave(ctx context.Context, out io.Writer, dsn string, total int) (err error
 		return err
 	}
 
-	// The proof: what Verify finds in the catalog and in the data, what the models
-	// say, and what the applications remember.
+	// Three proofs: Verify reads the catalog and the data, Check compares the models, and
+	// check compares the rows that the applications have written.
 	proof, err := autoinc.Verify(ctx, db.DB, plan)
 	if err != nil {
 		return err
@@ -142,9 +141,9 @@ func (s *shop) migrate(ctx context.Context, out io.Writer, plan *autoinc.Plan) e
 		err = context.Cause(ctx)
 	}
 	for _, a := range s.applications() {
-		fmt.Fprintf(out, "%s placed %d orders, %d of them anew because a table was altered beside it\n", a.name, a.orders.Load(), a.again)
+		fmt.Fprintf(out, "%s placed %d orders, %d of them again because a table was altered at the same time\n", a.name, a.orders.Load(), a.again)
 		if len(a.warnings) > 0 {
-			fmt.Fprintf(out, "  when it began to send keys it was warned of %d columns: %s\n", len(a.warnings), strings.Join(slices.Compact(a.warnings), ", "))
+			fmt.Fprintf(out, "  when it began to send keys, Check warned of %d columns: %s\n", len(a.warnings), strings.Join(slices.Compact(a.warnings), ", "))
 		}
 	}
 	return err
@@ -171,7 +170,7 @@ func (s *shop) phases(ctx context.Context, out io.Writer, plan *autoinc.Plan) er
 		if phase.Name == "" {
 			return nil
 		}
-		fmt.Fprintf(out, "%-10s %2d steps in %5.2f s, and %d orders meanwhile\n",
+		fmt.Fprintf(out, "%-10s %2d steps in %5.2f s, with %d orders\n",
 			phase.Name, steps, time.Since(began).Seconds(), s.legacy.orders.Load()+s.fresh.orders.Load()-before)
 		if phase.Name == autoinc.SwitchOn {
 			close(s.switchedOn)
@@ -182,8 +181,8 @@ func (s *shop) phases(ctx context.Context, out io.Writer, plan *autoinc.Plan) er
 	}
 }
 
-// trade returns when each application that may write has placed some orders
-// more. Between the fence and the switch nobody may.
+// trade returns when each application that may write has placed some more orders. No
+// application may write between the fence and the switch.
 func (s *shop) trade(ctx context.Context) error {
 	const some = 20
 	for _, a := range s.applications() {

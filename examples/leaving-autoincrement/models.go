@@ -2,9 +2,8 @@ package main
 
 import "github.com/snowkey-go/snowkey/schema/pk"
 
-// A key is what the models have for one. With int64 they are what the shop had:
-// GORM leaves the number to the database. With pk.ID they are what it gets. That
-// is all that changes in them.
+// A key is the type of the keys in the models. The old models have int64, so the
+// database numbers the rows. The new models have pk.ID. Nothing else changes in them.
 type key interface{ int64 | pk.ID }
 
 type customer[K key] struct {
@@ -51,7 +50,7 @@ func (order[K]) TableName() string    { return "orders" }
 func (line[K]) TableName() string     { return "order_lines" }
 func (payment[K]) TableName() string  { return "payments" }
 
-// models are all of them, for what wants a list.
+// models lists all models.
 func models[K key]() []any {
 	return []any{&customer[K]{}, &address[K]{}, &product[K]{}, &order[K]{}, &line[K]{}, &payment[K]{}}
 }

@@ -6,12 +6,12 @@ import (
 	"gorm.io/gorm"
 )
 
-// rows are the keys of rows that are in the database for sure, by table.
+// rows are the keys of committed rows, by table.
 type rows map[string][]int64
 
 func (r rows) add(table string, id int64) { r[table] = append(r[table], id) }
 
-// count returns how many rows there are in all tables.
+// count returns the number of rows in all tables.
 func (r rows) count() (n int) {
 	for _, ids := range r {
 		n += len(ids)
@@ -31,8 +31,8 @@ func (r rows) any(table string, random *rand.Rand) int64 {
 	return r[table][random.IntN(len(r[table]))]
 }
 
-// seed fills the tables with about so many rows, through the models as they
-// were, and returns their keys.
+// seed fills the tables with about this number of rows through the old models, and
+// returns their keys.
 func seed(db *gorm.DB, total int) (rows, error) {
 	random := rand.New(rand.NewPCG(1, 2))
 	seeded := make(rows)

@@ -22,7 +22,7 @@ var (
 		{"payments", "order_id", "orders"},
 	}
 
-	// columns are those that are neither the key nor a reference.
+	// columns are the columns beside the key and the references.
 	columns = map[string]string{
 		"customers":   "name {text} NOT NULL",
 		"addresses":   "city {text} NOT NULL",
@@ -32,15 +32,15 @@ var (
 	}
 )
 
-// The shop's schema is of the kind that has grown: keys of 32 bits that count,
-// and on Postgres one that is GENERATED ALWAYS.
+// The shop has auto-increment keys of 32 bits. On Postgres one of them is GENERATED
+// ALWAYS.
 var types = map[string]*strings.Replacer{
 	"postgres": strings.NewReplacer("{key}", "serial", "{always}", "integer GENERATED ALWAYS AS IDENTITY", "{int}", "integer", "{text}", "text"),
 	"mysql":    strings.NewReplacer("{key}", "INT NOT NULL AUTO_INCREMENT", "{always}", "INT NOT NULL AUTO_INCREMENT", "{int}", "INT", "{text}", "VARCHAR(100)"),
 	"sqlite":   strings.NewReplacer("{key}", "INTEGER", "{always}", "INTEGER", "{int}", "INTEGER", "{text}", "TEXT"),
 }
 
-// create makes the tables, which must not be there.
+// create makes the tables. They must not exist.
 func create(ctx context.Context, db database) error {
 	for _, table := range tables {
 		id := "id {key} PRIMARY KEY"
@@ -71,7 +71,7 @@ func create(ctx context.Context, db database) error {
 		statement := "CREATE TABLE " + table + " (" + strings.Join(parts, ", ") + ")"
 		for _, statement := range append([]string{statement}, indexes...) {
 			if _, err := db.ExecContext(ctx, types[db.kind].Replace(statement)); err != nil {
-				return fmt.Errorf("%w (the program wants an empty database)", err)
+				return fmt.Errorf("%w (the program needs an empty database)", err)
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"entgo.io/ent/dialect"
 	entsql "entgo.io/ent/dialect/sql"
 
-	"github.com/snowkey-go/snowkey/examples/quickstart/ent"
-	_ "github.com/snowkey-go/snowkey/examples/quickstart/ent/runtime" // the hooks of the schema
+	"github.com/snowkey-go/snowkey/examples/ent/ent"
+	_ "github.com/snowkey-go/snowkey/examples/ent/ent/runtime" // the hooks of the schema
 )
 
 // createWithEnt makes the tables and creates rows one by one, in bulk and with

@@ -1,6 +1,6 @@
-// Quickstart creates users with their posts in one SQLite file, first through
-// ent and then through GORM, and shows the keys that the rows got. Run it again
-// and it adds rows to the same file.
+// Quickstart creates users with their posts in one SQLite file, first through ent and
+// then through GORM, and prints the keys of the rows. A second run adds rows to the same
+// file.
 //
 //	go run ./examples/quickstart
 package main
@@ -45,10 +45,10 @@ func quickstart(ctx context.Context, out io.Writer, file string) error {
 	}
 	defer db.Close()
 
-	// One pool per process makes the keys of all rows. Its worker number, which
-	// no other process has at the same time, is leased from the same database.
-	// The keys of a new file carry a time up to Window and MaxClockSkew ahead:
-	// both can be short where the store is on this machine.
+	// One pool per process makes the keys of all rows. It leases its worker number from
+	// the same database, so that no other process has the number at the same time.
+	// The first keys of a new file can have a time up to Window and MaxClockSkew ahead.
+	// Both can be short here, because the store is on this machine.
 	pool, err := snowkey.Open(ctx, sqlstore.SQLite(db), snowkey.Config{Window: time.Second, MaxClockSkew: 100 * time.Millisecond})
 	if err != nil {
 		return fmt.Errorf("leasing a worker number: %w", err)
@@ -75,8 +75,8 @@ func quickstart(ctx context.Context, out io.Writer, file string) error {
 	return err
 }
 
-// countRows returns how many rows the file has by now, and fails if two of them
-// share a key.
+// countRows returns the number of rows in the file, and fails if two rows have the
+// same key.
 func countRows(ctx context.Context, db *sql.DB) (rows int, err error) {
 	var keys int
 	err = db.QueryRowContext(ctx, `SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM users UNION ALL SELECT id FROM posts)`).Scan(&rows, &keys)

@@ -33,7 +33,7 @@ func TestRunTwice(t *testing.T) {
 		if err != nil || rows != 8*run {
 			t.Errorf("run %d: %d rows, %v; want %d", run, rows, err, 8*run)
 		}
-		// A key that stands there twice is found.
+		// The program reports a repeated key.
 		if _, err := db.Exec(`INSERT INTO posts (id, title, author_id) SELECT id, name, id FROM users WHERE name = 'Ada' LIMIT 1`); err != nil {
 			t.Fatal(err)
 		}

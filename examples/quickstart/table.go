@@ -10,7 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A row is what the program shows of a user or a post.
+// A row is a user or a post, as the program prints it.
 type row struct {
 	orm, kind string
 	id        pk.ID
@@ -18,8 +18,8 @@ type row struct {
 	author    pk.ID // of a post
 }
 
-// printRows writes the rows as a table, with each key as a decimal, as short
-// text and taken apart.
+// printRows writes the rows as a table. It prints each key as a decimal number, as
+// short text, and with its fields.
 func printRows(w io.Writer, layout idgen.Layout, rows []row) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BY\tROW\tKEY\tSHORT\tMADE AT\tWORKER\tSEQUENCE\tAUTHOR")

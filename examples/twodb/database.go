@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// A database is a connection and what ent calls its kind.
+// A database is a connection with ent's name of its kind.
 type database struct {
 	*sql.DB
 	kind string // dialect.Postgres, dialect.MySQL or dialect.SQLite
@@ -38,7 +38,7 @@ func open(ctx context.Context, kind, dsn, dir, file string) (database, error) {
 	return database{db, kind}, nil
 }
 
-// store returns where leases can be kept in the database.
+// store returns the store of the leases in the database.
 func (db database) store() *sqlstore.Store {
 	switch db.kind {
 	case dialect.Postgres:

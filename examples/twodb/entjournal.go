@@ -5,9 +5,9 @@ import (
 
 	entsql "entgo.io/ent/dialect/sql"
 
-	"github.com/snowkey-go/snowkey/examples/twodb/ent"
-	entevent "github.com/snowkey-go/snowkey/examples/twodb/ent/event"
-	_ "github.com/snowkey-go/snowkey/examples/twodb/ent/runtime" // the hooks of the schema
+	"github.com/snowkey-go/snowkey/examples/ent/ent"
+	entevent "github.com/snowkey-go/snowkey/examples/ent/ent/event"
+	_ "github.com/snowkey-go/snowkey/examples/ent/ent/runtime" // the hooks of the schema
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 

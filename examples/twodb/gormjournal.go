@@ -12,7 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Event is GORM's view of what ent's schema declares.
+// Event is GORM's model of the table of ent's schema.
 type Event struct {
 	ID   pk.ID
 	Name string

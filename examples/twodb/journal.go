@@ -13,7 +13,7 @@ import (
 
 // A journal keeps events in one of the databases.
 type journal interface {
-	fmt.Stringer // what it is kept with
+	fmt.Stringer // the ORM and the database
 
 	// record adds an event.
 	record(ctx context.Context, name string) error
@@ -22,15 +22,15 @@ type journal interface {
 	between(ctx context.Context, first, last pk.ID) ([]event, error)
 }
 
-// An event is a row of either database. When it happened, its key tells.
+// An event is a row of either database. Its key contains the time.
 type event struct {
 	key     pk.ID
 	name    string
 	journal journal
 }
 
-// during returns what happened from one time to another in all journals. The
-// range of keys is the same everywhere, and it needs no column for the time.
+// during returns the events of all journals between two times. The range of keys is the
+// same in all journals, and the tables need no column for the time.
 func during(ctx context.Context, layout idgen.Layout, journals []journal, from, to time.Time) ([]event, error) {
 	first, err := layout.MinID(from)
 	if err != nil {
@@ -43,8 +43,8 @@ func during(ctx context.Context, layout idgen.Layout, journals []journal, from, 
 	return between(ctx, journals, pk.ID(first), pk.ID(last))
 }
 
-// between returns the events of all journals with keys from first to last. The
-// order of their keys is the order in which they happened, across journals.
+// between returns the events of all journals with keys from first to last, sorted by
+// key. That is the order in which they happened.
 func between(ctx context.Context, journals []journal, first, last pk.ID) (events []event, err error) {
 	for _, j := range journals {
 		found, err := j.between(ctx, first, last)
@@ -57,7 +57,7 @@ func between(ctx context.Context, journals []journal, first, last pk.ID) (events
 	return events, nil
 }
 
-// distinct fails if two events, sorted by their keys, have the same.
+// distinct fails if two of the sorted events have the same key.
 func distinct(events []event) error {
 	for i := 1; i < len(events); i++ {
 		if a, b := events[i-1], events[i]; a.key == b.key {

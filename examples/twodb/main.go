@@ -1,12 +1,11 @@
-// Twodb keeps rows of one kind in two databases, through ent in one and through
-// GORM in the other. One pool fills the keys of both, so that they are unique
-// and ordered across the two, and a range of time is a range of keys in each.
+// Twodb keeps events in two databases: in one through ent, in the other through GORM.
+// One pool fills the keys of both, so the keys are unique and ordered across the two.
+// A range of time is the same range of keys in each.
 //
 //	go run ./examples/twodb -postgres postgres://… -mysql 'user:password@tcp(host)/shop'
 //
-// The two can also be given as TWODB_POSTGRES and TWODB_MYSQL. For one that is
-// not given, the program uses an SQLite file that it removes at the end: without
-// any it runs on every machine that has Go.
+// The two can also be given as TWODB_POSTGRES and TWODB_MYSQL. For a database that is
+// not given, the program uses an SQLite file, which it removes at the end.
 package main
 
 import (
@@ -56,13 +55,12 @@ func twodb(ctx context.Context, out io.Writer, postgresDSN, mysqlDSN string) (er
 	}
 	defer second.Close()
 
-	// One lease serves both databases. What it makes unique is the number, wherever
-	// that is stored: no other process has this worker number at the same time.
-	// That holds among the processes that lease from the same store, so all of them
-	// lease from the first database, whichever they write to.
+	// One lease is enough for both databases. It makes the worker number unique among
+	// the processes that lease from the same store. So all processes lease from the
+	// first database, even if they write to the second.
 	//
-	// The keys of a new worker number carry a time up to Window and MaxClockSkew
-	// ahead. Both are short here, because this program searches by the time.
+	// The first keys of a new worker number can have a time up to Window and MaxClockSkew
+	// ahead. Both are short here, because this program searches by time.
 	pool, err := snowkey.Open(ctx, first.store(), snowkey.Config{Window: time.Second, MaxClockSkew: 200 * time.Millisecond})
 	if err != nil {
 		return fmt.Errorf("leasing a worker number: %w", err)
@@ -84,7 +82,7 @@ func twodb(ctx context.Context, out io.Writer, postgresDSN, mysqlDSN string) (er
 	return spendDay(ctx, out, pool.Layout(), []journal{byEnt, byGORM})
 }
 
-// spendDay records the meals of a day, shows what happened at lunch, and counts.
+// spendDay records the meals of a day, prints the events of the lunch, and counts.
 func spendDay(ctx context.Context, out io.Writer, layout idgen.Layout, journals []journal) error {
 	if err := record(ctx, journals, "breakfast"); err != nil {
 		return err
@@ -113,11 +111,11 @@ func spendDay(ctx context.Context, out io.Writer, layout idgen.Layout, journals 
 	if err := distinct(all); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "\n%d events in both, each with a key of its own\n", len(all))
+	_, err = fmt.Fprintf(out, "\n%d events in both, with different keys\n", len(all))
 	return err
 }
 
-// present returns when new keys carry the present time.
+// present returns when new keys have the present time.
 func present(ctx context.Context, pool *idgen.Pool) error {
 	for {
 		behind := pool.Health().Behind
@@ -130,9 +128,9 @@ func present(ctx context.Context, pool *idgen.Pool) error {
 	}
 }
 
-// record writes four events, in turns to each of the journals.
+// record writes four events, to the journals in turn.
 func record(ctx context.Context, journals []journal, meal string) error {
-	// A moment before and after each, so that the times can be told apart.
+	// A pause before and after each event, so that the times differ.
 	const moment = 10 * time.Millisecond
 	for i, what := range []string{"guests come", "they order", "they pay", "they go"} {
 		if err := sleep(ctx, moment); err != nil {

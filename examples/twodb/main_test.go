@@ -97,8 +97,8 @@ func journals(t *testing.T) (entJournal, gormJournal) {
 	return byEnt, byGORM
 }
 
-// A range of time finds the first and the last key that it can hold, and not
-// their neighbours, in both databases.
+// In both databases, a range of time contains its first and its last key, and not the
+// keys before and after.
 func TestDuring(t *testing.T) {
 	ctx, layout := t.Context(), idgen.DefaultLayout()
 	byEnt, byGORM := journals(t)
@@ -135,7 +135,7 @@ func TestDuring(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A key that stands in both is found.
+	// The program reports a key that is in both.
 	if err := byGORM.db.Create(&Event{pk.ID(first), "again"}).Error; err != nil {
 		t.Fatal(err)
 	}

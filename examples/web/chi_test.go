@@ -13,7 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// chi hands out text, as net/http does, and leaves its meaning to the handler.
+// chi returns parameters as text, like net/http, and the handler parses them.
 func TestChi(t *testing.T) {
 	read := func(text func(*http.Request) string) func(target, string) error {
 		return func(in target, wire string) error {
@@ -58,7 +58,7 @@ func Example_chi() {
 	// 400 pk: pk.ID cannot hold "12x": want plain decimal such as "1234567890123456789": digits only, no leading zero
 }
 
-// What docs/web.md says of an error that nobody looks at.
+// docs/web.md shows the values that ParseInt returns together with an error.
 func TestIgnoredError(t *testing.T) {
 	for text, want := range map[string]int64{"12x": 0, "9223372036854775808": math.MaxInt64} {
 		if n, _ := strconv.ParseInt(text, 10, 64); n != want {

@@ -22,14 +22,14 @@ func TestCSV(t *testing.T) {
 	checkTable(t, []edge{{name: "a field", wire: record, read: read}})
 }
 
-// A file that a spreadsheet opens without rounding, and the way back.
+// This file opens in a spreadsheet without rounding, and can be read back.
 func Example_csv() {
 	out := csv.NewWriter(os.Stdout)
 	_ = out.Write([]string{"id", "name"})
 	_ = out.Write([]string{`="` + pk.ID(high).String() + `"`, "Ada"}) // a formula whose value is text
 	out.Flush()
 
-	// A spreadsheet that opened plain digits has rounded them, and stores this.
+	// A spreadsheet rounds plain digits, and stores this.
 	for _, field := range []string{`="1234567890123456789"`, "1234567890123456789", "1.23457E+18"} {
 		text, isFormula := strings.CutPrefix(field, `="`)
 		if isFormula {

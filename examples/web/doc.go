@@ -1,12 +1,12 @@
-// Package web shows how keys pass the edges of a Go program: JSON, protobuf,
-// the forms and URLs of gin, echo and chi, GraphQL, OpenAPI and CSV.
+// Package web shows how keys enter and leave a Go program: through JSON, protobuf, the
+// forms and URLs of gin, echo and chi, GraphQL, OpenAPI and CSV.
 //
-// It is all tests. They feed each edge two ids that differ by one and a few bad
-// ones, for every type that a program may choose, and write what came of it as
-// the tables of docs/web.md:
+// The package has only tests. They send two ids that differ by one, and some bad ids,
+// through each format, for every type of key. Their results are the tables of
+// docs/web.md:
 //
 //	go test . -update
-//	GOEXPERIMENT=jsonv2 go test . -update
+//	GOTOOLCHAIN=go1.27.0 go test . -update
 //
-// It is a module of its own, so that the frameworks are nobody's dependency.
+// It is a module of its own, so that other modules do not depend on the frameworks.
 package web

@@ -92,7 +92,7 @@ func echoMustBinder(c *echo.Context, in target) error {
 	return binder.BindError()
 }
 
-// A handler of echo that takes no request without an id.
+// This handler of echo refuses a request without an id.
 func Example_echo() {
 	e := echo.New()
 	e.GET("/users", func(c *echo.Context) error {

@@ -38,7 +38,7 @@ func ginBind(bind func(*gin.Context, any) error) func(target, string) error {
 	}
 }
 
-// A handler of gin that takes no request without an id.
+// This handler of gin refuses a request without an id.
 func Example_gin() {
 	engine := gin.New()
 	engine.GET("/users", func(c *gin.Context) {
@@ -80,8 +80,8 @@ func TestGinList(t *testing.T) {
 	}
 }
 
-// The binder of gin has no regard for UnmarshalText, unless the tag says so. A
-// key type with nothing else is a plain int64 to it.
+// The binder of gin calls UnmarshalText only if the tag says so. Without another method,
+// it treats a key type as an int64.
 func TestGinKnowsAnotherName(t *testing.T) {
 	for field, want := range map[any]string{
 		new(struct {

@@ -39,8 +39,8 @@ const (
 
 func literal(id string) string { return `{ user(id: ` + id + `) }` }
 
-// setGraphQL does what generated code of gqlgen, and the wrapper below, do with
-// an argument. Plain Go types get the text of a graphql.ID.
+// setGraphQL sets an argument like the generated code of gqlgen and the wrapper below.
+// Plain Go types get the text of a graphql.ID.
 func setGraphQL(id, argument any) error {
 	if key, ok := id.(interface{ UnmarshalGQL(any) error }); ok {
 		return key.UnmarshalGQL(argument)
@@ -52,8 +52,8 @@ func setGraphQL(id, argument any) error {
 	return setText(id, string(text))
 }
 
-// Servers of gqlgen parse and check requests with gqlparser, and hand what it
-// makes of an argument to UnmarshalGQL. They read variables with UseNumber.
+// Servers of gqlgen parse and check requests with gqlparser, and pass the parsed
+// arguments to UnmarshalGQL. They read variables with UseNumber.
 func gqlgenLiteral(in target, wire string) error { return gqlgen(in, literal(wire), nil) }
 
 func gqlgenVariable(in target, wire string) error {
@@ -121,7 +121,7 @@ func (r *resolver) User(args struct{ ID argument }) (*string, error) {
 	return nil, setGraphQL(r.in.id, args.ID.value)
 }
 
-// An argument is whatever graph-gophers makes of an ID.
+// An argument is an ID as graph-gophers parses it.
 type argument struct{ value any }
 
 func (argument) ImplementsGraphQLType(name string) bool { return name == "ID" }
@@ -150,15 +150,14 @@ func (a *account) Name() string  { return a.name }
 func (a *article) ID() NodeID    { return NodeID{a.id} }
 func (a *article) Title() string { return a.title }
 
-// A node resolves to whichever object it holds.
+// A node resolves to the object that it holds.
 type node struct{ object interface{ ID() NodeID } }
 
 func (n *node) ID() NodeID                  { return n.object.ID() }
 func (n *node) ToAccount() (*account, bool) { a, ok := n.object.(*account); return a, ok }
 func (n *node) ToArticle() (*article, bool) { a, ok := n.object.(*article); return a, ok }
 
-// A noder has all keys from one generator, so that an id is found in one table
-// only.
+// The keys of a noder come from one generator, so an id is in one table only.
 type noder struct {
 	accounts map[pk.ID]*account
 	articles map[pk.ID]*article
@@ -174,7 +173,7 @@ func (n *noder) Node(args struct{ ID NodeID }) (*node, error) {
 	return nil, nil // GraphQL's null
 }
 
-// A Noder finds the object of an ID, of whatever type.
+// A Noder finds the object of an ID, of any type.
 func Example_noder() {
 	server := graphql.MustParseSchema(`
 		interface Node { id: ID! }

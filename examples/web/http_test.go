@@ -22,7 +22,7 @@ func sentInQuery(text string) string { return "GET /users?id=" + url.QueryEscape
 func sentInForm(text string) string  { return "POST id=" + url.QueryEscape(text) }
 func sentInPath(text string) string  { return "GET /users/" + url.PathEscape(text) }
 
-// serve sends a request, and returns what the server has against it.
+// serve sends a request, and returns the error of the server.
 func serve(handler http.Handler, wire string) error {
 	method, rest, _ := strings.Cut(wire, " ")
 	r := httptest.NewRequest(method, "/users", strings.NewReader(rest))

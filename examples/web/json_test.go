@@ -9,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A key as a string and as a number of JSON.
+// A key as a JSON string and as a JSON number.
 func jsonString(text string) string { return `{"id":"` + text + `"}` }
 func jsonNumber(text string) string { return `{"id":` + text + `}` }
 
@@ -22,7 +22,7 @@ func TestJSON(t *testing.T) {
 	})
 }
 
-// jsonAny is for those who decode without a struct, or in JavaScript.
+// jsonAny decodes without a struct, like JavaScript.
 func jsonAny(in target, wire string) error {
 	id, ok := in.id.(*int64)
 	if !ok {
@@ -40,7 +40,7 @@ func jsonAny(in target, wire string) error {
 	return nil
 }
 
-// What a JavaScript client is sent, and what may be left out.
+// The JSON for a JavaScript client, and fields that a request may omit.
 func Example_json() {
 	type Account struct {
 		ID     pk.ID  `json:"id"`
@@ -50,7 +50,7 @@ func Example_json() {
 	out, _ := json.Marshal(Account{ID: high, Plain: high})
 	fmt.Println(string(out))
 
-	// A pointer tells what was left out, or null, from an id. A zero is no id.
+	// A pointer is nil if the field is missing or null. Zero is not an id.
 	var in Account
 	fmt.Println(json.Unmarshal([]byte(`{"id":null}`), &in), in.ID.IsZero(), in.Parent == nil)
 	// Output:
@@ -58,7 +58,7 @@ func Example_json() {
 	// <nil> true true
 }
 
-// Without a struct, the text of a number is kept by UseNumber alone.
+// Without a struct, only UseNumber keeps the digits of a number.
 func Example_useNumber() {
 	var m map[string]any
 	decoder := json.NewDecoder(strings.NewReader(`{"id":1234567890123456789}`))

@@ -13,9 +13,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// The schemas of docs/web.md take every key, and nothing that the types refuse
-// but numbers just beyond the range, which no pattern of decent length excludes.
-// Schemas of OpenAPI 3.1 are JSON Schema.
+// The schemas of docs/web.md accept every key, and refuse what the types refuse. The
+// exception are numbers just beyond the range, because a pattern for them would be too
+// long. Schemas of OpenAPI 3.1 are JSON Schema.
 func TestOpenAPI(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The Go code that docs/web.md shows is code of these tests, so that it is known
-// to compile and to do what the page says.
+// The Go code in docs/web.md is code of these tests. So it compiles, and does what the
+// page says.
 func TestPageShowsTheTests(t *testing.T) {
 	files, err := filepath.Glob("*_test.go")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestPageShowsTheTests(t *testing.T) {
 	}
 }
 
-// unindent makes code of one depth and another the same.
+// unindent removes the common indentation of code.
 func unindent(code string) string {
 	var b strings.Builder
 	for line := range strings.Lines(code) {

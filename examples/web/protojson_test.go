@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// messages are what protoc would make of
+// messages are the types that protoc generates from
 //
 //	message Numbered { int64 id = 1; }
 //	message Named { string id = 1; }
@@ -97,7 +97,7 @@ func protoStruct(in target, wire string) error {
 	return nil
 }
 
-// protojson writes an int64 as a string by itself, and as safely as a pk.ID.
+// protojson writes an int64 as a string, which is as safe as a pk.ID.
 func Example_protojson() {
 	message, id := newMessage("Numbered")
 	message.Set(id, protoreflect.ValueOfInt64(pk.ID(high).Int64()))

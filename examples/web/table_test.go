@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the tables of docs/web.md anew")
 
 const page = "../../docs/web.md"
 
-// Neighbours above 2^53: as float64 they are one number.
+// Two ids above 2^53 that differ by one. As float64 they are equal.
 const (
 	low  = 1234567890123456788
 	high = 1234567890123456789
@@ -30,13 +30,13 @@ type request[K any] struct {
 	ID K `json:"id" form:"id" uri:"id" query:"id" param:"id"`
 }
 
-// A quoted request has the tag with which programs keep an int64 in JSON. It
+// A quoted request has the tag with which programs write an int64 as a JSON string. It
 // points to the same key.
 type quoted[K any] struct {
 	ID *K `json:"id,string"`
 }
 
-// A target is a place for one key, in the types between which a program chooses.
+// A target holds one key as each of the request types.
 type target struct {
 	id      any // *K
 	request any // *request[K], which holds id
@@ -73,8 +73,8 @@ var kinds = []kind{
 	kindOf[pk.SortText]("`pk.SortText`", func(n int64) string { return pk.SortText(n).String() }),
 }
 
-// A bad id is no key, or not the one spelling of it. In quotes it goes into
-// every edge, as a bare number into those that have such.
+// A bad id is not a key, or not the canonical spelling. The tests send it in quotes
+// through every edge, and as a number through the edges that have numbers.
 type bad struct {
 	text   string
 	number bool   // whether it is a number of JSON
@@ -91,7 +91,7 @@ var bads = []bad{
 	{"007", false, "7"},
 }
 
-// An edge is one way for a key to enter a program.
+// An edge is a format or a framework through which a key enters a program.
 type edge struct {
 	name    string
 	numbers bool                       // ids are bare numbers here, not text
@@ -101,12 +101,12 @@ type edge struct {
 	read    func(target, string) error // from the wire into the target
 }
 
-// errNoWay comes from an edge that has no way to read the type at all.
+// errNoWay means that the edge cannot read the type.
 var errNoWay = errors.New("no such way")
 
 const nothing = "nothing" // what cells call an id that was left out
 
-// cell says what the edge makes of the ids, for one type.
+// cell describes the results of the edge for one type.
 func (e edge) cell(t *testing.T, k kind) string {
 	read := func(wire string) (string, bool, error) {
 		in := k.target()
@@ -174,7 +174,7 @@ func (e edge) cell(t *testing.T, k kind) string {
 	return verdict(k, zero, taken, wrong, refusals)
 }
 
-// verdict puts into words what became of the bad ids.
+// verdict describes the results for the bad ids.
 func verdict(k kind, zero, taken, wrong, refusals []string) string {
 	list := func(names []string) string { return strings.Join(names, ", ") }
 	var said []string
@@ -203,7 +203,7 @@ func verdict(k kind, zero, taken, wrong, refusals []string) string {
 	return strings.Join(said, "; ")
 }
 
-// checkTable compares the test's table in docs/web.md with what the edges do.
+// checkTable compares the test's table in docs/web.md with the results of the edges.
 func checkTable(t *testing.T, edges []edge) {
 	t.Helper()
 	var columns []string
@@ -249,8 +249,7 @@ func checkTable(t *testing.T, edges []edge) {
 	}
 }
 
-// setText is what a program does by hand where it is given text. A plain int64
-// has its error looked at.
+// setText parses text as a program does by hand. For an int64 it checks the error.
 func setText(id any, text string) (err error) {
 	switch id := id.(type) {
 	case *int64:

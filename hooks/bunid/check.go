@@ -21,7 +21,7 @@ import (
 // models as for [Use]. It changes nothing.
 //
 // It returns nil, or an [*catalog.MismatchError] with all that was found, joined
-// with a [*ModelError] for each declaration that Use would refuse. A key that bun
+// with a [*FieldError] for each declaration that Use would refuse. A key that bun
 // leaves to the database is found if its column does not count.
 func Check(ctx context.Context, db *bun.DB, models ...any) error {
 	if db == nil || len(models) == 0 {

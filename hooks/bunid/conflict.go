@@ -10,15 +10,15 @@ import (
 	"github.com/uptrace/bun/schema"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// propose sends keys for the rows of an INSERT that may leave rows out or merge
-// them, but does not set them in memory: what comes back with RETURNING is what
-// is stored.
+// propose sends keys for the rows of an INSERT that may skip or merge rows. It does not
+// set them in memory, because RETURNING yields the keys in the table.
 func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Value, list bool, source idgen.Source) error {
-	const own = "set the keys before, and look afterwards which are stored"
+	const own = "set the keys, and query afterwards which rows are in the table"
 	if !q.DB().HasFeature(feature.InsertReturning) {
-		return refuse(k.table, "may be left out or merged, and this database does not say with which key", own)
+		return refuse(k.Model, "may be skipped or merged, and this database does not return the keys", own)
 	}
 	p := &proposal{key: k, model: q.GetModel()}
 	q.Value(k.Name, "?", p) // also has bun return the key, unless Returning says otherwise
@@ -28,12 +28,12 @@ func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Va
 	}
 	switch {
 	case list && !s.returnsAll():
-		return refuse(k.table, "may be left out or merged, row by row, and bun would give the keys of some rows to others",
-			`add Returning("*"), which leaves in the slice what is stored, or `+own)
+		return refuse(k.Model, "may be skipped or merged row by row, and bun would assign keys to the wrong rows",
+			`add Returning("*"), after which the slice has the rows of the table, or `+own)
 	case !s.returns(k.Name):
-		return refuse(k.table, "may be left out or merged, and its key does not come back", "name the key "+k.Name+" in Returning")
+		return refuse(k.Model, "may be skipped or merged, and its key is not returned", "name the key "+k.Name+" in Returning")
 	}
-	ids, err := k.draw(ctx, len(empty(keys)), source)
+	ids, err := k.Draw(ctx, source, nil, len(empty(keys)))
 	if err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Va
 	return nil
 }
 
-// A proposal writes the keys of the rows in their order, as often as bun writes
-// the query.
+// A proposal writes the keys of the rows in their order. bun may write the query more
+// than once.
 type proposal struct {
 	key   *key
 	model bun.Model
@@ -56,7 +56,7 @@ type proposal struct {
 	next  int             // of these
 }
 
-var errRefused = errors.New("bunid: the INSERT has been refused, or has other rows since; execute a new one")
+var errRefused = errors.New("bunid: the INSERT was refused, or its rows have changed; create a new one")
 
 // AppendQuery implements [schema.QueryAppender].
 func (p *proposal) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
@@ -74,7 +74,7 @@ func (p *proposal) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
 		if p.next >= len(p.ids) {
 			return nil, errRefused
 		}
-		v = p.key.value(p.ids[p.next])
+		v = keytype.New(p.key.IndirectType, p.ids[p.next])
 	}
 	p.next = (p.next + 1) % len(p.keys)
 	return p.key.Append(gen, b, v), nil

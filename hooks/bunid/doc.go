@@ -11,15 +11,15 @@
 //	…
 //	_, err = db.NewInsert().Model(&user).Exec(ctx) // fills user.ID
 //
-// The keys come from [idgen.Default], or from the source that a hook of your own
-// gives to [Fill].
+// The keys come from [idgen.Default]. A hook of your own can pass another source to
+// [Fill].
 //
 // # Which keys are filled
 //
-// The primary key of a model that embeds [Filled], directly or in a base struct,
-// or whose BeforeInsert calls [Fill]. It is of a type of package pk, int64, uint64,
-// string or a named type of these. bun makes columns without auto-increment of
-// them, as long as the tag does not ask for it:
+// The key of a model is filled if the model embeds [Filled], directly or in a base
+// struct, or if its BeforeInsert calls [Fill]. Its type is one of package pk, int64,
+// uint64, string or a named type of these. bun makes such a column without
+// auto-increment, unless the tag asks for it:
 //
 //	ID     pk.ID       `bun:",pk"`                   // BIGINT
 //	ID     pk.Of[User] `bun:",pk"`                   // BIGINT, typed
@@ -29,54 +29,58 @@
 //	ID     pk.ID       `bun:",pk" snowkey:"orders"`  // from the pool's generator "orders"
 //	UserID pk.ID       `bun:",pk" snowkey:"-"`       // the caller sets it
 //
-// SQLite's INTEGER PRIMARY KEY, which bun makes of 64 bits there, numbers rows that
-// come without a key past bun. With type:bigint in the tag SQLite refuses those, as
-// the other databases do. [Check] finds such columns, and those that are too narrow.
+// On SQLite bun makes an INTEGER PRIMARY KEY for 64 bits. SQLite numbers rows in such a
+// column if they come without a key. With type:bigint in the tag it refuses them, as the
+// other databases do. [Check] finds such columns, and columns that are too narrow.
 //
-// A key that is zero is filled, any other is kept. A composite key, and a key
-// that a relation makes a foreign key, are the caller's to set.
+// A key that is zero is filled. Any other key is kept. The caller sets composite keys,
+// and keys that a relation makes foreign keys.
 //
-// # What holds
+// # Guarantees
 //
-// After an INSERT of a struct, a slice of structs, of pointers or of interfaces,
-// the key in memory is the key in the table, or the call has failed; with Column,
-// Value, Returning, Ignore, On and Replace, in transactions and on connections. Where
-// that cannot be had, the call is refused before anything is sent: a key that
-// Column leaves out or Value overwrites, a nil row, a declaration that does not
-// hold a key. With [Use] this is true of maps, NewValues and models whose hook does
-// not run as well.
+// After an INSERT, the key in memory is the key in the table, or the call has failed. This
+// holds for
+//   - a struct, and a slice of structs, of pointers or of interfaces;
+//   - Column, Value, Returning, Ignore, On and Replace;
+//   - transactions and single connections.
 //
-// Keys ascend in the order of the rows, and one INSERT draws all of its keys in
-// one step. Where none can be had, the error wraps the generator's, and the rows
-// are as they were. When an INSERT fails for another reason, the rows keep their
-// new keys, so that repeating it cannot insert them twice.
+// An INSERT for which this is impossible is refused before anything is sent. Examples
+// are a key that Column leaves out or Value overwrites, a nil row, and a field that
+// cannot hold a key. With [Use], maps, NewValues and models whose hook does not run are
+// checked as well.
+//
+// Keys ascend in the order of the rows. One INSERT draws all of its keys in one step. If
+// the generator fails, the error wraps its error and the rows are unchanged. If an INSERT
+// fails for another reason, the rows keep their new keys, so a retry cannot insert
+// duplicate rows.
 //
 // # Conflicts
 //
-// The keys of an INSERT that may leave rows out or merge them are sent, but not
-// set in memory: they come back with RETURNING. A row that was left out has no key
-// afterwards, a merged one that of the row in the table. A list of columns in
-// Returning must then have the key. Results that go elsewhere, as with
-// Scan(ctx, &id), have the key there.
+// An INSERT with ON CONFLICT, IGNORE or ON DUPLICATE KEY may skip or merge rows. It sends
+// keys but does not set them in memory, because they come back with RETURNING. A row that
+// was skipped has no key afterwards. A row that was merged has the key of the row in the
+// table. If Returning lists columns, it must list the key. Results that go elsewhere, as
+// with Scan(ctx, &id), have the key there.
 //
-// bun gives the rows that RETURNING yields to the first ones of the slice. So a
-// slice needs Returning("*"), after which it holds what is stored and no more, and
-// is refused without.
+// bun assigns the rows that RETURNING yields to the first rows of the slice. So a slice
+// needs Returning("*"), and then holds only the rows that are in the table. Without it the
+// INSERT is refused.
 //
-// MySQL has no RETURNING. There such an INSERT is refused, unless all keys are set
-// already; keys that are set are the caller's, on any database. MariaDB has it.
+// MySQL has no RETURNING. There such an INSERT is refused unless the caller has set all
+// keys. Keys that the caller sets are not changed or checked, on any database. MariaDB has
+// RETURNING.
 //
 // # How it works
 //
-// bun calls BeforeInsert once for each INSERT, before BeforeAppendModel, which it
-// calls for each row: so that hook sees the key, and may set another. BeforeInsert
-// is a method of the model, so that a model's own takes the place of the one it
-// embeds; Use finds that out by calling it. What calls no hooks is seen by a query
-// hook, too late to fill keys, and refused.
+// bun calls BeforeInsert once for each INSERT, before BeforeAppendModel, which it calls
+// for each row. So BeforeAppendModel sees the key, and may set another. BeforeInsert is a
+// method of the model, so a model's own BeforeInsert replaces the embedded one. Use finds
+// such models by calling the method. A query hook sees statements for which bun calls no
+// hooks. It is too late to fill keys there, so the statement is refused.
 //
-// # What it does not do
+// # Limits
 //
-// It does not see SQL that is written by hand, but for NewValues in NewRaw, and not
-// the database that was given to Use instead of the one that Use returned. Maps are
-// known by the tables of registered models.
+// The package does not see SQL that you write by hand, except NewValues in NewRaw. It does
+// not see queries of the database that was passed to Use. Work with the one that Use
+// returned. Maps are known by the tables of registered models.
 package bunid

@@ -1,54 +1,38 @@
 package bunid
 
 import (
-	"fmt"
-
 	"github.com/uptrace/bun/schema"
+
+	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// A ModelError says why a model's declaration does not let its key be filled,
-// or lets it be damaged. [Use] returns those of all models; so does every insert
-// of the model, before anything is sent, until the declaration is changed.
-type ModelError struct {
-	Model   string // such as "shop.User"
-	Field   string // the key; "" if the fault is the model's
-	Type    string // of the key
-	Problem string // what is wrong
-	Remedy  string // what to declare instead
-}
+// A FieldError says why a model's declaration does not let its key be filled, or
+// lets it be damaged. [Use] returns the errors of all models. Each INSERT of such a
+// model fails with its error, before anything is sent, until the declaration is
+// changed.
+//
+// Its fields are the strings Package ("bunid"), Model (such as "shop.User"), Field,
+// Type, Problem and Remedy. Field and Type are empty if the error is about the model.
+type FieldError = fill.FieldError
 
-func (e *ModelError) Error() string {
-	where := e.Model
-	if e.Field != "" {
-		where += "." + e.Field + " (" + e.Type + ")"
-	}
-	return fmt.Sprintf("bunid: %s %s; %s", where, e.Problem, e.Remedy)
-}
-
-// An InsertError says why one statement, or one of its rows, was refused.
-// Nothing has been sent to the database.
-type InsertError struct {
-	Model   string // such as "shop.User", or the table if there is no model
-	Row     int    // which row of the statement, from 0; -1 if all
-	Problem string
-	Remedy  string
-	Err     error // the cause; may be nil
-}
-
-func (e *InsertError) Error() string {
-	where := e.Model
-	if e.Row >= 0 {
-		where = fmt.Sprintf("row %d of %s", e.Row, e.Model)
-	}
-	return fmt.Sprintf("bunid: %s %s; %s", where, e.Problem, e.Remedy)
-}
-
-// Unwrap returns Err.
-func (e *InsertError) Unwrap() error { return e.Err }
+// A RowError says why one statement, or one of its rows, was refused. Nothing has
+// been sent to the database.
+//
+// Package is "bunid". Model is a type such as "shop.User", or the table if there is no
+// model. Row is the index of the row in the statement, or -1 for the whole statement.
+// Problem and Remedy say what is wrong and what to do. Err is the cause, or nil.
+type RowError = fill.RowError
 
 func modelName(t *schema.Table) string { return t.Type.String() }
 
+// fault returns the error for a model as a whole.
+func fault(model, problem, remedy string) error {
+	k := fill.Key{Package: "bunid", Model: model}
+	return k.Fault(problem, remedy)
+}
+
 // refuse returns the error for a statement as a whole.
-func refuse(t *schema.Table, problem, remedy string) error {
-	return &InsertError{Model: modelName(t), Row: -1, Problem: problem, Remedy: remedy}
+func refuse(model, problem, remedy string) error {
+	k := fill.Key{Package: "bunid", Model: model}
+	return k.Refuse(-1, nil, problem, remedy)
 }

@@ -23,32 +23,32 @@ import (
 //		Name string
 //	}
 //
-// It has no fields and no columns. A model that has a BeforeInsert of its own
-// shadows it, which [Use] reports, and calls [Fill] instead.
+// It has no fields and no columns. A model's own BeforeInsert shadows it and must call
+// [Fill]. [Use] reports a model that does not.
 type Filled struct{}
 
 // BeforeInsert implements [bun.BeforeInsertHook] with [Fill]. bun calls it once
 // for each INSERT.
 func (*Filled) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error { return Fill(ctx, q, nil) }
 
-// Fill gives a key to each row of an INSERT that has none. It is for a
-// BeforeInsert of your own, with things to do besides, or another source:
+// Fill gives a key to each row of an INSERT that has none. Call it in a BeforeInsert of
+// your own, which does more or passes another source:
 //
 //	func (*Order) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 //		return bunid.Fill(ctx, q, source)
 //	}
 //
-// A nil source is idgen.Default(). If the source is an [*idgen.Pool], the tag of
-// the key may name a generator of it. All keys are drawn in one step. The error is
-// a [*ModelError] or an [*InsertError], which wraps that of the source; the rows
-// are then as they were.
+// A nil source is idgen.Default(). If the source is an [*idgen.Pool], the tag of the
+// key may name one of its generators. All keys are drawn in one step. The error is a
+// [*FieldError], or a [*RowError] that wraps the error of the source. The rows are then
+// unchanged.
 func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
-	if reached(ctx) {
-		return errRehearsal
+	if inDryRun(ctx) {
+		return errDryRun
 	}
 	model, ok := q.GetModel().(bun.TableModel)
 	if !ok {
-		return &InsertError{Model: q.GetTableName(), Row: -1, Problem: "has no model", Remedy: "call Model with a pointer to a struct, or to a slice of structs"}
+		return refuse(q.GetTableName(), "has no model", "call Model with a pointer to a struct, or to a slice of structs")
 	}
 	k, err := keyOf(model.Table())
 	if err != nil {
@@ -69,41 +69,41 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	}
 	switch {
 	case s.unclear:
-		return refuse(k.table, "has SQL with a backslash before a quote, so that it is not certain where the text ends", "pass the text as an argument, for a question mark")
+		return refuse(k.Model, "has SQL with a backslash before a quote, so the end of the text is ambiguous", "pass the text as an argument for a question mark")
 	case s.query && isGiven(ctx):
 		return nil
 	case s.query:
 		return unseen(k.table)
 	case len(keys) == 0:
-		return refuse(k.table, "was given without a row", "pass a pointer to one, or to a slice with some")
+		return refuse(k.Model, "was given without a row", "pass a pointer to a row, or to a slice that is not empty")
 	case !s.writes(k.Name):
-		return refuse(k.table, "would be inserted without its key "+k.Name, "name it in Column, or do not exclude it")
+		return refuse(k.Model, "would be inserted without its key "+k.Name, "name it in Column, or do not exclude it")
 	case k.isOverwritten(q):
-		return refuse(k.table, "has its key set by Value", "set the field "+k.GoName)
+		return refuse(k.Model, "has its key set by Value", "set the field "+k.GoName)
 	}
 	zero := empty(keys)
 	switch {
 	case len(zero) == 0: // all are the caller's
 		return nil
 	case s.replace && len(keys) > 1:
-		return refuse(k.table, "may lose rows to later ones of the same REPLACE, and their keys with them", "replace one at a time, or set the keys")
+		return refuse(k.Model, "may have rows that later rows of the same REPLACE delete", "replace one at a time, or set the keys")
 	case s.conflict:
 		return k.propose(ctx, q, keys, list, source)
 	}
 	return k.fill(ctx, zero, source)
 }
 
-// FillRows gives a key to each row that has none, without inserting it. It is
-// for rows that bun takes without calling hooks, as NewValues does. rows is what
-// [bun.InsertQuery.Model] takes: a pointer to a struct, or to a slice. Source
-// and errors are those of [Fill].
+// FillRows gives a key to each row that has none, without inserting it. It is for rows
+// that bun takes without calling hooks, as NewValues does. rows is what
+// [bun.InsertQuery.Model] takes: a pointer to a struct, or to a slice. Source and
+// errors are as for [Fill].
 func FillRows(ctx context.Context, db bun.IDB, rows any, source idgen.Source) error {
 	t := reflect.TypeOf(rows)
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
 		t = t.Elem()
 	}
 	if t == nil || t.Kind() != reflect.Struct {
-		return &InsertError{Model: fmt.Sprintf("%T", rows), Row: -1, Problem: "is no model", Remedy: "pass a pointer to a struct, or to a slice of structs"}
+		return refuse(fmt.Sprintf("%T", rows), "is not a model", "pass a pointer to a struct, or to a slice of structs")
 	}
 	k, err := keyOf(db.Dialect().Tables().Get(t))
 	if err != nil {
@@ -121,7 +121,7 @@ func (k *key) fill(ctx context.Context, zero []reflect.Value, source idgen.Sourc
 	if len(zero) == 0 {
 		return nil
 	}
-	ids, err := k.draw(ctx, len(zero), source)
+	ids, err := k.Draw(ctx, source, nil, len(zero))
 	if err != nil {
 		return err
 	}
@@ -131,45 +131,11 @@ func (k *key) fill(ctx context.Context, zero []reflect.Value, source idgen.Sourc
 	return nil
 }
 
-// draw reserves n keys in one step.
-func (k *key) draw(ctx context.Context, n int, source idgen.Source) ([]int64, error) {
-	source, err := k.sourceOf(source)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := source.Append(ctx, nil, n)
-	if err == nil && len(ids) != n {
-		err = fmt.Errorf("the source returned %d keys", len(ids))
-	}
-	if err != nil {
-		return nil, &InsertError{Model: modelName(k.table), Row: -1, Err: err,
-			Problem: fmt.Sprintf("got no keys for %d rows: %v", n, err), Remedy: "none of them was inserted"}
-	}
-	return ids, nil
-}
-
-// sourceOf returns the generator that the key's tag names, if it names one.
-func (k *key) sourceOf(source idgen.Source) (idgen.Source, error) {
-	if source == nil {
-		source = idgen.Default()
-	}
-	name := k.StructField.Tag.Get("snowkey")
-	if name == "" {
-		return source, nil
-	}
-	pool, ok := source.(*idgen.Pool)
-	if !ok {
-		return nil, k.fault(fmt.Sprintf("names the generator %q, which its source (%T) does not have", name, source),
-			"give bunid.Fill an *idgen.Pool, or remove the name from the tag")
-	}
-	return pool.Named(name), nil
-}
-
-// isOverwritten reports whether Value sends something else in the key's place.
-// bun does not tell; so a copy of the query is made to write the key alone.
+// isOverwritten reports whether Value sends something else in the key's place. bun has
+// no method for this, so a copy of the query writes the key alone.
 func (k *key) isOverwritten(q *bun.InsertQuery) bool {
 	row := reflect.New(k.table.Type)
-	k.Value(row.Elem()).Set(k.value(math.MaxInt64 - 1))
+	keytype.Set(k.Field.Value(row.Elem()), math.MaxInt64-1)
 	sample := k.AppendValue(q.DB().QueryGen(), nil, row.Elem())
 	c := *q
 	text, err := c.Model(row.Interface()).ExcludeColumn("*").Column(k.Name).

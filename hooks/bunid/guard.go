@@ -16,23 +16,23 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// A guard looks at each query as it is sent. It cannot fill keys, because the
-// SQL is written by then.
+// A guard checks each query before it is sent. It cannot fill keys, because bun has
+// already written the SQL.
 type guard struct {
 	verdicts sync.Map // *schema.Table → verdict; a table lives as long as its database
 }
 
-// BeforeQuery implements [bun.QueryHook]. bun does not ask it for an error, but
-// has yet to ask the query for its connection: a query to be refused gets one
-// that only returns the error. To end the context would not do. database/sql
-// looks at it for a *sql.DB and a *sql.Tx, but not for a *sql.Conn, and a driver
-// may have run the statement by the time that it looks.
+// BeforeQuery implements [bun.QueryHook]. It cannot return an error, but bun asks the
+// query for its connection later. So a refused query gets a connection that only
+// returns the error. Cancelling the context is not enough. database/sql checks it for a
+// *sql.DB and a *sql.Tx but not for a *sql.Conn, and a driver may check it after it has
+// run the statement.
 func (g *guard) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
 	err := g.check(ctx, event)
 	if err == nil {
 		return ctx
 	}
-	// The methods also are those of what bun wraps around a query, such as Count.
+	// What bun wraps around a query, such as Count, has the same methods.
 	switch q := event.IQuery.(type) {
 	case interface {
 		Conn(bun.IConn) *bun.InsertQuery
@@ -65,7 +65,7 @@ func (*guard) AfterQuery(context.Context, *bun.QueryEvent) {}
 
 func (g *guard) check(ctx context.Context, event *bun.QueryEvent) error {
 	switch q := event.IQuery.(type) {
-	case nil: // SQL by hand, and no query to refuse
+	case nil: // SQL by hand, no query that can be refused
 		return nil
 	case *bun.RawQuery: // SQL by hand, unless NewValues has written the rows
 		template, err := q.AppendQuery(schema.NewNopQueryGen(), nil)
@@ -86,7 +86,7 @@ func (g *guard) check(ctx context.Context, event *bun.QueryEvent) error {
 			}
 		}
 	}
-	if !strings.Contains(event.Query, "INTO ") { // bun writes its words in capitals
+	if !strings.Contains(event.Query, "INTO ") { // bun writes keywords in capitals
 		return nil
 	}
 	return g.checkTargets(ctx, event, 0)
@@ -111,7 +111,7 @@ func (r refusal) Connect(context.Context) (driver.Conn, error) { return nil, r.e
 // Driver implements [driver.Connector].
 func (refusal) Driver() driver.Driver { return nil }
 
-// checkRows refuses rows without a key, however they have come by with none.
+// checkRows refuses rows without a key.
 func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, model bun.TableModel) error {
 	t := model.Table()
 	v := g.verdictOn(db, t)
@@ -122,9 +122,9 @@ func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, m
 	}
 	for _, f := range t.PKs {
 		if !v.filled && v.err == nil && !keytype.IsPK(f.IndirectType) {
-			continue // somebody else's
+			continue // not filled by this package
 		}
-		k := &key{f, t}
+		k := newKey(f, t)
 		keys, _, err := k.keysOf(model.Value())
 		if err != nil {
 			return err
@@ -133,22 +133,19 @@ func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, m
 		if i < 0 || v.filled && proposed(q) {
 			continue
 		}
-		e := &InsertError{Model: modelName(t), Row: i, Problem: "has no key", Err: v.err}
 		switch {
 		case v.filled:
-			e.Problem, e.Remedy = "has lost its key since it was filled", "do not set "+f.GoName+" to zero in BeforeAppendModel"
+			return k.Refuse(i, v.err, "has lost its key since it was filled", "do not set "+f.GoName+" to zero in BeforeAppendModel")
 		case v.err != nil:
-			e.Problem, e.Remedy = "has no key: "+v.err.Error(), "or set it before"
+			return k.Refuse(i, v.err, "has no key: "+v.err.Error(), "or set it before")
 		default:
-			e.Problem, e.Remedy = "has no key, and "+f.GoName+" "+given(t), "set it"
+			return k.Refuse(i, nil, "has no key, and "+f.GoName+" "+given(t), "set it")
 		}
-		return e
 	}
 	return nil
 }
 
-// proposed reports whether the keys of an INSERT are on their way without being
-// in memory.
+// proposed reports whether an INSERT sends keys that are not in memory.
 func proposed(q *bun.InsertQuery) bool {
 	s, err := statementOf(q)
 	return err == nil && s.conflict
@@ -174,9 +171,8 @@ func (g *guard) checkMap(event *bun.QueryEvent, m map[string]any) error {
 		if to.depth == 0 && isSet(m[column]) {
 			continue
 		}
-		return &InsertError{Model: to.text, Row: -1,
-			Problem: "would get a map without its key " + column + ", because bun calls no hooks for maps",
-			Remedy:  fmt.Sprintf("set m[%q] to a key from the pool, or insert a %s", column, modelName(t))}
+		return refuse(to.text, "would get a map without its key "+column+", because bun calls no hooks for maps",
+			fmt.Sprintf("set m[%q] to a key from the pool, or insert a %s", column, modelName(t)))
 	}
 	return nil
 }
@@ -190,8 +186,8 @@ func isSet(v any) bool {
 	return rv.IsValid() && !rv.IsZero()
 }
 
-// checkTargets refuses to insert rows that do not come from a model into a table
-// whose keys are filled. It looks at the tables from some depth on.
+// checkTargets refuses to insert rows that do not come from a model into a table whose
+// keys are filled. It checks the tables at depth and deeper.
 func (g *guard) checkTargets(ctx context.Context, event *bun.QueryEvent, depth int) error {
 	if isGiven(ctx) {
 		return nil
@@ -221,15 +217,15 @@ func (g *guard) keyed(db *bun.DB, name string) *schema.Table {
 }
 
 func unseen(t *schema.Table) error {
-	return refuse(t, "would get rows that bun calls no hooks for (INSERT … SELECT, MERGE, NewValues, an INSERT inside WITH)",
-		"see to their keys, with bunid.FillRows for example, and execute it with bunid.Given(ctx)")
+	return refuse(modelName(t), "would get rows that bun calls no hooks for (INSERT … SELECT, MERGE, NewValues, an INSERT inside WITH)",
+		"set their keys, for example with bunid.FillRows, and execute it with bunid.Given(ctx)")
 }
 
 type givenKey struct{}
 
-// Given returns a context for statements whose rows all have their keys, where
-// this package cannot see it and refuses: INSERT … SELECT, MERGE, NewValues and
-// an INSERT inside WITH.
+// Given returns a context for statements whose rows all have their keys. Without it
+// INSERT … SELECT, MERGE, NewValues and an INSERT inside WITH are refused, because this
+// package cannot see the keys.
 //
 //	err := bunid.FillRows(ctx, db, &users, nil)
 //	…

@@ -5,14 +5,13 @@ import (
 	"reflect"
 )
 
-// keysOf returns the keys of the rows that a model stands for, in their order,
-// ready to be set: embedded structs on the way that are nil pointers are made. A
-// nil pointer to a row stands for none.
+// keysOf returns the keys of the rows of a model, in their order. They can be set,
+// because keysOf allocates embedded structs that are nil pointers. A nil pointer to a
+// row means no rows.
 func (k *key) keysOf(model any) (keys []reflect.Value, list bool, err error) {
 	v := reflect.ValueOf(model)
 	if v.Kind() != reflect.Pointer {
-		return nil, false, &InsertError{Model: modelName(k.table), Row: -1,
-			Problem: fmt.Sprintf("was given as %T", model), Remedy: "pass a pointer to the row, or to a slice of rows"}
+		return nil, false, k.Refuse(-1, nil, fmt.Sprintf("was given as %T", model), "pass a pointer to the row, or to a slice of rows")
 	}
 	if v.IsNil() {
 		return nil, false, nil
@@ -23,7 +22,7 @@ func (k *key) keysOf(model any) (keys []reflect.Value, list bool, err error) {
 		if err != nil {
 			return nil, false, err
 		}
-		return []reflect.Value{k.Value(row)}, false, nil
+		return []reflect.Value{k.Field.Value(row)}, false, nil
 	}
 	keys = make([]reflect.Value, v.Len())
 	for i := range keys {
@@ -31,7 +30,7 @@ func (k *key) keysOf(model any) (keys []reflect.Value, list bool, err error) {
 		if err != nil {
 			return nil, false, err
 		}
-		keys[i] = k.Value(row)
+		keys[i] = k.Field.Value(row)
 	}
 	return keys, true, nil
 }
@@ -44,11 +43,11 @@ func (k *key) row(v reflect.Value, i int) (reflect.Value, error) {
 	}
 	switch {
 	case !v.IsValid():
-		return v, &InsertError{Model: modelName(k.table), Row: i, Problem: "is nil", Remedy: "leave it out"}
+		return v, k.Refuse(i, nil, "is nil", "leave it out")
 	case v.Type() != k.table.Type:
-		return v, &InsertError{Model: modelName(k.table), Row: i, Problem: "is a " + v.Type().String(), Remedy: "insert rows of one model at a time"}
+		return v, k.Refuse(i, nil, "is a "+v.Type().String(), "insert rows of one model at a time")
 	case !v.CanAddr():
-		return v, &InsertError{Model: modelName(k.table), Row: i, Problem: "was given by value, so that its key cannot be filled", Remedy: "give a pointer to it"}
+		return v, k.Refuse(i, nil, "was given by value, so that its key cannot be filled", "give a pointer to it")
 	}
 	return v, nil
 }

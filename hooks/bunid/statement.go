@@ -9,12 +9,11 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// A statement is what there is to know of an INSERT before it is sent. bun
-// keeps its queries to itself, but writes any of them as a template, in which
-// all values are question marks: so nothing in it comes from outside the
-// program.
+// A statement describes an INSERT before it is sent. bun does not export the parts of
+// its queries, but writes each as a template with question marks for the values. So no
+// text in a template comes from outside the program.
 type statement struct {
-	unclear   bool     // a quote may be escaped by a backslash, or not, as databases differ
+	unclear   bool     // a backslash before a quote escapes it on some databases only
 	replace   bool     // REPLACE INTO
 	conflict  bool     // IGNORE, ON CONFLICT or ON DUPLICATE KEY: rows may be left out or merged
 	query     bool     // the rows come from a query
@@ -22,8 +21,8 @@ type statement struct {
 	returning []string
 }
 
-// statementOf returns what q is going to send. It works on a copy, because bun
-// takes notes in the query as it writes it.
+// statementOf describes what q will send. It works on a copy, because bun changes the
+// query while it writes it.
 func statementOf(q *bun.InsertQuery) (statement, error) {
 	c := *q
 	template, err := c.AppendQuery(schema.NewNopQueryGen(), nil)
@@ -69,7 +68,7 @@ func parse(template string) statement {
 	return s
 }
 
-// clauses are those of an INSERT, in their order.
+// clauses lists the clauses of an INSERT in their order.
 var clauses = []string{"", "INSERT", "REPLACE", "INTO", "VALUES", "SELECT", "ON", "RETURNING"}
 
 // follows reports whether an INSERT can go on with a clause after another.
@@ -122,7 +121,7 @@ func targets(query string) []word {
 	return found
 }
 
-// A word is a name, a number or a sign.
+// A word is a name, a number or a punctuation mark.
 type word struct {
 	text  string
 	depth int // of the parentheses that it stands in

@@ -57,7 +57,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// FuzzWords: whatever a program writes, reading it ends, and without a panic.
+// FuzzWords: the reader of any SQL terminates and does not panic.
 func FuzzWords(f *testing.F) {
 	f.Add(`INSERT INTO "users" ("id") VALUES ('it''s') /* c */ -- d`)
 	f.Fuzz(func(t *testing.T, s string) {

@@ -17,20 +17,20 @@ import (
 // Use returns db with a guard, after a check of its models. Work with the
 // returned database only.
 //
-// The check is of the models listed and of those that db has registered
-// already. Listing registers them; bun finds relations and this package the
-// tables of maps by it. The errors, joined, are a [*ModelError] for each model
-// whose key would not be filled, or not right: above all for each whose own
-// BeforeInsert shadows that of [Filled]. To find out, Use calls BeforeInsert
-// once, with an empty row, a query that is never sent and a context that has
-// ended. Other models are looked at when their first row is inserted.
+// Use checks the listed models and the models that db has already registered. It
+// registers the listed ones, which bun needs for relations and this package for the
+// tables of maps. It returns a [*FieldError] for each model whose key would not be
+// filled, or not correctly, and joins them. The most common fault is a BeforeInsert of
+// the model that shadows the method of [Filled]. To find it, Use calls BeforeInsert
+// once, with an empty row, a query that is never sent and a cancelled context. Other
+// models are checked when their first row is inserted.
 //
-// The guard is a [bun.QueryHook]. It refuses, before anything is sent and with
-// an [*InsertError], what would insert rows without their keys because bun calls
-// no hooks: a map without its key, INSERT … SELECT and MERGE, which take rows
-// from NewValues, an INSERT inside WITH, and models whose hook does not run. A
-// query that it refused cannot be executed again. SQL that is written by hand it
-// leaves alone. It is safe for concurrent use.
+// The guard is a [bun.QueryHook]. It returns a [*RowError], before anything is sent,
+// for a statement that would insert rows without their keys because bun calls no hooks
+// for it. These are a map without its key, INSERT … SELECT and MERGE with rows from
+// NewValues, an INSERT inside WITH, and models whose hook does not run. A query that
+// was refused cannot be executed again. The guard ignores SQL that is written by hand.
+// It is safe for concurrent use.
 func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 	if err := register(db, models); err != nil {
 		return nil, err
@@ -52,16 +52,16 @@ func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 func register(db *bun.DB, models []any) error {
 	for _, model := range models {
 		if t := reflect.TypeOf(model); t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-			return &ModelError{Model: fmt.Sprintf("%T", model), Problem: "is no model", Remedy: "list pointers to structs, as in (*User)(nil)"}
+			return fault(fmt.Sprintf("%T", model), "is not a model", "list pointers to structs, as in (*User)(nil)")
 		}
 	}
 	db.RegisterModel(models...)
 	return nil
 }
 
-// A verdict is what the guard knows of a model.
+// A verdict is the result of checking a model.
 type verdict struct {
-	filled bool  // its BeforeInsert comes to Fill
+	filled bool  // its BeforeInsert calls Fill
 	err    error // why its key is not filled, or not right, although it should be
 }
 
@@ -76,7 +76,7 @@ func (g *guard) verdictOn(db *bun.DB, t *schema.Table) verdict {
 }
 
 func judge(db *bun.DB, t *schema.Table) verdict {
-	var r rehearsal
+	var r dryRun
 	hook, hooked := t.ZeroIface.(bun.BeforeInsertHook)
 	if hooked {
 		r.run(db, t, hook)
@@ -90,23 +90,20 @@ func judge(db *bun.DB, t *schema.Table) verdict {
 		}
 		return verdict{filled: true, err: err}
 	case !embeds && (given(t) != "" || !keytype.IsPK(t.PKs[0].IndirectType)):
-		return verdict{} // somebody else's
+		return verdict{} // not filled by this package
 	case r.panicked != nil:
-		return verdict{err: &ModelError{Model: modelName(t),
-			Problem: fmt.Sprintf("has a BeforeInsert that panics for an empty row: %v", r.panicked),
-			Remedy:  "call bunid.Fill first in it, and embed the struct that has it by value"}}
+		return verdict{err: fault(modelName(t), fmt.Sprintf("has a BeforeInsert that panics for an empty row: %v", r.panicked),
+			"call bunid.Fill first in it, and embed the struct that has it by value")}
 	case embeds && hooked:
-		return verdict{err: &ModelError{Model: modelName(t),
-			Problem: "has a BeforeInsert of its own, which shadows that of bunid.Filled",
-			Remedy:  "begin it with: if err := bunid.Fill(ctx, query, nil); err != nil { return err }"}}
+		return verdict{err: fault(modelName(t), "has a BeforeInsert of its own, which shadows that of bunid.Filled",
+			"begin it with: if err := bunid.Fill(ctx, query, nil); err != nil { return err }")}
 	case embeds:
-		return verdict{err: &ModelError{Model: modelName(t),
-			Problem: "embeds bunid.Filled beside another BeforeInsert, so that Go promotes neither",
-			Remedy:  "give it a BeforeInsert of its own that calls bunid.Fill and the other"}}
+		return verdict{err: fault(modelName(t), "embeds bunid.Filled beside another BeforeInsert, so that Go promotes neither",
+			"give it a BeforeInsert of its own that calls bunid.Fill and the other")}
 	}
 	k, err := keyOf(t)
 	if err == nil {
-		err = k.fault("is filled by nobody",
+		err = k.Fault("is not filled",
 			`embed bunid.Filled, call bunid.Fill in BeforeInsert, or tag the key snowkey:"-" if it is always set before`)
 	}
 	return verdict{err: err}
@@ -145,37 +142,37 @@ func referred(db *bun.DB, t *schema.Table) error {
 		for _, rel := range other.Relations {
 			if (rel.Type == schema.HasOneRelation || rel.Type == schema.HasManyRelation) &&
 				rel.JoinTable.Type == t.Type && slices.ContainsFunc(rel.JoinPKs, func(f *schema.Field) bool { return f.Name == t.PKs[0].Name }) {
-				return (&key{t.PKs[0], t}).fault("is a foreign key by "+modelName(other)+"."+rel.Field.GoName, `tag it snowkey:"-", and set it yourself`)
+				return newKey(t.PKs[0], t).Fault("is a foreign key by "+modelName(other)+"."+rel.Field.GoName, `tag it snowkey:"-", and set it yourself`)
 			}
 		}
 	}
 	return nil
 }
 
-// A rehearsal finds out whether BeforeInsert comes to Fill. Go does not tell
-// whose method a struct has, and one of its own may well call Fill.
-type rehearsal struct {
+// A dryRun finds out whether BeforeInsert calls Fill. Reflection does not show which
+// type a method comes from, and a model's own method may call Fill.
+type dryRun struct {
 	reached  bool
 	panicked any
 }
 
-var errRehearsal = errors.New("bunid: this was a rehearsal")
+var errDryRun = errors.New("bunid: Use called BeforeInsert to check the model")
 
-type rehearsalKey struct{}
+type dryRunKey struct{}
 
-func (r *rehearsal) run(db *bun.DB, t *schema.Table, hook bun.BeforeInsertHook) {
+func (r *dryRun) run(db *bun.DB, t *schema.Table, hook bun.BeforeInsertHook) {
 	defer func() { r.panicked = recover() }()
 	row := reflect.New(t.Type)
-	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), rehearsalKey{}, r))
-	cancel(errRehearsal)
+	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), dryRunKey{}, r))
+	cancel(errDryRun)
 	if err := hook.BeforeInsert(ctx, db.NewInsert().Model(row.Interface())); err == nil && len(t.PKs) == 1 {
 		r.reached = r.reached || !t.PKs[0].HasZeroValue(row.Elem()) // filled in some way of its own
 	}
 }
 
-// reached tells a rehearsal that Fill was called, if ctx belongs to one.
-func reached(ctx context.Context) bool {
-	r, ok := ctx.Value(rehearsalKey{}).(*rehearsal)
+// inDryRun reports whether ctx belongs to a dryRun, and records that Fill was called.
+func inDryRun(ctx context.Context) bool {
+	r, ok := ctx.Value(dryRunKey{}).(*dryRun)
 	if ok {
 		r.reached = true
 	}

@@ -10,14 +10,13 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// A conflict is an INSERT that may leave rows out, or merge them into rows that
-// have other keys.
+// A conflict is an INSERT that may skip rows, or merge them into rows with other keys.
 type conflict struct {
 	clause.OnConflict
 	key      *key
 	rows     rows
-	skips    bool // rows are left out, not merged
-	modified bool // by a word after INSERT, such as IGNORE
+	skips    bool // rows are skipped, not merged
+	modified bool // by a keyword after INSERT, such as IGNORE
 
 	// The rows with a key of the plugin's, as they were before the INSERT.
 	filled []row
@@ -37,7 +36,7 @@ func conflictOf(c *creation) *conflict {
 	x := &conflict{key: c.key, rows: c.rows}
 	x.OnConflict, _ = on.Expression.(clause.OnConflict)
 	// GORM's MySQL dialect rewrites DoNothing while it builds the statement, so
-	// this is the time to see it.
+	// it must be read before.
 	x.skips = !ok || x.DoNothing
 	x.modified = insert.Modifier != ""
 	for j, i := range c.filled {
@@ -65,8 +64,8 @@ func (x *conflict) settle(db *gorm.DB) error {
 	var missing []int
 	for j, id := range x.ids {
 		if present[id] {
-			// GORM may have put the key of another row here: it takes the rows that
-			// RETURNING yields for the first ones of the call.
+			// GORM may have put the key of another row here: it assigns the rows
+			// that RETURNING yields to the first rows of the call.
 			x.filled[j].set(id)
 		} else {
 			missing = append(missing, j)
@@ -81,14 +80,15 @@ func (x *conflict) settle(db *gorm.DB) error {
 	return x.merge(stmt, missing)
 }
 
-// allInserted reports whether it is certain without a look. MySQL never is: it
-// merges on any unique key, and its count of rows depends on the connection.
+// allInserted reports whether all rows were inserted for certain. On MySQL this is
+// never certain: it merges on any unique key, and its count of rows depends on the
+// connection.
 func (x *conflict) allInserted(db *gorm.DB) bool {
 	if name := db.Dialector.Name(); name != "postgres" && name != "sqlite" || x.modified {
 		return false
 	}
 	if x.targetsKey() {
-		return true // a new key meets no old one, and other conflicts are errors
+		return true // a new key equals no existing one, and other conflicts are errors
 	}
 	_, returning := db.Statement.Clauses["RETURNING"] // makes GORM miscount
 	return x.skips && !returning && db.RowsAffected == int64(x.rows.len())
@@ -131,9 +131,9 @@ func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
 	return present, err
 }
 
-// merge gives the missing rows the keys of the rows that took them in. It finds
-// those by the values of the columns that the conflict was about, and lets the
-// database compare, which knows its collations.
+// merge gives the missing rows the keys of the rows that they were merged into. It
+// finds these by the values of the conflict's columns. The database compares, because
+// it knows its collations.
 func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 	columns := x.target()
 	mysql := stmt.Dialector.Name() == "mysql"
@@ -151,8 +151,8 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 				x.writeSelect(q, n)
 				where.Build(q)
 				if mysql {
-					// Sees rows younger than the transaction, as the INSERT did. It has
-					// locked them, so that this does not wait.
+					// Like the INSERT, it sees rows that are newer than the
+					// transaction. The INSERT has locked them, so this does not wait.
 					q.WriteString(" FOR UPDATE)")
 				}
 			}
@@ -173,9 +173,8 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 		}
 		x.filled[j].clear()
 		if first == nil {
-			first = &CreateError{Model: modelName(x.key.schema), Row: x.index[j],
-				Problem: "was merged into a row whose key is not known",
-				Remedy:  "name the unique columns in clause.OnConflict.Columns, or set the key"}
+			first = x.key.Refuse(x.index[j], nil, "was merged into a row whose key is not known",
+				"name the unique columns in clause.OnConflict.Columns, or set the key")
 		}
 	}
 	return first
@@ -232,12 +231,12 @@ func (x *conflict) writeSelect(q *gorm.Statement, n int) {
 	q.WriteString(" WHERE ")
 }
 
-// run reads marks and keys over the connection of the INSERT itself. A query of
-// GORM's could be sent to a replica, which does not have the rows yet.
+// run reads marks and keys over the connection of the INSERT. GORM could send a query
+// of its own to a replica, which does not have the rows yet.
 func (x *conflict) run(q *gorm.Statement, each func(n int, id int64)) error {
 	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String(), q.Vars...)
 	if err != nil {
-		return fmt.Errorf("gormid: reading the keys of %s back: %w", modelName(x.key.schema), err)
+		return fmt.Errorf("gormid: read the keys of %s back: %w", x.key.Model, err)
 	}
 	defer rows.Close()
 	for rows.Next() {

@@ -1,5 +1,5 @@
-// Package gormid is a GORM plugin that fills the primary keys of new rows with
-// 64-bit, time-ordered numbers.
+// Package gormid is a GORM plugin. It fills the primary keys of new rows with 64-bit,
+// time-ordered numbers.
 //
 //	type User struct {
 //		ID   pk.ID
@@ -7,17 +7,16 @@
 //	}
 //
 //	db.Use(gormid.New(gormid.Config{})) // once, before the first row
-//	db.AutoMigrate(&User{})             // id bigint PRIMARY KEY, numbered by nobody
+//	db.AutoMigrate(&User{})             // id bigint PRIMARY KEY, without auto-increment
 //	db.Create(&User{Name: "Ada"})       // fills ID
 //
 // The keys come from [idgen.Default] or from [Config.Source].
 //
 // # Which keys are filled
 //
-// A primary key opts in by its type, any of package pk or a pointer to one, or
-// by its tag. A tag is what int64, uint64 and string keys need, named types and
-// pointers included. Integers also need GORM's own autoIncrement:false, or GORM
-// has the database number them:
+// A primary key is filled if its type is one of package pk or a pointer to one. Keys
+// of type int64, uint64 and string, and named types of these, need the tag snowkey.
+// Integers also need autoIncrement:false. Without it GORM makes them auto-increment:
 //
 //	ID     pk.ID                                                  // BIGINT
 //	ID     pk.Of[User]                                            // BIGINT, typed
@@ -27,65 +26,65 @@
 //	ID     pk.ID  `gorm:"snowkey:orders"`                         // from the pool's generator "orders"
 //	UserID pk.ID  `gorm:"primaryKey;snowkey:-"`                   // the caller sets it
 //
-// Without its size, the column of a pk.Text (20) or pk.SortText (13) is altered by
-// every AutoMigrate, because GORM takes the Go type's 64 bits for a length.
+// Give a pk.Text size:20 and a pk.SortText size:13. GORM takes the 64 bits of the Go type
+// for a length otherwise, and every AutoMigrate alters the column.
 //
-// A key that is zero, or a pointer to zero, is filled. Any other is kept. A key
-// that is part of a composite key, or that a relation makes a foreign key, is
-// never filled, and a row is refused that would be inserted without it. Mark a
-// foreign key that no relation declares with snowkey:-.
+// A key that is zero, or a pointer to zero, is filled. Any other key is kept. The caller
+// sets keys that are part of a composite key, and keys that a relation makes a foreign
+// key. A row without such a key is refused. Tag a foreign key with snowkey:- if no
+// relation declares it.
 //
-// # What holds
+// # Guarantees
 //
-// After a call of Create, Save, FirstOrCreate, CreateInBatches, an association
-// or the generic API, the key in memory is the key in the table, or the call has
-// failed and its transaction is rolled back. This holds for structs, slices,
-// arrays, maps and what belongs to them; with Select and Omit, hooks or
-// SkipHooks, prepared statements and savepoints; on every database.
+// After a call, the key in memory is the key in the table, or the call has failed and
+// its transaction is rolled back. This holds on every database for
+//   - Create, Save, FirstOrCreate, CreateInBatches, associations and the generic API;
+//   - structs, slices, arrays, maps and their associations;
+//   - Select and Omit, hooks and SkipHooks, prepared statements and savepoints.
 //
-// Keys ascend in the order of the rows, and one INSERT draws all of its keys in
-// one step. Where none can be had, the error wraps the generator's, the rows are
-// as they were, and no transaction has begun, except the one that GORM puts
-// around several batches or around a row and its associations.
+// Keys ascend in the order of the rows. One INSERT draws all of its keys in one step. If
+// the generator fails, the error wraps its error and the rows are unchanged. No transaction
+// has begun then, except the transaction that GORM puts around several batches, or around
+// a row and its associations.
 //
-// When a call fails for another reason the rows keep their new keys, so that
-// repeating it cannot insert them twice, even if a commit got lost on its way
-// back. A dry run fills keys as well: they are part of its SQL.
+// If a call fails for another reason, the rows keep their new keys. So a retry cannot
+// insert duplicate rows, even if the first commit succeeded and its reply was lost. A
+// dry run fills keys too, because they are part of its SQL.
 //
 // # Conflicts
 //
-// A row that an ON CONFLICT clause or INSERT IGNORE left out has no key
-// afterwards; this also tells which rows of a batch those are. A row that was
-// merged into another has that row's key, provided that clause.OnConflict names
-// the unique columns, also on MySQL, where GORM ignores them. If the key of the
-// other row cannot be found the call fails, and is rolled back unless
-// SkipDefaultTransaction has left nothing to roll back. On MySQL this includes
-// rows that are merged on another unique key than the clause says, where the
-// other databases fail by themselves.
+// A row that ON CONFLICT or INSERT IGNORE skipped has no key afterwards. So the keys
+// show which rows of a batch were skipped.
 //
-// For that the keys are read back, in the same transaction, with a SELECT by
-// primary key: on Postgres and SQLite only where a row may be missing, on MySQL
-// after each INSERT that may leave out or merge rows whose keys were filled.
-// GORM's saving of associations is of that kind.
+// A row that was merged into an existing row has the key of that row. For this,
+// clause.OnConflict must name the unique columns, also on MySQL, where GORM ignores them.
+// If the key of the existing row cannot be found, the call fails and is rolled back. With
+// SkipDefaultTransaction there is nothing to roll back. On MySQL a row can be merged on a
+// unique key that the clause does not name. This call fails too. The other databases
+// return an error themselves.
 //
-// # What is refused
+// To find these rows, the plugin reads the keys back in the same transaction, with a
+// SELECT by primary key. On Postgres and SQLite it does so only if a row may be missing.
+// On MySQL it does so after each INSERT that can skip or merge rows whose keys were
+// filled. GORM saves associations with such an INSERT.
 //
-// A [FieldError] is about a declaration: a key or column that is too narrow, that
-// the database numbers or that Create does not write, and foreign keys of another
-// kind, which GORM would silently cut short or garble. [Config.Models] brings
-// these errors forward to the start of the program. A [CreateError] is about one
-// call: a struct by value, a nil row, a key of the wrong kind in a map (a float64
-// from JSON has lost digits), Omit of the key.
+// # Refused declarations and calls
 //
-// [Check] is about tables: it holds models against the columns that the database
-// really has, when the program starts or in CI.
+// A [FieldError] is about a declaration. Examples are a key that is too narrow, that
+// the database numbers or that Create does not write, and a foreign key that GORM would
+// truncate. [Config.Models] checks declarations when the program starts.
+//
+// A [RowError] is about one call. Examples are a struct by value, a nil row, Omit of
+// the key, and a wrong key in a map. A float64 from JSON has lost digits.
+//
+// [Check] is about tables. It compares models with the columns in the database, when the
+// program starts or in CI.
 //
 // # How it works
 //
-// Three callbacks surround GORM's own; that of the key is none of the model's
-// hooks:
+// The plugin registers three callbacks around GORM's own:
 //
-//	snowkey:fill     first of all: reserves and sets the keys
+//	snowkey:fill     first: reserves and sets the keys
 //	                 gorm:begin_transaction, gorm:before_create (BeforeSave, BeforeCreate),
 //	                 gorm:save_before_associations
 //	snowkey:check    no row without a key, no INSERT without its column
@@ -95,10 +94,9 @@
 //
 // So a model's BeforeCreate sees the key, and may set another.
 //
-// # What it does not do
+// # Limits
 //
-// It does not see SQL that is written by hand, with Exec or Raw: take keys from
-// the pool there. For db.Table("users").Create(map) it must know the model of the
-// table from [Config.Models]. CreateInBatches of an array panics inside GORM
-// before any plugin is asked.
+// The plugin does not see SQL that you write with Exec or Raw. Take keys from the pool
+// there. db.Table("users").Create(map) needs the model of the table in [Config.Models].
+// CreateInBatches of an array panics inside GORM before any plugin runs.
 package gormid

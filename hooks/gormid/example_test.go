@@ -25,6 +25,7 @@ func check(err error) {
 // open stands for the dialector of a database, such as postgres.Open(dsn).
 func open() gorm.Dialector { return tests.DummyDialector{} }
 
+// Create fills the keys of a row and of what belongs to it.
 func Example() {
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)})
 	check(err)
@@ -101,4 +102,22 @@ func ExampleConfig_models() {
 	// Output:
 	// ID cannot hold a 64-bit key
 	// declare it as pk.ID, int64, uint64 or string
+}
+
+// A call that could not fill the key of a row is refused.
+func ExampleRowError() {
+	db, err := gorm.Open(open(), &gorm.Config{DryRun: true, Logger: logger.Discard})
+	check(err)
+	check(db.Use(gormid.New(gormid.Config{})))
+
+	type User struct{ ID pk.ID }
+	err = db.Create(User{}).Error
+
+	if e, ok := errors.AsType[*gormid.RowError](err); ok {
+		fmt.Println(e.Problem)
+		fmt.Println(e.Remedy)
+	}
+	// Output:
+	// was passed by value, so that its key cannot be filled
+	// pass a pointer: db.Create(&row)
 }

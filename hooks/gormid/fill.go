@@ -18,9 +18,9 @@ type filler struct {
 	keys   sync.Map        // *schema.Schema → *key or error; a schema lives as long as the database
 }
 
-// A creation is what the callbacks of one statement pass on to each other. It
-// travels as the statement's context, from fill to settle: GORM copies its
-// Settings, the usual place, for every transaction and association.
+// A creation is the state that the callbacks of one statement share. It is stored as
+// the statement's context from fill to settle, because GORM copies its Settings, the
+// usual place, for every transaction and association.
 type creation struct {
 	context.Context // the caller's
 
@@ -30,7 +30,7 @@ type creation struct {
 	structs structRows // what rows points to, unless they are maps
 	filled  []int      // the rows that got a key here,
 	ids     []int64    // and which
-	one     [1]int     // saves an allocation each for a single row
+	one     [1]int     // these two save allocations for a single row
 	oneID   [1]int64
 	selects []string // the caller's, as selectKey may add to them
 
@@ -50,7 +50,7 @@ func (c *creation) Value(k any) any {
 func (c *creation) attach() { c.stmt.Context = c }
 
 func (c *creation) detach() {
-	if c.stmt.Context == context.Context(c) { // else a tracer has put its own on top
+	if c.stmt.Context == context.Context(c) { // else a tracer has derived its own from it
 		c.stmt.Context = c.Context
 	}
 	c.stmt.Selects = c.selects
@@ -142,44 +142,16 @@ func (f *filler) draw(c *creation) error {
 	if len(c.filled) == 0 {
 		return nil
 	}
-	source, err := f.sourceOf(c.key)
+	c.ids, err = c.key.Draw(c.Context, f.source, c.oneID[:0], len(c.filled))
 	if err != nil {
 		return err
 	}
-	ids, err := source.Append(c.Context, c.oneID[:0], len(c.filled))
-	if err == nil && len(ids) != len(c.filled) {
-		err = fmt.Errorf("the source returned %d keys", len(ids))
-	}
-	if err != nil {
-		return &CreateError{Model: modelName(c.key.schema), Row: -1, Err: err,
-			Problem: fmt.Sprintf("got no keys for %d rows: %v", len(c.filled), err),
-			Remedy:  "none of them was inserted"}
-	}
-	c.ids = ids
-	c.rows.fill(c.filled, ids)
+	c.rows.fill(c.filled, c.ids)
 	return nil
 }
 
-func (f *filler) sourceOf(k *key) (idgen.Source, error) {
-	if f.source == nil {
-		if k.generator != "" {
-			return idgen.Default().Named(k.generator), nil
-		}
-		return idgen.Default(), nil
-	}
-	if k.generator == "" {
-		return f.source, nil
-	}
-	pool, ok := f.source.(*idgen.Pool)
-	if !ok {
-		return nil, k.refuse(fmt.Sprintf("names the generator %q, which Config.Source (%T) does not have", k.generator, f.source),
-			"make Config.Source an *idgen.Pool, or remove the name from the tag")
-	}
-	return pool.Named(k.generator), nil
-}
-
-// selectKey sees to it that the key is among the columns of the INSERT. GORM
-// drops what Select does not list, filled or not.
+// selectKey adds the key to the columns of the INSERT. GORM drops columns that Select
+// does not list, even if they are filled.
 func (c *creation) selectKey() error {
 	stmt := c.stmt
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
@@ -190,22 +162,21 @@ func (c *creation) selectKey() error {
 	included, mentioned := selected[column]
 	switch {
 	case mentioned && !included:
-		return &CreateError{Model: modelName(c.key.schema), Row: -1,
-			Problem: "would be inserted without its key " + column, Remedy: "do not Omit the key"}
+		return c.key.Refuse(-1, nil, "would be inserted without its key "+column, "do not Omit the key")
 	case !mentioned && restricted:
 		stmt.Selects = append(slices.Clip(stmt.Selects), column)
 	}
 	return nil
 }
 
-// check runs right before the INSERT, when hooks and associations have had
-// their turn. No row leaves without a key.
+// check runs right before the INSERT, after hooks and associations. It refuses rows
+// without a key.
 func (f *filler) check(db *gorm.DB) {
 	c := creationOf(db.Statement)
 	if c == nil || db.Error != nil {
 		return
 	}
-	// Only these can have changed what fill left, or set what it left alone.
+	// Only these can have changed the keys since fill ran.
 	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
 		empty, err := c.rows.empty(nil)
 		if err == nil && len(empty) > 0 {
@@ -224,19 +195,15 @@ func (f *filler) check(db *gorm.DB) {
 }
 
 func (c *creation) unfilled(i int) error {
-	e := &CreateError{Model: modelName(c.key.schema), Row: i}
-	if c.key.given == "" {
-		e.Problem = "has lost its key since it was filled"
-		e.Remedy = "do not set " + c.key.field.Name + " to zero in a hook"
-	} else {
-		e.Problem = fmt.Sprintf("has no key, and %s %s, which is not filled", c.key.field.Name, c.key.given)
-		e.Remedy = "set it"
+	k := c.key
+	if k.given == "" {
+		return k.Refuse(i, nil, "has lost its key since it was filled", "do not set "+k.Field+" to zero in a hook")
 	}
-	return e
+	return k.Refuse(i, nil, fmt.Sprintf("has no key, and %s %s, which is not filled", k.Field, k.given), "set it")
 }
 
-// settle runs right after the INSERT, before the foreign keys of has-one and
-// has-many rows are taken from these. No key stays that is not in the table.
+// settle runs right after the INSERT, before GORM copies the keys into has-one and
+// has-many rows. It removes keys that are not in the table.
 func (f *filler) settle(db *gorm.DB) {
 	stmt := db.Statement
 	c := creationOf(stmt)

@@ -15,6 +15,7 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
+	"github.com/snowkey-go/snowkey/internal/fill"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
@@ -22,13 +23,12 @@ import (
 // or, as snowkey:-, leaves the key to the caller. GORM upper-cases settings.
 const tag = "SNOWKEY"
 
-// A key is what the plugin knows of a model: which field to fill, and how.
+// A key says which field of a model to fill, and how.
 type key struct {
-	schema    *schema.Schema
-	field     *schema.Field
-	typ       reflect.Type // of the field, or of what it points to
-	pointer   bool
-	generator string // the pool's generator to draw from; "" is the pool's own
+	fill.Key
+	schema *schema.Schema
+	field  *schema.Field
+	typ    reflect.Type // of the field, or of what it points to
 
 	// given says why the caller must set this key; "" if the plugin fills it.
 	given string
@@ -43,19 +43,13 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 	if f == nil {
 		return nil, checkStrayTag(s)
 	}
-	k := &key{
-		schema:  s,
-		field:   f,
-		typ:     f.IndirectFieldType,
-		pointer: f.FieldType.Kind() == reflect.Pointer,
-		given:   given,
-	}
+	k := &key{Key: errorsOf(s, f), schema: s, field: f, typ: f.IndirectFieldType, given: given}
 	switch name := f.TagSettings[tag]; name {
 	case tag, "": // no value
 	case "-":
 		k.given = "is tagged snowkey:-"
 	default:
-		k.generator = name
+		k.Generator = name
 	}
 	if k.given != "" {
 		return k, nil
@@ -115,34 +109,28 @@ func relationsOf(s *schema.Schema) []*schema.Relationship {
 	return slices.Collect(maps.Values(s.Relationships.Relations))
 }
 
-func (k *key) refuse(problem, remedy string) error { return refuse(k.schema, k.field, problem, remedy) }
-
-func refuse(s *schema.Schema, f *schema.Field, problem, remedy string) error {
-	return &FieldError{Model: modelName(s), Field: f.Name, Type: f.FieldType.String(), Problem: problem, Remedy: remedy}
-}
-
-// check refuses declarations under which a key is cut short, made by somebody
-// else or not written.
+// check refuses declarations under which a key is truncated, made by the database or
+// not written.
 func (k *key) check(dialect string) error {
 	f := k.field
 	switch {
 	case f.FieldType.Kind() == reflect.Pointer && f.FieldType.Elem().Kind() == reflect.Pointer:
-		return k.refuse("is a pointer to a pointer", "use at most one")
+		return k.Fault("is a pointer to a pointer", "use at most one")
 	case f.Serializer != nil:
-		return k.refuse("has a serializer", "remove it; pk.Text and pk.SortText store keys as text")
+		return k.Fault("has a serializer", "remove it; pk.Text and pk.SortText store keys as text")
 	case !keytype.Holds(k.typ):
-		return k.refuse("cannot hold a 64-bit key", "declare it as pk.ID, int64, uint64 or string")
+		return k.Fault("cannot hold a 64-bit key", "declare it as pk.ID, int64, uint64 or string")
 	}
 	_, identity := f.TagSettings["GENERATED"] // Postgres
 	switch column := strings.ToLower(string(f.DataType)); {
 	case f.AutoIncrement, identity, strings.Contains(column, "serial"), strings.Contains(column, "auto_increment"):
-		return k.refuse("is numbered by the database", "declare it as pk.ID, or add autoIncrement:false to its gorm tag, and no identity or serial type")
+		return k.Fault("is numbered by the database", "declare it as pk.ID, or add autoIncrement:false to its gorm tag, and no identity or serial type")
 	case f.HasDefaultValue:
-		return k.refuse("has a default", "remove the default from its gorm tag")
+		return k.Fault("has a default", "remove the default from its gorm tag")
 	case !f.Creatable:
-		return k.refuse("is not written by Create", "remove the permission (-, -> or <-) from its gorm tag")
+		return k.Fault("is not written by Create", "remove the permission (-, -> or <-) from its gorm tag")
 	case k.narrow(dialect):
-		return k.refuse(fmt.Sprintf("has a column that is too narrow for a 64-bit key (%s, size %d)", f.DataType, f.Size),
+		return k.Fault(fmt.Sprintf("has a column that is too narrow for a 64-bit key (%s, size %d)", f.DataType, f.Size),
 			"remove type and size from its gorm tag")
 	}
 	return nil
@@ -176,24 +164,25 @@ func (k *key) narrow(dialect string) bool {
 func unkeyed(s *schema.Schema) error {
 	const remedy = "declare a primary key of type pk.ID, or add snowkey to the gorm tag of the primary key"
 	if f := s.PrioritizedPrimaryField; f != nil {
-		return refuse(s, f, "has not opted in", remedy)
+		return fault(s, f, "has not opted in", remedy)
 	}
-	return &FieldError{Model: modelName(s), Field: "?", Type: "none", Problem: "has no key to fill", Remedy: remedy}
+	k := fill.Key{Package: "gormid", Model: modelName(s)}
+	return k.Fault("has no key to fill", remedy)
 }
 
 // checkStrayTag refuses a tag that would be without effect.
 func checkStrayTag(s *schema.Schema) error {
 	for _, f := range s.Fields {
 		if _, ok := f.TagSettings[tag]; ok && !f.PrimaryKey {
-			return refuse(s, f, "is tagged snowkey but is not a primary key", "tag the primary key")
+			return fault(s, f, "is tagged snowkey but is not a primary key", "tag the primary key")
 		}
 	}
 	return nil
 }
 
-// checkForeignKeys refuses foreign keys that GORM would cut short or garble as
-// it copies a filled key into them: int32 drops bits, string takes the number
-// for a letter. It copies a key through GORM's own setters and looks.
+// checkForeignKeys refuses foreign keys that cannot hold a key. GORM copies a filled
+// key into them: an int32 loses bits, and a string gets the character with that code.
+// checkForeignKeys copies a key with GORM's setters and compares.
 func checkForeignKeys(s *schema.Schema) error {
 	r := &s.Relationships
 	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {
@@ -202,7 +191,7 @@ func checkForeignKeys(s *schema.Schema) error {
 				continue
 			}
 			if f := ref.ForeignKey; !carries(ref.PrimaryKey, f) {
-				return refuse(f.Schema, f, fmt.Sprintf("cannot hold the key of %s that it refers to", modelName(ref.PrimaryKey.Schema)),
+				return fault(f.Schema, f, fmt.Sprintf("cannot hold the key of %s that it refers to", modelName(ref.PrimaryKey.Schema)),
 					fmt.Sprintf("declare it as %s", ref.PrimaryKey.FieldType))
 			}
 		}
@@ -213,9 +202,9 @@ func checkForeignKeys(s *schema.Schema) error {
 func carries(from, to *schema.Field) bool {
 	k := key{field: from, typ: from.IndirectFieldType}
 	if from.ValueOf == nil || !keytype.Holds(k.typ) {
-		return true // refused for its own sake
+		return true // newKey refuses it
 	}
-	const sample = 1<<53 + 1 // the least that a float64 cannot hold, and an odd one
+	const sample = 1<<53 + 1 // the smallest integer that a float64 cannot hold
 	ctx := context.Background()
 	row := reflect.New(to.Schema.ModelType)
 	if err := to.Set(ctx, row, k.value(sample)); err != nil {
@@ -241,14 +230,7 @@ func (k *key) in(ctx context.Context, row reflect.Value) reflect.Value {
 
 // set gives a struct the key id.
 func (k *key) set(ctx context.Context, row reflect.Value, id int64) {
-	v := k.in(ctx, row)
-	if k.pointer {
-		// A new one each time: rows may share the pointer to a zero.
-		p := reflect.New(k.typ)
-		v.Set(p)
-		v = p.Elem()
-	}
-	keytype.Set(v, id)
+	keytype.Set(k.in(ctx, row), id)
 }
 
 // number is the inverse of keytype.Set; ok is false for text that is not a number.
@@ -265,8 +247,4 @@ func (k *key) number(v reflect.Value) (id int64, ok bool) {
 }
 
 // value returns id as the key's own type, which knows how the column wants it.
-func (k *key) value(id int64) any {
-	v := reflect.New(k.typ).Elem()
-	keytype.Set(v, id)
-	return v.Interface()
-}
+func (k *key) value(id int64) any { return keytype.New(k.typ, id).Interface() }

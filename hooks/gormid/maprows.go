@@ -24,10 +24,6 @@ type mapRows struct {
 
 func (r mapRows) len() int { return len(r.maps) }
 
-func (r mapRows) refuse(i int, problem, remedy string, err error) error {
-	return &CreateError{Model: modelName(r.k.schema), Row: i, Problem: problem, Remedy: remedy, Err: err}
-}
-
 func (r mapRows) empty(dst []int) ([]int, error) {
 	for i, m := range r.maps {
 		zero, err := r.adopt(i, m)
@@ -41,11 +37,11 @@ func (r mapRows) empty(dst []int) ([]int, error) {
 	return dst, nil
 }
 
-// adopt reports whether m has no key. It brings one of another kind into the
-// key's own, where a database would store it otherwise than from a struct.
+// adopt reports whether m has no key. It converts a key of another type, if the
+// database would store it in another form than a key from a struct.
 func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	if m == nil {
-		return false, r.refuse(i, "is a nil map", "leave it out", gorm.ErrInvalidData)
+		return false, r.k.Refuse(i, gorm.ErrInvalidData, "is a nil map", "leave it out")
 	}
 	column := r.k.field.DBName
 	name, n := r.find(m, column)
@@ -53,14 +49,14 @@ func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	case n == 0:
 		return true, nil
 	case n > 1:
-		return false, r.refuse(i, "has its key under several names", "leave only "+column, gorm.ErrInvalidData)
+		return false, r.k.Refuse(i, gorm.ErrInvalidData, "has its key under several names", "leave only "+column)
 	case r.stmt.Schema == nil && name != column:
-		return false, r.refuse(i, "names its key "+name, "name it "+column+", as GORM has no model here to translate names", gorm.ErrInvalidData)
+		return false, r.k.Refuse(i, gorm.ErrInvalidData, "names its key "+name, "name it "+column+", because GORM has no model here to translate names")
 	}
 	v, zero, err := r.k.adopt(m[name])
 	if err != nil {
-		return false, r.refuse(i, fmt.Sprintf("has a key that is no key, a %T: %v", m[name], err),
-			"use "+r.k.typ.String()+", an integer or decimal text", err)
+		return false, r.k.Refuse(i, err, fmt.Sprintf("has an invalid key of type %T: %v", m[name], err),
+			"use "+r.k.typ.String()+", an integer or decimal text")
 	}
 	if !zero && v != nil {
 		m[name] = v
@@ -158,7 +154,7 @@ func (k *key) adopt(v any) (own any, zero bool, err error) {
 func (k *key) read(dst, src reflect.Value) error {
 	switch v := src.Interface().(type) {
 	case clause.Expression, gorm.Valuer, *gorm.DB:
-		return fmt.Errorf("what the database makes of an expression cannot be known afterwards")
+		return fmt.Errorf("the value of an SQL expression is not known after the INSERT")
 	case []byte:
 		return k.readText(dst, string(v))
 	}

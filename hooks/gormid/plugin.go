@@ -11,7 +11,7 @@ import (
 
 // A Config configures a [Plugin]. The zero Config is ready to use.
 type Config struct {
-	// Source hands out the keys. Where it is an [*idgen.Pool], tags may name
+	// Source hands out the keys. If it is an [*idgen.Pool], tags may name
 	// generators. Defaults to idgen.Default(), looked up for each call of
 	// Create, so that the pool may be set after the database was opened.
 	Source idgen.Source
@@ -45,9 +45,9 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 		return err
 	}
 	create := db.Callback().Create()
-	// "*" is the only place before the transaction that exists for sure: with
+	// "*" is the only place before the transaction that always exists. With
 	// SkipDefaultTransaction there is no gorm:begin_transaction, and a callback
-	// before a missing one is put last.
+	// before a missing one runs last.
 	return errors.Join(
 		create.Before("*").Register("snowkey:fill", f.fill),
 		create.Before("gorm:create").Register("snowkey:check", f.check),

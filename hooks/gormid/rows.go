@@ -5,13 +5,15 @@ import (
 	"reflect"
 
 	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// rows are what one call of Create inserts, in whatever shape they were given.
+// rows are the rows that one call of Create inserts.
 type rows interface {
 	len() int
-	// empty appends the numbers of the rows without a key to dst. It refuses what
-	// is no row or has a key of the wrong kind.
+	// empty appends the indexes of the rows without a key to dst. It refuses nil rows
+	// and keys of the wrong kind.
 	empty(dst []int) ([]int, error)
 	// fill sets the keys of some rows, given by their numbers.
 	fill(some []int, ids []int64)
@@ -57,14 +59,10 @@ func (c *creation) rowsOf() (rows, error) {
 		return nil, nil
 	}
 	if t != k.schema.ModelType {
-		return nil, &CreateError{Model: modelName(k.schema), Row: -1, Err: gorm.ErrInvalidData,
-			Problem: "is not the type of the rows, which is " + t.String(),
-			Remedy:  "pass rows of the model's type"}
+		return nil, k.Refuse(-1, gorm.ErrInvalidData, "is not the type of the rows, which is "+t.String(), "pass rows of the model's type")
 	}
 	if !v.CanAddr() && !r.pointers && v.Kind() != reflect.Slice {
-		return nil, &CreateError{Model: modelName(k.schema), Row: -1, Err: gorm.ErrInvalidValue,
-			Problem: "was passed by value, so that its key cannot be filled",
-			Remedy:  "pass a pointer: db.Create(&row)"}
+		return nil, k.Refuse(-1, gorm.ErrInvalidValue, "was passed by value, so that its key cannot be filled", "pass a pointer: db.Create(&row)")
 	}
 	return r, nil
 }
@@ -97,11 +95,9 @@ func (r *structRows) empty(dst []int) ([]int, error) {
 	for i := range r.len() {
 		s := r.at(i)
 		if !s.IsValid() {
-			return dst, &CreateError{Model: modelName(r.k.schema), Row: i, Err: gorm.ErrInvalidData,
-				Problem: "is a nil pointer", Remedy: "leave it out"}
+			return dst, r.k.Refuse(i, gorm.ErrInvalidData, "is a nil pointer", "leave it out")
 		}
-		v := r.k.in(r.ctx, s)
-		if v.IsZero() || r.k.pointer && v.Elem().IsZero() {
+		if keytype.Empty(r.k.in(r.ctx, s)) {
 			dst = append(dst, i)
 		}
 	}

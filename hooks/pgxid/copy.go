@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/fill"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
@@ -46,30 +47,31 @@ type Copier struct {
 //	user.ID    a key by value          a zero is filled in what is sent alone
 //	nil                                is filled as an int64
 //
-// A key is any type of package pk, a 64-bit integer or decimal text, named types
-// included; a field that is itself a pointer is given as &user.ID, too. Any
-// other key than zero is kept.
+// A key is any type of package pk, a 64-bit integer, decimal text or a named type of
+// these. A field that is itself a pointer is given as &user.ID, too. A key that is not
+// zero is kept.
 //
-// Keys ascend in the order of the rows. They are drawn ahead in batches, no more
-// at a time than the rows before have used and never more than 1,024, so a
-// million rows ask the source a thousand times, and memory stays the same.
+// Keys ascend in the order of the rows. They are drawn ahead in batches. A batch is at
+// most as large as the number of keys used before, and at most 1,024. So a million rows
+// call the source about a thousand times, in constant memory.
 //
-// If no key can be had the error is a [*CopyError] that wraps the generator's.
+// If no key can be had the error is a [*RowError] that wraps the generator's.
 // An error of rows is returned as it is, where pgx returns the server's echo of
 // its text. In both cases nothing is copied. Rows that were filled by then keep
 // their keys, so that the call can be repeated.
 func (c Copier) CopyFrom(ctx context.Context, db DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	key := cmp.Or(c.Key, "id")
-	f := &filling{CopyFromSource: rows, ctx: ctx, source: c.Source, table: strings.Join(table, "."), column: key, row: -1, most: maxBatch}
+	f := &filling{CopyFromSource: rows, ctx: ctx, source: c.Source, column: key, row: -1, most: maxBatch,
+		errors: fill.Key{Package: "pgxid", Model: strings.Join(table, ".")}}
 	if f.source == nil {
 		f.source = idgen.Default()
 	}
 	if f.key = slices.Index(columns, key); f.key < 0 {
-		return 0, f.refuse(nil, fmt.Sprintf("is copied without its key column %q", key),
+		return 0, f.errors.Refuse(f.row, nil, fmt.Sprintf("is copied without its key column %q", key),
 			"list it among the columns, or set Copier.Key to its name")
 	}
 	if rows == nil {
-		return 0, f.refuse(nil, "has no source of rows", "pass one, such as pgx.CopyFromSlice")
+		return 0, f.errors.Refuse(f.row, nil, "has no source of rows", "pass one, such as pgx.CopyFromSlice")
 	}
 	n, err := db.CopyFrom(ctx, table, columns, f)
 	return n, cmp.Or(f.err, err)
@@ -86,7 +88,7 @@ type filling struct {
 
 	ctx    context.Context // the call's
 	source idgen.Source
-	table  string
+	errors fill.Key
 	column string
 	key    int // its place among the columns
 
@@ -94,9 +96,9 @@ type filling struct {
 	drawn int     // keys so far
 	most  int     // keys that the source gives at once
 	ids   []int64 // drawn and not used yet
-	batch []int64 // what ids is a part of, for the next batch
+	batch []int64 // the slice behind ids, used again for the next batch
 	cells []any   // the current row, if it differs from the caller's
-	err   error   // the first one; pgx passes on no more than its text
+	err   error   // the first one; pgx keeps only its text
 }
 
 func (f *filling) Next() bool {
@@ -126,20 +128,19 @@ func (f *filling) fill(cells []any) ([]any, error) {
 		cell = int64(0)
 	}
 	v := reflect.ValueOf(cell)
-	to := v // what is to hold the key
+	to := v // the value that holds the key
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
 		to = v.Elem()
 	}
 	t := to.Type()
-	pointer := t.Kind() == reflect.Pointer
-	if pointer {
+	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if !keytype.Holds(t) {
-		return nil, f.refuse(nil, fmt.Sprintf("has %T as the type of its key %s", cells[f.key], f.column),
+		return nil, f.errors.Refuse(f.row, nil, fmt.Sprintf("has %T as the type of its key %s", cells[f.key], f.column),
 			"give a pk.ID, int64, uint64 or string, or a pointer to one")
 	}
-	if !to.IsZero() && !(pointer && to.Elem().IsZero()) {
+	if !keytype.Empty(to) {
 		return cells, nil
 	}
 
@@ -147,17 +148,12 @@ func (f *filling) fill(cells []any) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	filled := reflect.New(t)
-	keytype.Set(filled.Elem(), id)
-	if !pointer {
-		filled = filled.Elem()
-	}
 	if to.CanSet() {
-		to.Set(filled)
+		keytype.Set(to, id)
 		return cells, nil
 	}
 	f.cells = append(f.cells[:0], cells...)
-	f.cells[f.key] = filled.Interface()
+	f.cells[f.key] = keytype.New(to.Type(), id).Interface()
 	return f.cells, nil
 }
 
@@ -165,7 +161,7 @@ func (f *filling) fill(cells []any) ([]any, error) {
 func (f *filling) next() (int64, error) {
 	if len(f.ids) == 0 {
 		if err := f.draw(); err != nil {
-			return 0, f.refuse(err, fmt.Sprintf("got no key: %v", err), "nothing was copied")
+			return 0, f.errors.Refuse(f.row, err, fmt.Sprintf("got no key: %v", err), "nothing was copied")
 		}
 	}
 	id := f.ids[0]
@@ -175,13 +171,10 @@ func (f *filling) next() (int64, error) {
 
 func (f *filling) draw() error {
 	n := min(max(f.drawn, 1), f.most)
-	ids, err := f.source.Append(f.ctx, f.batch[:0], n)
+	ids, err := fill.Append(f.ctx, f.source, f.batch[:0], n)
 	if e, ok := errors.AsType[*idgen.CountError](err); ok && 0 < e.Max && e.Max < int64(n) {
 		f.most, n = int(e.Max), int(e.Max) // a layout with a short sequence
-		ids, err = f.source.Append(f.ctx, f.batch[:0], n)
-	}
-	if err == nil && len(ids) != n {
-		err = fmt.Errorf("the source returned %d keys instead of %d", len(ids), n)
+		ids, err = fill.Append(f.ctx, f.source, f.batch[:0], n)
 	}
 	if err != nil {
 		return err
@@ -189,8 +182,4 @@ func (f *filling) draw() error {
 	f.drawn += n
 	f.batch, f.ids = ids, ids
 	return nil
-}
-
-func (f *filling) refuse(err error, problem, remedy string) error {
-	return &CopyError{Table: f.table, Row: f.row, Problem: problem, Remedy: remedy, Err: err}
 }

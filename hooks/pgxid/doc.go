@@ -1,6 +1,6 @@
-// Package pgxid is for programs that use pgx without an ORM. [CopyFrom] fills
-// the keys of rows while they stream into a table, and [Register] lets lists of
-// keys be arguments in every query mode.
+// Package pgxid is for programs that use pgx without an ORM. [CopyFrom] fills the keys of
+// rows while they stream into a table. [Register] makes lists of keys valid arguments in
+// every query mode.
 //
 //	type User struct {
 //		ID   pk.ID
@@ -19,28 +19,27 @@
 //
 // # Arguments and results
 //
-// The types of package pk speak for themselves to pgx: as arguments, results,
-// elements of arrays and composites, and in COPY, with a nil pointer for NULL.
-// One thing is missing. In the modes [pgx.QueryExecModeExec] and
-// [pgx.QueryExecModeSimpleProtocol], which programs behind PgBouncer use, pgx does
-// not ask the server for the types of the parameters. It goes by the Go type of
-// the argument, and of a []pk.ID or []pk.Of[User] it knows none. The same happens
-// in every mode where the parameter's type is one that pgx does not know, such as
-// an array of a domain. Register tells it.
+// pgx encodes and decodes the types of package pk without this package: as arguments,
+// results, elements of arrays and composites, and in COPY. A nil pointer is NULL.
 //
-// It applies to database/sql over pgx as well, and so to ORMs on it: see
+// Lists need Register in two cases. In the modes [pgx.QueryExecModeExec] and
+// [pgx.QueryExecModeSimpleProtocol], which programs behind PgBouncer use, pgx does not ask
+// the server for the types of the parameters. It goes by the Go type of the argument, and
+// it knows no type for a []pk.ID or a []pk.Of[User]. The same happens in every mode if pgx
+// does not know the type of the parameter, such as an array of a domain.
+//
+// Register also works for database/sql over pgx, and so for ORMs on it: see
 // stdlib.OptionAfterConnect.
 //
 // # Which type for which column
 //
-// As package pk says: pk.ID, pk.Of and pk.String are for bigint, pk.Text and
-// pk.SortText for text, varchar and char. pk.Text is exact over bigint, too.
-// pk.SortText is not: of its 13 characters those that happen to be digits only
-// are a legal, and another, bigint.
+// The rules of package pk apply. Use pk.ID, pk.Of and pk.String for bigint. Use pk.Text
+// and pk.SortText for text, varchar and char. A pk.Text is also exact over bigint. A
+// pk.SortText is not: 13 characters that are all digits are another valid bigint.
 //
 // # Other ways to create rows
 //
-// For INSERT, fill structs with package sqlid, which knows no driver, or take keys
-// from the pool: with ids from [idgen.Pool.NextN] parents and children can share
-// one pgx.Batch, because their foreign keys are known before anything is sent.
+// For INSERT, fill structs with package sqlid, which works with any driver, or take keys
+// from the pool. With ids from [idgen.Pool.NextN], parents and children fit into one
+// pgx.Batch, because their foreign keys are known before anything is sent.
 package pgxid

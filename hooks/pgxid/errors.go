@@ -1,24 +1,10 @@
 package pgxid
 
-import "fmt"
+import "github.com/snowkey-go/snowkey/internal/fill"
 
-// A CopyError says why CopyFrom could not give a key to a row. Nothing was
-// copied.
-type CopyError struct {
-	Table   string // as it was named, with dots
-	Row     int    // which row of the source, from 0; -1 if all
-	Problem string
-	Remedy  string
-	Err     error // the cause; may be nil
-}
-
-func (e *CopyError) Error() string {
-	where := e.Table
-	if e.Row >= 0 {
-		where = fmt.Sprintf("row %d of %s", e.Row, e.Table)
-	}
-	return fmt.Sprintf("pgxid: %s %s; %s", where, e.Problem, e.Remedy)
-}
-
-// Unwrap returns Err.
-func (e *CopyError) Unwrap() error { return e.Err }
+// A RowError says why CopyFrom could not give a key to a row. Nothing was copied.
+//
+// Package is "pgxid". Model is the table, with dots. Row is the index of the row in
+// the source, or -1 for the whole call. Problem and Remedy say what is wrong and what
+// to do. Err is the cause, or nil.
+type RowError = fill.RowError

@@ -73,6 +73,37 @@ func (printer) CopyFrom(_ context.Context, table pgx.Identifier, columns []strin
 	return n, rows.Err()
 }
 
+// CopyFrom fills the keys where the pointers point to. A printer stands for the
+// connection.
+func ExampleCopyFrom() {
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(3)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ids.Close(context.Background())
+	idgen.SetDefault(ids)
+	defer idgen.SetDefault(nil)
+
+	type User struct {
+		ID   pk.ID
+		Name string
+	}
+	users := []User{{Name: "Ada"}, {Name: "Bob"}}
+	n, err := pgxid.CopyFrom(context.Background(), printer{}, pgx.Identifier{"users"}, []string{"id", "name"},
+		pgx.CopyFromSlice(len(users), func(i int) ([]any, error) {
+			return []any{&users[i].ID, users[i].Name}, nil
+		}))
+	fmt.Println(n, err)
+	fmt.Println("worker", ids.Layout().Decode(users[0].ID.Int64()).Worker)
+	fmt.Println("ascending", users[0].ID < users[1].ID)
+	// Output:
+	// COPY "users" [id name] 2 values
+	// COPY "users" [id name] 2 values
+	// 2 <nil>
+	// worker 3
+	// ascending true
+}
+
 // The pointers are filled in the order of the rows; a key that is set is kept.
 func ExampleCopier_CopyFrom() {
 	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(2)})
@@ -104,7 +135,8 @@ func ExampleCopier_CopyFrom() {
 	// ascending true
 }
 
-// Without the type of the parameter, pgx has none for a list of keys.
+// pgx cannot encode a list of keys if it does not know the type of the parameter.
+// Register changes that.
 func ExampleRegister() {
 	m := pgtype.NewMap() // in a program, conn.TypeMap()
 	list := []pk.ID{1234567890123456788, 1234567890123456789}

@@ -26,9 +26,8 @@ func Register(m *pgtype.Map) {
 	m.TryWrapEncodePlanFuncs = slices.Concat([]pgtype.TryWrapEncodePlanFunc{wrapList}, m.TryWrapEncodePlanFuncs)
 }
 
-// A list is a list of keys under a type that pgx knows an array type for. The
-// keys themselves are encoded by pgx as everywhere, each as what its Value method
-// returns, so that those of text stay text.
+// A list is a list of keys under a type that pgx knows an array type for. pgx encodes
+// each key as usual, by its Value method, so text keys stay text.
 type list struct{ pgtype.ArrayGetter }
 
 // Index returns nil for a nil pointer, on which pgx before 5.8.0 calls Value.
@@ -53,7 +52,7 @@ func (p *listPlan) SetNext(next pgtype.EncodePlan) { p.next = next }
 func (p *listPlan) Encode(value any, buf []byte) ([]byte, error) {
 	l, ok := listOf(value)
 	if !ok {
-		return nil, fmt.Errorf("pgxid: a %T was a list of keys and is none now", value)
+		return nil, fmt.Errorf("pgxid: a %T is no longer a list of keys", value)
 	}
 	return p.next.Encode(l, buf)
 }

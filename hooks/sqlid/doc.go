@@ -1,5 +1,5 @@
-// Package sqlid fills the keys of structs before they are inserted, for programs
-// on database/sql, sqlx or any library that writes structs and has no hooks.
+// Package sqlid fills the keys of structs before they are inserted. It is for programs
+// with database/sql, sqlx or any library that writes structs and has no hooks.
 //
 //	type User struct {
 //		ID   pk.ID  `db:"id"`
@@ -15,26 +15,25 @@
 //
 // # Which field is the key
 //
-// The field tagged snowkey; without such a tag, the field ID if its type is one of
-// package pk. Fields of embedded structs count as Go promotes them. The value of
-// the tag is the name of the pool's generator, and empty for the pool's own:
+// The key is the field tagged snowkey. Without such a tag it is the field ID, if its type
+// is one of package pk. Fields of embedded structs count as Go promotes them. The value
+// of the tag is the name of the pool's generator, and empty for the pool's own:
 //
 //	ID     pk.ID                      // or pk.Of[User], pk.Text, pk.SortText, pk.String
 //	ID     *pk.ID                     // nil, or a pointer to zero, is filled with a new pointer
-//	ID     int64  `snowkey:""`        // any named type of it, uint64 and string, too
+//	ID     int64  `snowkey:""`        // or uint64, string, or a named type
 //	Number pk.ID  `snowkey:"orders"`  // from the pool's generator "orders"
 //	UserID pk.ID  `snowkey:"-"`       // the caller sets it
 //
-// A string is filled with decimal text. A row whose key is tagged snowkey:"-" is
-// not filled, and is refused if that field, or the first of several, is zero.
+// A string is filled with decimal text. A key tagged snowkey:"-" is not filled. If that
+// field, or the first of several, is zero, the row is refused.
 //
-// # What holds
+// # Guarantees
 //
-// After Fill every row has a key, or Fill has failed and no row has changed. A
-// zero key is filled and any other is kept. The keys of one call are drawn in one
-// step, and ascend in the order of the slice. A declaration that cannot hold such
-// a key is a [FieldError], rows that cannot be filled are a [RowError], and an
-// error of the generator is wrapped in one.
+// After Fill every row has a key, or Fill has failed and no row has changed. A zero key is
+// filled and any other key is kept. The keys of one call are drawn in one step, and ascend
+// in the order of the slice. A declaration that cannot hold a key is a [FieldError]. Rows
+// that cannot be filled are a [RowError], which wraps the generator's error if there is one.
 //
-// A type is looked at once. Fill keeps nothing of the rows.
+// Fill inspects each type once and caches the result. It keeps no reference to rows.
 package sqlid

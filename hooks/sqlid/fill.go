@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
 // Fill gives a key to every row that has none, from [idgen.Default]. See
@@ -22,13 +23,14 @@ type Filler struct {
 // may name its generators. A nil source is idgen.Default().
 func New(source idgen.Source) *Filler { return &Filler{source: source} }
 
-// Fill gives a key to every row that has none. The rows are a pointer to a struct,
-// a slice of structs or of pointers to them, a pointer to such a slice or array, or
-// an array of pointers. All have one type, and nobody else uses them meanwhile.
+// Fill gives a key to every row that has none. The rows are a pointer to a struct, a
+// slice of structs or pointers, a pointer to such a slice or array, or an array of
+// pointers. All rows have one type, and no other goroutine may use them during the
+// call.
 //
-// The keys are drawn in one step and ascend in the order of the rows. After an
-// error, a [*FieldError] or [*RowError], no row has changed. If it is the
-// generator's, it is in the chain.
+// The keys are drawn in one step and ascend in the order of the rows. After an error, a
+// [*FieldError] or [*RowError], no row has changed. A RowError wraps the generator's
+// error, if there is one.
 func (f *Filler) Fill(ctx context.Context, rows any) error {
 	l, err := listOf(rows)
 	if err != nil {
@@ -47,54 +49,19 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	if n == 0 {
 		return nil
 	}
-	ids, err := f.draw(ctx, l.key, n)
+	ids, err := l.key.Draw(ctx, f.source, make([]int64, 0, n), n)
 	if err != nil {
 		return err
 	}
 	for i := range l.len() {
 		row := l.row(i)
-		// A row that is in the list twice is no longer empty the second time.
+		// A row that is in the list again is no longer empty.
 		if len(ids) > 0 && l.key.empty(row) {
 			l.key.set(row, ids[0])
 			ids = ids[1:]
 		}
 	}
 	return nil
-}
-
-// draw reserves n keys in one step.
-func (f *Filler) draw(ctx context.Context, k *key, n int) ([]int64, error) {
-	source, err := f.sourceOf(k)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := source.Append(ctx, make([]int64, 0, n), n)
-	if err == nil && len(ids) != n {
-		err = fmt.Errorf("the source returned %d keys", len(ids))
-	}
-	if err != nil {
-		return nil, &RowError{Model: k.model.String(), Row: -1, Err: err,
-			Problem: fmt.Sprintf("got no keys for %d rows: %v", n, err),
-			Remedy:  "none of them was filled"}
-	}
-	return ids, nil
-}
-
-func (f *Filler) sourceOf(k *key) (idgen.Source, error) {
-	switch {
-	case f.source == nil && k.generator == "":
-		return idgen.Default(), nil
-	case f.source == nil:
-		return idgen.Default().Named(k.generator), nil
-	case k.generator == "":
-		return f.source, nil
-	}
-	pool, ok := f.source.(*idgen.Pool)
-	if !ok {
-		return nil, refuse(k.model, k.field, fmt.Sprintf("names the generator %q, which the Filler's source (%T) does not have", k.generator, f.source),
-			"give sqlid.New an *idgen.Pool, or leave the value of the tag empty")
-	}
-	return pool.Named(k.generator), nil
 }
 
 // A list is the rows of one call.
@@ -108,8 +75,9 @@ type list struct {
 // listOf returns the rows that a caller means.
 func listOf(rows any) (l list, err error) {
 	v := reflect.Indirect(reflect.ValueOf(rows))
+	k := fill.Key{Package: "sqlid", Model: fmt.Sprintf("%T", rows)} // until the model is known
 	if !v.IsValid() {
-		return l, &RowError{Model: fmt.Sprintf("%T", rows), Row: -1, Problem: "is nil", Remedy: "pass a pointer to a struct, or a slice"}
+		return l, k.Refuse(-1, nil, "is nil", "pass a pointer to a struct, or a slice")
 	}
 	l.v = v
 	model := v.Type()
@@ -120,15 +88,13 @@ func listOf(rows any) (l list, err error) {
 		}
 	}
 	if model.Kind() != reflect.Struct {
-		return l, &RowError{Model: fmt.Sprintf("%T", rows), Row: -1, Problem: "is no struct and no list of structs of one type",
-			Remedy: "pass a pointer to a struct, or a slice of structs or of pointers to them"}
+		return l, k.Refuse(-1, nil, "is not a struct or a list of structs of one type", "pass a pointer to a struct, or a slice of structs or of pointers to them")
 	}
 	if l.key, err = keyOf(model); err != nil {
 		return l, err
 	}
 	if !v.CanAddr() && v.Kind() != reflect.Slice && !l.pointers {
-		return l, &RowError{Model: v.Type().String(), Row: -1, Problem: "was passed by value, so that its key cannot be filled",
-			Remedy: "pass a pointer to it"}
+		return l, k.Refuse(-1, nil, "was passed by value, so that its key cannot be filled", "pass a pointer to it")
 	}
 	return l, nil
 }
@@ -161,7 +127,7 @@ func (l list) empty(i int) (bool, error) {
 		return false, l.refuse(i, "has no key, and "+k.field.Name+" is tagged `snowkey:\"-\"`", "set it")
 	}
 	if k.sealed(row) {
-		return false, l.refuse(i, fmt.Sprintf("is without its %v, which cannot be made because it is not exported", k.seal), "set it, or export the type")
+		return false, l.refuse(i, fmt.Sprintf("lacks its embedded %v, which cannot be set because it is not exported", k.seal), "set it, or export the type")
 	}
 	return true, nil
 }
@@ -170,5 +136,5 @@ func (l list) refuse(i int, problem, remedy string) error {
 	if !l.many {
 		i = -1
 	}
-	return &RowError{Model: l.key.model.String(), Row: i, Problem: problem, Remedy: remedy}
+	return l.key.Refuse(i, nil, problem, remedy)
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// FuzzFill makes rows of every shape out of bytes, and compares what Fill does
-// with the sentence that the documentation has for it.
+// FuzzFill makes rows of every shape from bytes, and compares the result of Fill with
+// the documented rule.
 //
-// Each byte is a row: 0 is empty, 1 is nil where that can be, 2 shares its pointer
-// with the row before where that can be, and any other is a preset.
+// Each byte is a row: 0 is empty, 1 is nil if the shape allows it, 2 shares its pointer
+// with the row before if the shape allows it, and others are presets.
 func FuzzFill(f *testing.F) {
 	for shape := range byte(6) {
 		f.Add(shape, []byte{0, 7, 0, 0}, false)

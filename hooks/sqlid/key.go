@@ -4,19 +4,17 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/snowkey-go/snowkey/internal/fill"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
 const tag = "snowkey"
 
-// A key is what Fill knows of a type of rows: which field to fill, and how.
+// A key says which field of a struct type to fill, and how.
 type key struct {
-	model     reflect.Type
-	field     reflect.StructField
-	typ       reflect.Type // of the field, or of what it points to
-	pointer   bool
-	generator string // the pool's generator to draw from; "" is the pool's own
-	given     bool   // the caller sets it
+	fill.Key
+	field reflect.StructField
+	given bool // the caller sets it
 
 	// The deepest embedded pointer on the way to the field that reflection cannot
 	// set, because its type is not exported; depth 0 if there is none.
@@ -48,23 +46,26 @@ func newKey(model reflect.Type) (*key, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &key{model: model, field: f, typ: f.Type, generator: f.Tag.Get(tag)}
-	if k.pointer = f.Type.Kind() == reflect.Pointer; k.pointer {
-		k.typ = f.Type.Elem()
-	}
+	k := &key{Key: errorsOf(model, f), field: f, given: f.Tag.Get(tag) == "-"}
+	k.Generator = f.Tag.Get(tag)
 	for depth := 1; depth < len(f.Index); depth++ {
 		if e := model.FieldByIndex(f.Index[:depth]); e.Type.Kind() == reflect.Pointer && !e.IsExported() {
 			k.seal, k.sealDepth = e.Type, depth
 		}
 	}
-	switch k.given = k.generator == "-"; {
+	switch {
 	case !f.IsExported():
-		return nil, refuse(model, f, "is not exported", "capitalise its name, or tag another field")
+		return nil, k.Fault("is not exported", "capitalise its name, or tag another field")
 	case k.given:
-	case !keytype.Holds(k.typ):
-		return nil, refuse(model, f, "cannot hold a 64-bit key", "declare it as pk.ID, int64, uint64 or string, or a pointer to one")
+	case !keytype.Holds(pointee(f.Type)):
+		return nil, k.Fault("cannot hold a 64-bit key", "declare it as pk.ID, int64, uint64 or string, or a pointer to one")
 	}
 	return k, nil
+}
+
+// errorsOf describes a field of a model for errors.
+func errorsOf(model reflect.Type, f reflect.StructField) fill.Key {
+	return fill.Key{Package: "sqlid", Model: model.String(), Field: f.Name, Type: f.Type.String()}
 }
 
 // choose returns the field that is the key.
@@ -78,7 +79,8 @@ func choose(model reflect.Type) (reflect.StructField, error) {
 				given = f
 			}
 		case ok && tagged.Type != nil:
-			return f, refuse(model, f, "is tagged snowkey, and so is "+tagged.Name, "tag one field")
+			k := errorsOf(model, f)
+			return f, k.Fault("is tagged snowkey, and so is "+tagged.Name, "tag one field")
 		case ok:
 			tagged = f
 		case f.Name == "ID":
@@ -89,21 +91,23 @@ func choose(model reflect.Type) (reflect.StructField, error) {
 	case tagged.Type != nil:
 		return tagged, nil
 	case id.Type == nil && given.Type == nil:
-		return id, &FieldError{Model: model.String(), Problem: "has no key to fill", Remedy: "declare a field ID of type pk.ID, or tag the key `snowkey:\"\"`"}
-	case id.Type != nil && isPK(id.Type):
+		k := fill.Key{Package: "sqlid", Model: model.String()}
+		return id, k.Fault("has no key to fill", "declare a field ID of type pk.ID, or tag the key `snowkey:\"\"`")
+	case id.Type != nil && keytype.IsPK(pointee(id.Type)):
 		return id, nil
 	case given.Type != nil:
 		return given, nil
 	}
-	return id, refuse(model, id, "is not known to be a key", "declare it as pk.ID, or tag it `snowkey:\"\"`")
+	k := errorsOf(model, id)
+	return id, k.Fault("is not known to be a key", "declare it as pk.ID, or tag it `snowkey:\"\"`")
 }
 
-// isPK reports whether t is one of pk's types or a pointer to one.
-func isPK(t reflect.Type) bool {
+// pointee returns the type that t points to, or t.
+func pointee(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
+		return t.Elem()
 	}
-	return keytype.IsPK(t)
+	return t
 }
 
 // in returns the field of the key in a row. If an embedded struct on the way is a
@@ -124,10 +128,10 @@ func (k *key) in(row reflect.Value) (v reflect.Value, depth int) {
 // empty reports whether a row is without its key.
 func (k *key) empty(row reflect.Value) bool {
 	v, depth := k.in(row)
-	return depth > 0 || v.IsZero() || k.pointer && v.Elem().IsZero()
+	return depth > 0 || keytype.Empty(v)
 }
 
-// sealed reports whether a row is without an embedded struct that cannot be made.
+// sealed reports whether a row lacks an embedded struct that reflection cannot set.
 func (k *key) sealed(row reflect.Value) bool {
 	_, depth := k.in(row)
 	return 0 < depth && depth <= k.sealDepth
@@ -138,11 +142,6 @@ func (k *key) set(row reflect.Value, id int64) {
 	v, depth := k.in(row)
 	for ; depth > 0; v, depth = k.in(row) {
 		v.Set(reflect.New(v.Type().Elem()))
-	}
-	if k.pointer {
-		// A new one each time: rows may share the pointer to a zero.
-		v.Set(reflect.New(k.typ))
-		v = v.Elem()
 	}
 	keytype.Set(v, id)
 }

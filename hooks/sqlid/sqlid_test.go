@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Two keys that a float64 cannot tell apart: the first two of a source.
+// The first two keys of a source. They are equal as float64.
 const (
 	first  = 1<<60 + 1
 	second = 1<<60 + 2
@@ -142,7 +142,7 @@ func TestFillKeys(t *testing.T) {
 			t.Errorf("%T was %s and is %s", c.row, before, after)
 		}
 	}
-	// What is beside the key is left alone.
+	// Other fields are unchanged.
 	both, shadow := both{}, shadow{}
 	if err := errors.Join(sqlid.New(new(idtest.Source)).Fill(t.Context(), &both), sqlid.New(new(idtest.Source)).Fill(t.Context(), &shadow)); err != nil {
 		t.Error(err)
@@ -193,7 +193,7 @@ func TestFillShapes(t *testing.T) {
 			t.Errorf("%T without anything to fill: %v, %d draws", rows, err, len(s.Asked))
 		}
 	}
-	// A row that is in the list twice has one key.
+	// A row that is in the list again keeps its key.
 	twice := &user{}
 	if err := sqlid.New(new(idtest.Source)).Fill(t.Context(), []*user{twice, twice}); err != nil || twice.ID != first {
 		t.Errorf("twice the same row: %v, %v", twice, err)
@@ -275,17 +275,17 @@ func TestRowsThatCannotBeFilled(t *testing.T) {
 		{user{}, -1, "was passed by value"},
 		{[2]user{}, -1, "was passed by value"},
 		{[]*user{{}, nil}, 1, "is a nil pointer"},
-		{new(new(user)), -1, "is no struct"},
-		{[]**user{}, -1, "is no struct"},
-		{[][]user{}, -1, "is no struct"},
-		{[]any{&user{}}, -1, "is no struct"},
-		{map[string]any{"id": 0}, -1, "is no struct"},
-		{42, -1, "is no struct"},
-		{"user", -1, "is no struct"},
-		{[]closed{{}}, 0, "is without its *sqlid_test.inner"},
-		{&half{}, -1, "is without its *sqlid_test.hiddenBase"},
-		{&struct{ *Outer }{}, -1, "is without its *sqlid_test.inner"},
-		{&struct{ *Outer }{&Outer{}}, -1, "is without its *sqlid_test.inner"},
+		{new(new(user)), -1, "is not a struct"},
+		{[]**user{}, -1, "is not a struct"},
+		{[][]user{}, -1, "is not a struct"},
+		{[]any{&user{}}, -1, "is not a struct"},
+		{map[string]any{"id": 0}, -1, "is not a struct"},
+		{42, -1, "is not a struct"},
+		{"user", -1, "is not a struct"},
+		{[]closed{{}}, 0, "lacks its embedded *sqlid_test.inner"},
+		{&half{}, -1, "lacks its embedded *sqlid_test.hiddenBase"},
+		{&struct{ *Outer }{}, -1, "lacks its embedded *sqlid_test.inner"},
+		{&struct{ *Outer }{&Outer{}}, -1, "lacks its embedded *sqlid_test.inner"},
 		{[]struct {
 			ID pk.ID `snowkey:"-"`
 		}{{ID: 7}, {}}, 1, "has no key, and ID is tagged"},
@@ -366,7 +366,7 @@ func TestGenerators(t *testing.T) {
 			t.Errorf("%d is by worker %d", id, worker)
 		}
 	}
-	// What the tag names is another sequence than the pool's own.
+	// The generator that the tag names has another sequence than the pool's own.
 	if next, err := pool.Named("orders").Next(t.Context()); err != nil || next <= o2.ID.Int64() {
 		t.Errorf("the generator goes on with %d after %d: %v", next, o2.ID, err)
 	}
@@ -377,7 +377,7 @@ func TestGenerators(t *testing.T) {
 	}
 }
 
-// Many goroutines meet a type for the first time.
+// Many goroutines use a type for the first time.
 func TestConcurrent(t *testing.T) {
 	type fresh struct {
 		Base

@@ -12,42 +12,44 @@ import (
 
 // Config configures a [Segment]. Only Name must be set.
 type Config struct {
-	// Name says which numbers: processes that fill one table share a name, and
-	// each table may have its own. It is made on first use. At most 64 bytes.
+	// Name identifies the numbers in the store. Processes that fill one table share
+	// a name, and each table may have a name of its own. It is created on first
+	// use. At most 64 bytes.
 	Name string
 
-	// MinValue and MaxValue limit the numbers, both included. A name that is
-	// there already goes on above MinValue, so it can be raised, to leave the
-	// numbers of a table behind for instance. MinValue defaults to 1, MaxValue to
-	// 2^63-2, which is the largest; for a column of 32 bits set math.MaxInt32.
+	// MinValue and MaxValue limit the numbers, both included. You may raise MinValue
+	// at any time, for instance above the largest number of a table: a name that
+	// exists then continues there. MinValue defaults to 1. MaxValue defaults to
+	// 2^63-2, the largest possible; set math.MaxInt32 for a column of 32 bits.
 	MinValue, MaxValue int64
 
-	// Offset and Stride are for writers with databases of their own whose rows
-	// come together later. All have the same Stride, the number of writers that
-	// there may be, and each another Offset from 0 to Stride-1; it hands out the
-	// numbers that leave Offset when divided by Stride. To change the Stride, stop
-	// all writers and raise MinValue above what any of them was granted. Stride is
-	// at most 2^32. Defaults to 0 and 1, all numbers.
+	// Offset and Stride are for writers with separate databases whose rows are
+	// merged later. All writers have the same Stride, which is the largest number of
+	// writers. Each has a different Offset from 0 to Stride-1, and gets the numbers n
+	// for which n % Stride is Offset. To change the Stride, stop all writers and
+	// raise MinValue above every number that was granted. Stride is at most 2^32.
+	// Defaults to 0 and 1, which gives all numbers.
 	Offset, Stride int64
 
 	// MinStep and MaxStep limit the step, which is how many numbers a statement
-	// fetches. What was fetched and not drawn when a process ends is a gap, about
-	// one to two steps. A call that waits for more than MaxStep gets them in one
-	// statement too. MaxStep is at most 2^32. Defaults to 100 and 1,048,576, or to
-	// MinStep if that is larger.
+	// fetches. The numbers that are left when a process ends are a gap of about one
+	// to two steps. A call for more than MaxStep numbers is fetched in one statement
+	// too. MaxStep is at most 2^32. Defaults to 100 and 1,048,576, or to MinStep if
+	// that is larger.
 	MinStep, MaxStep int64
 
-	// Ahead is how long a step should last. Numbers then last as long, or up to
-	// twice that, when the store is away, and demand can jump a hundredfold
-	// without a wait if a statement takes less than a hundredth of it. The step
-	// follows demand, within its limits. Defaults to 1 s.
+	// Ahead is how long a step should last. The step follows demand, within its
+	// limits. If the store is unavailable, the fetched numbers last for Ahead to 2 ×
+	// Ahead. Demand can rise a hundredfold without a wait if a statement takes less
+	// than a hundredth of Ahead. Defaults to 1 s.
 	Ahead time.Duration
 
-	// Timeout is how long a statement may take. One that takes longer is given up
-	// and another tried, and what it may have fetched is skipped. Defaults to 5 s.
+	// Timeout is how long a statement may take. After that the Segment sends
+	// another one, and skips the numbers that the first may have fetched. Defaults to
+	// 5 s.
 	Timeout time.Duration
 
-	// Logger is told when the store fails and when it is back. Defaults to
+	// Logger receives when the store fails and when it answers again. Defaults to
 	// slog.Default().
 	Logger *slog.Logger
 }
@@ -73,7 +75,7 @@ func (cfg Config) validate(store Store) error {
 	const largest, widest int64 = math.MaxInt64 - 1, 1 << 32
 	switch {
 	case store == nil:
-		return &ConfigError{"Name", fmt.Sprintf("%.80q has no store; give New one, such as segmentstore.Postgres(db)", cfg.Name)}
+		return &ConfigError{"Name", fmt.Sprintf("%.80q has no store; pass one to New, such as segmentstore.Postgres(db)", cfg.Name)}
 	case cfg.Name == "" || len(cfg.Name) > longest || !utf8.ValidString(cfg.Name) || strings.ContainsRune(cfg.Name, 0) || strings.HasSuffix(cfg.Name, " "):
 		return &ConfigError{"Name", fmt.Sprintf("%.80q cannot be stored; use 1 to %d bytes of UTF-8, without zeros and without a space at the end", cfg.Name, longest)}
 	case cfg.MinValue < 1 || cfg.MaxValue < cfg.MinValue || cfg.MaxValue > largest:
@@ -90,12 +92,12 @@ func (cfg Config) validate(store Store) error {
 	return nil
 }
 
-// within returns the places of the numbers from start up to, and without, end.
+// within returns the places of the numbers from start to end-1.
 func (cfg Config) within(start, end int64) run {
 	return run{cfg.place(start), cfg.place(end) - 1}
 }
 
-// place returns the place of number, or of the next that Offset and Stride have.
+// place returns the place of number, or of the next number that has a place.
 func (cfg Config) place(number int64) int64 {
 	place := (number - cfg.Offset) / cfg.Stride // rounds up below 0, else down
 	if number > place*cfg.Stride+cfg.Offset {

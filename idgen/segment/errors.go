@@ -8,18 +8,18 @@ import (
 // ErrClosed is returned by a [Segment] after [Segment.Close].
 var ErrClosed = errors.New("segment: the segment is closed")
 
-// A ExhaustedError is returned when fewer numbers are left up to MaxValue
-// than a call asks for. It is final.
+// An ExhaustedError is returned if fewer numbers are left up to MaxValue than a call
+// requests. It is final.
 type ExhaustedError struct {
 	Name     string
 	MaxValue int64
 }
 
 func (e *ExhaustedError) Error() string {
-	return fmt.Sprintf("segment: the numbers of %q have reached MaxValue %d; raise it, after the column if that is what holds no more", e.Name, e.MaxValue)
+	return fmt.Sprintf("segment: the numbers of %q have reached MaxValue %d; raise MaxValue, and first widen the column if it holds no larger numbers", e.Name, e.MaxValue)
 }
 
-// A StoreError says that the store does not answer, or not as it should.
+// A StoreError says that the store did not answer, or that its answer is wrong.
 type StoreError struct {
 	Name string
 	Err  error
@@ -32,8 +32,7 @@ func (e *StoreError) Error() string {
 // Unwrap returns Err.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// A ConfigError is returned by [New] for a [Config] that
-// cannot be.
+// A ConfigError is returned by [New] for a [Config] that is not valid.
 type ConfigError struct {
 	Field  string
 	Reason string // what is wrong and what to do

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// demand is what a [Segment] knows of how fast numbers are drawn.
+// demand is how fast numbers are drawn, as far as a [Segment] knows.
 type demand struct {
 	step    int64     // how many numbers a fetch asks for
-	granted int64     // how many there were
-	drawn   int64     // how many of them had been drawn by since
+	granted int64     // how many numbers were granted
+	drawn   int64     // how many of these had been drawn at since
 	since   time.Time // when the step was last set
 }
 
-// maxGrowth keeps a burst from fetching what is not needed any more: the step
-// grows again only when all of it was drawn.
+// maxGrowth limits how much a short burst makes the step grow. The step grows again
+// only after a whole step was drawn.
 const maxGrowth = 8
 
-// adapt sets the step to what is drawn in cfg.Ahead, once a whole step was drawn
-// since it was last set; left is how many of those granted were not drawn. So
-// the step grows while numbers go fast, and falls at once when they have gone
-// slowly, without a timer.
+// adapt sets the step to the numbers that are drawn in cfg.Ahead. It does so after a
+// whole step was drawn since the last change. left is how many granted numbers were
+// not drawn yet. So the step grows while demand is high, and falls at once after
+// demand was low, without a timer.
 func (d *demand) adapt(cfg *Config, left int64, now time.Time) {
 	drawn := d.granted - left
 	n := drawn - d.drawn
@@ -37,16 +37,16 @@ func (d *demand) adapt(cfg *Config, left int64, now time.Time) {
 	d.drawn, d.since = drawn, now
 }
 
-// How long to wait after a fetch that failed: twice as long each time, and up to
-// a half less by chance, because those who failed by each other would do so again.
+// The pause after a fetch that failed. It doubles each time. Up to a half is
+// subtracted at random, so that fetches that collided do not collide again.
 const (
 	firstPause = 10 * time.Millisecond
 	mostPause  = time.Second
 )
 
-// refill fetches if numbers are short. The caller holds mu.
+// refill starts a fetch if one is needed. The caller holds mu.
 func (s *Segment) refill() {
-	if s.done != nil || !s.short() {
+	if s.done != nil || !s.needsFetch() {
 		return
 	}
 	var ctx context.Context
@@ -55,13 +55,13 @@ func (s *Segment) refill() {
 	go s.fetch(ctx)
 }
 
-// short reports whether there is to fetch: for those who wait, and else until as
-// much as a step is ready behind the head. The caller holds mu.
-func (s *Segment) short() bool {
+// needsFetch reports whether calls wait for numbers, or less than a step is ready
+// behind the head. The caller holds mu.
+func (s *Segment) needsFetch() bool {
 	return s.ended() == nil && (len(s.queue) > 0 || s.ready < s.demand.step)
 }
 
-// fetch fetches until the chain is full. There is one at a time.
+// fetch fetches until the chain is full. Only one fetch runs at a time.
 func (s *Segment) fetch(ctx context.Context) {
 	pause := firstPause
 	for {
@@ -69,8 +69,8 @@ func (s *Segment) fetch(ctx context.Context) {
 		if !ok {
 			return
 		}
-		start, err := s.ask(ctx, f)
-		if s.settle(f, start, err); err == nil {
+		start, err := s.fetchOnce(ctx, f)
+		if s.record(f, start, err); err == nil {
 			pause = firstPause
 			continue
 		}
@@ -82,13 +82,13 @@ func (s *Segment) fetch(ctx context.Context) {
 	}
 }
 
-// plan returns what to fetch next. If that is nothing, it says that fetch has
-// ended, in the same step: a call that finds numbers short later starts another.
+// plan returns what to fetch next. If no fetch is needed, it marks the running fetch
+// as ended in the same step, so that a later call starts another.
 func (s *Segment) plan() (f Fetch, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.demand.adapt(&s.cfg, s.left(), time.Now())
-	if !s.short() {
+	if !s.needsFetch() {
 		s.cancel()
 		close(s.done)
 		s.cancel, s.done = nil, nil
@@ -102,8 +102,9 @@ func (s *Segment) plan() (f Fetch, ok bool) {
 	return Fetch{Name: s.cfg.Name, Min: s.bound, Limit: s.cfg.MaxValue + 1, Span: count * s.cfg.Stride}, true
 }
 
-// ask runs one statement, and trusts no answer that breaks the store's promises.
-func (s *Segment) ask(ctx context.Context, f Fetch) (start int64, err error) {
+// fetchOnce calls the store once. An answer that breaks the promises of Store is an
+// error.
+func (s *Segment) fetchOnce(ctx context.Context, f Fetch) (start int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	start, err = s.store.Fetch(ctx, f)
@@ -113,9 +114,9 @@ func (s *Segment) ask(ctx context.Context, f Fetch) (start int64, err error) {
 	return start, err
 }
 
-// settle takes note of what came of a fetch. What the store may have granted
-// without a reply is skipped.
-func (s *Segment) settle(f Fetch, start int64, err error) {
+// record takes in the outcome of a fetch. Numbers that the store may have granted
+// without an answer are skipped.
+func (s *Segment) record(f Fetch, start int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

@@ -2,33 +2,35 @@ package segment
 
 import "sync/atomic"
 
-// A gate is where calls draw from a run without a lock: each moves drawn on by
-// one, and owns the place that it moved it onto, up to last.
+// A gate lets calls draw places from a run without a lock. Each call increments
+// drawn. If the result is at most last, the call owns that place.
 //
-// A call that moved it beyond last is late, and goes to the lock. It is also the
-// danger: if it is slow to compare its place with last, and the gate has opened for
-// a later run meanwhile, it takes a place of that run for its own, which will be
-// somebody else's too. So a gate that was shut opens again when each late call has
-// said that it has compared. How many there are is what drawn has counted beyond
-// last; and so that none joins them, shut moves drawn to where no last ever is.
+// A call that incremented drawn beyond last is late, and continues under the lock. A
+// late call is a risk: it may be slow to compare its place with last. If the gate
+// opens for a later run before the comparison, the place may be within that run. Then
+// the late call takes a place that another call will also draw. So a gate that was
+// shut opens only after all late calls have compared. drawn has counted them beyond
+// last. To prevent further late calls, shut moves drawn to a value far above any last.
 //
-// Invariants: the call that moves drawn from a to b, up to last, alone owns the
-// places behind a, up to b. While a late call has yet to say that it has compared,
-// last stays as it is. No run begins before the end of one that was before it.
+// Invariants:
+//   - The call that moves drawn from a to b, with b at most last, owns the places
+//     from a+1 to b. No other call owns them.
+//   - last does not change before all late calls have compared.
+//   - Each run starts after the end of all earlier runs.
 //
-// model/gate.pml is searched for what breaks this, and idgen/segment/model/check.sh says
-// what does.
+// model/gate.pml is a model of this. idgen/segment/model/check.sh searches it, with
+// and without each rule.
 type gate struct {
-	// In cache lines of their own, and not of type [atomic.Int64]: its methods count
-	// for more than the functions of package atomic, and Next would be too long to
-	// be inlined.
-	drawn *int64 // the place drawn last, up to last; beyond it, how many calls were late
-	plain *int64 // last, if places are numbers, else none: up to here, Next needs nobody else
+	// These are in separate cache lines. They are not of type [atomic.Int64], because
+	// the compiler counts its methods as larger than the functions of package atomic,
+	// and would not inline Next.
+	drawn *int64 // the place that was drawn last; beyond last, it counts the late calls
+	plain *int64 // last if places are numbers, otherwise none: up to here, Next needs no other code
 
 	last atomic.Int64 // the last place of the run
 	late atomic.Int64 // how many late calls have compared
 
-	// Guarded by the lock of the Segment, which those who call shut and open hold.
+	// Guarded by the lock of the Segment. The callers of shut and open hold it.
 	isOpen  bool
 	awaited int64 // how many calls were late when the gate was shut
 }
@@ -36,17 +38,18 @@ type gate struct {
 const (
 	none = -1 // no place
 
-	// far is where drawn is while the gate is shut. From there it does not
-	// overflow in two years of a call every nanosecond, and no last comes within as
-	// much of it: the numbers behind, 2 % of all, are handed out under the lock.
+	// far is the value of drawn while the gate is shut. From there, two years of
+	// calls at one per nanosecond do not overflow it. last stays below farLast, which
+	// is as far below. The numbers above farLast, 2 % of all, are issued under the
+	// lock.
 	far     = 1<<63 - 1<<56
 	farLast = far - 1<<56
 )
 
-// A cacheLine keeps what is before it and what is after it out of each other's way.
+// A cacheLine separates the fields before and after it.
 type cacheLine [64]byte
 
-// init shuts a new gate, and returns what Next needs of it.
+// init shuts a new gate, and returns the two words that Next uses.
 func (g *gate) init() (drawn, plain *int64) {
 	words := &struct {
 		_     cacheLine
@@ -60,8 +63,8 @@ func (g *gate) init() (drawn, plain *int64) {
 	return g.drawn, g.plain
 }
 
-// owned compares: it reports whether a place that a call moved drawn onto belongs
-// to that call, which must not compare it again.
+// owned reports whether a call owns the place to which it incremented drawn. It may be
+// called only once for a place.
 func (g *gate) owned(place int64) bool {
 	if place <= g.last.Load() {
 		return true
@@ -72,10 +75,10 @@ func (g *gate) owned(place int64) bool {
 	return false
 }
 
-// take takes n places, if there are as many.
+// take takes n places, if that many are left.
 func (g *gate) take(n int64) (r run, ok bool) {
 	for {
-		last, drawn := g.last.Load(), atomic.LoadInt64(g.drawn) // drawn is beyond the last of an earlier run
+		last, drawn := g.last.Load(), atomic.LoadInt64(g.drawn) // drawn is above the last place of each earlier run
 		if n > last-drawn {
 			return run{}, false
 		}
@@ -98,8 +101,9 @@ func (g *gate) shut() run {
 	return run{min(drawn, last) + 1, last}
 }
 
-// open lets calls draw from r, which is behind all that was drawn before, unless a
-// late call is awaited: that will come to the lock, and try again. The gate is shut.
+// open lets calls draw from r, which is above all earlier runs. It reports false and
+// does nothing while a late call has not compared: that call takes the lock later
+// and tries again. The gate must be shut.
 func (g *gate) open(r run, plain bool) bool {
 	if g.late.Load() < g.awaited || r.last > farLast {
 		return false
@@ -109,7 +113,7 @@ func (g *gate) open(r run, plain bool) bool {
 	if plain {
 		atomic.StoreInt64(g.plain, r.last)
 	}
-	atomic.StoreInt64(g.drawn, r.first-1) // the last thing: who owns a place of r finds it so
+	atomic.StoreInt64(g.drawn, r.first-1) // must be last: a call that draws from r then finds last
 	g.isOpen = true
 	return true
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A rowStore is a Store without other processes. That of segmenttest cannot
-// be imported here, because it imports this package.
+// A rowStore is a Store for one process. Package segmenttest cannot be imported
+// here, because it imports this package.
 type rowStore struct{ bound int64 }
 
 func (s *rowStore) Fetch(_ context.Context, f Fetch) (int64, error) {
@@ -123,8 +123,8 @@ func TestCallsThatAreInterrupted(t *testing.T) {
 	}
 }
 
-// Near the largest number a gate does not open, because those who come too late
-// would make it overflow. Numbers are handed out all the same, up to the last.
+// Near the largest number a gate does not open, because late calls would make it
+// overflow. Numbers are issued under the lock then, up to the last.
 func TestAtTheLargestNumber(t *testing.T) {
 	const largest = math.MaxInt64 - 1
 	for _, interrupted := range []int{0, 1, 5} {

@@ -2,7 +2,7 @@ package segment
 
 import "github.com/snowkey-go/snowkey/idgen"
 
-// Health is what a readiness probe wants to know of a [Segment].
+// Health is the state of a [Segment], for instance for a readiness probe.
 type Health struct {
 	// State is what the next call does: Serving returns at once, or after the first
 	// fetch; Waiting waits for a store that does not answer; Exhausted and Closed

@@ -14,23 +14,23 @@ import (
 // maxBatch keeps one call from asking for more memory than a machine has.
 const maxBatch = 1 << 24
 
-// A Segment is a source of dense numbers. It is safe for concurrent use. It needs no
-// closing while it lives as long as the process, and runs no goroutine while it has
-// enough numbers. The zero Segment is not valid: [New] makes them.
+// A Segment is a source of dense numbers. It is safe for concurrent use. It runs no
+// goroutine while it has enough numbers, so a Segment that is used until the process
+// ends need not be closed. The zero Segment is not valid; use [New].
 type Segment struct {
 	store Store
 	cfg   Config
 
 	gate         gate
-	drawn, plain *int64 // the gate's; by way of it, Next would be too long to be inlined
+	drawn, plain *int64 // copied from the gate, so that Next is short enough to be inlined
 
-	mu        sync.Mutex // guards what follows, and the opening and shutting of the gate
-	chain     []run      // what comes behind the gate
+	mu        sync.Mutex // guards the fields below, and opening and shutting of the gate
+	chain     []run      // the runs after the one in the gate
 	ready     int64      // how many numbers chain has
-	queue     []*waiter  // the calls that wait, the first first
+	queue     []*waiter  // the calls that wait, in their order
 	demand    demand
 	bound     int64 // the end of what was granted; nothing below it may be granted again
-	exhausted bool  // bound is behind MaxValue
+	exhausted bool  // bound is above MaxValue
 	closed    bool
 	reason    error // why the last fetch failed; nil if it did not
 
@@ -41,15 +41,14 @@ type Segment struct {
 }
 
 // A run is a segment, or a part of one: the places from first to last. The number
-// at a place is place*Stride + Offset. So numbers that follow each other are at
-// places that do, and with the Stride 1 each number is its own place.
+// at a place is place*Stride + Offset. So consecutive numbers have consecutive places,
+// and if Stride is 1, each number is equal to its place.
 type run struct{ first, last int64 }
 
 func (r run) count() int64 { return r.last - r.first + 1 }
 
-// New returns a source of numbers from store. It does not ask the store
-// yet: the first call for a number does. A cfg that cannot be is a
-// [*ConfigError].
+// New returns a source of numbers from store. The first call for a number fetches
+// from the store. The error is a [*ConfigError].
 func New(store Store, cfg Config) (*Segment, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(store); err != nil {
@@ -65,17 +64,16 @@ func New(store Store, cfg Config) (*Segment, error) {
 	return s, nil
 }
 
-// Next returns one number. It waits only if none is left that was fetched
-// before, and no longer than ctx lasts; calls that wait are served in their
-// order. Errors are [*ExhaustedError], [ErrClosed], and that of ctx
-// when it ended a wait, together with a [*StoreError] if the store is why.
+// Next returns one number. If no fetched number is left, it waits until ctx ends.
+// Calls that wait are served in their order. The error is an [*ExhaustedError],
+// [ErrClosed], or the error of ctx if it ended a wait. If the store caused the wait,
+// the error also has a [*StoreError].
 //
-// This is the whole of the fast way: an atomic addition, and the question whether
-// its sum may be handed out. It is so short that the compiler puts it into its
-// callers, where it takes as long as the addition alone, 2.1 ns on an EPYC of 2022.
-// A call that is not inlined, through [idgen.Source] for instance, takes 2.2 to 3.5 ns, by
-// what else the core has to do: an addition waits for all that was stored before,
-// and a call stores what it needs later. Why the sum is right is told at type gate.
+// The fast path is an atomic addition and a comparison. The compiler inlines it. Then
+// it takes as long as the addition, 2.1 ns on an EPYC of 2022. A call that is not
+// inlined, for instance through [idgen.Source], takes 2.2 to 3.5 ns: the addition waits
+// for earlier stores, and a call adds some. The type gate explains why no number is
+// returned to two calls.
 func (s *Segment) Next(ctx context.Context) (n int64, err error) {
 	if n = atomic.AddInt64(s.drawn, 1); n > atomic.LoadInt64(s.plain) {
 		n, err = s.beyond(ctx, n)
@@ -83,8 +81,8 @@ func (s *Segment) Next(ctx context.Context) (n int64, err error) {
 	return
 }
 
-// beyond returns the number of a place that Next did not know what to do with, or
-// another one if it is none.
+// beyond returns the number of a place that is above plain. If the call does not own
+// the place, it returns another number.
 func (s *Segment) beyond(ctx context.Context, place int64) (int64, error) {
 	if s.gate.owned(place) {
 		return s.number(place), nil
@@ -99,9 +97,9 @@ func (s *Segment) beyond(ctx context.Context, place int64) (int64, error) {
 func (s *Segment) number(place int64) int64 { return place*s.cfg.Stride + s.cfg.Offset }
 
 // Append appends n numbers to dst in ascending order and returns the extended
-// slice. It draws them in one step, so that no other call gets a number between
-// them, and fails as [Segment.Next] does, and with a [*idgen.CountError] for an n below
-// 0 or above 16,777,216. After an error dst is unchanged and no number is lost.
+// slice. It draws them in one step, so no other call gets a number between them. It
+// returns the errors of [Segment.Next], and a [*idgen.CountError] if n is below 0 or
+// above 16,777,216. After an error dst is unchanged and no number is lost.
 func (s *Segment) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	if n < 0 || n > maxBatch {
 		return dst, &idgen.CountError{Count: int64(n), Max: maxBatch}
@@ -199,14 +197,14 @@ func (s *Segment) draw(ctx context.Context, n int64) ([]run, error) {
 		defer s.mu.Unlock()
 		if i := slices.Index(s.queue, w); i >= 0 { // else it was served
 			s.queue = slices.Delete(s.queue, i, i+1)
-			s.serve() // there may be enough for who comes behind
+			s.serve() // there may be enough numbers for the next call
 			return nil, s.waitError(ctx)
 		}
 	}
 	return w.runs, w.err
 }
 
-// serve answers those who wait, in their order. The caller holds mu.
+// serve answers the calls that wait, in their order. The caller holds mu.
 func (s *Segment) serve() {
 	for len(s.queue) > 0 {
 		w := s.queue[0]
@@ -220,8 +218,7 @@ func (s *Segment) serve() {
 	}
 }
 
-// ended returns why there will be no more numbers, nil if there will. The caller
-// holds mu.
+// ended returns why no number will be fetched any more, or nil. The caller holds mu.
 func (s *Segment) ended() error {
 	switch {
 	case s.closed:

@@ -3,12 +3,11 @@ package segment_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -106,9 +105,9 @@ func TestBeginsAtOne(t *testing.T) {
 	draws(t, s, 1, 2, 3)
 }
 
-// drawAll has goroutines draw from sources, one and several at a time, and returns
-// all numbers in order. Each goroutine's ascend, and those of one Append of a
-// dense source are neighbours.
+// drawAll draws from sources in goroutines, one number and several numbers at a time,
+// and returns all numbers in order. The numbers of each goroutine must ascend. With
+// neighbours, the numbers of one Append must be consecutive.
 func drawAll(t *testing.T, sources []idgen.Source, each int, neighbours bool) []int64 {
 	t.Helper()
 	var mu sync.Mutex
@@ -154,7 +153,7 @@ func drawAll(t *testing.T, sources []idgen.Source, each int, neighbours bool) []
 	return all
 }
 
-func TestOfManyGoroutines(t *testing.T) {
+func TestManyGoroutines(t *testing.T) {
 	for _, step := range []int64{2, 1 << 20} {
 		s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: step, MaxStep: 32 * step})
 		all := drawAll(t, []idgen.Source{s}, 2000, true)
@@ -166,7 +165,7 @@ func TestOfManyGoroutines(t *testing.T) {
 	}
 }
 
-func TestOfManyProcesses(t *testing.T) {
+func TestManyProcesses(t *testing.T) {
 	store := new(segmenttest.Memory)
 	var sources []idgen.Source
 	for range 8 {
@@ -181,30 +180,8 @@ func TestOfManyProcesses(t *testing.T) {
 	}
 }
 
-// Writers with rows of their own share the numbers by their Offset, wherever
-// their rows are.
-func TestStrides(t *testing.T) {
-	for offset := range int64(3) {
-		store := new(segmenttest.Memory)
-		store.SetBound("orders", base+1000*offset)
-		s := newSegment(t, store, segment.Config{Offset: offset, Stride: 3, MinStep: 5, MaxStep: 5})
-		first := base + 1000*offset
-		for first%3 != offset {
-			first++
-		}
-		draws(t, s, first, first+3)
-		appends(t, s, 20, first+6, 3)
-		draws(t, s, first+66)
-		for _, f := range store.Fetches() {
-			if f.Span < 15 || f.Span%3 != 0 {
-				t.Errorf("a fetch moves the bound by %d", f.Span)
-			}
-		}
-	}
-}
-
-// The last numbers of a range, whatever part of them a writer has.
-func TestEnds(t *testing.T) {
+// A Segment issues the last numbers of a range with any Offset and Stride.
+func TestLastNumbers(t *testing.T) {
 	for _, most := range []int64{math.MaxInt32, math.MaxInt64 - 1} {
 		for stride := range int64(12) {
 			cfg := segment.Config{MinValue: most - 9, MaxValue: most, MinStep: 4, MaxStep: 4, Stride: stride + 1, Offset: stride}
@@ -231,7 +208,7 @@ func TestEnds(t *testing.T) {
 }
 
 // A call for more than is left takes nothing.
-func TestEndsForLargeCallsFirst(t *testing.T) {
+func TestLargeCallsAreExhaustedFirst(t *testing.T) {
 	s := newSegment(t, new(segmenttest.Memory), segment.Config{MaxValue: base + 9, MinStep: 3, MaxStep: 3})
 	draws(t, s, base)
 	if ids, err := s.Append(t.Context(), []int64{-1}, 10); len(ids) != 1 || err == nil {
@@ -246,80 +223,12 @@ func TestEndsForLargeCallsFirst(t *testing.T) {
 func TestCounts(t *testing.T) {
 	s := newSegment(t, new(segmenttest.Memory), segment.Config{})
 	for _, n := range []int{-1, 1<<24 + 1, math.MaxInt} {
-		ids, err := s.Append(t.Context(), []int64{-1}, n)
-		if e, ok := errors.AsType[*idgen.CountError](err); !ok || e.Count != int64(n) || len(ids) != 1 {
-			t.Errorf("%d numbers: %v", n, err)
-		}
-	}
-}
-
-func TestNewRefuses(t *testing.T) {
-	for _, tt := range []struct {
-		cfg         segment.Config
-		field, want string
-	}{
-		{segment.Config{}, "Name", `Config.Name "" cannot be stored`},
-		{segment.Config{Name: strings.Repeat("ä", 33)}, "Name", "use 1 to 64 bytes"},
-		{segment.Config{Name: "a\x00"}, "Name", "without zeros"},
-		{segment.Config{Name: "a\xff"}, "Name", "UTF-8"},
-		{segment.Config{Name: "a "}, "Name", "a space at the end"},
-		{segment.Config{Name: "a", MinValue: -1}, "MinValue", "-1 and MaxValue"},
-		{segment.Config{Name: "a", MinValue: 10, MaxValue: 9}, "MinValue", "10 and MaxValue 9"},
-		{segment.Config{Name: "a", MaxValue: math.MaxInt64}, "MinValue", "within 1 to 9223372036854775806"},
-		{segment.Config{Name: "a", Stride: -1}, "Offset", "Stride -1 not"},
-		{segment.Config{Name: "a", Stride: 1<<32 + 1}, "Offset", "Stride 4294967297 not"},
-		{segment.Config{Name: "a", Offset: 1}, "Offset", "1 is not within 0 to Stride-1"},
-		{segment.Config{Name: "a", Stride: 3, Offset: -1}, "Offset", "-1 is not"},
-		{segment.Config{Name: "a", MinStep: -1}, "MinStep", "-1 and MaxStep"},
-		{segment.Config{Name: "a", MaxStep: 99}, "MinStep", "100 and MaxStep 99"},
-		{segment.Config{Name: "a", MaxStep: 1<<32 + 1}, "MinStep", "within 1 to 4294967296"},
-		{segment.Config{Name: "a", Ahead: -1}, "Ahead", "-1ns is negative"},
-		{segment.Config{Name: "a", Timeout: -1}, "Timeout", "-1ns is negative"},
-	} {
-		s, err := segment.New(new(segmenttest.Memory), tt.cfg)
-		e, ok := errors.AsType[*segment.ConfigError](err)
-		if !ok || s != nil || e.Field != tt.field || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: %v; want %q", tt.cfg, err, tt.want)
-		}
-	}
-	if _, err := segment.New(nil, segment.Config{Name: "a"}); err == nil || !strings.Contains(err.Error(), "has no store") {
-		t.Errorf("without a store: %v", err)
-	}
-	for _, cfg := range []segment.Config{
-		{Name: strings.Repeat("ä", 32), MinStep: 1 << 32, Stride: 1 << 32, Offset: 1<<32 - 1},
-		{Name: " a", MinValue: math.MaxInt64 - 1},
-	} {
-		newSegment(t, new(segmenttest.Memory), cfg)
-	}
-}
-
-// A store that has forgotten what it granted, or grants something else, repeats
-// no number of a Segment.
-func TestOfAStoreThatForgets(t *testing.T) {
-	store := new(segmenttest.Memory)
-	s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
-	draws(t, s, base)
-	store.SetBound("orders", base-1000)
-	appends(t, s, 99, base+1, 1)
-	if bound := store.Bound("orders"); bound < base+100 {
-		t.Errorf("the bound is %d, and %d is drawn", bound, base+99)
-	}
-}
-
-func TestTrustsNoStore(t *testing.T) {
-	for _, offset := range []int64{-1, 1000} {
-		s := newSegment(t, storeFunc(func(_ context.Context, f segment.Fetch) (int64, error) {
-			if offset < 0 {
-				return f.Min + offset, nil
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			ids, err := s.Append(t.Context(), []int64{-1}, n)
+			if e, ok := errors.AsType[*idgen.CountError](err); !ok || e.Count != int64(n) || len(ids) != 1 {
+				t.Errorf("%d numbers: %v", n, err)
 			}
-			return f.Limit + offset, nil
-		}), segment.Config{MaxValue: 1 << 60})
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		id, err := s.Next(ctx)
-		if e, ok := errors.AsType[*segment.StoreError](err); !ok || !strings.Contains(e.Error(), "it granted numbers from") {
-			t.Errorf("drew %d, %v", id, err)
-		}
+		})
 	}
 }
 
@@ -329,78 +238,9 @@ func (f storeFunc) Fetch(ctx context.Context, fetch segment.Fetch) (int64, error
 	return f(ctx, fetch)
 }
 
-// A lost reply skips what was granted, and that alone.
-func TestSkipsLostReplies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, fault := range []segmenttest.Fault{segmenttest.LoseReply, segmenttest.HangAfter} {
-			store := new(segmenttest.Memory)
-			calls := 0
-			store.Fault(func() segmenttest.Fault {
-				if calls++; calls == 3 {
-					return fault
-				}
-				return segmenttest.None
-			})
-			s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
-			appends(t, s, 20, base, 1) // the first fetch, of 20
-			appends(t, s, 10, base+20, 1)
-			draws(t, s, base+40, base+41)
-		}
-	})
-}
-
 // slow has the store take so long for each call.
 func slow(store *segmenttest.Memory, d *time.Duration) {
 	store.Fault(func() segmenttest.Fault { time.Sleep(*d); return segmenttest.None })
-}
-
-// While the store is away numbers go on until none is left. Calls then wait as
-// long as their context lasts, and say why. When it is back they go on at once.
-func TestOfAStoreThatIsAway(t *testing.T) {
-	for name, fault := range map[string]segmenttest.Fault{"refuses": segmenttest.Refuse, "hangs": segmenttest.Hang} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := new(segmenttest.Memory)
-				s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
-				draws(t, s, base)
-				synctest.Wait()
-				store.Fault(func() segmenttest.Fault { return fault })
-				appends(t, s, 18, base+1, 1)
-				time.Sleep(6 * time.Second)
-				if h := s.Health(); h.State != idgen.Serving || h.Reason == nil || h.Ready != 1 {
-					t.Errorf("with one left: %+v", h)
-				}
-				draws(t, s, base+19)
-
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				defer cancel()
-				began := time.Now()
-				_, err := s.Next(ctx)
-				e, ok := errors.AsType[*segment.StoreError](err)
-				if !ok || e.Name != "orders" || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
-					t.Errorf("after %v: %v", time.Since(began), err)
-				}
-				if fault == segmenttest.Refuse && !errors.Is(err, segmenttest.ErrFault) {
-					t.Errorf("%v hides the store's own error", err)
-				}
-				if h := s.Health(); h.State != idgen.Waiting || h.Reason == nil || h.Ready != 0 {
-					t.Errorf("health is %+v", h)
-				}
-				if n := len(store.Fetches()); n > 130 {
-					t.Errorf("%d statements in a minute", n)
-				}
-				store.Fault(nil)
-				began = time.Now()
-				draws(t, s, base+20)
-				if took := time.Since(began); took > 6*time.Second {
-					t.Errorf("noticed %v later that the store is back", took)
-				}
-				if h := s.Health(); h.State != idgen.Serving || h.Reason != nil {
-					t.Errorf("health is %+v", h)
-				}
-			})
-		})
-	}
 }
 
 // A call that gives up takes no number, and does not keep others from theirs.
@@ -466,24 +306,6 @@ func TestServesInOrder(t *testing.T) {
 	})
 }
 
-// No goroutine outlives the filling of the chain: the bubble would not end.
-func TestRunsNothingWhileNobodyDraws(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := new(segmenttest.Memory)
-		s, err := segment.New(store, segment.Config{Name: "orders"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		draws(t, s, 1)
-		before := len(store.Fetches())
-		time.Sleep(time.Hour)
-		if n := len(store.Fetches()); n != before {
-			t.Errorf("%d statements while nobody drew", n-before)
-		}
-		draws(t, s, 2)
-	})
-}
-
 // rate draws n numbers a second for a time, each in a goroutine of its own, and
 // returns the longest that one waited.
 func rate(t *testing.T, s *segment.Segment, n int, d time.Duration) (longest time.Duration) {
@@ -502,104 +324,6 @@ func rate(t *testing.T, s *segment.Segment, n int, d time.Duration) (longest tim
 	}
 	wg.Wait()
 	return longest
-}
-
-// Calls wait for no more than one statement when demand jumps a hundredfold, if it
-// takes a fiftieth of Ahead, and for none if it takes less than a hundredth.
-func TestDemandJumps(t *testing.T) {
-	for _, takes := range []time.Duration{time.Millisecond, 9 * time.Millisecond, 20 * time.Millisecond} {
-		for sixth := range time.Duration(6) { // wherever it is in its chain
-			t.Run(fmt.Sprintf("a statement takes %v, %d", takes, sixth), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					store := new(segmenttest.Memory)
-					slow(store, &takes)
-					s := newSegment(t, store, segment.Config{MinStep: 10})
-					rate(t, s, 1000, 5*time.Second+sixth*time.Second/6)
-					allowed := takes
-					if takes < 10*time.Millisecond {
-						allowed = 0
-					}
-					if longest := rate(t, s, 100_000, 300*time.Millisecond); longest > allowed {
-						t.Errorf("a call waited for %v, a statement takes %v", longest, takes)
-					}
-				})
-			})
-		}
-	}
-}
-
-// The step follows demand: a statement every Ahead, or about so.
-func TestStepFollowsDemand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := new(segmenttest.Memory)
-		takes := time.Millisecond
-		slow(store, &takes)
-		s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 5000})
-		statements := func(n int, d time.Duration) (in int) {
-			before := len(store.Fetches())
-			rate(t, s, n, d)
-			return len(store.Fetches()) - before
-		}
-		between := func(what string, got, least, most int64) {
-			t.Helper()
-			if got < least || got > most {
-				t.Errorf("%s is %d, not within %d to %d", what, got, least, most)
-			}
-		}
-		statements(1000, 3*time.Second)
-		between("statements in 20 s", int64(statements(1000, 20*time.Second)), 15, 25)
-		between("the step", s.Health().Step, 900, 1100)
-		statements(20_000, 3*time.Second)
-		between("the step, limited", s.Health().Step, 5000, 5000)
-		rate(t, s, 5, 2*time.Hour)
-		between("the step after hours of little demand", s.Health().Step, 10, 10)
-		between("what is ready then", s.Health().Ready, 0, 20)
-		for _, f := range store.Fetches() {
-			between("a span", f.Span, 10, 5000)
-		}
-	})
-}
-
-// A burst does not make the step what it would be if the burst went on.
-func TestStepAfterABurst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := new(segmenttest.Memory)
-		takes := time.Millisecond
-		slow(store, &takes)
-		s := newSegment(t, store, segment.Config{})
-		appends(t, s, 50, base, 1) // less than a step says nothing
-		time.Sleep(time.Minute)
-		if step := s.Health().Step; step != 100 {
-			t.Errorf("the step is %d after 50 numbers", step)
-		}
-		for i := range int64(10) {
-			appends(t, s, 100, base+50+100*i, 1)
-		}
-		time.Sleep(time.Minute)
-		if bound := store.Bound("orders"); bound > base+10*1050 {
-			t.Errorf("fetched %d numbers for 1,050", bound-base)
-		}
-	})
-}
-
-func TestHealth(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: 10, MaxStep: 10, MaxValue: base + 999})
-		if h := s.Health(); h != (segment.Health{Remaining: 1000, Step: 10}) {
-			t.Errorf("before the first call: %+v", h)
-		}
-		draws(t, s, base)
-		synctest.Wait()
-		if h := s.Health(); h != (segment.Health{Ready: 19, Remaining: 980, Step: 10}) {
-			t.Errorf("after the first call: %+v", h)
-		}
-		if err := s.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if h := s.Health(); h.State != idgen.Closed || h.Ready != 0 {
-			t.Errorf("closed: %+v", h)
-		}
-	})
 }
 
 func TestClose(t *testing.T) {

@@ -1,17 +1,18 @@
 // Package worker finds a worker number without a lease.
 //
-// Each function returns one for [idgen.Config] to call. A value that is missing
-// or malformed is an error that names the variable and what it held; nothing
-// falls back to a guess. What each asks of you:
+// Each function returns a function for [idgen.Config].Worker. If a value is missing or
+// malformed, the error names the variable and its value. There is no fallback to a
+// guess. What each source requires:
 //
-//	Static, Env   that you give every running process another number
-//	Ordinal       a Kubernetes StatefulSet (or hosts named like one), one pool per pod
-//	IPv4          that no two processes share the low bits of their private address
-//	Random        that you accept the odds
+//	Static, Env   you give each running process a different number
+//	Ordinal       a Kubernetes StatefulSet (or hosts with such names), one pool per pod
+//	IPv4          no two processes share the low bits of their private address
+//	Random        you accept the risk of equal numbers
 //
-// A number that two processes hold at the same time makes equal ids. So does
-// one that a process takes over while another, paused or with a clock ahead,
-// can still issue. Only a leased worker excludes both.
+// If two processes have the same number at the same time, they make equal ids. The same
+// happens if a process gets a number while its previous holder is paused or has a clock
+// ahead, and issues ids later. Only a leased worker number excludes both; see
+// snowkey.Open.
 //
 // [idgen.Config]: https://pkg.go.dev/github.com/snowkey-go/snowkey/idgen#Config
 package worker
@@ -27,14 +28,14 @@ import (
 
 // An Error says why a source gave no worker number.
 type Error struct {
-	Source string // where the number was looked for: "SNOWKEY_WORKER", "HOSTNAME", "IPv4 address", …
-	Value  string // what it held
+	Source string // "HOSTNAME", "IPv4 address", or the environment variable
+	Value  string // the value of the source
 	Reason string // what is wrong and what to do
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("worker: %s %q %s", e.Source, e.Value, e.Reason) }
 
-// Static returns n.
+// Static returns n. It is for tests, and for programs that run as one process.
 func Static(n int64) func(bits int) (int64, error) {
 	return func(int) (int64, error) { return n, nil }
 }
@@ -44,8 +45,8 @@ func Env(name string) func(bits int) (int64, error) {
 	return func(bits int) (int64, error) { return parse(name, os.Getenv(name), os.Getenv(name), bits) }
 }
 
-// Ordinal returns the number after the last "-" of HOSTNAME, which is what a
-// Kubernetes StatefulSet numbers its pods with: 7 for "orders-7".
+// Ordinal returns the number after the last "-" of HOSTNAME: 7 for "orders-7".
+// Kubernetes numbers the pods of a StatefulSet in this way.
 func Ordinal() func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
 		host := os.Getenv("HOSTNAME")
@@ -57,10 +58,10 @@ func Ordinal() func(bits int) (int64, error) {
 	}
 }
 
-// parse reads the worker number in text, which is value or a part of it.
+// parse returns the worker number in text, which is value or the end of value.
 func parse(source, value, text string, bits int) (int64, error) {
 	if text == "" {
-		return 0, &Error{source, value, "holds no worker number; set it to one"}
+		return 0, &Error{source, value, "has no worker number; set it to the number of this process"}
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || strconv.FormatUint(n, 10) != text {
@@ -72,9 +73,9 @@ func parse(source, value, text string, bits int) (int64, error) {
 	return int64(n), nil
 }
 
-// IPv4 returns the low bits of the host's private IPv4 address; at 8 bits that
-// is the fourth octet. It fails where there is no such address or more than one
-// that differs in these bits, and where the layout's worker field is narrower.
+// IPv4 returns the low bits of the host's private IPv4 address; 8 bits are the fourth
+// octet. It fails if the host has no such address, if it has two that differ in these
+// bits, or if the layout's worker field is narrower.
 func IPv4(low int) func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
 		addrs, err := hostAddrs()
@@ -88,7 +89,7 @@ func IPv4(low int) func(bits int) (int64, error) {
 func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
 	const source = "IPv4 address"
 	if low < 1 || low > 32 || low > bits {
-		return 0, &Error{source, fmt.Sprintf("of %d bits", low), fmt.Sprintf("does not fit the worker field of %d bits; ask for 1 to %d", bits, min(bits, 32))}
+		return 0, &Error{source, fmt.Sprintf("of %d bits", low), fmt.Sprintf("does not fit the worker field of %d bits; use 1 to %d", bits, min(bits, 32))}
 	}
 	found, n := netip.Addr{}, int64(0)
 	for _, addr := range addrs {
@@ -98,7 +99,7 @@ func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
 		b := addr.As4()
 		candidate := int64(uint32(b[0])<<24|uint32(b[1])<<16|uint32(b[2])<<8|uint32(b[3])) & (1<<low - 1)
 		if found.IsValid() && candidate != n {
-			return 0, &Error{source, found.String() + " and " + addr.String(), "differ in the bits asked for; use another source"}
+			return 0, &Error{source, found.String() + " and " + addr.String(), "differ in these bits; use another source"}
 		}
 		found, n = addr, candidate
 	}
@@ -108,9 +109,9 @@ func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
 	return n, nil
 }
 
-// Random returns a random number that fits the worker field. Among n processes
-// with b bits two agree with a chance of about n²/2^(b+1): with 10 bits that is
-// one in ten for 15 processes. Use it for tests and single processes.
+// Random returns a random number that fits the worker field. Among n processes with b
+// bits, the probability of two equal numbers is about n²/2^(b+1). With 10 bits and 15
+// processes it is one in ten. Use it for tests and single processes.
 func Random() func(bits int) (int64, error) {
 	return func(bits int) (int64, error) { return rand.Int64N(1 << min(bits, 62)), nil }
 }

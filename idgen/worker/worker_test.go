@@ -14,7 +14,7 @@ func TestSources(t *testing.T) {
 		name, env, value string
 		source           func(int) (int64, error)
 		want             int64
-		err              []string // what the message must say; nil for none
+		err              []string // parts of the message; nil if there is no error
 	}{
 		{"static", "", "", Static(7), 7, nil},
 		{"env", "MY_WORKER", "1023", Env("MY_WORKER"), 1023, nil},
@@ -73,18 +73,20 @@ func TestIPv4(t *testing.T) {
 		{"two that differ", []string{"10.0.0.9", "172.17.0.1"}, 8, 10, 0, "10.0.0.9 and 172.17.0.1"},
 		{"public only", []string{"8.8.8.8", "127.0.0.1"}, 8, 10, 0, "not found"},
 		{"none", nil, 8, 10, 0, "not found"},
-		{"field too narrow", []string{"10.0.0.9"}, 16, 10, 0, "ask for 1 to 10"},
-		{"no bits", []string{"10.0.0.9"}, 0, 10, 0, "ask for 1 to 10"},
-		{"too many bits", []string{"10.0.0.9"}, 33, 40, 0, "ask for 1 to 32"},
+		{"field too narrow", []string{"10.0.0.9"}, 16, 10, 0, "use 1 to 10"},
+		{"no bits", []string{"10.0.0.9"}, 0, 10, 0, "use 1 to 10"},
+		{"too many bits", []string{"10.0.0.9"}, 33, 40, 0, "use 1 to 32"},
 	} {
-		var addrs []netip.Addr
-		for _, a := range tt.addrs {
-			addrs = append(addrs, netip.MustParseAddr(a))
-		}
-		got, err := fromIPv4(addrs, tt.low, tt.bits)
-		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
-			t.Errorf("%s: %d, %v; want %d, %q", tt.name, got, err, tt.want, tt.err)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			var addrs []netip.Addr
+			for _, a := range tt.addrs {
+				addrs = append(addrs, netip.MustParseAddr(a))
+			}
+			got, err := fromIPv4(addrs, tt.low, tt.bits)
+			if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: %d, %v; want %d, %q", tt.name, got, err, tt.want, tt.err)
+			}
+		})
 	}
 	host, err := hostAddrs()
 	if err != nil || !slices.ContainsFunc(host, netip.Addr.IsLoopback) {

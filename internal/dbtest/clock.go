@@ -7,17 +7,16 @@ import (
 	"time"
 )
 
-// A Clock is what a server takes for the time. It is libfaketime's, so that it
-// goes on at the usual speed.
+// A Clock is the clock of a server. libfaketime sets it, and it runs at the usual speed.
 type Clock struct{ file string }
 
 // Clocked is [Killable] for a test that sets the server's clock.
 func Clocked(t TB, dialect string) (DB, *Process, *Clock) {
 	t.Helper()
 	requireWanted(t, dialect)
-	library, err := faketime()
-	if err != nil {
-		t.Fatalf("%v", err)
+	var library string
+	if err := obtain("libfaketime", "libfaketimeMT.so.1", func() bool { library = faketime(); return library != "" }); err != nil {
+		missing(t, err)
 	}
 	clock := &Clock{}
 	db, process := WithCommand(t, dialect, func(dir string, command []string) []string {
@@ -32,7 +31,7 @@ func Clocked(t TB, dialect string) (DB, *Process, *Clock) {
 
 // Set puts the clock ahead of this host's, or behind if by is negative.
 func (c *Clock) Set(by time.Duration) error {
-	// Whoever reads it finds the old offset or the new one.
+	// The rename is atomic. The server reads either the old offset or the new one.
 	next := c.file + ".next"
 	if err := os.WriteFile(next, fmt.Appendf(nil, "%+.3f\n", by.Seconds()), 0o644); err != nil {
 		return err
@@ -40,18 +39,17 @@ func (c *Clock) Set(by time.Duration) error {
 	return os.Rename(next, c.file)
 }
 
-// faketime returns the path of libfaketime's variant for programs with threads,
-// and first installs it where that is ours to do.
-func faketime() (string, error) {
-	for installed := false; ; installed = true {
-		if paths, _ := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1"); len(paths) > 0 {
-			return paths[0], nil
-		}
-		if installed || !thisMachine.mayInstall() {
-			return "", fmt.Errorf("dbtest: a server whose clock a test sets needs libfaketimeMT.so.1 on this machine (apt-get install libfaketime)")
-		}
-		if err := locked(func() error { return aptGetInstall("libfaketime") }); err != nil {
-			return "", err
+// faketime returns the path of libfaketime's variant for programs with threads, if
+// this machine has it.
+func faketime() string {
+	dirs := []string{"/usr/lib/*"}
+	for _, dir := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {
+		dirs = append(dirs, dir) // of packages that were fetched
+	}
+	for _, dir := range dirs {
+		if paths, _ := filepath.Glob(filepath.Join(dir, "faketime", "libfaketimeMT.so.1")); len(paths) > 0 {
+			return paths[0]
 		}
 	}
+	return ""
 }

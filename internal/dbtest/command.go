@@ -1,8 +1,8 @@
 package dbtest
 
-// WithCommand is [Killable] for a test that starts the server with more options,
-// or within an environment of its own: change returns the command line to run, from
-// the directory of the server and the command line that Killable runs.
+// WithCommand is [Killable] for a test that starts the server with other options or in
+// another environment. The function change gets the directory of the server and the
+// command line of Killable. It returns the command line to run.
 func WithCommand(t TB, dialect string, change func(dir string, command []string) []string) (DB, *Process) {
 	t.Helper()
 	requireWanted(t, dialect)

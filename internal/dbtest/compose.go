@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// dockerAnswers reports whether docker compose can reach an engine, and has
-// something to start in it.
+// dockerAnswers reports whether docker compose can reach an engine, and there is a
+// docker-compose.yml.
 func dockerAnswers() bool {
 	if _, err := composeFile(); err != nil {
 		return false
@@ -23,8 +23,8 @@ func dockerAnswers() bool {
 }
 
 // startContainer starts the engine's service of docker-compose.yml, unless it
-// runs already. One process does so at a time, because compose loses races
-// against itself.
+// runs already. One process does this at a time, because concurrent docker compose
+// commands fail.
 func (e engine) startContainer() (*server, error) {
 	file, err := composeFile()
 	if err != nil {
@@ -64,8 +64,8 @@ func compose(file string, args ...string) (output string, err error) {
 	return string(out), nil
 }
 
-// composeFile looks upwards from the working directory, which go test makes
-// that of the tested package.
+// composeFile finds the file in the working directory or above it. go test runs tests
+// in the directory of their package.
 func composeFile() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
-// TestComposeFileAgrees holds docker-compose.yml to what this package knows of it.
+// TestComposeFileAgrees checks that docker-compose.yml has the names, ports and passwords
+// that this package uses.
 func TestComposeFileAgrees(t *testing.T) {
 	file, err := composeFile()
 	if err != nil {
@@ -39,8 +40,8 @@ func TestComposeFileAgrees(t *testing.T) {
 	}
 }
 
-// TestContainerIsStartedAndStopped runs compose against a docker that writes
-// down what it is asked, and a server that is already there.
+// TestContainerIsStartedAndStopped uses a fake docker that records its arguments, and a
+// server that already runs.
 func TestContainerIsStartedAndStopped(t *testing.T) {
 	requireWanted(t, "postgres")
 	there, err := sharedServer("postgres")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -16,6 +17,7 @@ import (
 // import testing, so that no program that imports it gets testing's flags.
 type TB interface {
 	Helper()
+	Name() string
 	Logf(format string, args ...any)
 	Skipf(format string, args ...any)
 	Fatalf(format string, args ...any)
@@ -101,11 +103,10 @@ func Open(t TB, dialect string) DB {
 	return db
 }
 
-// Durable returns a database on a private server of this test alone, which
-// flushes every commit to disk and whose settings are otherwise the defaults of
-// the database. It ends with the test. Servers named by SNOWKEY_TEST_POSTGRES
-// and SNOWKEY_TEST_MYSQL and those of docker compose are not used: a test that
-// asks for its own server means to do things to it that others would notice.
+// Durable returns a database on a private server that only this test uses. The server
+// flushes every commit to disk, and has otherwise the default settings. It ends with
+// the test. Durable never uses a server from the environment or from docker compose,
+// because other tests may use them at the same time.
 //
 // Each of settings is a server variable and its value, "max_connections=1300".
 // They replace the defaults, and SQLite ignores them.
@@ -134,11 +135,30 @@ func killable(t TB, e engine, settings ...string) (DB, *Process) {
 	t.Helper()
 	srv, err := e.startFound(true, settings...)
 	if err != nil {
-		t.Fatalf("%v", err)
+		missing(t, err)
 	}
 	t.Cleanup(srv.stop) // and with it goes the database
 	_, db := srv.createDatabase(t)
 	return db, srv.process
+}
+
+// missing ends a test for want of a program. It fails, unless SNOWKEY_TEST_MISSING
+// names a file: then it is skipped, and the file gets its name.
+func missing(t TB, err error) {
+	t.Helper()
+	file := os.Getenv("SNOWKEY_TEST_MISSING")
+	if _, absent := errors.AsType[*absentError](err); !absent || file == "" {
+		t.Fatalf("%v", err)
+	}
+	names, err2 := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err2 == nil {
+		_, err2 = fmt.Fprintln(names, t.Name())
+		err2 = errors.Join(err2, names.Close())
+	}
+	if err2 != nil {
+		t.Fatalf("%v, and SNOWKEY_TEST_MISSING cannot say so: %v", err, err2)
+	}
+	t.Skipf("not run: %v", err)
 }
 
 // wanted parses SNOWKEY_TEST_DB.
@@ -167,12 +187,12 @@ func requireWanted(t TB, dialect string) {
 	}
 }
 
-// shared holds this process's server of each dialect once a test asked for it.
-// Nobody stops these: their wardens do, when the process ends.
+// shared holds the servers that the tests of this process have started. Their wardens
+// stop them when the process ends.
 var shared struct {
 	sync.Mutex
 	servers map[string]*server
-	missing map[string]bool // said so at length already
+	missing map[string]bool // a test has already reported the full error
 }
 
 func sharedServer(dialect string) (*server, error) {
@@ -182,7 +202,7 @@ func sharedServer(dialect string) (*server, error) {
 		return srv, nil
 	}
 	if shared.missing[dialect] {
-		// A hundred tests need not repeat the remedies, but each must fail.
+		// Every further test fails with a short error.
 		return nil, fmt.Errorf("dbtest: no %s server; the first failed test says why and what to do", dialect)
 	}
 	srv, err := start(dialect)

@@ -3,7 +3,10 @@ package dbtest
 import (
 	"database/sql"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -67,10 +70,12 @@ func TestMissingServerFailsEveryTestAndExplainsOnce(t *testing.T) {
 	replaceMachine(t, machine{
 		getenv:     func(string) string { return "" },
 		find:       func([]string, ...string) ([]string, bool) { return nil, false },
-		docker:     func() bool { return false },
 		mayInstall: func() bool { return false },
+		mayFetch:   func() bool { return false },
+		docker:     func() bool { return false },
 	})
 	t.Setenv("SNOWKEY_TEST_DB", "")
+	t.Setenv("SNOWKEY_TEST_MISSING", "")
 	first := record(t, func(t TB) { Postgres(t) })
 	second := record(t, func(t TB) { Postgres(t) })
 	for _, remedy := range []string{"SNOWKEY_TEST_POSTGRES=", "initdb", "docker compose up -d --wait", "SNOWKEY_TEST_DB=sqlite"} {
@@ -90,11 +95,54 @@ func TestMissingServerFailsEveryTestAndExplainsOnce(t *testing.T) {
 		}
 	}
 
-	_, _, stop, err := Environ()
+	_, _, stop, err := Environ(true)
 	stop()
 	if err == nil || strings.Count(err.Error(), "three ways out") != 1 ||
 		!strings.Contains(err.Error(), "SNOWKEY_TEST_POSTGRES") || !strings.Contains(err.Error(), "SNOWKEY_TEST_MYSQL") {
 		t.Errorf("Environ does not explain both missing servers in one message: %v", err)
+	}
+
+	env, databases, stop, err := Environ(false)
+	stop()
+	if err != nil || !slices.Equal(env, []string{"SNOWKEY_TEST_DB=sqlite"}) || len(databases) != 3 ||
+		databases[0].Missing != nil || databases[1].Missing == nil || databases[2].Missing == nil {
+		t.Errorf("without servers a run that demands none has %v of %+v, %v", env, databases, err)
+	}
+	t.Setenv("SNOWKEY_TEST_DB", "sqlite,mysql")
+	if _, _, stop, err = Environ(false); err == nil {
+		stop()
+		t.Error("a database that SNOWKEY_TEST_DB names may be missing")
+	}
+}
+
+func TestTestsWithoutTheirProgramsAreCounted(t *testing.T) {
+	replaceMachine(t, machine{
+		getenv:     func(string) string { return "postgres://127.0.0.1/x" }, // of no use to these tests
+		find:       func([]string, ...string) ([]string, bool) { return nil, false },
+		mayInstall: func() bool { return false },
+		mayFetch:   func() bool { return false },
+	})
+	t.Setenv("SNOWKEY_TEST_DB", "")
+	t.Setenv("SNOWKEY_TEST_MISSING", "")
+	file := filepath.Join(t.TempDir(), "not run")
+	for range 2 {
+		for _, test := range []func(TB){
+			func(t TB) { Killable(t, "postgres") },
+			func(t TB) { Clocked(t, "mysql") },
+			func(t TB) { FilesOf(t, DB{}) },
+			func(t TB) { DB{}.ThroughPgBouncer(t, "session") },
+		} {
+			strict := os.Getenv("SNOWKEY_TEST_MISSING") == ""
+			r := record(t, test)
+			if !strings.Contains(r.failure+r.skip, "apt-get install") || strict != (r.skip == "") || strict == (r.failure == "") {
+				t.Errorf("strict %v: skipped with %q, failed with %q", strict, r.skip, r.failure)
+			}
+		}
+		t.Setenv("SNOWKEY_TEST_MISSING", file)
+	}
+	names, err := os.ReadFile(file)
+	if want := strings.Repeat(t.Name()+"\n", 4); string(names) != want || err != nil {
+		t.Errorf("the file has %q (%v), want %q", names, err, want)
 	}
 }
 

@@ -7,55 +7,61 @@
 //		})
 //	}
 //
-// [Each] covers every database of the run, [Postgres], [MySQL] and [SQLite]
-// one. Nothing is skipped in silence: a test that needs a server and gets none
-// fails, unless SNOWKEY_TEST_DB names the databases to cover
-// (SNOWKEY_TEST_DB=sqlite needs no server at all).
+// [Each] runs a test on every database of the run. [Postgres], [MySQL] and [SQLite]
+// return one database. A test fails if it needs a server and there is none. To leave
+// databases out, list the others in SNOWKEY_TEST_DB: SNOWKEY_TEST_DB=sqlite needs no
+// server. The program withdb leaves out what cannot be had, and says so.
 //
 // # Where a server comes from
 //
-// For each database, the first of these that this machine offers:
+// For each database, dbtest uses the first of these that is available:
 //
 //  1. SNOWKEY_TEST_POSTGRES, SNOWKEY_TEST_MYSQL: the DSN of a server whose user
-//     may create databases. MySQL or MariaDB, the tests ask which.
+//     may create databases. The second can be a MySQL or a MariaDB.
 //  2. A private server in a temporary directory, on a free port of the loopback
-//     interface, from the programs installed here; as root, under the account
-//     of the database's own package or nobody.
-//  3. docker compose up -d --wait with the repository's docker-compose.yml.
-//  4. As root on Debian or Ubuntu, apt-get install, and then 2. The packages'
-//     own services are not started.
+//     interface, if the programs are installed on this machine. If the tests run as
+//     root, the server runs under the account of the database's package or nobody.
+//  3. As root on Debian or Ubuntu, apt-get install if SNOWKEY_TEST_INSTALL is 1, and
+//     then 2. The services of the packages are not started.
+//  4. On Debian or Ubuntu, the packages of the system, unpacked into a cache and not
+//     installed, and then 2. The cache is ~/.cache/snowkey, for root
+//     /var/cache/snowkey, or the folder in SNOWKEY_TEST_CACHE.
+//  5. docker compose up -d --wait with the repository's docker-compose.yml.
 //
-// A way that exists and fails is an error; the next is not tried behind the
-// user's back.
+// If the first available way fails, the test fails. dbtest does not try the next one.
 //
-// # Who shares it, and when it ends
+// Tests that kill a server or set its clock need a private one, and fail if there can
+// be none. If SNOWKEY_TEST_MISSING is the name of a file, they are skipped and add
+// their names to it. The program withdb sets this, and counts them at the end.
+//
+// # The life of a server
 //
 // A private server belongs to the test binary that started it, and all tests of
-// that binary share it. It holds no data worth keeping, so it has one way to
-// end: a small shell, the warden, waits on a pipe whose other end only the
-// owner holds. However the owner ends, by return, panic or kill -9, the kernel
-// closes the pipe, and the warden ends the server and removes its directory.
+// that binary share it. A small shell, the warden, ends it. The warden waits on a
+// pipe whose other end is open in the test binary only. When the binary ends, by
+// return, panic or kill -9, the kernel closes the pipe. The warden then ends the
+// server and removes its directory.
 //
-// go test ./... runs many test binaries, and each has servers of its own if it
-// asks for one. That costs a second or two a binary, and in return there is no
-// lock, no daemon and nothing to go stale. To pay once, start one set of servers
-// for a whole command, as make test does:
+// go test ./... runs many test binaries, and each starts the servers that it needs.
+// That takes a second or two for each binary. To start one set of servers for a whole
+// command, run it with withdb, as make test does:
 //
 //	go run ./internal/dbtest/withdb go test ./...
 //
-// Containers are the exception: several test binaries may be using them, so
-// they stay up until withdb, or docker compose down, ends them.
+// Several test binaries may use the same containers. Containers therefore run until
+// withdb or docker compose down ends them.
 //
 // # Speed and durability
 //
-// The servers above do not flush to disk, because what a test asserts does not
-// survive it. A test that kills its server and reads on asks for [Durable].
+// The servers above do not flush to disk. A test that kills its server and then reads
+// its data uses [Durable].
 //
-// # Doing harm
+// # Faults
 //
-// [Killable] is for tests that kill the server, [WithCommand] for those that start
-// it with other options or another environment, [StandbyOf] for a Postgres that
-// fails over without its last commits, [FilesOf] and [RecoveryOf] for one that is
-// restored from a backup. [DB.Through] puts a bad network between a test and any
-// server, and [DB.ThroughPgBouncer] a pooler.
+//   - [Killable]: the server can be killed and started again.
+//   - [WithCommand]: the server has other options or another environment.
+//   - [StandbyOf]: a Postgres fails over without its last commits.
+//   - [FilesOf], [RecoveryOf]: a Postgres is restored from a backup.
+//   - [DB.Through]: a proxy loses or delays requests and replies.
+//   - [DB.ThroughPgBouncer]: a connection pooler is between the test and the server.
 package dbtest

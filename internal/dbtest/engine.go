@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An engine is what this package knows of one kind of database server.
+// An engine is a kind of database server.
 type engine struct {
 	name    string // the dialect
 	driver  string // for sql.Open
@@ -45,11 +45,11 @@ type installation struct {
 	// The last of several values counts.
 	setting func(variable string) []string
 	dsn     func(port int) string
-	// dataSQL asks a server for its data directory: whoever answers on our
-	// port must also be the server that we started. Empty if no other can have
-	// the database of the DSN.
+	// dataSQL selects the data directory of the server. It proves that the server on
+	// the port is the one that this process started. It is empty if the DSN names a
+	// database that no other server has.
 	dataSQL string
-	quit    string // the signal for an end without ado
+	quit    string // the signal for an immediate end
 }
 
 // with returns in with settings, each "name=value", after its own.

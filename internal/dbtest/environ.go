@@ -1,15 +1,25 @@
 package dbtest
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 )
 
-// Environ starts a server for each database of the run, and returns the
-// variables ("SNOWKEY_TEST_POSTGRES=…") that lead the tests of other processes
-// to them, their versions for the log, and what stops them. If several servers
-// are missing, the error is one message about all of them.
-func Environ() (env, versions []string, stop func(), err error) {
+// A Database is one that a run of tests covers, or cannot cover.
+type Database struct {
+	Dialect string
+	Server  string // "postgres 15.18 from a private server"; empty for SQLite, which tests link
+	Missing error  // why there is no server, and what to do
+}
+
+// Environ starts a server for each database of the run. It returns the variables
+// ("SNOWKEY_TEST_POSTGRES=…") with which the tests of other processes use them, the
+// databases, and a function that stops the servers. It leaves out databases that cannot
+// be had, unless all is true or SNOWKEY_TEST_DB lists them. The error then lists all that
+// are missing.
+func Environ(all bool) (env []string, databases []Database, stop func(), err error) {
 	var servers []*server
 	stop = func() {
 		for _, srv := range servers {
@@ -20,25 +30,37 @@ func Environ() (env, versions []string, stop func(), err error) {
 	if err != nil {
 		return nil, nil, stop, err
 	}
-	var missing missingError
+	all = all || os.Getenv("SNOWKEY_TEST_DB") != ""
+	var have []string
+	var without missingError
 	for _, name := range names {
 		if name == "sqlite" {
+			databases = append(databases, Database{Dialect: name})
+			have = append(have, name)
 			continue
 		}
 		srv, err := start(name)
-		if m, ok := err.(missingError); ok {
-			missing = append(missing, m...)
-			continue
-		}
-		if err != nil {
+		m, isMissing := errors.AsType[missingError](err)
+		_, isAbsent := errors.AsType[*absentError](err)
+		switch {
+		case err == nil:
+			servers = append(servers, srv)
+			env = append(env, srv.env+"="+srv.dsn)
+			databases = append(databases, Database{Dialect: name, Server: fmt.Sprintf("%s from %s", srv.version, srv.origin)})
+			have = append(have, name)
+		case isMissing:
+			without = append(without, m...)
+		case isAbsent && !all:
+			databases = append(databases, Database{Dialect: name, Missing: err})
+		default:
 			return nil, nil, stop, err
 		}
-		servers = append(servers, srv)
-		env = append(env, srv.env+"="+srv.dsn)
-		versions = append(versions, fmt.Sprintf("%s from %s", srv.version, srv.origin))
 	}
-	if len(missing) > 0 {
-		return nil, nil, stop, missing
+	if len(without) > 0 && all {
+		return nil, nil, stop, without
 	}
-	return env, versions, stop, nil
+	for _, e := range without {
+		databases = append(databases, Database{Dialect: e.name, Missing: without})
+	}
+	return append(env, "SNOWKEY_TEST_DB="+strings.Join(have, ",")), databases, stop, nil
 }

@@ -13,13 +13,12 @@ import (
 	"syscall"
 )
 
-// ownedDir makes a directory for a private server, and returns what makes a
-// command run as its owner: this user, or where that is root, which no database
-// server agrees to be, the given account or nobody.
+// ownedDir makes a directory for a private server, and returns the attributes with
+// which a command runs as the owner of the directory. The owner is this user. Database
+// servers refuse to run as root, so for root it is the given account or nobody.
 func ownedDir(account string) (dir string, asOwner func(*exec.Cmd), err error) {
-	// A session of its own keeps two things from a server: the ^C that is for the
-	// tests, and the SIGHUP by which the kernel would end the warden if its owner
-	// ended while the server was stopped.
+	// In a new session, a server does not get the ^C for the tests. The warden does not
+	// get the SIGHUP that the kernel sends if its owner ends while the server is stopped.
 	attr := &syscall.SysProcAttr{Setsid: true}
 	root := os.TempDir()
 	if os.Geteuid() == 0 {
@@ -77,8 +76,8 @@ func openToAll(dir string) bool {
 	}
 }
 
-// locked runs f while no other process of this user does. The kernel gives the
-// lock back if we are killed.
+// locked runs f while no other process of this user runs it. The kernel releases the
+// lock if the process is killed.
 func locked(f func() error) error {
 	name := filepath.Join(os.TempDir(), fmt.Sprintf("snowkey-dbtest-%d.lock", os.Getuid()))
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

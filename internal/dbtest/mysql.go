@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,7 @@ var mysql = engine{
 	env:     "SNOWKEY_TEST_MYSQL",
 	example: "user:password@tcp(127.0.0.1:3306)/",
 	needs:   "mariadbd and mariadb-install-db, or mysqld",
-	pack:    "mariadb-server",
+	pack:    "default-mysql-server-core default-mysql-client",
 	account: "mysql",
 	compose: "root:snowkey@tcp(127.0.0.1:33069)/",
 
@@ -60,23 +61,25 @@ var mysql = engine{
 }
 
 func mysqlInstallation(mysqld string, installDB ...string) installation {
+	basedir := unpackedBase(mysqld) // which the programs look for in /usr otherwise
 	return installation{
 		initialise: func(data string) []string {
 			if len(installDB) == 0 {
-				return []string{mysqld, "--no-defaults", "--initialize-insecure", "--datadir=" + data}
+				return slices.Concat([]string{mysqld, "--no-defaults"}, basedir, []string{"--initialize-insecure", "--datadir=" + data})
 			}
-			return []string{installDB[0], "--no-defaults", "--datadir=" + data,
-				"--auth-root-authentication-method=normal", "--skip-test-db"}
+			return slices.Concat([]string{installDB[0], "--no-defaults"}, basedir, []string{"--datadir=" + data,
+				"--auth-root-authentication-method=normal", "--skip-test-db"})
 		},
 		serve: func(dir, data string, port int, durable bool) []string {
-			args := []string{mysqld, "--no-defaults", "--datadir=" + data, "--tmpdir=" + dir, "--secure-file-priv=" + dir,
-				"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
-				"--socket=" + filepath.Join(dir, "sock"), "--pid-file=" + filepath.Join(dir, "pid"),
+			args := append([]string{mysqld, "--no-defaults"}, basedir...)
+			args = append(args, "--datadir="+data, "--tmpdir="+dir, "--secure-file-priv="+dir,
+				"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
+				"--socket="+filepath.Join(dir, "sock"), "--pid-file="+filepath.Join(dir, "pid"),
 				"--loose-mysqlx=OFF", // MySQL's second port
 				"--skip-log-bin", "--max-connections=300",
 				"--innodb-buffer-pool-size=64M", "--performance-schema=OFF",
 				"--innodb-use-native-aio=OFF", // containers ration it
-			}
+			)
 			if !durable {
 				args = append(args, "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF", "--loose-sync-frm=OFF")
 			}
@@ -87,6 +90,16 @@ func mysqlInstallation(mysqld string, installDB ...string) installation {
 		dataSQL: "SELECT @@datadir",
 		quit:    "KILL",
 	}
+}
+
+// unpackedBase returns the option that tells a program of fetched packages where
+// the others of its package are.
+func unpackedBase(program string) []string {
+	cache, err := cacheDir()
+	if err != nil || !strings.HasPrefix(program, cache+string(filepath.Separator)) {
+		return nil
+	}
+	return []string{"--basedir=" + filepath.Dir(filepath.Dir(program))}
 }
 
 // mysqlDSN also has times parsed, which every user of this package expects.

@@ -11,11 +11,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ThroughPgBouncer returns a Postgres database with a DSN that leads through a
-// PgBouncer of the test's own, whose pool mode is "session", "transaction" or
-// "statement" and whose other settings are its defaults. It is installed if need
-// be, as the servers are. Versions before 1.21 pass on no prepared statements, for
-// which pgx needs default_query_exec_mode=exec or simple_protocol in the DSN.
+// ThroughPgBouncer returns a Postgres database whose DSN connects through a new
+// PgBouncer. The pool mode is "session", "transaction" or "statement". The other
+// settings are the defaults. PgBouncer comes from where the servers do. Versions before
+// 1.21 do not support prepared statements: pgx then needs
+// default_query_exec_mode=exec or simple_protocol in the DSN.
 func (db DB) ThroughPgBouncer(t TB, mode string) DB {
 	t.Helper()
 	cfg, err := pgconn.ParseConfig(db.DSN)
@@ -39,7 +39,7 @@ func (db DB) ThroughPgBouncer(t TB, mode string) DB {
 					paths[0], filepath.Join(dir, "pgbouncer.ini"), bouncerConfig(cfg, alias, mode, port)}
 			},
 			dsn: func(port int) string {
-				// To be refused TLS takes a connection of its own, and there are 100.
+				// With TLS, each client would first open a connection that is refused. There are 100 connections.
 				return fmt.Sprintf("postgres://any@127.0.0.1:%d/%s?sslmode=disable&default_query_exec_mode=exec", port, alias)
 			},
 			quit: "KILL",
@@ -47,7 +47,7 @@ func (db DB) ThroughPgBouncer(t TB, mode string) DB {
 	}
 	srv, err := e.startFound(false)
 	if err != nil {
-		t.Fatalf("%v", err)
+		missing(t, err)
 	}
 	t.Cleanup(srv.stop)
 	name, _, _ := strings.Cut(string(version), "\n")
@@ -56,7 +56,7 @@ func (db DB) ThroughPgBouncer(t TB, mode string) DB {
 	return db
 }
 
-// bouncerConfig is the file of a PgBouncer that takes every user for the one of cfg.
+// bouncerConfig is the configuration of a PgBouncer that maps every user to the user of cfg.
 func bouncerConfig(cfg *pgconn.Config, alias, mode string, port int) string {
 	var target strings.Builder
 	for _, pair := range [][2]string{

@@ -75,7 +75,8 @@ func postgresInstallation(initdb, postgres string) installation {
 			args := []string{postgres, "-D", data,
 				"-c", "listen_addresses=127.0.0.1", "-c", "port=" + strconv.Itoa(port),
 				"-c", "unix_socket_directories=", // TCP alone: the path of a socket may not be long
-				"-c", "max_connections=300", "-c", "shared_buffers=32MB"}
+				"-c", "max_connections=300", "-c", "shared_buffers=32MB",
+				"-c", "jit=off"} // LLVM is large, and is not fetched
 			if !durable {
 				args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
 			}

@@ -16,8 +16,8 @@ type Standby struct {
 	link    *Proxy
 }
 
-// StandbyOf starts a standby of db's server, which must be one of [Durable] or
-// [Killable], from a backup of it. It ends with the test.
+// StandbyOf starts a standby of db's server from a backup. The server must come from
+// [Durable] or [Killable]. The standby ends with the test.
 func StandbyOf(t TB, db DB) *Standby {
 	t.Helper()
 	through, link := db.Through(t)
@@ -25,8 +25,8 @@ func StandbyOf(t TB, db DB) *Standby {
 	return &Standby{DB: standby, primary: db, link: link}
 }
 
-// Lag returns when the standby has all that the primary has committed so far.
-// What comes after that does not reach it any more.
+// Lag returns when the standby has everything that the primary has committed. Later
+// commits do not reach the standby.
 func (s *Standby) Lag() error {
 	var position string
 	if err := s.primary.read("SELECT pg_current_wal_flush_lsn()::text", &position); err != nil {
@@ -47,7 +47,7 @@ func (s *Standby) Lag() error {
 	}
 }
 
-// Promote makes the standby a primary. It returns when it takes commits.
+// Promote makes the standby a primary. It returns when the new primary accepts commits.
 func (s *Standby) Promote() error {
 	var promoted bool
 	if err := s.read("SELECT pg_promote()", &promoted); err != nil {
@@ -59,16 +59,15 @@ func (s *Standby) Promote() error {
 	return nil
 }
 
-// FilesOf starts another server on a backup of the files of db's server, as it is
-// now, and returns its database of that name. The server of db must be one of
-// [Durable] or [Killable]. The new one does not know that it is another. It ends
-// with the test.
+// FilesOf starts another server on a backup of the files of db's server, and returns
+// its database of the same name. The server of db must come from [Durable] or
+// [Killable]. The new server does not know that it is a copy. It ends with the test.
 func FilesOf(t TB, db DB) DB {
 	t.Helper()
 	return copyOf(t, db, db.DSN, `pg_basebackup "$@"`)
 }
 
-// RecoveryOf is [FilesOf] with a recovery to a point in time, as from an archive.
+// RecoveryOf is [FilesOf] with a point-in-time recovery, as from an archive.
 func RecoveryOf(t TB, db DB) DB {
 	t.Helper()
 	restored := copyOf(t, db, db.DSN, `pg_basebackup "$@" && touch "$data/recovery.signal" && printf '%s\n' \
@@ -87,14 +86,18 @@ func RecoveryOf(t TB, db DB) DB {
 	}
 }
 
-// copyOf starts a server on what the script makes in the directory $data, with
-// "$@" for the arguments by which pg_basebackup copies the server of dsn, and
-// returns the database there that db is here.
+// copyOf starts a server on the directory $data, which the script fills. In the script,
+// "$@" are the arguments of pg_basebackup that copy the server of dsn. copyOf returns
+// the copy of db.
 func copyOf(t TB, db DB, dsn, script string) DB {
 	t.Helper()
-	paths, ok := thisMachine.find(postgresDirs, "postgres", "pg_basebackup")
-	if !ok {
-		t.Fatalf("dbtest: a copy of a Postgres needs postgres and pg_basebackup on this machine (apt-get install %s)", postgres.pack)
+	var paths []string
+	err := obtain(postgres.pack, "postgres and pg_basebackup", func() (ok bool) {
+		paths, ok = thisMachine.find(postgresDirs, "postgres", "pg_basebackup")
+		return ok
+	})
+	if err != nil {
+		missing(t, err)
 	}
 	in := postgresInstallation("", paths[0])
 	in.initialise = func(data string) []string {
@@ -116,7 +119,7 @@ func copyOf(t TB, db DB, dsn, script string) DB {
 	return db
 }
 
-// read reads one value over a connection of its own.
+// read reads one value over a new connection.
 func (db DB) read(query string, value any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

@@ -55,8 +55,8 @@ func TestSettingsReplaceDefaults(t *testing.T) {
 	}
 }
 
-// TestServersEndWithTheirOwner kills the owner, which is this test binary run
-// again, so hard that nothing of it can clean up.
+// TestServersEndWithTheirOwner runs this test binary as the owner of servers and kills it
+// with SIGKILL, so that the owner cannot clean up.
 func TestServersEndWithTheirOwner(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		for _, when := range []string{"running", "stopped", "initialising"} {
@@ -120,7 +120,7 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 	}
 }
 
-// TestMain runs the tests, or else is the process that TestServersEndWithTheirOwner kills.
+// TestMain runs the tests, or the process that TestServersEndWithTheirOwner kills.
 func TestMain(m *testing.M) {
 	if dialect := os.Getenv("SNOWKEY_TEST_OWNER"); dialect != "" {
 		own(dialect)
@@ -197,7 +197,7 @@ func TestOneInstallsAtATime(t *testing.T) {
 	}
 }
 
-// fastServer is Durable's opposite: a fast server of the test's own.
+// fastServer starts a private server that does not flush to disk.
 func fastServer(t *testing.T, dialect string) DB {
 	t.Helper()
 	e, err := engineOf(dialect)
@@ -213,7 +213,7 @@ func fastServer(t *testing.T, dialect string) DB {
 	return db
 }
 
-// requirePrograms skips, aloud, what a machine that is given its servers cannot show.
+// requirePrograms skips a test of private servers on a machine without their programs.
 func requirePrograms(t *testing.T, dialect string) {
 	t.Helper()
 	requireWanted(t, dialect)
@@ -221,8 +221,8 @@ func requirePrograms(t *testing.T, dialect string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := e.find(thisMachine.find); !ok && !thisMachine.mayInstall() {
-		t.Skipf("private servers cannot be tested here without %s", e.needs)
+	if err := obtain(e.pack, e.needs, func() bool { _, ok := e.find(thisMachine.find); return ok }); err != nil {
+		missing(t, err)
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// A Proxy leads connections to a server, and loses or keeps back what is said on
-// them, as a test demands. It understands nothing of that: what it counts as a
-// request or a reply is what it reads at once. Drivers send a request in one
-// piece, and servers a short reply.
+// A Proxy forwards connections to a server. A test makes it lose a reply or hold a
+// request. It does not parse the protocol: it counts the data of one read as one
+// request or reply. Drivers send a request in one piece, and servers send a short
+// reply in one piece.
 //
 // A Proxy is safe for concurrent use. [DB.Through] makes one.
 type Proxy struct {
@@ -23,13 +23,13 @@ type Proxy struct {
 	kept             *line      // whose request is kept back; nil if none is
 }
 
-// A countdown runs out with the n-th of something.
+// A countdown ends with the n-th request or reply.
 type countdown struct {
 	left int
 	out  chan struct{} // closed then
 }
 
-// Through returns db with a DSN that leads through a proxy, which ends with the
+// Through returns db with a DSN that connects through a proxy. The proxy ends with the
 // test.
 func (db DB) Through(t TB) (DB, *Proxy) {
 	t.Helper()
@@ -53,7 +53,7 @@ func (db DB) Through(t TB) (DB, *Proxy) {
 	return db, p
 }
 
-// Lead has further connections lead to the server of db. It mends a [Proxy.Cut].
+// Lead forwards new connections to the server of db. It ends a [Proxy.Cut].
 func (p *Proxy) Lead(db DB) error {
 	e, err := engineOf(db.Dialect)
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *Proxy) Lead(db DB) error {
 	return nil
 }
 
-// Cut ends all connections, and refuses others until Lead is called.
+// Cut closes all connections, and refuses new ones until Lead is called.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,10 +86,10 @@ func (p *Proxy) close() {
 	p.listener.Close()
 }
 
-// LoseReply loses the n-th reply from now, counted over all connections, and ends
-// its connection. It returns a channel that is closed then, and replaces an
-// earlier call that was not. The server has done by then what it was asked, if
-// that reply was the last to the request.
+// LoseReply loses the n-th reply from now, counted over all connections, and closes
+// its connection. It returns a channel that is closed at that moment. It replaces an
+// earlier call whose reply has not come. If the reply was the last one to its request,
+// the server has then completed the request.
 func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) {
 	c := &countdown{left: n, out: make(chan struct{})}
 	p.mu.Lock()
@@ -98,11 +98,11 @@ func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) {
 	return c.out
 }
 
-// KeepRequest keeps back the n-th request from now, counted over all connections,
-// until Deliver is called. It returns a channel that is closed when there is
-// something to deliver, and replaces an earlier call for which there was not.
-// While a request is kept, no connection is accepted: a driver that gives up
-// must not have the server forget about it.
+// KeepRequest holds the n-th request from now, counted over all connections, until
+// Deliver is called. It returns a channel that is closed when the request has come. It
+// replaces an earlier call whose request has not come. While a request is held, the
+// proxy accepts no connections, so that a driver that gives up cannot cancel the
+// request on the server.
 func (p *Proxy) KeepRequest(n int) (kept <-chan struct{}) {
 	c := &countdown{left: n, out: make(chan struct{})}
 	p.mu.Lock()
@@ -111,8 +111,8 @@ func (p *Proxy) KeepRequest(n int) (kept <-chan struct{}) {
 	return c.out
 }
 
-// Deliver sends the request that is kept to the server, whether its sender waits
-// or not, and returns when the server has answered.
+// Deliver sends the held request to the server, even if its sender has gone. It returns
+// when the server has answered.
 func (p *Proxy) Deliver() error {
 	p.mu.Lock()
 	kept := p.kept
@@ -129,8 +129,8 @@ func (p *Proxy) Deliver() error {
 	}
 }
 
-// Relent takes LoseReply and KeepRequest back. It sends a request that is kept,
-// and does not wait for an answer: not every request has one.
+// Relent cancels LoseReply and KeepRequest. It sends a held request and does not wait
+// for a reply, because some requests have none.
 func (p *Proxy) Relent() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +138,7 @@ func (p *Proxy) Relent() {
 	p.deliver()
 }
 
-// deliver lets the line go on that waits in keepBack.
+// deliver continues the line that waits in keepBack.
 func (p *Proxy) deliver() {
 	if p.kept != nil {
 		close(p.kept.delivered)
@@ -146,7 +146,7 @@ func (p *Proxy) deliver() {
 	}
 }
 
-// counted reports whether the countdown runs out, and forgets it then.
+// counted reports whether the countdown ends, and then removes it.
 func counted(c **countdown) bool {
 	if *c == nil {
 		return false
@@ -174,7 +174,7 @@ type line struct {
 	proxy          *Proxy
 	client, server net.Conn
 
-	// Of the request that is kept back; guarded by the proxy's lock.
+	// The state of the held request, guarded by the proxy's lock.
 	delivered, answered chan struct{}
 	awaited             bool // whether answered is still to be closed
 }
@@ -201,7 +201,7 @@ func (p *Proxy) serve(client net.Conn) {
 	l.requests()
 }
 
-// track reports false if the proxy was cut in the meantime.
+// track reports false if the proxy is cut.
 func (p *Proxy) track(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,8 +222,8 @@ func (p *Proxy) untrack(conns ...net.Conn) {
 	}
 }
 
-// requests passes on what the client sends. It does not read while it keeps
-// something back, and so does not see that the client has gone.
+// requests forwards the data of the client. It does not read while it holds a request,
+// so it does not notice that the client has gone.
 func (l *line) requests() {
 	buf := make([]byte, 64<<10)
 	for {
@@ -239,7 +239,7 @@ func (l *line) requests() {
 	}
 }
 
-// keepBack waits for Deliver if the request that was read is to be kept.
+// keepBack waits for Deliver if the request is the one to hold.
 func (l *line) keepBack() {
 	p := l.proxy
 	p.mu.Lock()
@@ -267,7 +267,7 @@ func (l *line) linger() {
 	}
 }
 
-// replies passes on what the server sends.
+// replies forwards the data of the server.
 func (l *line) replies() {
 	defer l.client.Close()
 	defer l.server.Close()
@@ -283,8 +283,8 @@ func (l *line) replies() {
 	}
 }
 
-// heard takes note of n bytes of reply, or of the connection's end, and reports
-// whether the reply is to be lost.
+// heard records n bytes of a reply, or the end of the connection, and reports whether
+// to lose the reply.
 func (l *line) heard(n int) (lost bool) {
 	l.proxy.mu.Lock()
 	defer l.proxy.mu.Unlock()

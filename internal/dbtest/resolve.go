@@ -15,8 +15,9 @@ type way string
 const (
 	environment way = "environment" // a DSN in a variable
 	private     way = "private"     // programs found on this machine
+	install     way = "install"     // apt-get install, and then private
+	unpack      way = "unpack"      // packages unpacked into a cache, and then private
 	containers  way = "containers"  // docker compose
-	install     way = "install"     // apt-get, and then private
 	none        way = ""
 )
 
@@ -24,11 +25,12 @@ const (
 type machine struct {
 	getenv     func(string) string
 	find       finder
+	mayInstall func() bool // root on Debian or Ubuntu, who has allowed it
+	mayFetch   func() bool // on Debian or Ubuntu
 	docker     func() bool // whether an engine answers, and compose.yml is here
-	mayInstall func() bool // root on Debian or Ubuntu
 }
 
-var thisMachine = machine{getenv: os.Getenv, find: findPrograms, docker: dockerAnswers, mayInstall: mayInstall}
+var thisMachine = machine{getenv: os.Getenv, find: findPrograms, mayInstall: mayInstall, mayFetch: mayFetch, docker: dockerAnswers}
 
 // choose returns the first way to a server that m offers.
 func (m machine) choose(e engine) way {
@@ -38,11 +40,14 @@ func (m machine) choose(e engine) way {
 	if _, ok := e.find(m.find); ok {
 		return private
 	}
-	if m.docker() {
-		return containers
-	}
 	if m.mayInstall() {
 		return install
+	}
+	if m.mayFetch() {
+		return unpack
+	}
+	if m.docker() {
+		return containers
 	}
 	return none
 }
@@ -62,34 +67,70 @@ func start(dialect string) (*server, error) {
 		return srv, nil
 	case containers:
 		return e.startContainer()
-	case private, install:
+	case private, install, unpack:
 		return e.startFound(false)
 	default:
 		return nil, missingError{e}
 	}
 }
 
-// startFound runs a private server with the given settings. It first installs the
-// server where that is ours to do.
+// startFound runs a private server with the given settings.
 func (e engine) startFound(durable bool, settings ...string) (*server, error) {
-	in, ok := e.find(thisMachine.find)
-	if !ok && thisMachine.mayInstall() {
-		err := locked(func() error {
-			if _, ok := e.find(thisMachine.find); ok {
-				return nil // another test binary has done it while we waited
-			}
-			return aptGetInstall(e.pack)
-		})
-		if err != nil {
-			return nil, err
-		}
+	var in installation
+	err := obtain(e.pack, e.needs, func() (ok bool) {
 		in, ok = e.find(thisMachine.find)
-	}
-	if !ok {
-		return nil, fmt.Errorf("dbtest: a private %s server needs %s on this machine (apt-get install %s)", e.name, e.needs, e.pack)
+		return ok
+	})
+	if err != nil {
+		return nil, err
 	}
 	return e.startPrivate(in.with(settings), durable)
 }
+
+// obtain returns when find has found what the packages have. It may install or
+// fetch them. Its error is an absentError if they cannot be had here.
+func obtain(packages, needs string, find func() bool) error {
+	if find() {
+		return nil
+	}
+	var err error
+	switch {
+	case thisMachine.mayInstall():
+		err = locked(func() error {
+			if find() {
+				return nil // another test binary has done it while we waited
+			}
+			return aptGetInstall(strings.Fields(packages)...)
+		})
+	case thisMachine.mayFetch():
+		err = fetch(packages)
+	default:
+		return &absentError{needs, packages, nil}
+	}
+	if err != nil {
+		return &absentError{needs, packages, err}
+	}
+	if !find() {
+		return fmt.Errorf("dbtest: the packages %s do not have %s", packages, needs)
+	}
+	return nil
+}
+
+// An absentError names programs that this machine lacks.
+type absentError struct {
+	needs, packages string
+	err             error // of the attempt to get them, if one was made
+}
+
+func (e *absentError) Error() string {
+	text := fmt.Sprintf("dbtest: this test needs %s on this machine (apt-get install %s)", e.needs, e.packages)
+	if e.err != nil {
+		text += ": " + e.err.Error()
+	}
+	return text
+}
+
+func (e *absentError) Unwrap() error { return e.err }
 
 // A missingError lists the servers that could not be had, and the ways out.
 type missingError []engine
@@ -106,9 +147,10 @@ func (missing missingError) Error() string {
   1. name a running server whose user may create databases:
 %s
   2. install the programs, from which the tests start a private server
-     (apt-get install %s; the tests do that themselves as root on Debian and Ubuntu):
+     (apt-get install %s, or make test INSTALL=1 as root):
 %s
-  3. start Docker, in which the tests run docker compose up -d --wait.
+  3. start Docker, in which the tests run docker compose up -d --wait. Tests that
+     kill the server or set its clock need the second way.
 To leave the database servers out of this run, say so: SNOWKEY_TEST_DB=sqlite`,
 		strings.Join(names, " and no "), strings.Join(env, "\n"), strings.Join(packs, " "), strings.Join(programs, "\n"))
 }

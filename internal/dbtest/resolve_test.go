@@ -14,7 +14,8 @@ func TestChoiceOfAWay(t *testing.T) {
 		env      string
 		programs string // found on this machine
 		docker   bool
-		root     bool
+		debian   bool // where packages can be unpacked
+		root     bool // who has allowed to install
 		postgres way
 		mysql    way
 	}{
@@ -27,8 +28,9 @@ func TestChoiceOfAWay(t *testing.T) {
 		{name: "old MariaDB", programs: "mysqld mysql_install_db", postgres: none, mysql: private},
 		{name: "MySQL", programs: "mysqld", postgres: none, mysql: private},
 		{name: "half an installation", programs: "postgres mariadbd", docker: true, postgres: containers, mysql: containers},
-		{name: "Docker before apt-get", docker: true, root: true, postgres: containers, mysql: containers},
-		{name: "root alone", root: true, postgres: install, mysql: install},
+		{name: "Docker alone", docker: true, postgres: containers, mysql: containers},
+		{name: "Debian", debian: true, docker: true, postgres: unpack, mysql: unpack},
+		{name: "root who allows it", debian: true, root: true, docker: true, postgres: install, mysql: install},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := machine{
@@ -46,8 +48,9 @@ func TestChoiceOfAWay(t *testing.T) {
 					}
 					return names, true
 				},
-				docker:     func() bool { return tc.docker },
 				mayInstall: func() bool { return tc.root },
+				mayFetch:   func() bool { return tc.debian },
+				docker:     func() bool { return tc.docker },
 			}
 			if got := m.choose(postgres); got != tc.postgres {
 				t.Errorf("postgres comes from %q, want %q", got, tc.postgres)

@@ -1,9 +1,8 @@
 # The warden of a private server. It is run as: sh -c <this> warden SIGNAL DIR INITIALISE SERVE
 #
-# Standard input is a pipe whose other end the server's owner holds open and
-# never writes to. The pipe ends when the owner does, whatever ends it; then the
-# server gets SIGNAL, and DIR goes. An owner that ends during INITIALISE is
-# noticed right after it.
+# Standard input is a pipe. Its other end is open in the owner of the server. When the
+# owner ends, the kernel closes the pipe. The warden then sends SIGNAL to the server and
+# removes DIR. If the owner ends during INITIALISE, the warden notices it after that.
 signal=$1 dir=$2
 trap 'rm -rf "$dir"' EXIT
 exec 3<&0 </dev/null
@@ -14,8 +13,8 @@ while :; do
 	server=$!
 	echo $server >"$dir/server"
 
-	# Again and again, because a server that has only just begun may miss a signal;
-	# and a server that a test has stopped must go on to hear it.
+	# It repeats the signal, because a server that has just started may miss it. A
+	# server that a test has stopped must continue to get it.
 	{ read -r _ <&3; while kill -s "$signal" $server && kill -s CONT $server; do sleep 0.1; done; } 2>/dev/null &
 	reader=$!
 
@@ -23,8 +22,8 @@ while :; do
 	status=$?
 	kill $reader
 	wait $reader
-	# A test that kills the server writes a line when it is to begin again, which
-	# it may do once this file has gone: nobody else reads the pipe then.
+	# To start a killed server again, the test writes a line to the pipe. It waits until
+	# this file is removed, because until then the reader above reads the pipe.
 	rm -f "$dir/server"
 	[ -e "$dir/again" ] && read -r _ <&3 || exit $status
 done

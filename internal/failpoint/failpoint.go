@@ -1,6 +1,6 @@
-// Package failpoint lets tests break programs at points that they cannot reach from
-// outside: as if the program were killed there, or its statements were others.
-// Outside tests, nothing is asked.
+// Package failpoint lets tests stop a program at a point inside it, as if it was killed
+// there, and change the statements that it runs. It has no effect without a hook in the
+// context.
 package failpoint
 
 import "context"
@@ -10,7 +10,7 @@ type (
 	statementKey struct{}
 )
 
-// WithHook returns a context under which [At] asks hook.
+// WithHook returns a context with which [At] calls hook.
 func WithHook(ctx context.Context, hook func(point string) error) context.Context {
 	return context.WithValue(ctx, pointKey{}, hook)
 }
@@ -23,7 +23,7 @@ func At(ctx context.Context, point string) error {
 	return nil
 }
 
-// WithStatements returns a context under which [Statement] returns what change does.
+// WithStatements returns a context with which [Statement] calls change.
 func WithStatements(ctx context.Context, change func(string) string) context.Context {
 	return context.WithValue(ctx, statementKey{}, change)
 }

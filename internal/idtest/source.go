@@ -9,16 +9,16 @@ import (
 // First is the first id of a [Source]. A float64 does not tell it from the next.
 const First = 1<<60 + 1
 
-// A Source counts up by one from [First], and remembers how it was asked. Its fields
-// may be changed while no call runs.
+// A Source returns ids from [First] on, each one larger by 1, and records its calls.
+// Its fields may be changed while no call runs.
 type Source struct {
 	Asked  []int // how many ids each call wanted
-	FailAt int   // which call fails, from 1; 0 is each
-	Err    error // with what; nil if none fails
-	Short  int   // how many ids too few to return
+	FailAt int   // which call fails, from 1; 0 means each
+	Err    error // the error of that call; nil if no call fails
+	Short  int   // how many ids a call returns too few
 
 	mu  sync.Mutex
-	ids int64 // how many were drawn
+	ids int64 // how many ids were returned
 }
 
 // Next returns one id.
@@ -45,14 +45,14 @@ func (s *Source) Append(_ context.Context, dst []int64, n int) ([]int64, error) 
 	return dst, nil
 }
 
-// Last returns the id drawn last; First-1 before the first.
+// Last returns the last id that was returned, or First-1.
 func (s *Source) Last() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return First - 1 + s.ids
 }
 
-// Calls returns how many calls there were.
+// Calls returns the number of calls.
 func (s *Source) Calls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package keytype knows the Go types that can hold a key. The integrations ask
-// it about the types of their users' fields.
+// Package keytype has the rules for Go types that can hold a key, and reads and
+// sets fields of these types.
 package keytype
 
 import (
@@ -13,8 +13,8 @@ import (
 
 var pkPath = reflect.TypeFor[pk.ID]().PkgPath()
 
-// IsPK reports whether t is one of pk's types. It goes by the package, because
-// the instances of pk.Of cannot be listed.
+// IsPK reports whether t is a type of package pk. It compares package paths,
+// because the instances of pk.Of cannot be listed.
 func IsPK(t reflect.Type) bool {
 	return t.PkgPath() == pkPath && (t.Kind() == reflect.Int64 || t.Kind() == reflect.String)
 }
@@ -30,9 +30,18 @@ func Holds(t reflect.Type) bool {
 	return false
 }
 
-// Set stores a key in v, whose type must hold it.
+// Empty reports whether v holds no key: it is zero, or a pointer to zero.
+func Empty(v reflect.Value) bool {
+	return v.IsZero() || v.Kind() == reflect.Pointer && v.Elem().IsZero()
+}
+
+// Set stores a key in v, whose type must hold it or point to a type that does. A
+// pointer is replaced by a new one, because two rows may share a pointer to zero.
 func Set(v reflect.Value, id int64) {
 	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		Set(v.Elem(), id)
 	case reflect.String:
 		v.SetString(strconv.FormatInt(id, 10))
 	case reflect.Uint, reflect.Uint64:
@@ -42,12 +51,17 @@ func Set(v reflect.Value, id int64) {
 	}
 }
 
-// TextSize returns how many characters the longest key has that t writes as
-// text, or 0 if t writes numbers. The type must hold keys.
-func TextSize(t reflect.Type) int {
+// New returns id as a settable value of type t, for which [Set] is defined.
+func New(t reflect.Type, id int64) reflect.Value {
 	v := reflect.New(t).Elem()
-	Set(v, math.MaxInt64)
-	longest, _ := driver.DefaultParameterConverter.ConvertValue(v.Interface())
+	Set(v, id)
+	return v
+}
+
+// TextSize returns the number of characters of the longest key if t stores keys as
+// text, or 0 if t stores them as integers. The type must hold keys.
+func TextSize(t reflect.Type) int {
+	longest, _ := driver.DefaultParameterConverter.ConvertValue(New(t, math.MaxInt64).Interface())
 	text, _ := longest.(string)
 	return len(text)
 }

@@ -73,6 +73,27 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+func TestPointers(t *testing.T) {
+	zero := new(pk.ID)
+	rows := [3]*pk.ID{zero, zero, nil}
+	for i := range rows {
+		v := reflect.ValueOf(&rows[i]).Elem()
+		if !keytype.Empty(v) {
+			t.Errorf("row %d is not empty", i)
+		}
+		keytype.Set(v, int64(i)+1)
+		if keytype.Empty(v) || *rows[i] != pk.ID(i+1) {
+			t.Errorf("row %d has %v", i, rows[i])
+		}
+	}
+	if *zero != 0 {
+		t.Errorf("Set wrote through the shared pointer: %d", *zero)
+	}
+	if v := keytype.New(reflect.TypeFor[*pk.ID](), 9).Interface(); *v.(*pk.ID) != 9 {
+		t.Errorf("New made %v", v)
+	}
+}
+
 func TestTextSize(t *testing.T) {
 	for _, c := range []struct {
 		zero any

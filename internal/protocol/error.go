@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// A VersionError says that another version of Snowkey made a table or file, and
-// that this one does not write to it.
+// A VersionError says that a table or file has another protocol version. This program
+// does not write to it.
 type VersionError struct {
 	Where string // the table, or the file
-	Found string // its version, or what it has in place of one
+	Found string // its version, or what it has instead of a version
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("snowkey: %s is of protocol version %s, and this program knows version %s; use a release of Snowkey that knows version %s, or follow the upgrade notes of this one",
+	return fmt.Sprintf("snowkey: %s has protocol version %s, and this program has version %s; use a release of Snowkey with version %s, or follow the upgrade notes of this release",
 		e.Where, e.Found, Known(), e.Found)
 }
 

@@ -3,6 +3,6 @@
 // Package protocol holds the version of the tables and files of Snowkey.
 package protocol
 
-// Version is that of a program that does not exist yet. Tests build one with this
-// tag, to see that it and today's program refuse each other's tables.
+// Version is the version of a program of the future. Tests build one with this tag.
+// They check that it and the current program refuse each other's tables.
 const Version = 3

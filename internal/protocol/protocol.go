@@ -3,5 +3,5 @@
 // Package protocol holds the version of the tables and files of Snowkey.
 package protocol
 
-// Version is what this program reads and writes. It refuses any other.
+// Version is the version that this program reads and writes. It refuses all others.
 const Version = 2

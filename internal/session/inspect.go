@@ -20,40 +20,27 @@ func (e *TableError) Error() string {
 	return fmt.Sprintf("snowkey: the table %s %s; %s", e.Table, e.Reason, e.Remedy)
 }
 
-// An Inspector finds what is wrong with the tables of one kind of database.
-type Inspector struct{ text string }
-
-// Inspectors of the databases that Snowkey knows.
-var (
-	PostgresTables = Inspector{inspectPostgres}
-	MySQLTables    = Inspector{inspectMySQL}
-	SQLiteTables   = Inspector{inspectSQLite}
-)
-
-// Inspect reports whether the tables are there. The error is a [*TableError] if
-// something may change what is written to one of them, or a
-// [*protocol.VersionError]. Names are without quotes, all with the same schema or
-// all with none, and must be safe in SQL. One statement does all of it.
-func (i Inspector) Inspect(ctx context.Context, db *sql.DB, names ...string) (there bool, err error) {
-	schema, _, qualified := strings.Cut(names[0], ".")
+// Inspect reports whether the tables exist. It returns a [*TableError] if something
+// may change what is written to a table, and a [*protocol.VersionError] for another
+// version. All names have the same schema, or none has one, and [CheckName] accepts
+// them. Inspect runs one statement.
+func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (there bool, err error) {
+	schema, _ := SplitName(names[0])
 	var quoted, plain []string
 	for _, name := range names {
-		_, last, ok := strings.Cut(name, ".")
-		if !ok {
-			last = name
-		}
-		quoted = append(quoted, `('"`+strings.ReplaceAll(name, ".", `"."`)+`"')`)
-		plain = append(plain, "'"+last+"'")
+		_, table := SplitName(name)
+		quoted = append(quoted, "('"+d.Quote(name)+"')")
+		plain = append(plain, "'"+table+"'")
 	}
 	here, main := "DATABASE()", ""
-	if i == SQLiteTables {
+	if d == SQLite {
 		here = "'main'"
 	}
-	if qualified {
-		here, main = "'"+schema+"'", `"`+schema+`".`
+	if schema != "" {
+		here, main = "'"+schema+"'", d.Quote(schema)+"."
 	}
-	texts := i.text
-	if i == MySQLTables {
+	texts := map[Dialect]string{Postgres: inspectPostgres, MySQL: inspectMySQL, SQLite: inspectSQLite}[d]
+	if d == MySQL {
 		var each []string
 		for _, name := range plain {
 			each = append(each, strings.ReplaceAll(inspectMariaDB, "{name}", name))
@@ -106,8 +93,9 @@ UNION ALL SELECT 'trigger', t.name, g.tgname::text FROM tables t JOIN pg_trigger
 UNION ALL SELECT 'rule', t.name, r.rulename::text FROM tables t JOIN pg_rewrite r ON r.ev_class = t.id AND r.ev_enabled <> 'D'
 UNION ALL SELECT 'row-level security', name, '' FROM tables WHERE id IS NOT NULL AND row_security_active(id)`
 
-// MySQL has a quick information schema. That of MariaDB opens every table, unless it
-// is asked for one table of one schema; so each table has statements of its own there.
+// The information schema of MySQL is fast. MariaDB opens every table, unless the
+// query is for one table of one schema. So on MariaDB each table has statements of its
+// own.
 const inspectMySQL = `SELECT 'engine', t.table_name, t.engine FROM information_schema.tables t
 WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND t.engine <> 'InnoDB'
 UNION ALL SELECT CASE WHEN t.table_name IS NULL THEN 'missing' ELSE 'version' END, names.name, COALESCE(c.column_default, '1') FROM ({each}) names

@@ -1,11 +1,12 @@
-// Package session runs statements on connections that the application shares, and
-// believes a write only if the server has committed it.
+// Package session is for stores in SQL databases. It runs statements on connections
+// that the application uses too, and proves that a write was committed. It also has
+// what differs between databases: parameters, names of tables, and how to inspect them.
 //
-// A *sql.DB hands out any of its connections, in the state in which the
-// application left it: with autocommit off, inside a transaction that was never
-// ended, or with completion_type=CHAIN, where each COMMIT begins the next
-// transaction. In such a session the server answers a write that it has not
-// committed. When the connection closes, the write is rolled back.
+// A *sql.DB returns any of its connections, with the settings that the application
+// left. Autocommit may be off. A transaction may be open. With completion_type=CHAIN
+// each COMMIT starts the next transaction. In such a session the server answers a
+// write that it has not committed. When the connection closes, the write is rolled
+// back.
 //
 // Each function runs one write on one connection and proves that it was
 // committed. The proof costs, in round trips for one write:
@@ -14,8 +15,8 @@
 //	MySQL, MariaDB   2  SET TRANSACTION fails inside a transaction; the write follows. 3 with autocommit=0: a COMMIT
 //	SQLite           3  BEGIN IMMEDIATE, the write, COMMIT, in the process itself
 //
-// A connection with an open transaction is discarded, as the pool may do with it
-// at any time, and the write runs on another one.
+// A connection with an open transaction is discarded, and the write runs on another
+// one. The pool may discard connections too, at any time.
 package session
 
 import (
@@ -35,7 +36,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 )
 
-// An Error says that a session of the application makes writes impossible.
+// An Error says that writes are not possible on the connections of the application.
 type Error struct {
 	Setting string // "open transaction"
 	Remedy  string
@@ -71,13 +72,14 @@ func onConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) (open bool, err e
 	return errOpen
 }
 
-// discard closes the connection itself, not only its use.
+// discard closes the connection and does not return it to the pool.
 func discard(conn *sql.Conn) {
 	conn.Raw(func(any) error { return driver.ErrBadConn })
 	conn.Close()
 }
 
-// closed gives the connection back. That it is broken already shows elsewhere.
+// closed returns the connection to the pool. It ignores that the connection is broken,
+// because the statement has reported that.
 func closed(conn *sql.Conn) error {
 	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) && !errors.Is(err, driver.ErrBadConn) {
 		return err
@@ -85,17 +87,17 @@ func closed(conn *sql.Conn) error {
 	return nil
 }
 
-// Postgres runs a write that returns one number. It reports false if no row was
+// WritePostgres runs a write that returns one number. It reports false if no row was
 // changed. The write must evaluate set_config('snowkey.write', mark, true), and no
 // two writes may have the same mark.
-func Postgres(ctx context.Context, db *sql.DB, mark, query string, args ...any) (answer int64, changed bool, err error) {
+func WritePostgres(ctx context.Context, db *sql.DB, mark, query string, args []any) (answer int64, changed bool, err error) {
 	err = onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
 		err := conn.QueryRowContext(ctx, failpoint.Statement(ctx, query), args...).Scan(&answer)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
 		}
 		if err == nil {
-			// If ctx ended after the row was read, the error of the commit is lost.
+			// If ctx ended after the row was read, the driver may drop the error of the commit.
 			err = ctx.Err()
 		}
 		if err != nil {
@@ -108,8 +110,8 @@ func Postgres(ctx context.Context, db *sql.DB, mark, query string, args ...any) 
 	return answer, changed && err == nil, err
 }
 
-// Patience returns the lock_timeout of PostgreSQL for a write, in milliseconds. A
-// write may wait for a row as long as its client does, and for 2 s if that has no limit.
+// Patience returns the lock_timeout of PostgreSQL for a write, in milliseconds. It is
+// the time until ctx ends, and 2 s if ctx has no deadline.
 func Patience(ctx context.Context) string {
 	patience := 2 * time.Second
 	if deadline, ok := ctx.Deadline(); ok {
@@ -118,8 +120,8 @@ func Patience(ctx context.Context) string {
 	return strconv.FormatInt(patience.Milliseconds()+1, 10)
 }
 
-// isMarked reports whether the transaction that set the mark is still open: its
-// end takes the mark away.
+// isMarked reports whether the transaction that set the mark is still open. The end
+// of a transaction removes the mark.
 func isMarked(ctx context.Context, conn *sql.Conn, mark string) (bool, error) {
 	var now sql.Null[string]
 	err := conn.QueryRowContext(ctx, "SELECT current_setting('snowkey.write', true)").Scan(&now)
@@ -136,8 +138,8 @@ func isAborted(ctx context.Context, conn *sql.Conn, err error) bool {
 	return SQLState(conn.QueryRowContext(ctx, "SELECT 1").Scan(&one)) == "25P02"
 }
 
-// PostgresExec runs a statement that commits by itself and returns no rows.
-func PostgresExec(ctx context.Context, db *sql.DB, statement string) error {
+// createPostgres runs a statement that commits by itself and returns no rows.
+func createPostgres(ctx context.Context, db *sql.DB, statement string) error {
 	return onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
 		mark := rand.Text()
 		if _, err := conn.ExecContext(ctx, "SELECT set_config('snowkey.write', $1, true)", mark); err != nil {
@@ -151,13 +153,13 @@ func PostgresExec(ctx context.Context, db *sql.DB, statement string) error {
 	})
 }
 
-// MySQL runs a write on MySQL or MariaDB. It reports false if no row was changed.
-// commits says for a result whether the write was committed by itself
-// (autocommit=1); if it says no, a COMMIT follows. nil always sends the COMMIT.
-func MySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query string, args ...any) (result sql.Result, changed bool, err error) {
+// WriteMySQL runs a write on MySQL or MariaDB. It reports false if no row was changed.
+// commits reports for a result whether autocommit was on. If it was off, a COMMIT
+// follows. If commits is nil, the COMMIT is always sent.
+func WriteMySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query string, args []any) (result sql.Result, changed bool, err error) {
 	err = onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
-		// It fails inside a transaction. Outside, it holds for the next statement
-		// alone: no isolation level, and no read-only default, of the session's own.
+		// This fails inside a transaction. Outside, it applies to the next statement
+		// only, in place of the isolation level and the read-only default of the session.
 		if _, err := conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE"); err != nil {
 			return slices.Contains(inTransaction, Number(err)), err
 		}
@@ -177,34 +179,22 @@ func MySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query
 	return result, changed && err == nil, err
 }
 
-// inTransaction are MySQL's errors for SET TRANSACTION inside a transaction, and
-// inside one of XA.
+// inTransaction are the errors of SET TRANSACTION inside a transaction and inside an
+// XA transaction.
 var inTransaction = []uint16{1568, 1399}
 
-// MySQLExec runs a statement on MySQL or MariaDB that commits by itself.
-func MySQLExec(ctx context.Context, db *sql.DB, statement string) error {
-	_, _, err := MySQL(ctx, db, func(sql.Result) bool { return true }, statement)
-	return err
-}
-
-// SQLiteExec runs a statement on SQLite.
-func SQLiteExec(ctx context.Context, db *sql.DB, statement string) error {
-	_, err := db.ExecContext(ctx, statement)
-	return err
-}
-
-// SQLite runs a write that returns one number. It reports false if no row was
+// WriteSQLite runs a write that returns one number. It needs no mark. It reports false if no row was
 // changed. It does not discard connections, because a database in memory is gone
 // with its connection.
-func SQLite(ctx context.Context, db *sql.DB, query string, args ...any) (answer int64, changed bool, err error) {
+func WriteSQLite(ctx context.Context, db *sql.DB, _, query string, args []any) (answer int64, changed bool, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return 0, false, err
 	}
 	defer conn.Close()
 	answer, changed, err = writeSQLite(ctx, conn, query, args)
-	// Where ctx has ended, drivers report an error for what SQLite has done, and none
-	// for what they left out, which may be BEGIN or COMMIT.
+	// If ctx has ended, a driver may report an error for a statement that SQLite has
+	// executed, and none for a statement that it left out, also BEGIN or COMMIT.
 	if errors.Is(err, errOpen) {
 		return 0, false, err
 	}
@@ -240,9 +230,10 @@ func rollback(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// ToASCII returns the form in which text is stored. A connection whose character
-// set is not the one that the driver believes changes all but ASCII, so that the
-// same name would be two; and MariaDB can be set to take an empty string for NULL.
+// ToASCII returns the form in which text is stored. If the character set of a
+// connection is not the one that the driver assumes, all text but ASCII is changed,
+// and one name would become two. MariaDB can be configured to store an empty string as
+// NULL.
 func ToASCII(text string) string {
 	switch text {
 	case "":
@@ -254,8 +245,8 @@ func ToASCII(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// FromASCII returns the text that is stored as s. What ToASCII never returns stays
-// as it is.
+// FromASCII returns the text that is stored as s. It returns s if ToASCII never
+// returns it.
 func FromASCII(s string) string {
 	if s == "-" {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A renewal waits for the disk twice; what remains is the time of the rows.
+// A renewal waits for the disk two times. The rest is the time for the rows.
 func BenchmarkRenew(b *testing.B) {
 	for _, workers := range []int64{1, 64, 1024} {
 		b.Run(strconv.FormatInt(workers, 10), func(b *testing.B) {

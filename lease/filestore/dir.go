@@ -16,15 +16,15 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A dir is the directory while one call has its lock. Everything goes through
-// one handle, so that what happens to the path meanwhile does not matter.
+// A dir is the directory while one call has its lock. All operations use one handle,
+// so a rename or deletion of the path does not affect them.
 type dir struct {
 	*os.Root
 	lock *os.File
 }
 
-// locked runs f while no other call does, in this process or another. The kernel
-// ends the lock with the process, however that ends.
+// locked runs f under a lock that excludes all other calls, in this process and others.
+// The kernel releases the lock when the process ends or is killed.
 func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 	if err := s.check(ctx); err != nil {
 		return err
@@ -48,10 +48,10 @@ func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 	return s.explain(f(&dir{root, lock}))
 }
 
-// check refuses a call that cannot be.
+// check returns an error for a store without a directory and for a ctx that has ended.
 func (s *Store) check(ctx context.Context) error {
 	if s == nil || s.path == "" {
-		return &DirError{Err: errors.New("there is none; make the store by Dir")}
+		return &DirError{Err: errors.New("the store has no directory; make it with Dir")}
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("filestore: %w", context.Cause(ctx))
@@ -59,9 +59,9 @@ func (s *Store) check(ctx context.Context) error {
 	return nil
 }
 
-// wait takes the lock. It asks again and again, because nothing ends a wait in
-// the kernel when ctx ends. Pauses soon are about the same for all, so that
-// nobody who has waited for long is behind those who have just come.
+// wait takes the lock. It polls, because a wait in the kernel would not end with ctx.
+// The pauses soon reach their limit, so a call that has waited for long polls nearly as
+// often as a new one.
 func wait(ctx context.Context, lock *os.File) error {
 	const longest = 5 * time.Millisecond
 	for pause := 100 * time.Microsecond; ; pause = min(2*pause, longest) {
@@ -76,7 +76,7 @@ func wait(ctx context.Context, lock *os.File) error {
 	}
 }
 
-// explain says that the directory cannot be used, if that is why.
+// explain returns a [*DirError] for an error that is not about a file or the lock.
 func (s *Store) explain(err error) error {
 	_, file := errors.AsType[*FileError](err)
 	_, version := errors.AsType[*lease.VersionError](err)
@@ -87,7 +87,7 @@ func (s *Store) explain(err error) error {
 	return &DirError{s.path, err}
 }
 
-// read returns what is kept of a namespace.
+// read returns the content of a namespace's file.
 func (d *dir) read(namespace string) (*space, error) {
 	file, err := d.Open(fileName(namespace))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,28 +110,29 @@ func (d *dir) read(namespace string) (*space, error) {
 		return nil, err
 	}
 	if this != s.File {
-		// Somebody else has put it here, and what was granted since is not in it.
+		// The file is a copy, so later grants may be missing.
 		s.Current = fmt.Sprintf("file %s, a copy of %s", this, s.File)
 	}
 	return s, nil
 }
 
-// write puts a new file in the place of the one before. Its content is on the
-// disk before it has the name, and its name before anybody is told.
+// write replaces the file of a namespace. The content is on the disk before the new
+// file gets the name. The name is on the disk before write returns.
 func (d *dir) write(s *space) error {
 	name := fileName(s.Namespace)
 	temp := strings.TrimSuffix(name, suffix) + "." + rand.Text() + unfinished
-	defer d.Remove(temp) // in vain, if all goes well
+	defer d.Remove(temp) // fails after a rename, as it should
 	if err := d.writeNew(temp, s); err != nil {
 		return err
 	}
 	if err := d.Rename(temp, name); err != nil {
 		return err
 	}
-	return d.settle(name)
+	return d.syncRename(name)
 }
 
-// writeNew makes a file that says which one it is: a copy of it is another.
+// writeNew creates a file that has its own identity in it. A copy of the file has
+// another identity.
 func (d *dir) writeNew(name string, s *space) (err error) {
 	file, err := d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

@@ -63,7 +63,7 @@
 // It may lack what was granted since. Then the next claim raises the fence above
 // everything that can have been granted. A reboot, another container with the same
 // volume, chown, chmod and a renamed directory do not change the identity. The
-// numbers of host and device are not part of it, because they differ between
+// numbers of host and device are not in it, because they differ between
 // containers and boots.
 //
 // The package does not detect a snapshot of a whole file system or machine that was

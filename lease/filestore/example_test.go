@@ -32,7 +32,8 @@ func ExampleDir() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(ids.Worker(), id > 0)
+		worker, _ := ids.Worker()
+		fmt.Println(worker, id > 0)
 	}
 	// Output:
 	// 0 true

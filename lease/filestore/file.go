@@ -12,23 +12,23 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// What the names of files begin and end with.
+// The parts of file names.
 const (
 	prefix     = "snowkey-"
 	suffix     = ".leases"
 	unfinished = ".tmp"
 )
 
-// letters do not differ by case alone.
+// letters has no two letters that differ only in case.
 var letters = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
-// fileName returns the name of a namespace's file. A namespace may be any text;
-// the name is safe, and another for each, also where systems fold case.
+// fileName returns the name of a namespace's file. A namespace may be any text. Each
+// has a different name, also on systems that ignore case.
 func fileName(namespace string) string {
 	return prefix + letters.EncodeToString([]byte(namespace)) + suffix
 }
 
-// A file's first line tells the version of what follows, and its checksum.
+// header is the first line of a file, with the version and checksum of the rest.
 const header = "snowkey leases, version %d, checksum %08x"
 
 func (s *space) encode() ([]byte, error) {
@@ -48,22 +48,23 @@ func decode(path string, text []byte, namespace string) (*space, error) {
 	_, err := fmt.Sscanf(string(first), header, &found, &sum)
 	switch {
 	case err != nil:
-		return nil, &FileError{path, "does not begin as a file of leases does", damaged}
+		return nil, &FileError{path, "does not start like a file of leases", damaged}
 	case found != protocol.Version:
 		return nil, &lease.VersionError{Where: "the file " + path, Found: strconv.Itoa(found)}
 	case sum != crc32.ChecksumIEEE(body):
-		return nil, &FileError{path, "is not what its checksum says", damaged}
+		return nil, &FileError{path, "has a wrong checksum", damaged}
 	}
 	var s space
 	if err := json.Unmarshal(body, &s); err != nil {
 		return nil, &FileError{path, "cannot be read: " + err.Error(), damaged}
 	}
 	if s.Namespace != namespace {
-		return nil, &FileError{path, fmt.Sprintf("has the leases of %q, not those of %q", s.Namespace, namespace), damaged}
+		return nil, &FileError{path, fmt.Sprintf("has the leases of namespace %q, not of %q", s.Namespace, namespace), damaged}
 	}
 	return &s, nil
 }
 
-// damaged says what to do with a damaged file. Without the file a namespace
-// begins behind all that it can have granted, but for a tick that is long.
-const damaged = "put back a copy of it, or end the processes of the namespace and delete it (and, if the layout's tick is longer than a second, start them in the next tick)"
+// damaged is what to do with a damaged file. If the file is missing, a namespace starts
+// above everything that it can have granted. For layouts with long ticks it starts in
+// the current tick, so processes must wait for the next one.
+const damaged = "restore a copy of it, or end the processes of the namespace and delete it (if the layout's tick is longer than a second, start them in the next tick)"

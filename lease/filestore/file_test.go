@@ -28,7 +28,7 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// What is damaged is neither used nor written over.
+// A damaged file is neither used nor overwritten.
 func TestDamagedFile(t *testing.T) {
 	s, held := newStore(t, 2)
 	path := filepath.Join(s.path, fileName("ns"))
@@ -52,34 +52,36 @@ func TestDamagedFile(t *testing.T) {
 		"of another namespace": files(t, another)[fileName("another")],
 		"of a later version":   strings.Replace(whole, "version 2", "version 3", 1),
 	} {
-		if text == whole {
-			t.Fatalf("%s: nothing is wrong with it", what)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		ctx := t.Context()
-		_, probed := s.Probe(ctx, lease.Query{Terms: terms})
-		_, _, renewed := s.Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
-		_, created := s.CreateNamespace(ctx, terms, 0)
-		for _, err := range []error{probed, renewed, s.Fence(ctx, terms, ""), s.AddRows(ctx, terms, 0, 9), created} {
-			if what == "of a later version" {
-				if v, ok := errors.AsType[*lease.VersionError](err); !ok || v.Found != "3" || !strings.Contains(err.Error(), path) {
+		t.Run(what, func(t *testing.T) {
+			if text == whole {
+				t.Fatalf("%s: nothing is wrong with it", what)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ctx := t.Context()
+			_, probed := s.Probe(ctx, lease.Query{Terms: terms})
+			_, _, renewed := s.Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
+			_, created := s.CreateNamespace(ctx, terms, 0)
+			for _, err := range []error{probed, renewed, s.Fence(ctx, terms, ""), s.AddRows(ctx, terms, 0, 9), created} {
+				if what == "of a later version" {
+					if v, ok := errors.AsType[*lease.VersionError](err); !ok || v.Found != "3" || !strings.Contains(err.Error(), path) {
+						t.Errorf("%s: %v", what, err)
+					}
+					continue
+				}
+				e, ok := errors.AsType[*FileError](err)
+				if !ok || e.Path != path || !strings.Contains(err.Error(), path) || e.Reason == "" {
 					t.Errorf("%s: %v", what, err)
 				}
-				continue
 			}
-			e, ok := errors.AsType[*FileError](err)
-			if !ok || e.Path != path || !strings.Contains(err.Error(), path) || e.Reason == "" {
-				t.Errorf("%s: %v", what, err)
+			if err := s.Migrate(ctx); err != nil {
+				t.Errorf("%s: other namespaces suffer: %v", what, err)
 			}
-		}
-		if err := s.Migrate(ctx); err != nil {
-			t.Errorf("%s: other namespaces suffer: %v", what, err)
-		}
-		if got := files(t, s)[fileName("ns")]; got != text {
-			t.Errorf("%s: was written over by %q", what, got)
-		}
+			if got := files(t, s)[fileName("ns")]; got != text {
+				t.Errorf("%s: was written over by %q", what, got)
+			}
+		})
 	}
 	if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
 		t.Fatal(err)

@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// generation tells apart the files that have had one number: ext4 gives that of
-// a deleted file to the next. It is 0 where a file system has none; tmpfs, for
-// one, repeats no number.
+// generation differs between files that have had the same inode number: ext4 reuses the
+// number of a deleted file. It is 0 if the file system has none. tmpfs, for instance,
+// does not reuse numbers.
 func generation(f *os.File) (n uint32) {
 	const getVersion = 2<<30 | bits.UintSize/8<<16 | 'v'<<8 | 1 // FS_IOC_GETVERSION
 	syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), getVersion, uintptr(unsafe.Pointer(&n)))

@@ -4,5 +4,5 @@ package filestore
 
 import "os"
 
-// generation would tell apart the files that have had one number.
+// generation is 0, because these systems do not show one.
 func generation(*os.File) uint32 { return 0 }

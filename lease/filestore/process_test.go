@@ -94,8 +94,8 @@ func (p *process) hear(t *testing.T, check *spans, heard func()) {
 
 const spanLine = "worker %d from %d to %d, %d numbers"
 
-// report writes a line at once, so that a process which is killed has reported
-// all of it or none.
+// report writes a line in one call, so that a process that is killed has written the
+// whole line or nothing.
 func report(worker, first, last, count int64) {
 	fmt.Printf(spanLine+"\n", worker, first, last, count)
 }
@@ -113,13 +113,13 @@ func hammer(s *Store) error {
 		p, err := s.Probe(ctx, lease.Query{Terms: terms, Max: terms.Workers - 1})
 		switch {
 		case err != nil:
-		case !p.Exists:
+		case !p.HasNamespace:
 			_, err = s.CreateNamespace(ctx, terms, 0)
 		case p.Fingerprint != p.Current:
 			err = errors.New("it looks restored")
-		case !p.Free && p.Top < terms.Workers-1:
-			err = s.AddRows(ctx, terms, p.Top+1, terms.Workers-1)
-		case !p.Free:
+		case !p.HasFree && p.LastWorker < terms.Workers-1:
+			err = s.AddRows(ctx, terms, p.LastWorker+1, terms.Workers-1)
+		case !p.HasFree:
 			time.Sleep(time.Millisecond)
 		default:
 			err = hold(ctx, s, terms, p)
@@ -151,7 +151,7 @@ func hold(ctx context.Context, s *Store, terms lease.Terms, p lease.Probe) error
 		return err
 	}
 	issue(row.Bound - 50)
-	_, err = s.Release(ctx, lease.Release{Terms: terms, Held: row, Unused: issued})
+	_, err = s.Release(ctx, terms, row, issued)
 	return err
 }
 
@@ -268,7 +268,8 @@ func draw(s *Store) error {
 	errs := make([]error, 64)
 	for i := range errs {
 		wg.Go(func() {
-			pool, err := snowkey.Open(ctx, Dir(s.path), snowkey.Config{})
+			// A release may take Window/4, also with 128 of them at once on a busy machine.
+			pool, err := snowkey.Open(ctx, Dir(s.path), snowkey.Config{Window: time.Minute})
 			if err != nil {
 				errs[i] = err
 				return
@@ -277,7 +278,8 @@ func draw(s *Store) error {
 			for range 20 {
 				ids, errs[i] = pool.Append(ctx, ids, 100)
 			}
-			report(pool.Worker(), ids[0], ids[len(ids)-1], int64(len(ids)))
+			worker, _ := pool.Worker()
+			report(worker, ids[0], ids[len(ids)-1], int64(len(ids)))
 			errs[i] = errors.Join(errs[i], pool.Close(ctx))
 		})
 	}
@@ -341,7 +343,7 @@ func refused(s *Store) error {
 			return err
 		},
 		"Release": func() error {
-			_, err := s.Release(ctx, lease.Release{Terms: terms, Held: rows[0]})
+			_, err := s.Release(ctx, terms, rows[0], 0)
 			return err
 		},
 		"Migrate": func() error { return Dir(filepath.Join(s.path, "below")).Migrate(ctx) },

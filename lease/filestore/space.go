@@ -7,15 +7,15 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A space is all that is kept of a namespace, as its file has it.
+// A space is the content of a namespace's file.
 type space struct {
 	Namespace string    `json:"namespace"`
 	File      string    `json:"file"`        // the identity of the file that this was written to
-	Current   string    `json:"fingerprint"` // what it was when the store was last seen to be another
+	Current   string    `json:"fingerprint"` // of the namespace; changes when the file is found to be a copy
 	Layouts   []*layout `json:"layouts"`
 }
 
-// A layout is what is kept of one layout of a namespace.
+// A layout has the rows of one layout of a namespace.
 type layout struct {
 	Name        string `json:"layout"`
 	Fingerprint string `json:"fingerprint"` // when it was created or fenced; "" before it is created
@@ -23,7 +23,7 @@ type layout struct {
 	Rows        []row  `json:"rows"` // by worker
 }
 
-// A row is a lease.Row, but for how it is written down.
+// A row is a lease.Row with names for JSON.
 type row struct {
 	Worker   int64  `json:"worker"`
 	Token    string `json:"token"`
@@ -101,21 +101,21 @@ func (l *layout) top(least, most int64) int64 {
 	return l.Rows[i-1].Worker
 }
 
-// choose returns the best row for a query, and of those that are equally good the
-// least worker.
+// choose returns the best row for a query. Among equally good rows it returns the one
+// with the least worker.
 func (l *layout) choose(q lease.Query, now int64) (best lease.Row, found bool) {
-	ready, spent := q.Terms.Counter(now), q.Terms.Cap(now)
+	limits := q.Terms.At(now)
 	rank := func(r lease.Row) int64 {
 		switch {
 		case q.Waiting:
 			return r.Expires
-		case r.Bound >= spent:
+		case r.Bound >= limits.Cap:
 			return 4
-		case r.Worker == q.Own:
+		case r.Worker == q.PreferWorker:
 			return 0
-		case q.Prefer != "" && r.Label == q.Prefer:
+		case q.PreferLabel != "" && r.Label == q.PreferLabel:
 			return 1
-		case r.Bound <= ready:
+		case r.Bound <= limits.Tick:
 			return 2
 		}
 		return 3
@@ -132,15 +132,15 @@ func (l *layout) choose(q lease.Query, now int64) (best lease.Row, found bool) {
 	return best, found
 }
 
-// at returns the row as it is read then.
+// at returns the row as it is read at now.
 func (r row) at(now int64) lease.Row {
 	r.Now = now
 	return lease.Row(r)
 }
 
-// grant raises the bound as far as is wanted and the cap of r.Now allows.
+// grant raises the bound to wanted, or to the cap of r.Now if that is less.
 func (r *row) grant(terms lease.Terms, token string, wanted int64) {
 	r.Token = token
-	r.Bound = max(r.Bound, min(wanted, terms.Cap(r.Now)))
+	r.Bound = max(r.Bound, min(wanted, terms.At(r.Now).Cap))
 	r.Expires = r.Now + terms.TTL
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Store keeps leases in the files of a directory. [Dir] makes one; the zero
-// value answers every call with an error.
+// A Store keeps leases in the files of a directory. Make it with [Dir]; all methods of
+// the zero value return an error.
 //
-// A Store is safe for concurrent use, also by many processes. Between calls it
-// holds nothing open. A call whose ctx ends while another process has the lock
-// returns an error and has done nothing.
+// A Store is safe for concurrent use, also by many processes. Between calls it has no
+// open files. If the ctx of a call ends while another process has the lock, the call
+// returns an error and has no effect.
 type Store struct {
 	path  string
 	clock func() time.Time // nil: time.Now; read under the lock
@@ -21,7 +21,7 @@ type Store struct {
 
 var _ lease.Store = (*Store)(nil)
 
-// Dir returns a store in the directory at path, which need not exist yet.
+// Dir returns a store in the directory at path. The directory need not exist yet.
 func Dir(path string) *Store {
 	if abs, err := filepath.Abs(path); path != "" && err == nil {
 		path = abs // the program may change its directory
@@ -36,8 +36,8 @@ func (s *Store) now() int64 {
 	return s.clock().UnixMicro()
 }
 
-// Migrate makes the directory, unless it is there already, for this user alone.
-// It also removes files that were never finished.
+// Migrate creates the directory with mode 0700 if it does not exist. It also removes
+// unfinished files.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(ctx); err != nil {
 		return err
@@ -61,24 +61,24 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 		if l.exists() || sp.position() > position {
 			return false
 		}
-		l.Fingerprint, l.Fence = sp.Current, terms.Fresh(now)
+		l.Fingerprint, l.Fence = sp.Current, terms.At(now).NewFence
 		created = true
 		return true
 	})
 	return created && err == nil, err
 }
 
-// Probe implements [lease.Store]. Among rows that are equally good it returns the
+// Probe implements [lease.Store]. Among equally good rows it returns the one with the
 // least worker.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err error) {
 	err = s.view(ctx, q.Terms.Namespace, func(sp *space, now int64) {
 		l := sp.layout(q.Terms.Layout)
 		p = lease.Probe{
-			Exists: l.exists(), Fence: l.Fence, Fingerprint: l.Fingerprint,
-			Current: sp.Current, OneClock: true, Now: now, Top: l.top(q.Min, q.Max),
+			HasNamespace: l.exists(), Fence: l.Fence, Fingerprint: l.Fingerprint,
+			Current: sp.Current, OneClock: true, Now: now, LastWorker: l.top(q.Min, q.Max),
 		}
-		p.Row, p.Known = l.choose(q, now)
-		p.Free = p.Known && q.Terms.Free(p.Row)
+		p.Row, p.HasRow = l.choose(q, now)
+		p.HasFree = p.HasRow && q.Terms.Free(p.Row)
 	})
 	return p, err
 }
@@ -90,21 +90,17 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 		if !l.exists() || seen != "" && seen != l.Fingerprint {
 			return false
 		}
-		l.Fingerprint, l.Fence = sp.Current, max(l.Fence, terms.Beyond(now))
+		l.Fingerprint, l.Fence = sp.Current, max(l.Fence, terms.At(now).RaisedFence)
 		return true
 	})
 }
 
-// AddRows implements [lease.Store]. It adds the row of least alone, because each
-// update writes all rows. A file loses no row, so one of a coarse layout begins
-// now, also in a namespace that exists.
+// AddRows implements [lease.Store]. It adds only the row of least, because each update
+// writes all rows. A file loses no single row, so each row has the bound FirstRow, also
+// if the namespace exists.
 func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, _ int64) error {
 	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
-		bound := terms.Cap(now)
-		if terms.Coarse() {
-			bound = terms.Counter(now)
-		}
-		return sp.layout(terms.Layout).add(row{Worker: least, Bound: bound})
+		return sp.layout(terms.Layout).add(row{Worker: least, Bound: terms.At(now).FirstRow})
 	})
 }
 
@@ -133,9 +129,9 @@ func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, er
 }
 
 // Release implements [lease.Store].
-func (s *Store) Release(ctx context.Context, r lease.Release) (bool, error) {
-	_, ok, err := s.updateRow(ctx, r.Terms, r.Held, func(_ *space, _ *layout, held *row) bool {
-		held.Token, held.Bound, held.Expires = "", min(held.Bound, r.Unused), 0
+func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
+	_, ok, err := s.updateRow(ctx, terms, held, func(_ *space, _ *layout, r *row) bool {
+		r.Token, r.Bound, r.Expires = "", min(r.Bound, unused), 0
 		return true
 	})
 	return ok, err
@@ -153,7 +149,11 @@ func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) 
 	return rows, err
 }
 
-// updateRow changes a row that is as it was seen, and returns it as it is then.
+// Examine implements [lease.Store]. A directory has no settings to check.
+func (s *Store) Examine(context.Context) ([]lease.Finding, error) { return nil, nil }
+
+// updateRow changes a row that has the token and the revision of seen. It returns the
+// changed row.
 func (s *Store) updateRow(ctx context.Context, terms lease.Terms, seen lease.Row, change func(*space, *layout, *row) bool) (lease.Row, bool, error) {
 	var changed lease.Row
 	var ok bool
@@ -176,8 +176,8 @@ func (s *Store) updateRow(ctx context.Context, terms lease.Terms, seen lease.Row
 	return changed, ok, nil
 }
 
-// view has look see what is kept of a namespace, and the time. It may not be on
-// the disk yet, if the process that wrote it has not returned.
+// view calls look with the content of a namespace and the time. The content may not be
+// on the disk yet, if the process that wrote it was killed.
 func (s *Store) view(ctx context.Context, namespace string, look func(*space, int64)) error {
 	return s.locked(ctx, func(d *dir) error {
 		sp, err := d.read(namespace)
@@ -189,8 +189,8 @@ func (s *Store) view(ctx context.Context, namespace string, look func(*space, in
 	})
 }
 
-// update has change alter what is kept of a namespace and, if it reports that it
-// did, writes that down.
+// update calls change with the content of a namespace and the time. If change reports
+// true, the new content is written.
 func (s *Store) update(ctx context.Context, namespace string, change func(*space, int64) bool) error {
 	return s.locked(ctx, func(d *dir) error {
 		sp, err := d.read(namespace)

@@ -93,12 +93,22 @@ func open(t testing.TB, s *Store, cfg snowkey.Config) *idgen.Pool {
 	return pool
 }
 
+// workerOf returns the worker number of a pool that has one.
+func workerOf(t testing.TB, pool *idgen.Pool) int64 {
+	t.Helper()
+	worker, ok := pool.Worker()
+	if !ok {
+		t.Error("the pool has no worker number")
+	}
+	return worker
+}
+
 func TestNumbersGoByStartOrder(t *testing.T) {
 	s := Dir(t.TempDir())
 	var pools []*idgen.Pool
 	for want := range int64(6) {
 		pools = append(pools, open(t, s, snowkey.Config{}))
-		if got := pools[want].Worker(); got != want {
+		if got := workerOf(t, pools[want]); got != want {
 			t.Fatalf("process %d has worker %d", want, got)
 		}
 	}
@@ -108,14 +118,14 @@ func TestNumbersGoByStartOrder(t *testing.T) {
 		}
 	}
 	for _, want := range []int64{2, 4, 6} {
-		if got := open(t, s, snowkey.Config{}).Worker(); got != want {
+		if got := workerOf(t, open(t, s, snowkey.Config{})); got != want {
 			t.Errorf("got worker %d; the least that is free is %d", got, want)
 		}
 	}
 }
 
-// The host's clock, which is the store's, goes back by an hour. Whoever starts
-// then takes another number at once, and nobody repeats an id.
+// The host's clock, which is the store's clock, goes back by an hour. A process that
+// starts then leases another worker number at once, and no id is issued again.
 func TestClockIsSetBack(t *testing.T) {
 	path := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +134,7 @@ func TestClockIsSetBack(t *testing.T) {
 		clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 		start := func(cfg snowkey.Config) *idgen.Pool {
 			s := Dir(path)
-			s.clock, cfg.Pool.Clock = clock, clock
+			s.clock, cfg.Clock = clock, clock
 			return open(t, s, cfg)
 		}
 		seen := make(map[int64]bool)
@@ -158,15 +168,15 @@ func TestClockIsSetBack(t *testing.T) {
 		began := time.Now()
 		after := start(snowkey.Config{MinWorker: 1})
 		draw(after)
-		if d := time.Since(began); d > time.Second || after.Worker() < 3 {
-			t.Errorf("worker %d after %v", after.Worker(), d)
+		if d := time.Since(began); d > time.Second || workerOf(t, after) < 3 {
+			t.Errorf("worker %d after %v", workerOf(t, after), d)
 		}
 
 		// If there is no other number, there is no id.
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		s, cfg := Dir(path), only(1)
-		s.clock, cfg.Pool.Clock, cfg.Logger = clock, clock, slog.New(slog.DiscardHandler)
+		s.clock, cfg.Clock, cfg.Logger = clock, clock, slog.New(slog.DiscardHandler)
 		_, err := snowkey.Open(ctx, s, cfg)
 		if _, ok := errors.AsType[*lease.HoldOffError](err); !ok {
 			t.Errorf("with the number of before: %v", err)
@@ -214,14 +224,16 @@ func TestNoDirectory(t *testing.T) {
 		"below a file":    Dir(filepath.Join(file, "below")),
 		"with a NUL byte": Dir("a\x00b"),
 	} {
-		err := s.Migrate(t.Context())
-		if e, ok := errors.AsType[*DirError](err); !ok || s != nil && e.Path != s.path {
-			t.Errorf("%s: %v", name, err)
-		}
-		_, err = s.Probe(t.Context(), lease.Query{Terms: terms})
-		if _, ok := errors.AsType[*DirError](err); !ok {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			err := s.Migrate(t.Context())
+			if e, ok := errors.AsType[*DirError](err); !ok || s != nil && e.Path != s.path {
+				t.Errorf("%s: %v", name, err)
+			}
+			_, err = s.Probe(t.Context(), lease.Query{Terms: terms})
+			if _, ok := errors.AsType[*DirError](err); !ok {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	if text, err := os.ReadFile(file); string(text) != "a file" || err != nil {
 		t.Errorf("the file now has %q, %v", text, err)

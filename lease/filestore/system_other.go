@@ -17,6 +17,6 @@ func tryLock(*os.File) (bool, error) { return false, errNoLocks }
 
 func identity(*os.File) (string, error) { return "", errNoLocks }
 
-func (d *dir) settle(string) error { return errNoLocks }
+func (d *dir) syncRename(string) error { return errNoLocks }
 
 func syncDir(string) error { return errNoLocks }

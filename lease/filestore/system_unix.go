@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// openLock opens what is locked. It is the directory: a lock file could be
-// deleted while it is locked, and the next one would be another.
+// openLock opens the directory, which is locked itself. A lock file could be deleted
+// while it is locked, and a new file would have another lock.
 func openLock(root *os.Root) (*os.File, error) { return root.Open(".") }
 
 // tryLock reports whether it has locked the file, until that is closed.
@@ -22,7 +22,8 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// identity tells a file from all others, deleted ones too if the system can.
+// identity returns a text that no other file has. If the system permits, no deleted file
+// has had it either.
 func identity(f *os.File) (string, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -35,8 +36,8 @@ func identity(f *os.File) (string, error) {
 	return fmt.Sprintf("%d.%d", stat.Ino, generation(f)), nil
 }
 
-// settle returns when the file that was given this name has it on the disk too.
-func (d *dir) settle(string) error { return d.lock.Sync() }
+// syncRename waits until the rename of a file to this name is on the disk.
+func (d *dir) syncRename(string) error { return d.lock.Sync() }
 
 func syncDir(path string) (err error) {
 	dir, err := os.Open(path)

@@ -12,8 +12,8 @@ import (
 
 var lockFileEx = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
 
-// openLock opens what is locked, because a directory cannot be. os.OpenFile lets
-// nobody delete what it has opened.
+// openLock opens a lock file, because a directory cannot be locked. A file that
+// os.OpenFile has opened cannot be deleted.
 func openLock(root *os.Root) (*os.File, error) {
 	return os.OpenFile(filepath.Join(root.Name(), prefix+"lock"), os.O_RDWR|os.O_CREATE, 0o666)
 }
@@ -33,8 +33,8 @@ func tryLock(f *os.File) (bool, error) {
 	return false, err
 }
 
-// identity tells a file from all others: the index of NTFS also counts how many
-// files there were in one place.
+// identity returns a text that no other file has. The index of NTFS also counts how often
+// an entry was used.
 func identity(f *os.File) (string, error) {
 	var info syscall.ByHandleFileInformation
 	if err := syscall.GetFileInformationByHandle(syscall.Handle(f.Fd()), &info); err != nil {
@@ -43,9 +43,9 @@ func identity(f *os.File) (string, error) {
 	return fmt.Sprintf("%d.%d", info.FileIndexHigh, info.FileIndexLow), nil
 }
 
-// settle returns when the file that was given this name has it on the disk too,
-// which is when the file system's log is there.
-func (d *dir) settle(name string) (err error) {
+// syncRename waits until the rename of a file to this name is on the disk. For that it
+// flushes the log of the file system.
+func (d *dir) syncRename(name string) (err error) {
 	file, err := d.OpenFile(name, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -57,5 +57,5 @@ func (d *dir) settle(name string) (err error) {
 	return file.Sync()
 }
 
-// syncDir does nothing: settle does, for the whole file system.
+// syncDir does nothing: syncRename does, for the whole file system.
 func syncDir(string) error { return nil }

@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// The directory is deleted while a call has its lock, and made anew by others.
-// What the call does is in neither, and it says so.
+// The directory is deleted while a call has its lock, and other processes create it
+// again. The call has no effect on either, and returns an error.
 func TestDirectoryIsDeletedInUse(t *testing.T) {
 	s, held := newStore(t, 1)
 	s.clock = func() time.Time {
@@ -33,7 +33,7 @@ func TestDirectoryIsDeletedInUse(t *testing.T) {
 		t.Errorf("got %v, %v", ok, err)
 	}
 	s.clock = nil
-	if p := probe(t, s); !p.Exists || p.Known {
+	if p := probe(t, s); !p.HasNamespace || p.HasRow {
 		t.Errorf("the new directory has %+v", p)
 	}
 }
@@ -116,15 +116,17 @@ func TestNoFalseAlarm(t *testing.T) {
 		"touch $0/*", "chmod -R go+rx $0", "chown -R $(id -u):$(id -g) $0", "ln $0/*.leases $0/link; rm $0/link",
 		"mv $0 $0.away; mv $0.away $0", "cp -R $0 $0.copy; rm -r $0.copy", "mv $0 " + dir,
 	} {
-		if out, err := exec.Command("sh", "-ec", what, s.path).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", what, err, out)
-		}
-		if _, err := os.Stat(dir); err == nil {
-			s.path = dir
-		}
-		if p := probe(t, s); p.Current != p.Fingerprint {
-			t.Errorf("%s: %+v", what, p)
-		}
+		t.Run(what, func(t *testing.T) {
+			if out, err := exec.Command("sh", "-ec", what, s.path).CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v\n%s", what, err, out)
+			}
+			if _, err := os.Stat(dir); err == nil {
+				s.path = dir
+			}
+			if p := probe(t, s); p.Current != p.Fingerprint {
+				t.Errorf("%s: %+v", what, p)
+			}
+		})
 	}
 	if !renewed(t, s, held) {
 		t.Error("the lease is lost")

@@ -1,4 +1,3 @@
-// Package leasetest tests what keeps and what takes leases: [Run] is the suite
-// that every [lease.Store] passes, and [Memory] is a store for the tests of its
-// users, which fails on demand.
+// Package leasetest has [Run], the suite that every [lease.Store] must pass, and
+// [Memory], a store for tests with faults that the test configures.
 package leasetest

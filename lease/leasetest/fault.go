@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// ErrFault is what a [Memory] returns when it fails on a test's demand.
+// ErrFault is returned by a [Memory] for a fault that the test configured.
 var ErrFault = errors.New("leasetest: the store failed, as the test demands")
 
 // A Fault is what goes wrong with one call of a [Memory].
@@ -16,15 +16,16 @@ type Fault uint8
 const (
 	None      Fault = iota // the call goes well
 	Refuse                 // it fails and has no effect
-	LoseReply              // it has its effect and fails all the same
+	LoseReply              // it has its effect and fails
 	Hang                   // it hangs and has no effect
 	HangAfter              // it has its effect and then hangs
-	Late                   // it hangs, and has its effect when Deliver is called
+	Late                   // it hangs, and has its effect later, in Deliver
 )
 
 // call runs the effect of an operation, unless a fault is in the way.
 func call[T any](ctx context.Context, m *Memory, op string, effect func() T) (T, error) {
 	var none T
+	defer m.end(op)
 	switch f := m.begin(op); {
 	case ctx.Err() != nil:
 		return none, ctx.Err()
@@ -50,7 +51,7 @@ func call[T any](ctx context.Context, m *Memory, op string, effect func() T) (T,
 	return answer, nil
 }
 
-// begin counts a call and asks the test what goes wrong with it.
+// begin counts a call and returns its fault.
 func (m *Memory) begin(op string) Fault {
 	m.mu.Lock()
 	if m.calls == nil {
@@ -65,18 +66,32 @@ func (m *Memory) begin(op string) Fault {
 	return fault(op)
 }
 
+// end calls the hook of [Memory.After].
+func (m *Memory) end(op string) {
+	m.mu.Lock()
+	after := m.after
+	m.mu.Unlock()
+	if after != nil {
+		after(op)
+	}
+}
+
 func (m *Memory) locked(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f()
 }
 
-// Fault has every further call ask f what goes wrong with it; nil ends that. op
-// is the name of the method, such as "Renew". f is called without a lock, before
-// the call has an effect, and may sleep to make the store slow.
+// Fault makes each further call use the fault that f returns. Nil ends that. The op is
+// the name of the method, such as "Renew". Memory calls f without a lock, before the call
+// has an effect. It may sleep to make the store slow.
 func (m *Memory) Fault(f func(op string) Fault) { m.locked(func() { m.fault = f }) }
 
-// Deliver has the requests arrive that were [Late], in the order they were sent.
+// After makes each further call run f before it returns, also if the call fails. Nil ends
+// that. The op is the name of the method. Memory calls f without a lock.
+func (m *Memory) After(f func(op string)) { m.locked(func() { m.after = f }) }
+
+// Deliver executes the requests that were [Late], in the order in which they were sent.
 func (m *Memory) Deliver() {
 	m.locked(func() {
 		for _, effect := range m.late {
@@ -86,7 +101,7 @@ func (m *Memory) Deliver() {
 	})
 }
 
-// Calls tells how often the method op was called, whatever came of it.
+// Calls returns how often the method op was called, including calls that failed.
 func (m *Memory) Calls(op string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Memory is a [lease.Store] in memory, whose clock, faults and losses a test
-// controls. It starts no goroutine and waits for nothing but the ctx of a call
-// that is told to hang, so that it works in the bubbles of testing/synctest.
+// A Memory is a [lease.Store] in memory. A test controls its clock, faults and losses.
+// It starts no goroutine. It waits only in calls that hang because of a [Fault], until
+// their ctx ends. So it works in the bubbles of testing/synctest.
 //
 // The zero value is an empty store. A Memory is safe for concurrent use.
 type Memory struct {
@@ -25,6 +25,7 @@ type Memory struct {
 
 	mu    sync.Mutex
 	fault func(op string) Fault
+	after func(op string)
 	calls map[string]int
 	late  []func()
 
@@ -102,7 +103,7 @@ func (m *Memory) CreateNamespace(ctx context.Context, terms lease.Terms, positio
 	err = m.do(ctx, "CreateNamespace", func() {
 		if _, ok := m.spaces[of(terms)]; !ok && m.position(terms.Namespace) <= position {
 			done = true
-			m.set(of(terms), created{fingerprint: m.fingerprint(), fence: terms.Fresh(m.now()), position: position})
+			m.set(of(terms), created{fingerprint: m.fingerprint(), fence: terms.At(m.now()).NewFence, position: position})
 		}
 	})
 	return done && err == nil, err
@@ -114,24 +115,24 @@ func (m *Memory) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) 
 		now := m.now()
 		f, ok := m.spaces[of(q.Terms)]
 		p := lease.Probe{
-			Exists: ok, Fence: f.fence, Fingerprint: f.fingerprint,
-			Current: m.fingerprint(), Volatile: m.volatile, Now: now, Top: q.Min - 1,
+			HasNamespace: ok, Fence: f.fence, Fingerprint: f.fingerprint,
+			Current: m.fingerprint(), Volatile: m.volatile, Now: now, LastWorker: q.Min - 1,
 		}
 		rows := m.list(q.Terms, q.Min, q.Max)
 		if len(rows) > 0 {
-			p.Top = rows[len(rows)-1].Worker
+			p.LastWorker = rows[len(rows)-1].Worker
 		}
 		rank := func(r lease.Row) int64 {
 			switch {
 			case q.Waiting:
 				return r.Expires
-			case r.Bound >= q.Terms.Cap(now):
+			case r.Bound >= q.Terms.At(now).Cap:
 				return 4
-			case r.Worker == q.Own:
+			case r.Worker == q.PreferWorker:
 				return 0
-			case q.Prefer != "" && r.Label == q.Prefer:
+			case q.PreferLabel != "" && r.Label == q.PreferLabel:
 				return 1
-			case r.Bound <= q.Terms.Counter(now):
+			case r.Bound <= q.Terms.At(now).Tick:
 				return 2
 			}
 			return 3
@@ -140,9 +141,9 @@ func (m *Memory) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) 
 			rows = slices.DeleteFunc(rows, func(r lease.Row) bool { return !q.Terms.Free(r) })
 		}
 		rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		if p.Known = len(rows) > 0; p.Known {
+		if p.HasRow = len(rows) > 0; p.HasRow {
 			p.Row = slices.MinFunc(rows, func(a, b lease.Row) int { return cmp.Compare(rank(a), rank(b)) })
-			p.Free = q.Terms.Free(p.Row)
+			p.HasFree = q.Terms.Free(p.Row)
 		}
 		return p
 	})
@@ -153,7 +154,7 @@ func (m *Memory) Fence(ctx context.Context, terms lease.Terms, seen string) erro
 	return m.do(ctx, "Fence", func() {
 		f, ok := m.spaces[of(terms)]
 		if ok && (seen == "" || seen == f.fingerprint) {
-			f.fingerprint, f.fence = m.fingerprint(), max(f.fence, terms.Beyond(m.now()))
+			f.fingerprint, f.fence = m.fingerprint(), max(f.fence, terms.At(m.now()).RaisedFence)
 			m.set(of(terms), f)
 		}
 	})
@@ -162,9 +163,9 @@ func (m *Memory) Fence(ctx context.Context, terms lease.Terms, seen string) erro
 // AddRows implements [lease.Store].
 func (m *Memory) AddRows(ctx context.Context, terms lease.Terms, least, most int64) error {
 	return m.do(ctx, "AddRows", func() {
-		bound := terms.Cap(m.now())
-		if _, ok := m.spaces[of(terms)]; !ok && terms.Coarse() {
-			bound = terms.Counter(m.now())
+		bound := terms.At(m.now()).Cap
+		if _, ok := m.spaces[of(terms)]; !ok {
+			bound = terms.At(m.now()).FirstRow
 		}
 		for worker := least; worker <= most; worker++ {
 			if _, ok := m.rows[key{of(terms), worker}]; !ok {
@@ -199,10 +200,10 @@ func (m *Memory) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, e
 }
 
 // Release implements [lease.Store].
-func (m *Memory) Release(ctx context.Context, r lease.Release) (bool, error) {
-	_, ok, err := m.update(ctx, "Release", r.Terms, r.Held, func(row *lease.Row) bool {
+func (m *Memory) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
+	_, ok, err := m.update(ctx, "Release", terms, held, func(row *lease.Row) bool {
 		row.Token = ""
-		row.Bound = min(row.Bound, r.Unused)
+		row.Bound = min(row.Bound, unused)
 		row.Expires = 0
 		return true
 	})
@@ -214,13 +215,18 @@ func (m *Memory) Rows(ctx context.Context, terms lease.Terms, min, max int64) ([
 	return call(ctx, m, "Rows", func() []lease.Row { return m.list(terms, min, max) })
 }
 
-// do calls a method that answers with an error alone.
+// Examine returns nothing.
+func (m *Memory) Examine(ctx context.Context) ([]lease.Finding, error) {
+	return nil, m.do(ctx, "Examine", func() {})
+}
+
+// do calls a method that returns only an error.
 func (m *Memory) do(ctx context.Context, op string, effect func()) error {
 	_, err := call(ctx, m, op, func() struct{} { effect(); return struct{}{} })
 	return err
 }
 
-// update changes a row that is as it was seen.
+// update changes a row that has the token and the revision of seen.
 func (m *Memory) update(ctx context.Context, op string, terms lease.Terms, seen lease.Row, change func(*lease.Row) bool) (lease.Row, bool, error) {
 	type answer struct {
 		row lease.Row
@@ -241,11 +247,11 @@ func (m *Memory) update(ctx context.Context, op string, terms lease.Terms, seen 
 
 func grant(r *lease.Row, terms lease.Terms, token string, wanted int64) {
 	r.Token = token
-	r.Bound = max(r.Bound, min(wanted, terms.Cap(r.Now)))
+	r.Bound = max(r.Bound, min(wanted, terms.At(r.Now).Cap))
 	r.Expires = r.Now + terms.TTL
 }
 
-// list returns rows as of now, by number.
+// list returns the rows as they are now, ordered by worker.
 func (m *Memory) list(terms lease.Terms, min, max int64) []lease.Row {
 	var rows []lease.Row
 	for k, r := range m.rows {
@@ -277,7 +283,7 @@ func (m *Memory) fingerprint() string { return cmp.Or(m.current, "the first") }
 // SetCurrent changes the fingerprint of the database, as a failover does.
 func (m *Memory) SetCurrent(fingerprint string) { m.locked(func() { m.current = fingerprint }) }
 
-// SetVolatile has further probes say whether commits may be lost unnoticed.
+// SetVolatile sets whether further probes say that commits may be lost unnoticed.
 func (m *Memory) SetVolatile(volatile bool) { m.locked(func() { m.volatile = volatile }) }
 
 // A Snapshot is what a [Memory] held at one time.
@@ -290,8 +296,8 @@ func (m *Memory) Snapshot() Snapshot {
 	return Snapshot{m.copy()}
 }
 
-// Restore has the store forget all commits since s was taken. The fingerprint
-// of the database stays: SetCurrent changes it, if that is to be noticed.
+// Restore makes the store forget all commits since s was taken. The fingerprint of the
+// database does not change; to have the loss noticed, call SetCurrent.
 func (m *Memory) Restore(s Snapshot) { m.locked(func() { m.content = s.copy() }) }
 
 func (c content) copy() content {

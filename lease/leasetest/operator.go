@@ -6,14 +6,14 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// An Operator does to a store what somebody with a database client can. If the
-// stores given to [Run] are Operators, the suite also covers rows that go or
-// change under their holders, and databases that are not what they were.
+// An Operator changes a store as a person with a database client can. If the stores
+// given to [Run] are Operators, the suite also covers rows that are deleted or edited
+// while they are leased, and a database that replaced another.
 type Operator interface {
 	// Delete deletes the row of a worker.
 	Delete(ctx context.Context, terms lease.Terms, worker int64) error
 
-	// Edit overwrites all columns of a row that is there.
+	// Edit overwrites all columns of a row that exists.
 	Edit(ctx context.Context, terms lease.Terms, row lease.Row) error
 
 	// DeleteNamespace deletes the namespace's entry for the layout, and no rows.

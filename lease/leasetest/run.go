@@ -18,10 +18,10 @@ import (
 // each property and returns an empty store, not migrated yet, that lives until t
 // ends. If it is an [Operator] too, as it should be, Run covers all there is.
 //
-// Run takes the store's own clock as it is, and no time to speak of: leases that
-// have expired are claimed with a TTL below zero.
+// Run uses the store's own clock and does not wait: leases that must have expired are
+// claimed with a TTL below zero.
 //
-// Among rows that are equally good, a probe must find a random one, or the least
+// Among equally good rows, a probe must return a random one, or the one with the least
 // worker if the store is [Ordered].
 func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 	for _, p := range properties {
@@ -54,8 +54,9 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 	})
 }
 
-// An Ordered store hands out the least worker first. That suits processes that
-// are few and start in order; where many start at once, they all try the same row.
+// An Ordered store returns the row with the least worker first. That suits a few
+// processes that start one after the other. Many processes that start at the same time
+// would all try the same row.
 type Ordered interface {
 	Ordered()
 }
@@ -67,42 +68,42 @@ var properties = []struct {
 	{"a namespace is created once", createOnce},
 	{"an absent namespace is not created", absent},
 	{"bounds end with the tick that Ahead falls into", units},
-	{"a layout is added by who has seen all others", secondLayout},
+	{"a layout is added by a process that has seen all others", secondLayout},
 	{"a layout is added after others were deleted", layoutAfterDeletion},
-	{"a row that is added begins above all that a lost one can have granted", addedRow},
-	{"a row that is there stays as it is", addedOnce},
-	{"rows are added many at a time", addedMany},
-	{"64 processes add rows at once", addedAtOnce},
-	{"a row of a coarse layout without a namespace begins now", addedCoarse},
+	{"an added row starts above everything that a lost row can have granted", addedRow},
+	{"a row that exists is not changed", addedOnce},
+	{"many rows are added at a time", addedMany},
+	{"64 processes add rows at the same time", addedAtOnce},
+	{"a row of a coarse layout without a namespace starts in the current tick", addedCoarse},
 	{"a free row is claimed", claimFree},
 	{"an expired row is claimed", claimExpired},
 	{"a lease that has just expired is neither renewed nor claimed", justExpired},
-	{"a claim is refused if anything is not as it was seen", claimRefused},
-	{"a claim never lowers a bound, nor grants more than is wanted", claimBound},
+	{"a claim is refused if anything has changed since the probe", claimRefused},
+	{"a claim never lowers a bound, nor grants more than requested", claimBound},
 	{"a lease is renewed", renew},
-	{"a renewal is refused if the lease is not the holder's any more", renewRefused},
-	{"a renewal never lowers a bound, nor grants more than is wanted", renewBound},
-	{"a release frees the row and gives back what was not used", release},
+	{"a renewal is refused if another process has the row", renewRefused},
+	{"a renewal never lowers a bound, nor grants more than requested", renewBound},
+	{"a release frees the row and lowers the bound to the first unused counter", release},
 	{"a release never raises a bound", releaseBound},
-	{"a release is refused if the lease is not the holder's any more", releaseRefused},
-	{"a probe keeps to its range", probeRange},
-	{"a probe finds no leased row", probeLeased},
-	{"a probe prefers rows that are ready, and among them none", probeReady},
-	{"a probe prefers the label, if it asks for one", probeLabel},
-	{"a probe finds rows last of which nothing would be granted", probeSpent},
-	{"a probe prefers the worker number that is asked for", probeOwn},
-	{"a probe that waits finds the row that becomes free first", probeWaiting},
-	{"rows are listed by number", rows},
-	{"64 claimers of 64 rows get one each", claimers},
-	{"a fence is raised if the fingerprint is as it was seen", fence},
+	{"a release is refused if another process has the row", releaseRefused},
+	{"a probe returns rows of its range only", probeRange},
+	{"a probe returns no leased row", probeLeased},
+	{"a probe prefers rows whose bound is not ahead of time, and a random one of them", probeReady},
+	{"a probe prefers PreferLabel", probeLabel},
+	{"rows of which a claim would be granted nothing come last", probeSpent},
+	{"a probe prefers PreferWorker", probePreferWorker},
+	{"a waiting probe returns the row that becomes free first", probeWaiting},
+	{"rows are listed in the order of workers", rows},
+	{"64 processes claim 64 rows, one each", claimers},
+	{"a fence is raised if the fingerprint is unchanged", fence},
 	{"a fence is never lowered", fenceBound},
-	{"another database is noticed, and fenced", otherDatabase},
-	{"a row that is deleted is lost to its holder", deleted},
-	{"a row that is edited is lost to its holder", edited},
-	{"a row without a token is free, whenever it expires", unheld},
-	{"namespaces have nothing in common", namespaces},
-	{"names may be odd", oddNames},
-	{"a call whose context has ended fails and does nothing", cancelled},
+	{"another database is detected and fenced", otherDatabase},
+	{"the holder of a deleted row loses its lease", deleted},
+	{"the holder of an edited row loses its lease", edited},
+	{"a row without a token is free, with any expiry", unheld},
+	{"namespaces are independent", namespaces},
+	{"names may contain any characters", oddNames},
+	{"a call whose context has ended fails and has no effect", cancelled},
 }
 
 const everything = math.MaxInt64 // a bound that only the cap limits
@@ -114,10 +115,10 @@ var millisecond = lease.Terms{
 	Ahead: (12 * time.Second).Microseconds(), Skew: (2 * time.Second).Microseconds(), TTL: (15 * time.Minute).Microseconds(),
 }
 
-// lapsed is a TTL of leases that others may claim at once.
+// lapsed is the TTL of leases that other processes may claim at once.
 const lapsed = -4_000_000
 
-// A subject is a store under test, in which a call that errs ends the test.
+// A subject is a store under test. A call that returns an error ends the test.
 type subject struct {
 	*testing.T
 	lease.Store
@@ -140,7 +141,7 @@ func (s *subject) operator() Operator {
 	return op
 }
 
-// create creates the namespace, if it is not there.
+// create creates the namespace, if it does not exist.
 func (s *subject) create() { s.Helper(); s.creates(s.terms, 0) }
 
 func (s *subject) creates(terms lease.Terms, position int64) (created bool) {
@@ -153,8 +154,8 @@ func (s *subject) creates(terms lease.Terms, position int64) (created bool) {
 func (s *subject) probe(q lease.Query) lease.Probe {
 	s.Helper()
 	q.Terms = s.terms
-	if q.Own == 0 {
-		q.Own = -1
+	if q.PreferWorker == 0 {
+		q.PreferWorker = -1
 	}
 	if q.Max == 0 {
 		q.Max = s.terms.Workers - 1
@@ -166,7 +167,7 @@ func (s *subject) probe(q lease.Query) lease.Probe {
 
 func (s *subject) now() int64 { s.Helper(); return s.probe(lease.Query{}).Now }
 
-// row returns the row of a worker, which must be there.
+// row returns the row of a worker, which must exist.
 func (s *subject) row(worker int64) lease.Row {
 	s.Helper()
 	rows, err := s.Rows(s.Context(), s.terms, worker, worker)
@@ -177,7 +178,7 @@ func (s *subject) row(worker int64) lease.Row {
 	return rows[0]
 }
 
-// added returns the row of a worker, which is free if it was not there before.
+// added returns the row of a worker. If the row did not exist, it is added and free.
 func (s *subject) added(worker int64) lease.Row {
 	s.Helper()
 	s.must(s.AddRows(s.Context(), s.terms, worker, worker))
@@ -193,18 +194,29 @@ func (s *subject) renewalOf(held lease.Row) lease.Renewal {
 	return lease.Renewal{Terms: s.terms, Held: held, Token: rand.Text(), Wanted: everything, Volatile: true}
 }
 
-func (s *subject) releaseOf(held lease.Row) lease.Release {
-	return lease.Release{Terms: s.terms, Held: held, Unused: held.Bound}
+// A freeing has the arguments of a Release.
+type freeing struct {
+	Terms  lease.Terms
+	Held   lease.Row
+	Unused int64
 }
 
-// claim claims, and returns what the store then holds.
+func (s *subject) releaseOf(held lease.Row) freeing {
+	return freeing{Terms: s.terms, Held: held, Unused: held.Bound}
+}
+
+func (s *subject) tryRelease(r freeing) (bool, error) {
+	return s.Release(s.Context(), r.Terms, r.Held, r.Unused)
+}
+
+// claim claims a row, and returns the row in the store.
 func (s *subject) claim(c lease.Claim) lease.Row {
 	s.Helper()
 	row, ok, err := s.Claim(s.Context(), c)
 	return s.granted(row, ok, err, c.Seen, c.Token, c.Label, c.Terms)
 }
 
-// renew renews, and returns what the store then holds.
+// renew renews a lease, and returns the row in the store.
 func (s *subject) renew(r lease.Renewal) lease.Row {
 	s.Helper()
 	row, ok, err := s.Renew(s.Context(), r)
@@ -230,9 +242,9 @@ func (s *subject) granted(row lease.Row, ok bool, err error, before lease.Row, t
 	return row
 }
 
-func (s *subject) release(r lease.Release) lease.Row {
+func (s *subject) release(r freeing) lease.Row {
 	s.Helper()
-	ok, err := s.Release(s.Context(), r)
+	ok, err := s.tryRelease(r)
 	s.must(err)
 	if !ok {
 		s.Fatal("refused")
@@ -240,13 +252,13 @@ func (s *subject) release(r lease.Release) lease.Row {
 	return s.row(r.Held.Worker)
 }
 
-// same compares rows but for when they were read.
+// same compares all fields of two rows except Now.
 func same(a, b lease.Row) bool {
 	a.Now, b.Now = 0, 0
 	return a == b
 }
 
-// untouched fails if the call returned anything but a refusal, or left a trace.
+// untouched fails if the call was not refused, or if it changed the row.
 func (s *subject) untouched(what string, before lease.Row, ok bool, err error) {
 	s.Helper()
 	if ok || err != nil {
@@ -257,28 +269,33 @@ func (s *subject) untouched(what string, before lease.Row, ok bool, err error) {
 	}
 }
 
-// at fails if the counter is not what of tells of a time between two readings.
-func (s *subject) at(of func(now int64) int64, what string, counter, before, after int64) {
+// at fails if the counter is not a limit of a time between two readings.
+func (s *subject) at(limit func(lease.Limits) int64, what string, counter, before, after int64) {
 	s.Helper()
-	if least, most := of(before), of(after); counter < least || counter > most {
+	if least, most := limit(s.terms.At(before)), limit(s.terms.At(after)); counter < least || counter > most {
 		s.Errorf("%s is %d, not of %d to %d", what, counter, least, most)
 	}
 }
 
+func tick(l lease.Limits) int64        { return l.Tick }
+func theCap(l lease.Limits) int64      { return l.Cap }
+func newFence(l lease.Limits) int64    { return l.NewFence }
+func raisedFence(l lease.Limits) int64 { return l.RaisedFence }
+
 // capped fails if bound is not the cap of a time between two readings.
 func (s *subject) capped(what string, bound, before, after int64) {
 	s.Helper()
-	s.at(s.terms.Cap, what, bound, before, after)
+	s.at(theCap, what, bound, before, after)
 }
 
 func createOnce(s *subject) {
 	before := s.now()
 	s.create()
 	first := s.probe(lease.Query{})
-	if !first.Exists || first.Fingerprint == "" || first.Fingerprint != first.Current {
+	if !first.HasNamespace || first.Fingerprint == "" || first.Fingerprint != first.Current {
 		s.Errorf("created: %+v", first)
 	}
-	s.at(s.terms.Fresh, "the fence", first.Fence, before, first.Now)
+	s.at(newFence, "the fence", first.Fence, before, first.Now)
 	other := s.terms
 	other.Ahead *= 2
 	s.creates(other, 1)
@@ -287,7 +304,7 @@ func createOnce(s *subject) {
 	}
 }
 
-// Whoever adds a layout has compared it with all that are there.
+// A process adds a layout only after it has compared it with all others.
 func secondLayout(s *subject) {
 	s.create()
 	layouts := func(want ...string) {
@@ -302,17 +319,17 @@ func secondLayout(s *subject) {
 	first := s.added(7)
 	s.terms.Layout = "41/12/10"
 	s.creates(s.terms, 0)
-	if layouts("41/10/12"); s.probe(lease.Query{}).Exists {
+	if layouts("41/10/12"); s.probe(lease.Query{}).HasNamespace {
 		s.Error("a second layout was added by who had not seen the first")
 	}
 	s.creates(s.terms, 1)
 	layouts("41/10/12", "41/12/10")
-	if p := s.probe(lease.Query{}); !p.Exists || p.Free {
+	if p := s.probe(lease.Query{}); !p.HasNamespace || p.HasFree {
 		s.Errorf("the second layout: %+v", p)
 	}
 	second := s.claim(s.claimOf(s.added(7)))
 	s.terms.Layout = "41/10/12"
-	if p := s.probe(lease.Query{}); !p.Free || !same(p.Row, first) {
+	if p := s.probe(lease.Query{}); !p.HasFree || !same(p.Row, first) {
 		s.Errorf("the row of the first layout was %+v and is %+v, with %+v of the second", first, p.Row, second)
 	}
 
@@ -327,18 +344,18 @@ func absent(s *subject) {
 	s.creates(another, 0)
 	s.must(s.AddRows(s.Context(), another, 3, 3))
 	p := s.probe(lease.Query{})
-	if p.Exists || p.Free {
+	if p.HasNamespace || p.HasFree {
 		s.Errorf("got %+v", p)
 	}
 	if at := time.UnixMicro(p.Now); at.Before(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		s.Errorf("the store's time is %v", at)
 	}
-	if p := s.probe(lease.Query{Waiting: true}); p.Exists || p.Known {
+	if p := s.probe(lease.Query{Waiting: true}); p.HasNamespace || p.HasRow {
 		s.Errorf("waiting: got %+v", p)
 	}
 	s.must(s.Fence(s.Context(), here, ""))
 	s.must(s.AddRows(s.Context(), here, 0, 7))
-	if p := s.probe(lease.Query{}); p.Exists {
+	if p := s.probe(lease.Query{}); p.HasNamespace {
 		s.Error("a fence or a row has created it")
 	}
 }
@@ -352,12 +369,12 @@ func units(s *subject) {
 			before := s.now()
 			s.create()
 			p := s.probe(lease.Query{})
-			s.at(s.terms.Fresh, "the fence at first", p.Fence, before, p.Now)
+			s.at(newFence, "the fence at first", p.Fence, before, p.Now)
 			s.must(s.Fence(s.Context(), s.terms, ""))
 			added := s.added(7)
 			p = s.probe(lease.Query{})
-			s.at(s.terms.Beyond, "the fence", p.Fence, before, p.Now)
-			if _, ordered := s.Store.(Ordered); !ordered || !s.terms.Coarse() {
+			s.at(raisedFence, "the fence", p.Fence, before, p.Now)
+			if _, ordered := s.Store.(Ordered); !ordered || unit <= time.Second {
 				s.capped("the bound of a new row", added.Bound, before, p.Now)
 			}
 			claimed := s.claim(s.claimOf(added))
@@ -376,7 +393,7 @@ func layoutAfterDeletion(s *subject) {
 		s.must(err)
 		s.must(s.AddRows(s.Context(), s.terms, 0, 0))
 		s.creates(s.terms, position)
-		if p := s.probe(lease.Query{}); !p.Exists {
+		if p := s.probe(lease.Query{}); !p.HasNamespace {
 			s.Errorf("layout %d was not added at position %d beside %q", i, position, layouts)
 		}
 		if i%2 == 1 {
@@ -425,13 +442,13 @@ func addedMany(s *subject) {
 			s.Fatalf("added %+v", row)
 		}
 	}
-	if p := s.probe(lease.Query{Waiting: true}); p.Top != 1023 {
-		s.Errorf("the largest worker with a row is %d, want 1023", p.Top)
+	if p := s.probe(lease.Query{Waiting: true}); p.LastWorker != 1023 {
+		s.Errorf("the largest worker with a row is %d, want 1023", p.LastWorker)
 	}
-	if p := s.probe(lease.Query{Min: 0, Max: 500, Waiting: true}); p.Top != 500 {
-		s.Errorf("the largest worker up to 500 with a row is %d", p.Top)
+	if p := s.probe(lease.Query{Min: 0, Max: 500, Waiting: true}); p.LastWorker != 500 {
+		s.Errorf("the largest worker up to 500 with a row is %d", p.LastWorker)
 	}
-	if p := s.probe(lease.Query{Min: 1, Max: 2}); p.Top != 0 || p.Known {
+	if p := s.probe(lease.Query{Min: 1, Max: 2}); p.LastWorker != 0 || p.HasRow {
 		s.Errorf("below the rows: %+v", p)
 	}
 }
@@ -461,7 +478,7 @@ func addedCoarse(s *subject) {
 	s.terms.Unit = time.Hour.Microseconds()
 	before := s.now()
 	first := s.added(7)
-	s.at(s.terms.Counter, "the bound before the namespace", first.Bound, before, first.Now)
+	s.at(tick, "the bound before the namespace", first.Bound, before, first.Now)
 	s.create()
 	second := s.added(8)
 	if _, ordered := s.Store.(Ordered); ordered {
@@ -517,7 +534,7 @@ func justExpired(s *subject) {
 	s.untouched("a renewal", expired, ok, err)
 	_, ok, err = s.Claim(s.Context(), s.claimOf(expired))
 	s.untouched("a claim", expired, ok, err)
-	if p := s.probe(lease.Query{}); p.Free {
+	if p := s.probe(lease.Query{}); p.HasFree {
 		s.Errorf("a probe finds %+v", p.Row)
 	}
 	s.terms.Skew = 0
@@ -663,7 +680,7 @@ func release(s *subject) {
 	if free.Token != "" || free.Revision <= held.Revision || free.Bound != r.Unused || free.Label != held.Label {
 		s.Errorf("released: %+v became %+v", held, free)
 	}
-	if p := s.probe(lease.Query{}); !p.Free || !same(p.Row, free) {
+	if p := s.probe(lease.Query{}); !p.HasFree || !same(p.Row, free) {
 		s.Errorf("a probe finds %+v, want %+v", p.Row, free)
 	}
 	c := s.claimOf(free)
@@ -686,25 +703,25 @@ func releaseBound(s *subject) {
 func releaseRefused(s *subject) {
 	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
-	for what, change := range map[string]func(*lease.Release){
-		"another token":     func(r *lease.Release) { r.Held.Token = rand.Text() },
-		"no token":          func(r *lease.Release) { r.Held.Token = "" },
-		"a later revision":  func(r *lease.Release) { r.Held.Revision++ },
-		"a former revision": func(r *lease.Release) { r.Held.Revision-- },
-		"another layout":    func(r *lease.Release) { r.Terms.Layout = "41/10/13" },
-		"another namespace": func(r *lease.Release) { r.Terms.Namespace = "another" },
-		"no such row":       func(r *lease.Release) { r.Held.Worker++ },
+	for what, change := range map[string]func(*freeing){
+		"another token":     func(r *freeing) { r.Held.Token = rand.Text() },
+		"no token":          func(r *freeing) { r.Held.Token = "" },
+		"a later revision":  func(r *freeing) { r.Held.Revision++ },
+		"a former revision": func(r *freeing) { r.Held.Revision-- },
+		"another layout":    func(r *freeing) { r.Terms.Layout = "41/10/13" },
+		"another namespace": func(r *freeing) { r.Terms.Namespace = "another" },
+		"no such row":       func(r *freeing) { r.Held.Worker++ },
 	} {
 		r := s.releaseOf(held)
 		r.Unused = 0
 		change(&r)
-		ok, err := s.Release(s.Context(), r)
+		ok, err := s.tryRelease(r)
 		s.untouched(what, held, ok, err)
 	}
 	free := s.release(s.releaseOf(held))
 	r := s.releaseOf(held)
 	r.Unused = 0
-	ok, err := s.Release(s.Context(), r)
+	ok, err := s.tryRelease(r)
 	s.untouched("a lease given back", free, ok, err)
 }
 
@@ -716,10 +733,10 @@ func probeRange(s *subject) {
 	for _, q := range []struct{ min, max, want int64 }{{10, 19, 10}, {11, 20, 20}, {20, 20, 20}, {11, 19, -1}, {22, 1023, -1}} {
 		for range 8 {
 			p := s.probe(lease.Query{Min: q.min, Max: q.max})
-			if p.Free != (q.want >= 0) || p.Free && p.Row.Worker != q.want {
-				s.Errorf("from %d to %d: found %v, worker %d; want worker %d", q.min, q.max, p.Free, p.Row.Worker, q.want)
+			if p.HasFree != (q.want >= 0) || p.HasFree && p.Row.Worker != q.want {
+				s.Errorf("from %d to %d: found %v, worker %d; want worker %d", q.min, q.max, p.HasFree, p.Row.Worker, q.want)
 			}
-			if p.Free && !same(p.Row, s.row(q.want)) {
+			if p.HasFree && !same(p.Row, s.row(q.want)) {
 				s.Errorf("from %d to %d: %+v is not the row", q.min, q.max, p.Row)
 			}
 		}
@@ -729,13 +746,13 @@ func probeRange(s *subject) {
 func probeLeased(s *subject) {
 	s.create()
 	held := s.claim(s.claimOf(s.added(7)))
-	if p := s.probe(lease.Query{Prefer: held.Label}); p.Free {
+	if p := s.probe(lease.Query{PreferLabel: held.Label}); p.HasFree {
 		s.Errorf("found the leased row %+v", p.Row)
 	}
 	s.terms.TTL = lapsed
 	expired := s.renew(s.renewalOf(held))
-	if p := s.probe(lease.Query{}); !p.Free || !same(p.Row, expired) {
-		s.Errorf("found %v, %+v; want the expired row %+v", p.Free, p.Row, expired)
+	if p := s.probe(lease.Query{}); !p.HasFree || !same(p.Row, expired) {
+		s.Errorf("found %v, %+v; want the expired row %+v", p.HasFree, p.Row, expired)
 	}
 }
 
@@ -746,7 +763,7 @@ func probeReady(s *subject) {
 		if held := s.claim(s.claimOf(s.added(worker))); worker%2 == 0 {
 			ready = append(ready, worker)
 			r := s.releaseOf(held)
-			r.Unused = s.terms.Counter(held.Now) - 1
+			r.Unused = s.terms.At(held.Now).Tick - 1
 			s.release(r)
 		} else {
 			s.release(s.releaseOf(held))
@@ -756,7 +773,7 @@ func probeReady(s *subject) {
 	for range 64 {
 		p := s.probe(lease.Query{})
 		seen[p.Row.Worker] = true
-		if !p.Free {
+		if !p.HasFree {
 			s.Fatal("found no row")
 		}
 		if !slices.Contains(ready, p.Row.Worker) {
@@ -789,13 +806,13 @@ func probeLabel(s *subject) {
 	s.added(16)
 	unheld := 0
 	for range 8 {
-		if p := s.probe(lease.Query{Prefer: "host/7"}); p.Row.Worker != 7 {
+		if p := s.probe(lease.Query{PreferLabel: "host/7"}); p.Row.Worker != 7 {
 			s.Fatalf("found worker %d", p.Row.Worker)
 		}
-		if p := s.probe(lease.Query{Prefer: ""}); p.Row.Worker == 16 {
+		if p := s.probe(lease.Query{PreferLabel: ""}); p.Row.Worker == 16 {
 			unheld++
 		}
-		if p := s.probe(lease.Query{Prefer: "another"}); !p.Free {
+		if p := s.probe(lease.Query{PreferLabel: "another"}); !p.HasFree {
 			s.Fatal("a label that nobody had finds nothing")
 		}
 	}
@@ -812,7 +829,7 @@ func probeSpent(s *subject) {
 		c := s.claimOf(s.added(int64(worker)))
 		c.Label = label
 		r := s.releaseOf(s.claim(c))
-		r.Unused = s.terms.Cap(s.now())
+		r.Unused = s.terms.At(s.now()).Cap
 		if label == "half spent" {
 			r.Unused -= s.terms.PerTick / 2
 		} else if label == "unused" {
@@ -821,19 +838,19 @@ func probeSpent(s *subject) {
 		s.release(r)
 	}
 	for prefer, want := range map[string]int64{"spent": 2, "half spent": 1, "unused": 2, "": 2} {
-		if p := s.probe(lease.Query{Prefer: prefer}); p.Row.Worker != want {
+		if p := s.probe(lease.Query{PreferLabel: prefer}); p.Row.Worker != want {
 			s.Errorf("with %q preferred, worker %d is found; want %d", prefer, p.Row.Worker, want)
 		}
 	}
 	if p := s.probe(lease.Query{Min: 0, Max: 1}); p.Row.Worker != 1 {
 		s.Errorf("of a spent and a half spent worker, %d is found", p.Row.Worker)
 	}
-	if p := s.probe(lease.Query{Min: 0, Max: 0, Prefer: "x"}); s.terms.Workers > 1 && !p.Free {
+	if p := s.probe(lease.Query{Min: 0, Max: 0, PreferLabel: "x"}); s.terms.Workers > 1 && !p.HasFree {
 		s.Error("a spent row is not found at all")
 	}
 }
 
-func probeOwn(s *subject) {
+func probePreferWorker(s *subject) {
 	s.create()
 	for worker := range int64(16) {
 		r := s.releaseOf(s.claim(s.claimOf(s.added(worker))))
@@ -841,19 +858,19 @@ func probeOwn(s *subject) {
 		s.release(r)
 	}
 	for range 8 {
-		if p := s.probe(lease.Query{Own: 7}); !p.Free || p.Row.Worker != 7 {
+		if p := s.probe(lease.Query{PreferWorker: 7}); !p.HasFree || p.Row.Worker != 7 {
 			s.Fatalf("found %+v", p)
 		}
 	}
 	s.claim(s.claimOf(s.row(7)))
-	if p := s.probe(lease.Query{Own: 7}); !p.Free || p.Row.Worker == 7 {
+	if p := s.probe(lease.Query{PreferWorker: 7}); !p.HasFree || p.Row.Worker == 7 {
 		s.Fatalf("while it is leased: found %+v", p)
 	}
 }
 
 func probeWaiting(s *subject) {
 	s.create()
-	if p := s.probe(lease.Query{Waiting: true}); p.Known || p.Free {
+	if p := s.probe(lease.Query{Waiting: true}); p.HasRow || p.HasFree {
 		s.Errorf("without rows: %+v", p)
 	}
 	var held []lease.Row
@@ -864,14 +881,14 @@ func probeWaiting(s *subject) {
 		}
 		held = append(held, s.claim(c))
 	}
-	if p := s.probe(lease.Query{Waiting: true}); !p.Known || p.Free || !same(p.Row, held[5]) {
+	if p := s.probe(lease.Query{Waiting: true}); !p.HasRow || p.HasFree || !same(p.Row, held[5]) {
 		s.Errorf("the next to be free is %+v, want %+v", p, held[5])
 	}
 	free := s.release(s.releaseOf(held[3]))
-	if p := s.probe(lease.Query{Waiting: true}); !p.Free || !same(p.Row, free) {
+	if p := s.probe(lease.Query{Waiting: true}); !p.HasFree || !same(p.Row, free) {
 		s.Errorf("found %+v, want %+v", p, free)
 	}
-	if p := s.probe(lease.Query{Min: 4, Max: 6, Waiting: true}); p.Free || p.Row.Worker != 5 {
+	if p := s.probe(lease.Query{Min: 4, Max: 6, Waiting: true}); p.HasFree || p.Row.Worker != 5 {
 		s.Errorf("from 4 to 6: found %+v, want worker 5", p)
 	}
 }
@@ -905,10 +922,9 @@ func claimers(s *subject) {
 	s.raceFor64(func() error { return nil })
 }
 
-// raceFor64 has 64 processes get a lease of as many numbers, each by itself.
-// Before, they prepare. Whatever a store calls an error when two updates meet
-// (a deadlock, a transaction that cannot be serialised) may be tried again, as
-// keepers do, once for each of the others.
+// raceFor64 runs 64 processes that each lease one of 64 worker numbers. prepare runs
+// before that. If two updates conflict, a store may return an error, such as a deadlock
+// or a serialization failure. A process then tries again, as keepers do, up to 64 times.
 func (s *subject) raceFor64(prepare func() error) {
 	const n, patience, steps = 64, 64, 1000
 	s.terms.Workers = n
@@ -948,18 +964,18 @@ func (s *subject) raceFor64(prepare func() error) {
 	}
 }
 
-// step goes one step towards a lease.
+// step takes one of the steps to a lease.
 func (s *subject) step() (row lease.Row, done bool, err error) {
 	ctx := s.Context()
-	p, err := s.Probe(ctx, lease.Query{Terms: s.terms, Max: s.terms.Workers - 1, Own: -1})
+	p, err := s.Probe(ctx, lease.Query{Terms: s.terms, Max: s.terms.Workers - 1, PreferWorker: -1})
 	switch {
 	case err != nil:
-	case !p.Exists:
+	case !p.HasNamespace:
 		_, err = s.CreateNamespace(ctx, s.terms, 0)
-	case p.Free:
+	case p.HasFree:
 		return s.Claim(ctx, s.claimOf(p.Row))
-	case p.Top < s.terms.Workers-1:
-		err = s.AddRows(ctx, s.terms, p.Top+1, s.terms.Workers-1)
+	case p.LastWorker < s.terms.Workers-1:
+		err = s.AddRows(ctx, s.terms, p.LastWorker+1, s.terms.Workers-1)
 	default:
 		err = fmt.Errorf("leasetest: no number is left, of as many as there are processes")
 	}
@@ -979,7 +995,7 @@ func fence(s *subject) {
 		before := s.now()
 		s.must(s.Fence(s.Context(), s.terms, seen))
 		p := s.probe(lease.Query{})
-		s.at(s.terms.Beyond, "the fence", p.Fence, before, p.Now)
+		s.at(raisedFence, "the fence", p.Fence, before, p.Now)
 		if _, ok, err := s.Claim(s.Context(), late); ok || err != nil {
 			s.Errorf("a claim under the fence of before: %v, %v", ok, err)
 		}
@@ -1011,7 +1027,7 @@ func otherDatabase(s *subject) {
 	if fenced.Fingerprint == p.Fingerprint || fenced.Fingerprint != fenced.Current {
 		s.Errorf("not fenced: %+v", fenced)
 	}
-	s.at(s.terms.Beyond, "the fence", fenced.Fence, p.Now, fenced.Now)
+	s.at(raisedFence, "the fence", fenced.Fence, p.Now, fenced.Now)
 	s.claim(s.claimOf(s.added(7)))
 }
 
@@ -1023,7 +1039,7 @@ func deleted(s *subject) {
 	if _, ok, err := s.Renew(s.Context(), s.renewalOf(held)); ok || err != nil {
 		s.Errorf("the renewal: %v, %v", ok, err)
 	}
-	if ok, err := s.Release(s.Context(), s.releaseOf(held)); ok || err != nil {
+	if ok, err := s.tryRelease(s.releaseOf(held)); ok || err != nil {
 		s.Errorf("the release: %v, %v", ok, err)
 	}
 	if _, ok, err := s.Claim(s.Context(), s.claimOf(held)); ok || err != nil {
@@ -1054,7 +1070,7 @@ func edited(s *subject) {
 		_, ok, err := s.Renew(s.Context(), s.renewalOf(held))
 		s.untouched(what, changed, ok, err)
 		if what != "expiry" { // what has expired may still be given back
-			ok, err = s.Release(s.Context(), s.releaseOf(held))
+			ok, err = s.tryRelease(s.releaseOf(held))
 			s.untouched(what, changed, ok, err)
 		}
 	}
@@ -1068,7 +1084,7 @@ func unheld(s *subject) {
 	s.must(op.Edit(s.Context(), s.terms, free))
 	_, ok, err := s.Renew(s.Context(), s.renewalOf(free))
 	s.untouched("a renewal", free, ok, err)
-	if p := s.probe(lease.Query{}); !p.Free || !same(p.Row, free) {
+	if p := s.probe(lease.Query{}); !p.HasFree || !same(p.Row, free) {
 		s.Errorf("a probe finds %+v, want %+v", p.Row, free)
 	}
 	s.claim(s.claimOf(free))
@@ -1090,7 +1106,7 @@ func namespaces(s *subject) {
 	for i, name := range names {
 		s.terms.Namespace, s.terms.Layout = name, fmt.Sprint("layout ", i)
 		p := s.probe(lease.Query{})
-		if !p.Exists || !p.Free || p.Row.Worker != int64(i+1) {
+		if !p.HasNamespace || !p.HasFree || p.Row.Worker != int64(i+1) {
 			s.Errorf("%q: got %+v", name, p)
 		}
 		if i > 0 && p.Fence != fences[i] {
@@ -1121,7 +1137,7 @@ func oddNames(s *subject) {
 		c.Label = name
 		held := s.renew(s.renewalOf(s.claim(c)))
 		free := s.release(s.releaseOf(held))
-		if p := s.probe(lease.Query{Prefer: name}); !p.Exists || !p.Free || p.Row.Label != name {
+		if p := s.probe(lease.Query{PreferLabel: name}); !p.HasNamespace || !p.HasFree || p.Row.Label != name {
 			s.Errorf("%q: got %+v, want %+v", name, p, free)
 		}
 		s.terms.Layout = "the layout of " + name
@@ -1148,7 +1164,7 @@ func cancelled(s *subject) {
 		"AddRows":         func() error { return s.AddRows(ctx, s.terms, 8, 9) },
 		"Claim":           func() error { _, _, err := s.Claim(ctx, s.claimOf(held)); return err },
 		"Renew":           func() error { _, _, err := s.Renew(ctx, s.renewalOf(held)); return err },
-		"Release":         func() error { _, err := s.Release(ctx, s.releaseOf(held)); return err },
+		"Release":         func() error { _, err := s.Release(ctx, s.terms, held, held.Bound); return err },
 		"Rows":            func() error { _, err := s.Rows(ctx, s.terms, 0, 1023); return err },
 	}
 	for name, call := range calls {
@@ -1161,11 +1177,11 @@ func cancelled(s *subject) {
 	if len(rows) != 1 || !same(rows[0], held) {
 		s.Errorf("there was %+v and is %+v", held, rows)
 	}
-	if after := s.probe(lease.Query{}); after.Fence != before.Fence || after.Top != before.Top {
+	if after := s.probe(lease.Query{}); after.Fence != before.Fence || after.LastWorker != before.LastWorker {
 		s.Error("the fence was raised, or a row added")
 	}
 	s.terms = another
-	if s.probe(lease.Query{}).Exists {
+	if s.probe(lease.Query{}).HasNamespace {
 		s.Error("a namespace was created")
 	}
 }

@@ -35,7 +35,7 @@ else
 	run sound 'row deleted, three owners' -DOWNERS=3 -DDELETES=1 -DTOKENS=3 -DEND=3
 	run sound 'row and namespace deleted, three times' -DFINGERPRINT -DDELETES=3 -DTOKENS=3 -DEND=2
 	run sound 'row and namespace deleted, three owners' -DFINGERPRINT -DOWNERS=3 -DDELETES=2 -DTOKENS=3 -DEND=2
-	run sound 'row or namespace deleted, both created at now' -DFINGERPRINT -DDELETES=1 -DWINDOW=0 -DTOKENS=3 -DLIMIT_FOUND_COARSE
+	run sound 'row or namespace deleted, both created at now' -DFINGERPRINT -DDELETES=1 -DWINDOW=0 -DTOKENS=3 -DLIMIT_CREATE_COARSE
 	run sound 'crash, 4 tokens' -DCRASHES=1 -DTOKENS=4 -DCOUNTERS=3
 	run sound 'crash, three owners' -DCRASHES=1 -DOWNERS=3 -DTOKENS=3 -DCOUNTERS=3
 	run sound 'three crashes' -DCRASHES=3 -DTOKENS=4 -DCOUNTERS=2
@@ -110,7 +110,7 @@ run caught 'outside: an older dump restored in place, fingerprint unchanged' $lo
 run caught 'outside: the same, and the fence raised soon' $lost -DFINGERPRINT -DTOKENS=3 -DLIMIT_SAME_FINGERPRINT -DBY_HAND
 run caught 'outside: crash, then a failover to a standby that has what was lost' -DCRASHES=1 $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DLIMIT_STANDBY_AHEAD
 run caught 'outside: a row deleted in use, the deletion lost' $lost -DFINGERPRINT -DDELETES=1 -DTOKENS=3 -DEND=1 -DLIMIT_UNDELETE
-run caught 'outside: row and namespace lost, both created at now' -DFINGERPRINT -DDELETES=2 -DWINDOW=0 -DTOKENS=2 -DLIMIT_FOUND_COARSE
+run caught 'outside: row and namespace lost, both created at now' -DFINGERPRINT -DDELETES=2 -DWINDOW=0 -DTOKENS=2 -DLIMIT_CREATE_COARSE
 run caught 'outside: hold-off, crash, and the store is durable again' $volatile -DCURED -DTOKENS=3 -DEND=2
 run caught 'outside: the store becomes volatile before a commit' $volatile -DCURED -DNO_HOLDOFF -DTOKENS=3 -DLIMIT_VOLATILE_COMMIT
 run caught 'outside: crash, clock behind, row deleted' -DCRASHES=1 -DDELETES=1 -DWINDOW=0 -DTOKENS=3 -DEND=2 -DSKEW=1

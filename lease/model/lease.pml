@@ -683,7 +683,7 @@ end:
 #ifdef BROKEN_ADD_ZERO
 		db.bound = 0
 #else
-#ifdef LIMIT_FOUND_COARSE       /* while there is no namespace, the counter of now */
+#ifdef LIMIT_CREATE_COARSE      /* while there is no namespace, the counter of now */
 		if
 		:: db.stored == NO_NAMESPACE -> db.bound = now
 		:: else -> db.bound = CAP
@@ -770,7 +770,7 @@ end:
 #ifdef BROKEN_NAMESPACE_ZERO    /* a new namespace has no fence */
 		:: db.stored == NO_NAMESPACE
 #endif
-#ifdef LIMIT_FOUND_COARSE       /* the fence of a new namespace is the counter of now */
+#ifdef LIMIT_CREATE_COARSE      /* the fence of a new namespace is the counter of now */
 		:: db.stored == NO_NAMESPACE -> db.fence = now
 #endif
 #ifdef BROKEN_NAMESPACE_CAP     /* the fence of a new namespace is the bare cap */

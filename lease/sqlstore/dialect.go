@@ -9,34 +9,29 @@ import (
 	"github.com/snowkey-go/snowkey/internal/session"
 )
 
-// A dialect says how one kind of database expresses what statements.go leaves
-// open.
+// A dialect has the words of one kind of database for the statements in statements.go.
 type dialect struct {
-	ddl    []string // makes the tables
-	quote  string   // encloses a name
-	schema string   // what the tables are in, as an expression, if their name does not say
+	session.Dialect
+
+	ddl    []string // the statements that create the tables
+	schema string   // an expression for the schema of the tables, if their name has none
 	words  map[string]string
 
-	binding session.Binding
-
-	create func(ctx context.Context, db *sql.DB, statement string) error // runs a statement of ddl
-
-	// write runs an update of one row and returns the server's time in it, once
-	// the update is committed. mark is another for each write.
+	// write runs an update of one row and returns the server's time in it, after
+	// the update was committed. Each write has a mark of its own.
 	write func(ctx context.Context, db *sql.DB, mark, query string, values []any) (now int64, changed bool, err error)
 
-	// oneClock says that no server takes the place of this one.
+	// oneClock says that no other server can replace this one.
 	oneClock bool
 
-	// unprivileged are the words for a role that may not ask the server who it is.
+	// unprivileged are the words for a role that may not read the server's identity.
 	unprivileged map[string]string
 
-	inspector session.Inspector // finds what is wrong with the tables
-	examine   string            // finds settings that endanger leases; see [Store.Examine]
+	examine string // finds settings that endanger leases; see [Store.Examine]
 
 	missing   func(err error) bool   // whether a table is missing
 	busy      func(err error) bool   // whether another statement has locked the row
-	permanent func(err error) string // what to do about an error that time does not mend; "" for others
+	permanent func(err error) string // what to do about an error that a retry does not fix; "" for others
 }
 
 //go:embed postgres.sql
@@ -48,9 +43,9 @@ var mysqlDDL string
 //go:embed sqlite.sql
 var sqliteDDL string
 
-// The cluster, its timeline, the two tables, and the file of the leases. Each
-// promotion and each recovery to a point in time begins another timeline. TRUNCATE
-// begins another file. A standby cannot tell.
+// postgresIdentity has the cluster, its timeline, the two tables, and the file of the
+// lease table. Each promotion and each recovery to a point in time starts a timeline.
+// TRUNCATE creates another file. A standby cannot read its timeline.
 const postgresIdentity = `(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
 	(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END || '/' ||
 	'{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
@@ -58,14 +53,14 @@ const postgresIdentity = `(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
 const postgresUnknown = `('unknown/' || '{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
 
 var postgres = &dialect{
-	ddl:   []string{postgresDDL},
-	quote: `"`,
+	Dialect: session.Postgres,
+	ddl:     []string{postgresDDL},
+	write:   session.WritePostgres,
 	words: map[string]string{
-		// The clock is read once, because it goes on within a statement. Reading it
-		// also runs the rest: the statement's own commit waits for the disk where the
-		// server's default is not to, it waits for a row no longer than its client
-		// does, and it leaves a mark that its transaction takes away. Settings that
-		// are local to the transaction pass through poolers.
+		// The clock is read once, because it advances within a statement. The same
+		// SELECT changes three settings for this transaction only, so that it works
+		// with poolers. The commit waits for the disk. The wait for a locked row is
+		// limited. snowkey.write has the mark of package session.
 		"{write}": `WITH here AS MATERIALIZED (
 	SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', @patience, true), set_config('snowkey.write', @mark, true),
 		CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
@@ -81,8 +76,8 @@ var postgres = &dialect{
 		"{greatest}":      "GREATEST",
 		"{least}":         "LEAST",
 
-		// The row of the namespace names the transaction that wrote it. One that was
-		// restored from a dump, by whatever means, was written by another.
+		// xmin is the transaction that wrote the row of the namespace. A row that was
+		// restored from a dump was written by another transaction.
 		"{fingerprint}":         "(" + postgresIdentity + " || COALESCE('/' || n.xmin::text, ''))",
 		"{written fingerprint}": "(" + postgresIdentity + " || '/' || (txid_current() % 4294967296)::text)",
 		"{volatile}":            "0",
@@ -93,13 +88,7 @@ var postgres = &dialect{
 		"{written fingerprint}": "(" + postgresUnknown + " || '/' || (txid_current() % 4294967296)::text)",
 		"{volatile}":            "1",
 	},
-	binding: session.PostgresBinding,
-	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (int64, bool, error) {
-		return session.Postgres(ctx, db, mark, query, values...)
-	},
-	create:    session.PostgresExec,
-	inspector: session.PostgresTables,
-	examine:   examinePostgres,
+	examine: examinePostgres,
 	missing: func(err error) bool {
 		state := session.SQLState(err)
 		return state == "42P01" || state == "3F000"
@@ -123,12 +112,12 @@ var postgres = &dialect{
 const permanentRemedy = "correct the user, password, database, schema or privileges; docs/leases.md lists what the store needs"
 
 var mysql = &dialect{
-	ddl:    strings.Split(mysqlDDL, ";\n"),
-	quote:  "`",
-	schema: "DATABASE()",
+	Dialect: session.MySQL,
+	ddl:     strings.Split(mysqlDDL, ";\n"),
+	schema:  "DATABASE()",
 	words: map[string]string{
-		// Only MariaDB reads this comment: it waits for a row no longer than its
-		// client does. MySQL has no such setting for one statement.
+		// Only MariaDB executes this comment, which limits the wait for a locked row.
+		// MySQL has no such setting for one statement.
 		"{write}":         "/*M! SET STATEMENT innodb_lock_wait_timeout = @seconds FOR */ ",
 		"{read}":          "",
 		"{one}":           "",
@@ -140,35 +129,32 @@ var mysql = &dialect{
 		"{greatest}":      "GREATEST",
 		"{least}":         "LEAST",
 
-		// The first comment is read by MySQL alone, the second by MariaDB alone. The
-		// engine is in it because tables that become another engine's are made anew,
-		// perhaps within the same second.
+		// Only MySQL executes the first comment, and only MariaDB the second. The engine
+		// is a part, because a change of the engine creates the table again, perhaps
+		// within the same second.
 		"{fingerprint}": "CONCAT(/*!80000 @@server_uuid */ /*M! CONCAT(@@hostname, ':', @@port, ':', @@server_id) */, '/', " +
 			"/*!80000 COALESCE((SELECT SUM(UNIX_TIMESTAMP(create_time) * 2 + (engine <> 'InnoDB')) FROM information_schema.tables WHERE table_schema = {schema} AND table_name IN ('{name}', '{name}_ns')), 0) */" +
 			"/*M! COALESCE((SELECT UNIX_TIMESTAMP(create_time) * 2 + (engine <> 'InnoDB') FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}'), 0) + " +
 			"COALESCE((SELECT UNIX_TIMESTAMP(create_time) * 2 + (engine <> 'InnoDB') FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}_ns'), 0) */)",
 		"{written fingerprint}": "{fingerprint}",
-		// With a binary log, a commit that the log has lost is rolled back. MariaDB's
-		// 3 is a stricter 1.
+		// With a binary log, a commit that is not in the log is rolled back after a crash.
+		// On MariaDB, 3 is stricter than 1.
 		"{volatile}": "(@@innodb_flush_log_at_trx_commit NOT IN (1, 3) OR @@log_bin = 1 AND @@sync_binlog <> 1)",
 		"{suspect}": "EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}') OR " +
 			"EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}_ns')",
 	},
-	binding: session.MySQLBinding,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (now int64, changed bool, err error) {
-		result, changed, err := session.MySQL(ctx, db, func(r sql.Result) bool {
+		result, changed, err := session.WriteMySQL(ctx, db, func(r sql.Result) bool {
 			id, err := r.LastInsertId()
 			return err == nil && id%2 == 1
-		}, query, values...)
+		}, query, values)
 		if changed {
 			now, err = result.LastInsertId()
 		}
 		return now / 2, changed && err == nil, err
 	},
-	create:    session.MySQLExec,
-	inspector: session.MySQLTables,
-	examine:   examineMySQL,
-	// MySQL says the same of a temporary table of its own that it cannot make.
+	examine: examineMySQL,
+	// MySQL has the same error for an internal temporary table that it cannot create.
 	missing: func(err error) bool { return session.Number(err) == 1146 && !strings.Contains(err.Error(), "/#sql") },
 	busy:    func(err error) bool { return session.Number(err) == 1205 },
 	permanent: func(err error) string {
@@ -184,18 +170,19 @@ var mysql = &dialect{
 	},
 }
 
-// Not UNIX_TIMESTAMP or NOW: both err when the session's time zone ends its
-// summer time.
+// UNIX_TIMESTAMP and NOW are wrong for an hour when the summer time of the session's
+// time zone ends.
 const mysqlNow = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 
 var sqlite = &dialect{
-	ddl:    strings.Split(sqliteDDL, ";\n"),
-	quote:  `"`,
-	schema: "'main'",
+	Dialect: session.SQLite,
+	ddl:     strings.Split(sqliteDDL, ";\n"),
+	schema:  "'main'",
+	write:   session.WriteSQLite,
 	words: map[string]string{
 		"{write}":         "",
 		"{read}":          "",
-		"{one}":           "SELECT * FROM ", // a member of a UNION has no LIMIT of its own
+		"{one}":           "SELECT * FROM ", // in SQLite a part of a UNION cannot have a LIMIT
 		"{now}":           sqliteNow,
 		"{answer now}":    sqliteNow,
 		"{returning now}": "RETURNING " + sqliteNow,
@@ -204,22 +191,16 @@ var sqlite = &dialect{
 		"{greatest}":      "MAX",
 		"{least}":         "MIN",
 
-		// A file has no identity that a copy would not share.
+		// A copy of a file has everything that the file has.
 		"{fingerprint}":         "'sqlite'",
 		"{written fingerprint}": "'sqlite'",
 		"{volatile}":            "(SELECT synchronous < 2 FROM pragma_synchronous)",
 		"{suspect}":             "EXISTS (SELECT 1 FROM {master} WHERE type = 'trigger' AND tbl_name IN ('{name}', '{name}_ns'))",
 	},
-	binding:  session.SQLiteBinding,
 	oneClock: true,
-	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (int64, bool, error) {
-		return session.SQLite(ctx, db, query, values...)
-	},
-	create:    session.SQLiteExec,
-	inspector: session.SQLiteTables,
-	examine:   examineSQLite,
-	missing:   func(err error) bool { return strings.Contains(err.Error(), "no such table") },
-	busy:      func(error) bool { return false }, // it waits for the file before it begins
+	examine:  examineSQLite,
+	missing:  func(err error) bool { return strings.Contains(err.Error(), "no such table") },
+	busy:     func(error) bool { return false }, // it waits for the file before it begins
 	permanent: func(err error) string {
 		if strings.Contains(err.Error(), "readonly database") {
 			return "make the file and its directory writable for this user, without query_only and mode=ro"
@@ -231,6 +212,6 @@ var sqlite = &dialect{
 	},
 }
 
-// Milliseconds, for SQLite knows no finer time. It stands still within a
-// statement. unixepoch('subsec') is shorter, and younger than RETURNING.
+// SQLite has milliseconds only. The time does not change within a statement. The shorter
+// unixepoch('subsec') needs a later version of SQLite than RETURNING does.
 const sqliteNow = "(CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER) * 1000)"

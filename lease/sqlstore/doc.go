@@ -70,8 +70,8 @@
 // namespace. On SQLite a write is three statements, inside the process.
 //
 // Statements for MySQL and MariaDB have their values in them, so the driver prepares
-// nothing. Drivers of PostgreSQL prepare each statement once for a connection, for one
-// more round trip; pgx can be told not to.
+// nothing. Drivers of PostgreSQL prepare each statement once for a connection, with one
+// more round trip. In pgx this can be switched off.
 //
 // The store holds a connection only while a call runs. It prepares no statements
 // itself and leaves no settings behind in the session. So PgBouncer in transaction mode
@@ -83,8 +83,8 @@
 //
 // No statement waits long for a row that another statement has locked:
 //
-//	PostgreSQL  lock_timeout of the write is the time until ctx ends; 1 ms to add what is missing
-//	MariaDB     SET STATEMENT innodb_lock_wait_timeout = 2; 0 to add what is missing
+//	PostgreSQL  lock_timeout of the write is the time until ctx ends; 1 ms for added rows
+//	MariaDB     SET STATEMENT innodb_lock_wait_timeout = 2; 0 for added rows
 //	MySQL       the session's innodb_lock_wait_timeout; no statement can set its own
 //	SQLite      busy_timeout of the connection
 //
@@ -115,7 +115,7 @@
 //	simple protocol of pgx with                      [*lease.PermanentError] at once
 //	standard_conforming_strings=off
 //	wrong password, unknown database, no privilege   [*lease.PermanentError] at once
-//	trigger, rule, row-level security, or an engine  [*TablesError] in a [*lease.PermanentError] at once
+//	trigger, rule, row-level security, or an engine  [*TableError] in a [*lease.PermanentError] at once
 //	other than InnoDB
 //	tables of another protocol version               [*lease.VersionError] at once
 //	LOCK TABLES of the application                   error 1100 of the server; the keeper tries again

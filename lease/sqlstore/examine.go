@@ -1,32 +1,28 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
-	"strings"
 
+	"github.com/snowkey-go/snowkey/internal/session"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-var _ lease.Examiner = (*Store)(nil)
-
-// Examine implements [lease.Examiner]: it finds settings of the server and of the
-// two tables with which a crash or a failover costs more than the last commits.
+// Examine implements [lease.Store]. It returns settings of the server and of the two
+// tables with which a crash or a failover loses more than the last commits.
 //
 //	not-flushed  a crash of the machine may damage the database (Postgres: fsync; MySQL: innodb_doublewrite; SQLite: journal_mode)
 //	unlogged     a table is emptied by a crash, and not replicated (Postgres)
 //	engine       a table is not kept by InnoDB (MySQL, MariaDB)
-//	read-only    the server takes no writes, so that nobody can renew
+//	read-only    the server accepts no writes, so leases cannot be renewed
 //
 // It needs no more privileges than claims do.
 func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	schema, name, ok := strings.Cut(s.table, ".")
-	if !ok {
-		schema, name = "-", s.table
-	}
-	return list(ctx, s, s.dialect.examine, args{"schema": schema, "leases": name, "spaces": name + "_ns"}, func(f *lease.Finding) []any {
+	schema, name := session.SplitName(s.table)
+	return list(ctx, s, s.dialect.examine, args{"schema": cmp.Or(schema, "-"), "leases": name, "spaces": name + "_ns"}, func(f *lease.Finding) []any {
 		return []any{&f.Kind, &f.Text, &f.Remedy}
 	})
 }
@@ -47,11 +43,11 @@ SELECT 'engine', CONCAT('the table ', table_name, ' is kept by ', engine), CONCA
 FROM information_schema.tables
 WHERE table_schema = {schema} AND table_name IN (@leases, @spaces) AND engine <> 'InnoDB'
 UNION ALL
-SELECT 'read-only', 'the server takes no writes', 'connect to the primary'
+SELECT 'read-only', 'the server accepts no writes', 'connect to the primary'
 FROM (SELECT 1 AS one) AS always WHERE @@read_only = 1`
 
 const examineSQLite = `SELECT 'not-flushed', 'the database runs with journal_mode = ' || journal_mode, 'set journal_mode = WAL'
 FROM pragma_journal_mode WHERE journal_mode IN ('off', 'memory')
 UNION ALL
-SELECT 'read-only', 'the connection takes no writes', 'set query_only = off'
+SELECT 'read-only', 'the connection accepts no writes', 'set query_only = off'
 FROM pragma_query_only WHERE query_only = 1`

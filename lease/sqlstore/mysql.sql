@@ -20,5 +20,5 @@ CREATE TABLE IF NOT EXISTS {lease} (
 	label      VARCHAR(1020) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
 	protocol   BIGINT NOT NULL DEFAULT {protocol},
 	PRIMARY KEY (namespace, layout, worker),
-	KEY (namespace, layout, expires_at) -- which row is free next?
+	KEY (namespace, layout, expires_at) -- for the row that becomes free next
 ) ENGINE = InnoDB

@@ -1,6 +1,6 @@
--- One statement, because a session that creates a table while another creates
--- the same fails in spite of IF NOT EXISTS; hence the lock, whose number spells
--- snowkey. To make the tables yourself, take what is between its lines.
+-- This is one statement with a lock, because CREATE TABLE IF NOT EXISTS fails if two
+-- sessions create the same table at the same time. The number of the lock is "snowkey"
+-- in ASCII. To create the tables yourself, run the statements between BEGIN and END.
 DO $$
 BEGIN
 	PERFORM pg_advisory_xact_lock(x'736e6f776b6579'::bigint);
@@ -29,7 +29,7 @@ BEGIN
 		PRIMARY KEY (namespace, layout, worker)
 	) WITH (fillfactor = 50);
 
-	-- Which row is free next? Those who wait for one ask often.
+	-- Processes that wait for a worker number read the row that becomes free next.
 	CREATE INDEX IF NOT EXISTS {index} ON {lease} (namespace, layout, expires_at);
 END
 $$

@@ -1,31 +1,31 @@
 package sqlstore
 
-// The statements, for all dialects: {words} are the dialect's, @names are
-// parameters. Each is one transaction.
+// The statements for all dialects. The {words} are replaced by the words of the dialect,
+// and the @names are parameters. Each statement is one transaction.
 const (
-	// These are the methods of lease.Terms.
-	counterWord = "(({now} - @epoch) {div} @unit * @pertick)"
-	capWord     = "((({now} + @ahead - @epoch) {div} @unit + 1) * @pertick)"
-	beyondWord  = "((({now} + @skew + @ahead - @epoch) {div} @unit + 1) * @pertick)"
-	freshWord   = "(CASE WHEN @unit > 1000000 THEN {counter} ELSE {beyond} END)"
-	freeWord    = "(token = '-' OR expires_at + @skew < {now})"
+	// These are the fields of lease.Limits, and Terms.Free.
+	tickWord        = "(({now} - @epoch) {div} @unit * @pertick)"
+	capWord         = "((({now} + @ahead - @epoch) {div} @unit + 1) * @pertick)"
+	raisedFenceWord = "((({now} + @skew + @ahead - @epoch) {div} @unit + 1) * @pertick)"
+	newFenceWord    = "(CASE WHEN @unit > 1000000 THEN {tick} ELSE {raised fence} END)"
+	freeWord        = "(token = '-' OR expires_at + @skew < {now})"
 
 	// Another version may have changed either table.
-	knownWord = "protocol = {protocol} AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout AND n.protocol <> {protocol})"
+	sameProtocolWord = "protocol = {protocol} AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout AND n.protocol <> {protocol})"
 
-	// Layouts of rows whose namespace was lost count too. Their position is -1.
+	// Layouts that have only rows, because the namespace was lost, have the position -1.
 	layoutsText = `SELECT layout, position FROM {ns} WHERE namespace = @namespace
 UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace`
 
-	// Of two processes that saw the same layouts, both insert at the same position,
-	// and one of them does nothing.
+	// If two processes saw the same layouts, both insert at the same position, and one of
+	// the inserts has no effect.
 	createText = `{write}INSERT INTO {ns} (namespace, position, layout, fingerprint, fence)
-VALUES (@namespace, @position, @layout, {written fingerprint}, {fresh})
+VALUES (@namespace, @position, @layout, {written fingerprint}, {new fence})
 {or keep it} {returning now}`
 
-	// The server, the namespace and a row of the leases are a row each of the answer. No
-	// join, for which MySQL makes temporary tables: it fails to make them for a thousand
-	// sessions at once.
+	// The answer has a row for the server, one for the namespace and one for a lease row.
+	// There is no join, because MySQL would create temporary tables for it. For a thousand
+	// sessions at the same time it cannot create them.
 	probeText = `{read}SELECT 0 AS part, {now} AS n1, {volatile} AS n2, CASE WHEN {suspect} THEN 1 ELSE 0 END AS n3, {top of range} AS n4, 0 AS protocol,
 	NULL AS fingerprint, NULL AS current, NULL AS token, NULL AS label
 UNION ALL SELECT 1, fence, 0, 0, 0, protocol, fingerprint, {fingerprint}, NULL, NULL FROM {ns} n WHERE namespace = @namespace AND layout = @layout
@@ -33,62 +33,63 @@ UNION ALL {one}({row} LIMIT 1)`
 
 	topWord = "COALESCE((SELECT MAX(worker) FROM {lease} WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max), @min - 1)"
 
-	// A free row of a few that lie together somewhere, so that a thousand processes that
-	// start together seldom meet at the same row, and none of them reads all rows. Rows
-	// whose bound is not ahead of now come first. It names the table once, because a
-	// server opens it once for each name, for each of a thousand connections.
+	// nearRow returns a free row among a few adjacent ones at a random place. So a thousand
+	// processes that start together rarely try the same row, and none of them reads all
+	// rows. Rows whose bound is not ahead of now come first. The table is named only once,
+	// because a server opens it for each name in each of a thousand connections.
 	nearRow = `SELECT 2, worker, revision, bound, expires_at, protocol, NULL, NULL, token, label FROM {lease}
 	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @near AND @far AND token = '-' AND bound < {cap}
-	ORDER BY CASE WHEN bound <= {counter} THEN 0 ELSE 1 END, {shuffled}`
+	ORDER BY CASE WHEN bound <= {tick} THEN 0 ELSE 1 END, {shuffled}`
 
-	// The best free row of all, and a random one of those that are equally good.
+	// bestRow returns the best free row, and a random one of equally good rows.
 	bestRow = `SELECT 2, worker, revision, bound, expires_at, protocol, NULL, NULL, token, label FROM {lease}
 	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max AND {free}
-	ORDER BY CASE WHEN bound >= {cap} THEN 4 WHEN worker = @own THEN 0 WHEN label = @prefer THEN 1 WHEN bound <= {counter} THEN 2 ELSE 3 END, {shuffled}`
+	ORDER BY CASE WHEN bound >= {cap} THEN 4 WHEN worker = @prefer_worker THEN 0 WHEN label = @prefer_label THEN 1 WHEN bound <= {tick} THEN 2 ELSE 3 END, {shuffled}`
 
-	// A random order: two random numbers, and a prime. MySQL makes a temporary table for
-	// an order by random numbers of its own, and MariaDB in Oracle's mode has no operator %.
+	// shuffledWord is a random order, from two random numbers and a prime. For ORDER BY
+	// RAND() MySQL creates a temporary table. In its Oracle mode MariaDB has no operator %.
 	shuffledWord = "(worker * @factor + @offset - (worker * @factor + @offset) {div} 1048573 * 1048573)"
 
-	// A free row expires at 0. So the first of this order is free, if one is, and
-	// else the next that will be. An index has it, because who waits asks often.
+	// A free row expires at 0. So the first row of this order is free if any row is, and
+	// otherwise it is the row that becomes free first. Waiting processes read it often, so
+	// there is an index.
 	nextText = `{read}SELECT worker, token, revision, bound, expires_at, label, {now} FROM {lease}
 WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max
 ORDER BY expires_at LIMIT 1`
 
-	fenceText = `{write}UPDATE {ns} SET fence = {greatest}(fence, {beyond}), fingerprint = {written fingerprint}
-WHERE namespace = @namespace AND layout = @layout AND protocol = {protocol} AND (@any = 1 OR fingerprint = @expected)
+	fenceText = `{write}UPDATE {ns} SET fence = {greatest}(fence, {raised fence}), fingerprint = {written fingerprint}
+WHERE namespace = @namespace AND layout = @layout AND protocol = {protocol} AND (@any_fingerprint = 1 OR fingerprint = @seen_fingerprint)
 {returning now}`
 
-	// Without a namespace nothing is known of a row of a long tick, and it begins
-	// where the namespace will.
+	// If the namespace does not exist, a row of a coarse layout starts in the current
+	// tick, as the namespace will.
 	addText = `{write}INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
 SELECT @namespace, @layout, numbers.n, '-', 0,
-	CASE WHEN @unit > 1000000 AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout) THEN {counter} ELSE {cap} END,
+	CASE WHEN @unit > 1000000 AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout) THEN {tick} ELSE {cap} END,
 	0, '-'
 FROM (WITH RECURSIVE digit (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM digit WHERE n < 31)
 	SELECT @min + 32 * d.n + e.n AS n FROM digit d CROSS JOIN digit e) numbers
 WHERE numbers.n <= @max
 {or keep it} {returning now}`
 
-	// MySQL assigns from left to right: no column is read behind its assignment.
+	// MySQL assigns from left to right, so no column is read after its assignment.
 	claimText = `{write}UPDATE {lease} SET bound = {greatest}(bound, {least}(@wanted, {cap})),
 	token = @token, revision = revision + 1, expires_at = {answer now} + @ttl, label = @label
-WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen AND revision = @revision AND bound = @bound
+WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen_token AND revision = @revision AND bound = @bound
 AND protocol = {protocol} AND {free} AND (@volatile = 1 OR {volatile} = 0)
 AND EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout AND n.protocol = {protocol} AND n.fence = @fence AND n.fingerprint = {fingerprint})
 {returning now}`
 
 	renewText = `{write}UPDATE {lease} SET bound = {greatest}(bound, {least}(@wanted, {cap})),
 	token = @token, revision = revision + 1, expires_at = {answer now} + @ttl
-WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen AND revision = @revision
-AND {known} AND token <> '-' AND expires_at >= {now} AND (@volatile = 1 OR {volatile} = 0)
+WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen_token AND revision = @revision
+AND {same protocol} AND token <> '-' AND expires_at >= {now} AND (@volatile = 1 OR {volatile} = 0)
 {returning now}`
 
 	releaseText = `{write}UPDATE {lease} SET bound = {least}(bound, @unused),
 	token = '-', revision = revision + 1, expires_at = 0 * {answer now}
-WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen AND revision = @revision
-AND {known}
+WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen_token AND revision = @revision
+AND {same protocol}
 {returning now}`
 
 	rowsText = `{read}SELECT worker, token, revision, bound, expires_at, label, {now} FROM {lease}

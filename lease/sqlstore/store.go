@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	mathrand "math/rand/v2"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -18,17 +17,22 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A TablesError says that leases cannot be kept in a table as it is, because of a
-// trigger, a rule, row-level security or its engine. Open returns it at once, and
-// nothing was written.
-type TablesError = session.TableError
+// A TableError says that a table cannot be used because of a trigger, a rule,
+// row-level security or its engine. Open returns it at once, and writes nothing.
+type TableError = session.TableError
 
-// A SessionError says that the connections of the *sql.DB make writes impossible:
-// each that was tried had a transaction open.
+// A TableNameError is returned for a name that a table cannot have.
+type TableNameError = session.TableNameError
+
+// A SessionError says that writes are not possible on the connections of the *sql.DB:
+// all that the store tried had an open transaction.
 type SessionError = session.Error
 
-// A Store keeps leases in two tables of a database. [Postgres], [MySQL] and
-// [SQLite] make one; the zero value answers every call with an error.
+// defaultTable is the table of a [Store] unless WithTable says otherwise.
+const defaultTable = "snowkey_lease"
+
+// A Store keeps leases in two tables of a database. Make it with [Postgres], [MySQL] or
+// [SQLite]; all methods of the zero value return an error.
 //
 // A Store is safe for concurrent use, as the database is. It holds a connection
 // only while a call runs.
@@ -37,7 +41,7 @@ type Store struct {
 	dialect *dialect
 	table   string
 
-	unprivileged atomic.Bool                      // whether the role may not ask the server who it is
+	unprivileged atomic.Bool                      // whether the role may not read the server's identity
 	replacer     atomic.Pointer[strings.Replacer] // what words returns; nil before the first call
 }
 
@@ -54,31 +58,30 @@ func MySQL(db *sql.DB) *Store { return &Store{db: db, dialect: mysql, table: def
 func SQLite(db *sql.DB) *Store { return &Store{db: db, dialect: sqlite, table: defaultTable} }
 
 // WithTable returns a store of the same database whose tables are name and
-// name_ns instead of snowkey_lease and snowkey_lease_ns. The name may begin with
-// that of a schema or database, and a dot. Upper and lower case differ where the
-// database knows a difference. A name that cannot be is a [*TableError].
+// name_ns instead of snowkey_lease and snowkey_lease_ns. The name may begin with the
+// name of a schema or database and a dot. Upper and lower case differ if they do in the
+// database. The error is a [*TableNameError].
 func (s *Store) WithTable(name string) (*Store, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	if !tableName.MatchString(name) {
-		return nil, &TableError{name}
+	if err := session.CheckName(name); err != nil {
+		return nil, err
 	}
 	return &Store{db: s.db, dialect: s.dialect, table: name}, nil
 }
 
 func (s *Store) check() error {
 	if s == nil || s.db == nil || s.dialect == nil {
-		return errors.New("sqlstore: there is no database; make the store by Postgres, MySQL or SQLite with an open *sql.DB")
+		return fmt.Errorf("sqlstore: %w", session.ErrNoDatabase)
 	}
 	return nil
 }
 
-// Migrate makes the tables, unless they are there already. Only then does it
-// need the privilege to. It refuses tables of another version of Snowkey with a
-// [*lease.VersionError]. With a [*TablesError] it refuses tables that change what is
-// written to them, by a trigger, a rule, row-level security or another engine than
-// InnoDB.
+// Migrate creates the tables if they do not exist. Only then it needs the privilege to
+// do so. It returns a [*lease.VersionError] for tables of another protocol version. It
+// returns a [*TableError] for a table with a trigger, a rule, row-level security, or an
+// engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -87,21 +90,20 @@ func (s *Store) Migrate(ctx context.Context) error {
 		return s.explainCreate(err)
 	}
 	for _, statement := range s.dialect.ddl {
-		if err := s.dialect.create(ctx, s.db, s.words().Replace(statement)); err != nil {
+		if err := s.dialect.Create(ctx, s.db, s.words().Replace(statement)); err != nil {
 			return s.explainCreate(err)
 		}
 	}
 	return nil
 }
 
-// inspect reports whether the tables are there. The error says why they cannot be
-// used.
+// inspect reports whether the tables exist. It returns an error if they cannot be used.
 func (s *Store) inspect(ctx context.Context) (there bool, err error) {
-	return s.dialect.inspector.Inspect(ctx, s.db, s.table, s.table+"_ns")
+	return s.dialect.Inspect(ctx, s.db, s.table, s.table+"_ns")
 }
 
-// Layouts implements [lease.Store]. It refuses tables as Migrate does, because rows
-// are added next.
+// Layouts implements [lease.Store]. It refuses tables as Migrate does, because its
+// caller adds rows next.
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
 	if err := s.check(); err != nil {
 		return nil, 0, err
@@ -131,11 +133,12 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 	return s.add(ctx, createText, args{"position": position}.with(terms))
 }
 
-// Probe implements [lease.Store]. Where no worker number is preferred, it looks at
-// a few rows somewhere first, and at all of them if none of those is free.
-// It refuses tables as Migrate does. To keep that cheap, the same statement asks for
-// the version of what it reads, and whether there may be triggers, rules or row-level
-// security. Another engine shows as another fingerprint.
+// Probe implements [lease.Store]. If no worker number is preferred, it first reads a few
+// rows at a random place. If none of them is free, it reads all rows.
+//
+// Probe refuses tables as Migrate does. So that this costs no round trip, the statement
+// also reads the version, and whether there may be triggers, rules or row-level
+// security. Another engine changes the fingerprint.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if err := s.check(); err != nil {
 		return lease.Probe{}, err
@@ -147,10 +150,10 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 			return lease.Probe{}, err
 		}
 		if len(next) == 1 && !q.Terms.Free(next[0]) {
-			return lease.Probe{Exists: true, Top: q.Max, Row: next[0], Known: true, OneClock: s.dialect.oneClock, Now: next[0].Now}, nil
+			return lease.Probe{HasNamespace: true, LastWorker: q.Max, Row: next[0], HasRow: true, OneClock: s.dialect.oneClock, Now: next[0].Now}, nil
 		}
-	case q.Own < 0 && q.Prefer == "":
-		if p, err := s.probe(ctx, q, nearRow, "@min - 1"); p.Free || !p.Exists || err != nil {
+	case q.PreferWorker < 0 && q.PreferLabel == "":
+		if p, err := s.probe(ctx, q, nearRow, "@min - 1"); p.HasFree || !p.HasNamespace || err != nil {
 			return p, err
 		}
 	}
@@ -159,8 +162,8 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 
 func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string) (lease.Probe, error) {
 	const (
-		usual = 1024 // rows that a namespace begins with
-		few   = 32   // rows that a start looks at first
+		usual = 1024 // how many rows a namespace usually has
+		few   = 32   // how many rows are read first
 		prime = 1048573
 	)
 	near := q.Min + mathrand.Int64N(max(min(q.Max-q.Min+1, usual)-few, 0)+1)
@@ -168,7 +171,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 	a := args{
 		"min": q.Min, "max": q.Max, "near": near, "far": min(near+few-1, q.Max),
 		"factor": 1 + mathrand.Int64N(prime-1), "offset": mathrand.Int64N(prime),
-		"own": q.Own, "prefer": cmp.Or(q.Prefer, " "), // no label ends with a space
+		"prefer_worker": q.PreferWorker, "prefer_label": cmp.Or(q.PreferLabel, " "), // no label ends with a space
 	}
 	type part struct {
 		of, protocol                       int64 // of the server, the namespace or a row
@@ -186,7 +189,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 		n, in := found.n, s.table
 		switch found.of {
 		case 0:
-			p.Now, p.Volatile, p.Top = n[0], n[1] == 1, n[3]
+			p.Now, p.Volatile, p.LastWorker = n[0], n[1] == 1, n[3]
 			if n[2] == 1 { // suspect
 				if _, err := s.inspect(ctx); err != nil {
 					return lease.Probe{}, s.explain(err)
@@ -194,10 +197,10 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 			}
 			continue
 		case 1:
-			p.Exists, p.Fence, p.Fingerprint, p.Current = true, n[0], found.fingerprint.V, found.current.V
+			p.HasNamespace, p.Fence, p.Fingerprint, p.Current = true, n[0], found.fingerprint.V, found.current.V
 			in += "_ns"
 		case 2:
-			p.Known = true
+			p.HasRow = true
 			p.Row = lease.Row{
 				Worker: n[0], Token: session.FromASCII(found.token.V), Revision: n[1],
 				Bound: n[2], Expires: n[3], Label: session.FromASCII(found.label.V),
@@ -208,7 +211,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 		}
 	}
 	p.Row.Now = p.Now
-	p.Free = p.Known && q.Terms.Free(p.Row)
+	p.HasFree = p.HasRow && q.Terms.Free(p.Row)
 	return p, nil
 }
 
@@ -220,11 +223,11 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 	if _, err := s.inspect(ctx); err != nil {
 		return s.explain(err)
 	}
-	a := args{"any": int64(0), "expected": seen}
+	a := args{"any_fingerprint": int64(0), "seen_fingerprint": seen}
 	if seen == "" {
-		a = args{"any": int64(1), "expected": "-"}
+		a = args{"any_fingerprint": int64(1), "seen_fingerprint": "-"}
 	}
-	_, _, err := s.write(ctx, fenceText, a.with(terms))
+	_, _, err := s.write(ctx, fenceText, a.with(terms), patient(ctx))
 	return err
 }
 
@@ -241,15 +244,14 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 	return nil
 }
 
-// add runs a write that adds what is missing. It does not wait where another process
-// is doing the same, and reports false then: many that wait for each other would hold
-// up everybody.
+// add runs a write that adds rows that are missing. If another process is adding the
+// same rows, it does not wait and reports false: many processes that wait for each
+// other would slow down all others.
 func (s *Store) add(ctx context.Context, text string, a args) (added bool, err error) {
 	if err := s.check(); err != nil {
 		return false, err
 	}
-	a["patience"], a["seconds"] = "1", int64(0)
-	_, added, err = s.write(ctx, text, a)
+	_, added, err = s.write(ctx, text, a, lockWait{"1", 0})
 	if err != nil && s.dialect.busy(err) {
 		return false, nil
 	}
@@ -277,23 +279,26 @@ func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, er
 }
 
 // Release implements [lease.Store].
-func (s *Store) Release(ctx context.Context, r lease.Release) (bool, error) {
-	_, ok, err := s.updateRow(ctx, releaseText, r.Held, args{"unused": r.Unused}.with(r.Terms))
+func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
+	_, ok, err := s.updateRow(ctx, releaseText, held, args{"unused": unused}.with(terms))
 	return ok, err
 }
 
-// granted is the row that was seen before, as a claim or renewal at now has
-// left it. The statement has computed the same; it answers with its time alone
-// because that is all that MySQL can answer an UPDATE with.
+// granted returns the row after a claim or renewal at now. The statement has computed
+// the same. It returns only its time, because an UPDATE in MySQL can return only one
+// number.
 func granted(seen lease.Row, token, label string, wanted int64, terms lease.Terms, now int64) lease.Row {
 	return lease.Row{
 		Worker: seen.Worker, Token: token, Revision: seen.Revision + 1,
-		Bound: max(seen.Bound, min(wanted, terms.Cap(now))), Expires: now + terms.TTL, Label: label, Now: now,
+		Bound: max(seen.Bound, min(wanted, terms.At(now).Cap)), Expires: now + terms.TTL, Label: label, Now: now,
 	}
 }
 
 // Rows implements [lease.Store].
 func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) ([]lease.Row, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
 	return s.rows(ctx, rowsText, args{"min": least, "max": most}.with(terms))
 }
 
@@ -314,11 +319,8 @@ func number(b bool) int64 {
 	return 0
 }
 
-// list reads rows into what dest tells of each.
+// list reads rows. dest returns where the columns of a row are stored.
 func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) ([]T, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
 	query, values := s.prepare(text, a)
 	found, err := read(ctx, s.db, dest, query, values)
 	if s.isUnprivileged(err) {
@@ -343,37 +345,43 @@ func read[T any](ctx context.Context, db *sql.DB, dest func(*T) []any, query str
 	return found, rows.Err()
 }
 
-// updateRow runs an UPDATE of one row that is as it was seen, and returns the
-// store's time in it. It reports false only if certainly nothing has changed.
+// updateRow runs an UPDATE of a row that has the token and the revision of seen, and
+// returns the store's time. If it reports false without an error, no row was changed.
 func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, a args) (now int64, ok bool, err error) {
-	a["worker"], a["seen"], a["revision"] = seen.Worker, seen.Token, seen.Revision
-	now, ok, err = s.write(ctx, text, a)
+	if err := s.check(); err != nil {
+		return 0, false, err
+	}
+	a["worker"], a["seen_token"], a["revision"] = seen.Worker, seen.Token, seen.Revision
+	now, ok, err = s.write(ctx, text, a, patient(ctx))
 	if ok && now <= 0 {
-		return 0, false, errors.New("sqlstore: the server did not answer with the time; whatever changes its answers must leave LAST_INSERT_ID alone")
+		return 0, false, errors.New("sqlstore: the server did not answer with the time; a proxy or driver must not change LAST_INSERT_ID")
 	}
 	return now, ok, err
 }
 
-// write runs a write and returns once it is committed.
-func (s *Store) write(ctx context.Context, text string, a args) (now int64, changed bool, err error) {
-	if err := s.check(); err != nil {
-		return 0, false, err
-	}
+// A lockWait is how long a write waits for a row that another statement has locked.
+type lockWait struct {
+	milliseconds string // on PostgreSQL
+	seconds      int64  // on MariaDB
+}
+
+// patient is for writes that must succeed.
+func patient(ctx context.Context) lockWait { return lockWait{session.Patience(ctx), 2} }
+
+// write runs a write and returns after it was committed.
+func (s *Store) write(ctx context.Context, text string, a args, wait lockWait) (now int64, changed bool, err error) {
 	mark := rand.Text()
-	a["mark"] = mark
-	if a["patience"] == nil {
-		a["patience"], a["seconds"] = session.Patience(ctx), int64(2)
-	}
+	a["mark"], a["patience"], a["seconds"] = mark, wait.milliseconds, wait.seconds
 	query, values := s.prepare(text, a)
 	now, changed, err = s.dialect.write(ctx, s.db, mark, query, values)
 	if s.isUnprivileged(err) {
-		return s.write(ctx, text, a)
+		return s.write(ctx, text, a, wait)
 	}
 	return now, changed, s.explain(err)
 }
 
-// isUnprivileged learns from an error that the role may not ask the server who it
-// is, and reports whether it did not know that before.
+// isUnprivileged reports whether an error shows for the first time that the role may not
+// read the server's identity. Later statements do not read it.
 func (s *Store) isUnprivileged(err error) bool {
 	if err == nil || s.dialect.unprivileged == nil || session.SQLState(err) != "42501" || !strings.Contains(err.Error(), " pg_") ||
 		!s.unprivileged.CompareAndSwap(false, true) {
@@ -383,8 +391,8 @@ func (s *Store) isUnprivileged(err error) bool {
 	return true
 }
 
-// explainCreate explains an error of Migrate. What is missing then is not a table
-// but the schema or database for it, and Migrate does not create that.
+// explainCreate explains an error of Migrate. If something is missing then, it is the
+// schema or database, which Migrate does not create.
 func (s *Store) explainCreate(err error) error {
 	if err != nil && s.dialect.permanent(err) != "" {
 		return s.explainFound(err)
@@ -392,7 +400,7 @@ func (s *Store) explainCreate(err error) error {
 	return s.explain(err)
 }
 
-// explain says what an error of the driver means.
+// explain returns the error of package lease for an error of the driver.
 func (s *Store) explain(err error) error {
 	if err != nil && s.dialect.missing(err) {
 		return fmt.Errorf("sqlstore: %w: %w", lease.ErrNotMigrated, err)
@@ -400,12 +408,12 @@ func (s *Store) explain(err error) error {
 	return s.explainFound(err)
 }
 
-// explainFound is explain, for tables that are not missing.
+// explainFound is explain for tables that exist.
 func (s *Store) explainFound(err error) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[*TablesError](err); ok {
+	if _, ok := errors.AsType[*TableError](err); ok {
 		return &lease.PermanentError{Err: fmt.Errorf("sqlstore: %w", err), Remedy: "then start again"}
 	}
 	if remedy := s.dialect.permanent(err); remedy != "" {
@@ -425,40 +433,41 @@ func (a args) with(t lease.Terms) args {
 	return a
 }
 
-// prepare puts text into the dialect's words and binds its values.
+// prepare replaces the words of a statement and binds its values.
 func (s *Store) prepare(text string, a args) (query string, values []any) {
-	return s.dialect.binding.Bind(s.words().Replace(text), a)
+	return s.dialect.Bind(s.words().Replace(text), a)
 }
 
-// words returns the dialect's words for statements.
+// words returns the replacements for {words} in statements.
 func (s *Store) words() *strings.Replacer {
 	if r := s.replacer.Load(); r != nil {
 		return r
 	}
-	schema, name, qualified := strings.Cut(s.table, ".")
-	if !qualified {
-		schema, name = "", s.table
-	}
+	schema, name := session.SplitName(s.table)
+	quoted := s.dialect.Quote
 	words := map[string]string{
-		"{lease}": quoted(s.table, s.dialect.quote), "{ns}": quoted(s.table+"_ns", s.dialect.quote),
-		// CREATE INDEX of PostgreSQL takes the schema from the table, that of SQLite from the index.
-		"{index}": quoted(name+"_expires", s.dialect.quote), "{lease table}": quoted(name, s.dialect.quote),
-		"{name}": name, "{schema}": s.dialect.schema, "{protocol}": strconv.Itoa(protocol.Version),
+		"{lease}": quoted(s.table), "{ns}": quoted(s.table + "_ns"),
+		// CREATE INDEX takes the schema from the table on PostgreSQL, and from the index on SQLite.
+		"{index}": quoted(name + "_expires"), "{lease table}": quoted(name),
+		"{name}": name, "{schema}": s.dialect.schema, "{protocol}": protocol.Known(),
 		"{master}": "sqlite_master",
 	}
-	if qualified {
+	if schema != "" {
 		words["{schema}"] = "'" + schema + "'"
 		if s.dialect == sqlite {
-			words["{master}"] = quoted(schema+".sqlite_master", s.dialect.quote)
-			words["{index}"] = quoted(schema+"."+name+"_expires", s.dialect.quote)
+			words["{master}"] = quoted(schema + ".sqlite_master")
+			words["{index}"] = quoted(schema + "." + name + "_expires")
 		}
 	}
 	maps.Copy(words, s.dialect.words)
 	if s.unprivileged.Load() {
 		maps.Copy(words, s.dialect.unprivileged)
 	}
-	maps.Copy(words, map[string]string{"{counter}": counterWord, "{cap}": capWord, "{beyond}": beyondWord, "{fresh}": freshWord, "{free}": freeWord, "{known}": knownWord, "{shuffled}": shuffledWord})
-	// A meaning may have other words in it.
+	maps.Copy(words, map[string]string{
+		"{tick}": tickWord, "{cap}": capWord, "{raised fence}": raisedFenceWord, "{new fence}": newFenceWord,
+		"{free}": freeWord, "{same protocol}": sameProtocolWord, "{shuffled}": shuffledWord,
+	})
+	// A replacement may contain other words.
 	expand := func(text string) string {
 		for range 4 {
 			for word, meaning := range words {

@@ -19,24 +19,22 @@
 // [Of] is ID with the entity in its type, so that a post's key cannot be
 // passed where a user's is meant.
 //
-// Choose by the column, because a parameter of the other kind is where rows
-// get lost. MySQL compares a text column with an integer as float64, where
-// neighbouring keys are one number: DELETE … WHERE id = ? with an int64 removes
-// all of them, and no index is used. (SQLite and MariaDB 10.11 compare exactly;
-// on Postgres the pgx driver refuses an integer for a text column.) So ID, Of
-// and String, which send an integer, are for BIGINT. Text and SortText send
-// text, and Text is exact over BIGINT too, on all four.
+// Choose by the column, because a parameter of the other kind is where rows get lost.
+// MySQL compares a text column with an integer as float64, where neighbouring keys are
+// one number: DELETE … WHERE id = ? with an int64 removes all of them, and no index is
+// used. SQLite and MariaDB 10.11 compare exactly. On Postgres the pgx driver refuses an
+// integer for a text column. So ID, Of and String, which send an integer, are for
+// BIGINT. Text and SortText send text, and Text is exact over BIGINT too, on all four.
 //
 // Reading is forgiving: each type scans an integer, and text in its own form,
 // from any column.
 //
 // # Text
 //
-// Decimal text is what [strconv.FormatInt] writes and nothing else: no plus
-// sign, no leading zeros, no spaces, no fraction, no exponent. Sortable text
-// is 13 characters of Crockford's base32 in capitals, filled with zeros on the
-// left, so that the order of the text is the order of the numbers. It is also
-// how TSIDs are written:
+// Decimal text is what [strconv.FormatInt] writes and nothing else: no plus sign, no
+// leading zeros, no spaces, no fraction, no exponent. Sortable text is 13 characters of
+// Crockford's base32 in capitals, padded with zeros on the left. The order of the text
+// is the order of the numbers. It is also how TSIDs are written:
 //
 //	9223372036854775807  =  7ZZZZZZZZZZZZ
 //	                        │└────────────  5 bits each, of 0-9 A-H J K M N P-T V-Z

@@ -52,7 +52,7 @@ func ExampleParse() {
 	// "00042" - want plain decimal such as "1234567890123456789": digits only, no leading zero
 }
 
-// A short form for URLs and people, whose order is the order of the keys.
+// A short text form. Its order is the order of the keys.
 func ExampleSortText() {
 	ids := []pk.ID{1234567890123456789, 42, 1234567890123456788}
 	var texts []string
@@ -70,8 +70,8 @@ func ExampleSortText() {
 	// 128GGYHYYK08N 1234567890123456789 <nil>
 }
 
-// Keys in an existing VARCHAR column: the program counts, the database compares
-// text with text.
+// Keys in an existing VARCHAR column. The program has a number, and the database
+// compares text with text.
 func ExampleText() {
 	var key pk.Text
 	_ = key.Scan([]byte("1234567890123456789")) // what a driver delivers

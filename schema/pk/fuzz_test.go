@@ -10,8 +10,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// FuzzDecimal holds Parse to its definition, with big.Int as the referee: it
-// takes exactly the texts that an int64 is written as.
+// FuzzDecimal compares Parse with big.Int. Parse accepts only the text that strconv
+// writes for an int64.
 func FuzzDecimal(f *testing.F) {
 	for _, n := range append(edges, negativeEdges...) {
 		f.Add(decimal(n))
@@ -31,7 +31,7 @@ func FuzzDecimal(f *testing.F) {
 	})
 }
 
-// FuzzSortable finds a text that reads but is not how its number is written.
+// FuzzSortable checks that a text that ParseSort accepts is the text of its number.
 func FuzzSortable(f *testing.F) {
 	for _, n := range edges {
 		f.Add(sortable(n))

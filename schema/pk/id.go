@@ -49,9 +49,9 @@ func (id ID) MarshalText() ([]byte, error) { return idForm.text(int64(id)) }
 // UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse].
 func (id *ID) UnmarshalText(text []byte) error { return set(idForm, id, text) }
 
-// UnmarshalParam is [ID.UnmarshalText] for gin, whose binding of forms, queries
-// and paths knows no other name for it and would read the key as a plain int64,
-// of which empty text is 0. echo looks for this name first.
+// UnmarshalParam is [ID.UnmarshalText] for gin and echo. gin binds forms, queries and
+// paths with it. Without it gin would read the key as a plain int64, and empty text as
+// 0. echo looks for this name first.
 func (id *ID) UnmarshalParam(param string) error { return set(idForm, id, param) }
 
 // MarshalJSON implements [encoding/json.Marshaler] with a JSON string.

@@ -16,9 +16,9 @@ import (
 //		Author pk.Of[User]
 //	}
 //
-// T is only a name: nothing of it is stored, and it may be the very struct
-// that holds the key, an interface or an empty struct. The zero value is 0.
-// Values are safe for concurrent use.
+// T is only a name, and none of its fields are stored. It may be the struct that holds
+// the key, an interface or an empty struct. The zero value is 0. Values are safe for
+// concurrent use.
 type Of[T any] int64
 
 func (Of[T]) form() form { return form{name: "pk.Of", entity: reflect.TypeFor[T]()} }

@@ -25,7 +25,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Neighbours above 2^53: as float64 they are one number.
+// Consecutive keys above 2^53, which are equal as float64.
 const (
 	low  = 1234567890123456788
 	high = 1234567890123456789
@@ -221,7 +221,7 @@ func (s spec[K, P]) scan(t *testing.T) {
 	if err := P(&got).Scan(uint64(math.MaxInt64)); err != nil || got != s.make(math.MaxInt64) {
 		t.Errorf("Scan(uint64) = %v, %v", got, err)
 	}
-	// Data from an existing table is kept even where the form has no text for it.
+	// Data from an existing table is kept even if the form has no text for it.
 	if err := P(&got).Scan(int64(-high)); err != nil || got != s.make(-high) {
 		t.Errorf("Scan(%d) = %v, %v", int64(-high), got, err)
 	}
@@ -300,7 +300,7 @@ func (s spec[K, P]) jsonRefuses(t *testing.T) {
 			t.Errorf("json.Unmarshal of %s was refused and left %v", in, got)
 		}
 	}
-	// What a JSON decoder never passes on, but a direct caller may.
+	// A JSON decoder never passes these values, but a direct caller may.
 	for _, in := range []string{``, ` `, `"`, `""`, `5 `, ` 5`, `"5`, `5"`, `+5`, `05`, `nul`, "\x00", strings.Repeat("[", 1<<20)} {
 		got := s.make(7)
 		mustRefuse(t, fmt.Sprintf("UnmarshalJSON of %.40s", in), P(&got).UnmarshalJSON([]byte(in)))
@@ -617,7 +617,7 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-// The tag that people used before they had a type for it may stay.
+// The json tag that was needed without a key type may stay.
 func TestJSONStringOption(t *testing.T) {
 	type row struct {
 		ID pk.ID `json:"id,string"`

@@ -10,9 +10,8 @@ import (
 // CHAR(13), Crockford's base32 in capitals. It is also the short form of any
 // key for people and URLs: SortText(id).String().
 //
-// The order holds from 0 to MaxInt64 under every collation that puts digits
-// before letters and A before Z, which all common ones do. A negative number
-// is refused wherever it would be written.
+// The order holds from 0 to MaxInt64 under every collation that puts digits before
+// letters and A before Z, which all common ones do. Writing a negative number fails.
 //
 // The zero value is 0. Values are safe for concurrent use.
 type SortText int64
@@ -37,8 +36,8 @@ func (t SortText) Int64() int64 { return int64(t) }
 // IsZero reports whether the key is 0.
 func (t SortText) IsZero() bool { return t == 0 }
 
-// String returns the 13 characters, or decimal for a negative number, which no
-// parser of this form takes back.
+// String returns the 13 characters. It returns decimal text for a negative number,
+// which [ParseSort] does not accept.
 func (t SortText) String() string { return sortForm.string(int64(t)) }
 
 // Value implements [driver.Valuer] with the 13 characters as a string.
@@ -69,10 +68,9 @@ func (t *SortText) UnmarshalParam(param string) error { return set(sortForm, t, 
 // MarshalJSON implements [encoding/json.Marshaler] with the 13 characters.
 func (t SortText) MarshalJSON() ([]byte, error) { return sortForm.json(int64(t)) }
 
-// UnmarshalJSON implements [encoding/json.Unmarshaler]. It takes the 13
-// characters as a string, or an integer; null changes nothing. The string
-// option of a json tag takes the quotes away and with them the difference
-// between the two: leave it off.
+// UnmarshalJSON implements [encoding/json.Unmarshaler]. It takes the 13 characters as a
+// string, or an integer; null changes nothing. Do not use the string option of a json
+// tag: it removes the quotes, which distinguish the two.
 func (t *SortText) UnmarshalJSON(data []byte) error { return unmarshalJSON(sortForm, t, data) }
 
 // MarshalGQL writes a GraphQL string, decimal if the number is negative.

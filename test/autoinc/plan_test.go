@@ -159,7 +159,7 @@ func TestWholeWay(t *testing.T) {
 		if got := verdicts(t, v); v.Err() != nil || !strings.Contains(got, " 0 open, 0 refuted") {
 			t.Errorf("not proven:\n%s", got)
 		}
-		const first = 7_350_000_000_000_000_001
+		const first int64 = 7_350_000_000_000_000_001
 		exec(t, s.conn,
 			s.sql("INSERT INTO [Us'er] ([Order], boss) VALUES (%d, 7)", first),
 			s.sql("INSERT INTO orders (id, user_id) VALUES (%d, %d)", first+1, first),

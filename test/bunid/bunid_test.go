@@ -23,7 +23,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Two keys that a float64 cannot tell apart, and that no rounding survives.
+// Two keys that are equal as float64, so any rounding shows.
 const (
 	idA pk.ID = 1<<53 + 1
 	idB pk.ID = 1<<53 + 2
@@ -126,7 +126,7 @@ func (e *env) exec(t testing.TB, statement string) {
 	}
 }
 
-// insert is for the inserts of a test that are not its subject.
+// insert inserts rows that a test needs.
 func (e *env) insert(t testing.TB, model any) {
 	t.Helper()
 	if _, err := e.NewInsert().Model(model).Exec(e.context(t)); err != nil {
@@ -134,11 +134,11 @@ func (e *env) insert(t testing.TB, model any) {
 	}
 }
 
-func wantInsertError(t testing.TB, err error, row int, problem string) {
+func wantRowError(t testing.TB, err error, row int, problem string) {
 	t.Helper()
-	e, ok := errors.AsType[*bunid.InsertError](err)
+	e, ok := errors.AsType[*bunid.RowError](err)
 	if !ok {
-		t.Fatalf("got %v, want an *InsertError", err)
+		t.Fatalf("got %v, want a *RowError", err)
 	}
 	if e.Row != row || !strings.Contains(e.Problem, problem) || e.Remedy == "" || e.Model == "" {
 		t.Errorf("got row %d %q (remedy %q), want row %d %q", e.Row, e.Problem, e.Remedy, row, problem)

@@ -130,7 +130,7 @@ func TestCheckFinds(t *testing.T) {
 func TestCheckDeclarations(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	err := bunid.Check(t.Context(), e.DB, (*nobodys)(nil), (*checkedUser)(nil))
-	if refused, ok := errors.AsType[*bunid.ModelError](err); !ok || refused.Field != "ID" {
+	if refused, ok := errors.AsType[*bunid.FieldError](err); !ok || refused.Field != "ID" {
 		t.Errorf("of a key that nobody fills: %v", err)
 	}
 	if found, ok := errors.AsType[*catalog.MismatchError](err); !ok || found.Findings[0].Kind != catalog.MissingTable {

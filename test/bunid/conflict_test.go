@@ -29,15 +29,15 @@ func each(t *testing.T, test func(t *testing.T, e *env, ctx context.Context, ada
 	})
 }
 
-// TestConflictOfOne: a row that was left out has no key, a merged one that of
-// the row in the table.
+// TestConflictOfOne: a row that was skipped has no key. A row that was merged has the
+// key of the row in the table.
 func TestConflictOfOne(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		if e.isMySQL() {
 			for _, set := range []func(*bun.InsertQuery) *bun.InsertQuery{ignore, upsert} {
 				u := user{Name: "ada"}
 				_, err := set(e.NewInsert().Model(&u)).Exec(ctx)
-				wantInsertError(t, err, -1, "this database does not say with which key")
+				wantRowError(t, err, -1, "this database does not return the keys")
 				if u.ID != 0 {
 					t.Errorf("the row got the key %d", u.ID)
 				}
@@ -104,8 +104,8 @@ func TestConflictOfOne(t *testing.T) {
 	})
 }
 
-// TestConflictOfSeveral: bun gives what RETURNING yields to the first rows of a
-// slice; so it must be whole rows.
+// TestConflictOfSeveral: bun assigns the rows that RETURNING yields to the first rows
+// of a slice, so RETURNING must yield whole rows.
 func TestConflictOfSeveral(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		for name, set := range map[string]func(*bun.InsertQuery) *bun.InsertQuery{
@@ -120,7 +120,7 @@ func TestConflictOfSeveral(t *testing.T) {
 				if e.isMySQL() {
 					problem = "does not say"
 				}
-				wantInsertError(t, err, -1, problem)
+				wantRowError(t, err, -1, problem)
 				if us[0].ID+us[1].ID+us[2].ID != 0 || e.source.Calls() != before {
 					t.Errorf("keys were drawn: %v", us)
 				}
@@ -161,7 +161,7 @@ func TestConflictOfSeveral(t *testing.T) {
 	})
 }
 
-// TestConflictUnseen: the key must come back.
+// TestConflictUnseen: RETURNING must have the key.
 func TestConflictUnseen(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		if e.isMySQL() {
@@ -170,7 +170,7 @@ func TestConflictUnseen(t *testing.T) {
 		for _, list := range []string{"name", "NULL", "", "id AS age", "name, lower(id)"} {
 			u := user{Name: "ada", Age: 7}
 			_, err := upsert(e.NewInsert().Model(&u)).Returning(list).Exec(ctx)
-			wantInsertError(t, err, -1, "its key does not come back")
+			wantRowError(t, err, -1, "its key is not returned")
 			if u.ID != 0 {
 				t.Errorf("the row got the key %d", u.ID)
 			}
@@ -179,7 +179,7 @@ func TestConflictUnseen(t *testing.T) {
 	})
 }
 
-// TestConflictOfGivenKeys: keys that are the caller's are left to the caller.
+// TestConflictOfGivenKeys: keys that the caller sets are unchanged.
 func TestConflictOfGivenKeys(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		before := e.source.Calls()
@@ -194,8 +194,8 @@ func TestConflictOfGivenKeys(t *testing.T) {
 	})
 }
 
-// TestConflictAgain: a query that runs again, after a failure or after success,
-// sends what is in memory.
+// TestConflictAgain: a query that runs again, after a failure or after success, sends
+// the keys in memory.
 func TestConflictAgain(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		if e.isMySQL() {
@@ -253,9 +253,9 @@ func TestConflictRefused(t *testing.T) {
 		q := e.NewInsert().Model(&us).Ignore()
 		for range 2 {
 			_, err := q.Exec(ctx)
-			wantInsertError(t, err, -1, "row by row")
+			wantRowError(t, err, -1, "row by row")
 		}
-		if text := q.String(); !strings.Contains(text, "has been refused") {
+		if text := q.String(); !strings.Contains(text, "was refused") {
 			t.Errorf("it reads %s", text)
 		}
 	})
@@ -278,7 +278,7 @@ func TestReplace(t *testing.T) {
 
 		us := []user{{Name: "b"}, {Name: "b"}}
 		_, err := e.NewInsert().Model(&us).Replace().Exec(ctx)
-		wantInsertError(t, err, -1, "may lose rows")
+		wantRowError(t, err, -1, "may have rows that later rows")
 		us = []user{{ID: idA, Name: "b"}, {ID: idB, Name: "c"}}
 		if _, err := e.NewInsert().Model(&us).Replace().Exec(ctx); err != nil {
 			t.Error(err)

@@ -3,7 +3,6 @@ package bunid_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"log"
 
@@ -35,70 +34,6 @@ type Author struct {
 	Name string
 }
 
-func Example() {
-	ctx := context.Background()
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)})
-	check(err)
-	defer pool.Close(ctx)
-	idgen.SetDefault(pool)
-	defer idgen.SetDefault(nil)
-
-	db, done := openSQLite()
-	defer done()
-	db, err = bunid.Use(db, (*Author)(nil))
-	check(err)
-	check(db.ResetModel(ctx, (*Author)(nil)))
-
-	authors := []Author{{Name: "Ada"}, {ID: 42, Name: "Grace"}, {Name: "Barbara"}}
-	_, err = db.NewInsert().Model(&authors).Exec(ctx)
-	check(err)
-
-	fmt.Println("worker", pool.Layout().Decode(authors[0].ID.Int64()).Worker)
-	fmt.Println("given", authors[1].ID)
-	fmt.Println("ascending", authors[0].ID < authors[2].ID)
-	// Output:
-	// worker 7
-	// given 42
-	// ascending true
-}
-
-var orders *idgen.Pool // the shop's own
-
-// Shop is embedded in models that draw from a pool of their own.
-type Shop struct {
-	ID pk.ID `bun:",pk"`
-}
-
-func (*Shop) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
-	return bunid.Fill(ctx, q, orders)
-}
-
-type Order struct {
-	Shop
-	Item string
-}
-
-// A source of its own, and a hook with things to do besides.
-func ExampleFill() {
-	ctx := context.Background()
-	var err error
-	orders, err = idgen.NewPool(idgen.Config{Worker: worker.Static(8)})
-	check(err)
-	defer orders.Close(ctx)
-
-	db, done := openSQLite()
-	defer done()
-	db, err = bunid.Use(db, (*Order)(nil))
-	check(err)
-	check(db.ResetModel(ctx, (*Order)(nil)))
-
-	order := Order{Item: "tea"}
-	_, err = db.NewInsert().Model(&order).Exec(ctx)
-	check(err)
-	fmt.Println("worker", orders.Layout().Decode(order.ID.Int64()).Worker)
-	// Output: worker 8
-}
-
 type Member struct {
 	bunid.Filled
 	ID    pk.ID  `bun:",pk"`
@@ -106,8 +41,8 @@ type Member struct {
 	Name  string
 }
 
-// A row that was merged has the key of the row in the table, one that was left
-// out has none.
+// A row that was merged has the key of the row in the table. A row that was skipped has
+// none.
 func Example_upsert() {
 	ctx := context.Background()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(9)})
@@ -143,38 +78,6 @@ func Example_upsert() {
 	// merged: true
 	// left out: true
 	// stored: 1 bob@example.com
-}
-
-type Audited struct {
-	bunid.Filled
-	ID pk.ID `bun:",pk"`
-	By string
-}
-
-// BeforeInsert shadows that of bunid.Filled.
-func (*Audited) BeforeInsert(context.Context, *bun.InsertQuery) error { return nil }
-
-// Models are checked when the program starts, and what calls no hooks when it
-// is sent.
-func ExampleUse() {
-	db, done := openSQLite()
-	defer done()
-
-	_, err := bunid.Use(db, (*Audited)(nil))
-	if e, ok := errors.AsType[*bunid.ModelError](err); ok {
-		fmt.Println(e.Model, e.Problem)
-	}
-
-	other, done := openSQLite()
-	defer done()
-	other, err = bunid.Use(other, (*Author)(nil))
-	check(err)
-	m := map[string]any{"name": "Ada"}
-	_, err = other.NewInsert().Model(&m).Table("authors").Exec(context.Background())
-	fmt.Println(err)
-	// Output:
-	// bunid_test.Audited has a BeforeInsert of its own, which shadows that of bunid.Filled
-	// bunid: authors would get a map without its key id, because bun calls no hooks for maps; set m["id"] to a key from the pool, or insert a bunid_test.Author
 }
 
 // Rows that bun takes without calling hooks get their keys before.

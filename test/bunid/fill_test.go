@@ -19,7 +19,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// TestFillRefuses: what would be stored under another key than that in memory.
+// TestFillRefuses: Fill refuses an INSERT that would store another key than the one in
+// memory.
 func TestFillRefuses(t *testing.T) {
 	type note struct {
 		bun.BaseModel `bun:"table:users"`
@@ -50,7 +51,7 @@ func TestFillRefuses(t *testing.T) {
 			}, -1, "has its key set by Value"},
 			{"backslash before a quote", func(q *bun.InsertQuery) *bun.InsertQuery {
 				return q.Model(&user{Name: "a"}).Value("name", `'it\'s'`)
-			}, -1, "not certain where the text ends"},
+			}, -1, "the end of the text is ambiguous"},
 			{"nil pointer", func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model((*user)(nil)) }, -1, "without a row"},
 			{"no rows", func(q *bun.InsertQuery) *bun.InsertQuery { return q.Model(&[]user{}) }, -1, "without a row"},
 			{"nil row", func(q *bun.InsertQuery) *bun.InsertQuery {
@@ -68,7 +69,7 @@ func TestFillRefuses(t *testing.T) {
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				_, err := c.set(e.NewInsert()).Exec(e.context(t))
-				wantInsertError(t, err, c.row, c.problem)
+				wantRowError(t, err, c.row, c.problem)
 				e.wantTable(t, "SELECT id FROM users")
 			})
 		}
@@ -94,7 +95,7 @@ func TestSourceFails(t *testing.T) {
 		}{
 			{"no pool", t.Context(), idgen.ErrNoPool, "got no keys for 2 rows: idgen: no pool is set"},
 			{"error", context.WithValue(t.Context(), sourceKey{}, &idtest.Source{Err: full}), full, "got no keys for 2 rows: no more"},
-			{"too few", context.WithValue(t.Context(), sourceKey{}, &idtest.Source{Short: 1}), nil, "the source returned 1 keys"},
+			{"too few", context.WithValue(t.Context(), sourceKey{}, &idtest.Source{Short: 1}), nil, "the source returned 1 ids instead of 2"},
 		} {
 			for name, insert := range map[string]func(us *[]user) error{
 				"INSERT": func(us *[]user) error { return exec(e.NewInsert().Model(us).Exec(c.ctx)) },
@@ -112,7 +113,7 @@ func TestSourceFails(t *testing.T) {
 				t.Run(c.name+"/"+name, func(t *testing.T) {
 					us := []user{{Name: "a"}, {ID: idA, Name: "b"}, {Name: "c"}}
 					err := insert(&us)
-					wantInsertError(t, err, -1, c.problem)
+					wantRowError(t, err, -1, c.problem)
 					if c.want != nil && !errors.Is(err, c.want) {
 						t.Errorf("%v does not wrap %v", err, c.want)
 					}
@@ -169,12 +170,12 @@ func TestNamedGenerator(t *testing.T) {
 	}
 	e := open(t, dbtest.SQLite(t), (*order)(nil))
 	_, err := e.NewInsert().Model(&order{}).Exec(e.context(t))
-	wantModelError(t, err, "ID (pk.ID)", `names the generator "orders", which its source (*idtest.Source) does not have`)
+	wantFieldError(t, err, "ID (pk.ID)", `names the generator "orders", but its source is a *idtest.Source, not a pool`)
 	if _, err := e.NewInsert().Model(&order{}).Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
 		t.Errorf("without a pool: %v", err)
 	}
 
-	// Where the clock stands, a generator counts by one from where it was made.
+	// If the clock stands still, a generator counts by one.
 	now := time.Now()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(333), NoSpread: true, Clock: func() time.Time { return now }})
 	if err != nil {
@@ -193,8 +194,7 @@ func TestNamedGenerator(t *testing.T) {
 	e.wantTable(t, "SELECT id FROM orders", line(o.ID))
 }
 
-// TestRowsKeepTheirKeys: an INSERT that fails can be repeated without inserting
-// its rows twice.
+// TestRowsKeepTheirKeys: repeating a failed INSERT inserts no duplicate rows.
 func TestRowsKeepTheirKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
@@ -216,7 +216,7 @@ func TestRowsKeepTheirKeys(t *testing.T) {
 func TestFillWithoutModel(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	for _, q := range []*bun.InsertQuery{e.NewInsert().Table("users"), e.NewInsert().Model(&map[string]any{}).Table("users")} {
-		wantInsertError(t, bunid.Fill(t.Context(), q, e.source), -1, "has no model")
+		wantRowError(t, bunid.Fill(t.Context(), q, e.source), -1, "has no model")
 	}
 }
 
@@ -256,7 +256,7 @@ func TestFillRowsRefuses(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	for _, rows := range []any{nil, 7, new(int), user{Name: "a"}, []user{{Name: "a"}}, map[string]any{}, &[]any{&user{}}, new(*user)} {
 		err := bunid.FillRows(t.Context(), e, rows, e.source)
-		if e, ok := errors.AsType[*bunid.InsertError](err); !ok || e.Remedy == "" {
+		if e, ok := errors.AsType[*bunid.RowError](err); !ok || e.Remedy == "" {
 			t.Errorf("FillRows of a %T: %v", rows, err)
 		}
 	}
@@ -296,8 +296,8 @@ func TestInsertsOnly(t *testing.T) {
 	})
 }
 
-// TestFillLeavesTheQueryAlone: what bun writes is what it would write for rows
-// that have their keys.
+// TestFillLeavesTheQueryAlone: bun writes the same query as for rows that already have
+// keys.
 func TestFillLeavesTheQueryAlone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*stamped)(nil))
@@ -313,7 +313,7 @@ func TestFillLeavesTheQueryAlone(t *testing.T) {
 	})
 }
 
-// stamped has a column that bun would read back, had the hook not set it.
+// stamped has a column that bun reads back unless the hook sets it.
 type stamped struct {
 	sourced
 	ID      pk.ID `bun:",pk"`

@@ -12,7 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Models over the table of users for which no hook runs, or in vain.
+// Models of the table users whose hook does not run or does not call Fill.
 type (
 	unfilled struct {
 		bun.BaseModel `bun:"table:users"`
@@ -132,8 +132,8 @@ var refused = []struct {
 		return exec(db.NewUpdate().With("x", db.NewInsert().Model(&unfilled{Name: "a"})).Model((*user)(nil)).Set("age = 1").Where("TRUE").Exec(ctx))
 	}, -1, noHooks},
 
-	{"model without a hook", "", insert(&unfilled{Name: "a"}), 0, "has no key: bunid: bunid_test.unfilled.ID (pk.ID) is filled by nobody"},
-	{"rows without a hook", "", insert(&[]unfilled{{ID: idA, Name: "a"}, {Name: "b"}}), 1, "is filled by nobody"},
+	{"model without a hook", "", insert(&unfilled{Name: "a"}), 0, "has no key: bunid: bunid_test.unfilled.ID (pk.ID) is not filled"},
+	{"rows without a hook", "", insert(&[]unfilled{{ID: idA, Name: "a"}, {Name: "b"}}), 1, "is not filled"},
 	{"model whose hook shadows", "", insert(&shadowed{Name: "a"}), 0, "has a BeforeInsert of its own, which shadows"},
 	{"model that empties its key", "", insert(&emptied{Name: "a"}), 0, "has lost its key since it was filled"},
 	{"key that is set by hand", "", insert(&byHand{Name: "a"}), 0, `has no key, and ID is tagged snowkey:"-"`},
@@ -141,8 +141,8 @@ var refused = []struct {
 	{"composite key", "", insert(&[]pair{{UserID: idA, OtherID: idB}, {UserID: idA}}), 1, "has no key, and OtherID is part of a composite key"},
 }
 
-// TestGuardRefuses: an insert past the hooks fails, and nothing is sent, so that
-// the transaction goes on.
+// TestGuardRefuses: an INSERT without hooks fails before anything is sent, so the
+// transaction can continue.
 func TestGuardRefuses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil), (*pair)(nil))
@@ -154,7 +154,7 @@ func TestGuardRefuses(t *testing.T) {
 				ctx := e.context(t)
 				check := func(t *testing.T, err error) {
 					t.Helper()
-					wantInsertError(t, err, c.row, c.problem)
+					wantRowError(t, err, c.row, c.problem)
 				}
 				check(t, c.do(ctx, e.DB))
 
@@ -185,7 +185,7 @@ func TestGuardRefuses(t *testing.T) {
 	})
 }
 
-// TestGuardLets: what has its keys, and what the guard does not know, is sent.
+// TestGuardLets: rows with keys, and tables that the guard does not know, are sent.
 func TestGuardLets(t *testing.T) {
 	type stranger struct {
 		ID   int64 `bun:",pk,autoincrement"`
@@ -240,8 +240,8 @@ func TestGuardLets(t *testing.T) {
 	})
 }
 
-// TestRefusalReachesOtherHooks: the refusal is an error like any other for hooks
-// that trace queries, whichever side of the guard they are on.
+// TestRefusalReachesOtherHooks: hooks that trace queries see the refusal as an error,
+// before and after the guard.
 func TestRefusalReachesOtherHooks(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t), (*user)(nil))
 	before, after := new(tracer), new(tracer)
@@ -250,7 +250,7 @@ func TestRefusalReachesOtherHooks(t *testing.T) {
 	e.DB = e.WithQueryHook(after)
 	m := map[string]any{"name": "a"}
 	_, err := e.NewInsert().Model(&m).Table("users").Exec(t.Context())
-	wantInsertError(t, err, -1, "a map without its key id")
+	wantRowError(t, err, -1, "a map without its key id")
 	for _, hook := range []*tracer{before, after} {
 		if len(hook.errs) != 1 || hook.errs[0] != err {
 			t.Errorf("the hook has seen %v", hook.errs)
@@ -261,7 +261,7 @@ func TestRefusalReachesOtherHooks(t *testing.T) {
 	}
 }
 
-// A tracer remembers what was sent, and what came of it.
+// A tracer records the queries that were sent, and their errors.
 type tracer struct {
 	queries []string
 	errs    []error

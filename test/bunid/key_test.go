@@ -267,9 +267,9 @@ func TestDeclarations(t *testing.T) {
 			t.Run(reflect.TypeOf(c.model).Elem().Name(), func(t *testing.T) {
 				e := bare(t, about)
 				_, err := bunid.Use(e.DB, c.model)
-				wantModelError(t, err, c.field, c.problem)
+				wantFieldError(t, err, c.field, c.problem)
 				_, err = e.NewInsert().Model(c.model).Exec(e.context(t))
-				wantModelError(t, err, c.field, c.problem)
+				wantFieldError(t, err, c.field, c.problem)
 				if e.source.Calls() != 0 {
 					t.Error("a key was drawn")
 				}
@@ -278,21 +278,22 @@ func TestDeclarations(t *testing.T) {
 	})
 }
 
-// TestForeignKeyByAnother: what another model says of a key is known at the start.
+// TestForeignKeyByAnother: Use finds a key that another model declares as a foreign
+// key.
 func TestForeignKeyByAnother(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	_, err := bunid.Use(e.DB, (*profile)(nil), (*profiled)(nil))
-	wantModelError(t, err, "UserID (pk.ID)", "is a foreign key by bunid_test.profiled.Profile")
+	wantFieldError(t, err, "UserID (pk.ID)", "is a foreign key by bunid_test.profiled.Profile")
 	if _, err := bunid.Use(bare(t, dbtest.SQLite(t)).DB, (*profiled)(nil)); err != nil {
 		t.Error(err)
 	}
 }
 
-func wantModelError(t testing.TB, err error, field, problem string) {
+func wantFieldError(t testing.TB, err error, field, problem string) {
 	t.Helper()
-	e, ok := errors.AsType[*bunid.ModelError](err)
+	e, ok := errors.AsType[*bunid.FieldError](err)
 	if !ok {
-		t.Fatalf("got %v, want a *ModelError", err)
+		t.Fatalf("got %v, want a *FieldError", err)
 	}
 	got := e.Field
 	if e.Type != "" {

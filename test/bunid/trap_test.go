@@ -9,10 +9,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// These tests run bun without this package, with keys from a BeforeAppendModel
-// hook, which is how it is usually done, or from the database. They show that
-// what the package guards against happens, and fail when a new bun no longer
-// does it.
+// These tests run bun without this package, with keys from a BeforeAppendModel hook,
+// the usual way, or from the database. They show the faults that the package prevents.
+// A test fails if a new bun has fixed its fault.
 
 // byHook fills its key in a hook.
 type byHook struct {
@@ -30,7 +29,7 @@ func (h *byHook) BeforeAppendModel(_ context.Context, q bun.Query) error {
 	return nil
 }
 
-// numbered has a key of the database's.
+// numbered has an auto-increment key.
 type numbered struct {
 	ID   int64 `bun:",pk,autoincrement"`
 	Name string

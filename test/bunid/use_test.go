@@ -106,7 +106,7 @@ func (ownByValue) BeforeInsert(context.Context, *bun.InsertQuery) error { return
 
 func (a *audited) BeforeInsert(context.Context, *bun.InsertQuery) error { a.By = "me"; return nil }
 
-// BeforeInsert asks the database first, which a rehearsal does not let it do.
+// BeforeInsert queries the database first, which fails when Use calls it.
 func (*closing) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 	if err := q.DB().PingContext(ctx); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (*calling) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 	if err := bunid.Fill(ctx, q, nil); err != nil {
 		return err
 	}
-	panic("a rehearsal ends with Fill")
+	panic("Use must not get past Fill")
 }
 
 func (*byItself) BeforeInsert(_ context.Context, q *bun.InsertQuery) error {
@@ -142,8 +142,8 @@ func TestUse(t *testing.T) {
 		{(*ambiguous)(nil), "so that Go promotes neither", ""},
 		{(*twice)(nil), "so that Go promotes neither", ""},
 		{(*panicking)(nil), "has a BeforeInsert that panics for an empty row: runtime error: invalid memory address", ""},
-		{(*nobodys)(nil), "is filled by nobody", "ID (pk.ID)"},
-		{(*careless)(nil), "is filled by nobody", "ID (pk.ID)"},
+		{(*nobodys)(nil), "is not filled", "ID (pk.ID)"},
+		{(*careless)(nil), "is not filled", "ID (pk.ID)"},
 		{(*calling)(nil), "", ""},
 		{(*byItself)(nil), "", ""},
 		{(*deep)(nil), "", ""},
@@ -160,27 +160,14 @@ func TestUse(t *testing.T) {
 		_, err := bunid.Use(bare(t, dbtest.SQLite(t)).DB, c.model)
 		switch {
 		case c.problem != "":
-			wantModelError(t, err, c.field, c.problem)
+			wantFieldError(t, err, c.field, c.problem)
 		case err != nil:
 			t.Errorf("%T: %v", c.model, err)
 		}
 	}
 }
 
-func TestErrorsName(t *testing.T) {
-	for want, err := range map[string]error{
-		"bunid: shop.User embeds two; embed one":             &bunid.ModelError{Model: "shop.User", Problem: "embeds two", Remedy: "embed one"},
-		"bunid: shop.User.ID (int32) is narrow; use int64":   &bunid.ModelError{Model: "shop.User", Field: "ID", Type: "int32", Problem: "is narrow", Remedy: "use int64"},
-		"bunid: row 2 of shop.User is nil; leave it out":     &bunid.InsertError{Model: "shop.User", Row: 2, Problem: "is nil", Remedy: "leave it out"},
-		"bunid: shop.User got no keys; none of them is here": &bunid.InsertError{Model: "shop.User", Row: -1, Problem: "got no keys", Remedy: "none of them is here"},
-	} {
-		if err.Error() != want {
-			t.Errorf("got %q, want %q", err, want)
-		}
-	}
-}
-
-// TestUseNamesAll: all faults at once, of listed models and of registered ones.
+// TestUseNamesAll: Use reports all faults of listed and registered models at once.
 func TestUseNamesAll(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	e.RegisterModel((*ownByValue)(nil), (*user)(nil))
@@ -191,7 +178,7 @@ func TestUseNamesAll(t *testing.T) {
 	}
 	var models []string
 	for _, err := range joined.Unwrap() {
-		if e, ok := errors.AsType[*bunid.ModelError](err); ok {
+		if e, ok := errors.AsType[*bunid.FieldError](err); ok {
 			models = append(models, e.Model)
 		}
 	}
@@ -205,13 +192,13 @@ func TestUseRefusesWhatIsNoModel(t *testing.T) {
 	for _, model := range []any{nil, user{}, 7, new(int), &[]user{}} {
 		if _, err := bunid.Use(e.DB, model); err == nil {
 			t.Errorf("a %T passes", model)
-		} else if e, ok := errors.AsType[*bunid.ModelError](err); !ok || e.Remedy == "" {
+		} else if e, ok := errors.AsType[*bunid.FieldError](err); !ok || e.Remedy == "" {
 			t.Errorf("a %T: %v", model, err)
 		}
 	}
 }
 
-// TestUseSendsNothing: the rehearsal draws no key and opens no connection.
+// TestUseSendsNothing: Use draws no id and opens no connection.
 func TestUseSendsNothing(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	e.conn.Close()
@@ -220,8 +207,8 @@ func TestUseSendsNothing(t *testing.T) {
 	}
 }
 
-// TestGuardJudgesOnce: a model that was not listed is looked at when its first
-// row is inserted.
+// TestGuardJudgesOnce: a model that was not listed is checked when its first row is
+// inserted.
 func TestGuardJudgesOnce(t *testing.T) {
 	e := open(t, dbtest.SQLite(t))
 	if _, err := e.NewCreateTable().Model((*counting)(nil)).Exec(t.Context()); err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A way is one way for the users "a" and "b" to come into being. It is given
-// their keys, or zeros, and returns the keys in memory afterwards.
+// A way is one way to create the users "a" and "b". Its arguments are their keys, or
+// zeros. It returns the keys in memory afterwards.
 type way struct {
 	name   string
 	create func(ctx context.Context, e *env, a, b pk.ID) (memory [2]pk.ID, err error)
 	about  about
 }
 
-// about is what the test must know of a way.
+// about describes a way to the test.
 type about int
 
 const (
@@ -280,7 +280,7 @@ func (h *hooked) BeforeAppendModel(_ context.Context, q bun.Query) error {
 	return nil
 }
 
-// TestWays: in every way, what is in memory is what is in the table.
+// TestWays: after every way, memory equals the table.
 func TestWays(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := open(t, db, (*user)(nil))
@@ -295,7 +295,7 @@ func TestWays(t *testing.T) {
 					before, last := e.source.Calls(), e.source.Last()
 					memory, err := w.create(e.context(t), e, given[0], given[1])
 					if w.about&conflict != 0 && e.isMySQL() && given != [2]pk.ID{idA, idB} {
-						wantInsertError(t, err, -1, "this database does not say with which key")
+						wantRowError(t, err, -1, "this database does not return the keys")
 						if memory != given || e.source.Calls() != before {
 							t.Errorf("%d became %d, and %d calls drew keys", given, memory, e.source.Calls()-before)
 						}

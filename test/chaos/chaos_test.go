@@ -511,9 +511,9 @@ func (n *nemesis) setClocks(ahead time.Duration) (time.Time, []*process) {
 	return time.Now(), who
 }
 
-// setDatabaseClock has the database's clock jump. If it is ahead, all leases are
-// over, and the ids that have a new one go on, from its bound, which may be a
-// window ahead, and for a window. If it is behind, nothing is granted, and ids go on until the bounds.
+// setDatabaseClock makes the database's clock jump. If it is ahead, all leases have
+// expired. A process with a new lease issues ids from its bound, which may be a window
+// ahead. If the clock is behind, nothing is granted, and ids are issued up to the bounds.
 func (n *nemesis) setDatabaseClock(ahead time.Duration) (time.Time, []*process) {
 	n.Helper()
 	set := func(ahead time.Duration) {

@@ -12,8 +12,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A Checker finds every id that is in two runs. Its memory grows with the number
-// of leases, not with that of ids or runs. It is safe for concurrent use.
+// A Checker finds every id that is in two runs. Its memory grows with the number of
+// leases, and not with ids or runs. It is safe for concurrent use.
 type Checker struct {
 	dir     string
 	numbers numbering
@@ -41,11 +41,11 @@ func (c *Checker) Journal(process string) (*Journal, error) {
 	return j, nil
 }
 
-// A Duplicate says that ids were issued twice, under two grants or, if their
-// order was wrong, under one.
+// A Duplicate has ids that were issued more than once: under two grants, or under one
+// grant in a wrong order.
 type Duplicate struct {
 	Count       int64
-	First, Last int64 // the smallest and the largest of these ids; not every id between them was issued twice
+	First, Last int64 // the smallest and the largest of these ids; not every id between them is a duplicate
 	Worker      int64
 	Issued      [2]string // by which process under which grant
 }
@@ -58,9 +58,9 @@ func (d *Duplicate) Error() string {
 // Totals are what a checker has checked.
 type Totals struct{ Leases, Runs, IDs int64 }
 
-// Check reads all runs that were added so far and returns their duplicates. The
-// sum of all Counts is the number of ids less that of different ids. An error
-// says that a journal cannot be written or read.
+// Check reads all runs that were added so far and returns their duplicates. The sum of
+// all Counts is the number of ids minus the number of different ids. It returns an error
+// if a journal cannot be written or read.
 func (c *Checker) Check() ([]*Duplicate, Totals, error) {
 	c.mu.Lock()
 	journals := slices.Clone(c.journals)
@@ -89,10 +89,10 @@ func (c *Checker) Check() ([]*Duplicate, Totals, error) {
 	return all, totals, nil
 }
 
-// sweep merges the parts of a worker number, in which runs ascend, and compares
-// each run with the one before that reaches furthest. If an id of a run was in
-// any run before, it is also in that one: that begins no later than the run, and
-// ends no earlier than the id.
+// sweep merges the parts of a worker number, in which runs ascend. It compares each run
+// with the earlier run that has the largest last id. An id that is in any earlier run is
+// also in that one, because it starts no later than the run and ends no earlier than the
+// id.
 func (c *Checker) sweep(parts []part) (found []*Duplicate, err error) {
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.first, b.first) })
 	pairs := map[[2]*part]*Duplicate{}

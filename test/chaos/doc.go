@@ -1,32 +1,29 @@
-// Package chaos draws ids in real processes against real databases and checks
-// every id for duplicates. Meanwhile it kills and stops the processes and the
-// database, cuts the network, and sets the clocks of both wrong.
+// Package chaos draws ids in real processes with real databases, and checks every id
+// for duplicates. At the same time it kills and stops the processes and the database,
+// cuts the network, and sets the clocks of both wrong.
 //
 // # The check
 //
-// A worker process ([Work]) looks at each id that it draws, and writes to a pipe
-// the runs that the ids form: the first and the last id of a range in which it
-// drew every id. The test keeps the runs in a [Journal], a file for each
-// process. At the end the [Checker] merges the files and looks for runs that
-// overlap. This is exact:
+// The ids that a worker process ([Work]) draws form runs. A run is a range in which the
+// process drew every id. The process writes the first and the last id of each run to a
+// pipe. The test keeps the runs in a [Journal], a file for each process. At the end the
+// [Checker] merges the files and looks for runs that overlap. This is exact:
 //
-//   - Two runs overlap if and only if an id was issued twice, because every id of
-//     a run was drawn.
+//   - Two runs overlap if and only if an id was issued more than once, because every id
+//     of a run was drawn.
 //   - The check uses the runs only. How many leases a process had, and which
 //     replies of the database arrived, makes no difference.
 //
 // An id counts as issued when its process has reported it. A process reports
-// after at most 64 calls. When it is killed, the pipe still holds everything that
-// it had reported, but up to 64 calls are unknown, or up to 4,096 ids that one
-// call drew. A duplicate among those is not found.
+// after at most 64 calls. When it is killed, the pipe still has everything that it has
+// reported. Up to 64 calls are unknown, or up to 4,096 ids of one call. A duplicate
+// among these is not found.
 //
-// The memory of the check grows with the number of leases, not with that of ids
-// or runs. On disk a run takes about 40 bytes. At full speed a run has millions
+// The memory of the check grows with the number of leases, and not with ids or runs. On disk a run takes about 40 bytes. At full speed a run has millions
 // of ids; at a limited rate, about as many as one call draws.
 //
-// A worker process also records what its lease grants, where the issuer receives
-// it, and fails the test if an id is outside of every grant, or above the point
-// where its grant was sealed.
+// A worker process also records the grants that its issuer receives. The test fails if
+// an id is outside all grants, or above the counter at which its grant was sealed.
 //
 // # After a failure
 //
@@ -36,7 +33,7 @@
 //	process N.runs  its orders, its runs, and the grants that its issuer received
 //	tables.txt      all columns of all rows of the lease tables
 //	test.log        the faults and the recovery times
-//	duplicates.txt  the ids that were issued twice, if there are any
+//	duplicates.txt  the duplicate ids, if there are any
 //
 // # Length
 //

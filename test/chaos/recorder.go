@@ -5,13 +5,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 // A recorder is an issuer that records what a lease grants and passes it on. It
 // records a grant before an id can be issued under it.
 type recorder struct {
-	lease.Issuer
+	leased.Issuer
 	numbers numbering
 	tell    func(text string) // writes a line for people
 

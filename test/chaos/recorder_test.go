@@ -34,29 +34,31 @@ func TestWorkerComparesIDsWithGrants(t *testing.T) {
 		"the same again":            {1, [][2]int64{{100, 100}, {100, 100}}, "under grant 1"},
 		"descending":                {1, [][2]int64{{110, 111}, {102, 103}}, "under grant 1"},
 	} {
-		var out bytes.Buffer
-		w := newWorker(idgen.DefaultLayout(), &out)
-		inner := &issuer{unused: 200}
-		w.lease.Issuer = inner
-		w.lease.Extend(1000) // does nothing without a grant
-		w.lease.Grant(1, 100, 150)
-		w.lease.Extend(200)
-		w.lease.Seal(errors.New("for a test"))
-		w.lease.Extend(1000) // does nothing after Seal
-		w.lease.Grant(1, 300, 400)
-		inner.unused = 301
-		w.lease.Seal(errors.New("for a test"))
-		for _, run := range tt.runs {
-			var ids []int64
-			for c := run[0]; c <= run[1]; c++ {
-				ids = append(ids, w.numbers.id(tt.worker, c))
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			w := newWorker(idgen.DefaultLayout(), &out)
+			inner := &issuer{unused: 200}
+			w.lease.Issuer = inner
+			w.lease.Extend(1000) // does nothing without a grant
+			w.lease.Grant(1, 100, 150)
+			w.lease.Extend(200)
+			w.lease.Seal(errors.New("for a test"))
+			w.lease.Extend(1000) // does nothing after Seal
+			w.lease.Grant(1, 300, 400)
+			inner.unused = 301
+			w.lease.Seal(errors.New("for a test"))
+			for _, run := range tt.runs {
+				var ids []int64
+				for c := run[0]; c <= run[1]; c++ {
+					ids = append(ids, w.numbers.id(tt.worker, c))
+				}
+				w.record(ids, 0, time.Now())
 			}
-			w.record(ids, 0, time.Now())
-		}
-		w.flush()
-		_, bad, found := strings.Cut(out.String(), "\n"+lineBad+" ")
-		if bad, _, _ = strings.Cut(bad, "\n"); found != (tt.want != "") || !strings.Contains(bad, tt.want) {
-			t.Errorf("%s: reported %q, want %q", name, bad, tt.want)
-		}
+			w.flush()
+			_, bad, found := strings.Cut(out.String(), "\n"+lineBad+" ")
+			if bad, _, _ = strings.Cut(bad, "\n"); found != (tt.want != "") || !strings.Contains(bad, tt.want) {
+				t.Errorf("%s: reported %q, want %q", name, bad, tt.want)
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,19 +39,18 @@ func (f field) above(v int64) int64 { return v >> f.bits }
 func numberingOf(l idgen.Layout) numbering {
 	var n numbering
 	shift := 0
-	fields := l.Fields()
-	for i := len(fields) - 1; i >= 0; i-- {
-		f := field{shift, fields[i].Bits}
+	for _, of := range slices.Backward(l.Fields()) {
+		f := field{shift, of.Bits}
 		shift += f.bits
-		switch fields[i].Kind {
-		case idgen.KindTime:
+		switch of.Name {
+		case "time":
 			n.time = f
-		case idgen.KindWorker:
+		case "worker":
 			n.worker = f
-		case idgen.KindSequence:
+		case "sequence":
 			n.sequence = f
 		default:
-			panic("chaos: cannot number a layout with the field " + fields[i].Name)
+			panic("chaos: cannot number a layout with the field " + of.Name)
 		}
 	}
 	return n

@@ -21,6 +21,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
@@ -120,7 +121,8 @@ func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *
 		MinWorker: o.MinWorker, MaxWorker: o.MaxWorker, Label: o.Label,
 		Window: o.Window, TTL: o.TTL, MaxClockSkew: o.Skew, Logger: logger, Clock: clock,
 	}
-	return idgen.NewLeased(idgen.Config{Layout: layout, Clock: clock, Logger: logger}, func(issuer *idgen.Issuer) (idgen.Lessor, error) {
+	newPool := leased.NewPool.(func(idgen.Config, func(leased.Issuer) (leased.Keeper, error)) (*idgen.Pool, error))
+	return newPool(idgen.Config{Layout: layout, Clock: clock, Logger: logger}, func(issuer leased.Issuer) (leased.Keeper, error) {
 		w.lease.Issuer = issuer
 		return lease.Open(ctx, store, &w.lease, cfg)
 	})
@@ -352,6 +354,6 @@ type thief struct{ lease.Store }
 
 func (s *thief) Claim(_ context.Context, c lease.Claim) (lease.Row, bool, error) {
 	row := c.Seen
-	row.Token, row.Bound = c.Token, c.Terms.Cap(c.Seen.Now)
+	row.Token, row.Bound = c.Token, c.Terms.At(c.Seen.Now).Cap
 	return row, true, nil
 }

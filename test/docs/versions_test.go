@@ -15,12 +15,12 @@ func TestReadmeShowsTheVersions(t *testing.T) {
 	if len(rows) != 5 {
 		t.Fatalf("the README has %d versions, want 5", len(rows))
 	}
-	var published string
+	var published strings.Builder
 	for _, dir := range []string{"", "ent/entid/", "hooks/gormid/", "hooks/bunid/", "hooks/pgxid/", "internal/dbtest/"} {
-		published += strings.ReplaceAll(read(t, dir+"go.mod"), "\nrequire ", "\n\t")
+		published.WriteString(strings.ReplaceAll(read(t, dir+"go.mod"), "\nrequire ", "\n\t"))
 	}
 	for _, r := range rows {
-		for _, c := range []struct{ in, version string }{{published, r[2]}, {read(t, "bench/go.mod"), r[3]}} {
+		for _, c := range []struct{ in, version string }{{published.String(), r[2]}, {read(t, "bench/go.mod"), r[3]}} {
 			if !strings.Contains(c.in, "\t"+r[1]+" "+c.version+"\n") {
 				t.Errorf("no go.mod requires %s %s", r[1], c.version)
 			}

@@ -17,8 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/keys"
 )
 
-// A mixin fills keys of every type from the default pool, and what is in memory
-// is what is in the table.
+// A mixin fills keys of every type from the default pool, and memory equals the table.
 func TestCreate(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -61,7 +60,7 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// A preset key is kept, to the last digit; a zero one is filled.
+// A preset key is kept exactly. A zero key is filled.
 func TestPreset(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -72,9 +71,9 @@ func TestPreset(t *testing.T) {
 			}
 		}
 		c.wantRows(t, "SELECT id FROM users ORDER BY id", texts[pk.ID](low, high)...)
-		// The two are told apart by everything that follows.
+		// Everything below distinguishes the two.
 		if got := c.User.Query().Where(user.ID(low)).OnlyX(ctx).Name; got != pk.ID(low).String() {
-			t.Errorf("the row of %d has the name %s", low, got)
+			t.Errorf("the row of %d has the name %s", int64(low), got)
 		}
 		c.User.DeleteOneID(high).ExecX(ctx)
 		c.wantRows(t, "SELECT id FROM users", pk.ID(low).String())
@@ -143,9 +142,8 @@ func TestBulk(t *testing.T) {
 	})
 }
 
-// An entity with a name draws from the generator of that name. With a clock
-// that stands still each generator counts by one, so a number that another
-// generator took would show as a gap.
+// A mixin with a name draws from the generator of that name. With a clock that stands
+// still each generator counts by one, so an id that another generator took is a gap.
 func TestName(t *testing.T) {
 	defer idgen.SetDefault(idgen.Default())
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(8), Clock: frozen, NoSpread: true, MaxAhead: idgen.NoLimit})
@@ -190,8 +188,8 @@ func TestTx(t *testing.T) {
 	})
 }
 
-// A generator's error reaches the caller and nothing is inserted: no row of a
-// bulk, whichever row it was, and nothing for the edges.
+// A generator's error reaches the caller and nothing is inserted: no row of a bulk
+// create, for an error at any row, and no edges.
 func TestSourceError(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -212,7 +210,7 @@ func TestSourceError(t *testing.T) {
 		if !errors.Is(err, errSource) || u != nil {
 			t.Errorf("create: got %v, %v; want %v", u, err, errSource)
 		}
-		if want := "entid: create User: source failed"; err.Error() != want {
+		if want := "entid: User got no id: source failed; nothing was inserted"; err.Error() != want {
 			t.Errorf("the error is %q, want %q", err, want)
 		}
 		c.wantRows(t, "SELECT id FROM users")
@@ -220,7 +218,8 @@ func TestSourceError(t *testing.T) {
 	})
 }
 
-// Without a pool, rows are refused with the way out, and presets are not.
+// Without a pool, rows are refused with an error that says what to do. Rows with preset
+// ids are inserted.
 func TestNoPool(t *testing.T) {
 	defer idgen.SetDefault(idgen.Default())
 	idgen.SetDefault(nil)

@@ -43,7 +43,7 @@ func TestEdges(t *testing.T) {
 		c.wantRows(t, "SELECT card_id FROM events ORDER BY id", texts(cards[0].ID, cards[1].ID)...)
 		c.wantRows(t, "SELECT id FROM events ORDER BY id", texts(e[0].ID, e[1].ID)...)
 
-		// And all of it comes back.
+		// All of these rows can be read back.
 		got := c.User.Query().Where(user.Name("a")).WithPosts().WithCard().WithFollows().OnlyX(ctx).Edges
 		if len(got.Posts) != 1 || got.Posts[0].ID != posts[0].ID || got.Card.ID != cards[0].ID || len(got.Follows) != 2 {
 			t.Errorf("the edges of a came back as %v", got)
@@ -89,9 +89,9 @@ func TestNestedCreate(t *testing.T) {
 	})
 }
 
-// Rows of an edge schema that has ids get one each if they are created as the
-// entities they are. Added through the edge, ent runs no hook for them: the
-// database refuses them, and with them the row whose edges they were to be.
+// Rows of an edge schema with ids get one each if they are created as entities. If they
+// are added through the edge, ent runs no hook. Then the database refuses them and the
+// row that they belong to.
 func TestThrough(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -122,7 +122,7 @@ func TestThrough(t *testing.T) {
 	})
 }
 
-// An edge schema with a composite id has no id to fill, whatever hooks see it.
+// An edge schema with a composite id has no id to fill, with any hook.
 func TestCompositeKey(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()

@@ -22,7 +22,7 @@ import (
 	_ "github.com/snowkey-go/snowkey/test/entid/internal/ent/runtime"
 )
 
-// low and high are keys that float64 cannot tell apart.
+// low and high are keys that are equal as float64.
 const (
 	low  = 1<<53 + 1
 	high = low + 1
@@ -69,8 +69,8 @@ func (c client) txX(t *testing.T) *ent.Tx {
 	return tx
 }
 
-// query returns the first column of a query's rows as text, which is exact
-// whatever its type.
+// query returns the first column of a query's rows as text, which is exact for every
+// type.
 func (c client) query(t *testing.T, query string) []string {
 	t.Helper()
 	rows, err := c.sql.QueryContext(t.Context(), query)
@@ -103,8 +103,8 @@ func (c client) wantRows(t *testing.T, query string, want ...string) {
 // frozen is a clock that stands still.
 func frozen() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// A counter is a source of neighbouring ids above 2^53 that keeps account of
-// the calls. It may be made to fail.
+// A counter is a source of consecutive ids above 2^53 that counts calls. It can fail on
+// request.
 type counter struct {
 	last           int64
 	nexts, appends int

@@ -40,7 +40,7 @@ func Example() {
 	// Alice
 }
 
-// A bulk create, and a walk through the table in the order of creation.
+// A bulk create, and a query in the order of creation.
 func ExampleReserve() {
 	ctx := context.Background()
 	client := openMemory(ctx)

@@ -16,7 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/keys"
 )
 
-// Whatever schema code does not say, ent's own field would have said.
+// A descriptor equals that of ent's own field in all that the schema does not set.
 func TestField(t *testing.T) {
 	d := entid.Field[pk.ID]{
 		Name: "owner_id", Optional: true, Nillable: true, Unique: true, Immutable: true,

@@ -11,8 +11,8 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 )
 
-// A client's hook goes before the mixins', which then keep what they find. It
-// fills keys of all types, in entities with and without a mixin.
+// A client's hook runs before the hooks of mixins, which keep the id. It fills keys of
+// all types, in entities with and without a mixin.
 func TestHook(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()

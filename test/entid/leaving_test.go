@@ -19,9 +19,8 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
 )
 
-// The tests of this file take tables that ent has made to count off
-// auto-increment, as a plan does it, and show that ent's migrations of the same
-// tables with the mixin leave them alone.
+// These tests move tables that ent created with auto-increment off it with a plan. Then
+// ent's migrations of the same tables with the mixin must change nothing.
 
 var mixed = []*schema.Table{migrate.UsersTable, migrate.PostsTable}
 
@@ -58,7 +57,7 @@ func leave(t *testing.T, conn *stdsql.DB, options autoinc.PlanOptions) {
 	}
 }
 
-// left has the same as a file of versioned migrations: what a plan comes to.
+// left returns the statements of a plan as a file of versioned migrations.
 var left = map[string]string{
 	"postgres": `ALTER TABLE users ALTER COLUMN id DROP IDENTITY;
 ALTER TABLE posts ALTER COLUMN id DROP IDENTITY;
@@ -122,7 +121,8 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 		}
 		exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
 
-		// The way off is not ent's to go: it sees no difference, or refuses.
+		// ent's migration cannot remove auto-increment: it sees no difference, or
+		// fails.
 		const refusal = "unexpected attribute change (expect IDENTITY)"
 		for _, tables := range [][]*schema.Table{mixed, numeric(false)} {
 			plan, err := auto(t, driver, tables)
@@ -152,7 +152,7 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 			t.Error(err)
 		}
 
-		// A schema that still has the numeric id does not bring the counter back.
+		// A schema that still has the numeric id does not add auto-increment again.
 		plan, err := auto(t, driver, numeric(true))
 		if refused := err != nil && strings.Contains(err.Error(), refusal); plan != "" || refused != (db.Dialect == "postgres") {
 			t.Errorf("with the old schema: ent would run %q, %v", plan, err)
@@ -171,7 +171,7 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 	})
 }
 
-// Keys and foreign keys that a plan has widened are what the mixin declares.
+// Keys and foreign keys that a plan has widened match the mixin.
 func TestAutoMigrationOfWidened(t *testing.T) {
 	for _, online := range []bool{false, true} {
 		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -196,8 +196,7 @@ func TestAutoMigrationOfWidened(t *testing.T) {
 	}
 }
 
-// A CHECK that the schema does not declare is dropped by ent, so that a guard
-// has to be a trigger.
+// ent drops a CHECK that the schema does not declare, so a guard must be a trigger.
 func TestAutoMigrationDropsChecks(t *testing.T) {
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)
@@ -215,8 +214,8 @@ func TestAutoMigrationDropsChecks(t *testing.T) {
 	}
 }
 
-// Of unsigned keys ent's migration makes signed ones, which foreign keys refuse
-// once there is one that it does not know.
+// ent's migration changes unsigned keys to signed ones. It fails if a foreign key that
+// ent does not know refers to them.
 func TestAutoMigrationChangesSigns(t *testing.T) {
 	conn := dbtest.MySQL(t).Connect(t)
 	driver := sql.OpenDB(dialects["mysql"], conn)
@@ -242,8 +241,8 @@ func TestAutoMigrationChangesSigns(t *testing.T) {
 	}
 }
 
-// A directory of versioned migrations needs the way off in it, as a file of its
-// own. Then the next diff is empty.
+// A directory of versioned migrations needs the plan as a file of its own. Then the
+// next diff is empty.
 func TestVersionedMigrationOfLeavers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		path := t.TempDir()

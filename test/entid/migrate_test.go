@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// columns queries the catalog for every column that holds a key: its type, and
-// whatever would make the database invent a value.
+// columns queries the catalog for every column that holds a key: its type, its default,
+// and whether the database numbers it.
 var columns = map[string]string{
 	"sqlite": `SELECT m.name || '.' || c.name || ' ' || c.type || CASE WHEN c."notnull" THEN '' ELSE ' null' END || coalesce(' default ' || c.dflt_value, '')
 		FROM sqlite_schema m JOIN pragma_table_info(m.name) c
@@ -25,8 +25,8 @@ var columns = map[string]string{
 		WHERE table_schema = DATABASE() AND (column_name = 'id' OR column_name LIKE '%\_id' OR column_name IN ('user_card', 'note_main'))`,
 }
 
-// The migration gives every key, foreign key and join table the column of its
-// type, and nothing that counts by itself.
+// The migration creates every key, foreign key and join table with the column of its
+// type, without auto-increment.
 func TestMigrate(t *testing.T) {
 	want := []string{
 		"cards.id bigint",
@@ -69,8 +69,8 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
-// A row that comes without an id, past the hook, is refused: the database makes
-// none up.
+// A row that is inserted without an id and without the hook is refused, because the
+// database does not number it.
 func TestMissingID(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		for _, insert := range []string{
@@ -84,7 +84,7 @@ func TestMissingID(t *testing.T) {
 				t.Errorf("%s was accepted", insert)
 			}
 		}
-		// Not by way of ent either: Event has no mixin, and no hook is set here.
+		// ent itself sets no id either: Event has no mixin, and no hook is set here.
 		if e, err := c.Event.Create().SetKind("a").Save(t.Context()); err == nil {
 			t.Errorf("an entity without a hook was created as %v", e)
 		}

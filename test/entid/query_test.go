@@ -34,7 +34,7 @@ func TestPredicates(t *testing.T) {
 			}
 		}
 
-		// A walk through the table, page by page, in the order of creation.
+		// Pages of the table, in the order of creation.
 		var pages []pk.ID
 		for last := pk.ID(0); ; last = pages[len(pages)-1] {
 			page := c.User.Query().Where(user.IDGT(last)).Order(user.ByID()).Limit(3).IDsX(ctx)

@@ -26,8 +26,8 @@ func TestReserve(t *testing.T) {
 			t.Errorf("a bulk of 3 made %d reservations and drew %d single ids, want 1 and 0", src.appends, src.nexts)
 		}
 		for i, u := range us {
-			if u.ID != pk.ID(low+i) {
-				t.Errorf("row %d got %d, want %d", i, u.ID, low+i)
+			if want := pk.ID(low) + pk.ID(i); u.ID != want {
+				t.Errorf("row %d got %d, want %d", i, u.ID, want)
 			}
 		}
 		c.wantRows(t, "SELECT id FROM users ORDER BY name", texts(us[0].ID, us[1].ID, us[2].ID)...)
@@ -77,8 +77,7 @@ func TestReserveError(t *testing.T) {
 	})
 }
 
-// funcSource cannot be compared, so its reservations cannot be told from
-// another's.
+// funcSource cannot be compared, so a row cannot find its reservation.
 type funcSource func() int64
 
 func (f funcSource) Next(context.Context) (int64, error) { return f(), nil }
@@ -98,7 +97,7 @@ func TestReserveIncomparable(t *testing.T) {
 	})
 }
 
-// A context is shared between goroutines; no id comes out twice.
+// Goroutines share a context and get no duplicate id.
 func TestReserveConcurrently(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := entid.Reserve(t.Context(), 50)

@@ -1,3 +1,5 @@
+//go:build clients
+
 package entid_test
 
 import (
@@ -10,12 +12,12 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
 	"github.com/snowkey-go/snowkey/test/entid/internal/trap"
+	"github.com/snowkey-go/snowkey/test/entid/internal/trap/migrate"
 	_ "github.com/snowkey-go/snowkey/test/entid/internal/trap/runtime"
 )
 
-// The tests of this file show what package entid exists to avoid, in a schema
-// that does it. Where one of them fails, ent has changed and the reason for a
-// rule may be gone.
+// These tests show the faults that package entid avoids, in a schema without it. If one
+// fails, ent has changed and a rule may be unnecessary.
 
 type trapClient struct {
 	*trap.Client
@@ -33,9 +35,9 @@ func eachTrap(t *testing.T, test func(t *testing.T, c trapClient)) {
 	})
 }
 
-// On MySQL ent gives rows of a bulk create the ids LastInsertId, LastInsertId+1
-// and so on. Where the key was given to an AUTO_INCREMENT column, LastInsertId
-// is the last of those given, so that each row gets another one's id.
+// On MySQL ent gives rows of a bulk create the ids LastInsertId, LastInsertId+1 and so
+// on. If the key of an AUTO_INCREMENT column was set, LastInsertId is the last key that
+// was set, so each row gets the id of another.
 func TestNumericKey(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
 		ctx := t.Context()
@@ -56,7 +58,7 @@ func TestNumericKey(t *testing.T) {
 	})
 }
 
-// Where the column does not count, LastInsertId is 0, which the hook notices.
+// If the column has no AUTO_INCREMENT, LastInsertId is 0, which the hook reports.
 func TestNumericKeyWithoutIncrement(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
 		boxes, err := c.Box.CreateBulk(c.Box.Create().SetName("a"), c.Box.Create().SetName("b")).Save(t.Context())
@@ -67,7 +69,7 @@ func TestNumericKeyWithoutIncrement(t *testing.T) {
 			return
 		}
 		fe, ok := errors.AsType[*entid.FieldError](err)
-		if !ok || fe.Entity != "Box" || boxes != nil {
+		if !ok || fe.Model != "Box" || boxes != nil {
 			t.Errorf("got %v, %v; want a FieldError of Box", boxes, err)
 		}
 	})
@@ -88,8 +90,8 @@ func TestDefaultFuncOfEdgeSchema(t *testing.T) {
 	})
 }
 
-// A key narrower than 64 bits is refused before anything is written, whoever
-// would fill it; ent's own keys are left alone.
+// A key narrower than 64 bits is refused before anything is written, whether a mixin or
+// a hook would fill it. ent's own keys are ignored.
 func TestNarrowKey(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
 		ctx := t.Context()
@@ -101,10 +103,10 @@ func TestNarrowKey(t *testing.T) {
 			"preset": func() error { return c.Shelf.Create().SetName("a").SetID(1).Exec(ctx) },
 		} {
 			err := create()
-			if fe, ok := errors.AsType[*entid.FieldError](err); !ok || fe.Entity != "Shelf" {
+			if fe, ok := errors.AsType[*entid.FieldError](err); !ok || fe.Model != "Shelf" {
 				t.Errorf("%s: got %v, want a FieldError of Shelf", name, err)
 			}
-			if want := "entid: the id of Shelf is of type int32, but the mixin fills pk.ID; remove the field from the schema, or use entid.For of its type"; err != nil && err.Error() != want {
+			if want := "entid: Shelf.id (int32) is not of the type that the mixin fills, pk.ID; remove the field from the schema, or use entid.For of its type"; err != nil && err.Error() != want {
 				t.Errorf("%s: the error is %q", name, err)
 			}
 		}
@@ -128,6 +130,17 @@ func TestForeignKeyAsKey(t *testing.T) {
 			c.wantRows(t, "SELECT id FROM twins", box.ID.String())
 		} else if err == nil {
 			t.Error("a row with two keys was accepted")
+		}
+	})
+}
+
+// What ent makes of the tables of this schema fits them too.
+func TestCheckFitsNumericKeys(t *testing.T) {
+	eachTrap(t, func(t *testing.T, c trapClient) {
+		// On SQLite, a numeric id counts whatever its annotation says.
+		want := map[string]string{"sqlite": "blocker:still-counts:boxes.id"}[c.db.Dialect]
+		if got := found(t, entid.Check(t.Context(), c.sql, migrate.Tables...)); got != want {
+			t.Errorf("found %q, want %q", got, want)
 		}
 	})
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
 )
 
-// Whatever an upsert does on conflict, the row in the table keeps its id, and
-// the id that ent returns is that one, or there is an error.
+// On any conflict the row in the table keeps its id. ent returns this id, or an error.
 func TestUpsertOne(t *testing.T) {
 	ways := map[string]func(*ent.UserUpsertOne) *ent.UserUpsertOne{
 		"UpdateNewValues": (*ent.UserUpsertOne).UpdateNewValues,
@@ -98,8 +97,8 @@ func TestUpsertBulk(t *testing.T) {
 	})
 }
 
-// What package entid's documentation warns of. These are ent's doing and stay
-// out of a hook's sight; if one of them ends, so should the warning.
+// Faults of ent that the documentation of package entid lists. A hook cannot see them.
+// If a test fails, remove its warning.
 func TestUpsertHazards(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()

@@ -12,7 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// An author has one of every kind of association.
+// An author has an association of each kind.
 type author struct {
 	ID        pk.ID
 	Name      string
@@ -176,7 +176,7 @@ func (e *env) wantAuthors(t *testing.T, authors ...*author) {
 			t.Errorf("%s\n got %q\nwant %q", query, got, want[i])
 		}
 	}
-	// The keys of memberships are in no struct; the table would refuse equal ones.
+	// The keys of memberships are in no struct. The table refuses duplicates.
 	for _, key := range e.table(t, "SELECT id FROM memberships WHERE id IS NULL OR id < 1000") {
 		t.Errorf("a membership has the key %s", key)
 	}
@@ -192,7 +192,7 @@ func openAuthors(t *testing.T, about dbtest.DB) *env {
 	return e
 }
 
-// A familyWay is a way for rows to come into being with or after another.
+// A familyWay is a way to create rows with or after another row.
 type familyWay struct {
 	name   string
 	create func(e *env) (*gorm.DB, []*author)
@@ -218,7 +218,7 @@ var familyWays = []familyWay{
 		a.Company.ID, b.Company.ID = idA, idB
 		a.Profile.ID, b.Profile.ID = idA, idB
 		a.Books[0].ID, a.Books[1].ID = idA, idB
-		a.Books[0].Chapters[0].ID = fmt.Sprint(idA)
+		a.Books[0].Chapters[0].ID = fmt.Sprint(int64(idA))
 		a.Prizes[0].ID, a.Prizes[1].ID = idA, idB
 		a.Notes[0].ID = idA
 		tx := e.Create([]*author{&a, &b})
@@ -296,7 +296,7 @@ var familyWays = []familyWay{
 	}},
 }
 
-// TestAssociations: each row has its own key and refers to those of the others.
+// TestAssociations: each row has its own key and refers to the keys of the other rows.
 func TestAssociations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := openAuthors(t, about)

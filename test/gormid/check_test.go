@@ -81,8 +81,8 @@ func found(t *testing.T, err error) string {
 	return strings.Join(all, "\n")
 }
 
-// What AutoMigrate makes of models fits them, and running it again changes
-// nothing that Check looks at.
+// The tables that AutoMigrate creates fit the models. Running it again changes nothing
+// that Check compares.
 func TestCheckFits(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		models := []any{&customer{}, &order{}, &group{}, &user{}}
@@ -291,8 +291,8 @@ type appless struct{ ID pk.ID }
 
 func (appless) TableName() string { return "customers" }
 
-// What AutoMigrate accepts in silence: it widens nothing on Postgres, and the
-// counter stays everywhere.
+// AutoMigrate accepts these tables without an error. It widens no column on Postgres,
+// and auto-increment stays on every database.
 func TestCheckAfterAutoMigrate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := bare(t, db, &countedCustomer{})
@@ -304,8 +304,8 @@ func TestCheckAfterAutoMigrate(t *testing.T) {
 	})
 }
 
-// A declaration that the plugin would refuse is told together with the columns
-// of the other models.
+// A declaration that the plugin would refuse is reported together with the columns of
+// the other models.
 func TestCheckDeclarations(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	err := gormid.Check(t.Context(), e.DB, &narrowCustomer{}, &order{}, "no model")

@@ -52,7 +52,7 @@ func accounts(rows ...string) []account {
 	return as
 }
 
-// What must have become of a row.
+// The expected state of a row.
 const (
 	inserted = "inserted" // it has a key from the source and is in the table under it
 	skipped  = "skipped"  // it has no key, and is not in the table
@@ -172,8 +172,8 @@ var conflicts = []conflict{
 		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail, returnAll).Create(&as) },
 		want:   []string{merged, inserted}},
 	{name: "upsert of what is not excluded, RETURNING the key", only: "sqlite,postgres", rows: accounts("x taken -", "y new -", "z - -"),
-		// The first row is neither inserted nor updated nor returned, so that GORM
-		// takes the keys that are returned for those of the first rows.
+		// The first row is neither inserted nor updated nor returned. GORM assigns the
+		// returned keys to the first rows.
 		create: func(db *gorm.DB, as []account) *gorm.DB {
 			db.Exec("UPDATE accounts SET visits = 100")
 			return db.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: setName, Where: onlyBelow100}, returnKey).Create(&as)
@@ -199,7 +199,7 @@ var conflicts = []conflict{
 		},
 		fails: map[string]string{"": "row 0 of gormid_test.account was merged into a row whose key is not known"}},
 
-	// MySQL would merge these on whatever key is violated, where the others fail.
+	// MySQL would merge these on any violated key. The others fail.
 	{name: "upsert that meets another unique key", rows: accounts("x new -", "y fresh held"),
 		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
 		fails:  map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
@@ -229,8 +229,8 @@ var conflicts = []conflict{
 		fails:  map[string]string{"": ""}},
 }
 
-// TestConflicts: a row that was left out has no key, and one that was merged has
-// the key of the row that took it in. On MySQL it must not matter how the
+// TestConflicts: a row that was skipped has no key. A row that was merged has the key
+// of the row in the table. On MySQL the result is the same with both ways in which a
 // connection counts rows.
 func TestConflicts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
@@ -266,7 +266,7 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 				if tx.Error == nil || !strings.Contains(tx.Error.Error(), says) {
 					t.Errorf("got %v, want an error with %q", tx.Error, says)
 				}
-				if e, ok := errors.AsType[*gormid.CreateError](tx.Error); ok && as[e.Row].ID != 0 {
+				if e, ok := errors.AsType[*gormid.RowError](tx.Error); ok && as[e.Row].ID != 0 {
 					t.Errorf("row %d keeps a key that nothing has: %d", e.Row, as[e.Row].ID)
 				}
 				e.wantTable(t, "SELECT id, name, email, handle FROM accounts", before...)
@@ -289,7 +289,7 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 					}
 				case merged:
 					if a.ID != idA {
-						t.Errorf("row %d was merged into row %d, but has the key %d", i, idA, a.ID)
+						t.Errorf("row %d was merged into row %d, but has the key %d", i, int64(idA), a.ID)
 					}
 				}
 			}
@@ -298,7 +298,7 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 	}
 }
 
-// TestConflictingMaps: a map whose row was left out holds no key at all.
+// TestConflictingMaps: a map whose row was skipped has no entry for the key.
 func TestConflictingMaps(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &account{})
@@ -312,7 +312,7 @@ func TestConflictingMaps(t *testing.T) {
 		if len(m) != 2 || len(ms[0]) != 2 {
 			t.Errorf("rows were left out, but have keys: %v and %v", m, ms[0])
 		}
-		e.wantTable(t, "SELECT name, id FROM accounts ORDER BY id", line("old", idA), line("y", ms[1]["id"]))
+		e.wantTable(t, "SELECT name, id FROM accounts ORDER BY id", line("old", int64(idA)), line("y", ms[1]["id"]))
 
 		twice := map[string]any{"name": "t"}
 		must(t, e.Model(&account{}).Clauses(doNothing).Create([]map[string]any{twice, twice}))
@@ -324,16 +324,16 @@ func TestConflictingMaps(t *testing.T) {
 			ms := []map[string]any{{"name": "z"}, taken()}
 			must(t, tx.Clauses(upsertEmail).Create(ms))
 			if ms[1]["id"] != pk.ID(idA) {
-				t.Errorf("the row was merged into %d and has the key %v", idA, ms[1]["id"])
+				t.Errorf("the row was merged into %d and has the key %v", int64(idA), ms[1]["id"])
 			}
-			e.wantTable(t, "SELECT name, id FROM accounts WHERE name IN ('x', 'z') ORDER BY id", line("x", idA), line("z", ms[0]["id"]))
-			must(t, e.Where("id <> ?", idA).Delete(&account{}))
+			e.wantTable(t, "SELECT name, id FROM accounts WHERE name IN ('x', 'z') ORDER BY id", line("x", int64(idA)), line("z", ms[0]["id"]))
+			must(t, e.Where("id <> ?", int64(idA)).Delete(&account{}))
 		}
 	})
 }
 
-// TestReturnedRows: GORM replaces the rows of a slice by those that RETURNING *
-// yields, which all have their key.
+// TestReturnedRows: GORM replaces the rows of a slice by the rows that RETURNING *
+// yields. All of these have a key.
 func TestReturnedRows(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		if about.Dialect == "mysql" && !about.MariaDB {
@@ -349,12 +349,12 @@ func TestReturnedRows(t *testing.T) {
 		if len(as) != 1 {
 			t.Fatalf("GORM has kept %v", as)
 		}
-		e.wantTable(t, "SELECT name, id FROM accounts ORDER BY id", line("old", idA), line("y", as[0].ID))
+		e.wantTable(t, "SELECT name, id FROM accounts ORDER BY id", line("old", int64(idA)), line("y", as[0].ID))
 	})
 }
 
-// TestMergedOwner: what belongs to a row that was merged belongs to the row that
-// took it in, and what belongs to one that was left out has no owner.
+// TestMergedOwner: the associations of a merged row belong to the row in the table. The
+// associations of a skipped row have no owner.
 func TestMergedOwner(t *testing.T) {
 	type ticket struct {
 		ID       pk.ID
@@ -370,7 +370,7 @@ func TestMergedOwner(t *testing.T) {
 		must(t, e.Create(&holder{ID: idA, Email: "taken"}))
 		hs := []holder{{Email: "new", Tickets: []ticket{{}}}, {Email: "taken", Tickets: []ticket{{}}}}
 		must(t, e.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: clause.AssignmentColumns([]string{"email"})}).Create(&hs))
-		want := []string{line(hs[0].Tickets[0].ID, hs[0].ID), line(hs[1].Tickets[0].ID, idA)}
+		want := []string{line(hs[0].Tickets[0].ID, hs[0].ID), line(hs[1].Tickets[0].ID, int64(idA))}
 		e.wantTable(t, "SELECT id, holder_id FROM tickets ORDER BY id", want...)
 
 		h := holder{Email: "taken", Tickets: []ticket{{}}}
@@ -381,8 +381,8 @@ func TestMergedOwner(t *testing.T) {
 	})
 }
 
-// TestYoungerRow: on MySQL, a row is merged into one that is younger than the
-// transaction, and that a plain SELECT in it does not see.
+// TestYoungerRow: on MySQL a row is merged into one that was inserted after the
+// transaction began. A plain SELECT in the transaction does not see this row.
 func TestYoungerRow(t *testing.T) {
 	about := dbtest.MySQL(t)
 	e := open(t, about, &account{})
@@ -392,7 +392,7 @@ func TestYoungerRow(t *testing.T) {
 		as := accounts("old taken -", "y new -")
 		must(t, tx.Clauses(upsertEmail).Create(&as))
 		if as[0].ID != idA {
-			t.Errorf("the row was merged into %d and has the key %d", idA, as[0].ID)
+			t.Errorf("the row was merged into %d and has the key %d", int64(idA), as[0].ID)
 		}
 		return nil
 	})

@@ -21,8 +21,8 @@ func check(err error) {
 	}
 }
 
-// A row that was left out has no key, and a row that was merged has the key of
-// the row that took it in.
+// A row that was skipped has no key. A row that was merged has the key of the row in
+// the table.
 func Example_onConflict() {
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(9)})
 	check(err)

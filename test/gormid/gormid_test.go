@@ -24,7 +24,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Two keys that a float64 cannot tell apart, and that no rounding survives.
+// Two keys that are equal as float64, so any rounding shows.
 const (
 	idA = 1<<53 + 1
 	idB = 1<<53 + 2
@@ -83,6 +83,12 @@ type env struct {
 // bare opens GORM without the plugin.
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
+	return connect(t, about, mysql.Config{}, models...)
+}
+
+// connect opens GORM without the plugin. The configuration is for MySQL and MariaDB.
+func connect(t testing.TB, about dbtest.DB, cfg mysql.Config, models ...any) *env {
+	t.Helper()
 	e := &env{conn: &conn{DB: about.Connect(t)}, source: new(idtest.Source), about: about}
 	var dialector gorm.Dialector
 	switch about.Dialect {
@@ -91,7 +97,8 @@ func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	case "postgres":
 		dialector = postgres.New(postgres.Config{Conn: e.conn})
 	case "mysql":
-		dialector = mysql.New(mysql.Config{Conn: e.conn})
+		cfg.Conn = e.conn
+		dialector = mysql.New(cfg)
 	}
 	var err error
 	if e.DB, err = gorm.Open(dialector, &gorm.Config{Logger: logger.Discard}); err != nil {
@@ -101,8 +108,8 @@ func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	return e
 }
 
-// open opens GORM with the plugin and the tables of models, which are not told
-// to the plugin.
+// open opens GORM with the plugin and creates the tables of models. Config.Models is
+// empty.
 func open(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
 	e := bare(t, about)
@@ -154,7 +161,7 @@ func (e *env) wipe(t testing.TB, tables ...string) {
 	}
 }
 
-// must is for the calls of a test that are not its subject.
+// must fails the test if a call that only prepares it fails.
 func must(t testing.TB, tx *gorm.DB) {
 	t.Helper()
 	if tx.Error != nil {
@@ -162,11 +169,11 @@ func must(t testing.TB, tx *gorm.DB) {
 	}
 }
 
-func wantCreateError(t testing.TB, err error, row int, problem string) {
+func wantRowError(t testing.TB, err error, row int, problem string) {
 	t.Helper()
-	e, ok := errors.AsType[*gormid.CreateError](err)
+	e, ok := errors.AsType[*gormid.RowError](err)
 	if !ok {
-		t.Fatalf("got %v, want a *CreateError", err)
+		t.Fatalf("got %v, want a *RowError", err)
 	}
 	if e.Row != row || !strings.Contains(e.Problem, problem) || e.Remedy == "" {
 		t.Errorf("got row %d %q (remedy %q), want row %d %q", e.Row, e.Problem, e.Remedy, row, problem)

@@ -17,7 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A hooked model does in its hooks what its name says.
+// The hooks of a hooked model act on its name.
 type hooked struct {
 	ID   pk.ID
 	Name string `gorm:"size:40;unique"`
@@ -62,13 +62,14 @@ func TestHooks(t *testing.T) {
 			e.wantTable(t, "SELECT id, seen, name FROM hookeds", line(h.ID, h.Seen, c.name))
 		}
 
-		// In a list, each row for itself.
+		// In a list, each row is handled separately.
 		e.wipe(t, "hookeds")
 		hs := []hooked{{Name: "sees"}, {Name: "sets"}, {Name: "b", ID: idA}}
 		must(t, e.Create(&hs))
-		e.wantTable(t, "SELECT name, id FROM hookeds ORDER BY name", line("b", idA), line("sees", hs[0].Seen), line("sets", idB))
+		e.wantTable(t, "SELECT name, id FROM hookeds ORDER BY name", line("b", int64(idA)), line("sees", hs[0].Seen), line("sets", int64(idB)))
 
-		// The row exists, so it is left out: a filled key goes, a hook's stays.
+		// The row exists, so it is skipped. A filled key is cleared, a key from a hook
+		// stays.
 		for _, c := range []struct {
 			name string
 			want pk.ID
@@ -84,11 +85,11 @@ func TestHooks(t *testing.T) {
 			if h.ID != c.want {
 				t.Errorf("%s: the row was left out and has the key %d, want %d", c.name, h.ID, c.want)
 			}
-			e.wantTable(t, "SELECT id FROM hookeds", line(idA))
+			e.wantTable(t, "SELECT id FROM hookeds", line(int64(idA)))
 		}
 
 		e.wipe(t, "hookeds")
-		wantCreateError(t, e.Create(&hooked{Name: "omits"}).Error, -1, "without its key")
+		wantRowError(t, e.Create(&hooked{Name: "omits"}).Error, -1, "without its key")
 		if err := e.Create(&hooked{Name: "fails"}).Error; !errors.Is(err, errSource) {
 			t.Errorf("got %v", err)
 		}
@@ -96,8 +97,8 @@ func TestHooks(t *testing.T) {
 	})
 }
 
-// TestCallbackOrder: keys are filled before the transaction begins, whatever
-// other callbacks there are, and without default transactions, too.
+// TestCallbackOrder: keys are filled before the transaction begins, with any other
+// callbacks, and also without default transactions.
 func TestCallbackOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, skip := range []bool{false, true} {
@@ -140,8 +141,8 @@ func TestCallbackOrder(t *testing.T) {
 	})
 }
 
-// TestStatementRestored: the statement has the caller's context and columns
-// again, with what others have put on top of the context.
+// TestStatementRestored: afterwards the statement has the caller's context and columns.
+// Contexts that other callbacks derived are kept.
 func TestStatementRestored(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), &user{})
 	type mark struct{}
@@ -169,8 +170,8 @@ func TestStatementRestored(t *testing.T) {
 	}
 }
 
-// TestDryRun: the SQL has the keys, and so have the rows, because callers run
-// the SQL themselves. Nothing is asked of the database.
+// TestDryRun: the SQL and the rows have the keys, because callers run the SQL
+// themselves. Nothing is sent to the database.
 func TestDryRun(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
@@ -179,7 +180,7 @@ func TestDryRun(t *testing.T) {
 		tx := e.Session(&gorm.Session{DryRun: true, SkipDefaultTransaction: true}).Clauses(clause.OnConflict{DoNothing: true}).Select("Name").Create(&us)
 		must(t, tx)
 		stmt := tx.Statement
-		if got := e.Dialector.Explain(stmt.SQL.String(), stmt.Vars...); us[0].ID == 0 || !strings.Contains(got, us[0].ID.String()) || !strings.Contains(got, line(idA)) {
+		if got := e.Dialector.Explain(stmt.SQL.String(), stmt.Vars...); us[0].ID == 0 || !strings.Contains(got, us[0].ID.String()) || !strings.Contains(got, line(int64(idA))) {
 			t.Errorf("the keys %v are not in %s", us, got)
 		}
 		u := user{Name: "c"}
@@ -193,8 +194,8 @@ func TestDryRun(t *testing.T) {
 	})
 }
 
-// TestStatements: keys are read back only where the INSERT may have left a row
-// out, and over its own connection.
+// TestStatements: keys are read back only if the INSERT may have skipped a row, and
+// over its connection.
 func TestStatements(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &account{})
@@ -236,7 +237,7 @@ func TestStatements(t *testing.T) {
 	})
 }
 
-// TestUnneeded: no key is drawn where no row comes into being.
+// TestUnneeded: no id is drawn if no row is created.
 func TestUnneeded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
@@ -267,8 +268,8 @@ func TestUnneeded(t *testing.T) {
 	})
 }
 
-// TestRetry: after a failure the row keeps its key, so that the call can be
-// repeated and cannot insert the row twice.
+// TestRetry: after a failure the row keeps its key, so a retry cannot insert a
+// duplicate row.
 func TestRetry(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &account{})
@@ -290,7 +291,7 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// TestOthers: models that have not opted in are GORM's business.
+// TestOthers: models that have not opted in are unchanged.
 func TestOthers(t *testing.T) {
 	type bare int64
 	type untagged struct {
@@ -325,7 +326,7 @@ func TestOthers(t *testing.T) {
 	})
 }
 
-// TestQualifiedTable: keys are read back from the table that the rows went to.
+// TestQualifiedTable: keys are read back from the table of the INSERT.
 func TestQualifiedTable(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &account{})
@@ -359,8 +360,8 @@ type qualified struct {
 
 func (qualified) TableName() string { return "main.qualifieds" }
 
-// TestQualifiedModel: a model whose table's name has the schema in it is known
-// by either name.
+// TestQualifiedModel: a model whose table name includes the schema is found with and
+// without the schema.
 func TestQualifiedModel(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&qualified{}}})
@@ -371,25 +372,25 @@ func TestQualifiedModel(t *testing.T) {
 	e.wantTable(t, "SELECT id, name FROM qualifieds ORDER BY id", line(a["id"], "a"), line(b["id"], "b"))
 }
 
-// TestTableSpelling: without a model, GORM passes the names of a map on, and
-// some databases ignore their case: two keys could meet in one column.
+// TestTableSpelling: without a model, GORM sends the names of a map unchanged, and some
+// databases ignore case. Two names could be the same column.
 func TestTableSpelling(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &user{})
 		use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&user{}}})
 		for _, name := range []string{"ID", "Id"} {
-			for _, id := range []any{idA, 0} {
+			for _, id := range []any{int64(idA), 0} {
 				m := map[string]any{name: id, "name": "a"}
-				wantCreateError(t, e.Table("users").Create(m).Error, 0, "names its key "+name)
-				wantCreateError(t, e.Table("users").Select("name").Create(&m).Error, 0, "names its key "+name)
+				wantRowError(t, e.Table("users").Create(m).Error, 0, "names its key "+name)
+				wantRowError(t, e.Table("users").Select("name").Create(&m).Error, 0, "names its key "+name)
 			}
 		}
 		e.wantTable(t, "SELECT id FROM users")
 	})
 }
 
-// TestPartialIndex: of several rows with the same values, the one in the index
-// is the one that takes a row in.
+// TestPartialIndex: of several rows with the same values, a row is merged into the one
+// in the index.
 func TestPartialIndex(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "postgres"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -404,13 +405,13 @@ func TestPartialIndex(t *testing.T) {
 				DoUpdates:   setName,
 			}).Create(&u))
 			if u.ID != idA {
-				t.Errorf("the row was merged into %d and has the key %d", idA, u.ID)
+				t.Errorf("the row was merged into %d and has the key %d", int64(idA), u.ID)
 			}
 		})
 	}
 }
 
-// TestConflictingAssociations: a row that is left out gives nobody its key.
+// TestConflictingAssociations: no foreign key has the key of a skipped row.
 func TestConflictingAssociations(t *testing.T) {
 	type team struct {
 		ID   pk.ID
@@ -434,8 +435,8 @@ func TestConflictingAssociations(t *testing.T) {
 		tables := []string{"SELECT id FROM teams", "SELECT id, team_id FROM players", "SELECT id, player_id, number FROM shirts"}
 		want := []string{line(first.TeamID), line(first.ID, first.TeamID), line(first.Shirts[0].ID, first.ID, 7)}
 
-		// GORM leaves the team out because of its name, and the player refers to
-		// no team, which the foreign key refuses.
+		// GORM skips the team because of its name. The player then refers to no team,
+		// which the foreign key refuses.
 		second := player{Team: team{Name: "t"}}
 		if err := e.Create(&second).Error; err == nil {
 			t.Error("a player without a team was created")
@@ -448,7 +449,7 @@ func TestConflictingAssociations(t *testing.T) {
 		if err := e.Create(&third).Error; err == nil {
 			t.Error("a shirt was created twice")
 		} else if about.Dialect == "mysql" {
-			wantCreateError(t, err, 1, "was merged into a row whose key is not known")
+			wantRowError(t, err, 1, "was merged into a row whose key is not known")
 		}
 		for i := range tables {
 			e.wantTable(t, tables[i], want[i])
@@ -456,8 +457,8 @@ func TestConflictingAssociations(t *testing.T) {
 	})
 }
 
-// TestPlainOwner: a row that belongs to one without a key of the plugin's is
-// settled all the same.
+// TestPlainOwner: the keys of a row are read back even if the plugin does not fill the
+// key of its owner.
 func TestPlainOwner(t *testing.T) {
 	type country struct {
 		ID   uint
@@ -480,7 +481,7 @@ func TestPlainOwner(t *testing.T) {
 	})
 }
 
-// TestConcurrent: many goroutines create rows of models that none has seen.
+// TestConcurrent: many goroutines create the first rows of models.
 func TestConcurrent(t *testing.T) {
 	e := openAuthors(t, dbtest.SQLite(t))
 	e.conn.SetMaxOpenConns(1)

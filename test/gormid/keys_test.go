@@ -34,8 +34,8 @@ type numeric[T any] struct {
 	Name string
 }
 
-// Without the size, GORM takes that of the Go type for the column's, and alters
-// the column in every migration.
+// Without the size, GORM uses the size of the Go type, and alters the column in every
+// migration.
 type ofSize20 struct {
 	ID   pk.Text `gorm:"size:20"`
 	Name string
@@ -121,8 +121,7 @@ func TestKeyTypes(t *testing.T) {
 func decimal(id int64) string  { return strconv.FormatInt(id, 10) }
 func sortable(id int64) string { return pk.SortText(id).String() }
 
-// keyType creates rows of the model M and leaves them with their key as number
-// in the name.
+// keyType creates rows of the model M, each with its key as a number in the name.
 func keyType[M any](t *testing.T, e *env) {
 	migrate(t, e.DB, new(M))
 	e.Callback().Raw().Before("gorm:raw").Register("test:ddl", func(db *gorm.DB) {
@@ -132,7 +131,8 @@ func keyType[M any](t *testing.T, e *env) {
 	})
 	migrate(t, e.DB, new(M))
 
-	// Two filled and two given, and so as maps, with two more kinds of zero.
+	// Two rows are filled and two have keys. The same as maps, with two more kinds of
+	// zero.
 	list := make([]M, 4)
 	setKey(&list[2], idA)
 	setKey(&list[3], idB)
@@ -141,7 +141,7 @@ func keyType[M any](t *testing.T, e *env) {
 	if _, ok := reflect.TypeFor[M]().FieldByName("Number"); ok {
 		column = "number"
 	}
-	maps := []map[string]any{{}, {column: nil}, {column: strconv.Itoa(idA + 2)}, {column: uint64(idB + 2)}, {column: 0}, {column: ""}}
+	maps := []map[string]any{{}, {column: nil}, {column: strconv.FormatInt(idA+2, 10)}, {column: uint64(idB + 2)}, {column: 0}, {column: ""}}
 	if strings.Contains(reflect.TypeFor[M]().Name(), "SortText") {
 		maps[2][column] = sortable(idA + 2)
 	}
@@ -247,8 +247,8 @@ func (e *env) wantColumn(t *testing.T, table, want string) {
 	}
 }
 
-// TestSharedPointer: rows that share a pointer to a zero get a key each, and
-// what they shared stays as it was.
+// TestSharedPointer: rows that share a pointer to zero get one key each. The shared
+// value is unchanged.
 func TestSharedPointer(t *testing.T) {
 	type pointed struct {
 		ID   *pk.ID
@@ -308,18 +308,18 @@ func TestEmbedded(t *testing.T) {
 
 		x := []plain{{Name: "a"}, {Name: "b", Base: Base{ID: idA}}}
 		must(t, e.Create(&x))
-		e.wantTable(t, "SELECT name, id FROM plains ORDER BY name", line("a", x[0].ID), line("b", idA))
+		e.wantTable(t, "SELECT name, id FROM plains ORDER BY name", line("a", x[0].ID), line("b", int64(idA)))
 
 		i := []prefix{{Name: "a"}, {Name: "b", Inner: &Base{ID: idA}}}
 		must(t, e.Create(&i))
-		e.wantTable(t, "SELECT name, b_id FROM prefixes ORDER BY name", line("a", i[0].Inner.ID), line("b", idA))
+		e.wantTable(t, "SELECT name, b_id FROM prefixes ORDER BY name", line("a", i[0].Inner.ID), line("b", int64(idA)))
 
 		p := []*pointer{{Name: "a"}, {Name: "b", Base: &Base{ID: idA}}, {Name: "c", Base: &Base{}}}
 		must(t, e.Create(&p))
 		if p[0].ID == 0 || p[0].ID >= p[2].ID {
 			t.Errorf("keys are %d and %d", p[0].ID, p[2].ID)
 		}
-		e.wantTable(t, "SELECT name, id FROM pointers ORDER BY name", line("a", p[0].ID), line("b", idA), line("c", p[2].ID))
+		e.wantTable(t, "SELECT name, id FROM pointers ORDER BY name", line("a", p[0].ID), line("b", int64(idA)), line("c", p[2].ID))
 
 		s := soft{Name: "a"}
 		must(t, e.Create(&s))

@@ -15,11 +15,11 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// The tests of this file take tables that AutoMigrate has made to count off
-// auto-increment, as a plan does it, and show what AutoMigrate does afterwards.
+// These tests move tables that AutoMigrate created with auto-increment off it with a
+// plan, and then run AutoMigrate again.
 
 type (
-	// As they were.
+	// The models before.
 	countedAuthor struct {
 		ID    int64
 		Name  string
@@ -30,7 +30,7 @@ type (
 		AuthorID int64
 	}
 
-	// As they were where they were narrow.
+	// The models before, with narrow keys.
 	narrowAuthor struct {
 		ID    int32
 		Name  string
@@ -73,7 +73,7 @@ func (taggedBook) TableName() string    { return "books" }
 func (typedAuthor) TableName() string   { return "authors" }
 func (typedBook) TableName() string     { return "books" }
 
-// A witness is a logger that remembers the statements that change something.
+// A witness is a logger that records the statements that change something.
 type witness struct {
 	logger.Interface
 	changes []string
@@ -100,7 +100,7 @@ func (e *env) changes(t *testing.T, models ...any) []string {
 	return w.changes
 }
 
-// GORM has no way to take a counter away, and none to bring it back.
+// GORM neither removes auto-increment nor adds it again.
 func TestAutoMigrateOfLeavers(t *testing.T) {
 	for name, models := range map[string][]any{
 		"tagged": {&taggedAuthor{}, &taggedBook{}},
@@ -125,7 +125,7 @@ func TestAutoMigrateOfLeavers(t *testing.T) {
 	}
 }
 
-// Keys and foreign keys that a plan has widened are what the new models declare.
+// Keys and foreign keys that a plan has widened match the new models.
 func TestAutoMigrateOfWidened(t *testing.T) {
 	for _, online := range []bool{false, true} {
 		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -143,9 +143,9 @@ func TestAutoMigrateOfWidened(t *testing.T) {
 	}
 }
 
-// On SQLite, a pk.ID makes the foreign keys to it bigint, which were integer.
-// SQLite does not care. GORM's driver does: it makes the child's table again,
-// with its rows and without its triggers.
+// On SQLite a pk.ID changes the foreign keys to it from integer to bigint. For SQLite
+// this is the same, but GORM's driver recreates the child's table, with its rows and
+// without its triggers.
 func TestAutoMigrateMakesTablesAgain(t *testing.T) {
 	models := []any{&typedAuthor{}, &typedBook{}}
 	e := left(t, dbtest.SQLite(t))
@@ -163,8 +163,8 @@ func TestAutoMigrateMakesTablesAgain(t *testing.T) {
 	}
 }
 
-// Where AutoMigrate has made the children again before there is a plan, it has
-// nothing to do afterwards.
+// If AutoMigrate has recreated the children before the plan, it changes nothing
+// afterwards.
 func TestAutoMigrateBeforeThePlan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := bare(t, db, &countedAuthor{}, &countedBook{})
@@ -183,8 +183,7 @@ func TestAutoMigrateBeforeThePlan(t *testing.T) {
 	})
 }
 
-// A model that was forgotten does not bring the counter back, and its inserts
-// fail instead of going unnoticed.
+// A model that was not changed does not add auto-increment again. Its inserts fail.
 func TestAutoMigrateOfForgottenModels(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := left(t, db)
@@ -203,7 +202,7 @@ func TestAutoMigrateOfForgottenModels(t *testing.T) {
 	})
 }
 
-// The new models fill the keys of new rows beside the rows that were counted.
+// The new models fill the keys of new rows, next to rows with auto-increment keys.
 func TestCreateInLeavers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := left(t, db)

@@ -52,7 +52,7 @@ func init() {
 		}})
 }
 
-// TestGenericsSet: a row made from assignments, which nobody holds, has a key.
+// TestGenericsSet: a row made from assignments, which is not in memory, has a key.
 func TestGenericsSet(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})

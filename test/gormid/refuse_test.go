@@ -69,7 +69,7 @@ type (
 		Public int64 `gorm:"snowkey"`
 	}
 
-	// The key of these is fine, the foreign key on either side is not.
+	// The keys of these models are valid, but a foreign key on either side is not.
 	narrowOwner struct {
 		ID   pk.ID
 		Rows []narrowRow `gorm:"foreignKey:OwnerID"`
@@ -149,9 +149,9 @@ var declarations = []struct {
 	{&garbledOwner{}, "OwnerID", "cannot hold the key of gormid_test.garbledOwner", ""},
 }
 
-// TestDeclarations: a declaration that would damage keys is refused when its
-// first row is created, before anything is drawn or begun, and when the plugin
-// is told of the model.
+// TestDeclarations: a declaration that would damage keys is refused when its first row
+// is created, before an id is drawn or a transaction begins. It is also refused in
+// Config.Models.
 func TestDeclarations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about)
@@ -296,8 +296,8 @@ var refusals = []refusal{
 	wrongKey("text with zeros", "007", "plain decimal"),
 	wrongKey("text of the sortable form", pk.SortText(idA).String(), "plain decimal"),
 	wrongKey("uint64 above all keys", uint64(math.MaxInt64)+1, "above the largest key"),
-	wrongKey("SQL expression", gorm.Expr("1+1"), "cannot be known afterwards"),
-	wrongKey("SQL column", clause.Expr{SQL: "age"}, "cannot be known afterwards"),
+	wrongKey("SQL expression", gorm.Expr("1+1"), "is not known after the INSERT"),
+	wrongKey("SQL column", clause.Expr{SQL: "age"}, "is not known after the INSERT"),
 	wrongKey("slice", []int{1}, "neither a number nor text"),
 	{name: "map with a negative number for an unsigned key", problem: "-1 is negative",
 		create: func(e *env) *gorm.DB { return e.Model(&note{}).Create(map[string]any{"id": -1}) }},
@@ -305,9 +305,9 @@ var refusals = []refusal{
 		create: func(e *env) *gorm.DB { return e.Model(&book{}).Create(map[string]any{"id": "1.5"}) }},
 	{name: "a map with two keys", row: 0, problem: "under several names",
 		create: func(e *env) *gorm.DB {
-			return e.Model(&user{}).Create(map[string]any{"id": idA, "ID": idB, "name": "a"})
+			return e.Model(&user{}).Create(map[string]any{"id": int64(idA), "ID": int64(idB), "name": "a"})
 		}},
-	{name: "the second of maps has a wrong key", row: 1, problem: "is no key",
+	{name: "the second of maps has a wrong key", row: 1, problem: "has an invalid key",
 		create: func(e *env) *gorm.DB {
 			return e.Model(&user{}).Create([]map[string]any{{"name": "a"}, {"name": "b", "ID": 1e17}})
 		}},
@@ -346,8 +346,8 @@ func wrongKey(kind string, key any, problem string) refusal {
 	}}
 }
 
-// TestRefusals: a call that cannot end well fails with an error that says why,
-// and nothing is inserted. Where possible no transaction is begun for it.
+// TestRefusals: an invalid call fails with an error that says why, and nothing is
+// inserted. If possible, no transaction begins.
 func TestRefusals(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{}, &clearing{}, &composite{}, &compositeTagged{}, &manual{}, &passport{})
@@ -356,7 +356,7 @@ func TestRefusals(t *testing.T) {
 				e.source.Err, e.source.Short = nil, 0
 				begun := e.conn.begun.Load()
 				err := r.create(e).Error
-				wantCreateError(t, err, r.row, r.problem)
+				wantRowError(t, err, r.row, r.problem)
 				if r.is != nil && !errors.Is(err, r.is) {
 					t.Errorf("%v is not %v", err, r.is)
 				}
@@ -371,7 +371,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestFailureLeavesMemory: without keys, the rows stay as they were.
+// TestFailureLeavesMemory: if no ids can be drawn, the rows are unchanged.
 func TestFailureLeavesMemory(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), &user{})
 	e.source.Err = errSource
@@ -391,9 +391,9 @@ func TestGivenKeys(t *testing.T) {
 		must(t, e.Create([]*composite{{TenantID: 1, ID: idA}, {TenantID: 1, ID: idB}}))
 		must(t, e.Create(&compositeTagged{Region: "r", Number: idA}))
 		must(t, e.Create(manual{UserID: idA})) // GORM can do that by value
-		e.wantTable(t, "SELECT id FROM composites ORDER BY id", line(idA), line(idB))
-		e.wantTable(t, "SELECT number FROM composite_taggeds", line(idA))
-		e.wantTable(t, "SELECT user_id FROM manuals", line(idA))
+		e.wantTable(t, "SELECT id FROM composites ORDER BY id", line(int64(idA)), line(int64(idB)))
+		e.wantTable(t, "SELECT number FROM composite_taggeds", line(int64(idA)))
+		e.wantTable(t, "SELECT user_id FROM manuals", line(int64(idA)))
 
 		// GORM sets the key from the user's, who is created first.
 		p := passport{Name: "p", User: &user{Name: "u"}}
@@ -405,8 +405,8 @@ func TestGivenKeys(t *testing.T) {
 	})
 }
 
-// TestForeignKeyFromOwner: a key is left alone, too, where only the owner's side
-// says that it is a foreign key.
+// TestForeignKeyFromOwner: a key is not filled if only the owner's model declares that
+// it is a foreign key.
 func TestForeignKeyFromOwner(t *testing.T) {
 	type licence struct {
 		ID   pk.ID
@@ -423,7 +423,7 @@ func TestForeignKeyFromOwner(t *testing.T) {
 		if d.ID == 0 || d.Licence.ID != d.ID {
 			t.Errorf("the licence of driver %d has the key %d", d.ID, d.Licence.ID)
 		}
-		wantCreateError(t, e.Create(&licence{Name: "nobody's"}).Error, 0, "foreign key")
+		wantRowError(t, e.Create(&licence{Name: "nobody's"}).Error, 0, "foreign key")
 		e.wantTable(t, "SELECT id, name FROM licences", line(d.ID, "l"))
 	})
 }
@@ -462,8 +462,8 @@ func TestDefaultPool(t *testing.T) {
 	}
 }
 
-// TestNamed: a tag that names a generator draws from it and from no other, and
-// needs a source that has generators.
+// TestNamed: a key whose tag names a generator draws only from it. The source must have
+// generators.
 func TestNamed(t *testing.T) {
 	pool := newPool(t, 304)
 	e := bare(t, dbtest.SQLite(t), &named{})

@@ -9,9 +9,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// These tests run GORM without the plugin, with keys from a BeforeCreate hook,
-// which is how it is usually done, or from the database. They show that what the
-// plugin guards against happens, and fail when a new GORM no longer does it.
+// These tests run GORM without the plugin, with keys from a BeforeCreate hook, the
+// usual way, or from the database. They show the faults that the plugin prevents. A
+// test fails if a new GORM has fixed its fault.
 
 // byHook fills its key in a hook.
 type byHook struct {
@@ -29,7 +29,7 @@ func (h *byHook) BeforeCreate(*gorm.DB) error {
 	return nil
 }
 
-// numbered has a key of the database's.
+// numbered has an auto-increment key.
 type numbered struct {
 	ID      uint64
 	Name    string
@@ -103,7 +103,7 @@ func TestTraps(t *testing.T) {
 		t.Run("string becomes a letter", func(t *testing.T) {
 			l := letter{User: user{ID: idA}} // only an int64 proper is spared
 			e.Session(&gorm.Session{DryRun: true}).Create(&l)
-			if l.UserID == line(idA) || l.UserID == "" {
+			if l.UserID == line(int64(idA)) || l.UserID == "" {
 				t.Errorf("the foreign key is %q", l.UserID)
 			}
 		})

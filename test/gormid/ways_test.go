@@ -12,8 +12,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A way is one way for the users "a" and "b" to come into being. It is given
-// their keys, or zeros, and returns the keys in memory afterwards.
+// A way is one way to create the users "a" and "b". Its arguments are their keys, or
+// zeros. It returns the keys in memory afterwards.
 type way struct {
 	name   string
 	create func(db *gorm.DB, a, b pk.ID) (memory [2]pk.ID, err error)
@@ -182,8 +182,8 @@ func list(name string, create func(db *gorm.DB, us []user) *gorm.DB) way {
 	}, true}
 }
 
-// maps is a way for maps. A zero key is left out of the first and given to the
-// second.
+// maps is a way for maps. The first map has no entry for a zero key, the second has
+// one.
 func maps(name string, create func(db *gorm.DB, ms []map[string]any) *gorm.DB) way {
 	return way{name, func(db *gorm.DB, a, b pk.ID) ([2]pk.ID, error) {
 		ms := []map[string]any{{"name": "a"}, {"name": "b", "id": b}}
@@ -211,7 +211,7 @@ func maps(name string, create func(db *gorm.DB, ms []map[string]any) *gorm.DB) w
 
 func several(w way) way { w.once = false; return w }
 
-// TestWays: in every way, what is in memory is what is in the table.
+// TestWays: after every way, memory equals the table.
 func TestWays(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)

@@ -1,7 +1,7 @@
-// Package hostile tests leases and segments where the database or its session
-// does not do what a program expects: autocommit is off, the application leaves
-// transactions open, triggers change rows, the redo log stalls before a crash,
-// an older dump is restored.
+// Package hostile tests leases and segments with databases and sessions that do not do
+// what a program expects. For instance, autocommit is off, the application leaves
+// transactions open, triggers change rows, the redo log stalls before a crash, or an
+// older dump is restored.
 //
 // The tests decide on the ids alone. Two programs share one worker number and
 // record every id that they issue. Each test then counts the ids that were issued

@@ -26,7 +26,7 @@ const (
 	worksOrRefused                // one or the other
 )
 
-// A row is a setting, and what comes of it.
+// A row is a setting with the expected result.
 type row struct {
 	name    string
 	session session

@@ -69,13 +69,13 @@ func (p *program) config() snowkey.Config {
 		Label:  p.name,
 		Logger: slog.New(slog.DiscardHandler),
 		// The spread would hide that two programs use the same milliseconds.
-		Pool: idgen.Config{NoSpread: true},
+		NoSpread: true,
 	}
 	if os.Getenv("SNOWKEY_HOSTILE_LOG") != "" {
 		cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil)).With("program", p.name)
 	}
 	if p.clock != 0 {
-		cfg.Pool.Clock = func() time.Time { return time.Now().Add(p.clock) }
+		cfg.Clock = func() time.Time { return time.Now().Add(p.clock) }
 	}
 	return cfg
 }
@@ -215,8 +215,8 @@ func wants(t *testing.T, dialect string) {
 	t.Skipf("SNOWKEY_TEST_DB=%s leaves %s out", os.Getenv("SNOWKEY_TEST_DB"), dialect)
 }
 
-// atOnce is how long an Open may take that is refused, on a busy machine: it must not
-// try again until its context ends, which is after a minute.
+// atOnce is how long an Open may take that is refused, on a busy machine. It must not
+// try again until its context ends after a minute.
 const atOnce = 20 * time.Second
 
 // isTimeout reports whether an Open waited until its context ended.

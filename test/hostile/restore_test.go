@@ -16,8 +16,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// A restore puts older contents of the two tables of leases back. The statements
-// are for one table; {table} is its name, and {saved} that of its copy.
+// A restore restores older contents of the two lease tables. The statements are for one
+// table, with {table} for its name and {saved} for the name of its copy.
 type restore struct {
 	name       string
 	statements map[string][]string // by dialect

@@ -60,7 +60,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// testSegment checks that both programs get numbers, and no number twice.
+// testSegment checks that both programs get numbers, without duplicates.
 func (r row) testSegment(t *testing.T, server dbtest.DB) {
 	if r.only == "mariadb" && !server.MariaDB || r.only == "mysql" && server.MariaDB {
 		t.Skipf("%s does not have this setting", server.Version)

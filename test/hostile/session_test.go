@@ -102,7 +102,7 @@ type fullConn interface {
 	driver.Pinger
 }
 
-// withoutReset hides that a driver can reset a session. The standard driver of
-// pgx closes a connection on which the application left a transaction open, when
-// the pool takes it for the next use. lib/pq, for instance, does not.
+// withoutReset hides that a driver can reset a session. When the pool uses a connection
+// again, the standard driver of pgx closes it if the application left a transaction
+// open. Other drivers, such as lib/pq, do not.
 type withoutReset struct{ fullConn }

@@ -73,9 +73,11 @@ func TestJudgeCountsDuplicates(t *testing.T) {
 		{"one span within another", []span{{0, 99, "a"}, {10, 19, "b"}, {90, 109, "b"}}, verdict{ids: 130, duplicates: 20, first: "a issued 0 to 99, b issued 10 to 19"}},
 		{"three times", []span{{5, 5, "a"}, {5, 5, "a"}, {5, 5, "b"}}, verdict{ids: 3, duplicates: 2, first: "a issued 5 to 5, a issued 5 to 5"}},
 	} {
-		if got := judge(tc.spans); got != tc.want {
-			t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
-		}
+		t.Run(tc.name, func(t *testing.T) {
+			if got := judge(tc.spans); got != tc.want {
+				t.Errorf("%s: %+v, want %+v", tc.name, got, tc.want)
+			}
+		})
 	}
 	ids := []int64{1, 2, 3, 7, 8, 3}
 	if got, want := extend(nil, "a", ids), []span{{1, 3, "a"}, {7, 8, "a"}, {3, 3, "a"}}; !slices.Equal(got, want) {

@@ -29,8 +29,9 @@ var bunIntegration = integration{
 	},
 }
 
-// bun wants the type of the column in the tag where it is not that of the Go type,
-// and an alias where the name of the Go type has a dot, as pk.ID in brackets has.
+// bun needs the type of the column in the tag if it differs from the type for the Go
+// type. It needs an alias if the name of the Go type has a dot, as with pk.ID in
+// brackets.
 type (
 	bunItem[K any] struct {
 		bun.BaseModel `bun:"table:items,alias:item"`

@@ -1,3 +1,5 @@
+//go:build clients
+
 package matrix
 
 import (
@@ -12,7 +14,7 @@ import (
 	_ "github.com/snowkey-go/snowkey/test/matrix/ent/runtime"
 )
 
-var entIntegration = integration{
+var entIntegrations = []integration{{
 	name:    "ent",
 	page:    "ent.md",
 	servers: servers,
@@ -29,11 +31,11 @@ var entIntegration = integration{
 			func(e *ent.SortItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
 	},
 	without: "entid fills ids of the types of package pk",
-}
+}}
 
-// What ent generates for every entity, as far as the ways use it: a client C makes
-// builders B and M of one entity E and of several, whose keys are of type K, and
-// these make the upserts U and V.
+// These interfaces are what ent generates for every entity, as far as the ways use it.
+// A client C makes a builder B of one entity E and a builder M of several. Keys are of
+// type K. The builders make the upserts U and V.
 type (
 	entClient[B, M any] interface {
 		Create() B

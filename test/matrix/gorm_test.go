@@ -108,8 +108,8 @@ func (b *gormBench[K]) ways() []way {
 	}
 }
 
-// rolledBack makes an error of a transaction that was not rolled back, or not for
-// the reason that it was to be.
+// rolledBack returns an error if a transaction was not rolled back, or not for the
+// expected reason.
 func rolledBack(err error) error {
 	if errors.Is(err, errRollBack) {
 		return nil

@@ -36,7 +36,7 @@ func (k keyType) column() string {
 	return "BIGINT"
 }
 
-// text is a key as the column holds it.
+// text is a key as it is in the column.
 func (k keyType) text(key int64) string {
 	if k == sortKey {
 		return pk.SortText(key).String()
@@ -87,9 +87,9 @@ func numberOf(key any) int64 {
 	return -1
 }
 
-// A source hands out pairs of neighbours far above 2^53, with a gap after each
-// pair. Neighbours are one number to whoever goes through a float64; the gaps
-// show whoever counts up from one id instead of keeping them all.
+// A source hands out pairs of neighbours far above 2^53, with a gap after each pair.
+// Adjacent ids are equal as float64. The gaps reveal code that counts up from one id
+// instead of keeping all ids.
 type source struct {
 	mu   sync.Mutex
 	out  int64 // ids handed out

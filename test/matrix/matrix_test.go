@@ -1,16 +1,15 @@
-// Package matrix runs every way of creating a row, of every integration, with
-// every type of key, on every database, and writes down what came of it.
+// Package matrix runs every way to create a row, of every integration, with every type
+// of key, on every database. It writes the outcomes to files.
 //
-// The suite is one table, [integrations], of which a cell is a way with a type of
-// key on a server. Whatever the way, the check is the same: what is in memory
-// afterwards is what the table holds, or the call has failed with an error of
-// Snowkey's and written nothing. Which of these it was is found out and never
-// declared. The outcomes of each server are kept in testdata, and docs/integrations.md
-// is made of them; a run that differs from either fails, and one with -update
-// writes both anew.
+// The suite is one table, [integrations], of which a cell is a way with a type of key
+// on a server. All ways have the same check. Afterwards memory equals the table, or the
+// call has failed with an error of Snowkey and has written nothing. The test finds out
+// which of the two happened. testdata has the outcomes of each server, and
+// docs/integrations.md is made from it. A run that differs from either fails. A run
+// with -update writes both again.
 //
-// MySQL and MariaDB do not run side by side: a run compares and writes the
-// outcomes of the servers that it has, and leaves the others as they are.
+// A run has MySQL or MariaDB, not both. It compares and writes the outcomes of its
+// servers, and keeps the others.
 package matrix
 
 import (
@@ -24,9 +23,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-var update = flag.Bool("update", false, "write the outcomes of this run's servers, and docs/integrations.md, anew")
+var update = flag.Bool("update", false, "write the outcomes of this run's servers, and docs/integrations.md")
 
-// An integration is what a program creates rows with.
+// An integration is a package that creates rows.
 type integration struct {
 	name    string
 	page    string // in docs
@@ -35,12 +34,12 @@ type integration struct {
 	without string // why it has no bench for the other types of key
 }
 
-var integrations = []integration{entIntegration, gormIntegration, bunIntegration, pgxIntegration, sqlIntegration}
+var integrations = append(entIntegrations, gormIntegration, bunIntegration, pgxIntegration, sqlIntegration)
 
 // A bench is an integration at work with one type of key.
 type bench interface {
-	// open readies the bench, with a table of items, for a database in which other
-	// benches may have been at work.
+	// open prepares the bench, with a table of items, for a database that other benches
+	// may have used.
 	open(t *testing.T, e env)
 	// table is the name of the table of items.
 	table() string
@@ -69,14 +68,14 @@ func (e env) createItems(t *testing.T) {
 	}
 }
 
-// A way is one way for rows to come into being.
+// A way is one way to create rows.
 type way struct {
 	kind kind
 	call string // how a program says it, for the page
 
-	// create creates items and returns them as they are in memory then: with
-	// their keys, or nil if the call does not tell them. It is nil if there is
-	// no such way, for the reason given.
+	// create creates items and returns them as they are in memory afterwards: with
+	// their keys, or nil if the call does not return them. It is nil if there is no
+	// such way, with a reason.
 	create  create
 	without string
 }
@@ -87,6 +86,9 @@ type create func(ctx context.Context, items []item) (memory []item, err error)
 func none(k kind, reason string) way { return way{kind: k, without: reason} }
 
 func TestMatrix(t *testing.T) {
+	if *update && entIntegrations == nil {
+		t.Fatal("-update needs the outcomes of ent: set -tags clients")
+	}
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		server := serverOf(db)
 		r := readResults(t, server)
@@ -109,6 +111,10 @@ func TestMatrix(t *testing.T) {
 			r.write(t)
 		}
 	})
+	if entIntegrations == nil {
+		t.Log("without -tags clients, this test leaves out ent and docs/integrations.md")
+		return
+	}
 	checkPage(t)
 }
 
@@ -128,8 +134,7 @@ func (e env) runAll(t *testing.T, in integration, b bench) map[line]string {
 	return outcomes
 }
 
-// run creates the rows of a way's kind in a table without others and says what
-// came of it.
+// run creates the rows of a way's kind in an empty table and returns the outcome.
 func (e env) run(t *testing.T, b bench, w way) (outcome string, err error) {
 	a := attempt{scenario: scenarios[w.kind], issued: e.source.issued}
 	e.exec(t, "DELETE FROM "+b.table())

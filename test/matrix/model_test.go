@@ -1,7 +1,7 @@
 package matrix
 
-// Cells are what a model has beside its key. Exported, because GORM passes over
-// embedded structs that are not.
+// Cells are the other columns of a model. The type is exported, because GORM ignores
+// unexported embedded structs.
 type Cells struct {
 	Name string `gorm:"size:40"`
 	N    int

@@ -11,8 +11,8 @@ import (
 
 const page = "../../docs/integrations.md"
 
-// checkPage compares the tables of the page with the outcomes that are written
-// down, or writes them anew with -update.
+// checkPage compares the tables of the page with the outcomes in testdata, or writes
+// the page with -update.
 func checkPage(t *testing.T) {
 	t.Helper()
 	var all []*results
@@ -96,10 +96,10 @@ func title(r *results) string {
 	return name
 }
 
-// notRun stands where no run has written an outcome.
+// notRun is the cell if no run has written an outcome.
 const notRun = "not run"
 
-// cell is one outcome if those of all types of key are equal, and else a list.
+// cell is one outcome if all types of key have the same one, or else a list.
 func (in integration) cell(w way, r *results) string {
 	if w.create == nil {
 		return "–"

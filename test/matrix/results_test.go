@@ -22,7 +22,7 @@ func serverOf(db dbtest.DB) string {
 
 func (in integration) has(server string) bool { return slices.Contains(in.servers, server) }
 
-// ways are those of its benches, which have the same ones.
+// ways are the ways of its benches, which all have the same.
 func (in integration) ways() []way {
 	for _, b := range in.benches {
 		return b.ways()
@@ -35,9 +35,9 @@ type line struct{ integration, kind, call string }
 
 func (in integration) line(w way) line { return line{in.name, string(w.kind), w.call} }
 
-// Results are the outcomes of all ways on one server, as a file in testdata keeps
-// them: a record for each way, with a field for each type of key that is empty if
-// there is no such bench. The first field of the header is the server's version.
+// Results are the outcomes of all ways on one server. A file in testdata has a record
+// for each way, with a field for each type of key. The field is empty if there is no
+// such bench. The first field of the header is the server's version.
 type results struct {
 	server   string
 	version  string
@@ -79,7 +79,7 @@ func readResults(t *testing.T, server string) *results {
 	return r
 }
 
-// write writes the file anew, in the order of the suite.
+// write writes the file in the order of the suite.
 func (r *results) write(t *testing.T) {
 	t.Helper()
 	header := []string{r.version, "kind", "call"}
@@ -107,7 +107,7 @@ func (r *results) write(t *testing.T) {
 	}
 }
 
-// lines are those that a run on a server must have.
+// lines returns the lines that a run on a server must have.
 func lines(server string) []line {
 	var list []line
 	for _, in := range integrations {
@@ -123,8 +123,8 @@ func lines(server string) []line {
 	return list
 }
 
-// settle compares the outcomes of one bench with those that are written down, or
-// takes them over with -update.
+// settle compares the outcomes of one bench with the recorded ones, or records them
+// with -update.
 func (r *results) settle(t *testing.T, in integration, key keyType, got map[line]string) {
 	t.Helper()
 	for l, outcome := range got {

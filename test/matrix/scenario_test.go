@@ -6,9 +6,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// A kind is what ways of different integrations have in common.
+// A kind is a group of comparable ways of different integrations.
 type kind string
 
 const (
@@ -30,7 +32,7 @@ var kinds = []kind{one, slice, pointers, batches, graph, upsert, ignore, raw, pr
 // batchSize is for the ways that create rows in batches.
 const batchSize = 2
 
-// An item is a row. Its name tells it from others wherever its key is.
+// An item is a row. Its name identifies it, with any key.
 type item struct {
 	name   string
 	key    int64 // 0 is none
@@ -38,7 +40,7 @@ type item struct {
 	parent string // the name of another; "" is none
 }
 
-// A scenario is what a kind of way is put to, in any integration.
+// A scenario is the test of a kind of way, the same in all integrations.
 type scenario struct {
 	before []item // in the table
 	items  []item // to be created; those with a key keep it
@@ -48,7 +50,7 @@ type scenario struct {
 	fails      bool // the source fails when it has handed out three ids
 }
 
-// Two keys that a float64 cannot tell apart, and that are not of the source.
+// Two keys that are equal as float64, and that are not from the source.
 const (
 	presetLow  = 1<<53 + 1
 	presetHigh = 1<<53 + 2
@@ -74,7 +76,7 @@ var scenarios = map[kind]scenario{
 	failure:  {items: fresh, fails: true},
 }
 
-// An attempt is what came of a scenario.
+// An attempt is the result of a scenario.
 type attempt struct {
 	scenario
 	issued func(key int64) bool // by the source
@@ -90,8 +92,8 @@ const (
 	stored = "stored" // the table is right, and memory was not told
 )
 
-// outcome says what came of the scenario: that memory and table agree, or that it
-// was refused and nothing written. The error says that it was neither.
+// outcome returns the outcome of the scenario: memory equals the table, or it was
+// refused and nothing was written. In all other cases it returns an error.
 func (a attempt) outcome() (string, error) {
 	if a.err != nil {
 		return a.refusal()
@@ -128,7 +130,7 @@ func (a attempt) outcome() (string, error) {
 	return agrees, nil
 }
 
-// refusal names the error, if it is one of ours and the table is as it was.
+// refusal names the error, if it is an error of Snowkey and the table is unchanged.
 func (a attempt) refusal() (string, error) {
 	name := typeOf(a.err)
 	switch {
@@ -150,9 +152,9 @@ func (a attempt) refusal() (string, error) {
 	return "refused: `" + name + "`", nil
 }
 
-// checkTable returns the rows of the table, which must be those of the scenario:
-// the keys that were given, or else from the source and in the order of the rows,
-// parents and children each by themselves.
+// checkTable returns the rows of the table, which must be the rows of the scenario.
+// Their keys are the given ones, or else from the source and in the order of the rows.
+// Parents and children are in order separately.
 func (a attempt) checkTable() (map[string]item, error) {
 	table, before := byName(a.after), byName(a.before)
 	last := make(map[bool]int64)
@@ -210,8 +212,14 @@ func byName(items []item) map[string]item {
 }
 
 // typeOf names the first type of Snowkey in the chain of an error, such as
-// "*gormid.CreateError"; "" if there is none.
+// "*gormid.RowError"; "" if there is none.
 func typeOf(err error) string {
+	switch err := err.(type) {
+	case *fill.FieldError:
+		return "*" + err.Package + ".FieldError"
+	case *fill.RowError:
+		return "*" + err.Package + ".RowError"
+	}
 	const module = "github.com/snowkey-go/snowkey/"
 	if t := reflect.TypeOf(err); t.Kind() == reflect.Pointer {
 		path, ours := strings.CutPrefix(t.Elem().PkgPath(), module)

@@ -40,8 +40,8 @@ func (m *plainItem[K]) get() item  { return item{name: m.Name, key: numberOf(m.I
 // args are the arguments of an INSERT.
 func (m *plainItem[K]) args() []any { return []any{m.ID, m.Name, m.N, m.ParentID} }
 
-// plainGraph fills the keys of parents and children, and gives each child that of
-// its parent. Nothing of this needs a database.
+// plainGraph fills the keys of parents and children, and sets the foreign key of each
+// child. It needs no database.
 func plainGraph[K any](ctx context.Context, f *sqlid.Filler, items []item) ([]plainItem[K], error) {
 	ms := modelsOf[plainItem[K]](items)
 	if err := f.Fill(ctx, ms); err != nil {
@@ -166,7 +166,7 @@ func (b *sqlBench[K]) insert(ctx context.Context, db execer, ms []plainItem[K], 
 	return err
 }
 
-// merge inserts rows of which some exist, and reads the keys of all back.
+// merge inserts rows of which some exist, and reads all keys back.
 func (b *sqlBench[K]) merge(ctx context.Context, ms []plainItem[K], onConflict, onDuplicate string) error {
 	if err := b.filler.Fill(ctx, ms); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package modproxy makes a module proxy of the work tree, so that the modules of
-// this repository can be built as users build them: without go.work, and before
+// Package modproxy makes a module proxy of the work tree. With it, the modules of
+// this repository are built as users build them: without go.work, and before
 // their next version is published.
 package modproxy
 
@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -17,19 +18,17 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// Version is the next version of all modules. Their go.mod files require it of each
-// other.
-const Version = "v0.1.0"
-
 // A Module is a module of this repository.
 type Module struct {
 	Path string
 	Dir  string
 }
 
-// Modules lists the modules of the workspace that the current directory is in.
-func Modules() ([]Module, error) {
-	out, err := exec.Command("go", "list", "-m", "-json").Output()
+// Modules lists the modules of the workspace that dir is in.
+func Modules(dir string) ([]Module, error) {
+	cmd := exec.Command("go", "list", "-m", "-json")
+	cmd.Dir = dir
+	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("modproxy: go list -m: %w", err)
 	}
@@ -44,43 +43,88 @@ func Modules() ([]Module, error) {
 	return list, nil
 }
 
-// Write fills dir, to which GOPROXY=file://dir may point then.
-func Write(dir string, modules []Module) error {
+var requirement = regexp.MustCompile(`(github\.com/snowkey-go/snowkey[\w/.-]*) (v[0-9][^\s)]*)`)
+
+// Versions returns the versions of our modules that a go.mod or go.work file names.
+func Versions(file []byte) (versions []string) {
+	for _, match := range requirement.FindAllSubmatch(file, -1) {
+		versions = append(versions, string(match[2]))
+	}
+	return versions
+}
+
+// SetVersions replaces these versions.
+func SetVersions(file []byte, version string) []byte {
+	return requirement.ReplaceAll(file, []byte("$1 "+version))
+}
+
+// Version returns the version of our modules that the go.mod files require. All
+// require the same one.
+func Version(modules []Module) (string, error) {
+	var version string
 	for _, m := range modules {
-		if err := write(dir, m); err != nil {
+		mod, err := os.ReadFile(filepath.Join(m.Dir, "go.mod"))
+		if err != nil {
+			return "", fmt.Errorf("modproxy: %w", err)
+		}
+		for _, v := range Versions(mod) {
+			if version == "" {
+				version = v
+			}
+			if v != version {
+				return "", fmt.Errorf("modproxy: %s requires version %s of a module of this repository, and others require %s", m.Path, v, version)
+			}
+		}
+	}
+	if version == "" {
+		return "", errors.New("modproxy: no go.mod file requires a module of this repository")
+	}
+	return version, nil
+}
+
+// Write fills the folder dir with the version of the modules. Set GOPROXY to
+// file://dir to use it.
+func Write(dir, version string, modules []Module) error {
+	for _, m := range modules {
+		if err := write(dir, module.Version{Path: m.Path, Version: version}, m.Dir); err != nil {
 			return fmt.Errorf("modproxy: %s: %w", m.Path, err)
 		}
 	}
 	return nil
 }
 
-func write(dir string, m Module) error {
-	at := filepath.Join(dir, filepath.FromSlash(m.Path), "@v")
+// Zip returns the name of the file with the source of the module in the proxy in dir.
+func Zip(dir string, m module.Version) string {
+	return filepath.Join(dir, filepath.FromSlash(m.Path), "@v", m.Version+".zip")
+}
+
+func write(dir string, m module.Version, source string) error {
+	at := filepath.Dir(Zip(dir, m))
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return err
 	}
-	mod, err := os.ReadFile(filepath.Join(m.Dir, "go.mod"))
+	mod, err := os.ReadFile(filepath.Join(source, "go.mod"))
 	if err != nil {
 		return err
 	}
-	info, err := json.Marshal(map[string]any{"Version": Version, "Time": time.Now().UTC()})
+	info, err := json.Marshal(map[string]any{"Version": m.Version, "Time": time.Now().UTC()})
 	if err != nil {
 		return err
 	}
-	for name, content := range map[string][]byte{"list": []byte(Version + "\n"), Version + ".mod": mod, Version + ".info": info} {
+	for name, content := range map[string][]byte{"list": []byte(m.Version + "\n"), m.Version + ".mod": mod, m.Version + ".info": info} {
 		if err := os.WriteFile(filepath.Join(at, name), content, 0o644); err != nil {
 			return err
 		}
 	}
-	f, err := os.Create(filepath.Join(at, Version+".zip"))
+	f, err := os.Create(Zip(dir, m))
 	if err != nil {
 		return err
 	}
-	return errors.Join(zip.CreateFromDir(f, module.Version{Path: m.Path, Version: Version}, m.Dir), f.Close())
+	return errors.Join(zip.CreateFromDir(f, m, source), f.Close())
 }
 
-// Env returns the environment in which go builds with the proxy in dir, and with the
-// module cache in cache: a version that is not published yet may change. Other modules
+// Env returns the environment in which go builds with the proxy in dir. Go keeps
+// modules in cache, because an unpublished version may change later. Other modules
 // come from the usual module cache first.
 func Env(dir, cache string) ([]string, error) {
 	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()

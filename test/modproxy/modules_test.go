@@ -19,28 +19,33 @@ import (
 // A proxy serves the modules of the work tree.
 type proxy struct {
 	modules []modproxy.Module
+	version string
 	dir     string
 	env     []string
 }
 
 func newProxy(t *testing.T) proxy {
 	t.Helper()
-	modules, err := modproxy.Modules()
+	modules, err := modproxy.Modules(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := modproxy.Version(modules)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := modproxy.Write(dir, modules); err != nil {
+	if err := modproxy.Write(dir, version, modules); err != nil {
 		t.Fatal(err)
 	}
 	env, err := modproxy.Env(dir, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return proxy{modules, dir, env}
+	return proxy{modules, version, dir, env}
 }
 
-// run runs a go command as a user would, who has no workspace.
+// run runs a go command outside the workspace, as a user would.
 func (p proxy) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
@@ -54,17 +59,17 @@ func (p proxy) run(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// The go.mod of each module has all that its packages and tests need. The modules of
-// the library pass vet, from the files of their own zips, and the integrations and the
-// command pass their tests with SQLite.
+// The go.mod of each module requires everything that its packages and tests need.
+// The published modules pass vet when they are built from their zip files. The
+// integrations and the command also pass their tests with SQLite.
 func TestModules(t *testing.T) {
 	p := newProxy(t)
 	for _, m := range p.modules {
 		path := strings.TrimPrefix(m.Path, "github.com/snowkey-go/snowkey/")
 		t.Run(path, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "module")
-			archive := filepath.Join(p.dir, filepath.FromSlash(m.Path), "@v", modproxy.Version+".zip")
-			if err := zip.Unzip(dir, module.Version{Path: m.Path, Version: modproxy.Version}, archive); err != nil {
+			v := module.Version{Path: m.Path, Version: p.version}
+			if err := zip.Unzip(dir, v, modproxy.Zip(p.dir, v)); err != nil {
 				t.Fatal(err)
 			}
 			before := read(t, dir, "go.mod")
@@ -78,7 +83,7 @@ func TestModules(t *testing.T) {
 				p.run(t, dir, "vet", "./...")
 			}
 			if after := read(t, dir, "go.mod"); after != before {
-				t.Errorf("go.mod is not complete; run go run ./test/modproxy/tidy. It became\n%s", after)
+				t.Errorf("go.mod is not complete; run make tidy. It became\n%s", after)
 			}
 		})
 	}

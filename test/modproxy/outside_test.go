@@ -10,17 +10,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/snowkey-go/snowkey/test/modproxy"
 )
 
-// An outside is a program of somebody else, before it uses Snowkey and after.
+// An outside is a program outside this repository that adds Snowkey.
 type outside struct {
 	name     string
 	requires []string // what its go.mod requires
-	uses     []string // what it uses: the path of a package, and a name
-	adds     []string // what of Snowkey it uses then
-	gets     []string // the modules of Snowkey that it requires then
+	uses     []string // what it uses before: the path of a package, and a name
+	adds     []string // what it uses of Snowkey
+	gets     []string // the modules of Snowkey that it adds
 }
 
 const snowkey = "github.com/snowkey-go/snowkey"
@@ -46,8 +44,8 @@ var outsides = []outside{
 		[]string{"github.com/uptrace/bun.NewDB", "github.com/uptrace/bun/dialect/pgdialect.New"}, []string{"/hooks/bunid.Use"}, []string{"", "/hooks/bunid"}},
 }
 
-// A program that adds Snowkey keeps the versions of all modules that it had. Its
-// go.mod gains Snowkey's modules and no other.
+// A program that adds Snowkey keeps the versions of all its modules. Its go.mod gains
+// Snowkey's modules and no others.
 func TestOutsidePrograms(t *testing.T) {
 	p := newProxy(t)
 	for _, o := range outsides {
@@ -63,7 +61,7 @@ func TestOutsidePrograms(t *testing.T) {
 				uses = append(uses, snowkey+name)
 			}
 			for _, path := range o.gets {
-				get = append(get, snowkey+path+"@"+modproxy.Version)
+				get = append(get, snowkey+path+"@"+p.version)
 			}
 			write(t, dir, "main.go", program(uses))
 			p.run(t, dir, get...)
@@ -90,7 +88,7 @@ func TestOutsidePrograms(t *testing.T) {
 	}
 }
 
-// program returns a program that keeps what it uses.
+// program returns the source of a program that uses these names.
 func program(uses []string) string {
 	var imports, names strings.Builder
 	for i, use := range uses {
@@ -108,7 +106,7 @@ func write(t *testing.T, dir, name, content string) {
 	}
 }
 
-// versions returns the modules of the build list, and their versions.
+// versions returns the modules of the build list with their versions.
 func (p proxy) versions(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	versions := map[string]string{}
@@ -120,7 +118,7 @@ func (p proxy) versions(t *testing.T, dir string) map[string]string {
 	return versions
 }
 
-// requirements returns what go.mod requires.
+// requirements returns the requirements in go.mod.
 func requirements(t *testing.T, dir string) (lines []string) {
 	t.Helper()
 	for line := range strings.Lines(read(t, dir, "go.mod")) {
@@ -132,10 +130,10 @@ func requirements(t *testing.T, dir string) (lines []string) {
 	return lines
 }
 
-// A binary is a program that was built.
+// A binary is a built program.
 type binary struct {
 	bytes   int64
-	modules int // besides its own
+	modules int // beside the main module
 }
 
 func (p proxy) build(t *testing.T, dir string) binary {

@@ -24,9 +24,8 @@ import (
 // Every connection of pgx is a DB.
 var _ = []pgxid.DB{(*pgx.Conn)(nil), pgx.Tx(nil), (*pgxpool.Pool)(nil), (*pgxpool.Conn)(nil), (*pgxpool.Tx)(nil)}
 
-// copies copies three rows of each shape of key into a column, one of them with
-// a preset, and compares memory with the table. form turns a number into a key,
-// and the key into text.
+// copies copies three rows of each shape of key into a column, one with a preset. It
+// compares memory with the table. form converts a number to a key, and the key to text.
 func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text func(K) string) {
 	t.Run(fmt.Sprintf("%T in %s", preset, column), func(t *testing.T) {
 		exec(t, conn, "DROP TABLE IF EXISTS t")
@@ -171,8 +170,8 @@ func TestCopyFromDefaultPool(t *testing.T) {
 	}
 }
 
-// When the source fails in the middle of a copy, its error arrives, nothing is
-// in the table, and the same rows can be copied again.
+// If the source fails during a copy, CopyFrom returns its error, the table is empty,
+// and the same rows can be copied again.
 func TestCopyFromSourceFails(t *testing.T) {
 	type row struct {
 		id  pk.ID
@@ -198,7 +197,7 @@ func TestCopyFromSourceFails(t *testing.T) {
 				t.Errorf("call %d fails: %d rows, %v", fail, n, err)
 			}
 			filled := slices.IndexFunc(rows, func(r row) bool { return r.id == 0 })
-			if e, ok := errors.AsType[*pgxid.CopyError](err); !ok || e.Table != "public.t" || e.Row != filled {
+			if e, ok := errors.AsType[*pgxid.RowError](err); !ok || e.Model != "public.t" || e.Row != filled {
 				t.Errorf("call %d fails: %#v, want row %d", fail, err, filled)
 			}
 			if n := all[int](t, conn, "SELECT count(*) FROM t")[0]; n != 0 {
@@ -253,7 +252,7 @@ func TestCopyFromTransaction(t *testing.T) {
 	}
 }
 
-// An error of the caller's rows comes back as it is.
+// An error of the caller's rows is returned unchanged.
 func TestCopyFromRowsFail(t *testing.T) {
 	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
@@ -281,7 +280,7 @@ func TestCopyFromRowsFail(t *testing.T) {
 		}
 	}
 
-	// The database's own errors, and pgx's, are not touched.
+	// Errors of the database and of pgx are returned unchanged.
 	for name, rows := range map[string][][]any{"duplicate": {{int64(1)}, {int64(1)}}, "too many": {{nil, nil}}, "too few": {{}}} {
 		_, err := pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows(rows))
 		state, ok := errors.AsType[interface {
@@ -314,7 +313,7 @@ func TestCopyFromRefuses(t *testing.T) {
 		{"deep nil", []string{"id"}, pgx.CopyFromRows([][]any{{(**pk.ID)(nil)}}), 0, "has **pk.ID as the type of its key id"},
 	} {
 		_, err := pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, c.columns, c.rows)
-		e, ok := errors.AsType[*pgxid.CopyError](err)
+		e, ok := errors.AsType[*pgxid.RowError](err)
 		if !ok || e.Row != c.row || e.Problem != c.problem || e.Remedy == "" {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -323,7 +322,7 @@ func TestCopyFromRefuses(t *testing.T) {
 	source := new(idtest.Source)
 	source.Short = 1
 	_, err := pgxid.Copier{Source: source}.CopyFrom(t.Context(), &recorder{}, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows([][]any{{nil}}))
-	if err == nil || !strings.Contains(err.Error(), "returned 0 keys instead of 1") {
+	if err == nil || !strings.Contains(err.Error(), "returned 0 ids instead of 1") {
 		t.Errorf("a source that returns too few: %v", err)
 	}
 }
@@ -349,8 +348,8 @@ func (r *recorder) CopyFrom(_ context.Context, _ pgx.Identifier, _ []string, row
 	return int64(len(r.got)), rows.Err()
 }
 
-// Whatever rows are preset, the others get ascending keys, and keys are drawn
-// ahead within the limits that the documentation gives.
+// With any rows preset, the others get ascending keys. Keys are drawn ahead within the
+// documented limits.
 func TestCopyFromBatches(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
@@ -398,7 +397,7 @@ func TestCopyFromBatches(t *testing.T) {
 	}
 }
 
-// A layout with a short sequence gives few keys at once. The batches adapt.
+// A layout with a short sequence limits the ids of one step. The batches adapt.
 func TestCopyFromShortSequence(t *testing.T) {
 	source := &limited{Source: new(idtest.Source), most: 16}
 	r := &recorder{}

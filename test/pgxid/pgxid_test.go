@@ -12,7 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// Neighbours above 2^53: as float64 they are one number.
+// Consecutive keys above 2^53, which are equal as float64.
 const (
 	low  = 1234567890123456788
 	high = 1234567890123456789

@@ -49,14 +49,14 @@ const (
 
 var lines = []string{lineArgument, lineList, lineArray, lineBatch, lineDomain, lineComposite, lineCopy, lineResult, lineResults}
 
-// A key is what every type of package pk is.
+// A key has the methods that all types of package pk have.
 type key interface {
 	comparable
 	driver.Valuer
 	fmt.Stringer
 }
 
-// cellsOf are the cells of one type of key over one type of column. Each starts
+// cellsOf returns the cells of one type of key with one type of column. Each starts
 // with an empty table.
 func cellsOf[K key](column string, a, b K) []cell {
 	var cells []cell
@@ -71,7 +71,7 @@ func cellsOf[K key](column string, a, b K) []cell {
 		_, err := conn.Exec(t.Context(), expand("INSERT INTO TABLE (label, id) VALUES ('low', $1), ('high', $2), ('null', $3)"), a, &b, (*K)(nil))
 		return err
 	}
-	// stored says whether the table holds what the keys say, as the server sees it.
+	// stored reports whether the server has the keys in the table.
 	stored := func(t *testing.T, conn *pgx.Conn, want string) error {
 		got, err := one[string](t, conn, expand("SELECT coalesce(string_agg(label || '=' || coalesce(id::text, 'NULL') || coalesce(' ' || ids::text, ''), ' ' ORDER BY id), '') FROM TABLE"))
 		if err == nil && got != want {
@@ -326,7 +326,7 @@ func TestTable(t *testing.T) {
 	exec(t, setup, "CREATE TYPE compound AS (id bigint, ref bigint, code text, ids bigint[])")
 	exec(t, setup, "CREATE DOMAIN key AS bigint")
 
-	// What failed of a line, in each column of the table.
+	// The failures of a line, for each column of the table.
 	type column string
 	const (
 		described  column = "described"
@@ -386,7 +386,7 @@ func TestTable(t *testing.T) {
 // Register, as it does since 5.8.0.
 var typedNils bool
 
-// After Register a slice may have nil pointers, whatever the version of pgx is.
+// After Register a slice may have nil pointers, in every version of pgx.
 func TestNilPointersInSlices(t *testing.T) {
 	each(t, func(t *testing.T, conn *pgx.Conn) {
 		pgxid.Register(conn.TypeMap())
@@ -419,7 +419,7 @@ func compareTable(t *testing.T, table string) {
 	}
 }
 
-// What is no key, or not a list of ours, is sent as it was before Register.
+// Other values than keys, and lists of other types, are sent as before Register.
 func TestLeftAlone(t *testing.T) {
 	each(t, func(t *testing.T, conn *pgx.Conn) {
 		for _, c := range []struct {
@@ -437,7 +437,7 @@ func TestLeftAlone(t *testing.T) {
 				t.Errorf("%T arrives as %s (%v), want %s", c.arg, got, err, c.want)
 			}
 		}
-		// pgx cannot send this one, and is to say so rather than panic.
+		// pgx cannot send this one. It must return an error and not panic.
 		if typedNils {
 			if _, err := one[string](t, conn, "SELECT ($1::bigint[])::text", []*pgtype.FlatArray[pk.ID]{nil}); err == nil {
 				t.Error("pgx can send lists of pointers to lists; test what arrives")
@@ -448,7 +448,7 @@ func TestLeftAlone(t *testing.T) {
 			if _, err := one[string](t, conn, "SELECT ($1::text[])::text", []pk.ID{low}); err == nil {
 				t.Error("a []pk.ID went into a text[]: pgx has changed, so should the documentation")
 			}
-			// JSON has a form of its own.
+			// A JSON column has another form.
 			got, err := one[string](t, conn, "SELECT ($1::jsonb)::text", []pk.ID{low, high})
 			if want := `["1234567890123456788", "1234567890123456789"]`; err != nil || got != want {
 				t.Errorf("a []pk.ID is %s as jsonb (%v), want %s", got, err, want)
@@ -458,7 +458,8 @@ func TestLeftAlone(t *testing.T) {
 			if err != nil || got != "{2}" {
 				t.Errorf("a list with a Value of its own arrives as %s (%v), want {2}", got, err)
 			}
-			// Plans are remembered by type, and pgx has one wrapper each for all slices and arrays.
+			// pgx caches plans by type, and it has one wrapper for all slices and one
+			// for all arrays.
 			for _, lists := range [][2]any{{[]pk.ID{low}, []io.Reader{}}, {[1]pk.ID{low}, [1]io.Reader{}}} {
 				if _, err := one[string](t, conn, "SELECT ($1::bigint[])::text", lists[0]); err != nil {
 					t.Error(err)
@@ -471,7 +472,7 @@ func TestLeftAlone(t *testing.T) {
 	})
 }
 
-// joined is a list of keys that says itself what it is in the database.
+// joined is a list of keys with a Value method.
 type joined []pk.ID
 
 func (j joined) Value() (driver.Value, error) {
@@ -486,7 +487,7 @@ func (c counted) Dimensions() []pgtype.ArrayDimension { return pgtype.FlatArray[
 func (c counted) Index(i int) any                     { return c[i] }
 func (c counted) IndexType() any                      { return pk.ID(0) }
 
-// A list reports a bad key as the key does.
+// A list returns the error of an invalid key.
 func TestListRefuses(t *testing.T) {
 	each(t, func(t *testing.T, conn *pgx.Conn) {
 		for column, list := range map[string]any{"bigint[]": []pk.String{"1", "007"}, "text[]": []pk.SortText{-1}} {
@@ -498,7 +499,7 @@ func TestListRefuses(t *testing.T) {
 	})
 }
 
-// The pool's AfterConnect, as the documentation has it.
+// The pool's AfterConnect, as in the documentation.
 func TestPool(t *testing.T) {
 	config, err := pgxpool.ParseConfig(dbtest.Postgres(t).DSN)
 	if err != nil {
@@ -563,7 +564,7 @@ func TestDatabaseSQL(t *testing.T) {
 	}
 }
 
-// The reason why pk.SortText is for text columns alone, here as everywhere.
+// This is why pk.SortText is only for text columns.
 func TestSortTextInBigint(t *testing.T) {
 	each(t, func(t *testing.T, conn *pgx.Conn) {
 		got, err := one[string](t, conn, "SELECT ($1::bigint)::text", pk.SortText(32))

@@ -18,8 +18,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A session is one way to speak to a database. The protocol decides how a
-// parameter travels and in which Go type a column arrives.
+// A session is one way to connect to a database. The protocol decides how a parameter
+// is sent and which Go type a column has.
 type session struct {
 	*sql.DB
 	dialect string
@@ -116,7 +116,7 @@ func (s session) table(t *testing.T, column string) {
 	s.exec(t, "CREATE TABLE t (label VARCHAR(20), id "+column+")")
 }
 
-// strictTypes turns the types of columns into those of SQLite's STRICT tables.
+// strictTypes converts column types to the types of SQLite's STRICT tables.
 var strictTypes = strings.NewReplacer("BIGINT", "INTEGER", "VARCHAR(20)", "TEXT", "CHAR(20)", "TEXT", "CHAR(13)", "TEXT")
 
 // labels returns the labels of the rows that a condition selects, in key order.
@@ -167,8 +167,8 @@ func TestColumns(t *testing.T) {
 	})
 }
 
-// holds puts two neighbours and a NULL into a column, and looks for them in
-// every way that a program does.
+// holds writes two consecutive keys and a NULL to a column, and finds them in every way
+// that a program uses.
 func holds[K key, P pointer[K]](t *testing.T, s session, columnType string, a, b K, _ ...P) {
 	t.Run(fmt.Sprintf("%s %T", columnType, a), func(t *testing.T) {
 		s.table(t, columnType)
@@ -237,7 +237,7 @@ func holds[K key, P pointer[K]](t *testing.T, s session, columnType string, a, b
 	})
 }
 
-// A key type reads its number from the other kind of column too.
+// A key type also scans from the other kind of column.
 func TestColumnsReadEither(t *testing.T) {
 	eachSession(t, func(t *testing.T, s session) {
 		for _, columnType := range []string{"BIGINT", "VARCHAR(20)"} {
@@ -265,7 +265,7 @@ func TestColumnsReadEither(t *testing.T) {
 	})
 }
 
-// Numbers that are no keys of ours are kept: an existing table may hold them.
+// Numbers that Snowkey never issues are kept, because an existing table may hold them.
 func TestColumnsOfOldTables(t *testing.T) {
 	eachSession(t, func(t *testing.T, s session) {
 		for _, n := range []int64{0, -1, -high, math.MinInt64, math.MaxInt64} {
@@ -314,8 +314,8 @@ func TestSQLiteStrict(t *testing.T) {
 	})
 }
 
-// The reason for pk.Text: MySQL compares a text column with an integer as
-// float64, and neighbours become one number. MariaDB does not.
+// This is the reason for pk.Text: MySQL compares a text column with an integer as
+// float64, so consecutive keys are equal. MariaDB does not.
 func TestMySQLNeighbours(t *testing.T) {
 	sessions(t, dbtest.MySQL(t), func(t *testing.T, s session) {
 		fill := func(columnType string, text func(int64) string) {
@@ -348,8 +348,8 @@ func TestMySQLNeighbours(t *testing.T) {
 	})
 }
 
-// pgx asks the server for the parameter's type and refuses an integer where
-// text is wanted, unless told not to ask.
+// pgx asks the server for the parameter's type and refuses an integer for text, except
+// in the modes that do not ask.
 func TestPostgresRefusesIntegerForText(t *testing.T) {
 	sessions(t, dbtest.Postgres(t), func(t *testing.T, s session) {
 		if !strings.HasSuffix(t.Name(), "/cached") {

@@ -76,7 +76,7 @@ func TestJSONColumns(t *testing.T) {
 			same(t, s, "name", where, pk.Text(n), pk.String(decimal(n)))
 			same(t, s, "id", " FROM t WHERE "+s.member("code")+" = ?", pk.SortText(n), pk.ID(n))
 		}
-		// A member is text, so the warning of the package documentation holds.
+		// A member is text, so the warning of the package documentation applies.
 		if s.dialect == "mysql" && !s.mariaDB {
 			if got := column[int](t, s, "SELECT count(*) FROM t WHERE "+s.member("id")+" = ?", pk.ID(low)); got[0] != 2 {
 				t.Errorf("an ID finds %d documents, not both neighbours: MySQL has changed, so should the documentation", got[0])
@@ -94,8 +94,8 @@ func same[K key](t *testing.T, s session, member, where string, arg any, want K)
 	}
 }
 
-// Documents of other programs hold numbers, and so does a key that is a document
-// by itself. No database rounds them.
+// Documents of other programs hold numbers, and a key can be a whole document. No
+// database rounds them.
 func TestJSONColumnsOfNumbers(t *testing.T) {
 	eachSession(t, func(t *testing.T, s session) {
 		s.documents(t, map[string]any{"id": int64(low), "list": []int64{low, high}})
@@ -127,7 +127,7 @@ func TestJSONColumnsOfNumbers(t *testing.T) {
 	})
 }
 
-// Rows that are gathered into one JSON array keep their keys.
+// Rows that are aggregated into one JSON array keep their keys.
 func TestJSONAggregates(t *testing.T) {
 	aggregate := map[string]string{"postgres": "json_agg(id)", "mysql": "JSON_ARRAYAGG(id)", "sqlite": "json_group_array(id)"}
 	eachSession(t, func(t *testing.T, s session) {

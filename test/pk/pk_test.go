@@ -13,7 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Neighbours above 2^53: as float64 they are one number.
+// Consecutive keys above 2^53, which are equal as float64.
 const (
 	low  = 1234567890123456788
 	high = 1234567890123456789

@@ -22,7 +22,7 @@ import (
 // A program is built for one version.
 type program struct{ path, version string }
 
-// build returns the program of today's version, and that of the next.
+// build builds the program for the current version and for the next one.
 var build = sync.OnceValues(func() ([2]program, error) {
 	dir, err := os.MkdirTemp("", "snowkey-protocol-")
 	if err != nil {
@@ -66,7 +66,7 @@ func (p program) run(t *testing.T, db dbtest.DB, what string) string {
 // refused fails if a program's output is not that it refuses a version.
 func refused(t *testing.T, what, out, found string) {
 	t.Helper()
-	for _, want := range []string{"error: ", "is of protocol version " + found, "use a release of Snowkey that knows version " + found} {
+	for _, want := range []string{"error: ", "has protocol version " + found, "use a release of Snowkey with version " + found} {
 		if !strings.Contains(out, want) || strings.Contains(out, "too late") || strings.Contains(out, "trying again") {
 			t.Errorf("%s: %s", what, out)
 			return
@@ -200,7 +200,7 @@ func TestVersionChangesUnderALease(t *testing.T) {
 					t.Fatal(err)
 				}
 				if text := string(rest); !strings.Contains(text, "lost worker") || !strings.Contains(text, "migrated to another version") ||
-					!strings.Contains(text, "is of protocol version 3") {
+					!strings.Contains(text, "has protocol version 3") {
 					t.Errorf("the process said: %s", text)
 				}
 				if after := content(); !slices.Equal(before, after) {

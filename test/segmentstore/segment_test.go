@@ -79,8 +79,7 @@ func checkFleet(t *testing.T, db dbtest.DB, conn *sql.DB) {
 	})
 }
 
-// Replies are lost while 64 processes draw. Nobody sees an error or a number
-// twice.
+// Answers are lost while 64 processes draw. There is no error and no duplicate.
 func TestLostReplies(t *testing.T) {
 	for _, dialect := range dbtest.Databases(t) {
 		if dialect == "sqlite" {

@@ -164,13 +164,15 @@ func TestNamesOfTables(t *testing.T) {
 		"", ".", "a.", ".a", "a.b.c", "a b", "a-b", "1a", "a;b", `a"b`, "a`b", "a'b", "ä", "a\n", "a$b",
 		strings.Repeat("x", 52), strings.Repeat("x", 52) + ".a", strings.Repeat("x", 1<<20),
 	} {
-		_, err := segmentstore.SQLite(conn).WithTable(name)
-		refused, ok := errors.AsType[*segmentstore.TableError](err)
-		if !ok || refused.Name != name {
-			t.Errorf("%.60q: got %v", name, err)
-		} else if len(err.Error()) > 400 {
-			t.Errorf("%.60q: the error has %d bytes", name, len(err.Error()))
-		}
+		t.Run(fmt.Sprintf("%.60q", name), func(t *testing.T) {
+			_, err := segmentstore.SQLite(conn).WithTable(name)
+			refused, ok := errors.AsType[*segmentstore.TableNameError](err)
+			if !ok || refused.Name != name {
+				t.Errorf("%.60q: got %v", name, err)
+			} else if len(err.Error()) > 400 {
+				t.Errorf("%.60q: the error has %d bytes", name, len(err.Error()))
+			}
+		})
 	}
 }
 
@@ -224,18 +226,20 @@ func TestMigrate(t *testing.T) {
 
 func TestStoreWithoutADatabase(t *testing.T) {
 	for name, store := range map[string]*segmentstore.Store{"zero": {}, "nil": nil, "of no DB": segmentstore.Postgres(nil)} {
-		_, fetched := store.Fetch(t.Context(), fetch(10))
-		_, named := store.WithTable("a")
-		for i, err := range []error{fetched, named, store.Migrate(t.Context())} {
-			if err == nil || !strings.HasPrefix(err.Error(), "segmentstore: there is no database") {
-				t.Errorf("%s store, method %d: %v", name, i, err)
+		t.Run(name, func(t *testing.T) {
+			_, fetched := store.Fetch(t.Context(), fetch(10))
+			_, named := store.WithTable("a")
+			for i, err := range []error{fetched, named, store.Migrate(t.Context())} {
+				if err == nil || !strings.HasPrefix(err.Error(), "segmentstore: there is no database") {
+					t.Errorf("%s store, method %d: %v", name, i, err)
+				}
 			}
-		}
+		})
 	}
 }
 
-// TestLeastPrivileges needs no right but those of the documentation, not even to
-// create what is there.
+// The privileges in the documentation are enough, also to call Migrate if the tables
+// exist.
 func TestLeastPrivileges(t *testing.T) {
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)

@@ -27,10 +27,11 @@ func (e *ending) asked() {
 func (e *ending) Done() <-chan struct{} { defer e.asked(); return e.Context.Done() }
 func (e *ending) Err() error            { defer e.asked(); return e.Context.Err() }
 
-// The context ends before, in and between the statements of a write. A driver may
-// then report an error for what SQLite has done, and none for what it left out. If
-// a transaction stayed open after that, nobody could write again.
-func TestSQLiteGivesUpAnywhere(t *testing.T) {
+// The context ends before, in and between the statements of a write. A driver may then
+// report an error for a statement that SQLite has executed, and none for a statement
+// that it left out. If a transaction stayed open after that, no other connection could
+// write.
+func TestContextEndsDuringASQLiteWrite(t *testing.T) {
 	db := dbtest.SQLite(t)
 	db.DSN += "&_pragma=busy_timeout(0)"
 	pool, other := db.Connect(t), db.Connect(t)
@@ -38,7 +39,7 @@ func TestSQLiteGivesUpAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	insert := func(ctx context.Context, n int) (changed bool, err error) {
-		_, changed, err = session.SQLite(ctx, pool, "INSERT INTO kept VALUES (?) RETURNING n", n)
+		_, changed, err = session.WriteSQLite(ctx, pool, "", "INSERT INTO kept VALUES (?) RETURNING n", []any{n})
 		return changed, err
 	}
 	rows := 0

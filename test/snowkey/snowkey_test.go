@@ -2,13 +2,16 @@ package snowkey_test
 
 import (
 	"context"
+	"database/sql"
 	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
 func openLayout(t testing.TB, store lease.Store, layout idgen.Layout, cfg snowkey.Config) *idgen.Pool {
@@ -27,7 +30,7 @@ func openLayout(t testing.TB, store lease.Store, layout idgen.Layout, cfg snowke
 	return pool
 }
 
-// next draws an id and gives it a second.
+// next takes an id, and waits for a second at most.
 func next(t testing.TB, pool *idgen.Pool) (int64, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -41,4 +44,34 @@ func mustNext(t testing.TB, pool *idgen.Pool) int64 {
 		t.Fatal(err)
 	}
 	return id
+}
+
+// workerOf returns the worker number of a pool that has one.
+func workerOf(t testing.TB, pool *idgen.Pool) int64 {
+	t.Helper()
+	worker, ok := pool.Worker()
+	if !ok {
+		t.Error("the pool has no worker number")
+	}
+	return worker
+}
+
+// storeOf returns a store on a connection to db.
+func storeOf(db dbtest.DB, conn *sql.DB) *sqlstore.Store {
+	switch db.Dialect {
+	case "postgres":
+		return sqlstore.Postgres(conn)
+	case "mysql":
+		return sqlstore.MySQL(conn)
+	}
+	return sqlstore.SQLite(conn)
+}
+
+func execAll(t *testing.T, conn *sql.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := conn.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
 }

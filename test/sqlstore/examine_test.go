@@ -10,7 +10,7 @@ import (
 
 func examine(t *testing.T, store lease.Store) (kinds []string) {
 	t.Helper()
-	found, err := store.(lease.Examiner).Examine(t.Context())
+	found, err := store.Examine(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestExamine(t *testing.T) {
 		conn := db.Connect(t)
 		exec(t, conn, "CREATE SCHEMA app")
 		store := open(t, db, conn, "app.lease")
-		leased(t, store)
+		claimed(t, store)
 		expect(t, store)
 		exec(t, conn, "ALTER TABLE app.lease SET UNLOGGED")
 		expect(t, store, "unlogged")
@@ -57,7 +57,7 @@ func TestExamine(t *testing.T) {
 		db := dbtest.Durable(t, "mysql")
 		conn := db.Connect(t)
 		store := open(t, db, conn, "lease")
-		leased(t, store)
+		claimed(t, store)
 		expect(t, store)
 		exec(t, conn, "ALTER TABLE lease ENGINE = MEMORY")
 		expect(t, store, "engine")
@@ -74,7 +74,7 @@ func TestExamine(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := open(t, db, conn, name+".lease")
-		leased(t, store)
+		claimed(t, store)
 		exec(t, conn, "ALTER TABLE lease ENGINE = MEMORY")
 		if got := examine(t, store); !slices.Contains(got, "engine") {
 			t.Errorf("found %v", got)
@@ -82,11 +82,11 @@ func TestExamine(t *testing.T) {
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		db := dbtest.SQLite(t)
-		leased(t, open(t, db, db.Connect(t), "lease"))
+		claimed(t, open(t, db, db.Connect(t), "lease"))
 		expect(t, open(t, db, db.Connect(t), "lease"))
 		db = dbtest.SQLite(t)
 		db = with(db, "_pragma=journal_mode(memory)")
-		leased(t, open(t, db, db.Connect(t), "lease"))
+		claimed(t, open(t, db, db.Connect(t), "lease"))
 		expect(t, open(t, db, db.Connect(t), "lease"), "not-flushed")
 		expect(t, open(t, db, with(db, "_pragma=query_only(1)").Connect(t), "lease"), "not-flushed", "read-only")
 	})

@@ -12,11 +12,11 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// These tests have databases forget commits that they had acknowledged. Each
-// harm is done twice: to stores as they are, where no number may be issued twice,
-// and to stores without the remedy for it, where one must be.
+// In these tests databases lose commits that they had acknowledged. Each test runs with
+// stores as they are, where there must be no duplicates. It also runs with stores
+// without the remedy, where there must be duplicates.
 
-// unfenced goes over to another database as if it were the same.
+// unfenced stores the fingerprint of another database without raising the fence.
 type unfenced struct{ *operated }
 
 func withoutFence(s *operated) lease.Store { return unfenced{s} }
@@ -75,8 +75,8 @@ func (s careless) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, 
 	return s.unfenced.Renew(notWaiting(ctx), r)
 }
 
-func (s careless) Release(ctx context.Context, r lease.Release) (bool, error) {
-	return s.unfenced.Release(notWaiting(ctx), r)
+func (s careless) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
+	return s.unfenced.Release(notWaiting(ctx), terms, held, unused)
 }
 
 func (s careless) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (bool, error) {
@@ -98,7 +98,7 @@ func (s thoughtless) CreateNamespace(ctx context.Context, terms lease.Terms, pos
 	if !created || err != nil {
 		return false, err
 	}
-	if err := s.exec(ctx, "UPDATE {ns} SET fence = ? WHERE namespace = ?", terms.Counter(time.Now().UnixMicro()), terms.Namespace); err != nil {
+	if err := s.exec(ctx, "UPDATE {ns} SET fence = ? WHERE namespace = ?", terms.At(time.Now().UnixMicro()).Tick, terms.Namespace); err != nil {
 		return false, err
 	}
 	p, err := s.Probe(ctx, lease.Query{Terms: terms})
@@ -112,41 +112,40 @@ func (s thoughtless) AddRows(ctx context.Context, terms lease.Terms, least, most
 	if err := s.operated.AddRows(ctx, terms, least, most); err != nil {
 		return err
 	}
-	return s.exec(ctx, "UPDATE {lease} SET bound = ? WHERE namespace = ? AND token = '-' AND revision = 0", terms.Counter(time.Now().UnixMicro()), terms.Namespace)
+	return s.exec(ctx, "UPDATE {lease} SET bound = ? WHERE namespace = ? AND token = '-' AND revision = 0", terms.At(time.Now().UnixMicro()).Tick, terms.Namespace)
 }
 
-// TestPromotedStandby has a primary die when its standby has not got its last
-// commits. All of it happens in one failover.
+// A primary is killed before its standby has received the last commits.
 func TestPromotedStandby(t *testing.T) {
 	type scene struct {
 		name         string
 		window       time.Duration
 		without      func(*operated) lease.Store
-		before, lost func(*cast) // what the standby has, and what it has not
-		cast         *cast
+		before, lost func(*fleet) // what the standby has, and what it has not
+		fleet        *fleet
 	}
 	primary, process := dbtest.Killable(t, "postgres")
 	var scenes []scene
 	for _, s := range []scene{
-		{name: "a claim", window: time.Second, without: withoutFence, before: (*cast).startAndClose, lost: (*cast).start},
-		{name: "a renewal", window: time.Second, without: withoutFence, before: (*cast).start, lost: (*cast).renewals},
-		{name: "a takeover", window: time.Second, without: withoutFence, before: (*cast).start, lost: func(c *cast) { c.links[0].Cut(); c.start() }},
-		{name: "a namespace", window: time.Minute, without: atThePresent, before: func(*cast) {}, lost: (*cast).start},
+		{name: "a claim", window: time.Second, without: withoutFence, before: (*fleet).startAndClose, lost: (*fleet).start},
+		{name: "a renewal", window: time.Second, without: withoutFence, before: (*fleet).start, lost: (*fleet).renewals},
+		{name: "a takeover", window: time.Second, without: withoutFence, before: (*fleet).start, lost: func(c *fleet) { c.links[0].Cut(); c.start() }},
+		{name: "a namespace", window: time.Minute, without: atThePresent, before: func(*fleet) {}, lost: (*fleet).start},
 	} {
 		for _, broken := range []func(*operated) lease.Store{nil, s.without} {
-			s.cast = &cast{T: t, db: primary, table: fmt.Sprint("lease", len(scenes)), broken: broken, window: s.window}
+			s.fleet = &fleet{T: t, db: primary, table: fmt.Sprint("lease", len(scenes)), broken: broken, window: s.window}
 			scenes = append(scenes, s)
 		}
 	}
 	for _, s := range scenes {
-		s.before(s.cast)
+		s.before(s.fleet)
 	}
 	standby := dbtest.StandbyOf(t, primary)
 	if err := standby.Lag(); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range scenes {
-		s.lost(s.cast)
+		s.lost(s.fleet)
 	}
 	if err := process.Kill(); err != nil {
 		t.Fatal(err)
@@ -155,8 +154,8 @@ func TestPromotedStandby(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range scenes {
-		s.cast.goOn(standby.DB)
-		t.Run(s.name+" "+s.cast.variant(), s.cast.verdict)
+		s.fleet.goOn(standby.DB)
+		t.Run(s.name+" "+s.fleet.variant(), s.fleet.verdict)
 	}
 }
 
@@ -178,14 +177,14 @@ func TestCrash(t *testing.T) {
 		t.Run(tc.dialect, func(t *testing.T) {
 			db, process := dbtest.Killable(t, tc.dialect)
 			for _, broken := range []func(*operated) lease.Store{nil, tc.without} {
-				c := &cast{db: db, table: fmt.Sprint("lease_", broken == nil), broken: broken, window: time.Second}
+				c := &fleet{db: db, table: fmt.Sprint("lease_", broken == nil), broken: broken, window: time.Second}
 				t.Run(c.variant(), func(t *testing.T) {
 					c.T = t
 					c.startAndClose()
 					exec(t, db.Connect(t), tc.negligent...)
 					c.start()
 					forgets := tc.forgets || broken != nil
-					// A server may have written to its disk by chance, just before it was killed.
+					// Just before it was killed, a server may have flushed the commits.
 					for attempts := 5; c.crash(process, tc.negligent) != forgets; attempts-- {
 						if !forgets || attempts == 0 {
 							t.Fatalf("the server has forgotten a grant: %v, want %v", !forgets, forgets)
@@ -203,7 +202,7 @@ func TestCrash(t *testing.T) {
 
 // crash kills the server and starts it again, as negligent as it was. It returns
 // with all processes cut off, and reports whether the server has forgotten a grant.
-func (c *cast) crash(process *dbtest.Process, negligent []string) (forgot bool) {
+func (c *fleet) crash(process *dbtest.Process, negligent []string) (forgot bool) {
 	c.Helper()
 	if err := process.Kill(); err != nil {
 		c.Fatal(err)
@@ -231,7 +230,7 @@ func TestTruncatedTables(t *testing.T) {
 		conn := db.Connect(t)
 		for name, tables := range map[string][]string{"of leases": {"lease"}, "both": {"lease", "lease_ns"}} {
 			for _, broken := range []func(*operated) lease.Store{nil, atThePresent} {
-				c := &cast{db: db, table: "lease", broken: broken, window: time.Minute}
+				c := &fleet{db: db, table: "lease", broken: broken, window: time.Minute}
 				t.Run(fmt.Sprint(dialect, " ", name, " ", c.variant()), func(t *testing.T) {
 					c.T = t
 					c.start()
@@ -266,9 +265,9 @@ func TestRestoredDatabase(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			db := dbtest.Durable(t, tc.dialect)
-			var casts []*cast
+			var casts []*fleet
 			for _, broken := range []func(*operated) lease.Store{nil, withoutFence} {
-				c := &cast{T: t, db: db, table: fmt.Sprint("lease", len(casts)), broken: broken, window: time.Second}
+				c := &fleet{T: t, db: db, table: fmt.Sprint("lease", len(casts)), broken: broken, window: time.Second}
 				c.startAndClose()
 				casts = append(casts, c)
 			}

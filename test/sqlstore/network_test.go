@@ -49,10 +49,10 @@ func eachConnection(t *testing.T, connections map[string][]string, test func(t *
 	}
 }
 
-// harm tries each operation again and again, each time in a namespace of its own:
-// with the first of its requests or replies harmed, with the second, and so on.
-// try does so with the n-th, and reports whether the call had its effect though
-// its caller was told of an error, and whether there was an n-th.
+// harm repeats each operation, each time in another namespace. The first time, the first
+// request or answer is harmed, then the second, and so on. try runs the operation with
+// the n-th harmed. It reports whether the call had an effect although it returned an
+// error, and whether there was an n-th request or answer.
 func harm(t *testing.T, connections map[string][]string, operations []operation,
 	try func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool),
 ) {
@@ -111,7 +111,7 @@ func (n *network) state() state {
 	n.must(err)
 	rows, err := n.past.Rows(n.Context(), n.terms, 0, 1023)
 	n.must(err)
-	s := state{exists: p.Exists, fence: p.Fence, fingerprint: p.Fingerprint, rows: len(rows), now: p.Now}
+	s := state{exists: p.HasNamespace, fence: p.Fence, fingerprint: p.Fingerprint, rows: len(rows), now: p.Now}
 	if len(rows) > 0 {
 		s.row = rows[0]
 		s.row.Now = 0
@@ -119,21 +119,25 @@ func (n *network) state() state {
 	return s
 }
 
-// same compares states but for when they were read.
+// same compares all fields of two states except the time.
 func (s state) same(other state) bool {
 	s.now, other.now = 0, 0
 	return s == other
 }
 
-// since reports whether n is what of tells of a time between two states.
-func (s state) since(before state, of func(now int64) int64, n int64) bool {
-	return of(before.now) <= n && n <= of(s.now)
+// since reports whether n is the value of a function at a time between two states.
+func (s state) since(before state, at func(now int64) int64, n int64) bool {
+	return at(before.now) <= n && n <= at(s.now)
 }
 
-// granted reports whether the row is that of before, under another token.
+func capOf(terms lease.Terms) func(now int64) int64 {
+	return func(now int64) int64 { return terms.At(now).Cap }
+}
+
+// granted reports whether a claim or renewal with this token has changed the row.
 func (s state) granted(before state, terms lease.Terms, token string) bool {
 	return s.rows == 1 && s.row.Token == token && s.row.Revision == before.row.Revision+1 &&
-		s.since(before, terms.Cap, s.row.Bound) && s.since(before, func(now int64) int64 { return now + terms.TTL }, s.row.Expires)
+		s.since(before, capOf(terms), s.row.Bound) && s.since(before, func(now int64) int64 { return now + terms.TTL }, s.row.Expires)
 }
 
 // An effect tells whether a call had its effect between two states, once.
@@ -150,14 +154,14 @@ var onNamespaces = []operation{
 	{"CreateNamespace", func(n *network) (func(context.Context) error, effect) {
 		return func(ctx context.Context) error { _, err := n.through.CreateNamespace(ctx, n.terms, 0); return err },
 			func(before, after state) bool {
-				return after.exists && after.since(before, n.terms.Fresh, after.fence)
+				return after.exists && after.since(before, func(now int64) int64 { return n.terms.At(now).NewFence }, after.fence)
 			}
 	}},
 	{"AddRows", func(n *network) (func(context.Context) error, effect) {
 		n.create()
 		return func(ctx context.Context) error { return n.through.AddRows(ctx, n.terms, 7, 8) },
 			func(before, after state) bool {
-				return after.rows == 2 && after.row.Worker == 7 && after.since(before, n.terms.Cap, after.row.Bound)
+				return after.rows == 2 && after.row.Worker == 7 && after.since(before, capOf(n.terms), after.row.Bound)
 			}
 	}},
 	{"Fence", func(n *network) (func(context.Context) error, effect) {
@@ -166,7 +170,7 @@ var onNamespaces = []operation{
 		n.terms.Ahead *= 2
 		return func(ctx context.Context) error { return n.through.Fence(ctx, n.terms, "another database") },
 			func(before, after state) bool {
-				return after.fingerprint != before.fingerprint && after.since(before, n.terms.Beyond, after.fence)
+				return after.fingerprint != before.fingerprint && after.since(before, func(now int64) int64 { return n.terms.At(now).RaisedFence }, after.fence)
 			}
 	}},
 }
@@ -183,10 +187,11 @@ var onLeases = []operation{
 			func(before, after state) bool { return after.granted(before, n.terms, r.Token) }
 	}},
 	{"Release", func(n *network) (func(context.Context) error, effect) {
-		r := lease.Release{Terms: n.terms, Held: n.claim(n.claimOf(n.free(), "first")), Unused: 7}
-		return func(ctx context.Context) error { _, err := n.through.Release(ctx, r); return err },
+		const unused = 7
+		held := n.claim(n.claimOf(n.free(), "first"))
+		return func(ctx context.Context) error { _, err := n.through.Release(ctx, n.terms, held, unused); return err },
 			func(before, after state) bool {
-				return after.row.Token == "" && after.row.Bound == r.Unused && after.row.Revision == before.row.Revision+1
+				return after.row.Token == "" && after.row.Bound == unused && after.row.Revision == before.row.Revision+1
 			}
 	}},
 }
@@ -197,7 +202,7 @@ func (n *network) create() {
 	n.must(err)
 }
 
-// free returns the row of a worker that nobody has.
+// free returns a free row.
 func (n *network) free() lease.Row {
 	n.Helper()
 	n.create()
@@ -313,7 +318,7 @@ func TestOvertakenRequests(t *testing.T) {
 func TestKeeperAdoptsItsRenewals(t *testing.T) {
 	eachConnection(t, all, func(t *testing.T, db dbtest.DB) {
 		t.Parallel() // it mostly waits
-		c := &cast{T: t, db: db, table: "lease", window: 4 * time.Second}
+		c := &fleet{T: t, db: db, table: "lease", window: 4 * time.Second}
 		keeper, past := c.started(), open(t, db, db.Connect(t), "lease")
 		link, adopted := c.links[0], 0
 		try := func(harmed <-chan struct{}, mend func()) {

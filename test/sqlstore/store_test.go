@@ -28,35 +28,39 @@ func TestNamesOfTables(t *testing.T) {
 		"", ".", "a.", ".a", "a.b.c", "a b", "a-b", "1a", "a;b", `a"b`, "a`b", "a'b", "ä", "a\n", "a$b",
 		strings.Repeat("x", 52), strings.Repeat("x", 52) + ".a", strings.Repeat("x", 1<<20),
 	} {
-		_, err := store.WithTable(name)
-		refused, ok := errors.AsType[*sqlstore.TableError](err)
-		if !ok || refused.Name != name {
-			t.Errorf("%.60q: got %v", name, err)
-		} else if len(err.Error()) > 400 {
-			t.Errorf("%.60q: the error has %d bytes", name, len(err.Error()))
-		}
+		t.Run(fmt.Sprintf("%.60q", name), func(t *testing.T) {
+			_, err := store.WithTable(name)
+			refused, ok := errors.AsType[*sqlstore.TableNameError](err)
+			if !ok || refused.Name != name {
+				t.Errorf("%.60q: got %v", name, err)
+			} else if len(err.Error()) > 400 {
+				t.Errorf("%.60q: the error has %d bytes", name, len(err.Error()))
+			}
+		})
 	}
 }
 
 func TestStoreWithoutADatabase(t *testing.T) {
 	for name, store := range map[string]*sqlstore.Store{"zero": {}, "nil": nil, "of no DB": sqlstore.Postgres(nil)} {
-		ctx := t.Context()
-		_, probed := store.Probe(ctx, lease.Query{})
-		_, _, claimed := store.Claim(ctx, lease.Claim{})
-		_, _, renewed := store.Renew(ctx, lease.Renewal{})
-		_, released := store.Release(ctx, lease.Release{})
-		_, listed := store.Rows(ctx, terms, 0, 0)
-		_, created := store.CreateNamespace(ctx, terms, 0)
-		_, _, layouts := store.Layouts(ctx, "")
-		_, named := store.WithTable("leases")
-		for i, err := range []error{
-			store.Migrate(ctx), layouts, created, probed, store.Fence(ctx, terms, ""),
-			store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed, named,
-		} {
-			if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
-				t.Errorf("%s store, method %d: %v", name, i, err)
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			_, probed := store.Probe(ctx, lease.Query{})
+			_, _, claimed := store.Claim(ctx, lease.Claim{})
+			_, _, renewed := store.Renew(ctx, lease.Renewal{})
+			_, released := store.Release(ctx, lease.Terms{}, lease.Row{}, 0)
+			_, listed := store.Rows(ctx, terms, 0, 0)
+			_, created := store.CreateNamespace(ctx, terms, 0)
+			_, _, layouts := store.Layouts(ctx, "")
+			_, named := store.WithTable("leases")
+			for i, err := range []error{
+				store.Migrate(ctx), layouts, created, probed, store.Fence(ctx, terms, ""),
+				store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed, named,
+			} {
+				if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
+					t.Errorf("%s store, method %d: %v", name, i, err)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -65,7 +69,7 @@ func TestFingerprint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
 		store := open(t, db, conn, "lease")
-		leased(t, store)
+		claimed(t, store)
 		query := "SELECT 'sqlite'"
 		switch {
 		case db.Dialect == "postgres":
@@ -98,7 +102,7 @@ func TestVolatile(t *testing.T) {
 	}
 	t.Run("sqlite", func(t *testing.T) {
 		db := dbtest.SQLite(t)
-		leased(t, open(t, db, db.Connect(t), "lease"))
+		claimed(t, open(t, db, db.Connect(t), "lease"))
 		for level, want := range map[string]bool{"OFF": true, "NORMAL": true, "FULL": false, "EXTRA": false} {
 			check(t, open(t, db, with(db, "_pragma=synchronous("+level+")").Connect(t), "lease"), want)
 		}
@@ -106,7 +110,7 @@ func TestVolatile(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		db := dbtest.Postgres(t)
 		conn := db.Connect(t)
-		leased(t, open(t, db, conn, "lease"))
+		claimed(t, open(t, db, conn, "lease"))
 		check(t, open(t, db, conn, "lease"), false)
 		exec(t, conn, "REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC")
 		role := roleWith(t, conn, "SELECT")
@@ -116,7 +120,7 @@ func TestVolatile(t *testing.T) {
 		db := dbtest.Durable(t, "mysql")
 		conn := db.Connect(t)
 		store := open(t, db, conn, "lease")
-		leased(t, store)
+		claimed(t, store)
 		for _, level := range []string{"0", "2", "1"} {
 			exec(t, conn, "SET GLOBAL innodb_flush_log_at_trx_commit = "+level)
 			check(t, store, level != "1")
@@ -152,8 +156,8 @@ func as(t *testing.T, db dbtest.DB, role string) *sql.DB {
 	return db.Connect(t)
 }
 
-// TestLeastPrivileges needs no right but those of the documentation, not even to
-// create what is there.
+// The privileges in the documentation are enough, also to call Migrate if the tables
+// exist.
 func TestLeastPrivileges(t *testing.T) {
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)
@@ -166,7 +170,7 @@ func TestLeastPrivileges(t *testing.T) {
 		"GRANT UPDATE (fingerprint, fence) ON lease_ns TO "+role,
 		"GRANT UPDATE (token, revision, bound, expires_at, label) ON lease TO "+role)
 	store := open(t, db, as(t, db, role), "lease")
-	held := leased(t, store)
+	held := claimed(t, store)
 	if err := store.Fence(t.Context(), terms, ""); err != nil {
 		t.Error(err)
 	}
@@ -174,7 +178,7 @@ func TestLeastPrivileges(t *testing.T) {
 	if !ok || err != nil {
 		t.Fatal("not renewed:", ok, err)
 	}
-	if ok, err := store.Release(t.Context(), lease.Release{Terms: terms, Held: held}); !ok || err != nil {
+	if ok, err := store.Release(t.Context(), terms, held, 0); !ok || err != nil {
 		t.Error("not released:", ok, err)
 	}
 	if err := store.Delete(t.Context(), terms, 7); err == nil {
@@ -199,12 +203,12 @@ func TestCommitThatFails(t *testing.T) {
 			db := dbtest.Open(t, dialect)
 			conn := db.Connect(t)
 			store := open(t, db, conn, "lease")
-			held := leased(t, store)
+			held := claimed(t, store)
 			exec(t, conn, fail...)
 			if row, ok, err := store.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second"}); ok || err == nil {
 				t.Errorf("a renewal that was not committed: %+v, %v, %v", row, ok, err)
 			}
-			if ok, err := store.Release(t.Context(), lease.Release{Terms: terms, Held: held}); ok || err == nil {
+			if ok, err := store.Release(t.Context(), terms, held, 0); ok || err == nil {
 				t.Errorf("a release that was not committed: %v, %v", ok, err)
 			}
 		})
@@ -220,7 +224,7 @@ func TestCommitWaits(t *testing.T) {
 	requireSetting(t, conn, "SHOW synchronous_commit", "off")
 	exec(t, conn, "ALTER SYSTEM SET wal_writer_delay = '10s'", "SELECT pg_reload_conf()")
 	store := open(t, db, conn, "lease")
-	leased(t, store)
+	claimed(t, store)
 	var held lease.Row
 	unflushed := func() (n int64) {
 		if err := conn.QueryRow("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn())").Scan(&n); err != nil {
@@ -251,7 +255,7 @@ func TestCommitWaits(t *testing.T) {
 			held, ok, err = store.Renew(ctx, lease.Renewal{Terms: terms, Held: held, Token: "second"})
 			return ok, err
 		}},
-		{"Release", func() (bool, error) { return store.Release(ctx, lease.Release{Terms: terms, Held: held}) }},
+		{"Release", func() (bool, error) { return store.Release(ctx, terms, held, 0) }},
 	} {
 		exec(t, conn, "UPDATE lease SET label = 'y'")
 		if changed, err := step.run(); !changed || err != nil {

@@ -125,9 +125,9 @@ func with(db dbtest.DB, settings string) dbtest.DB {
 	return db
 }
 
-// TestIsolation runs the suite on each level by its name, because servers differ
-// in their defaults, and on MySQL with rows counted in both ways. Over one
-// connection statements do not meet, whatever the level.
+// TestIsolation runs the suite with each isolation level, because servers differ in
+// their defaults. On MySQL it counts rows in both ways. With a single connection there
+// are no concurrent statements, so the level makes no difference.
 func TestIsolation(t *testing.T) {
 	for _, level := range []string{"read committed", "repeatable read", "serializable"} {
 		t.Run("postgres "+level, func(t *testing.T) {
@@ -220,7 +220,7 @@ func TestTableOfAnotherName(t *testing.T) {
 			}
 		}
 		for _, table := range []string{"Order", "order2", "_", "x" + long, schema + "Order3", schema + "y" + long} {
-			leased(t, open(t, db, conn, table))
+			claimed(t, open(t, db, conn, table))
 		}
 	})
 }
@@ -251,8 +251,8 @@ func free(t testing.TB, store lease.Store) lease.Claim {
 	return lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first", Wanted: 1 << 62, Volatile: p.Volatile}
 }
 
-// leased migrates and leases one worker.
-func leased(t testing.TB, store lease.Store) lease.Row {
+// claimed migrates and leases one worker.
+func claimed(t testing.TB, store lease.Store) lease.Row {
 	t.Helper()
 	row, ok, err := store.Claim(t.Context(), free(t, store))
 	if !ok || err != nil {

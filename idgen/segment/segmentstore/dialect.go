@@ -8,24 +8,19 @@ import (
 	"github.com/snowkey-go/snowkey/internal/session"
 )
 
-// A dialect says how one kind of database grants numbers.
+// A dialect has the statements for one kind of database.
 type dialect struct {
-	ddl   string // makes the table
-	quote string // encloses a name
+	session.Dialect
+	ddl string // the statement that creates the table
 
-	// fetch is the statement, with @names for parameters and {table} for the table:
-	// @min, @limit and @span are those of segment.Fetch, and @end is the bound
-	// of a name that is made. It reads and moves the bound in one step, and never
-	// computes beyond @limit, because there are no numbers behind the largest.
+	// fetch is the statement that reads and raises the bound, with {table} for the
+	// table. @min, @limit and @span are the fields of segment.Fetch. @end is the bound of
+	// a new name. No expression exceeds @limit, which may be the largest integer.
 	fetch string
 
-	binding session.Binding
-
-	// write runs the statement and returns its answer once it is committed. It
-	// reports false if it had none: nothing is left, or the row is of another version.
-	write     func(ctx context.Context, db *sql.DB, mark, query string, values []any) (start int64, ok bool, err error)
-	create    func(ctx context.Context, db *sql.DB, statement string) error // runs ddl
-	inspector session.Inspector
+	// write runs the statement and returns its answer after it was committed. It
+	// reports false if no number is left, or if the row has another version.
+	write func(ctx context.Context, db *sql.DB, mark, query string, values []any) (start int64, ok bool, err error)
 }
 
 //go:embed postgres.sql
@@ -38,12 +33,12 @@ var mysqlDDL string
 var sqliteDDL string
 
 var postgres = &dialect{
-	ddl:   postgresDDL,
-	quote: `"`,
-	// Reading from here has the statement's own commit wait for the disk where the
-	// server's default is not to. It also limits how long the statement waits for the
-	// row, and leaves the mark of package session. Settings that are local to the
-	// transaction pass through poolers.
+	Dialect: session.Postgres,
+	ddl:     postgresDDL,
+	write:   session.WritePostgres,
+	// Reading from here changes three settings for this transaction only, so that it
+	// works with poolers. The commit waits for the disk. The wait for a locked row is
+	// limited. snowkey.write has the mark of package session.
 	fetch: `WITH here AS MATERIALIZED (
 	SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', @patience, true), set_config('snowkey.write', @mark, true))
 INSERT INTO {table} AS segment (name, start, bound) SELECT @name, @min, @end FROM here
@@ -52,50 +47,36 @@ ON CONFLICT (name) DO UPDATE SET
 	bound = GREATEST(segment.bound, @min) + LEAST(@span, @limit - GREATEST(segment.bound, @min))
 WHERE GREATEST(segment.bound, @min) < @limit AND segment.protocol = {protocol}
 RETURNING start`,
-	binding: session.PostgresBinding,
-	write: func(ctx context.Context, db *sql.DB, mark, query string, values []any) (int64, bool, error) {
-		return session.Postgres(ctx, db, mark, query, values...)
-	},
-	create:    session.PostgresExec,
-	inspector: session.PostgresTables,
 }
 
 var mysql = &dialect{
-	ddl:   mysqlDDL,
-	quote: "`",
-	// MySQL assigns from left to right: no column is read behind its assignment. The
-	// first comment is read by MariaDB alone; MySQL cannot limit the wait for a row in
+	Dialect: session.MySQL,
+	ddl:     mysqlDDL,
+	// MySQL assigns from left to right, so no column is read after its assignment.
+	// Only MariaDB executes the first comment. MySQL cannot limit the wait for a row in
 	// one statement.
 	fetch: `/*M! SET STATEMENT innodb_lock_wait_timeout = 2 FOR */ INSERT INTO {table} (name, start, bound) VALUES (@name, LAST_INSERT_ID(@min), @end)
 ON DUPLICATE KEY UPDATE
 	start = IF(protocol = {protocol}, LAST_INSERT_ID(GREATEST(bound, @min)), start + 0 * LAST_INSERT_ID(-1)),
 	bound = IF(protocol = {protocol}, GREATEST(bound, @min) + GREATEST(LEAST(@span, @limit - GREATEST(bound, @min)), 0), bound)`,
-	binding: session.MySQLBinding,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (start int64, ok bool, err error) {
-		result, _, err := session.MySQL(ctx, db, nil, query, values...)
+		result, _, err := session.WriteMySQL(ctx, db, nil, query, values)
 		if err != nil {
 			return 0, false, err
 		}
 		start, err = result.LastInsertId()
 		return start, start >= 0, err
 	},
-	create:    session.MySQLExec,
-	inspector: session.MySQLTables,
 }
 
 var sqlite = &dialect{
-	ddl:   sqliteDDL,
-	quote: `"`,
+	Dialect: session.SQLite,
+	ddl:     sqliteDDL,
+	write:   session.WriteSQLite,
 	fetch: `INSERT INTO {table} (name, start, bound) VALUES (@name, @min, @end)
 ON CONFLICT (name) DO UPDATE SET
 	start = MAX(bound, @min),
 	bound = MAX(bound, @min) + MIN(@span, @limit - MAX(bound, @min))
 WHERE MAX(bound, @min) < @limit AND protocol = {protocol}
 RETURNING start`,
-	binding: session.SQLiteBinding,
-	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (int64, bool, error) {
-		return session.SQLite(ctx, db, query, values...)
-	},
-	create:    session.SQLiteExec,
-	inspector: session.SQLiteTables,
 }

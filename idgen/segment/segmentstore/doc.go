@@ -20,7 +20,7 @@
 //
 // If the table exists, Migrate only checks it, with one statement:
 //
-//	trigger, rule, row-level security, or an engine other than InnoDB  [*TableStateError]
+//	trigger, rule, row-level security, or an engine other than InnoDB  [*TableError]
 //	a table of another protocol version                               [*VersionError]
 //
 // MySQL and MariaDB show triggers only to users with the TRIGGER privilege on the

@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -52,58 +50,46 @@ func newStore(db *sql.DB, d *dialect, table string) *Store {
 
 // name puts the table's name, and the version, into a statement.
 func (s *Store) name(statement string) string {
-	quoted := s.dialect.quote + strings.ReplaceAll(s.table, ".", s.dialect.quote+"."+s.dialect.quote) + s.dialect.quote
-	return strings.NewReplacer("{table}", quoted, "{protocol}", protocol.Known()).Replace(statement)
+	return strings.NewReplacer("{table}", s.dialect.Quote(s.table), "{protocol}", protocol.Known()).Replace(statement)
 }
 
-var tableName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,50}\.)?[A-Za-z_][A-Za-z0-9_]{0,50}$`)
-
-// A TableError says that a table's name is refused. Such names can have ASCII
-// letters, digits and underscores, 51 at most, and a schema's or database's name
-// with a dot before them.
-type TableError struct {
-	Name string
-}
-
-func (e *TableError) Error() string {
-	return fmt.Sprintf("segmentstore: %.120q cannot name a table of segments; use up to 51 letters, digits and underscores, after a schema's name and a dot if need be", e.Name)
-}
+// A TableNameError is returned for a name that a table cannot have.
+type TableNameError = session.TableNameError
 
 // WithTable returns a store of the same database whose table is name instead of
-// snowkey_segment. The name may begin with that of a schema or database, and a
-// dot. Upper and lower case differ where the database knows a difference. A name
-// that cannot be is a [*TableError].
+// snowkey_segment. The name may begin with the name of a schema or database and a
+// dot. Upper and lower case differ if they do in the database. The error is a
+// [*TableNameError].
 func (s *Store) WithTable(name string) (*Store, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	if !tableName.MatchString(name) {
-		return nil, &TableError{name}
+	if err := session.CheckName(name); err != nil {
+		return nil, err
 	}
 	return newStore(s.db, s.dialect, name), nil
 }
 
-// Migrate makes the table, unless it is there already. Only then does it need
-// the privilege to. Many processes may call it at once. It refuses a table of
-// another version of Snowkey with a [*VersionError], and one that changes what is
-// written to it (by a trigger, a rule, row-level security or another engine than
-// InnoDB) with a [*TableStateError].
+// Migrate creates the table if it does not exist. Only then it needs the privilege to
+// do so. Many processes may call it at the same time. It returns a [*VersionError] for
+// a table of another protocol version. It returns a [*TableError] for a table
+// with a trigger, a rule, row-level security, or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
+	if err := s.check(); err != nil {
+		return err
+	}
 	there, err := s.inspect(ctx)
 	if there || err != nil {
 		return err
 	}
-	if err := s.dialect.create(ctx, s.db, s.name(s.dialect.ddl)); err != nil {
+	if err := s.dialect.Create(ctx, s.db, s.name(s.dialect.ddl)); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
 	}
 	return nil
 }
 
 func (s *Store) inspect(ctx context.Context) (there bool, err error) {
-	if err := s.check(); err != nil {
-		return false, err
-	}
-	there, err = s.dialect.inspector.Inspect(ctx, s.db, s.table)
+	there, err = s.dialect.Inspect(ctx, s.db, s.table)
 	if err != nil {
 		return false, fmt.Errorf("segmentstore: %w", err)
 	}
@@ -117,8 +103,8 @@ func (s *Store) inspect(ctx context.Context) (there bool, err error) {
 // this one does not write to it.
 type VersionError = protocol.VersionError
 
-// A TableStateError says that segments cannot be kept in the table as it is.
-type TableStateError = session.TableError
+// A TableError says that segments cannot be kept in the table as it is.
+type TableError = session.TableError
 
 // A SessionError says that the connections of the *sql.DB make writes impossible:
 // each that was tried had a transaction open.
@@ -136,7 +122,7 @@ func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err er
 		}
 	}
 	mark := rand.Text()
-	query, values := s.dialect.binding.Bind(s.fetch, map[string]any{
+	query, values := s.dialect.Bind(s.fetch, map[string]any{
 		"name": f.Name, "min": f.Min, "limit": f.Limit, "span": f.Span, "end": f.End(f.Min),
 		"mark": mark, "patience": session.Patience(ctx),
 	})
@@ -156,7 +142,7 @@ func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err er
 // refusal returns an error if the row of a name is of another version.
 func (s *Store) refusal(ctx context.Context, name string) error {
 	var version int64
-	query, values := s.dialect.binding.Bind(s.name("SELECT protocol FROM {table} WHERE name = @name"), map[string]any{"name": name})
+	query, values := s.dialect.Bind(s.name("SELECT protocol FROM {table} WHERE name = @name"), map[string]any{"name": name})
 	if err := s.db.QueryRowContext(ctx, query, values...).Scan(&version); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
 	}
@@ -168,7 +154,7 @@ func (s *Store) refusal(ctx context.Context, name string) error {
 
 func (s *Store) check() error {
 	if s == nil || s.db == nil || s.dialect == nil {
-		return errors.New("segmentstore: there is no database; make the store by Postgres, MySQL or SQLite with an open *sql.DB")
+		return fmt.Errorf("segmentstore: %w", session.ErrNoDatabase)
 	}
 	return nil
 }

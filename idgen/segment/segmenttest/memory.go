@@ -8,9 +8,9 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment"
 )
 
-// A Memory is an [segment.Store] in memory, whose faults and losses a test
-// controls. It starts no goroutine and waits for nothing but the ctx of a call
-// that is told to hang, so that it works in the bubbles of testing/synctest.
+// A Memory is a [segment.Store] in memory. A test controls its faults and losses. It
+// starts no goroutine. It waits only in calls with the fault Hang or HangAfter, until
+// their ctx ends. So it works in the bubbles of testing/synctest.
 //
 // The zero value is an empty store. A Memory is safe for concurrent use.
 type Memory struct {
@@ -22,7 +22,7 @@ type Memory struct {
 
 var _ segment.Store = (*Memory)(nil)
 
-// ErrFault is what a [Memory] returns when it fails on a test's demand.
+// ErrFault is returned by a [Memory] for a fault that the test configured.
 var ErrFault = errors.New("segmenttest: the store failed, as the test demands")
 
 // A Fault is what goes wrong with one call of a [Memory].
@@ -33,14 +33,14 @@ type Fault uint8
 const (
 	None      Fault = iota // the call goes well
 	Refuse                 // it fails and has no effect
-	LoseReply              // it has its effect and fails all the same
+	LoseReply              // it has its effect and fails
 	Hang                   // it hangs and has no effect
 	HangAfter              // it has its effect and then hangs
 )
 
-// Fault has every further call ask f what goes wrong with it; nil ends that. f is
-// called without a lock, before the call has an effect, and may sleep to make the
-// store slow.
+// Fault makes each further call use the fault that f returns; nil ends that. f is
+// called without a lock, before the call has an effect. It may sleep to make the store
+// slow.
 func (m *Memory) Fault(f func() Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,7 +90,7 @@ func (m *Memory) set(name string, bound int64) {
 	m.bounds[name] = bound
 }
 
-// Fetches returns what was asked for, whatever came of it.
+// Fetches returns the requests of all calls, also of calls that failed.
 func (m *Memory) Fetches() []segment.Fetch {
 	m.mu.Lock()
 	defer m.mu.Unlock()

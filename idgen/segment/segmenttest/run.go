@@ -14,9 +14,9 @@ import (
 )
 
 // Run tests that stores do what [segment.Store] promises. open is called
-// once for each property and returns an empty store that lives until t ends. A
-// store may refuse calls that meet, as databases do, but must then have done
-// nothing.
+// once for each property and returns an empty store that is used until t ends. A
+// store may return an error for one of two concurrent calls, as databases do. That
+// call must not have had an effect.
 func Run(t *testing.T, open func(t *testing.T) segment.Store) {
 	for _, p := range properties {
 		t.Run(p.name, func(t *testing.T) {
@@ -49,7 +49,7 @@ var properties = []property{
 // base is above 2^53, where a number that passed through a float shows.
 const base int64 = 1<<53 + 1
 
-// grants fetches, and compares what is granted.
+// grants fetches numbers and returns an error if the first is not want.
 func grants(ctx context.Context, store segment.Store, f segment.Fetch, want int64) error {
 	start, err := store.Fetch(ctx, f)
 	if err != nil {

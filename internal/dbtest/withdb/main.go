@@ -1,48 +1,73 @@
 // Withdb runs a command with database servers for its tests, and ends with the
 // command's status:
 //
-//	go run ./internal/dbtest/withdb go test ./...
+//	go run ./internal/dbtest/withdb [-all] go test ./...
 //
 // Package dbtest says where the servers come from. They end with the command.
+// Databases that cannot be had are left out, and so are tests that need a server
+// of their own where there are no programs to run one. The last lines say what was
+// tested, and how to add the rest. With -all, whatever is missing is an error.
 package main
 
 import (
+	"bytes"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
 func main() {
-	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: withdb command [argument ...]")
+	all := flag.Bool("all", false, "demand every database and every program")
+	flag.Usage = func() { fmt.Fprintln(os.Stderr, "usage: withdb [-all] command [argument ...]") }
+	flag.Parse()
+	if flag.NArg() == 0 {
+		flag.Usage()
 		os.Exit(2)
 	}
-	status, err := run(os.Args[1:])
+	status, err := run(os.Stdout, *all, flag.Args())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	os.Exit(status)
 }
 
-func run(command []string) (status int, err error) {
-	env, versions, stop, err := dbtest.Environ()
+func run(out io.Writer, all bool, command []string) (status int, err error) {
+	env, databases, stop, err := dbtest.Environ(all)
 	defer stop()
 	if err != nil {
 		return 1, err
 	}
-	for _, version := range versions {
-		fmt.Println("withdb:", version)
+	var notRun string
+	if !all {
+		file, err := os.CreateTemp("", "snowkey-not-run-")
+		if err != nil {
+			return 1, err
+		}
+		file.Close()
+		defer os.Remove(file.Name())
+		notRun = file.Name()
+		env = append(env, "SNOWKEY_TEST_MISSING="+notRun)
+	}
+	for _, db := range databases {
+		if db.Server != "" {
+			fmt.Fprintln(out, "withdb:", db.Server)
+		}
 	}
 	// ^C reaches the command as well. It decides how to end, and we clean up after it.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), env...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, out, os.Stderr
 	err = cmd.Run()
+	summary(out, databases, notRun)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return max(exit.ExitCode(), 1), nil
 	}
@@ -50,4 +75,32 @@ func run(command []string) (status int, err error) {
 		return 1, fmt.Errorf("withdb: %w", err)
 	}
 	return 0, nil
+}
+
+// summary writes which databases the command could use, and how many tests did
+// not run for want of a program.
+func summary(out io.Writer, databases []dbtest.Database, notRun string) {
+	fmt.Fprintln(out, "\nDatabases of this run:")
+	var remedies []string
+	for _, db := range databases {
+		switch {
+		case db.Missing != nil:
+			fmt.Fprintf(out, "  %-9s not tested\n", db.Dialect)
+			if text := db.Missing.Error(); !slices.Contains(remedies, text) {
+				remedies = append(remedies, text)
+			}
+		case db.Server == "":
+			fmt.Fprintf(out, "  %-9s tested\n", db.Dialect)
+		default:
+			fmt.Fprintf(out, "  %-9s tested: %s\n", db.Dialect, db.Server)
+		}
+	}
+	if names, err := os.ReadFile(notRun); err == nil && len(names) > 0 {
+		lines := bytes.Count(names, []byte("\n"))
+		first, _, _ := strings.Cut(string(names), "\n")
+		fmt.Fprintf(out, "%d tests did not run, because they start a server of their own, to kill it or to set its clock. One is %s.\n", lines, first)
+	}
+	for _, text := range remedies {
+		fmt.Fprintln(out, text)
+	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +14,8 @@ import (
 func TestCommandIsLedToServersAndItsStatusKept(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	t.Setenv("OUT", out)
-	status, err := run([]string{"sh", "-c", `echo "$SNOWKEY_TEST_POSTGRES $SNOWKEY_TEST_MYSQL" >"$OUT"; exit 3`})
+	var printed strings.Builder
+	status, err := run(&printed, true, []string{"sh", "-c", `echo "$SNOWKEY_TEST_POSTGRES $SNOWKEY_TEST_MYSQL" >"$OUT"; exit 3`})
 	if status != 3 || err != nil {
 		t.Fatalf("status %d, error %v, want the command's 3", status, err)
 	}
@@ -29,11 +32,14 @@ func TestCommandIsLedToServersAndItsStatusKept(t *testing.T) {
 	if dsns := strings.Fields(string(got)); len(dsns) != want {
 		t.Errorf("the command got %d DSNs, want %d", len(dsns), want)
 	}
+	if got := strings.Count(printed.String(), " tested: "); got != want {
+		t.Errorf("the table names %d servers, want %d:\n%s", got, want, &printed)
+	}
 }
 
 func TestCommandThatCannotRunIsNamed(t *testing.T) {
 	t.Setenv("SNOWKEY_TEST_DB", "sqlite")
-	status, err := run([]string{"./no-such-command"})
+	status, err := run(io.Discard, false, []string{"./no-such-command"})
 	if status != 1 || err == nil || !strings.Contains(err.Error(), "no-such-command") {
 		t.Errorf("status %d, error %v", status, err)
 	}
@@ -43,11 +49,36 @@ func TestWithoutServersTheCommandDoesNotRun(t *testing.T) {
 	t.Setenv("SNOWKEY_TEST_DB", "postgres")
 	t.Setenv("SNOWKEY_TEST_POSTGRES", "host=127.0.0.1 port=1")
 	mark := filepath.Join(t.TempDir(), "ran")
-	status, err := run([]string{"touch", mark})
+	status, err := run(io.Discard, false, []string{"touch", mark})
 	if status == 0 || err == nil {
 		t.Errorf("status %d, error %v", status, err)
 	}
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("the command ran")
+	}
+}
+
+func TestTableSaysWhatWasLeftOut(t *testing.T) {
+	notRun := filepath.Join(t.TempDir(), "not run")
+	if err := os.WriteFile(notRun, []byte("TestCrash\nTestClock\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var printed strings.Builder
+	remedy := errors.New("install it")
+	summary(&printed, []dbtest.Database{
+		{Dialect: "sqlite"},
+		{Dialect: "postgres", Server: "postgres 15.18 from SNOWKEY_TEST_POSTGRES"},
+		{Dialect: "mysql", Missing: remedy},
+	}, notRun)
+	want := `
+Databases of this run:
+  sqlite    tested
+  postgres  tested: postgres 15.18 from SNOWKEY_TEST_POSTGRES
+  mysql     not tested
+2 tests did not run, because they start a server of their own, to kill it or to set its clock. One is TestCrash.
+install it
+`
+	if printed.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", &printed, want)
 	}
 }

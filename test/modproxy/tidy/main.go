@@ -22,7 +22,11 @@ func main() {
 }
 
 func run() error {
-	modules, err := modproxy.Modules()
+	modules, err := modproxy.Modules(".")
+	if err != nil {
+		return err
+	}
+	version, err := modproxy.Version(modules)
 	if err != nil {
 		return err
 	}
@@ -32,7 +36,7 @@ func run() error {
 	}
 	defer os.RemoveAll(dir)
 	proxy := filepath.Join(dir, "proxy")
-	if err := modproxy.Write(proxy, modules); err != nil {
+	if err := modproxy.Write(proxy, version, modules); err != nil {
 		return err
 	}
 	env, err := modproxy.Env(proxy, filepath.Join(dir, "cache"))
@@ -56,8 +60,8 @@ func run() error {
 	return nil
 }
 
-// forget takes the sums of our own modules out of a go.sum, because a version that is
-// not published yet changes.
+// forget removes the sums of our own modules from a go.sum, because an unpublished
+// version may change later.
 func forget(dir string) error {
 	name := filepath.Join(dir, "go.sum")
 	content, err := os.ReadFile(name)

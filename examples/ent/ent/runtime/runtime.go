@@ -3,6 +3,8 @@
 package runtime
 
 import (
+	"github.com/snowkey-go/snowkey/examples/ent/ent/event"
+	"github.com/snowkey-go/snowkey/examples/ent/ent/post"
 	"github.com/snowkey-go/snowkey/examples/ent/ent/schema"
 	"github.com/snowkey-go/snowkey/examples/ent/ent/user"
 )
@@ -11,6 +13,12 @@ import (
 // (default values, validators, hooks and policies) and stitches it
 // to their package variables.
 func init() {
+	eventMixin := schema.Event{}.Mixin()
+	eventMixinHooks0 := eventMixin[0].Hooks()
+	event.Hooks[0] = eventMixinHooks0[0]
+	postMixin := schema.Post{}.Mixin()
+	postMixinHooks0 := postMixin[0].Hooks()
+	post.Hooks[0] = postMixinHooks0[0]
 	userMixin := schema.User{}.Mixin()
 	userMixinHooks0 := userMixin[0].Hooks()
 	user.Hooks[0] = userMixinHooks0[0]

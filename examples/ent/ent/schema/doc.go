@@ -1,0 +1,2 @@
+// Package schema declares the entities of the examples.
+package schema

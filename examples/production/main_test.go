@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// Three replicas migrate at once, serve, and one after the other is replaced.
+func TestReplicas(t *testing.T) {
+	dsn := dbtest.Postgres(t).DSN
+	program := filepath.Join(t.TempDir(), "production")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			cmd := exec.Command(program, "migrate")
+			cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("migrate: %v\n%s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+
+	seen := map[string]string{}
+	create := func(r *replica, name string) {
+		t.Helper()
+		user := r.create(t, name)
+		if other, ok := seen[user.ID]; ok {
+			t.Errorf("%s and %s have the key %s", other, name, user.ID)
+		}
+		seen[user.ID] = name
+		if got := r.get(t, user.ID); got.Name != name {
+			t.Errorf("the key %s of %s fetches %s", user.ID, name, got.Name)
+		}
+	}
+	replicas := make([]*replica, 3)
+	for i := range replicas {
+		replicas[i] = startReplica(t, program, dsn)
+	}
+	for round := range 3 {
+		for i, r := range replicas {
+			create(r, fmt.Sprintf("user %d of replica %d", round, i))
+		}
+		old := replicas[round]
+		replicas[round] = startReplica(t, program, dsn)
+		old.terminate(t)
+	}
+	for i, r := range replicas {
+		create(r, fmt.Sprintf("the last user of replica %d", i))
+	}
+}
+
+// A replica that is asked to end says that it is not ready, finishes what it does,
+// and gives its worker number back.
+func (r *replica) terminate(t *testing.T) {
+	t.Helper()
+	if status, _ := r.request(t, "GET", "/readyz", ""); status != http.StatusOK {
+		t.Errorf("before the end: %d", status)
+	}
+	r.cmd.Process.Signal(syscall.SIGTERM)
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if status, _ := r.request(t, "GET", "/readyz", ""); status == http.StatusServiceUnavailable {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("after SIGTERM it is ready for 10 s")
+		}
+	}
+	r.create(t, "a request after SIGTERM")
+	<-r.ended
+	if err := r.cmd.Wait(); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	if log := r.log.String(); !strings.Contains(log, "gave the worker number back") {
+		t.Errorf("the worker number was not given back:\n%s", log)
+	}
+}
+
+func TestWithoutADatabase(t *testing.T) {
+	t.Setenv("DATABASE_URL", "postgres://me:hunter2@127.0.0.1:1/x?connect_timeout=1")
+	err := run(t.Context(), nil)
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+type replica struct {
+	cmd   *exec.Cmd
+	url   string
+	log   *log
+	ended chan struct{} // closed when it has written all that it writes
+}
+
+// A log is written by a process and read by a test.
+type log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *log) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.WriteString(line + "\n")
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+var address = regexp.MustCompile(`serving.*address=\S*:(\d+)`)
+
+func startReplica(t *testing.T, program, dsn string) *replica {
+	t.Helper()
+	r := &replica{cmd: exec.Command(program), log: &log{}, ended: make(chan struct{})}
+	r.cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn, "PORT=0", "DRAIN_DELAY=1s")
+	pipe, err := r.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.cmd.Process.Kill() })
+	port := make(chan string, 1)
+	go func() {
+		defer close(r.ended)
+		defer close(port)
+		lines := bufio.NewScanner(pipe)
+		for lines.Scan() {
+			r.log.add(lines.Text())
+			if m := address.FindStringSubmatch(lines.Text()); m != nil {
+				port <- m[1]
+			}
+		}
+	}()
+	p, ok := <-port
+	if !ok {
+		t.Fatalf("it does not serve:\n%s", r.log)
+	}
+	r.url = "http://127.0.0.1:" + p
+	return r
+}
+
+type user struct{ ID, Name string }
+
+func (r *replica) create(t *testing.T, name string) (u user) {
+	t.Helper()
+	status, body := r.request(t, "POST", "/users", fmt.Sprintf(`{"name":%q}`, name))
+	if err := json.Unmarshal(body, &u); err != nil || status != http.StatusCreated {
+		t.Fatalf("POST /users: %d %s", status, body)
+	}
+	return u
+}
+
+func (r *replica) get(t *testing.T, id string) (u user) {
+	t.Helper()
+	status, body := r.request(t, "GET", "/users/"+id, "")
+	if err := json.Unmarshal(body, &u); err != nil || status != http.StatusOK {
+		t.Fatalf("GET /users/%s: %d %s", id, status, body)
+	}
+	return u
+}
+
+func (r *replica) request(t *testing.T, method, path, body string) (status int, answer []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, r.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", method, path, err, r.log)
+	}
+	defer res.Body.Close()
+	if answer, err = io.ReadAll(res.Body); err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, answer
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// A User has a key that JSON carries as a string, because JavaScript rounds
+// numbers above 2^53.
+type User struct {
+	ID   pk.ID  `json:"id"`
+	Name string `json:"name" gorm:"not null"`
+}
+
+type service struct {
+	*http.ServeMux
+	db     *gorm.DB
+	ids    *idgen.Pool
+	ending atomic.Bool
+}
+
+func newService(db *gorm.DB, ids *idgen.Pool) *service {
+	s := &service{ServeMux: http.NewServeMux(), db: db, ids: ids}
+	s.HandleFunc("POST /users", s.create)
+	s.HandleFunc("GET /users/{id}", s.get)
+	s.HandleFunc("GET /livez", func(http.ResponseWriter, *http.Request) {})
+	s.HandleFunc("GET /readyz", s.ready)
+	return s
+}
+
+func (s *service) create(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Name string `json:"name"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil || in.Name == "" {
+		http.Error(w, `want {"name":"…"}`, http.StatusBadRequest)
+		return
+	}
+	user := User{Name: in.Name}
+	if err := s.db.WithContext(r.Context()).Create(&user).Error; err != nil {
+		fail(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusCreated)
+	json.NewEncoder(w).Encode(user)
+}
+
+func (s *service) get(w http.ResponseWriter, r *http.Request) {
+	id, err := pk.Parse(r.PathValue("id"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var user User
+	err = s.db.WithContext(r.Context()).First(&user, id).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		http.NotFound(w, r)
+		return
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	json.NewEncoder(w).Encode(user)
+}
+
+// ready answers the readiness probe: requests are welcome while rows can get keys.
+// The liveness probe does not ask, since a restart would not bring keys sooner.
+func (s *service) ready(w http.ResponseWriter, _ *http.Request) {
+	health := s.ids.Health()
+	if s.ending.Load() || health.State > idgen.Waiting {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	text := health.State.String()
+	if health.Reason != nil {
+		text += ": " + health.Reason.Error()
+	}
+	w.Write([]byte(text + "\n"))
+}
+
+// drain stops a server without failing a request. Kubernetes goes on sending
+// requests for a moment after SIGTERM, until every node knows that the pod ends.
+func (s *service) drain(server *http.Server) error {
+	s.ending.Store(true)
+	delay, err := time.ParseDuration(os.Getenv("DRAIN_DELAY"))
+	if err != nil {
+		delay = 5 * time.Second
+	}
+	time.Sleep(delay)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	return server.Shutdown(ctx)
+}
+
+func fail(w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
+	if _, ok := errors.AsType[*idgen.ClockError](err); ok || errors.Is(err, context.DeadlineExceeded) {
+		status = http.StatusServiceUnavailable
+	}
+	http.Error(w, err.Error(), status)
+}

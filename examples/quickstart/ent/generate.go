@@ -1,4 +1,0 @@
-// Package ent is the client that ent generates from the schema beside it.
-package ent
-
-//go:generate go run entgo.io/ent/cmd/ent generate ./schema

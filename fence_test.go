@@ -1,0 +1,60 @@
+package snowkey_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+// After a restore that the database does not show, ids repeat without Fence, and do not
+// repeat with Fence.
+func TestFence(t *testing.T) {
+	for _, fenced := range []bool{true, false} {
+		t.Run(fmt.Sprintf("fenced %t", fenced), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, seen := &leasetest.Memory{}, map[int64]bool{}
+				cfg := snowkey.Config{Layout: layout(t), MinWorker: 1, MaxWorker: 1, Logger: slog.New(slog.DiscardHandler), NoSpread: true}
+				repeated := 0
+				draw := func() {
+					t.Helper()
+					pool := open(t, store, cfg)
+					ids, err := pool.NextN(t.Context(), 40_000) // more than the time until now has
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, id := range ids {
+						if seen[id] {
+							repeated++
+						}
+						seen[id] = true
+					}
+					pool.Close(t.Context())
+				}
+				if err := snowkey.Fence(t.Context(), store, cfg); fenced {
+					if !errors.Is(err, lease.ErrNoNamespace) || !strings.Contains(err.Error(), `"default"`) {
+						t.Errorf("nothing to fence: %v", err)
+					}
+				}
+				open(t, store, cfg).Close(t.Context())
+				before := store.Snapshot()
+				draw()
+				store.Restore(before)
+				if fenced {
+					if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if draw(); repeated > 0 == fenced {
+					t.Errorf("fenced: %v; %d ids repeated", fenced, repeated)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,113 @@
+package idgen_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+func FuzzComposeDecode(f *testing.F) {
+	for seed := range uint64(50) {
+		f.Add(seed, int64(seed)<<54|1)
+		f.Add(seed, int64(math.MaxInt64))
+		f.Add(seed, int64(-1))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, id int64) {
+		l, err := randomLayout(rand.New(rand.NewPCG(seed, 1)))
+		if err != nil {
+			if _, ok := errors.AsType[*idgen.LayoutError](err); !ok {
+				t.Fatal(err)
+			}
+			t.Skip()
+		}
+		if bits := width(l); bits < 64 {
+			id &= 1<<bits - 1
+		}
+		parts := l.Decode(id)
+		got, err := l.Compose(parts)
+		if err != nil || got != id {
+			t.Fatalf("%v\nid %d decodes to %+v and composes to %d, %v", l, id, parts, got, err)
+		}
+		if again := l.Decode(got); !reflect.DeepEqual(again, parts) {
+			t.Fatalf("%v\n%+v came back as %+v", l, parts, again)
+		}
+	})
+}
+
+// Ids with different fields differ, because no two fields use the same bit.
+func TestFieldsShareNoBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		l, err := randomLayout(r)
+		if err != nil {
+			continue
+		}
+		seen := uint64(0)
+		zero := idgen.Parts{Time: l.Epoch()}
+		add := func(name string, p idgen.Parts) {
+			id, err := l.Compose(p)
+			if err != nil {
+				t.Fatalf("%v: %s: %v", l, name, err)
+			}
+			if uint64(id)&seen != 0 {
+				t.Fatalf("%v: %s shares bits with another field", l, name)
+			}
+			seen |= uint64(id)
+		}
+		for _, f := range l.Fields() {
+			p := zero
+			top := int64(1)<<(f.Bits-1) | 1
+			switch f.Name {
+			case "time":
+				p.Time = l.Decode(-1).Time
+			case "worker":
+				p.Worker = top
+			case "rollback":
+				p.Rollback = top
+			case "sequence":
+				p.Sequence = top
+			default:
+				continue
+			}
+			add(f.Name, p)
+		}
+	}
+}
+
+func TestComposeRefuses(t *testing.T) {
+	l := idgen.DatacenterProcess()
+	at := epoch
+	for _, tt := range []struct {
+		name string
+		p    idgen.Parts
+		want error
+	}{
+		{"worker", idgen.Parts{Time: at, Worker: 32}, &idgen.RangeError{Field: "worker", Value: 32, Max: 31}},
+		{"negative", idgen.Parts{Time: at, Worker: -1}, &idgen.RangeError{Field: "worker", Value: -1, Max: 31}},
+		{"sequence", idgen.Parts{Time: at, Sequence: 4096}, &idgen.RangeError{Field: "sequence", Value: 4096, Max: 4095}},
+		{"rollback", idgen.Parts{Time: at, Rollback: 4}, &idgen.RangeError{Field: "rollback", Value: 4, Max: 3}},
+		{"fixed", idgen.Parts{Time: at, Fixed: []int64{8}}, &idgen.RangeError{Field: "datacenter", Value: 8, Max: 7}},
+		{"time", idgen.Parts{Time: l.Epoch().Add(-1)}, &idgen.TimeError{Time: l.Epoch().Add(-1), Start: l.Lifetime().Start, End: l.Lifetime().End}},
+		{"end", idgen.Parts{Time: l.Lifetime().End}, &idgen.TimeError{Time: l.Lifetime().End, Start: l.Lifetime().Start, End: l.Lifetime().End}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := l.Compose(tt.p); !reflect.DeepEqual(err, tt.want) {
+				t.Errorf("%s: error %v; want %v", tt.name, err, tt.want)
+			}
+		})
+	}
+	if _, err := l.Compose(idgen.Parts{Time: at, Fixed: []int64{1, 2}}); err == nil {
+		t.Error("two values for one fixed field were taken")
+	}
+	if _, err := idgen.Mastodon().Compose(idgen.Parts{Time: at, Worker: 1}); err == nil {
+		t.Error("a worker was taken by a layout without workers")
+	}
+	id := must(l.Compose(idgen.Parts{Time: at, Fixed: []int64{7}}))(t)
+	if got := l.Decode(id).Fixed; len(got) != 1 || got[0] != 7 {
+		t.Errorf("datacenter 7 came back as %v", got)
+	}
+}

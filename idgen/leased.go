@@ -1,0 +1,65 @@
+package idgen
+
+import (
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
+)
+
+func init() { leased.NewPool = newLeased }
+
+// newLeased is [leased.NewPool].
+func newLeased(cfg Config, open func(leased.Issuer) (leased.Keeper, error)) (*Pool, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	p := newPool(cfg)
+	var err error
+	if p.keeper, err = open(issuer{p}); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// issuer is the [leased.Issuer] of a pool.
+type issuer struct{ pool *Pool }
+
+func (i issuer) Grant(worker, start, bound int64) {
+	p := i.pool
+	p.mu.Lock()
+	p.tenure = p.newTenure(worker, start, bound)
+	for _, g := range p.named.Range {
+		g.(*Generator).seq.Store(p.tenure.sequence())
+	}
+	p.mu.Unlock()
+	p.announce(nil)
+}
+
+func (i issuer) Extend(bound int64) {
+	p := i.pool
+	p.mu.Lock()
+	if t := p.tenure; t != nil {
+		t.bound.Store(max(t.bound.Load(), min(bound, p.limit)))
+	}
+	p.mu.Unlock()
+	p.announce(nil)
+}
+
+func (i issuer) Seal(reason error) (unused int64) {
+	p := i.pool
+	p.mu.Lock()
+	unused = p.seal()
+	p.mu.Unlock()
+	p.announce(reason)
+	return unused
+}
+
+func (i issuer) Explain(reason error) { i.pool.announce(reason) }
+
+func (i issuer) Correct(offset time.Duration) {
+	p := i.pool
+	p.clock.correct(offset)
+	_, reason := p.watch()
+	p.announce(reason)
+}

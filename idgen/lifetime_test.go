@@ -1,0 +1,89 @@
+package idgen_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+func TestMinMaxID(t *testing.T) {
+	for name, l := range presets(t) {
+		t.Run(name, func(t *testing.T) {
+			at := l.Epoch().Add(500 * 24 * time.Hour).Add(l.Unit() / 3)
+			low, high := must(l.MinID(at))(t), must(l.MaxID(at))(t)
+			first, last := l.Decode(low), l.Decode(high)
+			if !first.Time.Equal(last.Time) || at.Before(first.Time) || !at.Before(first.Time.Add(l.Unit())) {
+				t.Errorf("%s: [%d, %d] is tick %v to %v, without %v", name, low, high, first.Time, last.Time, at)
+			}
+			if before := l.Decode(low - 1).Time; !before.Equal(first.Time.Add(-l.Unit())) {
+				t.Errorf("%s: MinID-1 is of %v", name, before)
+			}
+			if after := l.Decode(high + 1).Time; !after.Equal(first.Time.Add(l.Unit())) {
+				t.Errorf("%s: MaxID+1 is of %v", name, after)
+			}
+			for _, out := range []time.Time{l.Epoch().Add(-1), l.Lifetime().End} {
+				_, err1 := l.MinID(out)
+				_, err2 := l.MaxID(out)
+				for _, err := range []error{err1, err2} {
+					if _, ok := errors.AsType[*idgen.TimeError](err); !ok {
+						t.Errorf("%s: %v gave %v; want a TimeError", name, out, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// MinID and MaxID also include the ids of other datacenters.
+func TestMinMaxIDCoverFixedFieldsBelowTime(t *testing.T) {
+	here, there := must(idgen.Twitter().WithFixed("datacenter", 3))(t), must(idgen.Twitter().WithFixed("datacenter", 31))(t)
+	at := epoch
+	for _, l := range []idgen.Layout{here, there} {
+		id := must(l.Compose(idgen.Parts{Time: at, Worker: 31, Sequence: 4095}))(t)
+		if low, high := must(here.MinID(at))(t), must(here.MaxID(at))(t); id < low || id > high {
+			t.Errorf("%d is not in [%d, %d]", id, low, high)
+		}
+	}
+}
+
+func TestLifetime(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		layout         idgen.Layout
+		end, safeYears string
+	}{
+		{"default", idgen.DefaultLayout(), "2094-09-07T15:47:35.552Z", "2025-01-25"},
+		{"js", idgen.JSSafe(), "2068-07-21T06:52:14.72Z", "2068-07-21"},
+		{"discord", idgen.Discord(), "2084-09-06T15:47:35.552Z", "2015-01-25"},
+		{"instagram", idgen.Instagram(), "2046-06-27T17:00:49.497Z", "2011-09-06"},
+		{"baidu", idgen.Baidu(), "2024-11-20T13:24:16Z", "2016-05-22"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			life := tt.layout.Lifetime()
+			if got := life.End.Format(time.RFC3339Nano); got != tt.end {
+				t.Errorf("%s ends %s; want %s", tt.name, got, tt.end)
+			}
+			if got := life.SafeEnd.Format(time.DateOnly); got != tt.safeYears {
+				t.Errorf("%s is safe until %s; want %s", tt.name, got, tt.safeYears)
+			}
+			if !life.Start.Equal(tt.layout.Epoch()) {
+				t.Errorf("%s starts %v", tt.name, life.Start)
+			}
+			last, err := tt.layout.MaxID(life.End.Add(-1))
+			if err != nil || last < 0 {
+				t.Errorf("%s: the last instant has the id %d, %v", tt.name, last, err)
+			}
+			if tt.name == "js" {
+				return // its ids are safe until the end
+			}
+			if id := must(tt.layout.MaxID(life.SafeEnd.Add(-1)))(t); id > 1<<53-1 {
+				t.Errorf("%s: id %d before SafeEnd is not safe", tt.name, id)
+			}
+			if id := must(tt.layout.MaxID(life.SafeEnd))(t); id <= 1<<53-1 {
+				t.Errorf("%s: id %d at SafeEnd still is safe", tt.name, id)
+			}
+		})
+	}
+}

@@ -1,0 +1,39 @@
+package idgen_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// docs/layouts.md has the number of shards that get rows, for N shards by id % N and exactly
+// one id a second.
+func TestModuloPage(t *testing.T) {
+	page, err := os.ReadFile("../docs/layouts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shards := []int64{2, 3, 10, 64, 100, 128, 1000}
+	day := 0
+	for _, p := range pagePresets {
+		t.Run(p.name, func(t *testing.T) {
+			day++ // no other pool has this layout
+			layout := must(p.layout.WithEpoch(epoch.AddDate(0, 0, -200-day)))(t)
+			ids := draw(t, idgen.Config{Layout: layout, Worker: func(int) (int64, error) { return 0, nil }}, 20*1000, 1, true)
+			row := fmt.Sprintf("| `%s` |", p.name)
+			for _, n := range shards {
+				used := map[int64]bool{}
+				for _, id := range ids {
+					used[id%n] = true
+				}
+				row += fmt.Sprintf(" %d |", len(used))
+			}
+			if !strings.Contains(string(page), row+"\n") {
+				t.Errorf("docs/layouts.md lacks the row\n%s", row)
+			}
+		})
+	}
+}

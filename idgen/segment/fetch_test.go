@@ -1,0 +1,214 @@
+package segment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
+)
+
+// A store that has forgotten what it granted, or grants something else, repeats
+// no number of a Segment.
+func TestStoreForgetsAGrant(t *testing.T) {
+	store := new(segmenttest.Memory)
+	s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
+	draws(t, s, base)
+	store.SetBound("orders", base-1000)
+	appends(t, s, 99, base+1, 1)
+	if bound := store.Bound("orders"); bound < base+100 {
+		t.Errorf("the bound is %d, and %d is drawn", bound, base+99)
+	}
+}
+
+func TestWrongAnswersAreErrors(t *testing.T) {
+	for _, offset := range []int64{-1, 1000} {
+		t.Run(fmt.Sprint("offset ", offset), func(t *testing.T) {
+			s := newSegment(t, storeFunc(func(_ context.Context, f segment.Fetch) (int64, error) {
+				if offset < 0 {
+					return f.Min + offset, nil
+				}
+				return f.Limit + offset, nil
+			}), segment.Config{MaxValue: 1 << 60})
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer cancel()
+			id, err := s.Next(ctx)
+			if e, ok := errors.AsType[*segment.StoreError](err); !ok || !strings.Contains(e.Error(), "it granted numbers from") {
+				t.Errorf("drew %d, %v", id, err)
+			}
+		})
+	}
+}
+
+// A lost reply skips what was granted, and that alone.
+func TestSkipsLostReplies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, fault := range []segmenttest.Fault{segmenttest.LoseReply, segmenttest.HangAfter} {
+			store := new(segmenttest.Memory)
+			calls := 0
+			store.Fault(func() segmenttest.Fault {
+				if calls++; calls == 3 {
+					return fault
+				}
+				return segmenttest.None
+			})
+			s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
+			appends(t, s, 20, base, 1) // the first fetch, of 20
+			appends(t, s, 10, base+20, 1)
+			draws(t, s, base+40, base+41)
+		}
+	})
+}
+
+// While the store is unavailable, fetched numbers are issued. After that, calls wait
+// until their context ends, and return the reason. When the store answers again, calls
+// continue at once.
+func TestStoreIsUnavailable(t *testing.T) {
+	for name, fault := range map[string]segmenttest.Fault{"refuses": segmenttest.Refuse, "hangs": segmenttest.Hang} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := new(segmenttest.Memory)
+				s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
+				draws(t, s, base)
+				synctest.Wait()
+				store.Fault(func() segmenttest.Fault { return fault })
+				appends(t, s, 18, base+1, 1)
+				time.Sleep(6 * time.Second)
+				if h := s.Health(); h.State != idgen.Serving || h.Reason == nil || h.Ready != 1 {
+					t.Errorf("with one left: %+v", h)
+				}
+				draws(t, s, base+19)
+
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				began := time.Now()
+				_, err := s.Next(ctx)
+				e, ok := errors.AsType[*segment.StoreError](err)
+				if !ok || e.Name != "orders" || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
+					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+				if fault == segmenttest.Refuse && !errors.Is(err, segmenttest.ErrFault) {
+					t.Errorf("%v hides the store's own error", err)
+				}
+				if h := s.Health(); h.State != idgen.Waiting || h.Reason == nil || h.Ready != 0 {
+					t.Errorf("health is %+v", h)
+				}
+				if n := len(store.Fetches()); n > 130 {
+					t.Errorf("%d statements in a minute", n)
+				}
+				store.Fault(nil)
+				began = time.Now()
+				draws(t, s, base+20)
+				if took := time.Since(began); took > 6*time.Second {
+					t.Errorf("noticed %v later that the store is back", took)
+				}
+				if h := s.Health(); h.State != idgen.Serving || h.Reason != nil {
+					t.Errorf("health is %+v", h)
+				}
+			})
+		})
+	}
+}
+
+// No goroutine outlives the filling of the chain: the bubble would not end.
+func TestNoGoroutineWithoutCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(segmenttest.Memory)
+		s, err := segment.New(store, segment.Config{Name: "orders"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		draws(t, s, 1)
+		before := len(store.Fetches())
+		time.Sleep(time.Hour)
+		if n := len(store.Fetches()); n != before {
+			t.Errorf("%d statements while nobody drew", n-before)
+		}
+		draws(t, s, 2)
+	})
+}
+
+// When demand rises a hundredfold, a call waits for at most one statement if a
+// statement takes a fiftieth of Ahead. It does not wait if a statement takes less than
+// a hundredth.
+func TestDemandJumps(t *testing.T) {
+	for _, takes := range []time.Duration{time.Millisecond, 9 * time.Millisecond, 20 * time.Millisecond} {
+		for sixth := range time.Duration(6) { // wherever it is in its chain
+			t.Run(fmt.Sprintf("a statement takes %v, %d", takes, sixth), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := new(segmenttest.Memory)
+					slow(store, &takes)
+					s := newSegment(t, store, segment.Config{MinStep: 10})
+					rate(t, s, 1000, 5*time.Second+sixth*time.Second/6)
+					allowed := takes
+					if takes < 10*time.Millisecond {
+						allowed = 0
+					}
+					if longest := rate(t, s, 100_000, 300*time.Millisecond); longest > allowed {
+						t.Errorf("a call waited for %v, a statement takes %v", longest, takes)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The step follows demand: a statement every Ahead, or about so.
+func TestStepFollowsDemand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(segmenttest.Memory)
+		takes := time.Millisecond
+		slow(store, &takes)
+		s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 5000})
+		statements := func(n int, d time.Duration) (in int) {
+			before := len(store.Fetches())
+			rate(t, s, n, d)
+			return len(store.Fetches()) - before
+		}
+		between := func(what string, got, least, most int64) {
+			t.Helper()
+			if got < least || got > most {
+				t.Errorf("%s is %d, not within %d to %d", what, got, least, most)
+			}
+		}
+		statements(1000, 3*time.Second)
+		between("statements in 20 s", int64(statements(1000, 20*time.Second)), 15, 25)
+		between("the step", s.Health().Step, 900, 1100)
+		statements(20_000, 3*time.Second)
+		between("the step, limited", s.Health().Step, 5000, 5000)
+		rate(t, s, 5, 2*time.Hour)
+		between("the step after hours of little demand", s.Health().Step, 10, 10)
+		between("what is ready then", s.Health().Ready, 0, 20)
+		for _, f := range store.Fetches() {
+			between("a span", f.Span, 10, 5000)
+		}
+	})
+}
+
+// A burst does not make the step what it would be if the burst went on.
+func TestStepAfterABurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(segmenttest.Memory)
+		takes := time.Millisecond
+		slow(store, &takes)
+		s := newSegment(t, store, segment.Config{})
+		appends(t, s, 50, base, 1) // less than a step says nothing
+		time.Sleep(time.Minute)
+		if step := s.Health().Step; step != 100 {
+			t.Errorf("the step is %d after 50 numbers", step)
+		}
+		for i := range int64(10) {
+			appends(t, s, 100, base+50+100*i, 1)
+		}
+		time.Sleep(time.Minute)
+		if bound := store.Bound("orders"); bound > base+10*1050 {
+			t.Errorf("fetched %d numbers for 1,050", bound-base)
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package worker_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+)
+
+// next makes a pool with a worker number from this source, and prints the number in an id.
+func next(source func(bits int) (int64, error)) {
+	ctx := context.Background()
+	pool, err := idgen.NewPool(idgen.Config{Worker: source})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer pool.Close(ctx)
+	id, err := pool.Next(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("worker number", pool.Layout().Decode(id).Worker)
+}
+
+// A program that runs as one process has a constant.
+func ExampleStatic() {
+	next(worker.Static(1))
+	// Output: worker number 1
+}
+
+// The deployment sets a variable to a different number for each process. If the variable
+// is missing, the pool cannot be made.
+func ExampleEnv() {
+	os.Setenv("SNOWKEY_WORKER", "42")
+	defer os.Unsetenv("SNOWKEY_WORKER")
+	next(worker.Env("SNOWKEY_WORKER"))
+	next(worker.Env("ANOTHER_VARIABLE"))
+	// Output:
+	// worker number 42
+	// worker: ANOTHER_VARIABLE "" has no worker number; set it to the number of this process
+}
+
+// Kubernetes sets HOSTNAME in the pods of a StatefulSet.
+func ExampleOrdinal() {
+	before := os.Getenv("HOSTNAME")
+	defer os.Setenv("HOSTNAME", before)
+
+	os.Setenv("HOSTNAME", "orders-7")
+	next(worker.Ordinal())
+	os.Setenv("HOSTNAME", "orders-6d4cf56db6-abcde") // a Deployment has no ordinals
+	next(worker.Ordinal())
+	// Output:
+	// worker number 7
+	// worker: HOSTNAME "orders-6d4cf56db6-abcde" is not a plain decimal number; use digits only
+}
+
+// Hosts of one /24 network differ in the last octet of their address.
+func ExampleIPv4() {
+	n, err := worker.IPv4(8)(10)
+	if err != nil {
+		n = 0 // this host has no private address, or several
+	}
+	fmt.Println(n < 256)
+	// Output: true
+}
+
+// A tool that runs once, and for which the risk of equal numbers is acceptable.
+func ExampleRandom() {
+	n, err := worker.Random()(10)
+	fmt.Println(0 <= n && n < 1024, err)
+	// Output: true <nil>
+}

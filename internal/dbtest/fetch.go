@@ -1,0 +1,110 @@
+package dbtest
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+//go:embed fetch.sh
+var fetchScript string
+
+// A fetchError says why packages could not be fetched.
+type fetchError struct {
+	packages string
+	err      error
+	log      []byte // its end
+}
+
+func (e *fetchError) Error() string {
+	return fmt.Sprintf("dbtest: fetch %s: %v; the log ends:\n%s", e.packages, e.err, e.log)
+}
+
+func (e *fetchError) Unwrap() error { return e.err }
+
+// mayFetch reports whether this is Debian, Ubuntu or one of their kin, whose
+// packages can be unpacked without root.
+func mayFetch() bool {
+	_, noApt := exec.LookPath("apt-get")
+	_, noDpkg := exec.LookPath("dpkg-deb")
+	return noApt == nil && noDpkg == nil && debianLike.MatchString(osRelease())
+}
+
+// fetch unpacks packages, a list separated by spaces, into the cache, if they are
+// not there. They are not installed, and the system stays as it is.
+func fetch(packages string) error {
+	cache, err := cacheDir()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(cache, strings.ReplaceAll(packages, " ", "+"))
+	return locked(func() error {
+		if _, err := os.Stat(dir); err == nil {
+			return usePrograms(dir)
+		}
+		part := dir + ".part"
+		cmd := exec.Command("sh", append([]string{"-c", fetchScript, "fetch", part}, strings.Fields(packages)...)...)
+		cmd.Stderr = os.Stderr // one line, which says how much
+		err := cmd.Run()
+		if err == nil {
+			err = os.Rename(part, dir)
+		}
+		if err != nil {
+			log, _ := os.ReadFile(filepath.Join(part, "log"))
+			return &fetchError{packages, err, log[max(0, len(log)-2000):]}
+		}
+		return usePrograms(dir)
+	})
+}
+
+// usePrograms has this process and its children find the programs and libraries
+// that were unpacked into dir, after those of the system.
+func usePrograms(dir string) error {
+	if err := appendPaths("PATH", dir, "usr/lib/postgresql/*/bin", "usr/sbin", "usr/bin"); err != nil {
+		return err
+	}
+	return appendPaths("LD_LIBRARY_PATH", dir, "usr/lib/*-linux-gnu*", "lib/*-linux-gnu*")
+}
+
+func appendPaths(variable, dir string, patterns ...string) error {
+	paths := filepath.SplitList(os.Getenv(variable))
+	for _, pattern := range patterns {
+		found, _ := filepath.Glob(filepath.Join(dir, "root", pattern))
+		paths = append(paths, found...)
+	}
+	return os.Setenv(variable, strings.Join(paths, string(filepath.ListSeparator)))
+}
+
+// cacheDir returns the folder for packages of this system.
+func cacheDir() (string, error) {
+	dir := os.Getenv("SNOWKEY_TEST_CACHE")
+	switch {
+	case dir != "":
+	case os.Geteuid() == 0:
+		dir = "/var/cache" // the account of root's servers may not enter root's home
+	default:
+		var err error
+		if dir, err = os.UserCacheDir(); err != nil {
+			return "", err
+		}
+	}
+	release := map[string]string{}
+	for line := range strings.Lines(osRelease()) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		release[name] = strings.Trim(value, `"'`)
+	}
+	dir = filepath.Join(dir, "snowkey", "servers", release["ID"]+"-"+release["VERSION_ID"]+"-"+runtime.GOARCH)
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
+func osRelease() string {
+	text, err := os.ReadFile("/etc/os-release")
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,75 @@
+// Package fill is shared by the integrations. It draws the ids for the rows of
+// one call, and has the errors that the integrations return for models and rows.
+package fill
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// A Key describes the key of a model to errors and to Draw.
+type Key struct {
+	Package string // the integration
+	Model   string
+	Field   string
+	Type    string
+
+	// Generator names the generator of the pool. The empty name is the pool's own.
+	Generator string
+}
+
+// Fault returns a [*FieldError].
+func (k *Key) Fault(problem, remedy string) error {
+	return &FieldError{Package: k.Package, Model: k.Model, Field: k.Field, Type: k.Type, Problem: problem, Remedy: remedy}
+}
+
+// Refuse returns a [*RowError] with the cause err, which may be nil. A row of -1
+// stands for all rows.
+func (k *Key) Refuse(row int, err error, problem, remedy string) error {
+	return &RowError{Package: k.Package, Model: k.Model, Row: row, Problem: problem, Remedy: remedy, Err: err}
+}
+
+// Draw appends the ids for n rows to dst. They are drawn in one step. A nil source
+// is [idgen.Default].
+func (k *Key) Draw(ctx context.Context, source idgen.Source, dst []int64, n int) ([]int64, error) {
+	source, err := k.source(source)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := Append(ctx, source, dst, n)
+	if err != nil {
+		return nil, k.Refuse(-1, err, fmt.Sprintf("got no keys for %d rows: %v", n, err), "none of them was changed")
+	}
+	return ids, nil
+}
+
+// source returns the generator that the key names.
+func (k *Key) source(source idgen.Source) (idgen.Source, error) {
+	if source == nil {
+		source = idgen.Default()
+	}
+	if k.Generator == "" {
+		return source, nil
+	}
+	pool, ok := source.(*idgen.Pool)
+	if !ok {
+		return nil, k.Fault(fmt.Sprintf("names the generator %q, but its source is a %T, not a pool", k.Generator, source),
+			"use an *idgen.Pool as the source, or remove the name from the tag")
+	}
+	return pool.Named(k.Generator), nil
+}
+
+// Append appends n ids to dst. It fails if the source returns another number of
+// ids, because a row would then have no key or the key of another row.
+func Append(ctx context.Context, source idgen.Source, dst []int64, n int) ([]int64, error) {
+	ids, err := source.Append(ctx, dst, n)
+	if got := len(ids) - len(dst); err == nil && got != n {
+		err = fmt.Errorf("the source returned %d ids instead of %d", got, n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ids, nil
+}

@@ -1,0 +1,77 @@
+package fill_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/fill"
+	"github.com/snowkey-go/snowkey/internal/idtest"
+)
+
+func TestErrorTexts(t *testing.T) {
+	cause := errors.New("cause")
+	k := &fill.Key{Package: "gormid", Model: "shop.User", Field: "ID", Type: "int32"}
+	model := &fill.Key{Package: "gormid", Model: "shop.User"}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{k.Fault("is narrow", "use int64"), "gormid: shop.User.ID (int32) is narrow; use int64"},
+		{model.Fault("has no key", "add one"), "gormid: shop.User has no key; add one"},
+		{k.Refuse(2, nil, "is nil", "leave it out"), "gormid: row 2 of shop.User is nil; leave it out"},
+		{k.Refuse(-1, cause, "got no keys: cause", "retry"), "gormid: shop.User got no keys: cause; retry"},
+	} {
+		if c.err.Error() != c.want {
+			t.Errorf("got %q, want %q", c.err, c.want)
+		}
+	}
+	if err := k.Refuse(-1, cause, "got no keys", "retry"); !errors.Is(err, cause) {
+		t.Errorf("%v does not wrap its cause", err)
+	}
+}
+
+func TestDraw(t *testing.T) {
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(5)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close(t.Context())
+	full := errors.New("full")
+	plain, named := fill.Key{Package: "p", Model: "m"}, fill.Key{Package: "p", Model: "m", Field: "ID", Type: "int64", Generator: "orders"}
+
+	for _, c := range []struct {
+		name   string
+		key    fill.Key
+		source idgen.Source
+		is     error
+		want   string
+	}{
+		{"the source", plain, new(idtest.Source), nil, ""},
+		{"a pool", plain, pool, nil, ""},
+		{"a generator of a pool", named, pool, nil, ""},
+		{"no pool", plain, nil, idgen.ErrNoPool, "p: m got no keys for 3 rows: " + idgen.ErrNoPool.Error() + "; none of them was changed"},
+		{"no pool for a name", named, nil, idgen.ErrNoPool, "p: m got no keys for 3 rows: " + idgen.ErrNoPool.Error() + "; none of them was changed"},
+		{"no generators", named, new(idtest.Source), nil, `p: m.ID (int64) names the generator "orders", but its source is a *idtest.Source, not a pool; use an *idgen.Pool as the source, or remove the name from the tag`},
+		{"the source fails", plain, &idtest.Source{Err: full}, full, "p: m got no keys for 3 rows: full; none of them was changed"},
+		{"too few", plain, &idtest.Source{Short: 1}, nil, "p: m got no keys for 3 rows: the source returned 2 ids instead of 3; none of them was changed"},
+		{"none", plain, &idtest.Source{Short: 3}, nil, "p: m got no keys for 3 rows: the source returned 0 ids instead of 3; none of them was changed"},
+		{"too many", plain, &idtest.Source{Short: -1}, nil, "p: m got no keys for 3 rows: the source returned 4 ids instead of 3; none of them was changed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ids, err := c.key.Draw(context.Background(), c.source, []int64{7}, 3)
+			if c.want == "" {
+				if err != nil || len(ids) != 4 || ids[0] != 7 || !slices.IsSorted(ids) {
+					t.Errorf("got %v, %v; want three ids after 7", ids, err)
+				}
+				return
+			}
+			if err == nil || err.Error() != c.want || c.is != nil && !errors.Is(err, c.is) || ids != nil {
+				t.Errorf("got %v, %v\nwant %s", ids, err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package lease_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+// A keeper frees the row of a lease that has expired. Otherwise a row that expired
+// while the store's clock was ahead stays in use after the clock was corrected. Here
+// the clock is corrected just after the renewal that failed, or after the read of the
+// row.
+func TestExpiredWhileTheStoresClockWasAhead(t *testing.T) {
+	for _, op := range []string{"Renew", "Rows"} {
+		t.Run("corrected after "+op, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var ahead atomic.Int64
+				store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
+				store.After(func(called string) {
+					if called == op {
+						ahead.CompareAndSwap(int64(2*time.Hour), 0)
+					}
+				})
+				_, r := openKeeper(t, store, config(5, 5))
+				ahead.Store(int64(time.Hour)) // the lease expires, and the keeper claims another
+				time.Sleep(time.Minute)
+				first, n := r.last()
+				if n < 2 {
+					t.Fatalf("%d leases", n)
+				}
+				ahead.Store(int64(2 * time.Hour)) // that lease expires too
+				time.Sleep(time.Minute)
+				if ahead.Load() != 0 {
+					t.Fatalf("the keeper did not call %s", op)
+				}
+				if second, n := r.last(); n < 3 || second.start < first.bound || second.bound <= second.start || !r.leased {
+					t.Errorf("lease %d is %+v, after %+v", n, second, first)
+				}
+				disjoint(t, r)
+			})
+		})
+	}
+}

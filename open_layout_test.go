@@ -1,0 +1,265 @@
+package snowkey_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+// days returns a layout with ticks of a day, 65,536 ids in each, and four workers.
+func days(t testing.TB) idgen.Layout {
+	t.Helper()
+	l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour, idgen.Time(15), idgen.Worker(2), idgen.Sequence(16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// draw takes n ids, which must be new and have today's tick. It must not wait for long.
+func draw(t testing.TB, pool *idgen.Pool, seen map[int64]bool, n int) {
+	t.Helper()
+	began := time.Now()
+	for range n {
+		id := mustNext(t, pool)
+		if seen[id] {
+			t.Fatalf("id %d (%+v) repeats", id, pool.Layout().Decode(id))
+		}
+		seen[id] = true
+		if day := pool.Layout().Decode(id).Time; !day.Equal(began.Truncate(24 * time.Hour)) {
+			t.Fatalf("an id is of %v, at %v", day, began)
+		}
+	}
+	if d := time.Since(began); d > 5*time.Second {
+		t.Errorf("%d ids took %v", n, d)
+	}
+}
+
+// A process that restarts on the same day does not wait for the next day and repeats no
+// id. This holds if it was closed or killed, and if its clock is wrong.
+func TestRestartWithinATick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		start := func(cfg snowkey.Config) *idgen.Pool {
+			t.Helper()
+			cfg.Layout, cfg.Logger = days(t), slog.New(slog.DiscardHandler)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			pool, err := snowkey.Open(ctx, store, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pool
+		}
+		time.Sleep(9 * time.Hour)
+		first := start(snowkey.Config{MaxWorker: 1})
+		draw(t, first, seen, 1000)
+		first.Close(t.Context())
+
+		first = start(snowkey.Config{MaxWorker: 1})
+		draw(t, first, seen, 1000)
+		killed := workerOf(t, first)
+		// For the store, a killed process is a lease without further renewals.
+		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse })
+		first.Close(t.Context())
+		store.Fault(nil)
+
+		second := start(snowkey.Config{MaxWorker: 1})
+		draw(t, second, seen, 1000)
+		if workerOf(t, second) == killed {
+			t.Errorf("while the killed one's lease lasts, its worker %d is leased", killed)
+		}
+		time.Sleep(time.Minute)
+		second.Close(t.Context())
+		yesterday := func() time.Time { return time.Now().Add(-500 * time.Millisecond) }
+		for range 2 {
+			p := start(snowkey.Config{MaxWorker: 1, Clock: yesterday})
+			draw(t, p, seen, 1000)
+			defer p.Close(context.Background())
+		}
+		if len(seen) != 5000 {
+			t.Errorf("%d ids", len(seen))
+		}
+	})
+}
+
+// A process may use all numbers of a day, but if it is killed, only few of them are lost.
+func TestKillLosesFewNumbersOfATick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		pool := openLayout(t, store, days(t), snowkey.Config{MaxWorker: 1})
+		time.Sleep(time.Hour)
+		before := store.Calls("Renew")
+		draw(t, pool, seen, 60_000)
+		if n := store.Calls("Renew") - before; n > 30 {
+			t.Errorf("60,000 ids took %d renewals", n)
+		}
+		rows, err := store.Rows(t.Context(), lease.Terms{Namespace: "default", Layout: days(t).String()}, workerOf(t, pool), workerOf(t, pool))
+		if err != nil || len(rows) != 1 {
+			t.Fatal(rows, err)
+		}
+		last := int64(0)
+		for id := range seen {
+			last = max(last, id)
+		}
+		used := pool.Layout().Decode(last)
+		counter := int64(used.Time.Sub(pool.Layout().Epoch())/(24*time.Hour))<<16 | used.Sequence
+		if left := rows[0].Bound - counter; left <= 0 || left > 1<<16/16+1 {
+			t.Errorf("a kill would now cost %d ids", left)
+		}
+		// At midnight the next day begins.
+		time.Sleep(time.Until(time.Now().Truncate(24 * time.Hour).Add(24 * time.Hour)))
+		draw(t, pool, seen, 1000)
+	})
+}
+
+// An operator deletes the rows, and no id of the day repeats.
+func TestDeletedRowsWithinATick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		terms := lease.Terms{Namespace: "default", Layout: days(t).String()}
+		pool := openLayout(t, store, days(t), snowkey.Config{})
+		for worker := range int64(3) {
+			draw(t, pool, seen, 1000)
+			store.Delete(t.Context(), terms, worker)
+			time.Sleep(10 * time.Second) // the next renewal notices
+		}
+		draw(t, pool, seen, 1000)
+		if workerOf(t, pool) != 3 {
+			t.Errorf("worker %d", workerOf(t, pool))
+		}
+		store.Delete(t.Context(), terms, 3)
+		time.Sleep(10 * time.Second)
+		if id, err := next(t, pool); err == nil {
+			t.Errorf("all rows were lost, and there is an id today: %+v", pool.Layout().Decode(id))
+		}
+		if _, ok := errors.AsType[*lease.HoldOffError](pool.Health().Reason); !ok {
+			t.Errorf("the reason is %v", pool.Health().Reason)
+		}
+		time.Sleep(24 * time.Hour)
+		draw(t, pool, seen, 1000)
+	})
+}
+
+// The host's clock jumps past midnight. The process that gets the worker number next can
+// still use the numbers of today.
+func TestHostClockJumpsToTheNextTick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, seen := &leasetest.Memory{}, map[int64]bool{}
+		var ahead atomic.Int64
+		cfg := snowkey.Config{MinWorker: 1, MaxWorker: 1, Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
+		time.Sleep(22 * time.Hour)
+		pool := openLayout(t, store, days(t), cfg)
+		draw(t, pool, seen, 100)
+		for range 5 {
+			ahead.Store(int64(3 * time.Hour))
+			for range 100 { // the calls want numbers of tomorrow, and the clock is corrected
+				next(t, pool)
+				time.Sleep(10 * time.Millisecond)
+			}
+			ahead.Store(0)
+			time.Sleep(5 * time.Second)
+		}
+		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse }) // it is killed
+		pool.Close(t.Context())
+		store.Fault(nil)
+		draw(t, openLayout(t, store, days(t), cfg), seen, 1000)
+	})
+}
+
+func TestLongTicksNeedADurableStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		store.SetVolatile(true)
+		_, err := snowkey.Open(t.Context(), store, snowkey.Config{Layout: days(t), Logger: slog.New(slog.DiscardHandler)})
+		if e, ok := errors.AsType[*lease.PermanentError](err); !ok || !strings.Contains(e.Error(), "ticks of 24h0m0s") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// Every unit, from a microsecond to a week.
+func TestUnits(t *testing.T) {
+	for _, unit := range []time.Duration{
+		time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second,
+		2 * time.Second, 15 * time.Second, time.Minute, time.Hour, 7 * 24 * time.Hour,
+	} {
+		t.Run(unit.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				bits := 52
+				for ; time.Duration(1)<<(bits-1) > 100*365*24*time.Hour/unit; bits-- {
+				}
+				l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), unit, idgen.Time(bits), idgen.Worker(2), idgen.Sequence(min(61-bits, 20)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				store, seen := &leasetest.Memory{}, map[int64]bool{}
+				began := time.Now()
+				for range 3 {
+					pool := openLayout(t, store, l, snowkey.Config{MaxWorker: 0})
+					for range 2000 {
+						if id := mustNext(t, pool); seen[id] {
+							t.Fatalf("id %d repeats", id)
+						} else {
+							seen[id] = true
+						}
+					}
+					pool.Named("other").Next(t.Context())
+					if err := pool.Close(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+				if d := time.Since(began); d > 10*time.Second {
+					t.Errorf("three starts and 6000 ids took %v", d)
+				}
+			})
+		})
+	}
+}
+
+// Two layouts can share a namespace only if they can never make the same id.
+func TestLayoutsOfANamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		layout := func(site int64, worker, sequence int) idgen.Layout {
+			l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
+				idgen.Time(41), idgen.Fixed("site", 2, site), idgen.Worker(worker), idgen.Sequence(sequence))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		store := &leasetest.Memory{}
+		seen := map[int64]bool{}
+		for _, site := range []int64{1, 2, 1} {
+			pool := openLayout(t, store, layout(site, 8, 12), snowkey.Config{MaxWorker: 0})
+			for range 100 {
+				id := mustNext(t, pool)
+				if seen[id] {
+					t.Fatalf("id %d repeats", id)
+				}
+				seen[id] = true
+			}
+			pool.Close(t.Context())
+		}
+		_, err := snowkey.Open(t.Context(), store, snowkey.Config{Layout: layout(2, 10, 10), Logger: slog.New(slog.DiscardHandler)})
+		e, ok := errors.AsType[*lease.LayoutError](err)
+		overlap, is := errors.AsType[*idgen.OverlapError](err)
+		if !ok || !is || e.Stored != layout(2, 8, 12).String() {
+			t.Fatalf("got %v", err)
+		}
+		if parts := layout(2, 8, 12).Decode(overlap.ID); parts.Fixed[0] != 2 {
+			t.Errorf("the two are said to share %d: %+v", overlap.ID, parts)
+		}
+		openLayout(t, store, layout(3, 10, 10), snowkey.Config{})
+	})
+}

@@ -1,0 +1,129 @@
+package snowkey_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+// A copy of a process with a suspended pool cannot issue ids of the former lease.
+func TestSuspend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
+		pool := open(t, store, cfg)
+		last := mustNext(t, pool)
+		for range 2 { // the second call does nothing
+			if err := pool.Suspend(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows, err := store.Rows(t.Context(), terms(t), 15, 15)
+		if err != nil || len(rows) != 1 || rows[0].Token != "" || rows[0].Bound != last>>16<<12|last&4095+1 {
+			t.Errorf("after id %d the row is %+v, %v", last, rows, err)
+		}
+		if _, err := next(t, pool); !errors.Is(err, lease.ErrSuspended) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("an id of a suspended pool: %v", err)
+		}
+		if h := pool.Health(); h.State != idgen.Unleased || !errors.Is(h.Reason, lease.ErrSuspended) {
+			t.Errorf("health %+v", h)
+		}
+		renewals := store.Calls("Renew")
+		time.Sleep(time.Hour)
+		if n := store.Calls("Renew"); n != renewals {
+			t.Errorf("%d renewals while suspended", n-renewals)
+		}
+
+		// One of two copies gets the worker number, and the other waits for it.
+		copied := open(t, store, cfg)
+		between := mustNext(t, copied)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := pool.Resume(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("resumed while another has the worker: %v", err)
+		} else if _, ok := errors.AsType[*lease.TakenError](err); !ok {
+			t.Errorf("resumed while another has the worker: %v", err)
+		}
+		waiting := make(chan error)
+		go func() {
+			id, err := pool.Next(t.Context())
+			if id <= between {
+				err = errors.Join(err, fmt.Errorf("%d after %d", id, between))
+			}
+			waiting <- err
+		}()
+		synctest.Wait()
+		if err := copied.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := pool.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-waiting; err != nil {
+			t.Error(err)
+		}
+		if err := pool.Resume(t.Context()); err != nil {
+			t.Errorf("resumed twice: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if mustNext(t, pool) <= between {
+			t.Error("ids do not ascend across a suspension")
+		}
+	})
+}
+
+// Close ends a Resume that waits.
+func TestCloseWhileSuspended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leasetest.Memory{}
+		cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
+		pool := open(t, store, cfg)
+		if err := pool.Suspend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		open(t, store, cfg)
+		resumed := make(chan error)
+		go func() { resumed <- pool.Resume(t.Context()) }()
+		time.Sleep(time.Minute)
+		if err := pool.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-resumed; err == nil {
+			t.Error("resumed after Close")
+		}
+		for _, call := range []func(context.Context) error{pool.Suspend, pool.Resume} {
+			if err := call(t.Context()); !errors.Is(err, idgen.ErrClosed) {
+				t.Errorf("after Close: %v", err)
+			}
+		}
+		if _, err := next(t, pool); !errors.Is(err, idgen.ErrClosed) {
+			t.Errorf("an id after Close: %v", err)
+		}
+	})
+	own, err := idgen.NewPool(idgen.Config{Worker: worker.Static(3), Layout: layout(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close(t.Context())
+	for _, pool := range []*idgen.Pool{own, nil} {
+		want := idgen.ErrNotLeased
+		if pool == nil {
+			want = idgen.ErrNoPool
+		}
+		if err := pool.Suspend(t.Context()); !errors.Is(err, want) {
+			t.Errorf("suspend: %v, want %v", err, want)
+		}
+		if err := pool.Resume(t.Context()); !errors.Is(err, want) {
+			t.Errorf("resume: %v, want %v", err, want)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package snowkey_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// layout returns a layout with an epoch before the year 2000, in which synctest bubbles
+// start.
+func layout(t testing.TB) idgen.Layout {
+	t.Helper()
+	l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(4), idgen.Sequence(12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// terms returns the terms of pools with that layout.
+func terms(t testing.TB) lease.Terms {
+	return lease.Terms{Namespace: "default", Layout: layout(t).String()}
+}
+
+func open(t testing.TB, store lease.Store, cfg snowkey.Config) *idgen.Pool {
+	t.Helper()
+	return openLayout(t, store, layout(t), cfg)
+}
+
+func openLayout(t testing.TB, store lease.Store, layout idgen.Layout, cfg snowkey.Config) *idgen.Pool {
+	t.Helper()
+	cfg.Layout = layout
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	pool, err := snowkey.Open(ctx, store, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close(context.Background()) })
+	return pool
+}
+
+// next takes an id, and waits for a second at most.
+func next(t testing.TB, pool *idgen.Pool) (int64, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	return pool.Next(ctx)
+}
+
+func mustNext(t testing.TB, pool *idgen.Pool) int64 {
+	t.Helper()
+	id, err := next(t, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// workerOf returns the worker number of a pool that has one.
+func workerOf(t testing.TB, pool *idgen.Pool) int64 {
+	t.Helper()
+	worker, ok := pool.Worker()
+	if !ok {
+		t.Error("the pool has no worker number")
+	}
+	return worker
+}

@@ -1,0 +1,75 @@
+// Package kubernetes checks the manifests of the examples.
+package kubernetes
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+)
+
+func TestManifests(t *testing.T) {
+	job, deployment, service := decode(t, "../../examples/production/kubernetes.yaml")
+	server := deployment.Spec.Template.Spec.Containers[0]
+	if got := deployment.Spec.Selector.MatchLabels; !matches(got, deployment.Spec.Template.Labels) || matches(got, job.Spec.Template.Labels) {
+		t.Errorf("the deployment selects %v", got)
+	}
+	if !matches(service.Spec.Selector, deployment.Spec.Template.Labels) {
+		t.Errorf("the service selects %v", service.Spec.Selector)
+	}
+	port := server.Ports[0].Name
+	if got := service.Spec.Ports[0].TargetPort.StrVal; got != port {
+		t.Errorf("the service leads to the port %q, want %q", got, port)
+	}
+	for name, probe := range map[string]*corev1.Probe{
+		"/livez": server.LivenessProbe, "/readyz": server.ReadinessProbe,
+	} {
+		if probe.HTTPGet.Path != name || probe.HTTPGet.Port.StrVal != port {
+			t.Errorf("the probe of %s asks %+v", name, probe.HTTPGet)
+		}
+	}
+	if job.Spec.Template.Spec.RestartPolicy != corev1.RestartPolicyOnFailure {
+		t.Error("the job is not repeated")
+	}
+}
+
+func decode(t *testing.T, file string) (job batchv1.Job, deployment appsv1.Deployment, service corev1.Service) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range strings.Split(string(text), "\n---\n") {
+		var kind struct{ Kind string }
+		if err := yaml.Unmarshal([]byte(document), &kind); err != nil {
+			t.Fatal(err)
+		}
+		into, ok := map[string]any{"Job": &job, "Deployment": &deployment, "Service": &service}[kind.Kind]
+		if !ok {
+			t.Fatalf("a %s", kind.Kind)
+		}
+		if err := yaml.UnmarshalStrict([]byte(document), into); err != nil {
+			t.Errorf("%s: %v", kind.Kind, err)
+		}
+		// A field that Kubernetes does not know is found.
+		wrong := strings.Replace(document, "\nspec:\n", "\nspec:\n  replicaz: 3\n", 1)
+		if err := yaml.UnmarshalStrict([]byte(wrong), into); err == nil {
+			t.Errorf("%s: the decoder is not strict", kind.Kind)
+		}
+	}
+	return job, deployment, service
+}
+
+// matches reports whether labels have all that a selector asks for.
+func matches(selector, labels map[string]string) bool {
+	for name, value := range selector {
+		if labels[name] != value {
+			return false
+		}
+	}
+	return len(selector) > 0
+}

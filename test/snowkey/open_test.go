@@ -1,0 +1,232 @@
+package snowkey_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	gomysql "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+)
+
+// 64 processes start at once on an empty database, each with its own connections. None fails
+// because of another, and no two have the same worker number.
+func TestSixtyFourFirstStarts(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		const n = 64
+		var wg sync.WaitGroup
+		pools := make([]*idgen.Pool, n)
+		began := time.Now()
+		for i := range n {
+			conn := db.Connect(t)
+			conn.SetMaxOpenConns(1)
+			store := sqlstore.SQLite(conn)
+			switch db.Dialect {
+			case "postgres":
+				store = sqlstore.Postgres(conn)
+			case "mysql":
+				store = sqlstore.MySQL(conn)
+			}
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				var err error
+				pools[i], err = snowkey.Open(ctx, store, snowkey.Config{Logger: slog.New(slog.DiscardHandler)})
+				if err == nil {
+					_, err = pools[i].Next(ctx)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		t.Logf("64 first ids after %v", time.Since(began).Round(time.Millisecond))
+		workers := map[int64]bool{}
+		for _, p := range pools {
+			if p != nil {
+				workers[workerOf(t, p)] = true
+			}
+		}
+		if len(workers) != n {
+			t.Errorf("%d workers for %d processes", len(workers), n)
+		}
+		for _, p := range pools {
+			wg.Go(func() {
+				if err := p.Close(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+// Pools with a third and a fourth layout open after the rows of the first layout were deleted.
+func TestLayoutsAfterDeletedRows(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		for site := range int64(4) {
+			l, err := idgen.NewLayout(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
+				idgen.Time(41), idgen.Fixed("site", 2, site), idgen.Worker(4), idgen.Sequence(12))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool := openLayout(t, storeOf(db, conn), l, snowkey.Config{MaxClockSkew: 100 * time.Millisecond})
+			if err := pool.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if site == 1 {
+				execAll(t, conn, "DELETE FROM snowkey_lease_ns WHERE position = 0")
+			}
+		}
+		if rows := dbtest.Rows(t, conn, "SELECT position FROM snowkey_lease_ns ORDER BY position"); strings.Join(rows, " ") != "1 2 3" {
+			t.Errorf("positions %v", rows)
+		}
+	})
+}
+
+// All worker numbers are in use. Each Open that waits returns an error that names the holders,
+// even if its last attempt got no connection.
+func TestOpenReportsTheHolders(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		conn.SetMaxOpenConns(4)
+		cfg := snowkey.Config{Layout: idgen.DefaultLayout(), MinWorker: 1, MaxWorker: 1, MaxClockSkew: 100 * time.Millisecond, Label: "the holder", Logger: slog.New(slog.DiscardHandler)}
+		openLayout(t, storeOf(db, db.Connect(t)), cfg.Layout, cfg)
+		store := storeOf(db, conn)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		for range 40 {
+			wg.Go(func() {
+				_, err := snowkey.Open(ctx, store, cfg)
+				e, ok := errors.AsType[*lease.TakenError](err)
+				if !ok || len(e.Holders) != 1 || e.Holders[0] != "the holder" || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+const password = "correct-horse-battery-staple"
+
+// failsAtOnce checks that Open fails without a retry, and that the error has these words and no
+// password.
+func failsAtOnce(t *testing.T, db dbtest.DB, dsn, table string, words ...string) {
+	t.Helper()
+	conn, err := sql.Open(db.Driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	store, err := storeOf(db, conn).WithTable(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var log strings.Builder
+	began := time.Now()
+	_, err = snowkey.Open(ctx, store, snowkey.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if permanent, ok := errors.AsType[*lease.PermanentError](err); !ok || permanent.Remedy == "" || ctx.Err() != nil || time.Since(began) > 15*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
+		return
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%q is not in the error: %v", word, err)
+		}
+	}
+	if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), password) || strings.Contains(log.String(), password) {
+		t.Error("the password is in the error or in the log")
+	}
+	t.Log(err)
+}
+
+func TestOpenFailsAtOnce(t *testing.T) {
+	const user, table = "snowkey_nobody", "snowkey_lease"
+	t.Run("postgres", func(t *testing.T) {
+		db := dbtest.Durable(t, "postgres")
+		conn := db.Connect(t)
+		execAll(t, conn, "CREATE ROLE "+user+" LOGIN PASSWORD '"+password+"'", "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+		as := func(change func(*url.URL)) string {
+			u, err := url.Parse(db.DSN)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.User = url.UserPassword(user, password)
+			change(u)
+			return u.String()
+		}
+		failsAtOnce(t, db, as(func(*url.URL) {}), table, "permission denied", "privileges")
+		failsAtOnce(t, db, as(func(u *url.URL) { u.Path = "/nowhere" }), table, "nowhere", "database")
+		failsAtOnce(t, db, as(func(u *url.URL) { u.User = url.UserPassword("somebody", password) }), table, "somebody", "user")
+		failsAtOnce(t, db, db.DSN, "nowhere.leases", "nowhere", "schema")
+		// By default the server accepts any password.
+		hba := dbtest.Rows(t, conn, "SHOW hba_file")[0]
+		text, err := os.ReadFile(hba)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(hba, append([]byte("host all "+user+" all scram-sha-256\nlocal all "+user+" scram-sha-256\n"), text...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		execAll(t, conn, "ALTER ROLE "+user+" PASSWORD 'another'", "SELECT pg_reload_conf()")
+		for range 100 {
+			other, err := sql.Open(db.Driver, as(func(*url.URL) {}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = other.Ping()
+			if other.Close(); err != nil {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		failsAtOnce(t, db, as(func(*url.URL) {}), table, "password authentication failed", "correct the user")
+	})
+	t.Run("mysql", func(t *testing.T) {
+		db := dbtest.Durable(t, "mysql")
+		conn := db.Connect(t)
+		parsed, err := gomysql.ParseDSN(db.DSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		execAll(t, conn, "CREATE USER '"+user+"' IDENTIFIED BY '"+password+"'", "GRANT SELECT ON "+parsed.DBName+".* TO '"+user+"'")
+		as := func(change func(*gomysql.Config)) string {
+			c := parsed.Clone()
+			c.User, c.Passwd = user, password
+			change(c)
+			return c.FormatDSN()
+		}
+		failsAtOnce(t, db, as(func(*gomysql.Config) {}), table, "denied", "privileges")
+		failsAtOnce(t, db, as(func(c *gomysql.Config) { c.Passwd = "not " + password }), table, "denied", "password")
+		failsAtOnce(t, db, as(func(c *gomysql.Config) { c.DBName = "nowhere" }), table, "nowhere", "database")
+		failsAtOnce(t, db, db.DSN, "nowhere.leases", "nowhere", "database")
+		c := parsed.Clone()
+		c.DBName = "nowhere"
+		failsAtOnce(t, db, c.FormatDSN(), table, "nowhere", "database")
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		db := dbtest.SQLite(t)
+		failsAtOnce(t, db, db.DSN, "nowhere.leases", "nowhere", "database")
+	})
+}

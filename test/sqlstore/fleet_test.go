@@ -1,0 +1,244 @@
+package sqlstore_test
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/leased"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// A fleet has the processes of one namespace. There is a single worker number, so they
+// compete for it.
+type fleet struct {
+	*testing.T
+	db     dbtest.DB
+	table  string
+	broken func(*operated) lease.Store // removes the remedy; nil for an unchanged store
+	window time.Duration
+	links  []*dbtest.Proxy // of the processes, in the order of their starts; none on SQLite
+
+	failures atomic.Int64 // of statements, as the issuers were told
+
+	mu     sync.Mutex
+	grants []*grant
+}
+
+// A grant has the counters that a process may issue under one lease.
+type grant struct{ start, bound int64 }
+
+// variant names the kind of its stores.
+func (c *fleet) variant() string {
+	if c.broken == nil {
+		return "as it is"
+	}
+	return "without the remedy"
+}
+
+// terms returns the terms of all its processes.
+func (c *fleet) terms() lease.Terms {
+	skew := 100 * time.Millisecond
+	return lease.Terms{
+		Namespace: "ns", Layout: "41/0/12", Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), Unit: 1000, PerTick: 4096, Workers: 1,
+		Ahead: (c.window + skew).Microseconds(), Skew: skew.Microseconds(), TTL: c.window.Microseconds(),
+	}
+}
+
+// connect returns the store of one more process.
+func (c *fleet) connect() lease.Store {
+	c.Helper()
+	db := c.db
+	if db.Dialect != "sqlite" {
+		led, link := db.Through(c)
+		c.links = append(c.links, link)
+		db = led
+	}
+	store := open(c.T, db, db.Connect(c), c.table)
+	if c.broken != nil {
+		return c.broken(store)
+	}
+	return store
+}
+
+// begin leases for a process until ctx ends.
+func (c *fleet) begin(ctx context.Context, store lease.Store) (leased.Keeper, error) {
+	terms := c.terms()
+	return lease.Open(ctx, store, &greedy{fleet: c}, lease.Config{
+		Namespace: terms.Namespace, Layout: terms.Layout, Epoch: time.UnixMicro(terms.Epoch), Unit: time.Millisecond,
+		PerTick: terms.PerTick, Workers: terms.Workers, Window: c.window, TTL: c.window,
+		MaxClockSkew: time.Duration(terms.Skew) * time.Microsecond, Logger: slog.New(slog.DiscardHandler),
+	})
+}
+
+// start starts a process and returns when it has a lease.
+func (c *fleet) start() { c.Helper(); c.started() }
+
+func (c *fleet) started() leased.Keeper {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
+	defer cancel()
+	keeper, err := c.begin(ctx, c.connect())
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() { keeper.Close(context.Background()) })
+	return keeper
+}
+
+// startAndClose starts a process and closes it when it has a lease.
+func (c *fleet) startAndClose() {
+	c.Helper()
+	if err := c.started().Close(c.Context()); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// join starts a process that competes with the running ones.
+func (c *fleet) join() {
+	c.Helper()
+	store := c.connect()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if keeper, err := c.begin(ctx, store); err == nil {
+			<-ctx.Done()
+			keeper.Close(context.Background())
+		}
+	}()
+	c.Cleanup(func() { cancel(); <-done })
+}
+
+// goOn connects all processes to db, starts another process, and returns when any of
+// them has a new grant.
+func (c *fleet) goOn(db dbtest.DB) {
+	c.Helper()
+	before := c.issued()
+	c.db = db
+	for _, link := range c.links {
+		if err := link.Lead(db); err != nil {
+			c.Fatal(err)
+		}
+	}
+	c.join()
+	await(c.T, "a grant", func() bool { return c.issued() > before })
+}
+
+func await(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !happened(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited a minute for %s", what)
+		}
+	}
+}
+
+// renewals waits until the bound has been raised in a statement that was sent
+// after the call: one may have been under way.
+func (c *fleet) renewals() {
+	c.Helper()
+	for range 2 {
+		bound := c.bound()
+		await(c.T, "a renewal", func() bool { return c.bound() > bound })
+	}
+}
+
+// issued returns how many numbers were issued.
+func (c *fleet) issued() (n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range c.grants {
+		n += max(g.bound-g.start, 0)
+	}
+	return n
+}
+
+// bound returns the largest bound of all.
+func (c *fleet) bound() (bound int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range c.grants {
+		bound = max(bound, g.bound)
+	}
+	return bound
+}
+
+// leases returns how many were claimed.
+func (c *fleet) leases() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.grants)
+}
+
+// duplicates returns how many counters were issued again.
+func (c *fleet) duplicates() (n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	grants := slices.SortedFunc(slices.Values(c.grants), func(a, b *grant) int { return cmp.Compare(a.start, b.start) })
+	end := int64(0) // of those before
+	for _, g := range grants {
+		n += max(min(g.bound, end)-g.start, 0)
+		end = max(end, g.bound)
+	}
+	return n
+}
+
+// verdict fails the test if an unchanged store has duplicates, or a broken one has none.
+func (c *fleet) verdict(t *testing.T) {
+	t.Helper()
+	duplicates := c.duplicates()
+	t.Logf("%d counters, %d duplicates", c.issued(), duplicates)
+	if c.broken == nil && duplicates > 0 {
+		t.Errorf("%d duplicate counters", duplicates)
+	}
+	if c.broken != nil && duplicates == 0 {
+		t.Error("no duplicates without the remedy, so this test proves nothing")
+	}
+}
+
+// A greedy issuer issues all counters as soon as they are granted, as a pool does whose
+// clock is ahead. So each counter that two issuers were granted is a duplicate, and a
+// test need not find the moment at which both issue it.
+type greedy struct {
+	fleet *fleet
+	grant *grant // nil without a lease
+}
+
+func (g *greedy) Grant(_, start, bound int64) {
+	g.fleet.mu.Lock()
+	defer g.fleet.mu.Unlock()
+	g.grant = &grant{start, bound}
+	g.fleet.grants = append(g.fleet.grants, g.grant)
+}
+
+func (g *greedy) Extend(bound int64) {
+	g.fleet.mu.Lock()
+	defer g.fleet.mu.Unlock()
+	if g.grant != nil { // a keeper that is closed in doubt reads its row once more
+		g.grant.bound = max(g.grant.bound, bound)
+	}
+}
+
+func (g *greedy) Seal(error) (unused int64) {
+	if g.grant == nil {
+		return 0
+	}
+	unused = max(g.grant.start, g.grant.bound)
+	g.grant = nil
+	return unused
+}
+
+func (g *greedy) Explain(reason error) {
+	if reason != nil {
+		g.fleet.failures.Add(1)
+	}
+}
+
+func (*greedy) Correct(time.Duration) {}

@@ -1,0 +1,151 @@
+// Package surface limits what packages export.
+//
+// A user reads every exported name before choosing one. A name that is for another
+// package of this repository belongs in an internal package.
+package surface
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// limits are the most functions, methods and types that packages export together.
+// To add a name to a full package, remove another or give the reason in the commit.
+var limits = []struct {
+	packages []string
+	limit    int
+}{
+	{[]string{"."}, 4},
+	{[]string{"idgen"}, 80},
+	{[]string{"idgen/worker"}, 7},
+	{[]string{"lease"}, 35},
+	{[]string{"schema/autoinc", "schema/catalog"}, 45},
+}
+
+const root = "../.."
+
+func TestSurface(t *testing.T) {
+	for _, tt := range limits {
+		t.Run(strings.Join(tt.packages, "+"), func(t *testing.T) {
+			n := 0
+			for _, p := range tt.packages {
+				names, err := exported(filepath.Join(root, p))
+				if errors.Is(err, fs.ErrNotExist) {
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("%s exports %d functions, methods and types: %s", p, len(names), strings.Join(names, " "))
+				n += len(names)
+			}
+			if n == 0 {
+				t.Error("there is no such package, or it exports nothing")
+			}
+			if n > tt.limit {
+				t.Errorf("%d functions, methods and types are exported; the limit is %d", n, tt.limit)
+			}
+		})
+	}
+}
+
+// exported returns the names of the functions, methods and types that the package in
+// a folder exports. Methods of interfaces belong to their type.
+func exported(folder string) ([]string, error) {
+	if _, err := filepath.EvalSymlinks(folder); err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range file.Decls {
+			names = append(names, declared(d)...)
+		}
+	}
+	return names, nil
+}
+
+func declared(d ast.Decl) (names []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		name := d.Name.Name
+		if d.Recv != nil {
+			receiver := receiverOf(d.Recv.List[0].Type)
+			if !ast.IsExported(receiver) {
+				return nil
+			}
+			name = receiver + "." + name
+		}
+		if d.Name.IsExported() {
+			names = append(names, name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			if s, ok := s.(*ast.TypeSpec); ok && s.Name.IsExported() {
+				names = append(names, s.Name.Name)
+			}
+		}
+	}
+	return names
+}
+
+// receiverOf returns the name of a receiver's type, without pointer and type
+// parameters.
+func receiverOf(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiverOf(e.X)
+	case *ast.IndexExpr:
+		return receiverOf(e.X)
+	case *ast.IndexListExpr:
+		return receiverOf(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+// The count sees each kind of declaration.
+func TestDeclared(t *testing.T) {
+	const source = `package p
+type T struct{}
+type t struct{}
+type G[K, V any] struct{}
+type I interface{ M() }
+func F() {}
+func f() {}
+func (T) M() {}
+func (*T) N() {}
+func (T) m() {}
+func (t) M() {}
+func (*G[K, V]) M() {}
+const C = 1
+var V = 1`
+	file, err := parser.ParseFile(token.NewFileSet(), "", source, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, d := range file.Decls {
+		names = append(names, declared(d)...)
+	}
+	if got, want := strings.Join(names, " "), "T G I F T.M T.N G.M"; got != want {
+		t.Errorf("got %s; want %s", got, want)
+	}
+}
