@@ -1,8 +1,8 @@
 package idgen_test
 
 import (
-	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,14 +23,15 @@ func TestModuloPage(t *testing.T) {
 			day++ // no other pool has this layout
 			layout := must(p.layout.WithEpoch(epoch.AddDate(0, 0, -200-day)))(t)
 			ids := draw(t, idgen.Config{Layout: layout, Worker: func(int) (int64, error) { return 0, nil }}, 20*1000, 1, true)
-			row := fmt.Sprintf("| `%s` |", p.name)
+			cells := []string{"| `" + p.name + "`"}
 			for _, n := range shards {
 				used := map[int64]bool{}
 				for _, id := range ids {
 					used[id%n] = true
 				}
-				row += fmt.Sprintf(" %d |", len(used))
+				cells = append(cells, strconv.Itoa(len(used)))
 			}
+			row := strings.Join(cells, " | ") + " |"
 			if !strings.Contains(string(page), row+"\n") {
 				t.Errorf("docs/layouts.md lacks the row\n%s", row)
 			}

@@ -42,11 +42,8 @@ func (c *Clock) Set(by time.Duration) error {
 // faketime returns the path of libfaketime's variant for programs with threads, if
 // this machine has it.
 func faketime() string {
-	dirs := []string{"/usr/lib/*"}
-	for _, dir := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {
-		dirs = append(dirs, dir) // of packages that were fetched
-	}
-	for _, dir := range dirs {
+	fetched := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
+	for _, dir := range append([]string{"/usr/lib/*"}, fetched...) {
 		if paths, _ := filepath.Glob(filepath.Join(dir, "faketime", "libfaketimeMT.so.1")); len(paths) > 0 {
 			return paths[0]
 		}

@@ -43,7 +43,7 @@ func decode(t *testing.T, file string) (job batchv1.Job, deployment appsv1.Deplo
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range strings.Split(string(text), "\n---\n") {
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
 		var kind struct{ Kind string }
 		if err := yaml.Unmarshal([]byte(document), &kind); err != nil {
 			t.Fatal(err)
