@@ -68,7 +68,7 @@ func TestReplicas(t *testing.T) {
 }
 
 // A replica that is asked to end says that it is not ready, finishes what it does,
-// and gives its worker number back.
+// and releases its worker number.
 func (r *replica) terminate(t *testing.T) {
 	t.Helper()
 	if status, _ := r.request(t, "GET", "/readyz", ""); status != http.StatusOK {
@@ -88,8 +88,8 @@ func (r *replica) terminate(t *testing.T) {
 	if err := r.cmd.Wait(); err != nil {
 		t.Errorf("it ends with %v", err)
 	}
-	if log := r.log.String(); !strings.Contains(log, "gave the worker number back") {
-		t.Errorf("the worker number was not given back:\n%s", log)
+	if log := r.log.String(); !strings.Contains(log, "released the worker number") {
+		t.Errorf("the worker number was not released:\n%s", log)
 	}
 }
 
