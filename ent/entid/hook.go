@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/fill"
+	"github.com/snowkey-go/snowkey/internal/keytype"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -141,7 +142,7 @@ type untypedSlot struct {
 	id, set reflect.Value // the methods of keyed
 }
 
-func (s untypedSlot) empty() bool { return s.id.Call(nil)[0].IsZero() }
+func (s untypedSlot) empty() bool { return keytype.Empty(s.id.Call(nil)[0]) }
 
 func (s untypedSlot) fill(n int64) error {
 	id := reflect.New(s.t)

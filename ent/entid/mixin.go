@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 
 	"entgo.io/ent"
+	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/mixin"
 
 	"github.com/snowkey-go/snowkey/idgen"
@@ -41,12 +42,23 @@ type For[T Key] struct {
 
 	// Alias is what generated code calls a typed key; see [Field.Alias].
 	Alias string
+
+	// StorageKey is the name of the column, and StructTag the tag of the generated
+	// field. For annotations of the field use mixin.AnnotateFields of ent.
+	StorageKey, StructTag string
 }
 
 // Fields implements [ent.Mixin] with the id.
 func (f For[T]) Fields() []ent.Field {
-	return []ent.Field{Field[T]{Name: "id", Alias: f.Alias}}
+	id := Field[T]{Name: "id", Alias: f.Alias, StorageKey: f.StorageKey, StructTag: f.StructTag}
+	return []ent.Field{described{id.Descriptor()}}
 }
+
+// described is a field that keeps its descriptor: mixin.AnnotateFields changes what
+// Descriptor returns, and ent calls Descriptor again.
+type described struct{ d *field.Descriptor }
+
+func (f described) Descriptor() *field.Descriptor { return f.d }
 
 // Hooks implements [ent.Mixin] with the hook that fills the id.
 func (f For[T]) Hooks() []ent.Hook {

@@ -39,7 +39,7 @@ func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Va
 	}
 	p.ids = make([]int64, len(keys))
 	for i, v := range keys {
-		if v.IsZero() {
+		if keytype.Empty(v) {
 			p.ids[i], ids = ids[0], ids[1:]
 		}
 	}
@@ -70,7 +70,7 @@ func (p *proposal) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
 		}
 	}
 	v := p.keys[p.next]
-	if v.IsZero() { // else a hook of the model has set it since, or the query runs again
+	if keytype.Empty(v) { // else a hook of the model has set it since, or the query runs again
 		if p.next >= len(p.ids) {
 			return nil, errRefused
 		}

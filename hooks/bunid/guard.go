@@ -153,7 +153,7 @@ func proposed(q *bun.InsertQuery) bool {
 
 func indexZero(keys []reflect.Value) int {
 	for i, v := range keys {
-		if v.IsZero() {
+		if keytype.Empty(v) {
 			return i
 		}
 	}
@@ -183,7 +183,7 @@ func isSet(v any) bool {
 	for rv.Kind() == reflect.Pointer {
 		rv = rv.Elem()
 	}
-	return rv.IsValid() && !rv.IsZero()
+	return rv.IsValid() && !keytype.Empty(rv)
 }
 
 // checkTargets refuses to insert rows that do not come from a model into a table whose

@@ -3,6 +3,8 @@ package bunid
 import (
 	"fmt"
 	"reflect"
+
+	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
 // keysOf returns the keys of the rows of a model, in their order. They can be set,
@@ -56,7 +58,7 @@ func (k *key) row(v reflect.Value, i int) (reflect.Value, error) {
 func empty(keys []reflect.Value) []reflect.Value {
 	var zero []reflect.Value
 	for _, v := range keys {
-		if v.IsZero() {
+		if keytype.Empty(v) {
 			zero = append(zero, v)
 		}
 	}

@@ -134,7 +134,7 @@ func (k *key) adopt(v any) (own any, zero bool, err error) {
 		return nil, true, nil
 	}
 	if rv.Type() == k.typ {
-		return nil, rv.IsZero(), nil
+		return nil, keytype.Empty(rv), nil
 	}
 	t := reflect.New(k.typ).Elem()
 	if err := k.read(t, rv); err != nil {
@@ -145,9 +145,9 @@ func (k *key) adopt(v any) (own any, zero bool, err error) {
 		return nil, false, err
 	}
 	if have, err := canonical(v); err == nil && reflect.DeepEqual(have, want) {
-		return nil, t.IsZero(), nil
+		return nil, keytype.Empty(t), nil
 	}
-	return t.Interface(), t.IsZero(), nil
+	return t.Interface(), keytype.Empty(t), nil
 }
 
 // read stores in dst, which is of the key's type, the number that src stands for.

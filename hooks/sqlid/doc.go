@@ -15,8 +15,8 @@
 //
 // # Which field is the key
 //
-// The key is the field tagged snowkey. Without such a tag it is the field ID, if its type
-// is one of package pk. Fields of embedded structs count as Go promotes them. The value
+// The key is the field tagged snowkey. Without such a tag it is the field ID or Id, if its
+// type is one of package pk. If two fields look like the key, the struct is refused. Fields of embedded structs count as Go promotes them. The value
 // of the tag is the name of the pool's generator, and empty for the pool's own:
 //
 //	ID     pk.ID                      // or pk.Of[User], pk.Text, pk.SortText, pk.String

@@ -83,8 +83,18 @@ func choose(model reflect.Type) (reflect.StructField, error) {
 			return f, k.Fault("is tagged snowkey, and so is "+tagged.Name, "tag one field")
 		case ok:
 			tagged = f
-		case f.Name == "ID":
+		case f.Name == "ID", f.Name == "Id" && id.Type == nil:
 			id = f
+		}
+	}
+	if id.Type != nil && keytype.IsPK(pointee(id.Type)) {
+		// Two fields look like the key, and one would stay 0.
+		k := errorsOf(model, id)
+		switch {
+		case tagged.Type != nil && keytype.Holds(pointee(tagged.Type)):
+			return id, k.Fault("would not be filled, because "+tagged.Name+" is tagged snowkey", "remove that tag, or tag "+id.Name+` `+"`snowkey:\"-\"`")
+		case given.Type != nil:
+			return id, k.Fault("would be filled, and "+given.Name+` is tagged snowkey:"-"`, "remove that tag, or tag "+id.Name+" `snowkey:\"\"`")
 		}
 	}
 	switch {

@@ -61,6 +61,16 @@ type (
 		UserID pk.ID `snowkey:"-"`
 		ID     pk.ID
 	}
+	goctl struct{ Id pk.ID }
+	twice struct {
+		Id int64
+		ID pk.ID
+	}
+	apart struct {
+		ID  pk.ID `snowkey:"-"`
+		Key pk.ID `snowkey:""`
+	}
+	textZero struct{ ID pk.String } // as after JSON with "id": 0
 
 	Base    struct{ ID pk.ID }
 	inner   struct{ ID pk.ID }
@@ -115,8 +125,10 @@ func TestFillKeys(t *testing.T) {
 		{&named{}, func(r any) any { return r.(*named).Key }},
 		{&called{}, func(r any) any { return r.(*called).Key }},
 		{&pointed{}, func(r any) any { return *r.(*pointed).Key }},
-		{&both{}, func(r any) any { return r.(*both).Key }},
-		{&beside{}, func(r any) any { return r.(*beside).ID }},
+		{&goctl{}, func(r any) any { return r.(*goctl).Id }},
+		{&twice{}, func(r any) any { return r.(*twice).ID }},
+		{&apart{}, func(r any) any { return r.(*apart).Key }},
+		{&textZero{"0"}, func(r any) any { return r.(*textZero).ID }},
 		{&byValue{}, func(r any) any { return r.(*byValue).ID }},
 		{&byPointer{}, func(r any) any { return r.(*byPointer).ID }},
 		{&byPointer{Base: new(Base)}, func(r any) any { return r.(*byPointer).ID }},
@@ -143,12 +155,12 @@ func TestFillKeys(t *testing.T) {
 		}
 	}
 	// Other fields are unchanged.
-	both, shadow := both{}, shadow{}
-	if err := errors.Join(sqlid.New(new(idtest.Source)).Fill(t.Context(), &both), sqlid.New(new(idtest.Source)).Fill(t.Context(), &shadow)); err != nil {
+	apart, shadow := apart{}, shadow{}
+	if err := errors.Join(sqlid.New(new(idtest.Source)).Fill(t.Context(), &apart), sqlid.New(new(idtest.Source)).Fill(t.Context(), &shadow)); err != nil {
 		t.Error(err)
 	}
-	if both.ID != 0 || shadow.Base.ID != 0 {
-		t.Errorf("%+v, %+v: two fields are filled", both, shadow)
+	if apart.ID != 0 || shadow.Base.ID != 0 {
+		t.Errorf("%+v, %+v: two fields are filled", apart, shadow)
 	}
 }
 
@@ -240,6 +252,8 @@ func TestDeclarations(t *testing.T) {
 		{&struct {
 			id pk.ID `snowkey:""`
 		}{}, "id", "is not exported"},
+		{&both{}, "ID", "would not be filled, because Key is tagged snowkey"},
+		{&beside{}, "ID", "would be filled, and UserID is tagged snowkey:\"-\""},
 		{&struct {
 			A pk.ID `snowkey:""`
 			B pk.ID `snowkey:"orders"`

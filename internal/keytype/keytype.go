@@ -30,9 +30,10 @@ func Holds(t reflect.Type) bool {
 	return false
 }
 
-// Empty reports whether v holds no key: it is zero, or a pointer to zero.
+// Empty reports whether v holds no key: it is zero, the text "0", or a pointer to
+// one of them. JSON such as {"id":0} sets a key of text to "0".
 func Empty(v reflect.Value) bool {
-	return v.IsZero() || v.Kind() == reflect.Pointer && v.Elem().IsZero()
+	return v.IsZero() || v.Kind() == reflect.String && v.String() == "0" || v.Kind() == reflect.Pointer && Empty(v.Elem())
 }
 
 // Set stores a key in v, whose type must hold it or point to a type that does. A

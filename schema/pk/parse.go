@@ -175,6 +175,19 @@ func unmarshalGQL[K ~int64](f form, dst *K, v any) error {
 		return scan(f, dst, int64(v))
 	case int64:
 		return scan(f, dst, v)
+	// Keys are from generated code that has parsed the text already.
+	case K, ID:
+		return scan(f, dst, v)
+	case *K:
+		if v == nil {
+			return nil
+		}
+		return scan(f, dst, *v)
+	case *ID:
+		if v == nil {
+			return nil
+		}
+		return scan(f, dst, *v)
 	default:
 		return f.refuse(v, reasonJSON)
 	}

@@ -27,8 +27,8 @@ func (s String) ID() (ID, error) {
 	return id, err
 }
 
-// IsZero reports whether the key is "".
-func (s String) IsZero() bool { return s == "" }
+// IsZero reports whether the key is "" or "0".
+func (s String) IsZero() bool { return s == "" || s == "0" }
 
 // String returns the text, checked or not.
 func (s String) String() string { return string(s) }
@@ -115,8 +115,16 @@ func (s String) MarshalGQL(w io.Writer) {
 
 // UnmarshalGQL takes a GraphQL string or integer; nil changes nothing.
 func (s *String) UnmarshalGQL(v any) error {
-	if v == nil {
+	switch own := v.(type) {
+	case nil:
 		return nil
+	case String:
+		v = string(own)
+	case *String:
+		if own == nil {
+			return nil
+		}
+		v = string(*own)
 	}
 	var id ID
 	return s.hold(&id, unmarshalGQL(stringForm, &id, v))

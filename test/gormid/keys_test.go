@@ -134,6 +134,7 @@ func keyType[M any](t *testing.T, e *env) {
 	// Two rows are filled and two have keys. The same as maps, with two more kinds of
 	// zero.
 	list := make([]M, 4)
+	setKey(&list[1], 0) // "0" in a key of text
 	setKey(&list[2], idA)
 	setKey(&list[3], idB)
 	must(t, e.Create(&list))
@@ -141,9 +142,10 @@ func keyType[M any](t *testing.T, e *env) {
 	if _, ok := reflect.TypeFor[M]().FieldByName("Number"); ok {
 		column = "number"
 	}
-	maps := []map[string]any{{}, {column: nil}, {column: strconv.FormatInt(idA+2, 10)}, {column: uint64(idB + 2)}, {column: 0}, {column: ""}}
+	maps := []map[string]any{{}, {column: nil}, {column: strconv.FormatInt(idA+2, 10)}, {column: uint64(idB + 2)}, {column: 0}, {column: ""}, {column: "0"}}
 	if strings.Contains(reflect.TypeFor[M]().Name(), "SortText") {
 		maps[2][column] = sortable(idA + 2)
+		maps[6][column] = sortable(0)
 	}
 	must(t, e.Model(new(M)).Create(maps))
 	for _, m := range maps {

@@ -52,6 +52,10 @@ func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text f
 		} {
 			rows := []row{{label: "a", ref: new(K)}, {label: "b", id: preset, ref: &preset}, {label: "c"}}
 			rows[0].ref, rows[2].ref = nil, new(K)
+			if zero := reflect.ValueOf(&rows[2].id).Elem(); zero.Kind() == reflect.String {
+				zero.SetString("0") // what {"id":0} leaves there
+				reflect.ValueOf(rows[2].ref).Elem().SetString("0")
+			}
 			if shape.name == "nil pointer" {
 				rows[2].ref = nil
 			}
