@@ -53,6 +53,9 @@ func keyOf(t *schema.Table) (*key, error) {
 		return nil, k.Fault(fmt.Sprintf("has a column that cannot hold every key (%s)", k.CreateTableSQLType),
 			"give its bun tag the type that package pk names for "+k.IndirectType.String())
 	}
+	if problem, remedy := keytype.Clash(k.IndirectType, ddl.ParseType(k.CreateTableSQLType)); problem != "" {
+		return nil, k.Fault(problem, remedy)
+	}
 	return k, nil
 }
 

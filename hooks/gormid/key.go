@@ -133,6 +133,13 @@ func (k *key) check(dialect string) error {
 		return k.Fault(fmt.Sprintf("has a column that is too narrow for a 64-bit key (%s, size %d)", f.DataType, f.Size),
 			"remove type and size from its gorm tag")
 	}
+	column := string(f.DataType)
+	if f.DataType == schema.String {
+		column = "text" // of any size, in GORM's own words
+	}
+	if problem, remedy := keytype.Clash(k.typ, ddl.ParseType(column)); problem != "" {
+		return k.Fault(problem, remedy)
+	}
 	return nil
 }
 

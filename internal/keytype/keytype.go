@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strconv"
 
+	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -57,6 +58,24 @@ func New(t reflect.Type, id int64) reflect.Value {
 	v := reflect.New(t).Elem()
 	Set(v, id)
 	return v
+}
+
+// Clash says what is wrong if keys of type t are text and the column stores numbers,
+// or the other way round. Databases then compare some of them as floats, so that a query
+// finds the rows of neighbouring keys, or they find none.
+func Clash(t reflect.Type, column ddl.Type) (problem, remedy string) {
+	text := TextSize(t) > 0
+	switch column.Class() {
+	case ddl.Char, ddl.Text:
+		if !text {
+			return "is an integer in a column of text (" + column.Name + ")", "declare it as pk.Text or pk.SortText, or give the column the type bigint"
+		}
+	case ddl.Int, ddl.BigInt, ddl.Decimal, ddl.Float:
+		if text {
+			return "is text in a column of numbers (" + column.Name + ")", "declare it as pk.String, which is a string in Go, or give the column the type varchar(20)"
+		}
+	}
+	return "", ""
 }
 
 // TextSize returns the number of characters of the longest key if t stores keys as

@@ -24,7 +24,9 @@
 // one number: DELETE … WHERE id = ? with an int64 removes all of them, and no index is
 // used. SQLite and MariaDB 10.11 compare exactly. On Postgres the pgx driver refuses an
 // integer for a text column. So ID, Of and String, which send an integer, are for
-// BIGINT. Text and SortText send text, and Text is exact over BIGINT too, on all four.
+// BIGINT. Text and SortText send text and are for text columns. Over BIGINT, MySQL and
+// MariaDB convert text to float64 in CASE, COALESCE and other expressions, and SQLite
+// finds no row there.
 //
 // Reading is forgiving: each type scans an integer, and text in its own form,
 // from any column.

@@ -210,6 +210,22 @@ type (
 		sourced
 		ID pk.SortText `bun:",pk"`
 	}
+	textBigintKey struct {
+		sourced
+		ID pk.Text `bun:",pk,type:bigint"`
+	}
+	goBigintKey struct {
+		sourced
+		ID string `bun:",pk,type:bigint"`
+	}
+	idVarcharKey struct {
+		sourced
+		ID pk.ID `bun:",pk,type:varchar(20)"`
+	}
+	intTextKey struct {
+		sourced
+		ID int64 `bun:",pk,type:text"`
+	}
 	compositeKey struct {
 		sourced
 		A, B pk.ID `bun:",pk"`
@@ -254,6 +270,10 @@ var declarations = []struct {
 	{&shortKey{}, "ID (string)", "has a column that cannot hold every key (varchar(10))", ""},
 	{&shortSortKey{}, "ID (pk.SortText)", "has a column that cannot hold every key (char(12))", ""},
 	{&sortBigintKey{}, "ID (pk.SortText)", "has a column that cannot hold every key", ""},
+	{&textBigintKey{}, "ID (pk.Text)", "is text in a column of numbers (bigint)", ""},
+	{&goBigintKey{}, "ID (string)", "is text in a column of numbers (bigint)", ""},
+	{&idVarcharKey{}, "ID (pk.ID)", "is an integer in a column of text (varchar)", ""},
+	{&intTextKey{}, "ID (int64)", "is an integer in a column of text (text)", ""},
 	{&compositeKey{}, "A (pk.ID)", "is part of a composite key", ""},
 	{&foreignKey{}, "UserID (pk.ID)", "is a foreign key", ""},
 	{&untaggedKey{}, "ID (pk.ID)", `is tagged snowkey:"-"`, ""},

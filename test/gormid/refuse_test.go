@@ -55,6 +55,12 @@ type (
 	typeDecimal struct {
 		ID pk.ID `gorm:"type:decimal(10,0)"`
 	}
+	decimalText struct {
+		ID pk.Text `gorm:"type:decimal(20)"`
+	}
+	idInText struct {
+		ID pk.ID `gorm:"type:text"`
+	}
 	typeChar struct {
 		ID pk.SortText `gorm:"type:char(12)"`
 	}
@@ -139,6 +145,15 @@ var declarations = []struct {
 	{&typeDecimal{}, "ID", "too narrow", ""},
 	{&typeChar{}, "ID", "too narrow", ""},
 	{&sizeOf10{}, "ID", "too narrow", ""},
+	{&numeric[string]{}, "ID", "text in a column of numbers", ""},
+	{&numeric[pk.Text]{}, "ID", "text in a column of numbers", ""},
+	{&numeric[pk.SortText]{}, "ID", "text in a column of numbers", ""},
+	{&decimalText{}, "ID", "text in a column of numbers", ""},
+	{&worded[pk.ID]{}, "ID", "integer in a column of text", ""},
+	{&worded[pk.String]{}, "ID", "integer in a column of text", ""},
+	{&worded[int64]{}, "ID", "integer in a column of text", ""},
+	{&worded[*uint64]{}, "ID", "integer in a column of text", ""},
+	{&idInText{}, "ID", "integer in a column of text", ""},
 	{&serialized{}, "ID", "serializer", ""},
 	{&stray{}, "Public", "not a primary key", ""},
 	{&narrowOwner{}, "OwnerID", "cannot hold the key of gormid_test.narrowOwner", ""},
