@@ -16,7 +16,7 @@ import (
 const DefaultFloor = database.BeyondCounting
 
 // PlanOptions say what [NewPlan] plans. The zero value plans the way of every key
-// that [Inspect] finds.
+// that [catalog.Inspect] finds.
 type PlanOptions struct {
 	catalog.Options
 

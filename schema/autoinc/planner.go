@@ -104,7 +104,7 @@ func (p *planner) refuseKey(k catalog.Key) {
 		p.refuse(k.Column, "count upwards, or leave its table out of the plan", "it counts downwards by %d, and generated keys are positive", -k.Counter.Step)
 	}
 	if next, known := new(big.Int).SetString(k.Counter.Next, 10); known && next.Cmp(big.NewInt(p.options.Floor)) > 0 && !p.fenced(k) {
-		p.refuse(k.Column, fmt.Sprintf("find out who wrote that key while the table counted. On MySQL, catalog.MariaDB and SQLite the counter stays beyond it until such rows are gone; on Postgres set the sequence back. If rows were counted this far, plan with a larger floor than %d", p.options.Floor),
+		p.refuse(k.Column, fmt.Sprintf("find out who wrote that key while the table counted. On MySQL, MariaDB and SQLite the counter stays beyond it until such rows are gone; on Postgres set the sequence back. If rows were counted this far, plan with a larger floor than %d", p.options.Floor),
 			"its counter stands at %s, beyond the floor: a generated key is in a table that still counts, or a setval has moved it, so that counted and generated keys cannot be told apart", next)
 	}
 	for _, fk := range k.ForeignKeys {

@@ -63,7 +63,7 @@ const (
 //   - one of the two takes keys for text, and the other for numbers
 //   - only one of the two is UNSIGNED
 //
-// Other errors are [*DialectError], or wrap the driver's. What the account may
+// Other errors are [ErrDialect], or wrap the driver's. What the account may
 // not see is not found.
 func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
 	if len(fields) == 0 {

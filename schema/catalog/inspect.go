@@ -26,7 +26,7 @@ type Options struct {
 // changes nothing, and uses one connection for as long as it takes. Concurrent
 // calls are safe, as the database is.
 //
-// Errors are [*DialectError], [*SchemaError], or wrap the driver's. What the
+// Errors are [ErrDialect], [ErrSchema], or wrap the driver's. What the
 // account may not see is no error but a finding, [Unseen].
 func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	var report Report
