@@ -2,7 +2,6 @@
 package docs_test
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -44,30 +43,6 @@ func TestReadmeShowsTheOutput(t *testing.T) {
 			cmd.Dir = dir
 			if out, err := cmd.Output(); err != nil || !ids.Match(out) {
 				t.Errorf("%s printed %q, %v", name, out, err)
-			}
-		}
-	}
-}
-
-// Every file that a page links to exists.
-func TestLinksInThePages(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	code := regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
-	pages, err := filepath.Glob(root + "docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"} {
-		pages = append(pages, root+name)
-	}
-	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range link.FindAllSubmatch(code.ReplaceAll(text, nil), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(m[1]))); err != nil {
-				t.Errorf("%s: %v", page, err)
 			}
 		}
 	}

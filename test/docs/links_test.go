@@ -1,0 +1,118 @@
+package docs_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+var (
+	codeBlock  = regexp.MustCompile("(?s)```.*?```")
+	inlineCode = regexp.MustCompile("`[^`\n]*`")
+	linkTarget = regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)\s]*))?\)|(?:src|srcset|href)="([^":#]+)"`)
+	linkText   = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
+)
+
+// Every file and every heading that a page links to exists.
+func TestLinks(t *testing.T) {
+	pages, err := markdown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page, text := range pages {
+		for _, problem := range broken(pages, page, text) {
+			t.Errorf("%s: %s", page, problem)
+		}
+	}
+	if len(pages) < 20 {
+		t.Errorf("only %d pages: %v", len(pages), maps.Keys(pages))
+	}
+}
+
+func TestBrokenLinksAreFound(t *testing.T) {
+	pages := map[string]string{root + "docs/other.md": "# One\n## The `id % N` of it?\n## One\n"}
+	for link, want := range map[string]bool{
+		"[a](other.md)": true, "[a](other.md#one)": true, "[a](other.md#the-id--n-of-it)": true, "[a](other.md#one-1)": true,
+		"[a](other.md#two)": false, "[a](other.md#one-2)": false, "[a](no.md)": false, "[a](#here)": true, "[a](#there)": false,
+		"`[a](no.md)`": true, "[a](https://example.com/no)": true, `<img src="no.svg">`: false,
+	} {
+		if got := broken(pages, root+"docs/page.md", "# Here\n"+link); (len(got) == 0) != want {
+			t.Errorf("%s: %v", link, got)
+		}
+	}
+}
+
+// markdown returns the text of each page of the repository.
+func markdown() (map[string]string, error) {
+	pages := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := entry.Name(); entry.IsDir() && (name == ".git" || name == "testdata" || name == "node_modules") {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(path) == ".md" {
+			text, err := os.ReadFile(path)
+			pages[path] = string(text)
+			return err
+		}
+		return nil
+	})
+	return pages, err
+}
+
+// broken returns what is wrong with the links of a page.
+func broken(pages map[string]string, page, text string) (problems []string) {
+	prose := inlineCode.ReplaceAllString(codeBlock.ReplaceAllString(text, ""), "")
+	for _, m := range linkTarget.FindAllStringSubmatch(prose, -1) {
+		file, anchor := m[1]+m[3], m[2]
+		target, content := page, text
+		if file != "" {
+			target = filepath.Join(filepath.Dir(page), file)
+			content = pages[target]
+			if _, known := pages[target]; !known {
+				if _, err := os.Stat(target); err != nil {
+					problems = append(problems, err.Error())
+					continue
+				}
+			}
+		}
+		if anchor != "" && filepath.Ext(target) == ".md" && !anchors(content)[anchor] {
+			problems = append(problems, fmt.Sprintf("%s has no heading #%s", target, anchor))
+		}
+	}
+	return problems
+}
+
+// anchors returns the names that GitHub gives to the headings of a page.
+func anchors(text string) map[string]bool {
+	names := map[string]bool{}
+	for line := range strings.Lines(codeBlock.ReplaceAllString(text, "")) {
+		title, heading := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		if !strings.HasPrefix(line, "#") || !heading {
+			continue
+		}
+		name := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, strings.TrimSpace(linkText.ReplaceAllString(title, "$1")))
+		unique := name
+		for n := 1; names[unique]; n++ {
+			unique = fmt.Sprintf("%s-%d", name, n)
+		}
+		names[unique] = true
+	}
+	return names
+}
