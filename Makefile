@@ -11,7 +11,7 @@ staticcheck := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 TESTFLAGS  ?= -count=1
 # How the tests report: pkgname prints a line for each package as it ends.
 FORMAT     ?= pkgname
-gotest     := go run gotest.tools/gotestsum@v1.13.0 --format=$(FORMAT) --hide-summary=skipped --
+gotest     := go run gotest.tools/gotestsum@v1.13.0 --format=$(FORMAT) --format-hide-empty-pkg --hide-summary=skipped --
 BENCHFLAGS ?=
 FUZZTIME   ?= 20000x
 CHAOS      ?= 3m
