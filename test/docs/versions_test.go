@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,9 +12,14 @@ import (
 // the modules that are published, and the newest in bench.
 func TestReadmeShowsTheVersions(t *testing.T) {
 	row := regexp.MustCompile(`(?m)^\| (\S+/\S+) \| (v\S+) \| (v\S+) \|$`)
-	rows := row.FindAllStringSubmatch(read(t, "README.md"), -1)
+	rows := row.FindAllStringSubmatch(read(t, readmes[0]), -1)
 	if len(rows) != 5 {
 		t.Fatalf("the README has %d versions, want 5", len(rows))
+	}
+	for _, name := range readmes[1:] {
+		if got := row.FindAllStringSubmatch(read(t, name), -1); !reflect.DeepEqual(got, rows) {
+			t.Errorf("%s has the versions %q, want %q", name, got, rows)
+		}
 	}
 	var published strings.Builder
 	for _, dir := range []string{"", "ent/entid/", "hooks/gormid/", "hooks/bunid/", "hooks/pgxid/", "internal/dbtest/"} {
