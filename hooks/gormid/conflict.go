@@ -75,6 +75,13 @@ func (x *conflict) settle(db *gorm.DB) error {
 		for _, j := range missing {
 			x.filled[j].clear()
 		}
+		if structs, ok := x.rows.(*structRows); ok {
+			for _, j := range missing {
+				if err := structs.barren(stmt, x.index[j]); err != nil {
+					return err
+				}
+			}
+		}
 		return nil
 	}
 	return x.merge(stmt, missing)

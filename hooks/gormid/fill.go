@@ -178,11 +178,19 @@ func (f *filler) check(db *gorm.DB) {
 	}
 	// Only these can have changed the keys since fill ran.
 	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
-		empty, err := c.rows.empty(nil)
-		if err == nil && len(empty) > 0 {
-			err = c.unfilled(empty[0])
+		for _, k := range append([]*key{c.key}, c.key.others...) {
+			empty, err := c.rows.of(k).empty(nil)
+			if err == nil && len(empty) > 0 {
+				err = k.unfilled(empty[0])
+			}
+			if err != nil {
+				db.AddError(err)
+				return
+			}
 		}
-		if err != nil {
+	}
+	if structs, ok := c.rows.(*structRows); ok {
+		if err := structs.orphaned(db.Statement); err != nil {
 			db.AddError(err)
 			return
 		}
@@ -194,10 +202,13 @@ func (f *filler) check(db *gorm.DB) {
 	c.conflict = conflictOf(c)
 }
 
-func (c *creation) unfilled(i int) error {
-	k := c.key
-	if k.given == "" {
+func (k *key) unfilled(i int) error {
+	switch k.given {
+	case "":
 		return k.Refuse(i, nil, "has lost its key since it was filled", "do not set "+k.Field+" to zero in a hook")
+	case "is a foreign key":
+		return k.Refuse(i, nil, "has no key, because "+k.Field+" is a foreign key, and the row to which it refers has none",
+			"create that row first; an upsert may have left it out")
 	}
 	return k.Refuse(i, nil, fmt.Sprintf("has no key, and %s %s, which is not filled", k.Field, k.given), "set it")
 }

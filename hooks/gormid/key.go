@@ -32,6 +32,9 @@ type key struct {
 
 	// given says why the caller must set this key; "" if the plugin fills it.
 	given string
+
+	// others are the other parts of a composite key, which the caller must set too.
+	others []*key
 }
 
 // newKey returns the key of a model, or nil if it has none that opted in.
@@ -43,7 +46,12 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 	if f == nil {
 		return nil, checkStrayTag(s)
 	}
-	k := &key{Key: errorsOf(s, f), schema: s, field: f, typ: f.IndirectFieldType, given: given}
+	k := keyAt(s, f, given)
+	for _, other := range s.PrimaryFields {
+		if other != f && optedIn(other) {
+			k.others = append(k.others, keyAt(s, other, given))
+		}
+	}
 	switch name := f.TagSettings[tag]; name {
 	case tag, "": // no value
 	case "-":
@@ -55,6 +63,13 @@ func newKey(s *schema.Schema, dialect string) (*key, error) {
 		return k, nil
 	}
 	return k, k.check(dialect)
+}
+
+func keyAt(s *schema.Schema, f *schema.Field, given string) *key {
+	if given != "" && isForeignKey(s, f) {
+		given = "is a foreign key"
+	}
+	return &key{Key: errorsOf(s, f), schema: s, field: f, typ: f.IndirectFieldType, given: given}
 }
 
 // choose returns the field that opted in to be this model's key, and why it is
@@ -75,6 +90,8 @@ func choose(s *schema.Schema) (f *schema.Field, given string) {
 		f = s.PrimaryFields[i]
 	} else if p := s.PrioritizedPrimaryField; p != nil && optedIn(p) {
 		f = p
+	} else if i := slices.IndexFunc(s.PrimaryFields, optedIn); i >= 0 {
+		f = s.PrimaryFields[i]
 	}
 	return f, "is part of a composite key"
 }

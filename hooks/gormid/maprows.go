@@ -22,6 +22,8 @@ type mapRows struct {
 	maps []map[string]any
 }
 
+func (r mapRows) of(k *key) rows { r.k = k; return r }
+
 func (r mapRows) len() int { return len(r.maps) }
 
 func (r mapRows) empty(dst []int) ([]int, error) {

@@ -12,6 +12,8 @@ import (
 // rows are the rows that one call of Create inserts.
 type rows interface {
 	len() int
+	// of returns the same rows with another part of a composite key.
+	of(k *key) rows
 	// empty appends the indexes of the rows without a key to dst. It refuses nil rows
 	// and keys of the wrong kind.
 	empty(dst []int) ([]int, error)
@@ -74,6 +76,12 @@ type structRows struct {
 	v        reflect.Value
 	list     bool
 	pointers bool
+}
+
+func (r *structRows) of(k *key) rows {
+	other := *r
+	other.k = k
+	return &other
 }
 
 func (r *structRows) len() int {

@@ -374,10 +374,90 @@ func TestMergedOwner(t *testing.T) {
 		e.wantTable(t, "SELECT id, holder_id FROM tickets ORDER BY id", want...)
 
 		h := holder{Email: "taken", Tickets: []ticket{{}}}
-		if err := e.Clauses(doNothing).Create(&h).Error; err == nil || h.ID != 0 || h.Tickets[0].HolderID != 0 {
-			t.Errorf("got %v, and %+v; want the foreign key to refuse a ticket without holder", err, h)
+		wantRowError(t, e.Clauses(doNothing).Create(&h).Error, 0, "was left out by the upsert, and its Tickets")
+		if h.ID != 0 || h.Tickets[0].HolderID != 0 {
+			t.Errorf("got %+v", h)
 		}
 		e.wantTable(t, "SELECT id, holder_id FROM tickets ORDER BY id", want...)
+	})
+}
+
+type (
+	crew struct {
+		ID   pk.ID
+		Name string `gorm:"size:40;unique"`
+	}
+	sailor struct {
+		ID     pk.ID
+		Name   string `gorm:"size:40;unique"`
+		CrewID pk.ID
+		Crew   *crew
+		Boat   *boat
+		Skills []skill `gorm:"many2many:sailor_skills"`
+	}
+	boat struct {
+		ID       pk.ID
+		SailorID pk.ID
+	}
+	skill struct {
+		ID   pk.ID
+		Name string `gorm:"size:40;unique"`
+	}
+)
+
+// TestLeftOutWithoutForeignKeys: GORM inserts associated rows with DoNothing. If such a
+// row is left out for its unique name, no row refers to it as 0, also where the schema
+// has no foreign keys.
+func TestLeftOutWithoutForeignKeys(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := bare(t, about)
+		e.DisableForeignKeyConstraintWhenMigrating = true
+		use(t, e.DB, gormid.Config{Source: e.source})
+		migrate(t, e.DB, &crew{}, &sailor{}, &boat{}, &skill{})
+		must(t, e.Create(&sailor{Name: "first", Crew: &crew{Name: "taken"}, Boat: &boat{}, Skills: []skill{{Name: "taken"}, {Name: "other"}}}))
+		tables := []string{"crews", "sailors", "boats", "skills", "sailor_skills"}
+		before := make(map[string][]string)
+		for _, table := range tables {
+			before[table] = e.table(t, "SELECT * FROM "+table+" ORDER BY 1, 2")
+		}
+		for _, c := range []struct {
+			name    string
+			create  func() error
+			row     int
+			problem string
+		}{
+			{"belongs to", func() error { return e.Create(&sailor{Name: "a", Crew: &crew{Name: "taken"}}).Error }, 0,
+				"belongs to a gormid_test.crew in Crew that has no key"},
+			{"belongs to, in a list", func() error {
+				return e.Create([]*sailor{{Name: "a", Crew: &crew{Name: "new"}}, {Name: "b", Crew: &crew{Name: "taken"}}}).Error
+			}, 1, "belongs to a gormid_test.crew in Crew that has no key"},
+			{"many to many", func() error {
+				return e.Create(&sailor{Name: "a", Skills: []skill{{Name: "new"}, {Name: "taken"}}}).Error
+			}, 1,
+				"has no key, because SkillID is a foreign key"},
+			{"many to many, appended", func() error {
+				var first sailor
+				must(t, e.First(&first, "name = ?", "first"))
+				return e.Model(&first).Association("Skills").Append(&skill{Name: "taken"})
+			}, 0, "has no key, because SkillID is a foreign key"},
+			{"has one", func() error { return e.Clauses(doNothing).Create(&sailor{Name: "first", Boat: &boat{}}).Error }, 0,
+				"was left out by the upsert, and its Boat"},
+			{"owner of many to many", func() error {
+				return e.Clauses(doNothing).Create([]*sailor{{Name: "a"}, {Name: "first", Skills: []skill{{Name: "new"}}}}).Error
+			}, 1, "was left out by the upsert, and its Skills"},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				wantRowError(t, c.create(), c.row, c.problem)
+				for _, table := range tables {
+					e.wantTable(t, "SELECT * FROM "+table+" ORDER BY 1, 2", before[table]...)
+				}
+			})
+		}
+
+		// What is not saved is not looked at.
+		must(t, e.Omit("Crew").Create(&sailor{Name: "a", Crew: &crew{Name: "taken"}}))
+		must(t, e.Omit("Boat").Clauses(doNothing).Create(&sailor{Name: "first", Boat: &boat{}}))
+		must(t, e.Clauses(doNothing).Create(&sailor{Name: "first"}))
 	})
 }
 

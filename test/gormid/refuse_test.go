@@ -244,6 +244,11 @@ type (
 		Number int64  `gorm:"primaryKey;autoIncrement:false;snowkey"`
 		Name   string
 	}
+	pair struct {
+		NodeID pk.ID `gorm:"primaryKey"`
+		TagID  pk.ID `gorm:"primaryKey"`
+		Name   string
+	}
 	manual struct {
 		UserID pk.ID `gorm:"primaryKey;snowkey:-"`
 		Name   string
@@ -349,6 +354,14 @@ var refusals = []refusal{
 		create: func(e *env) *gorm.DB { return e.Create(&[]composite{{TenantID: 1, ID: idA}, {TenantID: 1}}) }},
 	{name: "tagged part of a composite key", row: 0, problem: "composite key", late: true,
 		create: func(e *env) *gorm.DB { return e.Create(&compositeTagged{Region: "r"}) }},
+	{name: "composite key of zeros", row: 0, problem: "has no key, and NodeID is part of a composite key", late: true,
+		create: func(e *env) *gorm.DB { return e.Create(&pair{Name: "a"}) }},
+	{name: "second part of a composite key", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
+		create: func(e *env) *gorm.DB { return e.Create([]*pair{{NodeID: idA, TagID: idB}, {NodeID: idA}}) }},
+	{name: "second part of a composite key, in a map", row: 1, problem: "has no key, and TagID is part of a composite key", late: true,
+		create: func(e *env) *gorm.DB {
+			return e.Model(&pair{}).Create([]map[string]any{{"node_id": int64(idA), "tag_id": int64(idB)}, {"node_id": int64(idA), "tag_id": 0}})
+		}},
 	{name: "tagged as the caller's", row: 0, problem: "snowkey:-", late: true,
 		create: func(e *env) *gorm.DB { return e.Create(&manual{Name: "a"}) }},
 	{name: "foreign key without its row", row: 0, problem: "foreign key", late: true,
@@ -365,7 +378,7 @@ func wrongKey(kind string, key any, problem string) refusal {
 // inserted. If possible, no transaction begins.
 func TestRefusals(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &user{}, &clearing{}, &composite{}, &compositeTagged{}, &manual{}, &passport{})
+		e := open(t, about, &user{}, &clearing{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{})
 		for _, r := range refusals {
 			t.Run(r.name, func(t *testing.T) {
 				e.source.Err, e.source.Short = nil, 0
@@ -378,7 +391,7 @@ func TestRefusals(t *testing.T) {
 				if !r.late && e.conn.begun.Load() != begun {
 					t.Error("a transaction was begun")
 				}
-				for _, table := range []string{"users", "clearings", "composites", "composite_taggeds", "manuals", "passports"} {
+				for _, table := range []string{"users", "clearings", "composites", "composite_taggeds", "pairs", "manuals", "passports"} {
 					e.wantTable(t, "SELECT * FROM "+table)
 				}
 			})
@@ -402,9 +415,11 @@ func TestFailureLeavesMemory(t *testing.T) {
 // TestGivenKeys: keys that the plugin does not fill are inserted as they are.
 func TestGivenKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		e := open(t, about, &user{}, &composite{}, &compositeTagged{}, &manual{}, &passport{})
+		e := open(t, about, &user{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{})
 		must(t, e.Create([]*composite{{TenantID: 1, ID: idA}, {TenantID: 1, ID: idB}}))
 		must(t, e.Create(&compositeTagged{Region: "r", Number: idA}))
+		must(t, e.Create(&pair{NodeID: idA, TagID: idB}))
+		e.wantTable(t, "SELECT node_id, tag_id FROM pairs", line(int64(idA), int64(idB)))
 		must(t, e.Create(manual{UserID: idA})) // GORM can do that by value
 		e.wantTable(t, "SELECT id FROM composites ORDER BY id", line(int64(idA)), line(int64(idB)))
 		e.wantTable(t, "SELECT number FROM composite_taggeds", line(int64(idA)))

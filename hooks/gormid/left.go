@@ -1,0 +1,91 @@
+package gormid
+
+import (
+	"context"
+	"reflect"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/snowkey-go/snowkey/internal/keytype"
+)
+
+// An upsert may leave a row out, and its key is cleared then. GORM would copy the zero
+// into the foreign keys of rows that refer to it.
+
+// orphaned refuses a row that belongs to one without a key.
+func (r *structRows) orphaned(stmt *gorm.Statement) error {
+	relations := r.saved(stmt, func(s *schema.Relationships) []*schema.Relationship { return s.BelongsTo })
+	for _, rel := range relations {
+		for i := range r.len() {
+			row := r.at(i)
+			if !row.IsValid() {
+				continue
+			}
+			for _, owner := range related(r.ctx, rel, row) {
+				for _, ref := range rel.References {
+					if ref.OwnPrimaryKey || ref.PrimaryKey == nil || !optedIn(ref.PrimaryKey) {
+						continue
+					}
+					if key := (&key{field: ref.PrimaryKey}).in(r.ctx, owner); keytype.Empty(key) {
+						return r.k.Refuse(i, nil, "belongs to a "+modelName(rel.FieldSchema)+" in "+rel.Name+" that has no key",
+							"an upsert may have left it out; fetch it first, or use Omit(\""+rel.Name+"\")")
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// barren refuses to leave out row i if it has children, which would get no owner.
+func (r *structRows) barren(stmt *gorm.Statement, i int) error {
+	relations := r.saved(stmt, func(s *schema.Relationships) []*schema.Relationship {
+		return slices.Concat(s.HasOne, s.HasMany, s.Many2Many)
+	})
+	for _, rel := range relations {
+		if len(related(r.ctx, rel, r.at(i))) > 0 {
+			return r.k.Refuse(i, nil, "was left out by the upsert, and its "+rel.Name+" would refer to no row",
+				"use Omit(\""+rel.Name+"\"), and create them for the row that is in the table")
+		}
+	}
+	return nil
+}
+
+// saved returns the relations that GORM saves with the rows.
+func (r *structRows) saved(stmt *gorm.Statement, of func(*schema.Relationships) []*schema.Relationship) (saved []*schema.Relationship) {
+	relations := of(&r.k.schema.Relationships)
+	if len(relations) == 0 {
+		return nil
+	}
+	selected, restricted := stmt.SelectAndOmitColumns(true, false)
+	for _, rel := range relations {
+		if included, mentioned := selected[rel.Name]; included || !mentioned && !restricted {
+			saved = append(saved, rel)
+		}
+	}
+	return saved
+}
+
+// related returns the structs that a row has in a relation.
+func related(ctx context.Context, rel *schema.Relationship, row reflect.Value) (structs []reflect.Value) {
+	v, zero := rel.Field.ValueOf(ctx, row)
+	if zero {
+		return nil
+	}
+	switch rv := reflect.Indirect(reflect.ValueOf(v)); rv.Kind() {
+	case reflect.Struct:
+		if rv.CanAddr() {
+			return []reflect.Value{rv}
+		}
+		return []reflect.Value{reflect.Indirect(rel.Field.ReflectValueOf(ctx, row))}
+	case reflect.Slice, reflect.Array:
+		for i := range rv.Len() {
+			if s := reflect.Indirect(rv.Index(i)); s.IsValid() {
+				structs = append(structs, s)
+			}
+		}
+	}
+	return structs
+}
