@@ -1,12 +1,12 @@
 package gormid
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/snowkey-go/snowkey/idgen"
 )
@@ -18,12 +18,10 @@ type filler struct {
 	keys   sync.Map        // *schema.Schema → *key or error; a schema lives as long as the database
 }
 
-// A creation is the state that the callbacks of one statement share. It is stored as
-// the statement's context from fill to settle, because GORM copies its Settings, the
-// usual place, for every transaction and association.
+// A creation is the state that the callbacks of one statement share. It is a clause of
+// the statement from fill to settle, one that no dialect builds. GORM copies Settings,
+// the usual place, for every transaction and association.
 type creation struct {
-	context.Context // the caller's
-
 	stmt    *gorm.Statement
 	key     *key
 	rows    rows
@@ -37,28 +35,22 @@ type creation struct {
 	conflict *conflict // set by check if rows may be left out or merged
 }
 
-type carrier struct{}
+// carrier is the name of the clause.
+const carrier = "SNOWKEY"
 
-// Value implements [context.Context] and also finds the creation itself.
-func (c *creation) Value(k any) any {
-	if k == (carrier{}) {
-		return c
-	}
-	return c.Context.Value(k)
-}
+// Build implements [clause.Expression].
+func (*creation) Build(clause.Builder) {}
 
-func (c *creation) attach() { c.stmt.Context = c }
+func (c *creation) attach() { c.stmt.Clauses[carrier] = clause.Clause{Expression: c} }
 
 func (c *creation) detach() {
-	if c.stmt.Context == context.Context(c) { // else a tracer has derived its own from it
-		c.stmt.Context = c.Context
-	}
+	delete(c.stmt.Clauses, carrier)
 	c.stmt.Selects = c.selects
 }
 
 func creationOf(stmt *gorm.Statement) *creation {
-	c, _ := stmt.Context.Value(carrier{}).(*creation)
-	if c == nil || c.stmt != stmt { // associations inherit the context of their owner
+	c, _ := stmt.Clauses[carrier].Expression.(*creation)
+	if c == nil || c.stmt != stmt { // a copy of the statement has its clauses
 		return nil
 	}
 	return c
@@ -108,7 +100,7 @@ func (f *filler) fill(db *gorm.DB) {
 	if k == nil {
 		return
 	}
-	c := &creation{Context: stmt.Context, stmt: stmt, key: k, selects: stmt.Selects}
+	c := &creation{stmt: stmt, key: k, selects: stmt.Selects}
 	c.rows, err = c.rowsOf()
 	if err != nil && k.given == "" {
 		db.AddError(err)
@@ -142,7 +134,7 @@ func (f *filler) draw(c *creation) error {
 	if len(c.filled) == 0 {
 		return nil
 	}
-	c.ids, err = c.key.Draw(c.Context, f.source, c.oneID[:0], len(c.filled))
+	c.ids, err = c.key.Draw(c.stmt.Context, f.source, c.oneID[:0], len(c.filled))
 	if err != nil {
 		return err
 	}

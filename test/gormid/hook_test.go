@@ -170,6 +170,45 @@ func TestStatementRestored(t *testing.T) {
 	}
 }
 
+// ownContext is a context type of the application.
+type ownContext struct{ context.Context }
+
+// strict has hooks that read the context as the application's type, replace it, and
+// clear the key.
+type strict struct {
+	ID   pk.ID
+	Name string `gorm:"size:40;unique"`
+}
+
+func (s *strict) BeforeCreate(tx *gorm.DB) error {
+	if _, ok := tx.Statement.Context.(*ownContext); !ok {
+		return fmt.Errorf("the context is a %T", tx.Statement.Context)
+	}
+	tx.Statement.Context = context.Background()
+	if s.Name == "cleared" {
+		s.ID = 0
+	}
+	return nil
+}
+
+// TestContextIsTheCallers: hooks see the context of the caller, and may replace it.
+func TestContextIsTheCallers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &strict{})
+		db := e.WithContext(&ownContext{t.Context()})
+		must(t, db.Create(&strict{Name: "taken"}))
+		wantRowError(t, db.Create(&strict{Name: "cleared"}).Error, 0, "has lost its key")
+		left := strict{Name: "taken"}
+		must(t, db.Clauses(doNothing).Create(&left))
+		if left.ID != 0 {
+			t.Errorf("a row that was left out has the key %d", left.ID)
+		}
+		if n := len(e.table(t, "SELECT id FROM stricts WHERE id > 0")); n != 1 {
+			t.Errorf("%d rows, want 1", n)
+		}
+	})
+}
+
 // TestDryRun: the SQL and the rows have the keys, because callers run the SQL
 // themselves. Nothing is sent to the database.
 func TestDryRun(t *testing.T) {
