@@ -118,7 +118,7 @@ func TestConflictOfSeveral(t *testing.T) {
 				_, err := set(e.NewInsert().Model(&us)).Exec(ctx)
 				problem := "row by row"
 				if e.isMySQL() {
-					problem = "does not say"
+					problem = "does not return the keys"
 				}
 				wantRowError(t, err, -1, problem)
 				if us[0].ID+us[1].ID+us[2].ID != 0 || e.source.Calls() != before {
