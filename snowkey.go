@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/keeper"
 	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
 )
@@ -84,21 +85,42 @@ type Config struct {
 func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, error) {
 	newPool := leased.NewPool.(func(idgen.Config, func(leased.Issuer) (leased.Keeper, error)) (*idgen.Pool, error))
 	return newPool(cfg.pool(), func(issuer leased.Issuer) (leased.Keeper, error) {
-		return lease.Open(ctx, store, issuer, cfg.lease())
+		return keeper.Open(ctx, store, issuer, cfg.keeper())
 	})
 }
 
 // Fence makes all leases that are claimed from now on start above every id that
-// may have been issued before. Call it with the Config of [Open] after a restore
-// that the database does not show; see [lease.Fence].
+// may have been issued before, by this database or by one that it replaced. Processes
+// do so themselves if the fingerprint or an older row shows a restore. Some restores are
+// not detected: a snapshot of a disk or machine, or an older dump that did not recreate
+// the tables. After such a restore, call Fence before processes start again.
+// docs/leases.md lists these restores.
+//
+// Call it with the Config of [Open]. The error is [lease.ErrNoNamespace] if there is
+// nothing to fence, a [*lease.ConfigError] or a [*lease.StoreError].
 func Fence(ctx context.Context, store lease.Store, cfg Config) error {
-	return lease.Fence(ctx, store, cfg.lease())
+	return keeper.Fence(ctx, store, cfg.keeper())
 }
 
-// Doctor looks for rows and settings that look wrong. Call it with the Config
-// of [Open]; see [lease.Doctor].
+// Doctor looks for rows of a namespace, and for settings of its store, that look
+// wrong. It changes nothing and needs no lease. The findings explain why no ids are
+// issued, why ids are ahead of their time, or what a crash would cost. They do not
+// show that an id was issued a second time. A bound that was lowered by hand is not
+// detected.
+//
+//	clock          the host's clock and the store's differ by more than MaxClockSkew
+//	volatile       the store may lose a commit that it acknowledged
+//	history        the database is not the one that was last fenced
+//	fence-ahead    the fence is further ahead than the store ever raises it
+//	bound-ahead    the bound of a row is further ahead than that
+//	expires-ahead  a lease lasts longer than TTL
+//	no-such-worker a row has a worker number that the layout does not have
+//	crowded        at least nine tenths of the worker numbers are leased
+//
+// The store adds its own findings: see [lease.Store].Examine. The error is
+// [lease.ErrNoNamespace], a [*lease.ConfigError] or a [*lease.StoreError].
 func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding, error) {
-	return lease.Doctor(ctx, store, cfg.lease())
+	return keeper.Doctor(ctx, store, cfg.keeper())
 }
 
 func (cfg Config) layout() idgen.Layout {
@@ -115,9 +137,9 @@ func (cfg Config) pool() idgen.Config {
 	}
 }
 
-func (cfg Config) lease() lease.Config {
+func (cfg Config) keeper() keeper.Config {
 	layout := cfg.layout()
-	c := lease.Config{
+	c := keeper.Config{
 		Layout: layout.String(), Epoch: layout.Epoch(), Unit: layout.Unit(), PerTick: 1, Workers: 1,
 		Namespace: cfg.Namespace, MinWorker: cfg.MinWorker, MaxWorker: cfg.MaxWorker, Label: cfg.Label, PreferSame: cfg.PreferSame,
 		Window: cfg.Window, TTL: cfg.TTL, MaxClockSkew: cfg.MaxClockSkew, SkipMigrate: cfg.SkipMigrate,

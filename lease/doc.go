@@ -1,9 +1,10 @@
-// Package lease gives each process its own worker number, which it leases from a
-// store that the application already has, such as its database. As long as the
-// assumptions below hold, two processes never issue the same id: not after pauses,
-// kills, lost replies or failovers, and not with wrong host clocks.
+// Package lease describes how each process leases its own worker number from a store
+// that the application already has, such as its database. As long as the assumptions
+// below hold, two processes never issue the same id: not after pauses, kills, lost
+// replies or failovers, and not with wrong host clocks.
 //
-// Most programs use it through snowkey.Open. This page describes the protocol.
+// Programs call snowkey.Open. This package has the protocol, the errors, and the
+// interface [Store] for authors of stores.
 //
 // # Stored data
 //
@@ -137,7 +138,7 @@
 //
 // Where a store may lose commits without a new fingerprint ([Probe].Volatile), a
 // claim grants nothing. It raises the bound to cap(now + MaxClockSkew), and only its
-// first renewal grants. This is a hold-off. [Fence] raises the fence by hand.
+// first renewal grants. This is a hold-off. snowkey.Fence raises the fence by hand.
 //
 // # Assumptions
 //

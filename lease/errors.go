@@ -13,12 +13,12 @@ var (
 	// ErrClosed is returned after a pool was closed.
 	ErrClosed = errors.New("lease: the lease was closed")
 
-	// ErrNoNamespace is returned by [Fence] and [Doctor] if the store has no namespace
+	// ErrNoNamespace is returned by snowkey.Fence and snowkey.Doctor if the store has no namespace
 	// of that name with that layout.
 	ErrNoNamespace = errors.New("the store has no such namespace; check the namespace, the layout, the database and the table")
 
 	// ErrNotMigrated is returned by stores whose tables or files are missing. A
-	// keeper then calls Migrate, unless [Config].SkipMigrate forbids it.
+	// keeper then calls Migrate, unless SkipMigrate of snowkey.Config forbids it.
 	ErrNotMigrated = errors.New("lease: the tables or files that keep the leases are missing; run the migration, or open without SkipMigrate")
 
 	// ErrSuspended is the reason why no id is issued between Suspend and Resume of a
@@ -46,17 +46,14 @@ type StoreError struct {
 }
 
 func (e *StoreError) Error() string {
-	if isFinal(e.Err) {
-		return fmt.Sprintf("lease: the store failed to %s: %v", e.Op, e.Err)
-	}
-	return fmt.Sprintf("lease: the store failed to %s: %v; trying again", e.Op, e.Err)
+	return fmt.Sprintf("lease: the store failed to %s: %v", e.Op, e.Err)
 }
 
 // Unwrap returns Err.
 func (e *StoreError) Unwrap() error { return e.Err }
 
 // A PermanentError is an error of the store that a retry does not fix, such as a wrong
-// password or a missing privilege. [Open] returns it at once. A running pool keeps
+// password or a missing privilege. snowkey.Open returns it at once. A running pool keeps
 // trying, because an operator may fix the cause.
 type PermanentError struct {
 	Err    error
@@ -144,7 +141,7 @@ func (e *ClockSkewError) Error() string {
 		e.Host.UTC().Format(time.RFC3339Nano), e.Store.UTC().Format(time.RFC3339Nano), e.Max)
 }
 
-// A ConfigError is returned by [Open] for a [Config] that is not valid.
+// A ConfigError is returned by snowkey.Open for a Config that is not valid.
 type ConfigError struct {
 	Field  string
 	Reason string // what is wrong and what to do

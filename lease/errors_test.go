@@ -19,7 +19,7 @@ func TestErrors(t *testing.T) {
 		want []string
 	}{
 		{&lease.LostError{Namespace: "orders", Worker: 7, Since: at, Reason: "its row is gone"}, []string{"worker 7", `"orders"`, "2026-01-02T03:04:05Z", "its row is gone", "leasing another"}},
-		{&lease.StoreError{Op: "renew", Err: cause}, []string{"renew", "connection refused", "trying again"}},
+		{&lease.StoreError{Op: "renew", Err: cause}, []string{"renew", "connection refused"}},
 		{
 			&lease.TakenError{Namespace: "orders", Min: 0, Max: 1023, Holders: []string{"a", "b", "c", "d", "e", "f", "g"}, NextFree: 12 * time.Second},
 			[]string{"all 1024 worker numbers", `"orders"`, "a, b, c, d, e and 2 more", "12s", "widen"},

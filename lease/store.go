@@ -73,7 +73,7 @@ type Store interface {
 	Rows(ctx context.Context, terms Terms, min, max int64) ([]Row, error)
 
 	// Examine returns the settings of the store that endanger leases and that no
-	// probe shows. [Doctor] reports them.
+	// probe shows. snowkey.Doctor reports them.
 	Examine(ctx context.Context) ([]Finding, error)
 }
 
@@ -142,4 +142,11 @@ type Renewal struct {
 	Token    string // a new one; the same in each attempt to renew the same revision
 	Wanted   int64  // the requested bound, which the cap limits
 	Volatile bool   // whether the store was volatile when the row was claimed
+}
+
+// A Finding is something that looks wrong in a store.
+type Finding struct {
+	Kind   string // for programs; snowkey.Doctor and the Examine method of the store list the kinds
+	Text   string // what is wrong, and with what
+	Remedy string // what to do
 }

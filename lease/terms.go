@@ -45,7 +45,7 @@ type Limits struct {
 func (t Terms) At(now int64) Limits {
 	l := Limits{Tick: t.counter(now), Cap: t.cap(now), RaisedFence: t.cap(now + t.Skew)}
 	l.NewFence, l.FirstRow = l.RaisedFence, l.Cap
-	if t.coarse() {
+	if t.Coarse() {
 		l.NewFence, l.FirstRow = l.Tick, l.Tick
 	}
 	return l
@@ -62,13 +62,7 @@ func (t Terms) counter(now int64) int64 { return (now - t.Epoch) / t.Unit * t.Pe
 // cap returns the largest bound that may be granted at now.
 func (t Terms) cap(now int64) int64 { return t.counter(now+t.Ahead) + t.PerTick }
 
-// reached returns the first time at which the cap is at or above bound.
-func (t Terms) reached(bound int64) int64 {
-	tick := (bound+t.PerTick-1)/t.PerTick - 1
-	return t.Epoch + tick*t.Unit - t.Ahead
-}
-
-// coarse reports whether a tick is longer than a second. Leases of such layouts
+// Coarse reports whether a tick is longer than a second. Leases of such layouts
 // are granted in blocks of counters, so that a process that is killed does not
 // waste the rest of its tick.
-func (t Terms) coarse() bool { return t.Unit > time.Second.Microseconds() }
+func (t Terms) Coarse() bool { return t.Unit > time.Second.Microseconds() }

@@ -13,13 +13,6 @@ func TestTerms(t *testing.T) {
 			t.Errorf("at %d: counter %d, cap %d; want %d, %d", tt.now, c, l, tt.counter, tt.limit)
 		}
 	}
-	// reached returns when a cap begins.
-	for bound := int64(13_000*4096 - 9000); bound < 13_000*4096+9000; bound += 999 {
-		at := terms.reached(bound)
-		if terms.At(at).Cap < bound || terms.At(at-1).Cap >= bound {
-			t.Errorf("the cap is %d at %d, and %d before; want %d to be reached", terms.At(at).Cap, at, terms.At(at-1).Cap, bound)
-		}
-	}
 	// A cap never falls, and lies behind every counter of the time Ahead.
 	for now := int64(1_000_000); now < 1_010_000; now += 333 {
 		if terms.At(now).Cap > terms.At(now+1).Cap || terms.At(now).Cap <= terms.At(now+terms.Ahead).Tick+terms.PerTick-1 {

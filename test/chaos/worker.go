@@ -21,6 +21,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/keeper"
 	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
@@ -115,7 +116,7 @@ func Work() {
 func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *slog.Logger) (*idgen.Pool, error) {
 	clock := func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 	layout := o.layout()
-	cfg := lease.Config{
+	cfg := keeper.Config{
 		Layout: layout.String(), Epoch: layout.Epoch(), Unit: layout.Unit(),
 		PerTick: 1 << w.numbers.sequence.bits, Workers: 1 << w.numbers.worker.bits,
 		MinWorker: o.MinWorker, MaxWorker: o.MaxWorker, Label: o.Label,
@@ -124,7 +125,7 @@ func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *
 	newPool := leased.NewPool.(func(idgen.Config, func(leased.Issuer) (leased.Keeper, error)) (*idgen.Pool, error))
 	return newPool(idgen.Config{Layout: layout, Clock: clock, Logger: logger}, func(issuer leased.Issuer) (leased.Keeper, error) {
 		w.lease.Issuer = issuer
-		return lease.Open(ctx, store, &w.lease, cfg)
+		return keeper.Open(ctx, store, &w.lease, cfg)
 	})
 }
 

@@ -33,12 +33,13 @@ type listed struct {
 // selfContained are the trees that import the standard library and themselves only.
 // So idgen and lease do not import each other, and the stores and the inspection of
 // schemas import no drivers.
-var selfContained = []string{"idgen", "lease", "schema/pk", "schema/autoinc", "schema/catalog"}
+var selfContained = []string{"idgen", "lease", "internal/keeper", "schema/pk", "schema/autoinc", "schema/catalog"}
 
 // shared are the packages outside of their tree that these trees may import.
 var shared = map[string][]string{
-	"schema/autoinc": {"schema/catalog", "schema/internal"},
-	"schema/catalog": {"schema/internal"},
+	"internal/keeper": {"lease"},
+	"schema/autoinc":  {"schema/catalog", "schema/internal"},
+	"schema/catalog":  {"schema/internal"},
 }
 
 // internals are the packages in /internal that these trees share.
@@ -204,6 +205,9 @@ func TestRulesCatch(t *testing.T) {
 		{"idgen", module + "/lease", true},
 		{"idgen", module, true},
 		{"lease", module + "/idgen", true},
+		{"lease", module + "/internal/keeper", true},
+		{"internal/keeper", module + "/lease", false},
+		{"internal/keeper", module + "/idgen", true},
 		{"lease/sqlstore", module + "/lease", false},
 		{"lease/sqlstore", "github.com/jackc/pgx/v5/stdlib", true},
 		{"lease/filestore", "golang.org/x/sys/unix", true},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/keeper"
 	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
 )
@@ -70,7 +71,7 @@ func (c *fleet) connect() lease.Store {
 // begin leases for a process until ctx ends.
 func (c *fleet) begin(ctx context.Context, store lease.Store) (leased.Keeper, error) {
 	terms := c.terms()
-	return lease.Open(ctx, store, &greedy{fleet: c}, lease.Config{
+	return keeper.Open(ctx, store, &greedy{fleet: c}, keeper.Config{
 		Namespace: terms.Namespace, Layout: terms.Layout, Epoch: time.UnixMicro(terms.Epoch), Unit: time.Millisecond,
 		PerTick: terms.PerTick, Workers: terms.Workers, Window: c.window, TTL: c.window,
 		MaxClockSkew: time.Duration(terms.Skew) * time.Microsecond, Logger: slog.New(slog.DiscardHandler),

@@ -24,7 +24,7 @@ var limits = []struct {
 	{[]string{"."}, 4},
 	{[]string{"idgen"}, 80},
 	{[]string{"idgen/worker"}, 7},
-	{[]string{"lease"}, 35},
+	{[]string{"lease"}, 32},
 	{[]string{"schema/autoinc", "schema/catalog"}, 45},
 }
 

@@ -1,4 +1,4 @@
-package lease_test
+package keeper_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/keeper"
 	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/leasetest"
@@ -18,15 +19,15 @@ import (
 
 // config has ticks of a millisecond, since before the year 2000, where the time of
 // bubbles begins, and 16 worker numbers.
-func config(least, most int64) lease.Config {
-	return lease.Config{
+func config(least, most int64) keeper.Config {
+	return keeper.Config{
 		Layout: "milliseconds", Epoch: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), Unit: time.Millisecond, PerTick: 4096, Workers: 16,
 		MinWorker: least, MaxWorker: most, Label: "test", Logger: slog.New(slog.DiscardHandler),
 	}
 }
 
 // keeperTerms name the rows of keepers with that config.
-func keeperTerms(cfg lease.Config) lease.Terms {
+func keeperTerms(cfg keeper.Config) lease.Terms {
 	return lease.Terms{
 		Namespace: "default", Layout: cfg.Layout, Epoch: cfg.Epoch.UnixMicro(), Unit: cfg.Unit.Microseconds(), PerTick: cfg.PerTick,
 		Workers: cfg.Workers, Ahead: (11 * time.Second).Microseconds(), Skew: time.Second.Microseconds(), TTL: (15 * time.Second).Microseconds(),
@@ -193,12 +194,12 @@ func (h *hooked) Rows(ctx context.Context, terms lease.Terms, least, most int64)
 }
 
 // openKeeper opens a keeper that is closed at the end of the test.
-func openKeeper(t *testing.T, store lease.Store, cfg lease.Config) (leased.Keeper, *recorder) {
+func openKeeper(t *testing.T, store lease.Store, cfg keeper.Config) (leased.Keeper, *recorder) {
 	t.Helper()
 	r := &recorder{}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	k, err := lease.Open(ctx, store, r, cfg)
+	k, err := keeper.Open(ctx, store, r, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +207,7 @@ func openKeeper(t *testing.T, store lease.Store, cfg lease.Config) (leased.Keepe
 	return k, r
 }
 
-func row(t *testing.T, store *leasetest.Memory, cfg lease.Config, worker int64) lease.Row {
+func row(t *testing.T, store *leasetest.Memory, cfg keeper.Config, worker int64) lease.Row {
 	t.Helper()
 	rows, err := store.Rows(t.Context(), keeperTerms(cfg), worker, worker)
 	if err != nil || len(rows) != 1 {
@@ -440,7 +441,7 @@ func TestOpenThatFailsGivesTheWorkerBack(t *testing.T) {
 						m.Fault(once("Claim", fault, leasetest.Refuse))
 						ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 						defer cancel()
-						if _, err := lease.Open(ctx, m, &recorder{}, cfg); err == nil {
+						if _, err := keeper.Open(ctx, m, &recorder{}, cfg); err == nil {
 							t.Fatal("opened")
 						}
 						if now := row(t, m, cfg, 3); now.Token != "" {

@@ -1,4 +1,4 @@
-package lease
+package keeper
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/snowkey-go/snowkey/lease"
 )
 
 // maxCounter requests the largest bound that the cap allows.
@@ -72,10 +74,10 @@ func (k *keeper) untilNextAttempt(err error, attempt int, took time.Duration) ti
 
 // isFinal reports whether trying again would give the same error.
 func isFinal(err error) bool {
-	var layout *LayoutError
-	var skew *ClockSkewError
-	var version *VersionError
-	var permanent *PermanentError
+	var layout *lease.LayoutError
+	var skew *lease.ClockSkewError
+	var version *lease.VersionError
+	var permanent *lease.PermanentError
 	return errors.As(err, &layout) || errors.As(err, &skew) ||
 		errors.As(err, &version) || errors.As(err, &permanent)
 }
@@ -112,7 +114,7 @@ func (k *keeper) tryClaim(ctx context.Context) error {
 	ctx, done := k.inTime(ctx)
 	defer done()
 	err := k.takeSteps(ctx)
-	if _, ok := errors.AsType[*TakenError](err); ok {
+	if _, ok := errors.AsType[*lease.TakenError](err); ok {
 		return err
 	}
 	return unanswered(ctx, err)
@@ -124,7 +126,7 @@ func (k *keeper) tryClaim(ctx context.Context) error {
 func (k *keeper) takeSteps(ctx context.Context) error {
 	if k.regressed {
 		if err := k.store.Fence(ctx, k.terms, ""); err != nil {
-			return &StoreError{"fence", err}
+			return &lease.StoreError{Op: "fence", Err: err}
 		}
 		k.regressed = false
 	}
@@ -135,17 +137,17 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 	for range maxProbes {
 		sent := k.clocks.read()
 		p, err := k.store.Probe(ctx, k.query())
-		if errors.Is(err, ErrNotMigrated) && !k.cfg.SkipMigrate {
+		if errors.Is(err, lease.ErrNotMigrated) && !k.cfg.SkipMigrate {
 			if !k.goesFirst(false) {
 				return errAbsent
 			}
 			if err := k.store.Migrate(ctx); err != nil {
-				return &StoreError{"migrate", err}
+				return &lease.StoreError{Op: "migrate", Err: err}
 			}
 			continue
 		}
 		if err != nil {
-			return &StoreError{"probe", err}
+			return &lease.StoreError{Op: "probe", Err: err}
 		}
 		if err := k.clocks.check(sent, p.Now); err != nil {
 			return err
@@ -153,10 +155,10 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 		if p.OneClock {
 			k.terms.Skew = 0
 		}
-		if p.Volatile && k.terms.coarse() {
+		if p.Volatile && k.terms.Coarse() {
 			return k.volatileError()
 		}
-		if again != nil && again.Bound < k.terms.cap(p.Now) {
+		if again != nil && again.Bound < k.terms.At(p.Now).Cap {
 			p.Row, p.HasFree = *again, true
 		}
 		switch {
@@ -167,7 +169,7 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 		case p.Fingerprint != p.Current:
 			k.log().Warn("lease: the database is another than before, or was restored; ids continue above everything that may have been lost", "namespace", k.cfg.Namespace)
 			err = k.store.Fence(ctx, k.terms, p.Fingerprint)
-		case p.HasFree && (p.Row.Bound <= k.terms.cap(p.Now) || p.LastWorker >= k.cfg.MaxWorker):
+		case p.HasFree && (p.Row.Bound <= k.terms.At(p.Now).Cap || p.LastWorker >= k.cfg.MaxWorker):
 			return k.take(ctx, p)
 		case p.LastWorker < k.cfg.MaxWorker:
 			err, k.looks = k.addRows(ctx, p), 0
@@ -178,11 +180,11 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 		default:
 			err = k.addMissing(ctx)
 		}
-		if _, ok := errors.AsType[*TakenError](err); ok || isFinal(err) {
+		if _, ok := errors.AsType[*lease.TakenError](err); ok || isFinal(err) {
 			return err
 		}
 		if err != nil {
-			return &StoreError{"prepare a row", err}
+			return &lease.StoreError{Op: "prepare a row", Err: err}
 		}
 	}
 	return errRace
@@ -191,7 +193,7 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 // volatileError returns why a coarse layout cannot be leased from a volatile store:
 // each lease would wait for the next tick.
 func (k *keeper) volatileError() error {
-	return &PermanentError{
+	return &lease.PermanentError{
 		Err:    fmt.Errorf("lease: namespace %q has ticks of %v, and its store may lose commits, so each lease would wait for the next tick", k.cfg.Namespace, k.cfg.Unit),
 		Remedy: "configure the store to flush each commit, or use a layout with ticks of a second or less",
 	}
@@ -213,8 +215,8 @@ func (k *keeper) goesFirst(created bool) bool {
 
 // query returns the query for a row to claim. While all worker numbers are in use, it
 // is for the row that becomes free first.
-func (k *keeper) query() Query {
-	q := Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker, PreferWorker: k.lastWorker, Waiting: k.taken != nil}
+func (k *keeper) query() lease.Query {
+	q := lease.Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker, PreferWorker: k.lastWorker, Waiting: k.taken != nil}
 	if k.cfg.PreferSame {
 		q.PreferLabel = k.cfg.Label
 	}
@@ -235,7 +237,7 @@ const maxCoarseRows = 4096
 // an id from now on that another layout of the namespace can make. For a coarse layout the
 // rows are added first, because they may start in the current tick only while the
 // namespace does not exist.
-func (k *keeper) createNamespace(ctx context.Context, p Probe) error {
+func (k *keeper) createNamespace(ctx context.Context, p lease.Probe) error {
 	layouts, position, err := k.store.Layouts(ctx, k.cfg.Namespace)
 	if err != nil {
 		return err
@@ -245,10 +247,10 @@ func (k *keeper) createNamespace(ctx context.Context, p Probe) error {
 			continue
 		}
 		if err := k.cfg.Compatible(stored, time.UnixMicro(p.Now)); err != nil {
-			return &LayoutError{Namespace: k.cfg.Namespace, Stored: stored, Mine: k.terms.Layout, Err: err}
+			return &lease.LayoutError{Namespace: k.cfg.Namespace, Stored: stored, Mine: k.terms.Layout, Err: err}
 		}
 	}
-	if k.terms.coarse() {
+	if k.terms.Coarse() {
 		if err := k.store.AddRows(ctx, k.terms, 0, min(k.terms.Workers, maxCoarseRows)-1); err != nil {
 			return err
 		}
@@ -262,15 +264,15 @@ func (k *keeper) createNamespace(ctx context.Context, p Probe) error {
 
 // addRows adds many rows above the existing ones, because a thousand processes may start
 // at the same time.
-func (k *keeper) addRows(ctx context.Context, p Probe) error {
+func (k *keeper) addRows(ctx context.Context, p lease.Probe) error {
 	const n = 1024
 	return k.store.AddRows(ctx, k.terms, p.LastWorker+1, min(p.LastWorker+n, k.cfg.MaxWorker))
 }
 
 // take claims the row that a probe has found.
-func (k *keeper) take(ctx context.Context, p Probe) error {
+func (k *keeper) take(ctx context.Context, p lease.Probe) error {
 	t := &heldLease{
-		row: Row{Worker: p.Row.Worker, Now: p.Now}, seen: p.Row, pendingToken: newToken(),
+		row: lease.Row{Worker: p.Row.Worker, Now: p.Now}, seen: p.Row, pendingToken: newToken(),
 		start: max(p.Row.Bound, p.Fence), volatile: p.Volatile, renewed: k.clocks.read().at,
 	}
 	if u := k.unsure; u != nil && u.volatile == t.volatile &&
@@ -278,8 +280,8 @@ func (k *keeper) take(ctx context.Context, p Probe) error {
 		t.start = max(t.start, u.start) // either of the two claims may be executed
 		t.earlierTokens = append(u.earlierTokens, u.pendingToken)
 	}
-	c := Claim{Terms: k.terms, Seen: p.Row, Fence: p.Fence, Token: t.pendingToken, Label: k.cfg.Label, Volatile: p.Volatile}
-	c.Wanted = k.wantedBound(t, max(t.start, k.terms.counter(k.clocks.now().UnixMicro())))
+	c := lease.Claim{Terms: k.terms, Seen: p.Row, Fence: p.Fence, Token: t.pendingToken, Label: k.cfg.Label, Volatile: p.Volatile}
+	c.Wanted = k.wantedBound(t, max(t.start, k.terms.At(k.clocks.now().UnixMicro()).Tick))
 	if p.Volatile { // raise the bound above everything that the store can have granted, also if the next server's clock is behind
 		c.Wanted = maxCounter
 		c.Terms.Ahead += k.terms.Skew
@@ -288,7 +290,7 @@ func (k *keeper) take(ctx context.Context, p Probe) error {
 	switch {
 	case err != nil:
 		k.unsure = t
-		return &StoreError{"claim", err}
+		return &lease.StoreError{Op: "claim", Err: err}
 	case !ok:
 		k.taken = nil // the next probe reads all rows
 		return errRace
@@ -303,17 +305,17 @@ func (k *keeper) take(ctx context.Context, p Probe) error {
 // may still be executed. Then the keeper claims the same row again, because only one of
 // the two claims can succeed. A claim of another row could leave this row in use until
 // it expires.
-func (k *keeper) resolveClaim(ctx context.Context) (again *Row, err error) {
+func (k *keeper) resolveClaim(ctx context.Context) (again *lease.Row, err error) {
 	t := k.unsure
 	if t == nil {
 		return nil, nil
 	}
 	rows, err := k.store.Rows(ctx, k.terms, t.row.Worker, t.row.Worker)
 	switch {
-	case errors.Is(err, ErrNotMigrated):
+	case errors.Is(err, lease.ErrNotMigrated):
 		k.unsure = nil
 	case err != nil:
-		return nil, &StoreError{"read", err}
+		return nil, &lease.StoreError{Op: "read", Err: err}
 	case len(rows) == 1 && t.claimed(rows[0]):
 		if rows[0].Expires >= rows[0].Now {
 			t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.Window), true // a renewal is due at once
@@ -330,13 +332,13 @@ func (k *keeper) resolveClaim(ctx context.Context) (again *Row, err error) {
 
 // claimed reports whether the row has the token of one of the claims that were sent for
 // it.
-func (t *heldLease) claimed(row Row) bool {
+func (t *heldLease) claimed(row lease.Row) bool {
 	return row.Token != "" && (row.Token == t.pendingToken || slices.Contains(t.earlierTokens, row.Token))
 }
 
 // hold starts a lease of a row that has the token of its claim. bound is the bound that
 // the store has confirmed, or 0.
-func (k *keeper) hold(t *heldLease, row Row, bound int64) {
+func (k *keeper) hold(t *heldLease, row lease.Row, bound int64) {
 	if t.volatile {
 		t.start = max(t.start, row.Bound) // hold-off: the claim grants nothing, and renewals grant
 	}
@@ -374,8 +376,8 @@ func (k *keeper) addMissing(ctx context.Context) error {
 }
 
 // allTaken returns the error for worker numbers that are all in use.
-func (k *keeper) allTaken(rows []Row) *TakenError {
-	e := &TakenError{Namespace: k.cfg.Namespace, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
+func (k *keeper) allTaken(rows []lease.Row) *lease.TakenError {
+	e := &lease.TakenError{Namespace: k.cfg.Namespace, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
 	seen := map[string]bool{"": true}
 	for i, r := range rows {
 		if !seen[r.Label] {
@@ -394,6 +396,6 @@ func (k *keeper) allTaken(rows []Row) *TakenError {
 }
 
 // untilFree returns when a row becomes free unless its lease is renewed.
-func (k *keeper) untilFree(r Row) time.Duration {
+func (k *keeper) untilFree(r lease.Row) time.Duration {
 	return time.Duration(max(r.Expires+k.terms.Skew-r.Now, 0)) * time.Microsecond
 }

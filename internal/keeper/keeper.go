@@ -1,4 +1,7 @@
-package lease
+// Package keeper leases worker numbers from a [lease.Store] and renews them. It is the
+// state machine of the protocol that package lease describes. Programs use it through
+// package snowkey.
+package keeper
 
 import (
 	"context"
@@ -11,16 +14,17 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/leased"
+	"github.com/snowkey-go/snowkey/lease"
 )
 
 // A keeper leases a worker number for an issuer and renews the lease until it is
 // closed. When the lease is lost, it claims another. A keeper is safe for concurrent
 // use.
 type keeper struct {
-	store  Store
+	store  lease.Store
 	issuer leased.Issuer
 	cfg    Config
-	terms  Terms
+	terms  lease.Terms
 	clocks clocks
 
 	needed atomic.Int64  // the largest end that Want got since the last renewal
@@ -35,23 +39,23 @@ type keeper struct {
 	granted    chan struct{} // closed when the first id may be issued
 	done       chan struct{} // closed when run has returned
 	held       *heldLease
-	unsure     *heldLease  // the lease of the last claim, if that had no answer
-	lastWorker int64       // the worker number held last; -1 before the first
-	regressed  bool        // the store has lost commits, and must be fenced before the next claim
-	taken      *TakenError // while all worker numbers are in use, their holders
-	takenAt    time.Time   // when the holders were read
-	looks      int         // how many probes in a row found no namespace or no free row
-	warned     string      // the reason that was logged last for having no lease
-	failed     error       // why the last renewal had no answer; nil if it had one
-	gaveUp     int         // how many calls in a row were not answered in time
+	unsure     *heldLease        // the lease of the last claim, if that had no answer
+	lastWorker int64             // the worker number held last; -1 before the first
+	regressed  bool              // the store has lost commits, and must be fenced before the next claim
+	taken      *lease.TakenError // while all worker numbers are in use, their holders
+	takenAt    time.Time         // when the holders were read
+	looks      int               // how many probes in a row found no namespace or no free row
+	warned     string            // the reason that was logged last for having no lease
+	failed     error             // why the last renewal had no answer; nil if it had one
+	gaveUp     int               // how many calls in a row were not answered in time
 }
 
 // A heldLease is one lease. After the lease was lost, it is not used again.
 type heldLease struct {
-	seen  Row   // the row before the claim
-	row   Row   // token and revision are from the last answer or read, the rest from the last answer
-	start int64 // the first counter that may be issued
-	block int64 // how many counters to request at once; see wantedBound
+	seen  lease.Row // the row before the claim
+	row   lease.Row // token and revision are from the last answer or read, the rest from the last answer
+	start int64     // the first counter that may be issued
+	block int64     // how many counters to request at once; see wantedBound
 
 	// pendingToken is the token of a claim or renewal without an answer. It may have
 	// been executed, or may be executed later. "" if there is none.
@@ -63,14 +67,9 @@ type heldLease struct {
 	raised        time.Time // when its bound was last raised by a block
 }
 
-// Open checks cfg, claims a worker number and grants it to the issuer. It returns when
-// the first id may be issued. If the store does not answer or all worker numbers are in
-// use, it tries again until ctx ends. The error then has the last answer of the store.
-// Open returns at once with a [*LayoutError], [*ClockSkewError], [*VersionError],
-// [*PermanentError] or [*ConfigError].
-//
-// Open is for package snowkey. Programs call snowkey.Open.
-func Open(ctx context.Context, store Store, issuer leased.Issuer, cfg Config) (leased.Keeper, error) {
+// Open checks cfg, claims a worker number and grants it to the issuer. Open of package
+// snowkey says when it returns, and with which errors.
+func Open(ctx context.Context, store lease.Store, issuer leased.Issuer, cfg Config) (leased.Keeper, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -113,7 +112,7 @@ func (k *keeper) Resume(ctx context.Context) error {
 	defer k.turn.Unlock()
 	switch {
 	case k.life.Err() != nil:
-		return ErrClosed
+		return lease.ErrClosed
 	case k.stop != nil:
 		return nil
 	}
@@ -132,7 +131,7 @@ func (k *keeper) Resume(ctx context.Context) error {
 	case <-k.granted:
 		return nil
 	case <-ctx.Done():
-		err := k.end(ctx, ErrSuspended)
+		err := k.end(ctx, lease.ErrSuspended)
 		return errors.Join(ctx.Err(), heldOff, k.failed, err)
 	}
 }
@@ -143,7 +142,7 @@ func (k *keeper) Resume(ctx context.Context) error {
 func (k *keeper) Suspend(ctx context.Context) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
-	return k.end(ctx, ErrSuspended)
+	return k.end(ctx, lease.ErrSuspended)
 }
 
 // Close seals the issuer and releases the worker number. It returns when the store has
@@ -153,7 +152,7 @@ func (k *keeper) Close(ctx context.Context) error {
 	k.endLife() // also ends a Resume that waits
 	k.turn.Lock()
 	defer k.turn.Unlock()
-	return k.end(ctx, ErrClosed)
+	return k.end(ctx, lease.ErrClosed)
 }
 
 // end goes from the state holding to released.
@@ -196,7 +195,7 @@ func (k *keeper) withdraw(ctx context.Context) error {
 	rows, err := k.store.Rows(ctx, k.terms, u.seen.Worker, u.seen.Worker)
 	switch {
 	case err != nil:
-		return &StoreError{"read", err}
+		return &lease.StoreError{Op: "read", Err: err}
 	case len(rows) == 0 || !u.claimed(rows[0]) && !k.terms.Free(rows[0]):
 		k.unsure = nil // another process has it, so the claim fails
 		return nil
@@ -208,10 +207,10 @@ func (k *keeper) withdraw(ctx context.Context) error {
 	return err
 }
 
-func (k *keeper) release(ctx context.Context, row Row, unused int64) error {
+func (k *keeper) release(ctx context.Context, row lease.Row, unused int64) error {
 	freed, err := k.store.Release(ctx, k.terms, row, unused)
 	if err != nil {
-		return &StoreError{"release", err}
+		return &lease.StoreError{Op: "release", Err: err}
 	}
 	k.log().Info("lease: released the worker number", "namespace", k.cfg.Namespace, "worker", row.Worker, "freed", freed)
 	return nil
@@ -257,11 +256,17 @@ func (k *keeper) idle(ctx context.Context, t *heldLease) (needed int64) {
 // to needed. The cap grows with the store's time, so an earlier renewal would not raise
 // the bound far enough.
 func (k *keeper) untilGrantable(t *heldLease, needed int64) time.Duration {
-	wait := time.Duration(k.terms.reached(needed)-t.row.Now) * time.Microsecond
+	wait := time.Duration(reached(k.terms, needed)-t.row.Now) * time.Microsecond
 	if wait <= 0 && needed > t.row.Bound {
 		return 0
 	}
 	return min(max(wait, k.cfg.Window/100), k.cfg.Window/3)
+}
+
+// reached returns the first time at which the cap is at or above bound.
+func reached(t lease.Terms, bound int64) int64 {
+	tick := (bound+t.PerTick-1)/t.PerTick - 1
+	return t.Epoch + tick*t.Unit - t.Ahead
 }
 
 // wantedBound returns the bound to request if counters below needed are required.
@@ -275,11 +280,11 @@ func (k *keeper) untilGrantable(t *heldLease, needed int64) time.Duration {
 // quickly. If the counters are in a tick that the store cannot grant yet, nothing is
 // requested: the store would grant the rest of the current tick instead.
 func (k *keeper) wantedBound(t *heldLease, needed int64) int64 {
-	if !k.terms.coarse() {
+	if !k.terms.Coarse() {
 		now := k.clocks.now().UnixMicro()
-		return max(k.terms.cap(now), needed+k.terms.cap(now)-k.terms.counter(now))
+		return max(k.terms.At(now).Cap, needed+k.terms.At(now).Cap-k.terms.At(now).Tick)
 	}
-	if needed <= t.row.Bound || k.terms.reached(needed) > t.row.Now+time.Since(t.renewed).Microseconds() {
+	if needed <= t.row.Bound || reached(k.terms, needed) > t.row.Now+time.Since(t.renewed).Microseconds() {
 		return 0
 	}
 	if least := max(k.terms.PerTick/1024, 1); time.Since(t.raised) < k.cfg.Window/3 {
@@ -296,19 +301,19 @@ func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 	if t.pendingToken == "" {
 		t.pendingToken = newToken()
 	}
-	renewal := Renewal{Terms: k.terms, Held: t.row, Token: t.pendingToken, Wanted: k.wantedBound(t, needed), Volatile: t.volatile}
+	renewal := lease.Renewal{Terms: k.terms, Held: t.row, Token: t.pendingToken, Wanted: k.wantedBound(t, needed), Volatile: t.volatile}
 	sent := k.clocks.read()
 	row, renewed, err := k.tryRenew(ctx, renewal)
 	switch {
 	case renewed:
 		k.failed = nil
 		k.confirm(t, row, sent)
-	case errors.Is(err, ErrNotMigrated):
+	case errors.Is(err, lease.ErrNotMigrated):
 		k.lose(t, "its table is gone from the store")
 	case err != nil:
 		// The request may have been executed, or may be executed later.
 		if isAnswer(err) || k.failed == nil {
-			k.failed = &StoreError{"renew", err}
+			k.failed = &lease.StoreError{Op: "renew", Err: err}
 		}
 		k.explain("renew", err)
 		k.pause(ctx, k.cfg.Window/16)
@@ -320,7 +325,7 @@ func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 	}
 }
 
-func (k *keeper) tryRenew(ctx context.Context, r Renewal) (Row, bool, error) {
+func (k *keeper) tryRenew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
 	ctx, done := k.inTime(ctx)
 	defer done()
 	row, renewed, err := k.store.Renew(ctx, r)
@@ -328,7 +333,7 @@ func (k *keeper) tryRenew(ctx context.Context, r Renewal) (Row, bool, error) {
 }
 
 // confirm stores the answer to a renewal.
-func (k *keeper) confirm(t *heldLease, row Row, sent reading) {
+func (k *keeper) confirm(t *heldLease, row lease.Row, sent reading) {
 	t.row, t.renewed, t.unconfirmed = row, sent.at, false
 	t.pendingToken = "" // the revision has changed, so late requests fail
 	k.clocks.compare(sent, row.Now)
@@ -356,8 +361,8 @@ func (k *keeper) heldOff(t *heldLease) error {
 	if t.start < t.row.Bound {
 		return nil
 	}
-	left := time.Duration(k.terms.reached(t.start+1)-t.row.Now) * time.Microsecond
-	return &HoldOffError{Namespace: k.cfg.Namespace, For: max(left, 0), Unconfirmed: t.unconfirmed}
+	left := time.Duration(reached(k.terms, t.start+1)-t.row.Now) * time.Microsecond
+	return &lease.HoldOffError{Namespace: k.cfg.Namespace, For: max(left, 0), Unconfirmed: t.unconfirmed}
 }
 
 // reread reads the row after a renewal without an answer, and reports whether the lease
@@ -369,7 +374,7 @@ func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 	rows, err := k.store.Rows(timely, k.terms, t.row.Worker, t.row.Worker)
 	done()
 	switch {
-	case errors.Is(err, ErrNotMigrated):
+	case errors.Is(err, lease.ErrNotMigrated):
 		k.lose(t, "its table is gone from the store")
 	case err != nil:
 		k.explain("read", err)
@@ -394,7 +399,7 @@ func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 // drop ends a lease and frees its row, which no other process has taken yet. Otherwise
 // the row could not be claimed before MaxClockSkew has passed. If the store's clock was
 // an hour ahead and was corrected, that would take an hour.
-func (k *keeper) drop(ctx context.Context, t *heldLease, row Row, reason string) {
+func (k *keeper) drop(ctx context.Context, t *heldLease, row lease.Row, reason string) {
 	k.lose(t, reason)
 	ctx, done := k.inTime(ctx)
 	defer done()
@@ -405,7 +410,7 @@ func (k *keeper) drop(ctx context.Context, t *heldLease, row Row, reason string)
 
 // lose ends a lease.
 func (k *keeper) lose(t *heldLease, reason string) {
-	lost := &LostError{Namespace: k.cfg.Namespace, Worker: t.row.Worker, Since: time.Now(), Reason: reason}
+	lost := &lease.LostError{Namespace: k.cfg.Namespace, Worker: t.row.Worker, Since: time.Now(), Reason: reason}
 	k.issuer.Seal(lost)
 	k.held = nil
 	k.log().Error("lease: lost the worker number", "namespace", lost.Namespace, "worker", lost.Worker, "reason", reason)
@@ -442,7 +447,7 @@ func (k *keeper) inTime(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-func (k *keeper) explain(op string, err error) { k.issuer.Explain(&StoreError{op, err}) }
+func (k *keeper) explain(op string, err error) { k.issuer.Explain(&lease.StoreError{Op: op, Err: err}) }
 
 // pause waits for a random time around d, and for longestWait at most. So processes that
 // failed together do not try again together. It reports false if ctx has ended.
@@ -465,7 +470,7 @@ func (k *keeper) warn(err error) {
 		return
 	}
 	reason := err.Error()
-	if _, ok := errors.AsType[*TakenError](err); ok {
+	if _, ok := errors.AsType[*lease.TakenError](err); ok {
 		reason = "taken" // its text has the time
 	}
 	if k.warned != reason {

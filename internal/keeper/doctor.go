@@ -1,37 +1,16 @@
-package lease
+package keeper
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Finding is something that looks wrong in a store.
-type Finding struct {
-	Kind   string // for programs; [Doctor] and the Examine method of the store list the kinds
-	Text   string // what is wrong, and with what
-	Remedy string // what to do
-}
-
-// Doctor looks for rows of a namespace, and for settings of its store, that look
-// wrong. It changes nothing and needs no lease. The findings explain why no ids are
-// issued, why ids are ahead of their time, or what a crash would cost. They do not
-// show that an id was issued a second time. A bound that was lowered by hand is not
-// detected.
-//
-//	clock          the host's clock and the store's differ by more than MaxClockSkew
-//	volatile       the store may lose a commit that it acknowledged
-//	history        the database is not the one that was last fenced
-//	fence-ahead    the fence is further ahead than the store ever raises it
-//	bound-ahead    the bound of a row is further ahead than that
-//	expires-ahead  a lease lasts longer than TTL
-//	no-such-worker a row has a worker number that the layout does not have
-//	crowded        at least nine tenths of the worker numbers are leased
-//
-// The store adds its own findings: see [Store].Examine. The error is
-// [ErrNoNamespace], a [*ConfigError] or a [*StoreError].
-func Doctor(ctx context.Context, store Store, cfg Config) ([]Finding, error) {
+// Doctor is Doctor of package snowkey.
+func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding, error) {
 	cfg = cfg.withDefaults()
 	clocks := clocks{cfg: cfg}
 	sent := clocks.read()
@@ -42,14 +21,14 @@ func Doctor(ctx context.Context, store Store, cfg Config) ([]Finding, error) {
 	host, now := cfg.Clock(), time.UnixMicro(p.Now)
 	rows, err := store.Rows(ctx, terms, 0, maxCounter)
 	if err != nil {
-		return nil, &StoreError{"read", err}
+		return nil, &lease.StoreError{Op: "read", Err: err}
 	}
 	found, err := store.Examine(ctx)
 	if err != nil {
-		return nil, &StoreError{"examine", err}
+		return nil, &lease.StoreError{Op: "examine", Err: err}
 	}
 	add := func(kind, remedy, text string, values ...any) {
-		found = append(found, Finding{Kind: kind, Text: fmt.Sprintf(text, values...), Remedy: remedy})
+		found = append(found, lease.Finding{Kind: kind, Text: fmt.Sprintf(text, values...), Remedy: remedy})
 	}
 	at := func(bound int64) string {
 		return time.UnixMicro(terms.Epoch + bound/terms.PerTick*terms.Unit).UTC().Format(time.RFC3339)
@@ -62,7 +41,7 @@ func Doctor(ctx context.Context, store Store, cfg Config) ([]Finding, error) {
 		add("volatile", "configure it to flush each commit, or accept that each lease starts with a hold-off of MaxClockSkew",
 			"the store may lose a commit that it acknowledged, or does not know whether it may")
 	}
-	readOnly := slices.ContainsFunc(found, func(f Finding) bool { return f.Kind == "read-only" })
+	readOnly := slices.ContainsFunc(found, func(f lease.Finding) bool { return f.Kind == "read-only" })
 	if p.Fingerprint != p.Current && !readOnly { // a standby has another fingerprint than its primary
 		add("history", "nothing: the next claim makes ids continue above everything that may have been lost",
 			"the database is %q, and was %q when the namespace was created or fenced", p.Current, p.Fingerprint)

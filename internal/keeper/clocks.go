@@ -1,9 +1,10 @@
-package lease
+package keeper
 
 import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/leased"
+	"github.com/snowkey-go/snowkey/lease"
 )
 
 // clocks compares the host's clock with the store's clock. It is used by one goroutine
@@ -32,7 +33,7 @@ func (c *clocks) now() time.Time { return c.cfg.Clock().Add(c.offset) }
 func (c *clocks) check(sent reading, now int64) error {
 	if c.store.IsZero() {
 		if at, host := time.UnixMicro(now), c.cfg.Clock(); !c.near(at, sent.wall, host) {
-			return &ClockSkewError{Host: host, Store: at, Max: c.cfg.MaxClockSkew}
+			return &lease.ClockSkewError{Host: host, Store: at, Max: c.cfg.MaxClockSkew}
 		}
 	}
 	c.compare(sent, now)

@@ -1,0 +1,40 @@
+package keeper
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// Fence is Fence of package snowkey.
+func Fence(ctx context.Context, store lease.Store, cfg Config) error {
+	cfg = cfg.withDefaults()
+	terms, _, err := look(ctx, store, cfg)
+	if err != nil {
+		return err
+	}
+	if err := store.Fence(ctx, terms, ""); err != nil {
+		return &lease.StoreError{Op: "fence", Err: err}
+	}
+	return nil
+}
+
+// look probes a namespace that must exist, and returns the terms for its store.
+func look(ctx context.Context, store lease.Store, cfg Config) (lease.Terms, lease.Probe, error) {
+	if err := cfg.validate(); err != nil {
+		return lease.Terms{}, lease.Probe{}, err
+	}
+	terms := cfg.terms()
+	p, err := store.Probe(ctx, lease.Query{Terms: terms, Min: cfg.MinWorker, Max: cfg.MaxWorker, PreferWorker: -1})
+	if err != nil {
+		return lease.Terms{}, lease.Probe{}, &lease.StoreError{Op: "probe", Err: err}
+	}
+	if !p.HasNamespace {
+		return lease.Terms{}, lease.Probe{}, fmt.Errorf("lease: namespace %q, layout %q: %w", terms.Namespace, terms.Layout, lease.ErrNoNamespace)
+	}
+	if p.OneClock {
+		terms.Skew = 0
+	}
+	return terms, p, nil
+}
