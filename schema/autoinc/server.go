@@ -16,26 +16,9 @@ func (s server) column(c catalog.Column) string {
 	return s.Path(c.Table.Schema, c.Table.Name, c.Name)
 }
 
-// typed scans the name of a type, as a dialect writes it, and what it can hold into
-// a column.
+// typed scans the name of a column's type into what the column can hold.
 func typed(d database.Dialect, c *catalog.Column) sql.Scanner {
-	return shape{database.Server{Dialect: d}, c}
-}
-
-type shape struct {
-	database.Server
-	column *catalog.Column
-}
-
-// Scan implements sql.Scanner.
-func (s shape) Scan(source any) error {
-	var name sql.NullString
-	if err := name.Scan(source); err != nil {
-		return err
-	}
-	holds := s.Shape(name.String)
-	s.column.Bits, s.column.Unsigned, s.column.Text = holds.Bits, holds.Unsigned, holds.Text
-	return nil
+	return d.ScanType(&c.Bits, &c.Unsigned, &c.Text)
 }
 
 // path returns where the name of a column is scanned to.

@@ -30,26 +30,9 @@ func (s server) name(n Name) string { return s.Path(n.Schema, n.Name) }
 
 func (s server) column(c Column) string { return s.Path(c.Table.Schema, c.Table.Name, c.Name) }
 
-// typed scans the name of a type, as a dialect writes it, and what it can hold into
-// a column.
+// typed scans the name of a column's type into what the column can hold.
 func typed(d database.Dialect, c *Column) sql.Scanner {
-	return shape{database.Server{Dialect: d}, c}
-}
-
-type shape struct {
-	database.Server
-	column *Column
-}
-
-// Scan implements sql.Scanner.
-func (s shape) Scan(source any) error {
-	var name sql.NullString
-	if err := name.Scan(source); err != nil {
-		return err
-	}
-	holds := s.Shape(name.String)
-	s.column.Bits, s.column.Unsigned, s.column.Text = holds.Bits, holds.Unsigned, holds.Text
-	return nil
+	return d.ScanType(&c.Bits, &c.Unsigned, &c.Text)
 }
 
 // Identify returns the dialect of the server of db. Errors wrap [ErrDialect] or the

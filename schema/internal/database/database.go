@@ -153,9 +153,25 @@ func (s Server) Literal(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// Shape returns what a column of a type can hold.
-func (s Server) Shape(columnType string) ddl.Shape {
-	return grammars[s.Dialect].shape(ddl.ParseType(columnType))
+// ScanType returns a scanner that reads the name of a column type and stores what
+// the column can hold.
+func (d Dialect) ScanType(bits *int, unsigned, text *bool) sql.Scanner {
+	return typeScanner(func(name string) {
+		holds := grammars[d].shape(ddl.ParseType(name))
+		*bits, *unsigned, *text = holds.Bits, holds.Unsigned, holds.Text
+	})
+}
+
+type typeScanner func(name string)
+
+// Scan implements sql.Scanner.
+func (store typeScanner) Scan(source any) error {
+	var name sql.NullString
+	if err := name.Scan(source); err != nil {
+		return err
+	}
+	store(name.String)
+	return nil
 }
 
 // Prefixes of the triggers that keep keys out that are not generated.
