@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,13 +77,22 @@ const (
 //
 // Errors wrap [ErrPlan], [ErrPhase], [ErrBusy], [ErrUnfinished], an error of
 // [NewPlan], or an error of the driver.
-func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (Phase, error) {
+func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (phase Phase, err error) {
+	err = withApplier(ctx, db, plan, options, func(a *applier) error {
+		phase, err = a.apply(ctx)
+		return err
+	})
+	return phase, err
+}
+
+// withApplier calls f with an applier over a connection of its own.
+func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions, f func(*applier) error) error {
 	if db == nil || plan == nil {
-		return Phase{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
+		return errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
 	}
 	sum, err := plan.sum()
 	if err != nil {
-		return Phase{}, err
+		return err
 	}
 	options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
 	options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), 5*time.Second)
@@ -91,14 +101,17 @@ func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (P
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		return Phase{}, fmt.Errorf("autoinc: %w", err)
+		return fmt.Errorf("autoinc: %w", err)
 	}
 	a := &applier{
 		server: plan.server(), conn: conn, plan: plan, options: options,
 		ledger: ledger{plan.server(), plan.Progress, sum},
 	}
 	defer a.close(ctx)
-	return a.apply(ctx)
+	if err := a.prepare(ctx); err != nil {
+		return err
+	}
+	return f(a)
 }
 
 // An applier applies one phase over one connection.
@@ -113,17 +126,7 @@ type applier struct {
 }
 
 func (a *applier) apply(ctx context.Context) (Phase, error) {
-	if err := a.prepare(ctx); err != nil {
-		return Phase{}, err
-	}
-	entries := make(map[string]entry)
-	there, err := a.ledger.exists(ctx, a.conn)
-	if err == nil && there {
-		entries, err = a.ledger.read(ctx, a.conn)
-	}
-	if err == nil {
-		err = a.ledger.refuseUnfinished(ctx, a.conn, a.ledger.sum)
-	}
+	entries, err := a.entries(ctx)
 	if err != nil {
 		return Phase{}, err
 	}
@@ -131,12 +134,7 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err != nil || phase.Name == "" {
 		return phase, err
 	}
-	begun := false
-	for _, s := range phase.Steps {
-		_, known := entries[s.ID]
-		begun = begun || known
-	}
-	if !begun && phase.Name != Guard {
+	if !phase.begun(entries) && phase.Name != Guard {
 		if err := a.compare(ctx, phase); err != nil {
 			return Phase{}, err
 		}
@@ -154,21 +152,75 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	if err := a.patiently(ctx, func() error { return a.ledger.create(ctx, a.conn) }, func(error) {}); err != nil {
 		return Phase{}, err
 	}
-	for steps := phase.Steps; len(steps) > 0; {
-		n := 1
-		for n < len(steps) && steps[0].Unit != 0 && steps[n].Unit == steps[0].Unit {
-			n++
-		}
-		if err := a.take(ctx, phase, steps[:n], entries); err != nil {
+	for _, steps := range phase.units() {
+		if err := a.take(ctx, phase, steps, entries); err != nil {
 			return Phase{}, err
 		}
-		steps = steps[n:]
 	}
 	if err := a.at(ctx, "phase "+string(phase.Name)); err != nil {
 		return Phase{}, err
 	}
 	err = a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, string(phase.Name), entry{state: done}) }, func(error) {})
 	return phase, err
+}
+
+// entries reads the progress, or returns nil if there is no table of it. It leaves out what was recorded and then taken back by
+// hand, and forgets it.
+func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
+	there, err := a.ledger.exists(ctx, a.conn)
+	if err != nil || !there {
+		return nil, err
+	}
+	if err := a.ledger.refuseUnfinished(ctx, a.conn, a.ledger.sum); err != nil {
+		return nil, err
+	}
+	entries, err := a.ledger.read(ctx, a.conn)
+	if err != nil {
+		return nil, err
+	}
+	if _, known := entries[undoing]; known {
+		return nil, fail(ErrUnfinished, "the plan is being taken back, and this has stopped in the middle; complete it with snowkey migrate undo")
+	}
+	for _, phase := range slices.Backward(a.plan.Phases) {
+		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
+			continue // the fence is no longer needed
+		}
+		for _, steps := range phase.units() {
+			held, err := a.held(ctx, steps, entries)
+			if err != nil {
+				return nil, err
+			}
+			if held {
+				continue
+			}
+			if phase.Name == Widen { // its steps build on each other
+				steps = phase.Steps
+			}
+			gone := append([]string{string(phase.Name)}, ids(steps)...)
+			for _, id := range gone {
+				delete(entries, id)
+			}
+			if a.options.DryRun {
+				continue
+			}
+			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, gone...) }, func(error) {}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return entries, nil
+}
+
+// held reports whether the steps of a unit that were taken still have their effect.
+func (a *applier) held(ctx context.Context, steps []Step, entries map[string]entry) (bool, error) {
+	for _, s := range steps {
+		if s.Lasting && entries[s.ID].taken() {
+			if held, err := a.asked(ctx, s); err != nil || !held {
+				return false, err
+			}
+		}
+	}
+	return true, nil
 }
 
 // next returns the phase to apply.
@@ -186,13 +238,17 @@ func (a *applier) next(entries map[string]entry) (Phase, error) {
 					return Phase{}, fail(ErrPhase, "the phase %s comes after %s, which is not complete; apply that first", a.options.Phase, phase.Name)
 				}
 			}
-			return Phase{}, fail(ErrPhase, "there is no phase %q; there are %q", string(a.options.Phase), phaseNames)
+			return Phase{}, a.noPhase()
 		}
 	}
 	if a.options.Phase != "" {
-		return Phase{}, fail(ErrPhase, "there is no phase %q; there are %q", string(a.options.Phase), phaseNames)
+		return Phase{}, a.noPhase()
 	}
 	return Phase{}, nil
+}
+
+func (a *applier) noPhase() error {
+	return fail(ErrPhase, "there is no phase %q; there are %q", string(a.options.Phase), phaseNames)
 }
 
 // compare plans again and refuses a phase if the result differs.
@@ -263,7 +319,17 @@ func (a *applier) patiently(ctx context.Context, try func() error, again func(er
 	}
 }
 
-func (a *applier) attempt(ctx context.Context, phase Phase, steps []Step, before entry) (err error) {
+func (a *applier) attempt(ctx context.Context, phase Phase, steps []Step, before entry) error {
+	return a.around(ctx, steps, func() error {
+		if steps[0].Unit == 0 {
+			return a.alone(ctx, phase, steps[0], before)
+		}
+		return a.together(ctx, phase, steps)
+	})
+}
+
+// around does something with the session that the steps of a unit need.
+func (a *applier) around(ctx context.Context, steps []Step, do func() error) (err error) {
 	if a.Dialect == catalog.Postgres { // a step may have set it otherwise
 		if err := a.set(ctx, steps[0], []string{a.lockTimeout()}); err != nil {
 			return err
@@ -279,10 +345,7 @@ func (a *applier) attempt(ctx context.Context, phase Phase, steps []Step, before
 			err = errors.Join(err, after)
 		}
 	}()
-	if steps[0].Unit == 0 {
-		return a.alone(ctx, phase, steps[0], before)
-	}
-	return a.together(ctx, phase, steps)
+	return do()
 }
 
 func (a *applier) set(ctx context.Context, s Step, settings []string) error {
@@ -302,20 +365,14 @@ func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error
 	if err := a.at(ctx, "begin "+steps[0].ID); err != nil {
 		return err
 	}
-	if _, err := a.conn.ExecContext(ctx, a.syntax().begin); err != nil {
-		// Drivers of SQLite report the end of ctx even where the transaction has begun.
-		a.spoilt = a.spoilt || ctx.Err() != nil
-		return failedStep(steps[0], err)
-	}
-	skip := errors.New("taken by another")
-	err := func() error {
+	err := a.inTransaction(ctx, steps, func() error {
 		// Another Apply may have been first, where no lock keeps it out.
 		entries, err := a.ledger.read(ctx, a.conn)
 		if err != nil {
 			return err
 		}
 		if entries[steps[0].ID].taken() {
-			return skip
+			return errTaken
 		}
 		for _, s := range steps {
 			a.tell(phase, s, Began)
@@ -326,22 +383,10 @@ func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error
 				return err
 			}
 		}
-		if err := a.at(ctx, "commit "+steps[0].ID); err != nil {
-			return err
-		}
-		// And they report no error for a COMMIT that they left out because ctx has ended.
-		if _, err := a.conn.ExecContext(ctx, "COMMIT"); cmp.Or(err, ctx.Err()) != nil {
-			return failedStep(steps[len(steps)-1], cmp.Or(err, ctx.Err()))
-		}
-		return nil
-	}()
-	if err != nil {
-		if _, failed := a.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); failed != nil {
-			a.spoilt = true
-		}
-		if err != skip {
-			return err
-		}
+		return a.at(ctx, "commit "+steps[0].ID)
+	})
+	if err != nil && err != errTaken {
+		return err
 	}
 	for _, s := range steps {
 		a.tell(phase, s, Ended)
@@ -349,10 +394,33 @@ func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error
 	return a.at(ctx, "after "+steps[0].ID)
 }
 
+var errTaken = errors.New("taken by another")
+
+// inTransaction calls do in a transaction, and commits it if do returns nil.
+func (a *applier) inTransaction(ctx context.Context, steps []Step, do func() error) error {
+	if _, err := a.conn.ExecContext(ctx, a.syntax().begin); err != nil {
+		// Drivers of SQLite report the end of ctx even where the transaction has begun.
+		a.spoilt = a.spoilt || ctx.Err() != nil
+		return failedStep(steps[0], err)
+	}
+	err := do()
+	if err == nil {
+		// And they report no error for a COMMIT that they left out because ctx has ended.
+		if _, err = a.conn.ExecContext(ctx, "COMMIT"); cmp.Or(err, ctx.Err()) == nil {
+			return nil
+		}
+		err = failedStep(steps[len(steps)-1], cmp.Or(err, ctx.Err()))
+	}
+	if _, failed := a.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); failed != nil {
+		a.spoilt = true
+	}
+	return err
+}
+
 // alone takes a step in no transaction: it is recorded before, so that a crash
 // between it and its record is known to have been possible.
 func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) error {
-	if before.state == started && s.Done != "" {
+	if s.Done != "" {
 		taken, err := a.asked(ctx, s)
 		if err != nil {
 			return err
@@ -361,7 +429,7 @@ func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) 
 			a.tell(phase, s, Skipped)
 			return a.record(ctx, s, entry{state: done})
 		}
-		if s.Retry != "" {
+		if before.state == started && s.Retry != "" {
 			if _, err := a.conn.ExecContext(ctx, s.Retry); err != nil {
 				return failedStep(s, err)
 			}
@@ -474,7 +542,7 @@ func (a *applier) check(ctx context.Context, s Step) error {
 		}
 		parts = append(parts, fmt.Sprintf("%s = %v", columns[i], value))
 	}
-	return fmt.Errorf("a row was found that should not exist: %s; %s", database.Printable(strings.Join(parts, ", ")), cmp.Or(s.Undo, "find all such rows with the query of the step, and correct them"))
+	return fmt.Errorf("a row was found that should not exist: %s; %s", database.Printable(strings.Join(parts, ", ")), cmp.Or(s.Remedy, "find all such rows with the query of the step, and correct them"))
 }
 
 // tell tells Progress of a step.

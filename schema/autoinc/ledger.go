@@ -90,6 +90,31 @@ func (l ledger) write(ctx context.Context, s session, step string, e entry) erro
 	return nil
 }
 
+// forget deletes entries.
+func (l ledger) forget(ctx context.Context, s session, steps ...string) error {
+	var literals []string
+	for _, step := range steps {
+		literals = append(literals, l.Literal(step))
+	}
+	_, err := s.ExecContext(ctx, fmt.Sprintf("DELETE FROM %s WHERE plan = %s AND step IN (%s)", l.name(l.table), l.Literal(l.sum), strings.Join(literals, ", ")))
+	if err != nil {
+		return fmt.Errorf("autoinc: keeping the progress: %w", err)
+	}
+	return nil
+}
+
+// drop drops the table if it has no entries.
+func (l ledger) drop(ctx context.Context, s session) error {
+	n, err := database.One(ctx, s, "SELECT count(*) FROM "+l.name(l.table), database.Number)
+	if err != nil || n > 0 {
+		return err
+	}
+	if _, err := s.ExecContext(ctx, "DROP TABLE "+l.name(l.table)); err != nil {
+		return fmt.Errorf("autoinc: dropping the table of the progress: %w", err)
+	}
+	return nil
+}
+
 // refuseUnfinished returns an [ErrUnfinished] if a plan of another sum has
 // stopped in the middle of a phase.
 func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier, own string) error {

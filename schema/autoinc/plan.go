@@ -125,7 +125,13 @@ type Step struct {
 
 	Locks    string // what it locks, and who waits
 	Rewrites string // what it rewrites or copies; nothing if empty
-	Undo     string // how to take it back; nothing to take back if empty
+
+	// Undo is SQL that takes the step back, after every later step of the plan was
+	// taken back. It is empty if there is nothing to take back.
+	Undo []string
+
+	// Remedy says what to do if a Check finds a row.
+	Remedy string
 
 	// Before and After are SQL for the session's settings around the step. For a
 	// transaction, its first step has Before and its last step has After.
@@ -135,11 +141,39 @@ type Step struct {
 	// asked after a crash, of a step in no transaction.
 	Done string
 
+	// Lasting is whether Done stays true. Then it is also asked before each phase,
+	// because somebody may have taken the step back by hand.
+	Lasting bool
+
 	// Retry is SQL that clears away what a failed attempt left.
 	Retry string
 
 	// Size is a query for how many blocks a Backfill has.
 	Size string
+}
+
+// units returns the steps by transaction. A step in none is by itself.
+func (p Phase) units() (units [][]Step) {
+	for i, s := range p.Steps {
+		if i > 0 && s.Unit != 0 && s.Unit == p.Steps[i-1].Unit {
+			units[len(units)-1] = append(units[len(units)-1], s)
+		} else {
+			units = append(units, []Step{s})
+		}
+	}
+	return units
+}
+
+// begun reports whether a step of the phase has an entry.
+func (p Phase) begun(entries map[string]entry) bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool { _, known := entries[s.ID]; return known })
+}
+
+func ids(steps []Step) (ids []string) {
+	for _, s := range steps {
+		ids = append(ids, s.ID)
+	}
+	return ids
 }
 
 // phase returns the phase of a name, or one without steps.

@@ -116,11 +116,6 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 	for i, r := range rows {
 		if i == 0 || rows[i-1].Name != r.Name || rows[i-1].Child != r.Child {
 			rule := by[[3]string{r.schema, r.Child.Name, r.Name}]
-			for _, action := range []*string{&rule.onUpdate, &rule.onDelete} {
-				if *action == "RESTRICT" { // which is the same to InnoDB, and is written either way
-					*action = noAction
-				}
-			}
 			r.OnUpdate, r.OnDelete, r.valid = rule.onUpdate, rule.onDelete, true
 			p.references = append(p.references, r.reference)
 		}
@@ -159,12 +154,12 @@ func (p *mysqlPlanner) definition(ctx context.Context, table catalog.Name) (stri
 // plainInteger is a type that is widened to bigint.
 var plainInteger = regexp.MustCompile(`^(tinyint|smallint|mediumint|int|bigint)(\([0-9]+\))?( unsigned)?$`)
 
-// modified returns a column's definition with 64 bits and all other
+// modified returns a column's definition as it is, and with 64 bits and all other
 // attributes, such as NOT NULL and COMMENT.
-func (p *mysqlPlanner) modified(ctx context.Context, c catalog.Column) (string, error) {
+func (p *mysqlPlanner) modified(ctx context.Context, c catalog.Column) (was, wide string, err error) {
 	create, err := p.definition(ctx, c.Table)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	start := "  " + p.Quote(c.Name) + " " + c.Type
 	for line := range strings.SplitSeq(create, "\n") {
@@ -181,10 +176,11 @@ func (p *mysqlPlanner) modified(ctx context.Context, c catalog.Column) (string, 
 		} else if narrow(c) {
 			p.refuse(c, "make it BIGINT by hand, and look at what the type was for", "it is %s, and only plain integers are widened", c.Type)
 		}
-		return p.Quote(c.Name) + " " + kind + strings.TrimSuffix(rest, ","), nil
+		rest = strings.TrimSuffix(rest, ",")
+		return p.Quote(c.Name) + " " + c.Type + rest, p.Quote(c.Name) + " " + kind + rest, nil
 	}
 	p.refuse(c, "report this", "its definition is not found in what SHOW CREATE TABLE says")
-	return "", nil
+	return "", "", nil
 }
 
 // connected returns the columns that must have one type: the given columns, and all
@@ -271,16 +267,24 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 		byChild[r.Child] = append(byChild[r.Child], r)
 	}
 	for _, child := range children {
-		var drops, adds []string
+		var drops, adds, indexes []string
 		for _, r := range byChild[child] {
 			drops = append(drops, "DROP FOREIGN KEY "+p.Quote(r.Name))
 			adds = append(adds, "ADD "+p.constraint(r))
+			index, err := p.ownIndex(ctx, r)
+			if err != nil {
+				return err
+			}
+			if index != "" && !slices.Contains(indexes, index) {
+				indexes = append(indexes, index)
+			}
 		}
+		drops = append(drops, indexes...)
 		p.add(Widen, Step{
 			Text: "drop the foreign keys of " + p.name(child) + ", to be added again below",
 			SQL:  "ALTER TABLE " + p.name(child) + " " + strings.Join(drops, ", ") + ", ALGORITHM=INPLACE, LOCK=NONE",
 			Done: p.counted(child, byChild[child], 0), Locks: "readers and writers for a moment only",
-			Undo: "ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", "),
+			Undo: []string{"ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", ")},
 		})
 	}
 	byTable := make(map[catalog.Name][]catalog.Column)
@@ -294,12 +298,11 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 	for _, table := range tables {
 		var actions, back, names, conditions []string
 		for _, c := range byTable[table] {
-			definition, err := p.modified(ctx, c)
+			was, definition, err := p.modified(ctx, c)
 			if err != nil {
 				return err
 			}
-			actions = append(actions, "MODIFY "+definition)
-			back = append(back, p.Quote(c.Name)+" "+c.Type)
+			actions, back = append(actions, "MODIFY "+definition), append(back, "MODIFY "+was)
 			names = append(names, c.Name)
 			conditions = append(conditions, p.Literal(c.Name))
 		}
@@ -310,7 +313,8 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 				len(names), p.Literal(table.Schema), p.Literal(table.Name), strings.Join(conditions, ", ")),
 			Locks:    "writers of " + p.name(table) + " wait until it is copied; readers go on",
 			Rewrites: "copies the whole table and its indexes",
-			Undo:     "MODIFY it back to " + strings.Join(back, ", ") + " with all the rest, as long as every number fits, with the foreign keys dropped as here",
+			Undo:     []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ") + ", ALGORITHM=COPY, LOCK=SHARED"},
+			Lasting:  true,
 		})
 	}
 	for _, child := range parentsFirst(children, held) {
@@ -318,8 +322,8 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 		for _, r := range byChild[child] {
 			p.add(Widen, Step{
 				Text: "check that no row of " + p.name(child) + " references a missing row", Run: Check, SQL: p.orphans(r),
-				Locks: "nothing; it reads the table once",
-				Undo:  "delete or mend these rows, which were written while nothing checked, and apply again",
+				Locks:  "nothing; it reads the table once",
+				Remedy: "delete or mend these rows, which were written while nothing checked, and apply again",
 			})
 			adds = append(adds, "ADD "+p.constraint(r))
 			drops = append(drops, "DROP FOREIGN KEY "+p.Quote(r.Name))
@@ -329,7 +333,7 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 			SQL:  "ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", ") + ", ALGORITHM=COPY, LOCK=SHARED",
 			Done: p.counted(child, byChild[child], len(adds)), Locks: "writers of " + p.name(child) + " wait until it is copied; readers go on",
 			Rewrites: "copies the whole table and checks every row",
-			Undo:     "ALTER TABLE " + p.name(child) + " " + strings.Join(drops, ", "),
+			Undo:     []string{"ALTER TABLE " + p.name(child) + " " + strings.Join(drops, ", ")},
 		}
 		if p.options.Online {
 			s.SQL = "ALTER TABLE " + p.name(child) + " " + strings.Join(adds, ", ") + ", ALGORITHM=INPLACE, LOCK=NONE"
@@ -341,12 +345,34 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 			for _, r := range byChild[child] {
 				p.add(Widen, Step{
 					Text: "check that no row of " + p.name(child) + " that was written meanwhile references a missing row", Run: Check, SQL: p.orphans(r),
-					Locks: "nothing; it reads the table once", Undo: "delete or mend these rows, which were written while nothing checked, and apply again",
+					Locks: "nothing; it reads the table once", Remedy: "delete or mend these rows, which were written while nothing checked, and apply again",
 				})
 			}
 		}
 	}
 	return nil
+}
+
+// ownIndex is SQL that makes an index the user's. The server may have made it for the
+// foreign key, and would then replace it by one of another name when the foreign key is
+// added again. The index is not built again.
+func (p *mysqlPlanner) ownIndex(ctx context.Context, r reference) (string, error) {
+	create, err := p.definition(ctx, r.Child)
+	if err != nil {
+		return "", err
+	}
+	var columns []string
+	for _, name := range r.Columns {
+		columns = append(columns, p.Quote(name))
+	}
+	for line := range strings.SplitSeq(create, "\n") {
+		name, ok := strings.CutPrefix(strings.TrimSuffix(line, ","), "  KEY ")
+		name, plain := strings.CutSuffix(name, " ("+strings.Join(columns, ",")+")")
+		if ok && plain && name != p.Quote(r.Name) {
+			return fmt.Sprintf("DROP INDEX %s, ADD INDEX %[1]s (%s)", name, p.List(r.Columns)), nil
+		}
+	}
+	return "", nil
 }
 
 // parentsFirst orders tables such that none comes after one that references it,
@@ -370,17 +396,18 @@ func parentsFirst(tables []catalog.Name, references []reference) (ordered []cata
 // constraint writes a foreign key as SQL.
 func (s server) constraint(r reference) string {
 	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.Quote(r.Name), s.List(r.Columns), s.name(r.Parent), s.List(r.Keys)) + r.match
-	if r.OnUpdate != noAction {
+	unsaid := "NO ACTION" // what a foreign key does that does not say
+	if s.Dialect == catalog.MariaDB {
+		unsaid = "RESTRICT"
+	}
+	if r.OnUpdate != unsaid {
 		text += " ON UPDATE " + r.OnUpdate
 	}
-	if r.OnDelete != noAction {
+	if r.OnDelete != unsaid {
 		text += " ON DELETE " + r.OnDelete
 	}
 	return text + r.detail
 }
-
-// noAction is what a foreign key does that does not say.
-const noAction = "NO ACTION"
 
 // counted is a query of whether so many of the references are there.
 func (s server) counted(child catalog.Name, references []reference, n int) string {
@@ -415,17 +442,17 @@ func (p *mysqlPlanner) message(k catalog.Key, what string) string {
 	return p.Literal(text)
 }
 
-func (p *mysqlPlanner) trigger(phase PhaseName, k catalog.Key, prefix, text, condition, what string) catalog.Name {
+// trigger is a step that refuses rows of a table on a condition.
+func (p *mysqlPlanner) trigger(k catalog.Key, prefix, text, condition, what string) Step {
 	table := k.Column.Table
 	name := catalog.Name{Schema: table.Schema, Name: database.Own(prefix, table.Name)}
-	p.add(phase, Step{
+	return Step{
 		Text: text,
 		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW IF %s THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = %s; END IF",
 			p.name(name), p.name(table), condition, p.message(k, what)),
-		Done:  p.triggers(name, 1),
-		Locks: "writers of " + p.name(table) + " for a moment", Undo: "DROP TRIGGER " + p.name(name),
-	})
-	return name
+		Done: p.triggers(name, 1), Lasting: true,
+		Locks: "writers of " + p.name(table) + " for a moment", Undo: []string{"DROP TRIGGER IF EXISTS " + p.name(name)},
+	}
 }
 
 // triggers is a query of whether a trigger is there, or is not.
@@ -441,7 +468,11 @@ func (p *mysqlPlanner) fence(k catalog.Key) {
 		p.note(Fence, "%s takes its numbers from a sequence, which a generated key does not move: it needs no fence.", p.column(k.Column))
 		return
 	}
-	p.trigger(Fence, k, database.FencePrefix, "refuse rows of "+p.name(k.Column.Table)+" that come without a key",
+	p.add(Fence, p.fenceTrigger(k))
+}
+
+func (p *mysqlPlanner) fenceTrigger(k catalog.Key) Step {
+	return p.trigger(k, database.FencePrefix, "refuse rows of "+p.name(k.Column.Table)+" that come without a key",
 		"COALESCE(NEW."+p.Quote(k.Column.Name)+", 0) = 0", "this row came without")
 }
 
@@ -453,12 +484,12 @@ func (p *mysqlPlanner) drop(ctx context.Context, k catalog.Key) error {
 			SQL:  "ALTER TABLE " + table + " ALTER COLUMN " + p.Quote(k.Column.Name) + " DROP DEFAULT",
 			Done: fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME = %s AND COLUMN_DEFAULT IS NULL",
 				p.Literal(k.Column.Table.Schema), p.Literal(k.Column.Table.Name), p.Literal(k.Column.Name)),
-			Locks: "writers for a moment",
-			Undo:  database.Printable("ALTER TABLE " + table + " ALTER COLUMN " + p.Quote(k.Column.Name) + " SET DEFAULT (" + k.Default + ")"),
+			Locks: "writers for a moment", Lasting: true,
+			Undo: []string{"ALTER TABLE " + table + " ALTER COLUMN " + p.Quote(k.Column.Name) + " SET DEFAULT (" + k.Default + ")"},
 		})
 		return nil
 	}
-	counting, err := p.modified(ctx, k.Column)
+	_, counting, err := p.modified(ctx, k.Column)
 	if err != nil {
 		return err
 	}
@@ -471,8 +502,9 @@ func (p *mysqlPlanner) drop(ctx context.Context, k catalog.Key) error {
 		SQL:  "ALTER TABLE " + table + " MODIFY " + definition,
 		Done: fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME = %s AND EXTRA NOT LIKE '%%auto_increment%%'",
 			p.Literal(k.Column.Table.Schema), p.Literal(k.Column.Table.Name), p.Literal(k.Column.Name)),
-		Undo:   "ALTER TABLE " + table + " MODIFY " + counting + "; the counter then goes on from the largest key, generated or not",
-		Before: []string{"SET SESSION foreign_key_checks = 0"}, After: []string{"SET SESSION foreign_key_checks = 1"},
+		Lasting: true,
+		Undo:    []string{"ALTER TABLE " + table + " MODIFY " + counting}, // the counter then goes on from the largest key
+		Before:  []string{"SET SESSION foreign_key_checks = 0"}, After: []string{"SET SESSION foreign_key_checks = 1"},
 	}
 	if p.Dialect == catalog.MariaDB {
 		s.SQL += ", ALGORITHM=INPLACE, LOCK=NONE"
@@ -500,9 +532,9 @@ func withoutAutoIncrement(definition string) (string, bool) {
 func (p *mysqlPlanner) guard(k catalog.Key) {
 	table, column := p.name(k.Column.Table), p.Quote(k.Column.Name)
 	if !p.guarded(k, k.Column.Table) {
-		p.trigger(Guard, k, database.GuardPrefix, fmt.Sprintf("refuse new rows of %s with a key below %d, or without one", table, p.options.Floor),
+		p.add(Guard, p.trigger(k, database.GuardPrefix, fmt.Sprintf("refuse new rows of %s with a key below %d, or without one", table, p.options.Floor),
 			fmt.Sprintf("COALESCE(NEW.%s, 0) < %d AND NOT EXISTS (SELECT 1 FROM %s WHERE %[1]s = NEW.%[1]s)", column, p.options.Floor, table),
-			"this one was not")
+			"this one was not"))
 	}
 	if k.Mechanism == catalog.SequenceDefault {
 		return
@@ -510,7 +542,7 @@ func (p *mysqlPlanner) guard(k catalog.Key) {
 	fence := catalog.Name{Schema: k.Column.Table.Schema, Name: database.Own(database.FencePrefix, k.Column.Table.Name)}
 	p.add(Guard, Step{
 		Text: "take down the fence, which the guard has replaced",
-		SQL:  "DROP TRIGGER IF EXISTS " + p.name(fence), Done: p.triggers(fence, 0),
-		Locks: "writers of " + table + " for a moment",
+		SQL:  "DROP TRIGGER IF EXISTS " + p.name(fence), Done: p.triggers(fence, 0), Lasting: true,
+		Locks: "writers of " + table + " for a moment", Undo: []string{p.fenceTrigger(k).SQL},
 	})
 }

@@ -51,10 +51,9 @@ FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON 
 // one.
 type onlinePlanner struct {
 	*postgresPlanner
-	columns   map[catalog.Name][]catalog.Column
-	indexes   []postgresIndex
-	sequences map[catalog.Name]postgresSequence
-	swapped   []reference // those that have their name already
+	columns map[catalog.Name][]catalog.Column
+	indexes []postgresIndex
+	swapped []reference // those that have their name already
 }
 
 func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
@@ -68,7 +67,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		p.refuse(columns[tables[0]][0], "plan without -online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.Version)
 		return nil
 	}
-	o := onlinePlanner{postgresPlanner: p, columns: columns, sequences: make(map[catalog.Name]postgresSequence)}
+	o := onlinePlanner{postgresPlanner: p, columns: columns}
 	if err := o.read(ctx, conn); err != nil {
 		return err
 	}
@@ -104,15 +103,6 @@ func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn) error {
 	})
 	if err != nil {
 		return err
-	}
-	sequences, err := database.List(ctx, conn, postgresSequences, func(s *postgresSequence) []any {
-		return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.min, &s.max, &s.cache, &s.cycle, &s.granted}
-	})
-	if err != nil {
-		return err
-	}
-	for _, s := range sequences {
-		o.sequences[s.name] = s
 	}
 	type problem struct {
 		catalog.Column
@@ -190,33 +180,40 @@ const (
 const syncTrigger = "zzzz_snowkey_sync"
 
 // prepare adds the columns, and the trigger that keeps them equal, in one short
-// transaction.
+// transaction. What takes it back has no effect after the swap, which drops the rest.
 func (o *onlinePlanner) prepare(table catalog.Name) {
-	var adds, checks, sets, drops []string
+	var adds, checks, sets, drops, unchecks []string
+	check := func(prefix string, c catalog.Column, condition string) {
+		name := o.Quote(database.Own(prefix, c.Name))
+		checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s) NOT VALID", name, condition))
+		unchecks = append(unchecks, "DROP CONSTRAINT IF EXISTS "+name)
+	}
 	for _, c := range o.columns[table] {
 		fresh, old := o.Quote(o.fresh(c)), o.Quote(c.Name)
 		adds = append(adds, "ADD COLUMN "+fresh+" bigint")
-		drops = append(drops, "DROP COLUMN "+fresh)
+		drops = append(drops, "DROP COLUMN IF EXISTS "+fresh)
 		sets = append(sets, fmt.Sprintf("NEW.%s := NEW.%s;", fresh, old))
-		checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s IS NOT DISTINCT FROM %s) NOT VALID", o.Quote(database.Own(samePrefix, c.Name)), fresh, old))
+		check(samePrefix, c, fresh+" IS NOT DISTINCT FROM "+old)
 		if o.facts[exactPlace(c)].notNull {
-			checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s IS NOT NULL) NOT VALID", o.Quote(database.Own(setPrefix, c.Name)), fresh))
+			check(setPrefix, c, fresh+" IS NOT NULL")
 		}
 	}
-	unit := o.begin()
+	unit, name := o.begin(), o.name(table)
 	function := o.name(catalog.Name{Schema: table.Schema, Name: database.Own(syncPrefix, table.Name)})
-	locks := fmt.Sprintf(postgresExclusive, o.name(table)) + ", which is at once"
+	locks := fmt.Sprintf(postgresExclusive, name) + ", which is at once"
 	add := func(text, sql, undo string) {
-		o.add(Widen, Step{Text: text, SQL: sql, Unit: unit, Locks: locks, Undo: undo})
+		o.add(Widen, Step{Text: text, SQL: sql, Unit: unit, Locks: locks, Undo: []string{undo}})
 	}
-	add("add columns of 64 bits to "+o.name(table), "ALTER TABLE "+o.name(table)+" "+strings.Join(adds, ", "),
-		fmt.Sprintf("DROP TRIGGER %s ON %s; DROP FUNCTION %s(); ALTER TABLE %[2]s %s", syncTrigger, o.name(table), function, strings.Join(drops, ", ")))
+	alter := "ALTER TABLE " + name + " "
+	add("add columns of 64 bits to "+name, alter+strings.Join(adds, ", "), alter+strings.Join(drops, ", "))
 	add("make the function that keeps them equal",
 		// Names are in it, which could hold any dollar quote.
-		"CREATE FUNCTION "+function+"() RETURNS trigger LANGUAGE plpgsql AS "+o.Literal("BEGIN "+strings.Join(sets, " ")+" RETURN NEW; END"), "")
+		"CREATE FUNCTION "+function+"() RETURNS trigger LANGUAGE plpgsql AS "+o.Literal("BEGIN "+strings.Join(sets, " ")+" RETURN NEW; END"),
+		"DROP FUNCTION IF EXISTS "+function+"()")
 	add("have every new row and every update pass through it",
-		fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s()", syncTrigger, o.name(table), function), "")
-	add("refuse a row in which they are not equal, from here on", "ALTER TABLE "+o.name(table)+" "+strings.Join(checks, ", "), "")
+		fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s()", syncTrigger, name, function),
+		fmt.Sprintf("DROP TRIGGER IF EXISTS %s ON %s", syncTrigger, name))
+	add("refuse a row in which they are not equal, from here on", alter+strings.Join(checks, ", "), alter+strings.Join(unchecks, ", "))
 }
 
 // fill fills the columns, and proves that they are equal.
@@ -274,7 +271,7 @@ func (o *onlinePlanner) index(table catalog.Name) {
 			Retry:  "DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh), // a failed attempt leaves one that is not valid
 			Before: []string{"SELECT set_config('lock_timeout', '0', false)"},
 			Locks:  "SHARE UPDATE EXCLUSIVE: readers and writers go on; it waits until older transactions have ended",
-			Undo:   "DROP INDEX CONCURRENTLY " + o.name(fresh),
+			Undo:   []string{"DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh)},
 		})
 	}
 }
@@ -294,11 +291,11 @@ func (o *onlinePlanner) reference(r reference) {
 	fresh := r
 	fresh.Name = database.Own("snowkey_fk", r.Name)
 	fresh.Columns, fresh.Keys = o.replaced(r.Child, r.Columns), o.replaced(r.Parent, r.Keys)
-	drop := fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.Quote(fresh.Name))
 	o.add(Widen, Step{
 		Text: "add a foreign key like " + o.Quote(r.Name) + " between the new columns", Unit: o.begin(),
 		SQL:   "ALTER TABLE " + o.name(r.Child) + " ADD " + o.constraint(fresh) + " NOT VALID",
-		Locks: fmt.Sprintf("SHARE ROW EXCLUSIVE on %s and %s: writers wait for a moment", o.name(r.Child), o.name(r.Parent)), Undo: drop,
+		Locks: fmt.Sprintf("SHARE ROW EXCLUSIVE on %s and %s: writers wait for a moment", o.name(r.Child), o.name(r.Parent)),
+		Undo:  []string{fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s", o.name(r.Child), o.Quote(fresh.Name))},
 	})
 	if r.valid {
 		o.add(Widen, Step{
@@ -351,7 +348,8 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 		Text: "drop the old columns, with their indexes and constraints", Unit: unit,
 		SQL:   "ALTER TABLE " + name + " " + strings.Join(drops, ", "),
 		Locks: "what was locked for the swap",
-		Undo:  "none once it is committed, and none needed: the numbers are the same; to make the columns narrow again, ALTER COLUMN … TYPE as without -online",
+		Undo:  o.narrowAgain(table, references),
+		Done:  o.wide(table, o.names(table)), Lasting: true,
 	})
 	for _, c := range o.columns[table] {
 		add("give the new column its name", "ALTER TABLE %s RENAME COLUMN %s TO %s", name, o.Quote(o.fresh(c)), o.Quote(c.Name))
@@ -377,6 +375,33 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 	o.makeViews(Widen, unit, views)
 }
 
+// narrowAgain is SQL that takes back a swap. The columns stay the last of their table.
+// The swap gave foreign keys from or to the new columns of tables that still have both;
+// these lead to the old columns again.
+func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) (undo []string) {
+	var types []string
+	for _, r := range references {
+		undo = append(undo, fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.Quote(r.Name)))
+	}
+	for _, c := range o.columns[table] {
+		for _, k := range o.keys {
+			if same(k.Column, c) && o.narrowSequence(k) {
+				undo = append(undo, "ALTER SEQUENCE "+o.name(k.Counter.Sequence)+" AS integer")
+			}
+		}
+		types = append(types, fmt.Sprintf("ALTER COLUMN %s TYPE %s", o.Quote(c.Name), c.Type))
+	}
+	undo = append(undo, "ALTER TABLE "+o.name(table)+" "+strings.Join(types, ", "))
+	for _, r := range references {
+		add := "ALTER TABLE " + o.name(r.Child) + " ADD " + o.constraint(r)
+		if !r.valid {
+			add += " NOT VALID"
+		}
+		undo = append(undo, add)
+	}
+	return undo
+}
+
 func (o *onlinePlanner) freshSequence(sequence catalog.Name) catalog.Name {
 	return catalog.Name{Schema: sequence.Schema, Name: database.Own("snowkey_sequence", sequence.Name)}
 }
@@ -393,18 +418,6 @@ func (o *onlinePlanner) counter(k catalog.Key, fresh string, add func(text, form
 		}
 		return
 	}
-	always := "BY DEFAULT"
-	if fact.identity == "a" {
-		always = "ALWAYS"
-	}
-	s := o.sequences[sequence]
-	options := fmt.Sprintf("SEQUENCE NAME %s INCREMENT BY %d MINVALUE %d START WITH %d CACHE %d", o.name(o.freshSequence(sequence)), s.increment, s.min, s.start, s.cache)
-	if s.max != 1<<15-1 && s.max != 1<<31-1 {
-		options += fmt.Sprintf(" MAXVALUE %d", s.max)
-	}
-	if s.cycle {
-		options += " CYCLE"
-	}
-	add("number the new column as the old one was", "ALTER TABLE %s ALTER COLUMN %s ADD GENERATED %s AS IDENTITY (%s)", table, fresh, always, options)
+	add("number the new column as the old one was", "%s", o.identity(k, fresh, fact.identity == "a", o.freshSequence(sequence)))
 	add("count on where the old one stands", "SELECT setval(%s::regclass, last_value, is_called) FROM %s", o.Literal(o.name(o.freshSequence(sequence))), o.name(sequence))
 }

@@ -74,7 +74,9 @@ func (p *planner) planSQLite(ctx context.Context, conn *sql.Conn) error {
 	p.note(Guard, "A writer that sends a key below %d fails, unless the row is there already: an upsert of an old row goes through.", p.options.Floor)
 	for _, k := range p.keys {
 		if !p.fenced(k) {
-			p.sqliteFence(k)
+			s := p.sqliteFence(k)
+			s.Unit = p.begin()
+			p.add(Fence, s)
 		}
 	}
 	for _, k := range p.keys {
@@ -156,15 +158,23 @@ func (p *planner) refuseOrphans(ctx context.Context, conn *sql.Conn) error {
 // missing is the condition that a row came without a key. SQLite's
 // documentation calls the key that a trigger sees then undefined; it has been -1
 // in every version.
-func (p *planner) sqliteFence(k catalog.Key) {
-	table, column := k.Column.Table, p.Quote(k.Column.Name)
-	trigger := p.name(catalog.Name{Schema: table.Schema, Name: database.Own(database.FencePrefix, table.Name)})
-	p.add(Fence, Step{
-		Text: "refuse rows of " + p.name(table) + " that come without a key",
-		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s WHEN coalesce(NEW.%s, -1) = -1 BEGIN SELECT RAISE(ABORT, %s); END",
-			trigger, p.Quote(table.Name), column, p.Literal("snowkey: "+table.Name+"."+k.Column.Name+" is to be generated, and this row came without")),
-		Unit: p.begin(), Locks: "writers for a moment", Undo: "DROP TRIGGER " + trigger,
-	})
+func (p *planner) sqliteFence(k catalog.Key) Step {
+	return p.sqliteTrigger(k, database.FencePrefix, "refuse rows of "+p.name(k.Column.Table)+" that come without a key",
+		"coalesce(NEW."+p.Quote(k.Column.Name)+", -1) = -1", "this row came without")
+}
+
+// sqliteTrigger is a step that refuses rows of a table on a condition.
+func (p *planner) sqliteTrigger(k catalog.Key, prefix, text, condition, what string) Step {
+	table := k.Column.Table
+	name := database.Own(prefix, table.Name)
+	trigger := p.name(catalog.Name{Schema: table.Schema, Name: name})
+	return Step{
+		Text: text,
+		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s WHEN %s BEGIN SELECT RAISE(ABORT, %s); END",
+			trigger, p.Quote(table.Name), condition, p.Literal("snowkey: "+table.Name+"."+k.Column.Name+" is to be generated, and "+what)),
+		Done:  fmt.Sprintf("SELECT count(*) FROM main.sqlite_master WHERE type = 'trigger' AND name = %s", p.Literal(name)),
+		Locks: "writers for a moment", Lasting: true, Undo: []string{"DROP TRIGGER IF EXISTS " + trigger},
+	}
 }
 
 func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.Key, objects []sqliteObject) error {
@@ -178,7 +188,7 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.K
 	if err != nil {
 		return err
 	}
-	var create string
+	var create, was string // the new table, and the old one under the same name
 	var again []sqliteObject
 	for _, o := range objects {
 		own := ddl.Lower(o.table) == ddl.Lower(table.Name)
@@ -187,6 +197,7 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.K
 			if create, err = withoutCounter(o.sql, k.Column.Name, p.name(temporary), strict == 1); err != nil {
 				p.refuse(k.Column, "rebuild its table by hand, with the key as BIGINT NOT NULL PRIMARY KEY", "%v", err)
 			}
+			was = renamed(o.sql, p.name(temporary))
 		case o.name == temporary.Name:
 			p.refuse(k.Column, "drop it or rename it", "there is a table %s, as the rebuilt one is called while it is made", p.name(temporary))
 		case own && (o.kind == "index" || o.kind == "trigger"):
@@ -206,23 +217,27 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.K
 		s.Locks = "all writers of the file until the transaction ends"
 		p.add(Drop, s)
 	}
-	const undo = "rebuild it the same way, with INTEGER PRIMARY KEY as it was; generated keys then move the counter"
-	add(Step{Text: "create a new " + p.name(table) + " with a key that does not count", SQL: create, Undo: undo,
-		Before: []string{"PRAGMA foreign_keys = OFF", "PRAGMA legacy_alter_table = ON"}})
+	copy := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", p.name(temporary), list, list, p.name(table))
+	drop := "DROP TABLE " + p.name(table)
+	rename := fmt.Sprintf("ALTER TABLE %s RENAME TO %s", p.name(temporary), p.Quote(table.Name))
+	undo := []string{was, copy, drop, rename, p.sqliteFence(k).SQL}
+	for _, o := range again {
+		undo = append(undo, strings.TrimRight(o.sql, "; \n\t"))
+	}
 	add(Step{
-		Text: "copy its rows", Rewrites: "the whole table and its indexes",
-		SQL: fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", p.name(temporary), list, list, p.name(table)),
+		Text: "create a new " + p.name(table) + " with a key that does not count", SQL: create, Undo: undo,
+		Before: []string{"PRAGMA foreign_keys = OFF", "PRAGMA legacy_alter_table = ON"},
+		Done: fmt.Sprintf("SELECT count(*) FROM pragma_table_info(%s, 'main') WHERE name = %s AND upper(type) <> 'INTEGER'",
+			p.Literal(table.Name), p.Literal(k.Column.Name)), Lasting: true,
 	})
+	add(Step{Text: "copy its rows", Rewrites: "the whole table and its indexes", SQL: copy})
 	add(Step{
 		Text: "check that no row is missing", Run: Check,
 		SQL: fmt.Sprintf("SELECT old.n AS old, new.n AS new FROM (SELECT count(*) AS n FROM %s) AS old, (SELECT count(*) AS n FROM %s) AS new WHERE old.n <> new.n",
 			p.name(table), p.name(temporary)),
 	})
-	add(Step{Text: "drop the old table, with its indexes and triggers", SQL: "DROP TABLE " + p.name(table)})
-	add(Step{
-		Text: "give the new one its name; views and triggers of other tables stay as they are",
-		SQL:  fmt.Sprintf("ALTER TABLE %s RENAME TO %s", p.name(temporary), p.Quote(table.Name)),
-	})
+	add(Step{Text: "drop the old table, with its indexes and triggers", SQL: drop})
+	add(Step{Text: "give the new one its name; views and triggers of other tables stay as they are", SQL: rename})
 	for _, o := range again {
 		add(Step{Text: fmt.Sprintf("create the %s %s again", o.kind, p.Quote(o.name)), SQL: strings.TrimRight(o.sql, "; \n\t")})
 	}
@@ -254,11 +269,9 @@ func (p *planner) sqliteGuard(k catalog.Key) {
 	if p.guarded(k, table) {
 		return
 	}
-	trigger := p.name(catalog.Name{Schema: table.Schema, Name: database.Own(database.GuardPrefix, table.Name)})
-	p.add(Guard, Step{
-		Text: fmt.Sprintf("refuse new rows of %s with a key below %d", p.name(table), p.options.Floor),
-		SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s WHEN NEW.%s < %d AND NOT EXISTS (SELECT 1 FROM %[2]s WHERE %[3]s = NEW.%[3]s) BEGIN SELECT RAISE(ABORT, %[5]s); END",
-			trigger, p.Quote(table.Name), column, p.options.Floor, p.Literal("snowkey: "+table.Name+"."+k.Column.Name+" is to be generated, and this key was not")),
-		Unit: p.begin(), Locks: "writers for a moment", Undo: "DROP TRIGGER " + trigger,
-	})
+	s := p.sqliteTrigger(k, database.GuardPrefix, fmt.Sprintf("refuse new rows of %s with a key below %d", p.name(table), p.options.Floor),
+		fmt.Sprintf("NEW.%s < %d AND NOT EXISTS (SELECT 1 FROM %s WHERE %[1]s = NEW.%[1]s)", column, p.options.Floor, p.Quote(table.Name)),
+		"this key was not")
+	s.Unit = p.begin()
+	p.add(Guard, s)
 }

@@ -18,7 +18,7 @@ import (
 // and a line that ends it, so that no name, comment or string in a statement can
 // be taken for a header:
 //
-//	-- snowkey migration plan 1
+//	-- snowkey migration plan 2
 //	-- sum: the SHA-256 of all lines that follow
 //	-- dialect: postgres
 //	…
@@ -29,9 +29,14 @@ import (
 //	-- step: widen/1
 //	-- text: what it does
 //	-- locks: …
+//	-- undo: CREATE VIEW …
+//	-- undo+: the next line of this statement
 //	ALTER TABLE …;
 //	-- end: widen/1
-const planTitle = "-- snowkey migration plan 1"
+const planTitle = "-- snowkey migration plan 2"
+
+// more begins the header of a statement's next line.
+const more = "undo+"
 
 // WriteText writes the plan as a file of SQL that a person reviews, and that
 // [ReadPlan] reads back.
@@ -99,7 +104,12 @@ func (p *Plan) body() ([]byte, error) {
 			}
 			given("locks", s.Locks)
 			given("rewrites", s.Rewrites)
-			given("undo", s.Undo)
+			for _, sql := range s.Undo {
+				for i, line := range strings.Split(sql, "\n") {
+					header([]string{"undo", more}[min(i, 1)], line)
+				}
+			}
+			given("remedy", s.Remedy)
 			for _, sql := range s.Before {
 				header("before", sql)
 			}
@@ -107,6 +117,9 @@ func (p *Plan) body() ([]byte, error) {
 				header("after", sql)
 			}
 			given("done", s.Done)
+			if s.Lasting {
+				header("lasting", "true")
+			}
 			given("retry", s.Retry)
 			given("size", s.Size)
 			end := "-- end: " + s.ID
@@ -241,13 +254,22 @@ func (s *Step) parse(name, value string) (err error) {
 	case "rewrites":
 		s.Rewrites = value
 	case "undo":
-		s.Undo = value
+		s.Undo = append(s.Undo, value)
+	case more:
+		if len(s.Undo) == 0 {
+			return fmt.Errorf("nothing is before it")
+		}
+		s.Undo[len(s.Undo)-1] += "\n" + value
+	case "remedy":
+		s.Remedy = value
 	case "before":
 		s.Before = append(s.Before, value)
 	case "after":
 		s.After = append(s.After, value)
 	case "done":
 		s.Done = value
+	case "lasting":
+		s.Lasting, err = strconv.ParseBool(value)
 	case "retry":
 		s.Retry = value
 	case "size":

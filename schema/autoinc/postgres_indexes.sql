@@ -1,13 +1,13 @@
 -- Every index with its columns, those that are only included last, and with what
 -- keeps a plan from making another like it.
 SELECT n.nspname, c.relname, i.relname, x.indisunique, coalesce(k.conname, ''), coalesce(k.contype::text, ''), x.indnkeyatts,
-	(
+	coalesce((
 		SELECT json_agg(json_build_array(a.attname, CASE WHEN at < x.indnkeyatts AND x.indoption[at] & 1 = 1 THEN ' DESC' ELSE '' END ||
 			CASE WHEN at < x.indnkeyatts AND x.indoption[at] & 1 <> (x.indoption[at] & 2) / 2
 				THEN CASE x.indoption[at] & 2 WHEN 2 THEN ' NULLS FIRST' ELSE ' NULLS LAST' END ELSE '' END) ORDER BY at)
 		FROM generate_series(0, x.indnatts - 1) AS at
 		JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[at]
-	)::text,
+	)::text, '[]'),
 	concat_ws(', ',
 		CASE WHEN m.amname <> 'btree' THEN 'it is of the kind ' || m.amname END,
 		CASE WHEN x.indexprs IS NOT NULL THEN 'it has an expression' END,

@@ -104,43 +104,57 @@ func (p *postgresPlanner) dropViews(phase PhaseName, unit int, column catalog.Co
 		if !plain(v.name.Name) || !plain(v.name.Schema) || !plain(v.owner) {
 			p.refuse(column, "rename it", "the view %s, or its owner, has a line end or another control character in its name", p.name(v.name))
 		}
+		var undo []string
+		for _, s := range p.viewSteps(v) {
+			undo = append(undo, s.SQL)
+		}
 		p.add(phase, Step{
 			Text: "drop the view " + p.name(v.name) + ", which blocks the change (0A000) and is created again below",
-			SQL:  "DROP VIEW " + p.name(v.name), Unit: unit, Locks: fmt.Sprintf(postgresExclusive, p.name(v.name)),
+			SQL:  "DROP VIEW " + p.name(v.name), Unit: unit, Locks: fmt.Sprintf(postgresExclusive, p.name(v.name)), Undo: undo,
 		})
 	}
 }
 
-// makeViews makes views again, with their owners, privileges and comments.
+// makeViews makes views again.
 func (p *postgresPlanner) makeViews(phase PhaseName, unit int, views []postgresView) {
 	for _, v := range views {
-		name := p.name(v.name)
-		add := func(text, sql string) {
-			p.add(phase, Step{Text: text, SQL: sql, Unit: unit, Locks: "the view"})
-		}
-		with := ""
-		if v.options != "" {
-			with = " WITH (" + v.options + ")"
-		}
-		add("create the view "+name+" again", "CREATE VIEW "+name+with+" AS\n"+strings.TrimSuffix(v.definition, ";"))
-		add("give it to its owner", "ALTER VIEW "+name+" OWNER TO "+p.Quote(v.owner))
-		role := func(name string) string {
-			if name == "" {
-				return "PUBLIC"
+		for i, s := range p.viewSteps(v) {
+			s.Unit, s.Locks = unit, "the view"
+			if i == 0 {
+				s.Undo = []string{"DROP VIEW " + p.name(v.name)}
 			}
-			return p.Quote(name)
-		}
-		for _, given := range v.defaults {
-			add("take back what every new view is granted", "REVOKE ALL ON "+name+" FROM "+role(given[0]))
-		}
-		for _, grant := range v.grants {
-			add("grant what was granted", "GRANT "+grant[0]+" ON "+name+" TO "+role(grant[1])+grant[2])
-		}
-		if v.comment != "" {
-			add("comment on it", "COMMENT ON VIEW "+name+" IS "+p.Literal(v.comment))
-		}
-		for _, c := range v.comments {
-			add("comment on its column", "COMMENT ON COLUMN "+name+"."+p.Quote(c[0])+" IS "+p.Literal(c[1]))
+			p.add(phase, s)
 		}
 	}
+}
+
+// viewSteps make a view with its owner, privileges and comments.
+func (p *postgresPlanner) viewSteps(v postgresView) (steps []Step) {
+	name := p.name(v.name)
+	add := func(text, sql string) { steps = append(steps, Step{Text: text, SQL: sql}) }
+	with := ""
+	if v.options != "" {
+		with = " WITH (" + v.options + ")"
+	}
+	add("create the view "+name+" again", "CREATE VIEW "+name+with+" AS\n"+strings.TrimSuffix(v.definition, ";"))
+	add("give it to its owner", "ALTER VIEW "+name+" OWNER TO "+p.Quote(v.owner))
+	role := func(name string) string {
+		if name == "" {
+			return "PUBLIC"
+		}
+		return p.Quote(name)
+	}
+	for _, given := range v.defaults {
+		add("take back what every new view is granted", "REVOKE ALL ON "+name+" FROM "+role(given[0]))
+	}
+	for _, grant := range v.grants {
+		add("grant what was granted", "GRANT "+grant[0]+" ON "+name+" TO "+role(grant[1])+grant[2])
+	}
+	if v.comment != "" {
+		add("comment on it", "COMMENT ON VIEW "+name+" IS "+p.Literal(v.comment))
+	}
+	for _, c := range v.comments {
+		add("comment on its column", "COMMENT ON COLUMN "+name+"."+p.Quote(c[0])+" IS "+p.Literal(c[1]))
+	}
+	return steps
 }

@@ -60,6 +60,15 @@ func withoutCounter(sql, column, as string, strict bool) (string, error) {
 	return sql, nil
 }
 
+// renamed rewrites the name of a table in its CREATE TABLE, as SQLite keeps it.
+func renamed(sql, as string) string {
+	words := ddl.Tokens(sql, false)
+	if len(words) < 3 {
+		return sql
+	}
+	return sql[:words[2].Start] + as + sql[words[2].End:]
+}
+
 // items splits what is between the parentheses of a CREATE TABLE.
 func items(words []ddl.Token) (all [][]ddl.Token) {
 	depth := 1

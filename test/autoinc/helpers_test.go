@@ -22,9 +22,19 @@ func exec(t *testing.T, conn *sql.DB, statements ...string) {
 
 func require(t *testing.T, what, got, want string) {
 	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %q, want %q", what, got, want)
+	if got == want {
+		return
 	}
+	// Of long texts, only the lines that differ.
+	without := func(text, other string) (lines []string) {
+		for line := range strings.Lines(text) {
+			if !slices.Contains(slices.Collect(strings.Lines(other)), line) {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	t.Errorf("%s: got %q, want %q", what, without(got, want), without(want, got))
 }
 
 var quotes = map[string]string{"postgres": `"`, "sqlite": `"`, "mysql": "`"}

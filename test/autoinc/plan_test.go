@@ -44,12 +44,15 @@ func newShop(t *testing.T, db dbtest.DB) shop {
 		s.sql("CREATE TABLE orders (id %s, user_id %s NOT NULL, total int NOT NULL DEFAULT 0, "+
 			"CONSTRAINT by_user FOREIGN KEY (user_id) REFERENCES [Us'er] ([Order]) ON DELETE CASCADE ON UPDATE CASCADE)", always, integer),
 		s.sql("CREATE TABLE line (order_id %s NOT NULL, no int NOT NULL, tenant int NOT NULL, user_id %[1]s NOT NULL, PRIMARY KEY (order_id, no), "+
-			"FOREIGN KEY (order_id) REFERENCES orders (id), FOREIGN KEY (tenant, user_id) REFERENCES [Us'er] (tenant, [Order]))", integer),
+			"FOREIGN KEY (order_id) REFERENCES orders (id) ON DELETE RESTRICT ON UPDATE NO ACTION, FOREIGN KEY (tenant, user_id) REFERENCES [Us'er] (tenant, [Order]))", integer),
 		"CREATE INDEX line_user ON line (tenant, user_id)",
 		"CREATE INDEX order_user ON orders (user_id)",
 		s.sql("CREATE VIEW customers AS SELECT [Order] AS id, [nöme] FROM [Us'er]"),
 		"CREATE VIEW regulars AS SELECT id FROM customers",
 	)
+	if db.Dialect == "postgres" {
+		exec(t, s.conn, s.sql("CREATE INDEX ON [Us'er] (lower([nöme]))")) // it has no column
+	}
 	var users, orders, lines []string
 	for i := 1; i <= 50; i++ {
 		users = append(users, fmt.Sprintf("(%s, 'n''%d')", []string{"NULL", fmt.Sprint(max(i-1, 1))}[min(i-1, 1)], i))

@@ -1,0 +1,157 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/snowkey-go/snowkey/schema/internal/database"
+)
+
+// Undo takes back what [Apply] did, the last step first, and forgets it. If
+// [ApplyOptions].Phase is set, it takes back that phase and those after it, else the
+// whole plan. The database is then as it was. Two things differ: on Postgres, columns
+// that were widened online stay the last of their table, and a counter goes on from the
+// largest key below the floor.
+//
+// Undo may be called again after a crash at any point. Apply returns [ErrUnfinished]
+// until Undo has completed.
+//
+// If a table has a generated key, Undo changes nothing and returns an error that wraps
+// [ErrRefused], because a narrow column cannot hold it, and a counter would go on from
+// it. The other errors are those of Apply.
+func Undo(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) error {
+	return withApplier(ctx, db, plan, options, func(a *applier) error { return a.undo(ctx) })
+}
+
+// undoing is the entry of a plan that is being taken back.
+const undoing = "undo"
+
+func (a *applier) undo(ctx context.Context) error {
+	first := 0
+	if a.options.Phase != "" {
+		if first = slices.IndexFunc(a.plan.Phases, func(p Phase) bool { return p.Name == a.options.Phase }); first < 0 {
+			return a.noPhase()
+		}
+	}
+	there, err := a.ledger.exists(ctx, a.conn)
+	if err != nil || !there {
+		return err
+	}
+	if err := a.ledger.refuseUnfinished(ctx, a.conn, a.ledger.sum); err != nil {
+		return err
+	}
+	entries, err := a.ledger.read(ctx, a.conn)
+	if err != nil {
+		return err
+	}
+	if err := a.refuseGenerated(ctx); err != nil {
+		return err
+	}
+	quiet := func(error) {}
+	if !a.options.DryRun && len(entries) > 0 {
+		err := a.patiently(ctx, func() error { return a.ledger.write(ctx, a.conn, undoing, entry{state: started}) }, quiet)
+		if err != nil {
+			return err
+		}
+	}
+	for _, phase := range slices.Backward(a.plan.Phases[first:]) {
+		for _, steps := range slices.Backward(phase.units()) {
+			if _, known := entries[steps[0].ID]; !known {
+				continue
+			}
+			if a.options.DryRun {
+				for _, s := range slices.Backward(steps) {
+					a.tell(phase, s, Would)
+				}
+				continue
+			}
+			again := func(err error) {
+				a.options.Progress(Progress{Phase: phase.Name, Step: steps[0], Event: Retried, Err: err})
+			}
+			err := a.patiently(ctx, func() error {
+				return a.around(ctx, steps, func() error { return a.takeBack(ctx, phase, steps) })
+			}, again)
+			if err != nil {
+				return err
+			}
+		}
+		if !a.options.DryRun {
+			if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, string(phase.Name)) }, quiet); err != nil {
+				return err
+			}
+		}
+	}
+	if a.options.DryRun {
+		return nil
+	}
+	if err := a.patiently(ctx, func() error { return a.ledger.forget(ctx, a.conn, undoing) }, quiet); err != nil {
+		return err
+	}
+	progress := []Step{{ID: "progress", Text: "drop the table of the progress"}}
+	return a.patiently(ctx, func() error {
+		return a.inTransaction(ctx, progress, func() error { return a.ledger.drop(ctx, a.conn) })
+	}, quiet)
+}
+
+// refuseGenerated refuses to take anything back if a key was generated.
+func (a *applier) refuseGenerated(ctx context.Context) error {
+	for _, k := range a.plan.keys {
+		column := a.Quote(k.Column.Name)
+		keys, err := database.List(ctx, a.conn, fmt.Sprintf("SELECT %s FROM %s WHERE %[1]s >= %[3]d LIMIT 1", column, a.name(k.Column.Table), a.plan.Floor), database.Number)
+		if err != nil {
+			return err
+		}
+		if len(keys) > 0 {
+			return fail(ErrRefused, "the plan cannot be taken back: %s has the generated key %d, which the counter and a narrow column cannot follow; delete such rows first, or go on with snowkey migrate apply",
+				database.Printable(a.column(k.Column)), keys[0])
+		}
+	}
+	return nil
+}
+
+// takeBack takes back the steps of a unit, the last first.
+func (a *applier) takeBack(ctx context.Context, phase Phase, steps []Step) error {
+	back := func() error {
+		for _, s := range slices.Backward(steps) {
+			a.tell(phase, s, Began)
+			for _, undo := range s.Undo {
+				if _, err := a.conn.ExecContext(ctx, undo); err != nil {
+					return failedStep(s, fmt.Errorf("taking it back: %w", err))
+				}
+				if err := a.at(ctx, "undo "+s.ID); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if steps[0].Unit != 0 {
+		return a.inTransaction(ctx, steps, func() error {
+			if err := back(); err != nil {
+				return err
+			}
+			return a.ledger.forget(ctx, a.conn, ids(steps)...)
+		})
+	}
+	s := steps[0]
+	if len(s.Undo) > 0 {
+		taken, err := a.asked(ctx, s)
+		if err != nil {
+			return err
+		}
+		switch {
+		case taken:
+			err = back()
+		case s.Retry != "":
+			if _, err = a.conn.ExecContext(ctx, s.Retry); err != nil {
+				err = failedStep(s, err)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return a.ledger.forget(ctx, a.conn, s.ID)
+}

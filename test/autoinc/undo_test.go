@@ -1,0 +1,205 @@
+package autoinc_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/failpoint"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+// before is the state without the quotes that SQLite adds when it renames a table.
+func (s shop) before(t *testing.T) string { return strings.ReplaceAll(s.state(t), `"`, "") }
+
+// unlocked calls f again while the server has not noticed that a killed Apply is gone.
+func unlocked(f func() error) error {
+	for {
+		if err := f(); !errors.Is(err, autoinc.ErrBusy) {
+			return err
+		}
+	}
+}
+
+// Apply is killed at each point, or each seventh, and then everything is taken back. The catalog and the
+// rows are as they were.
+func TestUndoFromEveryPoint(t *testing.T) {
+	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		s := newShop(t, db)
+		want := s.before(t)
+		p := plan(t, s.conn, options)
+		undone, step := 0, 7
+		if db.Dialect == "sqlite" {
+			step = 1
+		}
+		for stop := 0; ; stop += step {
+			point := 0
+			var at string
+			ctx := failpoint.WithHook(t.Context(), func(name string) error {
+				if point++; point <= stop {
+					return nil
+				}
+				at = name
+				return errKilled
+			})
+			err := unlocked(func() error {
+				for {
+					phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
+					if err != nil || phase.Name == "" {
+						return err
+					}
+				}
+			})
+			if err != nil && !errors.Is(err, errKilled) {
+				t.Fatalf("killed at %s: %v", at, err)
+			}
+			if failed := unlocked(func() error { return autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}) }); failed != nil {
+				t.Fatalf("undo after a kill at %s: %v", at, failed)
+			}
+			require(t, "the state after a kill at "+at+" and undo", s.before(t), want)
+			undone++
+			if err == nil {
+				break
+			}
+		}
+		var n int
+		if err := s.conn.QueryRow(s.sql("SELECT count(*) FROM line JOIN orders ON id = order_id JOIN [Us'er] ON [Order] = orders.user_id")).Scan(&n); err != nil || n != 50 {
+			t.Errorf("%d rows: %v", n, err)
+		}
+		exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss) VALUES (50)")) // it counts again
+		var key int
+		if err := s.conn.QueryRow(s.sql("SELECT max([Order]) FROM [Us'er]")).Scan(&key); err != nil || key != 51 {
+			t.Errorf("the next key is %d: %v", key, err)
+		}
+		t.Logf("taken back %d times", undone)
+	})
+}
+
+// Undo is killed at each point, and continues.
+func TestUndoKilledAtEveryPoint(t *testing.T) {
+	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		s := newShop(t, db)
+		want := s.before(t)
+		p := plan(t, s.conn, options)
+		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+		killed := make(map[string]bool)
+		ctx := failpoint.WithHook(t.Context(), func(point string) error {
+			if killed[point] {
+				return nil
+			}
+			killed[point] = true
+			return errKilled
+		})
+		for {
+			err := unlocked(func() error { return autoinc.Undo(ctx, s.conn, p, autoinc.ApplyOptions{}) })
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, errKilled) {
+				t.Fatalf("after %d kills: %v", len(killed), err)
+			}
+			err = unlocked(func() error { _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); return err })
+			if !errors.Is(err, autoinc.ErrUnfinished) {
+				t.Fatalf("Apply after %d kills of Undo: %v", len(killed), err)
+			}
+		}
+		require(t, "the state", s.before(t), want)
+		t.Logf("%d kills", len(killed))
+	})
+}
+
+// The statements that a plan prints take it back by hand, and Apply notices it.
+func TestUndoByHand(t *testing.T) {
+	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		s := newShop(t, db)
+		want := s.before(t)
+		p := plan(t, s.conn, options)
+		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+		applied := s.state(t)
+		conn, err := s.conn.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(statements ...string) {
+			t.Helper()
+			for _, statement := range statements {
+				if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+					t.Fatalf("%s: %v", statement, err)
+				}
+			}
+		}
+		for _, phase := range slices.Backward(p.Phases) {
+			for _, step := range slices.Backward(phase.Steps) {
+				run(step.Before...)
+				run(step.Undo...)
+				run(step.After...)
+			}
+		}
+		if db.Dialect == "sqlite" {
+			run("PRAGMA foreign_keys = ON", "PRAGMA legacy_alter_table = OFF")
+		}
+		conn.Close()
+		state := withoutProgress(s.before(t))
+		require(t, "the state", state, want)
+		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+		require(t, "the state after Apply", s.state(t), applied)
+		if v := verify(t, s.conn, p); v.Err() != nil {
+			t.Errorf("not proven:\n%s", verdicts(t, v))
+		}
+	})
+}
+
+// withoutProgress leaves out the lines about the table of the progress.
+func withoutProgress(state string) string {
+	var b strings.Builder
+	for line := range strings.Lines(state) {
+		if !strings.Contains(line, "snowkey_migration") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// Each phase is taken back by itself, and a plan with a generated key is not taken back.
+func TestUndoPhases(t *testing.T) {
+	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		s := newShop(t, db)
+		p := plan(t, s.conn, options)
+		var states []string
+		for _, phase := range p.Phases {
+			states = append(states, withoutProgress(s.before(t)))
+			if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase.Name}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const generated = "INSERT INTO orders (id, user_id) VALUES (7350000000000000001, 1)"
+		exec(t, s.conn, generated)
+		before := s.state(t)
+		err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{})
+		if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "7350000000000000001") {
+			t.Errorf("with a generated key: %v", err)
+		}
+		require(t, "the state", s.state(t), before)
+		exec(t, s.conn, "DELETE FROM orders WHERE id = 7350000000000000001")
+		for i, phase := range slices.Backward(p.Phases) {
+			var would []string
+			dry := autoinc.ApplyOptions{Phase: phase.Name, DryRun: true, Progress: func(p autoinc.Progress) { would = append(would, p.Step.ID) }}
+			if err := autoinc.Undo(t.Context(), s.conn, p, dry); err != nil || len(would) != len(phase.Steps) {
+				t.Errorf("a dry run of %s: %q, %v", phase.Name, would, err)
+			}
+			if err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase.Name}); err != nil {
+				t.Fatal(err)
+			}
+			require(t, "the state before "+string(phase.Name), withoutProgress(s.before(t)), states[i])
+		}
+		if err := autoinc.Undo(context.Background(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
+			t.Errorf("with nothing to take back: %v", err)
+		}
+		if err := autoinc.Undo(context.Background(), s.conn, p, autoinc.ApplyOptions{Phase: "widden"}); !errors.Is(err, autoinc.ErrPhase) {
+			t.Errorf("a phase that does not exist: %v", err)
+		}
+	})
+}
