@@ -71,7 +71,7 @@ func TestSQLiteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a b#c?d%20.db")
 	got := call(t, nil, "migrate", "inspect", "--dialect", "sqlite", "--dsn", path)
-	if got.status != 1 || !strings.Contains(got.errors, "a file that exists") {
+	if got.status != 1 || !strings.Contains(got.errors, "no such file") {
 		t.Errorf("of no file: %+v", got)
 	}
 	got = call(t, nil, "migrate", "inspect", "--dsn", "file:"+filepath.Join(dir, "none.db"))
@@ -144,7 +144,9 @@ func TestUsage(t *testing.T) {
 		{"migrate inspect --dsn a --dsn-file b", 1, "exclude each other"},
 		{"migrate inspect --dsn-file /nowhere/at/all", 1, "/nowhere/at/all"},
 		{"migrate inspect --dsn x --dialect oracle", 1, "-dialect is"},
-		{"migrate inspect --dsn nonsense", 1, "not recognised"},
+		{"migrate inspect --dsn no=nsense", 1, "not recognised"},
+		{"migrate inspect --dsn shpo.db", 1, "no such file"},
+		{"migrate inspect --dsn mysql://root@localhost/shop", 1, "write user:password@tcp(host:3306)/database"},
 	} {
 		if got := call(t, nil, strings.Fields(tc.args)...); got.status != tc.status || !strings.Contains(got.out+got.errors, tc.says) {
 			t.Errorf("snowkey %s: %+v", tc.args, got)

@@ -49,6 +49,7 @@ var (
 	errPostgresDSN = errors.New("the data source name is not one of Postgres; write postgres://user:password@host:5432/database, with special characters of the password as %XX")
 	errMySQLDSN    = errors.New("the data source name is not one of MySQL; write user:password@tcp(host:3306)/database")
 	errSQLiteDSN   = errors.New("the data source name is not one of SQLite; write the path of a file that exists, or file:path")
+	errNoFile      = errors.New("there is no such file; write the path of a database of SQLite that exists, or postgres://user:password@host:5432/database, or user:password@tcp(host:3306)/database")
 )
 
 // open opens the database. It does not connect.
@@ -97,10 +98,12 @@ func guess(dsn string) string {
 		return "postgres"
 	case strings.HasPrefix(dsn, "file:"), isFile(dsn):
 		return "sqlite"
-	case strings.Contains(dsn, "@tcp("), strings.Contains(dsn, "@unix("), strings.HasPrefix(dsn, "tcp("), strings.HasPrefix(dsn, "unix("):
+	case strings.HasPrefix(dsn, "mysql://"), strings.HasPrefix(dsn, "mariadb://"), strings.Contains(dsn, "@tcp("), strings.Contains(dsn, "@unix("), strings.HasPrefix(dsn, "tcp("), strings.HasPrefix(dsn, "unix("):
 		return "mysql"
 	case strings.Contains(dsn, "host="), strings.Contains(dsn, "dbname="):
 		return "postgres"
+	case !strings.ContainsAny(dsn, "@=:"):
+		return "sqlite" // a path that does not exist
 	}
 	return ""
 }
@@ -128,7 +131,7 @@ func openPostgres(dsn string) (*sql.DB, error) {
 
 func openMySQL(dsn string) (*sql.DB, error) {
 	cfg, err := mysql.ParseDSN(dsn)
-	if err != nil {
+	if err != nil || strings.Contains(dsn, "://") {
 		return nil, errMySQLDSN
 	}
 	connector, err := mysql.NewConnector(cfg)
@@ -144,7 +147,7 @@ func openSQLite(dsn string, write bool) (*sql.DB, error) {
 	if !ok {
 		path, err := filepath.Abs(dsn)
 		if err != nil || !isFile(path) {
-			return nil, errSQLiteDSN
+			return nil, errNoFile
 		}
 		uri = (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
 	}

@@ -60,10 +60,20 @@ type refusal struct {
 }
 
 func refused(s server, refusals []refusal) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "there is no plan, for %s", database.Plural(len(refusals), "reason"))
+	type reason struct{ reason, remedy string }
+	var reasons []reason // in the order in which they were found
+	columns := make(map[reason][]string)
 	for _, r := range refusals {
-		fmt.Fprintf(&b, "\n%s: %s\n  → %s", database.Printable(s.column(r.column)), database.Printable(r.reason), database.Printable(r.remedy))
+		key := reason{r.reason, r.remedy}
+		if len(columns[key]) == 0 {
+			reasons = append(reasons, key)
+		}
+		columns[key] = append(columns[key], database.Printable(s.column(r.column)))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "there is no plan, for %s", database.Plural(len(reasons), "reason"))
+	for _, r := range reasons {
+		fmt.Fprintf(&b, "\n%s: %s\n  → %s", strings.Join(columns[r], ", "), database.Printable(r.reason), database.Printable(r.remedy))
 	}
 	return fail(ErrRefused, "%s", b.String())
 }

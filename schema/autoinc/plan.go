@@ -70,10 +70,9 @@ type reference struct {
 	Keys     []string     `json:"keys"` // the columns that are referenced
 	OnUpdate string       `json:"onUpdate"`
 	OnDelete string       `json:"onDelete"`
-
-	match  string // how it matches, if not as usual, as SQL
-	detail string // when it is checked, if not at once, as SQL
-	valid  bool   // Postgres: whether it was ever checked on all rows
+	Match    string       `json:"match,omitempty"`  // how it matches, if not as usual, as SQL
+	Detail   string       `json:"detail,omitempty"` // when it is checked, if not at once, as SQL
+	Valid    bool         `json:"valid"`            // Postgres: whether it was ever checked on all rows
 }
 
 func (r reference) same(other reference) bool {

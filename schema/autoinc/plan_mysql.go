@@ -28,8 +28,8 @@ FROM information_schema.REFERENTIAL_CONSTRAINTS`
 	mysqlExtras = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%'
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem
 
-	mysqlEngines = `SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(ENGINE, '') FROM information_schema.TABLES
-WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` AND TABLE_TYPE = 'BASE TABLE'`
+	mysqlTables = `SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(ENGINE, ''), TABLE_TYPE FROM information_schema.TABLES
+WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')`
 )
 
 // A mysqlColumn is a column and whether the server computes it.
@@ -116,22 +116,28 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 	for i, r := range rows {
 		if i == 0 || rows[i-1].Name != r.Name || rows[i-1].Child != r.Child {
 			rule := by[[3]string{r.schema, r.Child.Name, r.Name}]
-			r.OnUpdate, r.OnDelete, r.valid = rule.onUpdate, rule.onDelete, true
+			r.OnUpdate, r.OnDelete, r.Valid = rule.onUpdate, rule.onDelete, true
 			p.references = append(p.references, r.reference)
 		}
 		last := &p.references[len(p.references)-1]
 		last.Columns, last.Keys = append(last.Columns, r.column), append(last.Keys, r.key)
 	}
 	type table struct {
-		name   catalog.Name
-		engine string
+		name         catalog.Name
+		engine, kind string
 	}
-	tables, err := database.List(ctx, p.conn, mysqlEngines, func(t *table) []any { return []any{&t.name.Schema, &t.name.Name, &t.engine} })
+	tables, err := database.List(ctx, p.conn, mysqlTables, func(t *table) []any { return []any{&t.name.Schema, &t.name.Name, &t.engine, &t.kind} })
 	if err != nil {
 		return err
 	}
 	for _, k := range p.keys {
 		for _, t := range tables {
+			for _, c := range k.Columns() {
+				if t.name == c.Table && t.kind == "SYSTEM VERSIONED" {
+					p.refuse(c, "leave the table of the key out (Except, -except), or ALTER TABLE … DROP SYSTEM VERSIONING, which deletes the history, and add it again at the end",
+						"its table %s is system-versioned, and the server refuses to change its columns (4119)", p.name(c.Table))
+				}
+			}
 			if t.name == k.Column.Table && t.engine != "InnoDB" {
 				p.refuse(k.Column, "ALTER TABLE … ENGINE=InnoDB first", "its table is kept by %s, which has no transactions", t.engine)
 			}
@@ -395,7 +401,7 @@ func parentsFirst(tables []catalog.Name, references []reference) (ordered []cata
 
 // constraint writes a foreign key as SQL.
 func (s server) constraint(r reference) string {
-	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.Quote(r.Name), s.List(r.Columns), s.name(r.Parent), s.List(r.Keys)) + r.match
+	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.Quote(r.Name), s.List(r.Columns), s.name(r.Parent), s.List(r.Keys)) + r.Match
 	unsaid := "NO ACTION" // what a foreign key does that does not say
 	if s.Dialect == catalog.MariaDB {
 		unsaid = "RESTRICT"
@@ -406,7 +412,7 @@ func (s server) constraint(r reference) string {
 	if r.OnDelete != unsaid {
 		text += " ON DELETE " + r.OnDelete
 	}
-	return text + r.detail
+	return text + r.Detail
 }
 
 // counted is a query of whether so many of the references are there.

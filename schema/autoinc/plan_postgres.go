@@ -103,7 +103,7 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	}
 	rows, err := database.List(ctx, conn, postgresReferences, func(r *row) []any {
 		return []any{&r.oid, &r.Name, &r.Child.Schema, &r.Child.Name, &r.column, &r.Parent.Schema, &r.Parent.Name, &r.key,
-			&r.OnUpdate, &r.OnDelete, &r.match, &r.detail, &r.valid}
+			&r.OnUpdate, &r.OnDelete, &r.Match, &r.Detail, &r.Valid}
 	})
 	if err != nil {
 		return err
@@ -341,12 +341,7 @@ func (p *postgresPlanner) guard() {
 			p.add(Guard, Step{
 				Text: "make the function that refuses",
 				SQL: "CREATE OR REPLACE FUNCTION " + function(schema) + `() RETURNS trigger LANGUAGE plpgsql AS $snowkey$
-DECLARE known boolean;
 BEGIN
-	EXECUTE format('SELECT EXISTS (SELECT FROM %I.%I WHERE %I = ($1).%I)', TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_ARGV[0], TG_ARGV[0]) INTO known USING NEW;
-	IF known THEN
-		RETURN NEW;
-	END IF;
 	RAISE EXCEPTION 'snowkey: %.% is to be generated, and a key of this row was not', TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'check_violation';
 END
 $snowkey$`,
@@ -369,7 +364,7 @@ $snowkey$`,
 			trigger := p.Quote(database.Own(database.GuardPrefix, table.Name))
 			p.add(Guard, Step{
 				Text: fmt.Sprintf("refuse new rows of %s with a key below %d", p.name(table), p.options.Floor),
-				SQL: fmt.Sprintf("CREATE TRIGGER %s BEFORE INSERT ON %s FOR EACH ROW WHEN (NEW.%s < %d) EXECUTE FUNCTION %s(%s)",
+				SQL: fmt.Sprintf("CREATE TRIGGER %s AFTER INSERT ON %s FOR EACH ROW WHEN (NEW.%s < %d) EXECUTE FUNCTION %s(%s)",
 					trigger, p.name(table), p.Quote(k.Column.Name), p.options.Floor, function(k.Column.Table.Schema), p.Literal(k.Column.Name)),
 				Unit: p.begin(), Locks: "SHARE ROW EXCLUSIVE on " + p.name(table) + ": writers wait for a moment",
 				Undo: []string{fmt.Sprintf("DROP TRIGGER IF EXISTS %s ON %s", trigger, p.name(table))},

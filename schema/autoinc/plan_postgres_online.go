@@ -68,7 +68,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		return nil
 	}
 	o := onlinePlanner{postgresPlanner: p, columns: columns}
-	if err := o.read(ctx, conn); err != nil {
+	if err := o.read(ctx, conn, tables); err != nil {
 		return err
 	}
 	p.note(Widen, "Beside each narrow column a new one of 64 bits is made, which a trigger keeps equal, and which takes its place at the end, one table after the other. Readers and writers go on; SELECT * has one more column meanwhile.")
@@ -96,7 +96,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 	return nil
 }
 
-func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn) error {
+func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn, tables []catalog.Name) error {
 	var err error
 	o.indexes, err = database.List(ctx, conn, postgresIndexes, func(x *postgresIndex) []any {
 		return []any{&x.table.Schema, &x.table.Name, &x.name, &x.unique, &x.constraint, &x.kind, &x.keys, &x.columns, &x.problems}
@@ -113,8 +113,8 @@ func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	const remedy = "plan without -online, or drop it, apply the phase widen, and create it again"
-	for table, columns := range o.columns {
-		for _, c := range columns {
+	for _, table := range tables {
+		for _, c := range o.columns[table] {
 			o.mayWiden(c)
 			for _, problem := range problems {
 				if same(problem.Column, c) || problem.Table == table && problem.Name == o.fresh(c) {
@@ -297,7 +297,7 @@ func (o *onlinePlanner) reference(r reference) {
 		Locks: fmt.Sprintf("SHARE ROW EXCLUSIVE on %s and %s: writers wait for a moment", o.name(r.Child), o.name(r.Parent)),
 		Undo:  []string{fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s", o.name(r.Child), o.Quote(fresh.Name))},
 	})
-	if r.valid {
+	if r.Valid {
 		o.add(Widen, Step{
 			Text: "check it on every row", Unit: o.begin(),
 			SQL:   fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", o.name(r.Child), o.Quote(fresh.Name)),
@@ -394,7 +394,7 @@ func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) 
 	undo = append(undo, "ALTER TABLE "+o.name(table)+" "+strings.Join(types, ", "))
 	for _, r := range references {
 		add := "ALTER TABLE " + o.name(r.Child) + " ADD " + o.constraint(r)
-		if !r.valid {
+		if !r.Valid {
 			add += " NOT VALID"
 		}
 		undo = append(undo, add)

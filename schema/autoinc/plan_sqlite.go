@@ -108,7 +108,7 @@ func (p *planner) readSQLiteReferences(ctx context.Context, conn *sql.Conn) erro
 	var last row
 	for _, r := range rows {
 		if r.child != last.child || r.id != last.id {
-			p.references = append(p.references, reference{Child: catalog.Name{Schema: "main", Name: r.child}, Parent: catalog.Name{Schema: "main", Name: r.parent}, OnUpdate: r.onUpdate, OnDelete: r.onDelete, valid: true})
+			p.references = append(p.references, reference{Child: catalog.Name{Schema: "main", Name: r.child}, Parent: catalog.Name{Schema: "main", Name: r.parent}, OnUpdate: r.onUpdate, OnDelete: r.onDelete, Valid: true})
 		}
 		last = r
 		reference := &p.references[len(p.references)-1]
@@ -155,9 +155,8 @@ func (p *planner) refuseOrphans(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// missing is the condition that a row came without a key. SQLite's
-// documentation calls the key that a trigger sees then undefined; it has been -1
-// in every version.
+// sqliteFence refuses rows without a key. SQLite's documentation says that the key
+// which a trigger sees is then undefined. It has been -1 in every version.
 func (p *planner) sqliteFence(k catalog.Key) Step {
 	return p.sqliteTrigger(k, database.FencePrefix, "refuse rows of "+p.name(k.Column.Table)+" that come without a key",
 		"coalesce(NEW."+p.Quote(k.Column.Name)+", -1) = -1", "this row came without")

@@ -27,7 +27,7 @@ func (a *applier) lockName() string {
 	return fmt.Sprintf("snowkey_migration %.16x", sha256.Sum256([]byte(a.ledger.name(a.plan.Progress))))
 }
 
-// set changes a setting of the session, and remembers how it was.
+// setting changes a setting of the session, and remembers how it was.
 func (a *applier) setting(ctx context.Context, change, restore string) error {
 	if _, err := a.conn.ExecContext(ctx, change); err != nil {
 		return fmt.Errorf("autoinc: setting up the session: %w", err)

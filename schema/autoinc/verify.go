@@ -2,6 +2,7 @@ package autoinc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -251,8 +253,14 @@ func (v *verifier) verifyReferences(ctx context.Context) error {
 			case v.references[i].OnDelete != r.OnDelete || v.references[i].OnUpdate != r.OnUpdate:
 				v.say(subject, Refuted, "it is ON UPDATE %s ON DELETE %s, and was ON UPDATE %s ON DELETE %s", v.references[i].OnUpdate, v.references[i].OnDelete, r.OnUpdate, r.OnDelete)
 				continue
-			case !v.references[i].valid:
+			case v.references[i].Match+v.references[i].Detail != r.Match+r.Detail:
+				v.say(subject, Refuted, "it is%s%s, and was%s%s", v.references[i].Match, cmp.Or(v.references[i].Detail, " NOT DEFERRABLE"), r.Match, cmp.Or(r.Detail, " NOT DEFERRABLE"))
+				continue
+			case !v.references[i].Valid && r.Valid:
 				v.say(subject, Refuted, "the foreign key is NOT VALID: VALIDATE CONSTRAINT %s", v.Quote(v.references[i].Name))
+				continue
+			case !v.references[i].Valid:
+				v.say(subject, Proven, "the foreign key is there, and NOT VALID as it was before")
 				continue
 			}
 			lost, err := v.any(ctx, v.orphans(r))
@@ -352,12 +360,16 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 			v.say(subject, Open, "the column has no default and takes no null, so that a row without a key is refused, unless a trigger of the table gives it one; it was not tried because of the triggers")
 			continue
 		}
-		taken, how, err := v.try(ctx, k.Column.Table)
+		taken, how, unclear, err := v.try(ctx, k.Column)
 		switch {
 		case err != nil:
 			return err
 		case taken:
 			v.say(subject, Refuted, "a row without a key was taken%s, and rolled back; apply the phase %s", how, Guard)
+		case unclear != nil && v.syntax().modes != nil: // without a strict mode, a missing key is a 0
+			v.say(subject, Open, "the column has no default and takes no null, and a row without a key was refused for another reason: %v; apply the phase %s", unclear, Guard)
+		case unclear != nil:
+			v.say(subject, Proven, "the column has no default and takes no null")
 		default:
 			v.say(subject, Proven, "the column has no default and takes no null; a row without a key was tried%s, and refused", how)
 		}
@@ -365,9 +377,10 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 	return nil
 }
 
-// try inserts a row without a key, and takes it back.
-func (v *verifier) try(ctx context.Context, table catalog.Name) (taken bool, how string, err error) {
-	insert, modes := "INSERT INTO "+v.name(table)+v.syntax().empty, v.syntax().modes
+// try inserts a row without a key, and takes it back. If the row was refused, but not
+// for its key, the error is unclear.
+func (v *verifier) try(ctx context.Context, key catalog.Column) (taken bool, how string, unclear, err error) {
+	insert, modes := "INSERT INTO "+v.name(key.Table)+v.syntax().empty, v.syntax().modes
 	if len(modes) > 0 {
 		how = ", with a strict sql_mode and without"
 	} else {
@@ -376,25 +389,44 @@ func (v *verifier) try(ctx context.Context, table catalog.Name) (taken bool, how
 	for _, mode := range modes {
 		if len(modes) > 1 {
 			if _, err := v.conn.ExecContext(ctx, "SET SESSION sql_mode = "+v.Literal(mode)); err != nil {
-				return false, "", fmt.Errorf("autoinc: %w", err)
+				return false, "", nil, fmt.Errorf("autoinc: %w", err)
 			}
 		}
 		if _, err := v.conn.ExecContext(ctx, v.syntax().begin); err != nil {
-			return false, "", fmt.Errorf("autoinc: %w", err)
+			return false, "", nil, fmt.Errorf("autoinc: %w", err)
 		}
 		_, refused := v.conn.ExecContext(ctx, insert)
 		if _, err := v.conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); err != nil {
-			return false, "", fmt.Errorf("autoinc: %w", err)
+			return false, "", nil, fmt.Errorf("autoinc: %w", err)
 		}
 		if ctx.Err() != nil {
-			return false, "", fmt.Errorf("autoinc: %w", ctx.Err())
+			return false, "", nil, fmt.Errorf("autoinc: %w", ctx.Err())
 		}
-		if refused == nil {
+		switch {
+		case refused != nil && mode == "" && !missesKey(refused, key): // a strict mode always refuses
+			unclear = refused
+		case refused != nil:
+		default:
 			taken = true
 			if len(modes) > 1 && mode == "" {
 				how = " in a session whose sql_mode is not strict"
 			}
 		}
 	}
-	return taken, how, nil
+	return taken, how, unclear, nil
+}
+
+// missesKey reports whether a row was refused because it has no key: by the fence or
+// the guard, or because the column takes no null or has no default.
+func missesKey(err error, key catalog.Column) bool {
+	text := err.Error()
+	if strings.Contains(text, "snowkey: ") {
+		return true
+	}
+	for _, refusal := range []string{"null value in column ", "NOT NULL constraint failed: ", "doesn't have a default value", "cannot be null"} {
+		if strings.Contains(text, refusal) {
+			return strings.Contains(text, `"`+key.Name+`"`) || strings.Contains(text, "'"+key.Name+"'") || strings.HasSuffix(text, "."+key.Name) || strings.Contains(text, "."+key.Name+" (")
+		}
+	}
+	return false
 }

@@ -3,6 +3,7 @@ package autoinc_test
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ func TestRefusals(t *testing.T) {
 	all := map[string][]refusal{
 		"postgres": {
 			{"composite", "CREATE TABLE t (a int, id serial, PRIMARY KEY (a, id))", "not the whole primary key", false},
+			{"two for one reason", "CREATE TABLE t (a int, id serial, PRIMARY KEY (a, id)); CREATE TABLE u (a int, id serial, PRIMARY KEY (a, id))", `for 1 reason` + "\n" + `"public"."t"."id", "public"."u"."id": `, false},
 			{"downwards", "CREATE SEQUENCE s INCREMENT -1; CREATE TABLE t (id bigint PRIMARY KEY DEFAULT nextval('s'))", "counts downwards", false},
 			{"jumped", "CREATE TABLE t (id bigserial PRIMARY KEY); SELECT setval('t_id_seq', 7350000000000000001)", "beyond the floor", false},
 			{"domain", "CREATE SEQUENCE s; CREATE DOMAIN key AS bigint DEFAULT nextval('s'); CREATE TABLE t (id key PRIMARY KEY)", "that of its domain", false},
@@ -47,6 +49,7 @@ func TestRefusals(t *testing.T) {
 			{"zerofill", "CREATE TABLE t (id INT ZEROFILL AUTO_INCREMENT PRIMARY KEY)", "only plain integers are widened", false},
 			{"sign", "CREATE TABLE t (id INT UNSIGNED AUTO_INCREMENT PRIMARY KEY); CREATE TABLE u (t INT, KEY (t)); SET foreign_key_checks = 0; ALTER TABLE u ADD FOREIGN KEY (t) REFERENCES t (id); SET foreign_key_checks = 1", "", false},
 			{"engine", "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY) ENGINE=MyISAM", "kept by MyISAM", false},
+			{"two for one reason", "CREATE TABLE t (a INT, id INT AUTO_INCREMENT, PRIMARY KEY (a, id), KEY (id)); CREATE TABLE u (a INT, id INT AUTO_INCREMENT, PRIMARY KEY (a, id), KEY (id))", "for 1 reason\n", false},
 		},
 		"sqlite": {
 			{"jumped", "CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (7350000000000000001)", "beyond the floor", false},
@@ -215,4 +218,31 @@ func TestUnfinished(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A system-versioned table of MariaDB is seen and refused, also as a child.
+func TestSystemVersioned(t *testing.T) {
+	if !slices.Contains(dbtest.Databases(t), "mysql") {
+		t.Skip("only MariaDB has such tables")
+	}
+	conn := dbtest.Open(t, "mysql").Connect(t)
+	exec(t, conn,
+		"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY) /*M! WITH SYSTEM VERSIONING */",
+		"CREATE TABLE p (id INT AUTO_INCREMENT PRIMARY KEY)",
+		"CREATE TABLE c (p INT, FOREIGN KEY (p) REFERENCES p (id)) /*M! WITH SYSTEM VERSIONING */")
+	key(t, inspect(t, conn, catalog.Options{}), "t")
+	var version string
+	if err := conn.QueryRow("SELECT version()").Scan(&version); err != nil {
+		t.Fatal(err)
+	}
+	_, err := autoinc.NewPlan(t.Context(), conn, autoinc.PlanOptions{})
+	if strings.Contains(version, "MariaDB") {
+		for _, want := range []string{".`t`.`id`: its table", ".`c`.`p`: its table", "is system-versioned"} {
+			if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), want) {
+				t.Errorf("want %s, got %v", want, err)
+			}
+		}
+	} else if err != nil {
+		t.Error(err)
+	}
 }

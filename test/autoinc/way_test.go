@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -356,4 +357,63 @@ func TestFence(t *testing.T) {
 		// With the key there and the fence up, the rest may still be planned.
 		applyAll(t, s.conn, plan(t, s.conn, autoinc.PlanOptions{}), autoinc.ApplyOptions{})
 	})
+}
+
+// A trigger of the application that fires before an insert does not get past the guard,
+// whatever its name is.
+func TestGuardSeesOtherTriggers(t *testing.T) {
+	if !slices.Contains(dbtest.Databases(t), "postgres") {
+		t.Skip("triggers of Postgres fire in the order of their names")
+	}
+	s := newShop(t, dbtest.Open(t, "postgres"))
+	exec(t, s.conn,
+		"CREATE FUNCTION assign() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.id := 51; RETURN NEW; END'",
+		"CREATE TRIGGER zzzzz_assign BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION assign()")
+	applyAll(t, s.conn, plan(t, s.conn, autoinc.PlanOptions{}), autoinc.ApplyOptions{})
+	_, err := s.conn.Exec("INSERT INTO orders (id, user_id) VALUES (7350000000000000001, 1)")
+	if err == nil || !strings.Contains(err.Error(), "snowkey: orders.id is to be generated") {
+		t.Errorf("a small key of a trigger: %v", err)
+	}
+}
+
+// A row that is refused for another reason proves nothing about its key.
+func TestVerifyReadsTheRefusal(t *testing.T) {
+	if !slices.Contains(dbtest.Databases(t), "mysql") {
+		t.Skip("where every mode is strict, the catalog is the proof")
+	}
+	s := newShop(t, dbtest.Open(t, "mysql"))
+	p := plan(t, s.conn, autoinc.PlanOptions{})
+	for _, phase := range []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop} {
+		if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{Phase: phase}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(t, s.conn, "DROP TRIGGER snowkey_fence_orders", "ALTER TABLE orders ALTER total SET DEFAULT 7, ADD CHECK (total <> 7)")
+	if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "refused for another reason") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// A foreign key that was NOT VALID before, or DEFERRABLE, is so afterwards.
+func TestVerifyComparesForeignKeys(t *testing.T) {
+	if !slices.Contains(dbtest.Databases(t), "postgres") {
+		t.Skip("only Postgres has such foreign keys")
+	}
+	for _, online := range []bool{false, true} {
+		s := newShop(t, dbtest.Open(t, "postgres"))
+		exec(t, s.conn,
+			"CREATE TABLE old (a int, b int)", "INSERT INTO old VALUES (1, 999)",
+			"ALTER TABLE old ADD CONSTRAINT a FOREIGN KEY (a) REFERENCES orders (id) DEFERRABLE INITIALLY DEFERRED",
+			"ALTER TABLE old ADD CONSTRAINT b FOREIGN KEY (b) REFERENCES orders (id) NOT VALID")
+		p := plan(t, s.conn, autoinc.PlanOptions{Online: online})
+		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+		v := verify(t, s.conn, p)
+		if got := verdicts(t, v); v.Err() != nil || !strings.Contains(got, "NOT VALID as it was before") {
+			t.Errorf("online %t: got\n%s", online, got)
+		}
+		exec(t, s.conn, "ALTER TABLE old ALTER CONSTRAINT a NOT DEFERRABLE")
+		if got := verdicts(t, verify(t, s.conn, p)); !strings.Contains(got, "it is NOT DEFERRABLE, and was DEFERRABLE INITIALLY DEFERRED") {
+			t.Errorf("online %t: got\n%s", online, got)
+		}
+	}
 }
