@@ -45,7 +45,14 @@ type session interface {
 func (l ledger) exists(ctx context.Context, q database.Querier) (bool, error) {
 	text := strings.NewReplacer("{schema}", l.Literal(l.table.Schema), "{name}", l.Literal(l.table.Name)).Replace(l.syntax().exists)
 	n, err := database.One(ctx, q, text, func(n *int) []any { return []any{n} })
-	return n > 0, err
+	if err != nil || n == 0 {
+		return false, err
+	}
+	query := "SELECT count(*) FROM (SELECT plan, step, state, detail FROM " + l.name(l.table) + ") AS progress"
+	if _, err := database.One(ctx, q, query, database.Number); err != nil {
+		return false, fail(ErrPlan, "%s is not a table of snowkey migrate, or cannot be read: %v; rename it", l.name(l.table), err)
+	}
+	return true, nil
 }
 
 func (l ledger) create(ctx context.Context, s session) error {

@@ -253,8 +253,9 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions) (*Plan, 
 }
 
 // mysqlMode is the sql_mode in which plans are made and applied: strict, with
-// names in backticks and backslashes that escape.
-const mysqlMode = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
+// names in backticks and backslashes that escape. A copy of a table keeps dates that
+// do not exist.
+const mysqlMode = "STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_ENGINE_SUBSTITUTION"
 
 // plainly sets the session so that the server always writes definitions in the
 // same way: with qualified names and the same quotes.

@@ -25,17 +25,25 @@ ORDER BY k.TABLE_SCHEMA, k.TABLE_NAME, k.CONSTRAINT_NAME, k.ORDINAL_POSITION`
 	mysqlRules = `SELECT CONSTRAINT_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, UPDATE_RULE, DELETE_RULE
 FROM information_schema.REFERENTIAL_CONSTRAINTS`
 
-	mysqlExtras = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%'
+	mysqlExtras = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%', EXTRA LIKE '%INVISIBLE%'
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem
+
+	// The privileges of the user on a table.
+	mysqlPrivileges = `SELECT p.PRIVILEGE_TYPE FROM (
+	SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES
+	UNION ALL SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES WHERE ? LIKE TABLE_SCHEMA
+	UNION ALL SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.TABLE_PRIVILEGES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?) AS p
+WHERE p.GRANTEE = CONCAT("'", REPLACE(CURRENT_USER(), "@", "'@'"), "'")`
 
 	mysqlTables = `SELECT TABLE_SCHEMA, TABLE_NAME, COALESCE(ENGINE, ''), TABLE_TYPE FROM information_schema.TABLES
 WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')`
 )
 
-// A mysqlColumn is a column and whether the server computes it.
+// A mysqlColumn is a column, whether the server computes it, and whether SELECT * leaves
+// it out.
 type mysqlColumn struct {
 	catalog.Column
-	generated bool
+	generated, invisible bool
 }
 
 // A mysqlPlanner plans for MySQL and MariaDB.
@@ -58,6 +66,9 @@ func (p *planner) planMySQL(ctx context.Context, conn *sql.Conn) error {
 	p.database = cmp.Or(database, p.keys[0].Column.Table.Schema)
 	my := newMySQLPlanner(p, conn)
 	if err := my.read(ctx); err != nil {
+		return err
+	}
+	if err := my.refusePrivileges(ctx); err != nil {
 		return err
 	}
 	p.count()
@@ -85,7 +96,7 @@ func (p *planner) planMySQL(ctx context.Context, conn *sql.Conn) error {
 
 func (p *mysqlPlanner) read(ctx context.Context) error {
 	columns, err := database.List(ctx, p.conn, mysqlExtras, func(c *mysqlColumn) []any {
-		return append(path(&c.Column), &c.Type, typed(catalog.MySQL, &c.Column), &c.generated)
+		return append(path(&c.Column), &c.Type, typed(catalog.MySQL, &c.Column), &c.generated, &c.invisible)
 	})
 	if err != nil {
 		return err
@@ -131,6 +142,9 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 		return err
 	}
 	for _, k := range p.keys {
+		if p.columns[exactPlace(k.Column)].invisible {
+			p.refuse(k.Column, "make it visible first", "it is invisible, and the server does not let such a column be without a counter or default")
+		}
 		for _, t := range tables {
 			for _, c := range k.Columns() {
 				if t.name == c.Table && t.kind == "SYSTEM VERSIONED" {
@@ -140,6 +154,44 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 			}
 			if t.name == k.Column.Table && t.engine != "InnoDB" {
 				p.refuse(k.Column, "ALTER TABLE … ENGINE=InnoDB first", "its table is kept by %s, which has no transactions", t.engine)
+			}
+		}
+	}
+	return nil
+}
+
+// refusePrivileges refuses tables on which the user lacks a privilege. Otherwise the
+// plan would stop half-way, with foreign keys dropped.
+func (p *mysqlPlanner) refusePrivileges(ctx context.Context) error {
+	type facts struct {
+		role      string
+		log, able bool
+	}
+	f, err := database.One(ctx, p.conn, "SELECT COALESCE(CURRENT_ROLE(), 'NONE'), @@log_bin, @@log_bin_trust_function_creators",
+		func(f *facts) []any { return []any{&f.role, &f.log, &f.able} })
+	if err != nil {
+		return err
+	}
+	if f.log {
+		p.note(Widen, "The server keeps a binary log. Prepare what reads it with types of its own, such as Debezium, for keys of 64 bits.")
+	}
+	if f.role != "NONE" {
+		return nil // a role's privileges are not in the list
+	}
+	for _, k := range p.keys {
+		for _, c := range k.Columns() {
+			owned, err := database.List(ctx, p.conn, mysqlPrivileges, database.Text, c.Table.Schema, c.Table.Schema, c.Table.Name)
+			if err != nil {
+				return err
+			}
+			needed := []string{"SELECT", "INSERT", "ALTER", "CREATE", "DROP", "INDEX", "REFERENCES", "TRIGGER"}
+			if f.log && !f.able {
+				needed = append(needed, "SUPER") // or triggers cannot be made (1419)
+			}
+			lacking := slices.DeleteFunc(needed, func(privilege string) bool { return slices.Contains(owned, privilege) })
+			if len(lacking) > 0 {
+				p.refuse(c, "GRANT them, or let another user plan and apply; instead of SUPER, log_bin_trust_function_creators = 1 will do",
+					"the user lacks %s on %s", strings.Join(lacking, ", "), p.name(c.Table))
 			}
 		}
 	}

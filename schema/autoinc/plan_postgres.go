@@ -19,6 +19,9 @@ var postgresReferences string
 //go:embed postgres_columns.sql
 var postgresColumns string
 
+//go:embed postgres_widen.sql
+var postgresObstacles string
+
 // A postgresPlanner plans for Postgres.
 type postgresPlanner struct {
 	*planner
@@ -26,7 +29,19 @@ type postgresPlanner struct {
 	views     map[catalog.Name]postgresView
 	uses      []use
 	sequences map[catalog.Name]postgresSequence
+	obstacles []obstacle
+
+	publications []string // of tables of the plan
 }
+
+// An obstacle keeps the type of a column from being altered, or the column from being
+// replaced.
+type obstacle struct {
+	catalog.Column
+	text string
+}
+
+func (o *obstacle) dest() []any { return append(path(&o.Column), &o.text) }
 
 // A use is a view or another object that uses a column.
 type use struct {
@@ -121,6 +136,20 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
+	if p.obstacles, err = database.List(ctx, conn, postgresObstacles, (*obstacle).dest); err != nil {
+		return err
+	}
+	published, err := database.List(ctx, conn, "SELECT schemaname, tablename, pubname FROM pg_publication_tables ORDER BY pubname", func(o *obstacle) []any {
+		return []any{&o.Table.Schema, &o.Table.Name, &o.text}
+	})
+	if err != nil {
+		return err
+	}
+	for _, o := range published {
+		if slices.Contains(p.tables(), o.Table) && !slices.Contains(p.publications, o.text) {
+			p.publications = append(p.publications, o.text)
+		}
+	}
 	sequences, err := database.List(ctx, conn, postgresSequences, func(s *postgresSequence) []any {
 		return []any{&s.name.Schema, &s.name.Name, &s.start, &s.increment, &s.min, &s.max, &s.cache, &s.cycle, &s.granted}
 	})
@@ -162,6 +191,9 @@ const postgresExclusive = "ACCESS EXCLUSIVE on %s: readers and writers wait unti
 // bits at once, and its views are made again.
 func (p *postgresPlanner) widen() {
 	tables, columns := p.narrow()
+	for _, name := range p.publications {
+		p.note(Widen, "The publication %s sends these tables to subscribers. On each subscriber first: make the same columns bigint, and create the table %s as it is here if the publication is FOR ALL TABLES.", p.Quote(name), progressTable)
+	}
 	p.note(Widen, "Every key and every child gets 64 bits, one table at a time. Each table is rewritten once; its readers and writers wait meanwhile. If that takes too long, plan with -online.")
 	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
 	for _, table := range tables {
@@ -267,7 +299,12 @@ func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
 		p.refuse(c, "drop it and add it again as bigint", "it is a generated column")
 	}
 	if fact.inherited {
-		p.refuse(c, "alter the parent of its table by hand", "its table inherits it from another table, and both must be altered together")
+		p.refuse(c, "alter the parent of its table by hand", "its table inherits it, or is a partition: the parent must be altered with it")
+	}
+	for _, o := range p.obstacles {
+		if same(o.Column, c) {
+			p.refuse(c, "drop that, or change it, apply the phase widen, and make it again; or leave the table out (Except, -except)", "%s", o.text)
+		}
 	}
 	for _, u := range p.uses {
 		if u.dependent != "" && u.table == c.Table && u.column == c.Name {

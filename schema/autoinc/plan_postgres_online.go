@@ -104,11 +104,7 @@ func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn, tables []catal
 	if err != nil {
 		return err
 	}
-	type problem struct {
-		catalog.Column
-		text string
-	}
-	problems, err := database.List(ctx, conn, postgresInTheWay, func(p *problem) []any { return append(path(&p.Column), &p.text) })
+	problems, err := database.List(ctx, conn, postgresInTheWay, (*obstacle).dest)
 	if err != nil {
 		return err
 	}

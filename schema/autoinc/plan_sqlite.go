@@ -204,8 +204,12 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.K
 				again = append(again, o)
 			}
 		}
+		if o.kind == "table" && searches(o.sql, table.Name, k.Column.Name) {
+			p.refuse(k.Column, fmt.Sprintf("drop %s and its triggers, apply the plan, create it again with content_rowid=%s, and rebuild it", p.Quote(o.name), p.Quote(k.Column.Name)),
+				"the search index %s finds rows by the rowid of the table, which is another number than the key once the table is rebuilt", p.Quote(o.name))
+		}
 		// The hidden rowid of the new table is another number.
-		if (o.kind == "view" || o.kind == "trigger") && names(o.sql, table.Name) && usesRowid(o.sql) && !slices.Contains([]string{"rowid", "oid", "_rowid_"}, ddl.Lower(k.Column.Name)) {
+		if (o.kind == "view" || o.kind == "trigger") && names(o.sql, table.Name) && usesRowid(o, table.Name) && !slices.Contains([]string{"rowid", "oid", "_rowid_"}, ddl.Lower(k.Column.Name)) {
 			p.refuse(k.Column, fmt.Sprintf("have it use %s", p.Quote(k.Column.Name)), "the %s %q uses the rowid of a table by that name, which is not the key any more once the table is rebuilt", o.kind, o.name)
 		}
 	}

@@ -1,5 +1,5 @@
 -- Every column of whole numbers, with what decides how it may be altered.
-SELECT n.nspname, c.relname, a.attname, c.relkind::text, a.attinhcount > 0 AND NOT c.relispartition, a.attnotnull, t.typtype = 'd',
+SELECT n.nspname, c.relname, a.attname, c.relkind::text, a.attinhcount > 0, a.attnotnull, t.typtype = 'd',
 	coalesce(pg_get_expr(f.adbin, f.adrelid), ''), a.attidentity::text, a.attgenerated::text, a.attacl IS NOT NULL,
 	coalesce(col_description(c.oid, a.attnum), '')
 FROM pg_attribute a

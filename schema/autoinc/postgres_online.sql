@@ -36,3 +36,11 @@ UNION ALL
 SELECT n.nspname, c.relname, a.attname, 'a column ' || quote_ident(a.attname) || ' is there, as another plan makes one'
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE a.attname LIKE 'snowkey\_new\_%' AND c.relkind = 'r'
+UNION ALL
+SELECT n.nspname, c.relname, a.attname, 'the publication ' || quote_ident(p.pubname) || ' sends its table to subscribers, which do not have the new column'
+FROM pg_publication_tables p JOIN pg_namespace n ON n.nspname = p.schemaname JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+UNION ALL
+SELECT n.nspname, c.relname, a.attname, 'a subscription fills its table, and fires no trigger'
+FROM pg_subscription_rel s JOIN pg_class c ON c.oid = s.srrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0

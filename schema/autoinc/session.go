@@ -42,6 +42,9 @@ func (a *applier) lockTimeout() string {
 }
 
 func (a *applier) preparePostgres(ctx context.Context) error {
+	if err := a.refuseReadOnly(ctx, "SELECT pg_is_in_recovery()::int"); err != nil {
+		return err
+	}
 	key := fmt.Sprintf("hashtextextended(%s, 0)", a.Literal(a.lockName()))
 	locked, err := database.One(ctx, a.conn, "SELECT pg_try_advisory_lock("+key+")", func(b *bool) []any { return []any{b} })
 	if err != nil {
@@ -81,6 +84,9 @@ func (a *applier) preparePostgres(ctx context.Context) error {
 }
 
 func (a *applier) prepareMySQL(ctx context.Context) error {
+	if err := a.refuseReadOnly(ctx, "SELECT @@read_only"); err != nil {
+		return err
+	}
 	locked, err := database.One(ctx, a.conn, "SELECT COALESCE(GET_LOCK("+a.Literal(a.lockName())+", 0), 0)", func(n *int) []any { return []any{n} })
 	if err != nil {
 		return err
@@ -110,6 +116,15 @@ func (a *applier) prepareMySQL(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// refuseReadOnly refuses a server that is a standby.
+func (a *applier) refuseReadOnly(ctx context.Context, query string) error {
+	readOnly, err := database.One(ctx, a.conn, query, database.Number)
+	if err == nil && readOnly != 0 {
+		err = fail(ErrPlan, "this server takes no writes, because it is a standby or read-only; connect to the primary")
+	}
+	return err
 }
 
 // prepareSQLite takes no lock: every step is in a transaction that excludes other

@@ -98,12 +98,45 @@ func isConstraint(item []ddl.Token) bool {
 	return item[0].Is("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
 }
 
-// usesRowid reports whether SQL names the rowid in one of its own ways.
-func usesRowid(sql string) bool {
-	return slices.ContainsFunc(ddl.Tokens(sql, false), func(l ddl.Token) bool {
-		name := ddl.Lower(l.Text)
-		return name == "rowid" || name == "oid" || name == "_rowid_"
-	})
+// usesRowid reports whether a view or trigger that names a table may use its rowid. A
+// trigger of the table that does not name it otherwise can do so with NEW and OLD only:
+// a rowid by itself is that of another table, such as a search index.
+func usesRowid(o sqliteObject, table string) bool {
+	words := ddl.Tokens(o.sql, false)
+	own := ddl.Lower(o.table) == ddl.Lower(table)
+	named := 0
+	for _, word := range words {
+		if word.Named(table) {
+			named++
+		}
+	}
+	for i, word := range words {
+		switch ddl.Lower(word.Text) {
+		case "rowid", "oid", "_rowid_":
+			qualified := i > 1 && words[i-1].Is(".")
+			if o.kind == "view" || !own || named > 1 || qualified && words[i-2].Is("NEW", "OLD") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// searches reports whether a table is an index for full-text search whose rows belong
+// to the rows of table, by their rowid and not by the column.
+func searches(sql, table, column string) bool {
+	words := ddl.Tokens(sql, false)
+	option := func(name, value string) bool {
+		for i := range words {
+			if i+2 < len(words) && ddl.Lower(words[i].Text) == name && words[i+1].Is("=") {
+				if ddl.Lower(strings.Trim(words[i+2].Text, "'")) == ddl.Lower(value) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return len(words) > 2 && words[0].Is("CREATE") && words[1].Is("VIRTUAL") && option("content", table) && !option("content_rowid", column)
 }
 
 // names reports whether SQL has a name in it.

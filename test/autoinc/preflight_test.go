@@ -1,0 +1,124 @@
+package autoinc_test
+
+import (
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+// one opens a database of a dialect with a single connection, or skips the test.
+func one(t *testing.T, dialect string) (dbtest.DB, *sql.DB) {
+	t.Helper()
+	if !slices.Contains(dbtest.Databases(t), dialect) {
+		t.Skip("not a test of the databases that were chosen")
+	}
+	db := dbtest.Open(t, dialect)
+	conn := db.Connect(t)
+	conn.SetMaxOpenConns(1)
+	return db, conn
+}
+
+// A user without a privilege that a later step needs gets no plan.
+func TestPrivileges(t *testing.T) {
+	db, conn := one(t, "mysql")
+	exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE u (t INT, FOREIGN KEY (t) REFERENCES t (id))",
+		"CREATE USER IF NOT EXISTS poor@'%' IDENTIFIED BY 'poor'")
+	var schema string
+	if err := conn.QueryRow("SELECT DATABASE()").Scan(&schema); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, conn, "GRANT SELECT, INSERT, ALTER, CREATE, DROP, INDEX, TRIGGER ON `"+schema+"`.* TO poor@'%'", "GRANT REFERENCES ON `"+schema+"`.t TO poor@'%'")
+	t.Cleanup(func() { _, _ = conn.Exec("REVOKE ALL PRIVILEGES, GRANT OPTION FROM poor@'%'") })
+	as, err := mysql.ParseDSN(db.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	as.User, as.Passwd = "poor", "poor"
+	db.DSN = as.FormatDSN()
+	poor := db.Connect(t)
+	_, err = autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{})
+	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "the user lacks REFERENCES") || strings.Contains(err.Error(), "`.`t`.`id`") {
+		t.Errorf("got %v", err)
+	}
+	exec(t, conn, "GRANT REFERENCES ON `"+schema+"`.u TO poor@'%'")
+	if _, err := autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{}); err != nil && !strings.Contains(err.Error(), "lacks SUPER") {
+		t.Error(err)
+	}
+}
+
+// An owner who does not see all rows gets no plan.
+func TestForcedRowSecurity(t *testing.T) {
+	_, conn := one(t, "postgres")
+	exec(t, conn, "CREATE ROLE modest", "GRANT ALL ON SCHEMA public TO modest", "SET ROLE modest",
+		"CREATE TABLE t (id serial PRIMARY KEY)", "ALTER TABLE t ENABLE ROW LEVEL SECURITY", "ALTER TABLE t FORCE ROW LEVEL SECURITY")
+	t.Cleanup(func() { exec(t, conn, "RESET ROLE", "DROP OWNED BY modest", "DROP ROLE modest") })
+	_, err := autoinc.NewPlan(t.Context(), conn, autoinc.PlanOptions{})
+	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "FORCE ROW LEVEL SECURITY, which hides rows from modest") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A copy of a table keeps a date that does not exist.
+func TestInvalidDates(t *testing.T) {
+	_, conn := one(t, "mysql")
+	exec(t, conn, "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'",
+		"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, born DATE, seen DATETIME)", "INSERT INTO t (born, seen) VALUES ('2020-02-31', '0000-00-00')")
+	p := plan(t, conn, autoinc.PlanOptions{})
+	applyAll(t, conn, p, autoinc.ApplyOptions{})
+	var n int
+	if err := conn.QueryRow("SELECT COUNT(*) FROM t WHERE CONCAT(born, ' ', seen) = '2020-02-31 0000-00-00 00:00:00'").Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d such rows: %v", n, err)
+	}
+}
+
+// Apply does not touch another table that has the name of its own, and says so.
+func TestForeignProgressTable(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s := newShop(t, db)
+		p := plan(t, s.conn, autoinc.PlanOptions{})
+		exec(t, s.conn, "CREATE TABLE snowkey_migration (version int)")
+		before := s.state(t)
+		if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); !errors.Is(err, autoinc.ErrPlan) || !strings.Contains(err.Error(), "rename it") {
+			t.Errorf("got %v", err)
+		}
+		require(t, "the state", s.state(t), before)
+	})
+}
+
+// Apply refuses a server that takes no writes.
+func TestReadOnlyServer(t *testing.T) {
+	one(t, "mysql") // a standby of Postgres cannot be planned on without its primary
+	conn := dbtest.Durable(t, "mysql", "read_only=1").Connect(t)
+	exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)") // as root
+	p := plan(t, conn, autoinc.PlanOptions{})
+	if _, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{}); !errors.Is(err, autoinc.ErrPlan) || !strings.Contains(err.Error(), "connect to the primary") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A search index that finds rows by the key goes on finding them, with its usual triggers.
+func TestFullTextSearch(t *testing.T) {
+	db := dbtest.SQLite(t)
+	conn := db.Connect(t)
+	exec(t, conn,
+		"CREATE TABLE note (id INTEGER PRIMARY KEY, body)",
+		"CREATE VIRTUAL TABLE found USING fts5(body, content='note', content_rowid='id')",
+		"CREATE TRIGGER note_ai AFTER INSERT ON note BEGIN INSERT INTO found(rowid, body) VALUES (NEW.id, NEW.body); END",
+		"CREATE TRIGGER note_ad AFTER DELETE ON note BEGIN INSERT INTO found(found, rowid, body) VALUES ('delete', OLD.id, OLD.body); END",
+		"INSERT INTO note (id, body) VALUES (7, 'first snow'), (9, 'second')", "DELETE FROM note WHERE id = 9", "INSERT INTO note VALUES (20, 'last snow')")
+	applyAll(t, conn, plan(t, conn, autoinc.PlanOptions{}), autoinc.ApplyOptions{})
+	exec(t, conn, "INSERT INTO note VALUES (7350000000000000001, 'more snow')", "DELETE FROM note WHERE id = 20")
+	var found string
+	err := conn.QueryRow("SELECT group_concat(body, '; ') FROM (SELECT body FROM found WHERE found MATCH 'snow' ORDER BY rowid)").Scan(&found)
+	if err != nil || found != "first snow; more snow" {
+		t.Errorf("found %q: %v", found, err)
+	}
+	exec(t, conn, "INSERT INTO found(found) VALUES ('integrity-check')")
+}
