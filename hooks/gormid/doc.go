@@ -26,6 +26,10 @@
 //	ID     pk.ID  `gorm:"snowkey:orders"`                         // from the pool's generator "orders"
 //	UserID pk.ID  `gorm:"primaryKey;snowkey:-"`                   // the caller sets it
 //
+// [Model] is gorm.Model with a pk.ID. [Config.FillIntegers] also fills integer keys that
+// have no tag, such as the ID of gorm.Model. Without it, the plugin leaves them to the
+// database, and logs a warning for each model.
+//
 // Give a pk.Text size:20 and a pk.SortText size:13. GORM takes the 64 bits of the Go type
 // for a length otherwise, and every AutoMigrate alters the column.
 //

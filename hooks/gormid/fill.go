@@ -2,6 +2,7 @@ package gormid
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -16,6 +17,10 @@ type filler struct {
 	source idgen.Source    // nil: the process's pool
 	tables map[string]*key // of Config.Models; never written after Initialize
 	keys   sync.Map        // *schema.Schema → *key or error; a schema lives as long as the database
+
+	integers bool           // whether integer keys are adopted
+	counting []reflect.Type // of Config.Counting
+	adopting sync.Mutex
 }
 
 // A creation is the state that the callbacks of one statement share. It is a clause of
@@ -69,12 +74,7 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	}
 	v, ok := f.keys.Load(s)
 	if !ok {
-		k, err := newKey(s, stmt.Dialector.Name())
-		v = k
-		if err != nil {
-			v = err
-		}
-		f.keys.Store(s, v)
+		v = f.newKey(stmt)
 	}
 	switch v := v.(type) {
 	case error:
@@ -83,6 +83,33 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 		return v, nil
 	}
 	return nil, nil
+}
+
+// newKey returns the key of a new model, or an error, and keeps it. A model is adopted
+// before another statement uses it.
+func (f *filler) newKey(stmt *gorm.Statement) any {
+	f.adopting.Lock()
+	defer f.adopting.Unlock()
+	s := stmt.Schema
+	if v, ok := f.keys.Load(s); ok {
+		return v
+	}
+	if f.integers {
+		f.adopt(s)
+	}
+	var v any
+	k, err := newKey(s, stmt.Dialector.Name())
+	switch {
+	case err != nil:
+		v = err
+	case k == nil:
+		f.warn(stmt.DB, s)
+		v = k
+	default:
+		v = k
+	}
+	f.keys.Store(s, v)
+	return v
 }
 
 // fill runs first, before the transaction and the model's hooks. It gives a key
@@ -110,6 +137,9 @@ func (f *filler) fill(db *gorm.DB) {
 	}
 	if k.given == "" {
 		if err := f.draw(c); err != nil {
+			if db.DryRun { // ToSQL drops the error and returns an empty text
+				db.Logger.Error(stmt.Context, err.Error())
+			}
 			db.AddError(err)
 			return
 		}

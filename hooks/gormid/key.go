@@ -131,6 +131,8 @@ func relationsOf(s *schema.Schema) []*schema.Relationship {
 func (k *key) check(dialect string) error {
 	f := k.field
 	switch {
+	case f.StructField.Anonymous:
+		return k.Embedded()
 	case f.FieldType.Kind() == reflect.Pointer && f.FieldType.Elem().Kind() == reflect.Pointer:
 		return k.Fault("is a pointer to a pointer", "use at most one")
 	case f.Serializer != nil:

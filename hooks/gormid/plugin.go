@@ -16,6 +16,17 @@ type Config struct {
 	// Create, so that the pool may be set after the database was opened.
 	Source idgen.Source
 
+	// FillIntegers also fills integer keys of 64 bits that have no tag, such as the ID
+	// of [gorm.Model]. GORM has the database number them otherwise. List these models
+	// in Models, so that AutoMigrate makes columns without a counter. The tag
+	// autoIncrement, or a place in Counting, leaves a model to the database.
+	FillIntegers bool
+
+	// Counting lists models whose integer keys the database numbers on purpose. For
+	// other such models the plugin logs one warning with the logger of the database,
+	// when their first row is created. Defaults to none.
+	Counting []any
+
 	// Models lists models whose declarations are checked when the plugin is
 	// installed, before their tables are migrated, instead of when their first
 	// row is created. It also makes their tables known, so that maps can be
@@ -40,7 +51,14 @@ func (*Plugin) Name() string { return "snowkey" }
 
 // Initialize implements [gorm.Plugin]; [gorm.DB.Use] calls it.
 func (p *Plugin) Initialize(db *gorm.DB) error {
-	f := &filler{source: p.config.Source, tables: make(map[string]*key)}
+	f := &filler{source: p.config.Source, integers: p.config.FillIntegers, tables: make(map[string]*key)}
+	for _, model := range p.config.Counting {
+		stmt := &gorm.Statement{DB: db}
+		if err := stmt.Parse(model); err != nil {
+			return err
+		}
+		f.counting = append(f.counting, stmt.Schema.ModelType)
+	}
 	if err := f.learn(db, p.config.Models); err != nil {
 		return err
 	}

@@ -59,6 +59,8 @@ func newKey(model reflect.Type) (*key, error) {
 	case k.given:
 	case !keytype.Holds(pointee(f.Type)):
 		return nil, k.Fault("cannot hold a 64-bit key", "declare it as pk.ID, int64, uint64 or string, or a pointer to one")
+	case f.Anonymous:
+		return nil, k.Embedded()
 	}
 	return k, nil
 }

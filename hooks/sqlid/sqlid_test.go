@@ -96,10 +96,6 @@ type (
 		Base
 		ID pk.ID
 	}
-	itself struct {
-		pk.ID
-		Name string
-	}
 )
 
 // keyed returns the keys of some rows as text.
@@ -136,7 +132,6 @@ func TestFillKeys(t *testing.T) {
 		{&Exported{}, func(r any) any { return r.(*Exported).ID }},
 		{&nested{new(deepened)}, func(r any) any { return r.(*nested).ID }},
 		{&shadow{}, func(r any) any { return r.(*shadow).ID }},
-		{&itself{}, func(r any) any { return r.(*itself).ID }},
 	} {
 		s := new(idtest.Source)
 		if err := sqlid.New(s).Fill(t.Context(), c.row); err != nil {
@@ -252,6 +247,10 @@ func TestDeclarations(t *testing.T) {
 		{&struct {
 			id pk.ID `snowkey:""`
 		}{}, "id", "is not exported"},
+		{&struct {
+			pk.ID
+			Name string
+		}{}, "ID", "is embedded, so that JSON has the key in the place of the whole struct"},
 		{&both{}, "ID", "would not be filled, because Key is tagged snowkey"},
 		{&beside{}, "ID", "would be filled, and UserID is tagged snowkey:\"-\""},
 		{&struct {

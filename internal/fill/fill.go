@@ -25,6 +25,12 @@ func (k *Key) Fault(problem, remedy string) error {
 	return &FieldError{Package: k.Package, Model: k.Model, Field: k.Field, Type: k.Type, Problem: problem, Remedy: remedy}
 }
 
+// Embedded is the [*FieldError] for a key without a name of its own. Its struct has the
+// methods of the key, so JSON and SQL take the whole struct for the key.
+func (k *Key) Embedded() error {
+	return k.Fault("is embedded, so that JSON has the key in the place of the whole struct", "give it a name: "+k.Field+" "+k.Type)
+}
+
 // Refuse returns a [*RowError] with the cause err, which may be nil. A row of -1
 // stands for all rows.
 func (k *Key) Refuse(row int, err error, problem, remedy string) error {
@@ -40,7 +46,11 @@ func (k *Key) Draw(ctx context.Context, source idgen.Source, dst []int64, n int)
 	}
 	ids, err := Append(ctx, source, dst, n)
 	if err != nil {
-		return nil, k.Refuse(-1, err, fmt.Sprintf("got no keys for %d rows: %v", n, err), "none of them was changed")
+		rows := "1 row"
+		if n != 1 {
+			rows = fmt.Sprintf("%d rows", n)
+		}
+		return nil, k.Refuse(-1, err, fmt.Sprintf("got no keys for %s: %v", rows, err), "nothing was changed")
 	}
 	return ids, nil
 }

@@ -53,13 +53,13 @@ func TestDraw(t *testing.T) {
 		{"the source", plain, new(idtest.Source), nil, ""},
 		{"a pool", plain, pool, nil, ""},
 		{"a generator of a pool", named, pool, nil, ""},
-		{"no pool", plain, nil, idgen.ErrNoPool, "p: m got no keys for 3 rows: " + idgen.ErrNoPool.Error() + "; none of them was changed"},
-		{"no pool for a name", named, nil, idgen.ErrNoPool, "p: m got no keys for 3 rows: " + idgen.ErrNoPool.Error() + "; none of them was changed"},
+		{"no pool", plain, nil, idgen.ErrNoPool, "p: m got no keys for 3 rows: " + idgen.ErrNoPool.Error() + "; nothing was changed"},
+		{"no pool for a name", named, nil, idgen.ErrNoPool, "p: m got no keys for 3 rows: " + idgen.ErrNoPool.Error() + "; nothing was changed"},
 		{"no generators", named, new(idtest.Source), nil, `p: m.ID (int64) names the generator "orders", but its source is a *idtest.Source, not a pool; use an *idgen.Pool as the source, or remove the name from the tag`},
-		{"the source fails", plain, &idtest.Source{Err: full}, full, "p: m got no keys for 3 rows: full; none of them was changed"},
-		{"too few", plain, &idtest.Source{Short: 1}, nil, "p: m got no keys for 3 rows: the source returned 2 ids instead of 3; none of them was changed"},
-		{"none", plain, &idtest.Source{Short: 3}, nil, "p: m got no keys for 3 rows: the source returned 0 ids instead of 3; none of them was changed"},
-		{"too many", plain, &idtest.Source{Short: -1}, nil, "p: m got no keys for 3 rows: the source returned 4 ids instead of 3; none of them was changed"},
+		{"the source fails", plain, &idtest.Source{Err: full}, full, "p: m got no keys for 3 rows: full; nothing was changed"},
+		{"too few", plain, &idtest.Source{Short: 1}, nil, "p: m got no keys for 3 rows: the source returned 2 ids instead of 3; nothing was changed"},
+		{"none", plain, &idtest.Source{Short: 3}, nil, "p: m got no keys for 3 rows: the source returned 0 ids instead of 3; nothing was changed"},
+		{"too many", plain, &idtest.Source{Short: -1}, nil, "p: m got no keys for 3 rows: the source returned 4 ids instead of 3; nothing was changed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ids, err := c.key.Draw(context.Background(), c.source, []int64{7}, 3)

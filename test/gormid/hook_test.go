@@ -11,6 +11,7 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+	"gorm.io/gorm/logger"
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -231,6 +232,18 @@ func TestDryRun(t *testing.T) {
 		}
 		e.wantTable(t, "SELECT id FROM users")
 	})
+}
+
+// ToSQL of GORM drops the error that there are no keys. So the log has it.
+func TestToSQLWithoutKeys(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t))
+	log := &warnings{Interface: logger.Discard}
+	e.DB.Config.Logger = log
+	use(t, e.DB, gormid.Config{}) // and no default pool
+	got := e.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&user{}) })
+	if got != "" || len(log.text) != 1 || !strings.Contains(log.text[0], "got no keys for 1 row: ") {
+		t.Errorf("got %q, and %q in the log", got, log.text)
+	}
 }
 
 // TestStatements: keys are read back only if the INSERT may have skipped a row, and

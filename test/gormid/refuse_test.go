@@ -31,6 +31,10 @@ type (
 	numberedSerial struct {
 		ID pk.ID `gorm:"type:bigserial"`
 	}
+	embeddedKey struct {
+		pk.ID `gorm:"primaryKey"`
+		Name  string
+	}
 	numberedIdentity struct {
 		ID pk.ID `gorm:"generated:identity"`
 	}
@@ -136,6 +140,7 @@ var declarations = []struct {
 	{&numberedID{}, "ID", "numbered by the database", ""},
 	{&numberedSerial{}, "ID", "numbered by the database", ""},
 	{&numberedIdentity{}, "ID", "numbered by the database", ""},
+	{&embeddedKey{}, "ID", "is embedded, so that JSON has the key", ""},
 	{&gormModel{}, "ID", "numbered by the database", ""},
 	{&defaulted{}, "ID", "has a default", ""},
 	{&readOnly{}, "ID", "not written by Create", ""},

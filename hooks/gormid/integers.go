@@ -1,0 +1,56 @@
+package gormid
+
+import (
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"github.com/snowkey-go/snowkey/internal/keytype"
+)
+
+// counts returns the key of a model that GORM has the database number, without being
+// told to by the tag autoIncrement, and that could be filled; or nil.
+func (f *filler) counts(s *schema.Schema) *schema.Field {
+	key := s.PrioritizedPrimaryField
+	if key == nil || len(s.PrimaryFields) != 1 || !key.AutoIncrement || !keytype.Holds(key.IndirectFieldType) ||
+		slices.Contains(f.counting, s.ModelType) || isForeignKey(s, key) {
+		return nil
+	}
+	_, told := key.TagSettings["AUTOINCREMENT"]
+	_, tagged := key.TagSettings[tag]
+	if told || tagged {
+		return nil
+	}
+	return key
+}
+
+// adopt has integer keys of a model, and of the models to which it refers, filled as if
+// they had the tag snowkey and autoIncrement:false. AutoMigrate then makes columns that
+// do not count.
+func (f *filler) adopt(s *schema.Schema) {
+	adopt := func(s *schema.Schema) {
+		if key := f.counts(s); key != nil {
+			key.TagSettings[tag] = tag
+			key.AutoIncrement, key.HasDefaultValue = false, false
+			s.FieldsWithDefaultDBValue = slices.DeleteFunc(s.FieldsWithDefaultDBValue, func(f *schema.Field) bool { return f == key })
+		}
+	}
+	adopt(s)
+	for _, rel := range relationsOf(s) {
+		for _, ref := range rel.References {
+			if ref.PrimaryKey != nil {
+				adopt(ref.PrimaryKey.Schema)
+			}
+		}
+	}
+}
+
+// warn says that a model's key is not filled, although it could be.
+func (f *filler) warn(db *gorm.DB, s *schema.Schema) {
+	if key := f.counts(s); key != nil {
+		db.Logger.Warn(db.Statement.Context, fmt.Sprintf("gormid: %s.%s (%s) is not filled: the database goes on numbering its rows. "+
+			"Declare it as pk.ID or embed gormid.Model, set Config.FillIntegers, or list the model in Config.Counting.", modelName(s), key.Name, key.FieldType))
+	}
+}

@@ -1,0 +1,173 @@
+package gormid_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/snowkey-go/snowkey/hooks/gormid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+type (
+	shop struct {
+		gorm.Model
+		Name  string `gorm:"size:40"`
+		Sales []sale
+	}
+	sale struct {
+		ID     int64
+		ShopID uint
+		Lines  []receiptLine `gorm:"foreignKey:SaleID"`
+	}
+	receiptLine struct {
+		Number uint64 `gorm:"primaryKey"`
+		SaleID int64
+	}
+	counted struct {
+		ID   uint
+		Name string `gorm:"size:40"`
+	}
+	told struct {
+		ID   uint   `gorm:"autoIncrement"`
+		Name string `gorm:"size:40"`
+	}
+	small struct {
+		ID   int32
+		Name string `gorm:"size:40"`
+	}
+)
+
+// warnings is a logger that keeps what it is warned of.
+type warnings struct {
+	logger.Interface
+	mu   sync.Mutex
+	text []string
+}
+
+func (w *warnings) Warn(_ context.Context, text string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text = append(w.text, fmt.Sprintf(text, args...))
+}
+
+func (w *warnings) Error(ctx context.Context, text string, args ...any) { w.Warn(ctx, text, args...) }
+
+// FillIntegers fills models as they are, and AutoMigrate makes columns that do not count.
+func TestFillIntegers(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := bare(t, about)
+		models := []any{&shop{}, &sale{}, &receiptLine{}}
+		use(t, e.DB, gormid.Config{Source: e.source, FillIntegers: true, Models: models, Counting: []any{&counted{}}})
+		migrate(t, e.DB, append(models, &counted{}, &told{}, &small{})...)
+		rows := []shop{{Name: "a", Sales: []sale{{Lines: []receiptLine{{}, {}}}, {}}}, {Name: "b"}}
+		must(t, e.Create(&rows))
+		if rows[0].ID == 0 || rows[1].ID != rows[0].ID+1 || rows[0].Sales[0].ShopID != rows[0].ID || rows[0].Sales[0].Lines[1].SaleID != rows[0].Sales[0].ID {
+			t.Errorf("got %+v", rows)
+		}
+		e.wantTable(t, "SELECT id, name FROM shops ORDER BY id", line(rows[0].ID, "a"), line(rows[1].ID, "b"))
+		e.wantTable(t, "SELECT id, shop_id FROM sales ORDER BY id", line(rows[0].Sales[0].ID, rows[0].ID), line(rows[0].Sales[1].ID, rows[0].ID))
+		e.wantTable(t, "SELECT number, sale_id FROM receipt_lines ORDER BY number",
+			line(rows[0].Sales[0].Lines[0].Number, rows[0].Sales[0].ID), line(rows[0].Sales[0].Lines[1].Number, rows[0].Sales[0].ID))
+		for _, id := range append(dbtest.Rows(t, e.conn.DB, "SELECT id FROM shops"), dbtest.Rows(t, e.conn.DB, "SELECT number FROM receipt_lines")...) {
+			if len(id) < 16 {
+				t.Errorf("the key %s was counted", id)
+			}
+		}
+		if about.Dialect != "sqlite" { // whose primary keys of integers always count
+			if _, err := e.conn.Exec("INSERT INTO shops (name) VALUES ('no key')"); err == nil {
+				t.Error("the database numbers the rows")
+			}
+		}
+		must(t, e.Create(&counted{Name: "c"}))
+		must(t, e.Create(&told{Name: "t"}))
+		must(t, e.Create(&small{Name: "s"}))
+		for _, table := range []string{"counteds", "tolds", "smalls"} {
+			e.wantTable(t, "SELECT id FROM "+table, "1")
+		}
+		migrate(t, e.DB, models...) // again, with nothing to alter
+		var again shop
+		must(t, e.First(&again, rows[1].ID))
+		if again.Name != "b" {
+			t.Errorf("got %+v", again)
+		}
+	})
+}
+
+// The first rows of a model that is not listed may come from many goroutines.
+func TestFillIntegersAtOnce(t *testing.T) {
+	about := dbtest.SQLite(t)
+	e := bare(t, about, &shop{}, &sale{}, &receiptLine{})
+	e.conn.SetMaxOpenConns(1)
+	use(t, e.DB, gormid.Config{Source: e.source, FillIntegers: true})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			row := shop{Sales: []sale{{}}}
+			if err := e.Create(&row).Error; err != nil || row.ID < 1<<53 || row.Sales[0].ID < 1<<53 {
+				t.Errorf("got %+v, %v", row, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A foreign key that cannot hold a filled key is refused.
+func TestFillIntegersForeignKey(t *testing.T) {
+	type child struct {
+		ID     int64
+		Parent int32
+	}
+	type parent struct {
+		ID       uint
+		Children []child `gorm:"foreignKey:Parent"`
+	}
+	e := bare(t, dbtest.SQLite(t))
+	err := e.Use(gormid.New(gormid.Config{Source: e.source, FillIntegers: true, Models: []any{&parent{}}}))
+	wantFieldError(t, err, "Parent", "cannot hold the key")
+}
+
+// A model that goes on counting is named in the log, once.
+func TestCountingIsLogged(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t), &shop{}, &sale{}, &receiptLine{}, &counted{}, &told{}, &small{})
+	log := &warnings{Interface: logger.Discard}
+	e.DB.Config.Logger = log
+	use(t, e.DB, gormid.Config{Source: e.source, Counting: []any{counted{}}})
+	for range 2 {
+		must(t, e.Create(&shop{}))
+		must(t, e.Create(&counted{}))
+		must(t, e.Create(&told{}))
+		must(t, e.Create(&small{}))
+	}
+	if len(log.text) != 1 || !strings.Contains(log.text[0], "shop.ID (uint) is not filled") || !strings.Contains(log.text[0], "gormid.Model") {
+		t.Errorf("got %q", log.text)
+	}
+}
+
+// Model is gorm.Model with a key that is filled.
+func TestModel(t *testing.T) {
+	type article struct {
+		gormid.Model
+		Title string `gorm:"size:40"`
+	}
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &article{})
+		row := article{Title: "first"}
+		must(t, e.Create(&row))
+		e.wantTable(t, "SELECT id, title FROM articles", line(row.ID, "first"))
+		if row.CreatedAt.IsZero() || row.UpdatedAt.IsZero() {
+			t.Errorf("got %+v", row)
+		}
+		must(t, e.Delete(&row))
+		if err := e.First(&article{}, row.ID).Error; !errors.Is(err, gorm.ErrRecordNotFound) {
+			t.Errorf("got %v", err)
+		}
+		e.wantTable(t, "SELECT id FROM articles WHERE deleted_at IS NOT NULL", line(row.ID))
+	})
+}
