@@ -1,13 +1,18 @@
 package gormid
 
 import (
+	"database/sql"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
 // A conflict is an INSERT that may skip rows, or merge them into rows with other keys.
@@ -17,6 +22,8 @@ type conflict struct {
 	rows     rows
 	skips    bool // rows are skipped, not merged
 	modified bool // by a keyword after INSERT, such as IGNORE
+	returned bool // the INSERT returns the key of each row, and GORM sets it
+	casts    *sync.Map
 
 	// The rows with a key of the plugin's, as they were before the INSERT.
 	filled []row
@@ -26,14 +33,14 @@ type conflict struct {
 
 // conflictOf returns nil for an INSERT that inserts every row or fails, and for
 // one whose keys are all the caller's.
-func conflictOf(c *creation) *conflict {
+func (f *filler) conflictOf(c *creation) *conflict {
 	stmt := c.stmt
 	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
 	on, ok := stmt.Clauses["ON CONFLICT"]
 	if len(c.ids) == 0 || !ok && insert.Modifier == "" {
 		return nil
 	}
-	x := &conflict{key: c.key, rows: c.rows}
+	x := &conflict{key: c.key, rows: c.rows, casts: &f.casts}
 	x.OnConflict, _ = on.Expression.(clause.OnConflict)
 	// GORM's MySQL dialect rewrites DoNothing while it builds the statement, so
 	// it must be read before.
@@ -46,7 +53,34 @@ func conflictOf(c *creation) *conflict {
 			x.index = append(x.index, i)
 		}
 	}
+	x.returned = len(x.ids) > 0 && x.returnKeys(stmt)
 	return x
+}
+
+// returnKeys has the INSERT return the key of each row, if it merges every row that it
+// does not insert. The database then says which row it was, whatever it compared.
+func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
+	structs, ok := x.rows.(*structRows)
+	if !ok || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(stmt.BuildClauses, "RETURNING") {
+		return false
+	}
+	if structs.list && stmt.Dialector.Name() != "postgres" {
+		return false // SQLite promises no order
+	}
+	key := x.key.field.DBName
+	returning, given := stmt.Clauses["RETURNING"].Expression.(clause.Returning)
+	if !given {
+		for _, f := range stmt.Schema.FieldsWithDefaultDBValue { // which GORM asks for otherwise
+			returning.Columns = append(returning.Columns, clause.Column{Name: f.DBName})
+		}
+	} else if len(returning.Columns) == 0 || len(returning.Columns) == 1 && returning.Columns[0].Name == "*" {
+		return !structs.list // a list is replaced; see replaced
+	}
+	if !slices.ContainsFunc(returning.Columns, func(c clause.Column) bool { return c.Name == key }) {
+		returning.Columns = append(slices.Clip(returning.Columns), clause.Column{Name: key})
+		stmt.Clauses["RETURNING"] = clause.Clause{Name: "RETURNING", Expression: returning}
+	}
+	return true
 }
 
 // settle looks up which of the filled keys are in the table. A row whose key is
@@ -55,6 +89,12 @@ func conflictOf(c *creation) *conflict {
 func (x *conflict) settle(db *gorm.DB) error {
 	stmt := db.Statement
 	if len(x.ids) == 0 || x.allInserted(db) || x.replaced(stmt) {
+		return nil
+	}
+	if x.returned && db.RowsAffected == int64(x.rows.len()) {
+		for _, r := range x.filled {
+			r.(structRow).unpad()
+		}
 		return nil
 	}
 	present, err := x.present(stmt)
@@ -142,13 +182,23 @@ func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
 // finds these by the values of the conflict's columns. The database compares, because
 // it knows its collations.
 func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
+	if len(missing) == 0 {
+		return nil
+	}
 	columns := x.target()
 	mysql := stmt.Dialector.Name() == "mysql"
+	var casts map[string]string
+	if mysql {
+		var err error
+		if casts, err = x.castsOf(stmt); err != nil {
+			return err
+		}
+	}
 	found := make(map[int][]int64)
 	for some := range slices.Chunk(missing, 100) { // SQLite allows 500 to a UNION
 		q := x.query(stmt)
 		for n, j := range some {
-			if where, ok := x.sameAs(x.filled[j], columns); ok {
+			if where, ok := x.sameAs(x.filled[j], columns, casts); ok {
 				if q.SQL.Len() > 0 {
 					q.WriteString(" UNION ALL ")
 				}
@@ -202,9 +252,49 @@ func (x *conflict) target() []string {
 	return names
 }
 
+// castsOf returns the types of columns that store another value than they are sent, such
+// as a DATETIME(3) of a time with microseconds. MySQL compares such a column with the
+// value that was sent.
+func (x *conflict) castsOf(stmt *gorm.Statement) (map[string]string, error) {
+	q := x.query(stmt)
+	if known, ok := x.casts.Load(q.Table); ok {
+		return known.(map[string]string), nil
+	}
+	q.WriteString("SHOW COLUMNS FROM ")
+	q.WriteQuoted(clause.Table{Name: clause.CurrentTable})
+	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String())
+	if err != nil {
+		return nil, fmt.Errorf("gormid: read the columns of %s: %w", x.key.Model, err)
+	}
+	defer rows.Close()
+	casts := make(map[string]string)
+	for rows.Next() {
+		var name, kind string
+		var rest [4]sql.RawBytes
+		if err := rows.Scan(&name, &kind, &rest[0], &rest[1], &rest[2], &rest[3]); err != nil {
+			return nil, err
+		}
+		args := ""
+		if open, end := strings.IndexByte(kind, '('), strings.IndexByte(kind, ')'); open >= 0 && end > open {
+			args = kind[open : end+1]
+		}
+		switch column := ddl.ParseType(kind); column.Name {
+		case "date", "time", "datetime", "decimal", "float":
+			casts[name] = column.Name + args
+		case "timestamp":
+			casts[name] = "datetime" + args
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	x.casts.Store(q.Table, casts)
+	return casts, nil
+}
+
 // sameAs returns the condition for rows that equal r in the columns, if there
 // are any and r has a value for each.
-func (x *conflict) sameAs(r row, columns []string) (where clause.Where, ok bool) {
+func (x *conflict) sameAs(r row, columns []string, casts map[string]string) (where clause.Where, ok bool) {
 	for _, name := range columns {
 		v, ok := r.column(name)
 		if !ok {
@@ -212,6 +302,9 @@ func (x *conflict) sameAs(r row, columns []string) (where clause.Where, ok bool)
 		}
 		if sent, err := canonical(v); err == nil && sent == nil {
 			return where, false // NULL equals nothing
+		}
+		if kind := casts[name]; kind != "" {
+			v = clause.Expr{SQL: "CAST(? AS " + kind + ")", Vars: []any{v}}
 		}
 		where.Exprs = append(where.Exprs, clause.Eq{Column: clause.Column{Name: name}, Value: v})
 	}

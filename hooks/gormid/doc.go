@@ -60,8 +60,9 @@
 // A row that ON CONFLICT or INSERT IGNORE skipped has no key afterwards. So the keys
 // show which rows of a batch were skipped.
 //
-// A row that was merged into an existing row has the key of that row. For this,
-// clause.OnConflict must name the unique columns, also on MySQL, where GORM ignores them.
+// A row that was merged into an existing row has the key of that row. Where the INSERT
+// does not return it, clause.OnConflict must name the unique columns, also on MySQL, where
+// GORM ignores them.
 // If the key of the existing row cannot be found, the call fails and is rolled back. With
 // SkipDefaultTransaction there is nothing to roll back. On MySQL a row can be merged on a
 // unique key that the clause does not name. This call fails too. The other databases

@@ -21,6 +21,8 @@ type filler struct {
 	integers bool           // whether integer keys are adopted
 	counting []reflect.Type // of Config.Counting
 	adopting sync.Mutex
+
+	casts sync.Map // of columns of MySQL, by table
 }
 
 // A creation is the state that the callbacks of one statement share. It is a clause of
@@ -221,7 +223,7 @@ func (f *filler) check(db *gorm.DB) {
 		db.AddError(err)
 		return
 	}
-	c.conflict = conflictOf(c)
+	c.conflict = f.conflictOf(c)
 }
 
 func (k *key) unfilled(i int) error {

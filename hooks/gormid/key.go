@@ -263,7 +263,7 @@ func (k *key) set(ctx context.Context, row reflect.Value, id int64) {
 func (k *key) number(v reflect.Value) (id int64, ok bool) {
 	switch k.typ.Kind() {
 	case reflect.String:
-		id, err := strconv.ParseInt(v.String(), 10, 64)
+		id, err := strconv.ParseInt(strings.TrimRight(v.String(), " "), 10, 64) // a CHAR is padded
 		return id, err == nil
 	case reflect.Uint, reflect.Uint64:
 		return int64(v.Uint()), true

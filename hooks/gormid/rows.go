@@ -137,11 +137,20 @@ func (r structRow) has(id int64) bool {
 	return ok && n == id
 }
 
+// unpad removes the spaces that a CHAR has after the digits of a text key.
+func (r structRow) unpad() {
+	if v := reflect.Indirect(r.k.in(r.ctx, r.v)); v.Kind() == reflect.String {
+		if id, ok := r.k.number(v); ok {
+			r.set(id)
+		}
+	}
+}
+
 func (r structRow) clear() { r.k.in(r.ctx, r.v).SetZero() }
 
 func (r structRow) column(name string) (any, bool) {
 	f := r.k.schema.LookUpField(name)
-	if f == nil {
+	if f == nil || !f.Creatable { // then the database computes it
 		return nil, false
 	}
 	v, _ := f.ValueOf(r.ctx, r.v)

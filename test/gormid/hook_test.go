@@ -259,6 +259,13 @@ func TestStatements(t *testing.T) {
 		if about.Dialect == "mysql" {
 			uncertain = 1
 		}
+		upsert, merged := int64(2), int64(3)
+		switch about.Dialect {
+		case "postgres": // the INSERT returns the keys
+			upsert, merged = 1, 1
+		case "mysql": // the first merge reads the types of the columns
+			merged = 4
+		}
 		for _, c := range []struct {
 			name   string
 			clause clause.Expression
@@ -269,8 +276,9 @@ func TestStatements(t *testing.T) {
 			{"DoNothing", doNothing, accounts("a - -", "b x -"), 1 + uncertain},
 			{"DoNothing, left out", doNothing, accounts("a - -", "b x -"), 2},
 			{"UpdateAll on the key", clause.OnConflict{UpdateAll: true}, accounts("a - -", "b y -"), 1 + uncertain},
-			{"upsert", upsertEmail, accounts("a z1 -", "b z2 -"), 2},
-			{"upsert, merged", upsertEmail, accounts("a z1 -", "b z2 -"), 3},
+			{"upsert", upsertEmail, accounts("a z1 -", "b z2 -"), upsert},
+			{"upsert, merged", upsertEmail, accounts("a z1 -", "b z2 -"), merged},
+			{"upsert, merged again", upsertEmail, accounts("a z1 -", "b z2 -"), min(merged, 3)},
 			{"upsert of given keys", upsertEmail, []account{{ID: idA, Name: "a"}}, 1},
 		} {
 			tx := e.DB
