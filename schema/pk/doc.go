@@ -68,7 +68,9 @@
 // A key is positive. Zero means "not filled yet" to the ORM integrations, but
 // the types in this package only carry numbers: NULL scans as 0 and 0 is
 // written as 0. Use a pointer or [sql.Null] where NULL must come back as NULL;
-// [String] keeps the two apart by itself.
+// [String] keeps the two apart by itself. A library that calls Value on a nil
+// pointer panics, because the method belongs to the value. database/sql, pgx and the
+// ORMs do not call it; use sql.Null for the others.
 //
 // Negative numbers are never issued, but tables hold them, such as unsigned
 // 64-bit keys stored in a signed column. They are carried unchanged through
