@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A person refers to another person, or to nobody.
+// A person may have a boss, who is another person.
 type person struct {
 	ID   pk.Of[person]  `db:"id"`
 	Boss *pk.Of[person] `db:"boss"`
