@@ -2,6 +2,7 @@ package pk_test
 
 import (
 	"context"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -207,7 +208,7 @@ func (q querying) fill(t *testing.T, s session) {
 	for _, label := range rowLabels {
 		id, ref := q.store(rowKeys[label]), q.store(rowKeys[partner(label)])
 		q.keys[fmt.Sprint(id)] = label
-		doc, err := json.Marshal(map[string]any{"id": id})
+		doc, err := json.Marshal(map[string]any{"id": fmt.Sprint(id)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,13 +220,13 @@ func (q querying) fill(t *testing.T, s session) {
 func (q querying) args(f form) []any {
 	if list, ok := strings.CutPrefix(f.args, "["); ok {
 		var numbers []int64
-		for _, label := range strings.Fields(strings.TrimSuffix(list, "]")) {
+		for label := range strings.FieldsSeq(strings.TrimSuffix(list, "]")) {
 			numbers = append(numbers, rowKeys[label])
 		}
 		return []any{q.list(numbers)}
 	}
 	var args []any
-	for _, label := range strings.Fields(f.args) {
+	for label := range strings.FieldsSeq(f.args) {
 		if label[0] == '#' {
 			args = append(args, int64(label[1]-'0'))
 		} else {
@@ -318,6 +319,7 @@ func (q querying) with(other querying) querying {
 	return q
 }
 
+func int64Of(n int64) int64          { return n }
 func idOf(n int64) pk.ID             { return pk.ID(n) }
 func typedOf(n int64) pk.Of[user]    { return pk.Of[user](n) }
 func stringOf(n int64) pk.String     { return pk.String(decimal(n)) }
@@ -329,14 +331,15 @@ func floatOf(n int64) float64        { return float64(n) }
 func (q querying) refuses(s session, f form) bool {
 	switch {
 	case s.dialect == "postgres" && f.args[0] == '[':
-		return s.mode == "exec" || s.mode == "simple" // without pgxid.Register
+		_, key := q.arg(0).(driver.Valuer)
+		return key && (s.mode == "exec" || s.mode == "simple") // without pgxid.Register
 	case s.dialect == "postgres" && f.vague:
 		return q.number
 	}
 	return strings.HasSuffix(q.column, "UNSIGNED") && f.query == "id - ? = 0" // some differences are negative
 }
 
-// Every type of key, over the columns that it is for, selects and changes exactly the
+// Every type of key, and a plain int64 and string, over the columns that it is for, selects and changes exactly the
 // rows that a query is about.
 func TestQueries(t *testing.T) {
 	eachSession(t, func(t *testing.T, s session) {
@@ -349,10 +352,10 @@ func TestQueries(t *testing.T) {
 		}
 		var all []querying
 		for _, column := range numbers {
-			all = append(all, over(column, true, idOf), over(column, true, typedOf), over(column, true, stringOf))
+			all = append(all, over(column, true, idOf), over(column, true, typedOf), over(column, true, stringOf), over(column, true, int64Of))
 		}
 		for _, column := range []string{"VARCHAR(20)", "CHAR(20)", "TEXT"} {
-			all = append(all, over(column, false, textOf), over(column, false, sortTextOf))
+			all = append(all, over(column, false, textOf), over(column, false, sortTextOf), over(column, false, decimal))
 		}
 		all = append(all, over("CHAR(13)", false, sortTextOf))
 		for _, q := range all {
