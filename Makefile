@@ -110,7 +110,7 @@ tidy: $(clients) ## go mod tidy in each module, against a module proxy of the wo
 # One package at a time: ent formats its files in parallel. It also reads other
 # packages of the module, and fails if one of them is being written.
 generate: export GOMAXPROCS := 1
-generate: ## generate ent's clients
+generate: ## generate the clients of ent and sqlc
 	go generate $(packages)
 	$(newest) go generate ./bench/internal/ent
 

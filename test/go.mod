@@ -31,6 +31,11 @@ require (
 )
 
 require (
+	github.com/Masterminds/squirrel v1.5.4
+	github.com/jmoiron/sqlx v1.4.0
+)
+
+require (
 	ariga.io/atlas v0.19.1-0.20240203083654-5948b60a8e43
 	golang.org/x/mod v0.41.0
 )
@@ -50,6 +55,8 @@ require (
 	github.com/jackc/puddle/v2 v2.2.1 // indirect
 	github.com/jinzhu/inflection v1.0.0 // indirect
 	github.com/jinzhu/now v1.1.5 // indirect
+	github.com/lann/builder v0.0.0-20180802200727-47ae307949d0 // indirect
+	github.com/lann/ps v0.0.0-20150810152359-62de8c46ede0 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/mattn/go-runewidth v0.0.9 // indirect
 	github.com/mitchellh/go-wordwrap v0.0.0-20150314170334-ad45545899c7 // indirect

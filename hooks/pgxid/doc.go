@@ -34,8 +34,8 @@
 // # Which type for which column
 //
 // The rules of package pk apply. Use pk.ID, pk.Of and pk.String for bigint. Use pk.Text
-// and pk.SortText for text, varchar and char. A pk.Text is also exact over bigint. A
-// pk.SortText is not: 13 characters that are all digits are another valid bigint.
+// and pk.SortText for text, varchar and char. A pk.SortText over bigint is another number
+// if its 13 characters are all digits.
 //
 // # Other ways to create rows
 //

@@ -59,7 +59,10 @@ func (p *listPlan) Encode(value any, buf []byte) ([]byte, error) {
 
 // listOf finds the list in value.
 func listOf(value any) (list, bool) {
-	if _, ok := value.(driver.Valuer); ok {
+	switch value.(type) {
+	case driver.Valuer:
+		return list{}, false
+	case list: // pgx found no plan for it; if it is wrapped again, pgx never ends
 		return list{}, false
 	}
 	getter, ok := value.(pgtype.ArrayGetter)

@@ -77,7 +77,7 @@ func ExampleFieldError() {
 	}
 	// Output:
 	// ID cannot hold a 64-bit key
-	// declare it as pk.ID, int64, uint64 or string, or a pointer to one
+	// declare it as pk.ID, or *pk.ID for NULL
 }
 
 // A row that cannot be filled is an error, and no row of the call has changed.

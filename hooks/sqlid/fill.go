@@ -70,6 +70,10 @@ type list struct {
 	v        reflect.Value // the struct, or the list of them
 	many     bool
 	pointers bool // the elements are pointers to structs
+
+	// The rows that are to be filled, by where their key is. It is nil if a key is
+	// always in its own row.
+	at map[uintptr]int
 }
 
 // listOf returns the rows that a caller means.
@@ -92,6 +96,9 @@ func listOf(rows any) (l list, err error) {
 	}
 	if l.key, err = keyOf(model); err != nil {
 		return l, err
+	}
+	if l.many && l.key.indirect {
+		l.at = make(map[uintptr]int)
 	}
 	if !v.CanAddr() && v.Kind() != reflect.Slice && !l.pointers {
 		return l, k.Refuse(-1, nil, "was passed by value, so that its key cannot be filled", "pass a pointer to it")
@@ -128,6 +135,14 @@ func (l list) empty(i int) (bool, error) {
 	}
 	if k.sealed(row) {
 		return false, l.refuse(i, fmt.Sprintf("lacks its embedded %v, which cannot be set because it is not exported", k.seal), "set it, or export the type")
+	}
+	if l.at != nil {
+		v, _ := k.in(row)
+		at := v.Addr().Pointer()
+		if other, ok := l.at[at]; ok && l.row(other).Addr() != row.Addr() {
+			return false, l.refuse(i, fmt.Sprintf("has its key %s in the same embedded struct as row %d", k.field.Name, other), "give each row a struct of its own")
+		}
+		l.at[at] = i
 	}
 	return true, nil
 }

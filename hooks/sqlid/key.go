@@ -16,6 +16,9 @@ type key struct {
 	field reflect.StructField
 	given bool // the caller sets it
 
+	// The field is in an embedded struct that the row points to, so that rows can share it.
+	indirect bool
+
 	// The deepest embedded pointer on the way to the field that reflection cannot
 	// set, because its type is not exported; depth 0 if there is none.
 	seal      reflect.Type
@@ -49,8 +52,11 @@ func newKey(model reflect.Type) (*key, error) {
 	k := &key{Key: errorsOf(model, f), field: f, given: f.Tag.Get(tag) == "-"}
 	k.Generator = f.Tag.Get(tag)
 	for depth := 1; depth < len(f.Index); depth++ {
-		if e := model.FieldByIndex(f.Index[:depth]); e.Type.Kind() == reflect.Pointer && !e.IsExported() {
-			k.seal, k.sealDepth = e.Type, depth
+		if e := model.FieldByIndex(f.Index[:depth]); e.Type.Kind() == reflect.Pointer {
+			k.indirect = true
+			if !e.IsExported() {
+				k.seal, k.sealDepth = e.Type, depth
+			}
 		}
 	}
 	switch {
@@ -58,7 +64,7 @@ func newKey(model reflect.Type) (*key, error) {
 		return nil, k.Fault("is not exported", "capitalise its name, or tag another field")
 	case k.given:
 	case !keytype.Holds(pointee(f.Type)):
-		return nil, k.Fault("cannot hold a 64-bit key", "declare it as pk.ID, int64, uint64 or string, or a pointer to one")
+		return nil, k.Fault("cannot hold a 64-bit key", "declare it as pk.ID, or *pk.ID for NULL")
 	case f.Anonymous:
 		return nil, k.Embedded()
 	}
@@ -109,6 +115,9 @@ func choose(model reflect.Type) (reflect.StructField, error) {
 		return id, nil
 	case given.Type != nil:
 		return given, nil
+	}
+	if !keytype.Holds(pointee(id.Type)) {
+		return id, nil // newKey says so; a tag would not help
 	}
 	k := errorsOf(model, id)
 	return id, k.Fault("is not known to be a key", "declare it as pk.ID, or tag it `snowkey:\"\"`")

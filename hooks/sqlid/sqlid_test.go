@@ -2,6 +2,7 @@ package sqlid_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
@@ -205,6 +206,15 @@ func TestFillShapes(t *testing.T) {
 	if err := sqlid.New(new(idtest.Source)).Fill(t.Context(), []*user{twice, twice}); err != nil || twice.ID != first {
 		t.Errorf("twice the same row: %v, %v", twice, err)
 	}
+	again := &byPointer{Base: new(Base)}
+	if err := sqlid.New(new(idtest.Source)).Fill(t.Context(), []*byPointer{again, {}, again}); err != nil || again.ID != first {
+		t.Errorf("twice the same row with an embedded pointer: %v, %v", again, err)
+	}
+	// A shared struct that has its key fills no row.
+	set := &Base{ID: 7}
+	if err := sqlid.New(new(idtest.Source)).Fill(t.Context(), []byPointer{{Base: set}, {Base: set}}); err != nil || set.ID != 7 {
+		t.Errorf("a shared struct with a key: %v, %v", set, err)
+	}
 	// Rows may share a pointer to a zero, but not a key.
 	zero := new(pk.ID)
 	shared := []maybe{{zero}, {zero}}
@@ -245,6 +255,12 @@ func TestDeclarations(t *testing.T) {
 			Base `snowkey:""`
 		}{}, "Base", "cannot hold a 64-bit key"},
 		{&struct {
+			ID sql.Null[pk.ID] `snowkey:""`
+		}{}, "ID", "cannot hold a 64-bit key"},
+		{&struct{ ID sql.Null[pk.ID] }{}, "ID", "cannot hold a 64-bit key"}, // a tag would not help
+		{&struct{ ID sql.NullInt64 }{}, "ID", "cannot hold a 64-bit key"},
+		{&struct{ ID int32 }{}, "ID", "cannot hold a 64-bit key"},
+		{&struct {
 			id pk.ID `snowkey:""`
 		}{}, "id", "is not exported"},
 		{&struct {
@@ -277,6 +293,7 @@ func TestRowsThatCannotBeFilled(t *testing.T) {
 	type closed struct{ *inner }
 	type open struct{ Exported }
 	type half struct{ *hiddenBase }
+	base, deep, under := new(Base), new(Deep), new(Exported)
 	for _, c := range []struct {
 		rows    any
 		row     int
@@ -293,6 +310,10 @@ func TestRowsThatCannotBeFilled(t *testing.T) {
 		{[][]user{}, -1, "is not a struct"},
 		{[]any{&user{}}, -1, "is not a struct"},
 		{map[string]any{"id": 0}, -1, "is not a struct"},
+		{[]*byPointer{{Base: base}, {Base: new(Base)}, {Base: base}}, 2, "has its key ID in the same embedded struct as row 0"},
+		{[]byPointer{{Base: base}, {Base: base}}, 1, "has its key ID in the same embedded struct as row 0"},
+		{[]Exported{{deep}, {deep}}, 1, "has its key ID in the same embedded struct as row 0"},
+		{[]underDeep{{}, {under}, {under}}, 2, "has its key ID in the same embedded struct as row 1"},
 		{42, -1, "is not a struct"},
 		{"user", -1, "is not a struct"},
 		{[]closed{{}}, 0, "lacks its embedded *sqlid_test.inner"},
@@ -328,7 +349,8 @@ func TestRowsThatCannotBeFilled(t *testing.T) {
 }
 
 type (
-	hiddenBase struct{ *Deep } // an exported pointer below one that is not
+	underDeep  struct{ *Exported } // two pointers to the key
+	hiddenBase struct{ *Deep }     // an exported pointer below one that is not
 	Outer      struct{ *inner }
 )
 

@@ -29,11 +29,16 @@ import (
 // An Error says why a source gave no worker number.
 type Error struct {
 	Source string // "HOSTNAME", "IPv4 address", or the environment variable
-	Value  string // the value of the source
+	Value  string // the value of the source; "" if it has none
 	Reason string // what is wrong and what to do
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("worker: %s %q %s", e.Source, e.Value, e.Reason) }
+func (e *Error) Error() string {
+	if e.Value == "" {
+		return "worker: " + e.Source + " " + e.Reason
+	}
+	return fmt.Sprintf("worker: %s %q %s", e.Source, e.Value, e.Reason)
+}
 
 // Static returns n. It is for tests, and for programs that run as one process.
 func Static(n int64) func(bits int) (int64, error) {
@@ -42,14 +47,23 @@ func Static(n int64) func(bits int) (int64, error) {
 
 // Env returns the number in the environment variable name.
 func Env(name string) func(bits int) (int64, error) {
-	return func(bits int) (int64, error) { return parse(name, os.Getenv(name), os.Getenv(name), bits) }
+	return func(bits int) (int64, error) {
+		value, ok := os.LookupEnv(name)
+		if !ok {
+			return 0, &Error{name, "", "is not set; set it to a number that no other process has"}
+		}
+		return parse(name, value, value, bits)
+	}
 }
 
 // Ordinal returns the number after the last "-" of HOSTNAME: 7 for "orders-7".
 // Kubernetes numbers the pods of a StatefulSet in this way.
 func Ordinal() func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
-		host := os.Getenv("HOSTNAME")
+		host, ok := os.LookupEnv("HOSTNAME")
+		if !ok {
+			return 0, &Error{"HOSTNAME", "", "is not set; run as a StatefulSet, or use another source"}
+		}
 		i := strings.LastIndexByte(host, '-')
 		if i < 0 {
 			return 0, &Error{"HOSTNAME", host, `has no "-" before an ordinal; run as a StatefulSet, or use another source`}
@@ -60,8 +74,8 @@ func Ordinal() func(bits int) (int64, error) {
 
 // parse returns the worker number in text, which is value or the end of value.
 func parse(source, value, text string, bits int) (int64, error) {
-	if text == "" {
-		return 0, &Error{source, value, "has no worker number; set it to the number of this process"}
+	if value == "" {
+		return 0, &Error{source, value, "is empty; set it to a number that no other process has"}
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || strconv.FormatUint(n, 10) != text {

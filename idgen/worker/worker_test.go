@@ -19,7 +19,8 @@ func TestSources(t *testing.T) {
 		{"static", "", "", Static(7), 7, nil},
 		{"env", "MY_WORKER", "1023", Env("MY_WORKER"), 1023, nil},
 		{"env 0", "MY_WORKER", "0", Env("MY_WORKER"), 0, nil},
-		{"env missing", "MY_WORKER", "", Env("MY_WORKER"), 0, []string{"MY_WORKER", `""`, "set it"}},
+		{"env empty", "MY_WORKER", "", Env("MY_WORKER"), 0, []string{"worker: MY_WORKER is empty; set it"}},
+		{"env missing", "", "", Env("A_WORKER_THAT_IS_NOT_SET"), 0, []string{"worker: A_WORKER_THAT_IS_NOT_SET is not set; set it"}},
 		{"env too large", "MY_WORKER", "1024", Env("MY_WORKER"), 0, []string{"MY_WORKER", `"1024"`, "0 to 1023"}},
 		{"env overflow", "MY_WORKER", "99999999999999999999", Env("MY_WORKER"), 0, []string{"MY_WORKER", "plain decimal"}},
 		{"env negative", "MY_WORKER", "-1", Env("MY_WORKER"), 0, []string{`"-1"`, "plain decimal"}},
@@ -32,7 +33,7 @@ func TestSources(t *testing.T) {
 		{"deployment", "HOSTNAME", "orders-6d4cf56db6-abcde", Ordinal(), 0, []string{"HOSTNAME", "orders-6d4cf56db6-abcde", "plain decimal"}},
 		{"no dash", "HOSTNAME", "orders7", Ordinal(), 0, []string{"HOSTNAME", "orders7", "StatefulSet"}},
 		{"no ordinal", "HOSTNAME", "orders-", Ordinal(), 0, []string{"HOSTNAME", "orders-"}},
-		{"no host", "HOSTNAME", "", Ordinal(), 0, []string{"HOSTNAME", "StatefulSet"}},
+		{"no host", "HOSTNAME", "", Ordinal(), 0, []string{`worker: HOSTNAME has no "-"`, "StatefulSet"}},
 		{"ordinal too large", "HOSTNAME", "orders-1024", Ordinal(), 0, []string{"orders-1024", "1023"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

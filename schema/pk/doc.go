@@ -19,14 +19,19 @@
 // [Of] is ID with the entity in its type, so that a post's key cannot be
 // passed where a user's is meant.
 //
-// Choose by the column, because a parameter of the other kind is where rows get lost.
-// MySQL compares a text column with an integer as float64, where neighbouring keys are
-// one number: DELETE … WHERE id = ? with an int64 removes all of them, and no index is
-// used. SQLite and MariaDB 10.11 compare exactly. On Postgres the pgx driver refuses an
-// integer for a text column. So ID, Of and String, which send an integer, are for
-// BIGINT. Text and SortText send text and are for text columns. Over BIGINT, MySQL and
-// MariaDB convert text to float64 in CASE, COALESCE and other expressions, and SQLite
-// finds no row there.
+// Choose by the column. ID, Of and String send an integer and are for BIGINT. Text and
+// SortText send text and are for text columns. With the other kind a query finds wrong
+// rows without an error:
+//
+//   - An integer for a text column: MySQL compares both as float64, where neighbouring
+//     keys are equal. DELETE … WHERE id = ? removes all of them, and uses no index.
+//     MariaDB compares with = exactly, and in FIELD and LEAST as float64. SQLite finds
+//     no row in COALESCE, CASE, HAVING and other expressions. pgx refuses the integer, if
+//     it knows the type of the column.
+//   - Text for a BIGINT: MySQL and MariaDB convert it to float64 in expressions such as
+//     CASE, COALESCE and FIELD. SQLite finds no row there.
+//
+// The tests run every type over its columns, in a hundred forms of queries and changes.
 //
 // Reading is forgiving: each type scans an integer, and text in its own form,
 // from any column.
@@ -63,7 +68,9 @@
 // A key is positive. Zero means "not filled yet" to the ORM integrations, but
 // the types in this package only carry numbers: NULL scans as 0 and 0 is
 // written as 0. Use a pointer or [sql.Null] where NULL must come back as NULL;
-// [String] keeps the two apart by itself.
+// [String] keeps the two apart by itself. A library that calls Value on a nil
+// pointer panics, because the method belongs to the value. database/sql, pgx and the
+// ORMs do not call it; use sql.Null for the others.
 //
 // Negative numbers are never issued, but tables hold them, such as unsigned
 // 64-bit keys stored in a signed column. They are carried unchanged through

@@ -44,7 +44,7 @@ const (
 	lineComposite = "a key or slice in a composite"
 	lineCopy      = "a key or slice in COPY"
 	lineResult    = "results: a key, a pointer, NULL"
-	lineResults   = "results: arrays, composites"
+	lineResults   = "results: arrays (not of a domain), composites"
 )
 
 var lines = []string{lineArgument, lineList, lineArray, lineBatch, lineDomain, lineComposite, lineCopy, lineResult, lineResults}

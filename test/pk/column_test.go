@@ -23,6 +23,7 @@ import (
 type session struct {
 	*sql.DB
 	dialect string
+	mode    string // how the driver sends parameters
 	mariaDB bool
 	strict  bool // on SQLite, whose other tables take anything in any column
 }
@@ -40,7 +41,7 @@ func sessions(t *testing.T, db dbtest.DB, test func(*testing.T, session)) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			test(t, session{conn, db.Dialect, db.MariaDB, strict})
+			test(t, session{conn, db.Dialect, name, db.MariaDB, strict})
 		})
 	}
 	switch db.Dialect {
@@ -157,6 +158,7 @@ func TestColumns(t *testing.T) {
 			holds(t, s, column, pk.ID(low), pk.ID(high))
 			holds(t, s, column, pk.Of[user](low), pk.Of[user](high))
 			holds(t, s, column, pk.String(decimal(low)), pk.String(decimal(high)))
+			// For tables that older versions wrote. TestQueriesFindWrongRows says why not.
 			holds(t, s, column, pk.Text(low), pk.Text(high))
 		}
 		for _, column := range []string{"VARCHAR(20)", "CHAR(20)", "TEXT"} {
@@ -315,7 +317,7 @@ func TestSQLiteStrict(t *testing.T) {
 }
 
 // This is the reason for pk.Text: MySQL compares a text column with an integer as
-// float64, so consecutive keys are equal. MariaDB does not.
+// float64, so consecutive keys are equal. MariaDB does so in some functions only.
 func TestMySQLNeighbours(t *testing.T) {
 	sessions(t, dbtest.MySQL(t), func(t *testing.T, s session) {
 		fill := func(columnType string, text func(int64) string) {

@@ -1,0 +1,162 @@
+package pgxid_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/snowkey-go/snowkey/hooks/pgxid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// eachWay runs a subtest in every mode, with Register and without.
+func eachWay(t *testing.T, test func(t *testing.T, conn *pgx.Conn, described, registered bool)) {
+	db := dbtest.Postgres(t)
+	for _, mode := range modes {
+		for _, register := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v register=%v", mode, register), func(t *testing.T) {
+				conn := connect(t, db, mode)
+				if register {
+					pgxid.Register(conn.TypeMap())
+				}
+				test(t, conn, describes(mode), register)
+			})
+		}
+	}
+}
+
+// An integer key for a text column is refused where pgx knows the column. The errors are
+// in the table of docs/pgx.md.
+func TestIntegerForText(t *testing.T) {
+	eachWay(t, func(t *testing.T, conn *pgx.Conn, described, registered bool) {
+		for i, c := range []struct {
+			column string
+			arg    any
+			says   string
+		}{
+			{"text", pk.ID(low), "for text (OID 25): cannot find encode plan"},
+			{"varchar(20)", pk.Of[user](low), "for varchar (OID 1043): cannot find encode plan"},
+			{"char(20)", pk.String(decimal(low)), "for bpchar (OID 1042): cannot find encode plan"},
+			{"text[]", []pk.ID{low}, "for text (OID 25): cannot find encode plan"},
+		} {
+			table := fmt.Sprintf("t%d", i)
+			exec(t, conn, "CREATE TEMP TABLE "+table+" (id "+c.column+")")
+			_, err := conn.Exec(t.Context(), "INSERT INTO "+table+" (id) VALUES ($1)", c.arg)
+			switch {
+			case described && (err == nil || !strings.HasSuffix(err.Error(), c.says)):
+				t.Errorf("a %T for %s: %v, want %q: pgx has changed, so should docs/pgx.md", c.arg, c.column, err, c.says)
+			case !described && c.column == "text[]" && !registered:
+				if err == nil || !strings.HasSuffix(err.Error(), "for unknown type (OID 0): cannot find encode plan") {
+					t.Errorf("a %T for %s: %v", c.arg, c.column, err)
+				}
+			case !described && err != nil:
+				t.Errorf("a %T for %s: %v", c.arg, c.column, err)
+			}
+		}
+		if got, err := one[string](t, conn, "SELECT $1::text", pk.Text(low)); err != nil || got != decimal(low) {
+			t.Errorf("a pk.Text is %s (%v)", got, err)
+		}
+	})
+}
+
+// A list for a column of another type is refused.
+func TestListForScalar(t *testing.T) {
+	eachWay(t, func(t *testing.T, conn *pgx.Conn, described, registered bool) {
+		for _, column := range []string{"bigint", "text", "uuid", "timestamptz", "numeric"} {
+			for _, list := range []any{[]pk.ID{low}, []*pk.ID{new(pk.ID(low))}, [1]pk.ID{low}, keys[pk.ID]{low}, pgtype.FlatArray[pk.ID]{low}, []pk.Text{low}} {
+				got, err := one[string](t, conn, "SELECT ($1::"+column+")::text", list)
+				if err == nil && (column != "text" || described) {
+					t.Errorf("a %T went into a %s: %s", list, column, got)
+				}
+			}
+		}
+	})
+}
+
+// A key, a slice or a struct that is the whole jsonb document arrives as it should if the
+// program marshals it. The rest is what docs/pgx.md warns of.
+func TestWholeDocuments(t *testing.T) {
+	type row struct {
+		ID pk.ID `json:"id"`
+	}
+	eachWay(t, func(t *testing.T, conn *pgx.Conn, described, registered bool) {
+		document := func(arg any) string {
+			got, err := one[*string](t, conn, "SELECT ($1::jsonb)::text", arg)
+			switch {
+			case err != nil:
+				return "refused"
+			case got == nil:
+				return "NULL"
+			}
+			return *got
+		}
+		for _, c := range []struct {
+			arg                     any
+			marshaled               string
+			described, blind, lists string // lists: in the blind modes after Register
+		}{
+			{pk.ID(low), `"1234567890123456788"`, "1234567890123456788", "1234567890123456788", "1234567890123456788"},
+			{pk.Text(low), `"1234567890123456788"`, "1234567890123456788", "1234567890123456788", "1234567890123456788"},
+			{pk.SortText(low), `"` + pk.SortText(low).String() + `"`, "refused", "refused", "refused"},
+			{pk.SortText(1 << 60), `"1000000000000"`, "1000000000000", "1000000000000", "1000000000000"}, // all digits
+			{[]pk.ID{low, high}, `["1234567890123456788", "1234567890123456789"]`, `["1234567890123456788", "1234567890123456789"]`, "refused", "refused"},
+			{[]pk.ID{}, "[]", "[]", "refused", "{}"},
+			{[]pk.ID(nil), "null", "NULL", "NULL", "NULL"},
+			{row{low}, `{"id": "1234567890123456788"}`, `{"id": "1234567890123456788"}`, "refused", "refused"},
+		} {
+			text, err := json.Marshal(c.arg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := document(string(text)); got != c.marshaled {
+				t.Errorf("a marshaled %T is %s, want %s", c.arg, got, c.marshaled)
+			}
+			want := c.blind
+			if described {
+				want = c.described
+			} else if registered {
+				want = c.lists
+			}
+			if got := document(c.arg); got != want {
+				t.Errorf("a %T is %s, want %s: pgx has changed, so should docs/pgx.md", c.arg, got, want)
+			}
+		}
+	})
+}
+
+// An array of a domain is scanned into keys after LoadType.
+func TestScanDomains(t *testing.T) {
+	eachWay(t, func(t *testing.T, conn *pgx.Conn, described, registered bool) {
+		exec(t, conn, "DROP DOMAIN IF EXISTS key")
+		exec(t, conn, "CREATE DOMAIN key AS bigint")
+		if got, err := one[pk.ID](t, conn, "SELECT '1234567890123456789'::key"); err != nil || got != high {
+			t.Errorf("the domain comes back as %d (%v)", got, err)
+		}
+		query := "SELECT '{1234567890123456788,1234567890123456789}'::key[]"
+		if _, err := one[[]pk.ID](t, conn, query); err == nil {
+			t.Error("pgx scans an array of a type that it does not know: it has changed, so should docs/pgx.md")
+		}
+		for _, name := range []string{"key", "_key"} {
+			typ, err := conn.LoadType(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn.TypeMap().RegisterType(typ)
+		}
+		if got, err := one[[]pk.ID](t, conn, query); err != nil || !reflect.DeepEqual(got, []pk.ID{low, high}) {
+			t.Errorf("the array comes back as %v (%v)", got, err)
+		}
+		if described || registered {
+			got, err := one[[]pk.ID](t, conn, "SELECT $1::key[]", []pk.ID{low, high})
+			if err != nil || !reflect.DeepEqual(got, []pk.ID{low, high}) {
+				t.Errorf("the array comes back as %v (%v)", got, err)
+			}
+		}
+	})
+}

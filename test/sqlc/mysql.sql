@@ -1,0 +1,26 @@
+-- name: CreateAuthor :exec
+INSERT INTO authors (id, name) VALUES (?, ?);
+
+-- name: CreateBook :exec
+INSERT INTO books (id, author_id, editor_id, title) VALUES (?, ?, ?, ?);
+
+-- name: GetAuthor :one
+SELECT * FROM authors WHERE id = ?;
+
+-- name: ListAuthors :many
+SELECT * FROM authors WHERE id IN (sqlc.slice('ids')) ORDER BY id;
+
+-- name: AuthorsAfter :many
+SELECT * FROM authors WHERE id > ? ORDER BY id LIMIT ?;
+
+-- name: BooksWithAuthor :many
+SELECT b.id, b.editor_id, a.id AS author_id, a.name FROM books b JOIN authors a ON a.id = b.author_id WHERE a.id = ? ORDER BY b.id;
+
+-- name: CountBooks :one
+SELECT count(*) FROM books;
+
+-- name: LastBook :one
+SELECT CAST(max(id) AS SIGNED) FROM books;
+
+-- name: DeleteBook :execrows
+DELETE FROM books WHERE id = ?;

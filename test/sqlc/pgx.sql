@@ -1,0 +1,29 @@
+-- name: CreateAuthor :exec
+INSERT INTO authors (id, name) VALUES ($1, $2);
+
+-- name: CreateBook :one
+INSERT INTO books (id, author_id, editor_id, title) VALUES ($1, $2, $3, $4) RETURNING *;
+
+-- name: GetAuthor :one
+SELECT * FROM authors WHERE id = $1;
+
+-- name: ListAuthors :many
+SELECT * FROM authors WHERE id = ANY(sqlc.arg(ids)::bigint[]) ORDER BY id;
+
+-- name: AuthorsAfter :many
+SELECT * FROM authors WHERE id > $1 ORDER BY id LIMIT $2;
+
+-- name: BooksWithAuthor :many
+SELECT b.id, b.editor_id, a.id AS author_id, a.name FROM books b JOIN authors a ON a.id = b.author_id WHERE a.id = $1 ORDER BY b.id;
+
+-- name: CountBooks :one
+SELECT count(*) FROM books;
+
+-- name: LastBook :one
+SELECT max(id)::bigint FROM books;
+
+-- name: DeleteBook :execrows
+DELETE FROM books WHERE id = $1;
+
+-- name: CopyAuthors :copyfrom
+INSERT INTO authors (id, name) VALUES ($1, $2);

@@ -1,0 +1,192 @@
+package sqlc
+
+import (
+	"context"
+	_ "embed"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	_ "github.com/glebarez/go-sqlite"
+	pgxdriver "github.com/jackc/pgx/v5"
+
+	"github.com/snowkey-go/snowkey/hooks/sqlid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/sqlc/mysql"
+	"github.com/snowkey-go/snowkey/test/sqlc/pgx"
+	"github.com/snowkey-go/snowkey/test/sqlc/postgres"
+	"github.com/snowkey-go/snowkey/test/sqlc/sqlite"
+)
+
+//go:embed schema.sql
+var schema string
+
+// create makes the tables.
+func create(t *testing.T, exec func(statement string) error) {
+	t.Helper()
+	for statement := range strings.SplitSeq(strings.TrimRight(schema, ";\n"), ";") {
+		if err := exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// A client is a *Queries of one of the generated packages. Their types differ, and the
+// names of methods and fields are the same.
+type client struct {
+	queries any
+	filler  *sqlid.Filler
+}
+
+// call calls a method. It returns the first result, or nil if there is an error only.
+func (c client) call(t *testing.T, method string, args ...any) (any, error) {
+	t.Helper()
+	in := []reflect.Value{reflect.ValueOf(t.Context())}
+	for _, arg := range args {
+		in = append(in, reflect.ValueOf(arg))
+	}
+	out := reflect.ValueOf(c.queries).MethodByName(method).Call(in)
+	err, _ := out[len(out)-1].Interface().(error)
+	if len(out) == 1 {
+		return nil, err
+	}
+	return out[0].Interface(), err
+}
+
+// get calls a method that does not fail.
+func (c client) get(t *testing.T, method string, args ...any) any {
+	t.Helper()
+	result, err := c.call(t, method, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+	return result
+}
+
+// params returns a pointer to the parameters of a method.
+func (c client) params(method string, fields map[string]any) reflect.Value {
+	params := reflect.New(reflect.ValueOf(c.queries).MethodByName(method).Type().In(1))
+	for name, value := range fields {
+		f := params.Elem().FieldByName(name)
+		f.Set(reflect.ValueOf(value).Convert(f.Type()))
+	}
+	return params
+}
+
+// insert fills the parameters of a method, calls it, and returns the key.
+func (c client) insert(t *testing.T, method string, fields map[string]any) pk.ID {
+	t.Helper()
+	params := c.params(method, fields)
+	if err := c.filler.Fill(t.Context(), params.Interface()); err != nil {
+		t.Fatal(err)
+	}
+	c.get(t, method, params.Elem().Interface())
+	return params.Elem().FieldByName("ID").Interface().(pk.ID)
+}
+
+// column returns a field of all rows.
+func column[V any](rows any, field string) []V {
+	var values []V
+	for i := range reflect.ValueOf(rows).Len() {
+		values = append(values, reflect.ValueOf(rows).Index(i).FieldByName(field).Interface().(V))
+	}
+	return values
+}
+
+// test runs every query, with keys that differ by one.
+func (c client) test(t *testing.T) {
+	same := func(what string, got, want any) {
+		t.Helper()
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	ada := c.insert(t, "CreateAuthor", map[string]any{"Name": "Ada"})
+	bob := c.insert(t, "CreateAuthor", map[string]any{"Name": "Bob"})
+	same("the keys", []pk.ID{ada, bob}, []pk.ID{idtest.First, idtest.First + 1})
+	first := c.insert(t, "CreateBook", map[string]any{"AuthorID": ada})
+	second := c.insert(t, "CreateBook", map[string]any{"AuthorID": ada, "EditorID": &bob})
+	third := c.insert(t, "CreateBook", map[string]any{"AuthorID": bob, "EditorID": &ada})
+
+	same("GetAuthor", reflect.ValueOf(c.get(t, "GetAuthor", bob)).FieldByName("Name").Interface(), "Bob")
+	after := c.params("AuthorsAfter", map[string]any{"ID": ada, "Limit": 9}).Elem().Interface()
+	same("AuthorsAfter", column[pk.ID](c.get(t, "AuthorsAfter", after), "ID"), []pk.ID{bob})
+	books := c.get(t, "BooksWithAuthor", ada)
+	same("ID of BooksWithAuthor", column[pk.ID](books, "ID"), []pk.ID{first, second})
+	same("AuthorID of BooksWithAuthor", column[pk.ID](books, "AuthorID"), []pk.ID{ada, ada})
+	same("EditorID of BooksWithAuthor", column[*pk.ID](books, "EditorID"), []*pk.ID{nil, &bob})
+	same("DeleteBook", c.get(t, "DeleteBook", first), int64(1))
+	// These are not keys, or no longer.
+	same("CountBooks", c.get(t, "CountBooks"), int64(2))
+	same("LastBook", c.get(t, "LastBook"), third.Int64())
+
+	unfilled := c.params("CreateAuthor", map[string]any{"Name": "Eve"}).Elem().Interface()
+	if _, err := c.call(t, "CreateAuthor", unfilled); err == nil {
+		t.Error("a row that was not filled was stored")
+	}
+}
+
+// In database/sql, the clients differ in the SQL of their database.
+func TestDatabaseSQL(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		db := about.Connect(t)
+		create(t, func(statement string) error {
+			_, err := db.ExecContext(t.Context(), statement)
+			return err
+		})
+		c := client{filler: sqlid.New(new(idtest.Source))}
+		switch about.Dialect {
+		case "sqlite":
+			c.queries = sqlite.New(db)
+		case "mysql":
+			c.queries = mysql.New(db)
+		default:
+			c.queries = postgres.New(db)
+		}
+		c.test(t)
+		if about.Dialect != "postgres" {
+			got := column[pk.ID](c.get(t, "ListAuthors", []pk.ID{idtest.First + 1}), "ID")
+			if !slices.Equal(got, []pk.ID{idtest.First + 1}) {
+				t.Errorf("ListAuthors: %v", got)
+			}
+		}
+	})
+}
+
+func TestPgx(t *testing.T) {
+	conn, err := pgxdriver.Connect(t.Context(), dbtest.Postgres(t).DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	create(t, func(statement string) error {
+		_, err := conn.Exec(t.Context(), statement)
+		return err
+	})
+	q, filler := pgx.New(conn), sqlid.New(new(idtest.Source))
+	client{q, filler}.test(t)
+	authors, err := q.ListAuthors(t.Context(), []int64{idtest.First + 1})
+	if err != nil || len(authors) != 1 || authors[0].ID != idtest.First+1 {
+		t.Errorf("ListAuthors: %v (%v)", authors, err)
+	}
+
+	// COPY stores the rows that are filled, and refuses the others.
+	rows := []pgx.CopyAuthorsParams{{Name: "Cy"}, {Name: "Di"}}
+	if _, err := q.CopyAuthors(t.Context(), rows); err == nil {
+		t.Error("rows that were not filled were copied")
+	}
+	if err := filler.Fill(t.Context(), rows); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := q.CopyAuthors(t.Context(), rows); n != 2 || err != nil {
+		t.Errorf("CopyAuthors copied %d rows (%v)", n, err)
+	}
+	for _, r := range rows {
+		if a, err := q.GetAuthor(t.Context(), r.ID); a.Name != r.Name || err != nil {
+			t.Errorf("%d is %q (%v), want %q", r.ID, a.Name, err, r.Name)
+		}
+	}
+}
