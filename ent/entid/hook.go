@@ -3,6 +3,7 @@ package entid
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -46,6 +47,9 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent
 				n, err := draw(ctx, source())
 				if err == nil {
 					err = id.fill(n)
+				}
+				if err == nil && id.empty() {
+					err = errors.New("the source returned 0")
 				}
 				if err != nil {
 					return nil, errorsOf(m).Refuse(-1, err, "got no id: "+err.Error(), "nothing was inserted")
