@@ -24,7 +24,7 @@ NEWGO      ?= go1.27.0
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
 # ent's clients that are not in the repository. The tag clients is set where they are.
-clients := bench/internal/ent/client.go test/entid/internal/trap/client.go test/matrix/ent/client.go
+clients := bench/internal/ent/client.go test/entid/internal/trap/client.go test/matrix/ent/client.go test/entgql/ent/client.go
 
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
@@ -49,7 +49,7 @@ test-all: export SNOWKEY_TEST_FETCH := 1
 test-all: test test-newest test-modules test-go ## test, test-newest, test-modules and test-go, with nothing left out
 
 test-newest: $(clients) ## the integrations and bench with the newest releases of the ORMs and drivers
-	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... bench/...)
+	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... bench/...)
 
 test-modules: ## each module without the workspace, programs that add Snowkey, and make release
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
@@ -112,14 +112,14 @@ tidy: $(clients) ## go mod tidy in each module, against a module proxy of the wo
 generate: export GOMAXPROCS := 1
 generate: ## generate ent's clients
 	go generate $(packages)
-	$(newest) go generate ./bench/internal/ent
+	$(newest) go generate ./bench/internal/ent ./test/entgql/ent
 
 check-generate: generate ## fail if generating changes what is committed
 	@test -z "$$(git status --porcelain)" || { git status --short; git --no-pager diff; exit 1; }
 
 .SECONDEXPANSION:
 $(clients): %/client.go: %/generate.go $$(wildcard $$*/schema/*.go) $(wildcard ent/entid/*.go)
-	GOMAXPROCS=1 $(if $(filter bench/%,$*),$(newest)) go generate ./$*
+	GOMAXPROCS=1 $(if $(filter bench/% test/entgql/%,$*),$(newest)) go generate ./$*
 	@touch $@
 
 release: ## prepare VERSION (such as v0.2.0) of all published modules; TAG=yes makes the tags
