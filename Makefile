@@ -24,12 +24,14 @@ NEWGO      ?= go1.27.0
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
 # ent's clients that are not in the repository. The tag clients is set where they are.
-clients := bench/internal/ent/client.go test/entid/internal/trap/client.go test/matrix/ent/client.go
+clients := test/entid/internal/trap/client.go test/matrix/ent/client.go
+# Those of the modules in newest.work.
+newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-all test-newest test-modules test-go test-sql chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate release
+.PHONY: help test test-all test-newest test-modules test-go test-sql test-suites chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,8 +50,8 @@ test-all: withdb += -all
 test-all: export SNOWKEY_TEST_FETCH := 1
 test-all: test test-newest test-modules test-go ## test, test-newest, test-modules and test-go, with nothing left out
 
-test-newest: $(clients) ## the integrations and bench with the newest releases of the ORMs and drivers
-	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... bench/...)
+test-newest: $(clients) $(newclients) ## the integrations and bench with the newest releases of the ORMs and drivers
+	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... bench/...)
 
 test-modules: ## each module without the workspace, programs that add Snowkey, and make release
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
@@ -61,24 +63,29 @@ test-go: ## the core with the newest Go, NEWGO
 test-sql: $(clients) ## only the tests that open databases
 	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
+test-suites: ## the suites of GORM and ent with the hooks on and off, from the checkouts GORM_SRC and ENT_SRC
+	@test -n "$(GORM_SRC)$(ENT_SRC)" || { echo "make test-suites: set GORM_SRC or ENT_SRC, or both, to a checkout of github.com/go-gorm/gorm or github.com/ent/ent"; exit 1; }
+	GORM_SRC='$(abspath $(GORM_SRC))' ENT_SRC='$(abspath $(ENT_SRC))' $(withdb) go test -tags suites -v $(TESTFLAGS) -timeout 0 \
+		-run '^Test($(if $(GORM_SRC),GORM,none)|$(if $(ENT_SRC),Ent,none))$$' ./test/suites
+
 chaos: ## faults of 32 processes, their database and network, for CHAOS (3m) on each database
 	SNOWKEY_CHAOS=$(CHAOS) go test -count=1 -v -timeout 0 -run '^TestChaos$$' ./test/chaos
 
 chaos-repeat: ## the short chaos test, N (60) times on each server of DB, beside BUSY (10) busy loops
 	N='$(N)' BUSY='$(BUSY)' DB='$(DB)' ./test/chaos/repeat.sh $(RACE)
 
-bench: $(clients) ## compare Snowkey with its peers, and measure what a lease costs
+bench: $(clients) $(newclients) ## compare Snowkey with its peers, and measure what a lease costs
 	$(newest) go run ./bench $(BENCHFLAGS)
 	@echo; echo "Reading the bound of a lease, in Next; and the statements of a lease on servers that flush to disk"
 	@go test -run='^$$' -bench='^Benchmark(Bound|Lease)$$' ./idgen ./test/sqlstore | grep '^Benchmark'
 
-herd: $(clients) ## start a thousand processes at once on each database; needs a quiet machine for half an hour
+herd: $(clients) $(newclients) ## start a thousand processes at once on each database; needs a quiet machine for half an hour
 	$(newest) go run ./bench -herd $(BENCHFLAGS)
 
-benchmarks: $(clients) ## write docs/benchmarks.md and its plots; needs a quiet machine for a quarter of an hour
+benchmarks: $(clients) $(newclients) ## write docs/benchmarks.md and its plots; needs a quiet machine for a quarter of an hour
 	$(newest) go run ./bench -rows 1000000 -write docs/benchmarks.md $(BENCHFLAGS)
 
-bench-once: $(clients) ## run every benchmark once
+bench-once: $(clients) $(newclients) ## run every benchmark once
 	$(withdb) $(newest) go test -tags clients -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(packages)
 
 # The limit is a number of inputs. Before Go 1.27, go test sometimes reports the end
@@ -92,19 +99,19 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 		go test -run='^$$' -fuzz="^$${target#*=}\$$" -fuzztime=$(FUZZTIME) "$${target%=*}"; \
 	done
 
-lint: $(clients) ## check with gofmt, go vet, go fix and staticcheck
+lint: $(clients) $(newclients) ## check with gofmt, go vet, go fix and staticcheck
 	@echo gofmt; ! gofmt -l . | grep .
 	go vet -tags clients $(packages)
 	$(newest) go vet -tags newest,modules,clients $(packages)
 	$(newest) go fix -tags newest,modules,clients -diff $(packages)
 	$(newest) $(staticcheck) -tags newest,modules,clients $(packages)
 
-portable: $(clients) ## compile for Windows and for 32 bits, and test ids, keys and leases on 32 bits
+portable: $(clients) $(newclients) ## compile for Windows and for 32 bits, and test ids, keys and leases on 32 bits
 	GOOS=windows $(newest) go vet -tags clients $(packages)
 	CGO_ENABLED=0 GOARCH=386 $(newest) go vet -tags clients $(packages)
 	CGO_ENABLED=0 GOARCH=386 go test ./idgen/... ./schema/pk/... ./lease/...
 
-tidy: $(clients) ## go mod tidy in each module, against a module proxy of the work tree
+tidy: $(clients) $(newclients) ## go mod tidy in each module, against a module proxy of the work tree
 	$(newest) go run ./test/modproxy/tidy
 
 # One package at a time: ent formats its files in parallel. It also reads other
@@ -112,14 +119,14 @@ tidy: $(clients) ## go mod tidy in each module, against a module proxy of the wo
 generate: export GOMAXPROCS := 1
 generate: ## generate the clients of ent and sqlc
 	go generate $(packages)
-	$(newest) go generate ./bench/internal/ent
+	$(newest) go generate ./bench/internal/ent ./test/entgql/ent
 
 check-generate: generate ## fail if generating changes what is committed
 	@test -z "$$(git status --porcelain)" || { git status --short; git --no-pager diff; exit 1; }
 
 .SECONDEXPANSION:
-$(clients): %/client.go: %/generate.go $$(wildcard $$*/schema/*.go) $(wildcard ent/entid/*.go)
-	GOMAXPROCS=1 $(if $(filter bench/%,$*),$(newest)) go generate ./$*
+$(clients) $(newclients): %/client.go: %/generate.go $$(wildcard $$*/schema/*.go) $(wildcard ent/entid/*.go)
+	GOMAXPROCS=1 $(if $(filter $@,$(newclients)),$(newest)) go generate ./$*
 	@touch $@
 
 release: ## prepare VERSION (such as v0.2.0) of all published modules; TAG=yes makes the tags

@@ -3,6 +3,7 @@ package entid
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -20,13 +21,18 @@ import (
 //	client.Use(entid.Hook(src))             // every entity
 //	client.Order.Use(entid.Hook(orders))    // one of them
 //
+// A nil src is [idgen.Default] at the time a row is created. So
+// entid.Hook(idgen.Default()) works in a package variable, too, where SetDefault has not
+// run yet.
+//
 // It fills ids of the types of package pk and leaves all others alone. A client's hooks
 // run before the schema's hooks, so a mixin finds the id filled and keeps it.
 func Hook(src idgen.Source) ent.Hook {
-	if src == nil {
-		src = (*idgen.Pool)(nil) // which answers with ErrNoPool
+	source := func() idgen.Source { return src }
+	if pool, ok := src.(*idgen.Pool); src == nil || ok && pool == nil {
+		source = For[pk.ID]{}.source
 	}
-	return hook(func() idgen.Source { return src }, untyped)
+	return hook(source, untyped)
 }
 
 // hook returns the hook that fills the slot that find finds, if any.
@@ -46,6 +52,9 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent
 				n, err := draw(ctx, source())
 				if err == nil {
 					err = id.fill(n)
+				}
+				if err == nil && id.empty() {
+					err = errors.New("the source returned 0")
 				}
 				if err != nil {
 					return nil, errorsOf(m).Refuse(-1, err, "got no id: "+err.Error(), "nothing was inserted")

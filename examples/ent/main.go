@@ -11,10 +11,11 @@ import (
 	_ "github.com/glebarez/go-sqlite"
 
 	"github.com/snowkey-go/snowkey"
-	"github.com/snowkey-go/snowkey/examples/ent/ent"
-	_ "github.com/snowkey-go/snowkey/examples/ent/ent/runtime" // ent needs it for hooks
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
+
+	"github.com/snowkey-go/snowkey/examples/ent/ent"
+	_ "github.com/snowkey-go/snowkey/examples/ent/ent/runtime" // ent needs it for hooks
 )
 
 func main() {

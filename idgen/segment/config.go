@@ -44,8 +44,8 @@ type Config struct {
 	// than a hundredth of Ahead. Defaults to 1 s.
 	Ahead time.Duration
 
-	// Timeout is how long a statement may take. After that the Segment sends
-	// another one, and skips the numbers that the first may have fetched. Defaults to
+	// Timeout is how long a statement may take. Then its context ends. When the Store
+	// has returned, the Segment sends another statement, and skips the numbers that the first may have fetched. Defaults to
 	// 5 s.
 	Timeout time.Duration
 

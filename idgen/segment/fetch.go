@@ -103,11 +103,20 @@ func (s *Segment) plan() (f Fetch, ok bool) {
 }
 
 // fetchOnce calls the store once. An answer that breaks the promises of Store is an
-// error.
+// error. A store that does not return when ctx ends is reported at once. No other call
+// is sent before it returns.
 func (s *Segment) fetchOnce(ctx context.Context, f Fetch) (start int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
+	reported := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(reported)
+		s.record(f, 0, fmt.Errorf("it has not answered for %v", s.cfg.Timeout))
+	})
 	start, err = s.store.Fetch(ctx, f)
+	if !stop() {
+		<-reported // so that the answer is recorded after the report
+	}
 	if err == nil && (start < f.Min || start > f.Limit) {
 		err = fmt.Errorf("it granted numbers from %d on, not within %d to %d; see with segmenttest.Run what is wrong with it", start, f.Min, f.Limit)
 	}

@@ -116,6 +116,33 @@ func TestStoreIsUnavailable(t *testing.T) {
 	}
 }
 
+// A store that does not return when its context ends makes calls wait, and Health and
+// the error of a call say so. Its late answer counts.
+func TestStoreIgnoresItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, hang := new(segmenttest.Memory), make(chan struct{})
+		s := newSegment(t, storeFunc(func(ctx context.Context, f segment.Fetch) (int64, error) {
+			<-hang
+			return store.Fetch(context.WithoutCancel(ctx), f)
+		}), segment.Config{Timeout: time.Second})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := s.Next(ctx)
+		if e, ok := errors.AsType[*segment.StoreError](err); !ok || !strings.Contains(e.Error(), "it has not answered for 1s") || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("drew with %v", err)
+		}
+		if h := s.Health(); h.State != idgen.Waiting || h.Reason == nil {
+			t.Errorf("health is %+v", h)
+		}
+		close(hang)
+		draws(t, s, base)
+		synctest.Wait()
+		if h := s.Health(); h.State != idgen.Serving || h.Reason != nil {
+			t.Errorf("after the answer health is %+v", h)
+		}
+	})
+}
+
 // No goroutine outlives the filling of the chain: the bubble would not end.
 func TestNoGoroutineWithoutCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -16,6 +16,9 @@ type Store interface {
 	// Fetch happens in one step, at one time, or not at all. A call that returns an
 	// error may still have been executed, or may be executed later.
 	//
+	// Fetch returns soon after ctx ends. Until it returns, a [Segment] sends no other
+	// Fetch, its calls wait, and its Health has a Reason.
+	//
 	// Callers ensure that 0 < f.Min < f.Limit and 0 < f.Span.
 	Fetch(ctx context.Context, f Fetch) (start int64, err error)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"entgo.io/ent/dialect/sql"
+
 	"github.com/snowkey-go/snowkey/ent/entid"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/schema/pk"
@@ -84,12 +86,22 @@ func TestHookOrder(t *testing.T) {
 	})
 }
 
+// A hook without a source draws from the default pool of the time when a row is created.
 func TestNoSource(t *testing.T) {
-	for name, src := range map[string]idgen.Source{"nil": nil, "nil pool": (*idgen.Pool)(nil)} {
-		c := ent.NewClient()
-		c.Use(entid.Hook(src))
-		if err := c.User.Create().SetName("a").Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
-			t.Errorf("%s: got %v, want ErrNoPool", name, err)
+	pool := idgen.Default()
+	defer idgen.SetDefault(pool)
+	each(t, func(t *testing.T, c client) {
+		for name, src := range map[string]idgen.Source{"nil": nil, "nil pool": (*idgen.Pool)(nil)} {
+			idgen.SetDefault(nil)
+			client := ent.NewClient(ent.Driver(sql.OpenDB(dialects[c.db.Dialect], c.sql)))
+			client.Use(entid.Hook(src))
+			if err := client.Note.Create().SetText("a").Exec(t.Context()); !errors.Is(err, idgen.ErrNoPool) {
+				t.Errorf("%s: got %v, want ErrNoPool", name, err)
+			}
+			idgen.SetDefault(pool)
+			if note := client.Note.Create().SetText("a").SaveX(t.Context()); note.ID.IsZero() {
+				t.Errorf("%s: the id is not filled", name)
+			}
 		}
-	}
+	})
 }

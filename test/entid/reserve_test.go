@@ -3,6 +3,8 @@ package entid_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -75,6 +77,40 @@ func TestReserveError(t *testing.T) {
 			t.Errorf("after an error the reservation was not made again: %+v", src)
 		}
 	})
+}
+
+// A source that returns too few ids, or 0, is an error. Nothing is inserted.
+func TestSourceBreaksItsPromise(t *testing.T) {
+	each(t, func(t *testing.T, c client) {
+		var src short
+		c.Use(entid.Hook(&src))
+		for n := range 3 {
+			src.n = n
+			_, err := c.User.MapCreateBulk(make([]struct{}, 3), names(0)).Save(entid.Reserve(t.Context(), 3))
+			wantRowError(t, err, fmt.Sprintf("the source returned %d ids instead of 3", n))
+		}
+		wantRowError(t, c.User.Create().SetName("a").Exec(t.Context()), "the source returned 0")
+		c.wantRows(t, "SELECT id FROM users")
+	})
+}
+
+func wantRowError(t *testing.T, err error, text string) {
+	t.Helper()
+	if _, ok := errors.AsType[*entid.RowError](err); !ok || !strings.Contains(err.Error(), "got no id: "+text+"; nothing was inserted") {
+		t.Errorf("got %v, want a RowError with %q", err, text)
+	}
+}
+
+// A short source returns n ids, and 0 as a single one.
+type short struct{ n int }
+
+func (*short) Next(context.Context) (int64, error) { return 0, nil }
+
+func (s *short) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
+	for i := range s.n {
+		dst = append(dst, low+int64(i))
+	}
+	return dst, nil
 }
 
 // funcSource cannot be compared, so a row cannot find its reservation.

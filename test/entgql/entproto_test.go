@@ -1,0 +1,54 @@
+// Package entgql tests keys in entproto, and in the packages below it in entgql.
+package entgql
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"entgo.io/contrib/entproto"
+	"entgo.io/ent/entc"
+	"entgo.io/ent/entc/gen"
+)
+
+// entproto writes keys as int64 if the annotation of the id says so. The service has
+// all methods except List.
+func TestEntproto(t *testing.T) {
+	load := func() *gen.Graph {
+		graph, err := entc.LoadGraph("./ent/schema", &gen.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return graph
+	}
+	adapter, err := entproto.LoadAdapter(load())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := adapter.GetFileDescriptor("User")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, message := range []string{"User", "Post", "GetUserRequest", "DeleteUserRequest"} {
+		if m := file.FindMessage("entpb." + message); m == nil || m.FindFieldByName("id").GetType().String() != "TYPE_INT64" {
+			t.Errorf("the id of %s: %v", message, m)
+		}
+	}
+	var methods []string
+	for _, m := range file.FindService("entpb.UserService").GetMethods() {
+		methods = append(methods, m.GetName())
+	}
+	if want := []string{"Create", "Get", "Update", "Delete", "BatchCreate"}; !slices.Equal(methods, want) {
+		t.Errorf("the methods are %q, want %q", methods, want)
+	}
+
+	graph := load()
+	for _, node := range graph.Nodes {
+		delete(node.Annotations, entproto.ServiceAnnotation)
+		maps.Copy(node.Annotations, gen.Annotations{entproto.ServiceAnnotation: entproto.Service()})
+	}
+	if _, err := entproto.LoadAdapter(graph); err == nil || !strings.Contains(err.Error(), "list method does not support schema") {
+		t.Errorf("with a List method: %v", err)
+	}
+}

@@ -1,0 +1,147 @@
+//go:build modules
+
+package modproxy_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// A reader who does what the first screen of the README says gets a running program,
+// from an empty folder, for each ORM.
+func TestReadmeFromAnEmptyFolder(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(readme), "\n## ")
+	start, rest, _ := strings.Cut(first, "**GORM**")
+	sections := strings.Split("GORM</b></summary>"+rest, "<details><summary><b>")
+	if len(sections) != 4 {
+		t.Fatalf("%d sections, want GORM, GORM on Postgres, ent and bun", len(sections))
+	}
+	p := newProxy(t)
+	for i, section := range sections {
+		title, body, _ := strings.Cut(section, "</b></summary>")
+		t.Run(title, func(t *testing.T) {
+			r := reader{p, t.TempDir(), nil}
+			r.follow(t, start)
+			if replicas := strings.Contains(title, "Postgres"); replicas {
+				r.follow(t, sections[i-1])
+				r.replicas(t, body)
+			} else {
+				r.follow(t, body)
+				r.run(t, "go run .")
+			}
+		})
+	}
+}
+
+// A reader follows a README in a folder.
+type reader struct {
+	p   proxy
+	dir string
+	env []string
+}
+
+// A block of code, after a name of a file if the text before has one.
+var block = regexp.MustCompile("(?s)(?:`([\\w/]+\\.go)`[^`]*?\n\n)?```(\\w*)\n(.*?)```")
+
+// The line of keys that a program prints. GORM prints slow statements beside it.
+var printed = regexp.MustCompile(`(?m)^\d{18}( \d{18})?\n`)
+
+// follow saves the files, changes their lines and runs the commands, in order.
+// A block of numbers is what the command before it prints.
+func (r reader) follow(t *testing.T, text string) {
+	t.Helper()
+	var out, name string
+	for _, b := range block.FindAllStringSubmatch(text, -1) {
+		if b[1] != "" {
+			name = b[1]
+		}
+		switch lines := b[3]; {
+		case b[2] == "go":
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(r.dir, name)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			write(t, r.dir, name, lines)
+		case b[2] == "diff":
+			write(t, r.dir, "main.go", replace(t, read(t, r.dir, "main.go"), lines))
+		case printed.MatchString(lines):
+			if len(printed.FindString(out)) != len(lines) {
+				t.Errorf("the program prints %q, the README shows %q", out, lines)
+			}
+		default:
+			for line := range strings.Lines(lines) {
+				out = r.run(t, line)
+			}
+		}
+	}
+}
+
+// replace replaces each run of lines that begin with "-" by the lines with "+" after it.
+func replace(t *testing.T, file, diff string) string {
+	t.Helper()
+	for _, change := range regexp.MustCompile(`((?:-.*\n)+)((?:\+.*\n)+)`).FindAllStringSubmatch(diff, -1) {
+		old, changed := regexp.MustCompile(`(?m)^-`).ReplaceAllString(change[1], ""), regexp.MustCompile(`(?m)^\+`).ReplaceAllString(change[2], "")
+		if strings.Count(file, old) != 1 {
+			t.Fatalf("the program has %d times\n%s", strings.Count(file, old), old)
+		}
+		file = strings.Replace(file, old, changed, 1)
+	}
+	return file
+}
+
+// run runs a command of the README. As for a reader, go builds with its usual flags.
+func (r reader) run(t *testing.T, line string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", line)
+	var stderr strings.Builder
+	cmd.Dir, cmd.Stderr = r.dir, &stderr
+	cmd.Env = append(append(r.p.env, "GOFLAGS=-modcacherw"), r.env...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", line, err, out, &stderr)
+	}
+	return string(out)
+}
+
+// replicas starts the program three times at once on an empty Postgres.
+func (r reader) replicas(t *testing.T, body string) {
+	db := dbtest.Postgres(t)
+	r.env = []string{"DATABASE_URL=" + db.DSN}
+	r.follow(t, strings.Replace(body, "go run .", "go build -o shop .", 1))
+	var wg sync.WaitGroup
+	outs, errs := make([]string, 3), make([]error, 3)
+	for i := range outs {
+		wg.Go(func() {
+			cmd := exec.Command(filepath.Join(r.dir, "shop"))
+			cmd.Env = append(os.Environ(), r.env...)
+			out, err := cmd.Output()
+			outs[i], errs[i] = printed.FindString(string(out)), err
+		})
+	}
+	wg.Wait()
+	seen := map[string]bool{}
+	for i, out := range outs {
+		if keys := strings.Fields(out); errs[i] != nil || len(keys) != 2 {
+			t.Errorf("replica %d: %v; it prints %q", i, errs[i], keys)
+		}
+		for id := range strings.FieldsSeq(out) {
+			if seen[id] {
+				t.Errorf("two rows have the key %s", id)
+			}
+			seen[id] = true
+		}
+	}
+	if rows := dbtest.Rows(t, db.Connect(t), "SELECT count(*) FROM users"); len(rows) != 1 || rows[0] != "6" {
+		t.Errorf("the table has %q rows, want 6", rows)
+	}
+}

@@ -1,0 +1,282 @@
+//go:build suites
+
+// Package suites runs the suites of GORM and ent with Snowkey's hooks on and off. All
+// tests must have the same results. The models of these suites have no keys of Snowkey,
+// so the hooks must leave them alone.
+//
+//	make test-suites GORM_SRC=checkout ENT_SRC=checkout
+package suites
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	_ "github.com/glebarez/go-sqlite"
+	"github.com/go-sql-driver/mysql"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+// A suite is a copy of a checkout with hooks that the environment switches on.
+type suite struct{ root, dir string }
+
+// newSuite copies the checkout that the variable names, and lets the module in the
+// folder use the work tree's modules.
+func newSuite(t *testing.T, variable, folder string, modules ...string) suite {
+	t.Helper()
+	source := os.Getenv(variable)
+	if source == "" {
+		t.Fatalf("%s is not set; set it to a checkout", variable)
+	}
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS(source)); err != nil {
+		t.Fatal(err)
+	}
+	s := suite{root, filepath.Join(root, folder)}
+	for _, module := range append(modules, "") {
+		tree, err := filepath.Abs(filepath.Join("../..", module))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := strings.TrimSuffix("github.com/snowkey-go/snowkey/"+module, "/")
+		s.goRun(t, "mod", "edit", "-require", path+"@v0.1.0", "-replace", path+"="+tree)
+	}
+	return s
+}
+
+func (s suite) goRun(t *testing.T, args ...string) {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = s.dir, s.env()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+func (s suite) env(more ...string) []string {
+	return append(append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod"), more...)
+}
+
+// add adds a file of testdata.
+func (s suite) add(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", from))
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(filepath.Join(s.dir, to)), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.dir, to), text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replace replaces a text in a file that has it once.
+func replace(t *testing.T, name, old, text string) {
+	t.Helper()
+	file, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(file, []byte(old)); n != 1 {
+		t.Fatalf("%s has %d times %q, want 1; the suite has changed", name, n, old)
+	}
+	if err := os.WriteFile(name, bytes.Replace(file, []byte(old), []byte(text), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Results are pass, fail or skip by package and test.
+type results map[string]string
+
+// run runs go test and returns the results.
+func (s suite) run(t *testing.T, env []string, args ...string) results {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=30m"}, args...)...)
+	var stderr strings.Builder
+	cmd.Dir, cmd.Env, cmd.Stderr = s.dir, s.env(append(env, "TMPDIR="+t.TempDir())...), &stderr
+	out, err := cmd.Output() // the status is 1 if a test fails
+	got := results{}
+	for lines := json.NewDecoder(bytes.NewReader(out)); ; {
+		var event struct{ Package, Test, Action string }
+		if lines.Decode(&event) != nil {
+			break
+		}
+		if event.Test != "" && slices.Contains([]string{"pass", "fail", "skip"}, event.Action) {
+			got[strings.TrimPrefix(event.Package+" "+event.Test, "entgo.io/ent/entc/")] = event.Action
+		}
+	}
+	if len(got) == 0 {
+		t.Fatalf("no results: %v\n%s%s", err, out, &stderr)
+	}
+	return got
+}
+
+// compare runs the suite with the hooks off and on.
+func (s suite) compare(t *testing.T, env func() []string, args ...string) {
+	t.Helper()
+	off := s.run(t, append(env(), "SNOWKEY_HOOKS=off"), args...)
+	on := s.run(t, append(env(), "SNOWKEY_HOOKS=on"), args...)
+	counts := map[string]int{}
+	for _, result := range on {
+		counts[result]++
+	}
+	t.Logf("with the hooks on: %d pass, %d fail, %d skip", counts["pass"], counts["fail"], counts["skip"])
+	for _, test := range slices.Sorted(maps.Keys(off)) {
+		if on[test] != off[test] {
+			t.Errorf("%s: %s with the hooks off, %q with the hooks on", test, off[test], on[test])
+		}
+		delete(on, test)
+	}
+	for test, result := range on {
+		t.Errorf("%s: %s, only with the hooks on", test, result)
+	}
+}
+
+// TestGORM runs gorm.io/gorm/tests of the checkout GORM_SRC.
+func TestGORM(t *testing.T) {
+	s := newSuite(t, "GORM_SRC", "tests", "hooks/gormid")
+	s.goRun(t, "mod", "edit", "-replace", "gorm.io/gorm=../")
+	s.add(t, "gorm.go", "snowkey_test.go")
+	replace(t, filepath.Join(s.dir, "tests_test.go"), "\tif debug := os.Getenv(", "\tif err = addHooks(db); err != nil {\n\t\treturn\n\t}\n\tif debug := os.Getenv(")
+	for _, dialect := range dbtest.Databases(t) {
+		t.Run(dialect, func(t *testing.T) {
+			s.compare(t, func() []string {
+				db := dbtest.Open(t, dialect)
+				t.Log(db.Version)
+				dsn := db.DSN
+				if dialect == "mysql" {
+					cfg, err := mysql.ParseDSN(dsn)
+					if err != nil {
+						t.Fatal(err)
+					}
+					cfg.ParseTime, cfg.MultiStatements = true, false
+					dsn = cfg.FormatDSN() + "&charset=utf8mb4&loc=Local"
+				}
+				return []string{"GORM_DIALECT=" + dialect, "GORM_DSN=" + dsn}
+			}, ".")
+		})
+	}
+}
+
+// TestEnt runs entgo.io/ent/entc/integration of the checkout ENT_SRC. The tests expect
+// servers on fixed ports of localhost.
+func TestEnt(t *testing.T) {
+	s := newSuite(t, "ENT_SRC", "entc/integration", "ent/entid")
+	s.add(t, "ent.go", "snowkey/snowkey.go")
+	clients := 0
+	for _, pattern := range []string{"ent/client.go", "*/ent/client.go"} {
+		files, err := filepath.Glob(filepath.Join(s.dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(text), "newConfig(opts...)}\n\tclient.init()\n") {
+				continue // of gremlin, or of a template of its own
+			}
+			replace(t, file, "newConfig(opts...)}\n\tclient.init()\n", "newConfig(opts...)}\n\tclient.init()\n\tclient.Use(snowkey.Hooks()...)\n")
+			replace(t, file, "\nimport (\n", "\nimport (\n\t\"entgo.io/ent/entc/integration/snowkey\"\n")
+			clients++
+		}
+	}
+	if clients < 8 {
+		t.Fatalf("only %d clients; the suite has changed", clients)
+	}
+	for _, dialect := range dbtest.Databases(t) {
+		t.Run(dialect, func(t *testing.T) {
+			called := filepath.Join(t.TempDir(), "called")
+			for _, args := range serve(t, dialect) {
+				s.compare(t, func() []string { return []string{"SNOWKEY_CALLED=" + called} }, args...)
+			}
+			if _, err := os.Stat(called); err != nil {
+				t.Errorf("no hook was called: %v", err)
+			}
+		})
+	}
+}
+
+// serve starts a private server with the users and databases of ent's
+// docker-compose.yaml, and lets its ports lead there. It returns the arguments of go test
+// that select the tests for this server.
+func serve(t *testing.T, dialect string) (runs [][]string) {
+	t.Helper()
+	if dialect == "sqlite" {
+		return [][]string{{"-skip", "MySQL|Maria|Postgres|TiDB", ".", "./cascadelete", "./config", "./customid", "./edgefield", "./edgeschema", "./hooks", "./idtype", "./json", "./migrate", "./privacy", "./template"}}
+	}
+	db, _ := dbtest.Killable(t, dialect)
+	t.Log(db.Version)
+	conn := db.Connect(t)
+	setup := func(statements ...string) {
+		for _, statement := range statements {
+			if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+				t.Fatalf("%s: %v", statement, err)
+			}
+		}
+	}
+	if dialect == "postgres" {
+		cfg, err := pgconn.ParseConfig(db.DSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		setup("DO $$ BEGIN CREATE ROLE postgres; EXCEPTION WHEN duplicate_object THEN END $$",
+			"ALTER ROLE postgres SUPERUSER LOGIN PASSWORD 'pass'", "CREATE DATABASE test OWNER postgres")
+		forward(t, "localhost:5434", net.JoinHostPort(cfg.Host, fmt.Sprint(cfg.Port)))
+		return [][]string{{"-run", "TestPostgres/14", "."}, {"-run", "TestPostgres/13", "./customid"}} // the same port
+	}
+	cfg, err := mysql.ParseDSN(db.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup("CREATE USER 'root'@'127.0.0.1' IDENTIFIED BY 'pass'", "GRANT ALL ON *.* TO 'root'@'127.0.0.1' WITH GRANT OPTION", "CREATE DATABASE test")
+	forward(t, "localhost:3308", cfg.Addr)
+	if db.MariaDB {
+		forward(t, "localhost:4308", cfg.Addr)
+		return [][]string{{"-run", "TestMaria/10.3", "."}, {"-run", "TestMySQL/8", "./customid"}}
+	}
+	return [][]string{{"-run", "TestMySQL/8", ".", "./customid"}}
+}
+
+// forward accepts connections on one address and passes them to another.
+func forward(t *testing.T, from, to string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", from)
+	if err != nil {
+		t.Fatalf("%v; the tests of ent need this port", err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			in, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			for _, ends := range [][2]net.Conn{{in, out}, {out, in}} {
+				go func() {
+					io.Copy(ends[0], ends[1])
+					ends[0].Close()
+				}()
+			}
+		}
+	}()
+}

@@ -1,0 +1,36 @@
+// Package snowkey is added to ent's integration suite.
+package snowkey
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"entgo.io/ent"
+	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+)
+
+// Hooks returns the hook of entid, and one that counts, if they are on.
+func Hooks() []ent.Hook {
+	if os.Getenv("SNOWKEY_HOOKS") != "on" {
+		return nil
+	}
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Random()})
+	if err != nil {
+		panic(err)
+	}
+	return []ent.Hook{entid.Hook(pool), called}
+}
+
+// called writes to the file that the suite reads.
+func called(next ent.Mutator) ent.Mutator {
+	return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+		if f, err := os.OpenFile(os.Getenv("SNOWKEY_CALLED"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+			fmt.Fprintln(f, m.Type())
+			f.Close()
+		}
+		return next.Mutate(ctx, m)
+	})
+}

@@ -1,0 +1,38 @@
+package tests_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/hooks/gormid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/schema/pk"
+	"gorm.io/gorm"
+)
+
+var hooksAreOn = os.Getenv("SNOWKEY_HOOKS") == "on"
+
+func addHooks(db *gorm.DB) error {
+	if !hooksAreOn {
+		return nil
+	}
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Random()})
+	if err != nil {
+		return err
+	}
+	return db.Use(gormid.New(gormid.Config{Source: pool}))
+}
+
+// The plugin runs if it is on: it fills a key of package pk.
+func TestSnowkey(t *testing.T) {
+	type Filled struct{ ID pk.ID }
+	if err := DB.AutoMigrate(&Filled{}); err != nil {
+		t.Fatal(err)
+	}
+	var row Filled
+	err := DB.Create(&row).Error
+	if filled := err == nil && row.ID > 1<<40; filled != hooksAreOn {
+		t.Errorf("hooks are on: %v, the key is %d, the error %v", hooksAreOn, row.ID, err)
+	}
+}
