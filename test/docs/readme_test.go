@@ -15,8 +15,8 @@ const root = "../../"
 // readmes are the README in all its languages.
 var readmes = []string{"README.md", "README.zh-CN.md"}
 
-// The programs of the first screen are the examples, to the letter but for the name of
-// the package that ent generates.
+// The first screen shows parts of the examples. The programs below it are the examples,
+// to the letter but for the name of the package that ent generates.
 func TestReadmeShowsTheExamples(t *testing.T) {
 	var examples []string
 	for _, name := range []string{"gorm/main.go", "ent/ent/schema/user.go", "ent/main.go", "bun/main.go"} {
@@ -24,11 +24,22 @@ func TestReadmeShowsTheExamples(t *testing.T) {
 	}
 	for _, name := range readmes {
 		t.Run(name, func(t *testing.T) {
-			first, _, _ := strings.Cut(read(t, name), "\n## ")
-			blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(first, -1)
-			if len(blocks) != len(examples) {
+			first, rest, _ := strings.Cut(read(t, name), "\n## ")
+			code := regexp.MustCompile("(?s)```go\n(.*?)```")
+			parts := code.FindAllStringSubmatch(first, -1)
+			if len(parts) != 3 {
+				t.Errorf("%d blocks of Go code on the first screen, want 3", len(parts))
+			}
+			for _, part := range parts {
+				if !slices.ContainsFunc(examples, func(example string) bool { return strings.Contains(example, part[1]) }) {
+					t.Errorf("no example has\n%s", part[1])
+				}
+			}
+			blocks := code.FindAllStringSubmatch(rest, -1)
+			if len(blocks) < len(examples) {
 				t.Fatalf("%d blocks of Go code, want %d", len(blocks), len(examples))
 			}
+			blocks = blocks[:len(examples)]
 			for i, block := range blocks {
 				if block[1] != examples[i] {
 					t.Errorf("the example is\n%s\nand the README shows\n%s", examples[i], block[1])
@@ -59,8 +70,8 @@ func TestReadmeShowsTheOutput(t *testing.T) {
 				t.Errorf("%s shows %q", name, block[1])
 			}
 		}
-		if len(shown) != 3 {
-			t.Errorf("%s shows %d outputs, want 3", name, len(shown))
+		if len(shown) != 5 {
+			t.Errorf("%s shows %d outputs, want 5", name, len(shown))
 		}
 	}
 	dir := t.TempDir()

@@ -14,16 +14,17 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// A reader who does what the first screen of the README says gets a running program,
-// from an empty folder, for each ORM.
+// A reader who does what the README says gets a running program from an empty folder,
+// for each ORM.
 func TestReadmeFromAnEmptyFolder(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, _, _ := strings.Cut(string(readme), "\n## ")
-	start, rest, _ := strings.Cut(first, "**GORM**")
-	sections := strings.Split("GORM</b></summary>"+rest, "<details><summary><b>")
+	_, rest, _ := strings.Cut(string(readme), "\n## From an empty folder\n")
+	rest, _, _ = strings.Cut(rest, "\n## ")
+	start, rest, _ := strings.Cut(rest, "<details><summary><b>")
+	sections := strings.Split(rest, "<details><summary><b>")
 	if len(sections) != 4 {
 		t.Fatalf("%d sections, want GORM, GORM on Postgres, ent and bun", len(sections))
 	}
