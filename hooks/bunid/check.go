@@ -34,9 +34,9 @@ func Check(ctx context.Context, db *bun.DB, models ...any) error {
 	var fields []catalog.Field
 	for _, model := range models {
 		t := db.Table(reflect.TypeOf(model).Elem())
-		v := new(guard).verdictOn(db, t)
-		if v.err != nil {
-			errs = append(errs, v.err)
+		v := guardOf(model).verdictOn(db, t)
+		if err := errors.Join(v.err, mismatched(t)); err != nil {
+			errs = append(errs, err)
 			continue
 		}
 		fields = append(fields, fieldsOf(t, v.filled)...)

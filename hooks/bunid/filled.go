@@ -58,6 +58,9 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	if err != nil {
 		return err
 	}
+	if len(keys) > 0 && isPlain(q) {
+		return k.fill(ctx, empty(keys), source)
+	}
 	as := q
 	if len(keys) == 0 { // bun panics for a nil pointer, unless the rows come from a query
 		as = new(*q)

@@ -19,7 +19,8 @@ import (
 // A guard checks each query before it is sent. It cannot fill keys, because bun has
 // already written the SQL.
 type guard struct {
-	verdicts sync.Map // *schema.Table → verdict; a table lives as long as its database
+	verdicts sync.Map              // *schema.Table → verdict; a table lives as long as its database
+	listed   map[reflect.Type]bool // the models that were passed to Use
 }
 
 // BeforeQuery implements [bun.QueryHook]. It cannot return an error, but bun asks the

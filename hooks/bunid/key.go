@@ -4,9 +4,13 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"math"
+	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"weak"
 
 	"github.com/uptrace/bun/dialect"
 	"github.com/uptrace/bun/schema"
@@ -28,9 +32,27 @@ func newKey(f *schema.Field, t *schema.Table) *key {
 		Field: f.GoName, Type: f.StructField.Type.String(), Generator: f.StructField.Tag.Get("snowkey")}}
 }
 
+// fillable are the tables whose declarations were checked, as weak pointers to
+// [schema.Table].
+var fillable sync.Map
+
 // keyOf returns the key of a model that is filled. It refuses declarations under which
 // a key is truncated, made by the database or left out.
 func keyOf(t *schema.Table) (*key, error) {
+	if _, known := fillable.Load(weak.Make(t)); known {
+		return newKey(t.PKs[0], t), nil
+	}
+	k, err := checkedKey(t)
+	if err == nil {
+		p := weak.Make(t)
+		if _, known := fillable.LoadOrStore(p, nil); !known {
+			runtime.AddCleanup(t, func(p weak.Pointer[schema.Table]) { fillable.Delete(p) }, p)
+		}
+	}
+	return k, err
+}
+
+func checkedKey(t *schema.Table) (*key, error) {
 	if len(t.PKs) == 0 {
 		return nil, fault(modelName(t), "has no primary key", `tag the key bun:",pk"`)
 	}
@@ -52,6 +74,10 @@ func keyOf(t *schema.Table) (*key, error) {
 	case !k.fits(t.Dialect().Name()):
 		return nil, k.Fault(fmt.Sprintf("has a column that cannot hold every key (%s)", k.CreateTableSQLType),
 			"give its bun tag the type that package pk names for "+k.IndirectType.String())
+	}
+	if t.Dialect().Name() == dialect.PG && k.IndirectType.Kind() == reflect.String && !keytype.IsPK(k.IndirectType) &&
+		slices.Contains([]string{"char", "character", "bpchar"}, ddl.ParseType(k.CreateTableSQLType).Name) {
+		return nil, k.Fault("has a column that pads the key with spaces ("+k.CreateTableSQLType+")", "give its bun tag type:varchar(20)")
 	}
 	if problem, remedy := keytype.Clash(k.IndirectType, ddl.ParseType(k.CreateTableSQLType)); problem != "" {
 		return nil, k.Fault(problem, remedy)

@@ -2,6 +2,7 @@ package bunid
 
 import (
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,6 +20,35 @@ type statement struct {
 	query     bool     // the rows come from a query
 	columns   []string // that are written
 	returning []string
+}
+
+// isPlain reports whether an INSERT has a model and nothing else: no columns, values,
+// conflicts, comments and so on. Most are like that, and need not be written to be
+// described. A field of bun that this package does not know counts as something else.
+func isPlain(q *bun.InsertQuery) bool { return isUnset(reflect.ValueOf(q).Elem()) }
+
+var (
+	dbType         = reflect.TypeFor[*bun.DB]()
+	connType       = reflect.TypeFor[bun.IConn]()
+	modelType      = reflect.TypeFor[bun.Model]()
+	tableModelType = reflect.TypeFor[bun.TableModel]()
+	tableType      = reflect.TypeFor[*schema.Table]()
+)
+
+// isUnset reports whether the fields of a struct are zero, but for the connection, the
+// model and its table.
+func isUnset(v reflect.Value) bool {
+	for i := range v.NumField() {
+		f := v.Field(i)
+		switch f.Type() {
+		case dbType, connType, modelType, tableModelType, tableType:
+			continue
+		}
+		if f.Kind() == reflect.Struct && !isUnset(f) || f.Kind() != reflect.Struct && !f.IsZero() {
+			return false
+		}
+	}
+	return true
 }
 
 // statementOf describes what q will send. It works on a copy, because bun changes the

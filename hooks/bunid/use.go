@@ -22,8 +22,11 @@ import (
 // tables of maps. It returns a [*FieldError] for each model whose key would not be
 // filled, or not correctly, and joins them. The most common fault is a BeforeInsert of
 // the model that shadows the method of [Filled]. To find it, Use calls BeforeInsert
-// once, with an empty row, a query that is never sent and a cancelled context. Other
-// models are checked when their first row is inserted.
+// once, with an empty row, a query that is never sent and a cancelled context. So a
+// BeforeInsert should call [Fill] first, and return its error before it does anything else.
+// Use does not call the BeforeInsert of models that it need not fill: those that are not
+// listed, do not embed Filled, and have no key of package pk. Other models are checked when
+// their first row is inserted.
 //
 // The guard is a [bun.QueryHook]. It returns a [*RowError], before anything is sent,
 // for a statement that would insert rows without their keys because bun calls no hooks
@@ -35,10 +38,10 @@ func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 	if err := register(db, models); err != nil {
 		return nil, err
 	}
-	g := new(guard)
+	g := guardOf(models...)
 	var errs []error
 	for _, t := range db.Dialect().Tables().All() {
-		if err := g.verdictOn(db, t).err; err != nil {
+		if err := errors.Join(g.verdictOn(db, t).err, mismatched(t)); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -47,6 +50,15 @@ func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 		return nil, errors.Join(errs...)
 	}
 	return db.WithQueryHook(g), nil
+}
+
+// guardOf returns a guard for models that are listed.
+func guardOf(models ...any) *guard {
+	g := &guard{listed: make(map[reflect.Type]bool)}
+	for _, model := range models {
+		g.listed[reflect.TypeOf(model).Elem()] = true
+	}
+	return g
 }
 
 func register(db *bun.DB, models []any) error {
@@ -70,18 +82,18 @@ func (g *guard) verdictOn(db *bun.DB, t *schema.Table) verdict {
 	if v, ok := g.verdicts.Load(t); ok {
 		return v.(verdict)
 	}
-	v := judge(db, t)
+	v := judge(db, t, g.listed[t.Type])
 	g.verdicts.Store(t, v)
 	return v
 }
 
-func judge(db *bun.DB, t *schema.Table) verdict {
+func judge(db *bun.DB, t *schema.Table, listed bool) verdict {
 	var r dryRun
 	hook, hooked := t.ZeroIface.(bun.BeforeInsertHook)
-	if hooked {
+	embeds := embedsFilled(t.Type)
+	if foreign := given(t) != "" || !keytype.IsPK(t.PKs[0].IndirectType); hooked && (listed || embeds || !foreign) {
 		r.run(db, t, hook)
 	}
-	embeds := embedsFilled(t.Type)
 	switch {
 	case r.reached:
 		_, err := keyOf(t)
@@ -147,6 +159,32 @@ func referred(db *bun.DB, t *schema.Table) error {
 		}
 	}
 	return nil
+}
+
+// mismatched returns the fault of a foreign key that has another type than the key to
+// which it refers. bun matches the rows of has-many and m2m relations by values of Go, and
+// finds none then.
+func mismatched(t *schema.Table) error {
+	var errs []error
+	compare := func(from, to *schema.Table, foreign, keys []*schema.Field) {
+		for i, f := range foreign {
+			if i >= len(keys) || f.IndirectType == keys[i].IndirectType || !keytype.IsPK(f.IndirectType) && !keytype.IsPK(keys[i].IndirectType) {
+				continue
+			}
+			errs = append(errs, newKey(f, from).Fault(fmt.Sprintf("is of another type than %s.%s (%s), to which it refers", modelName(to), keys[i].GoName, keys[i].StructField.Type),
+				"declare it as "+keys[i].IndirectType.String()+", or a pointer to that"))
+		}
+	}
+	for _, rel := range t.Relations {
+		switch rel.Type {
+		case schema.HasManyRelation:
+			compare(rel.JoinTable, t, rel.JoinPKs, rel.BasePKs)
+		case schema.ManyToManyRelation:
+			compare(rel.M2MTable, t, rel.M2MBasePKs, rel.BasePKs)
+			compare(rel.M2MTable, rel.JoinTable, rel.M2MJoinPKs, rel.JoinPKs)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // A dryRun finds out whether BeforeInsert calls Fill. Reflection does not show which

@@ -226,6 +226,10 @@ type (
 		sourced
 		ID int64 `bun:",pk,type:text"`
 	}
+	paddedKey struct {
+		sourced
+		ID string `bun:",pk,type:char(20)"`
+	}
 	compositeKey struct {
 		sourced
 		A, B pk.ID `bun:",pk"`
@@ -269,6 +273,7 @@ var declarations = []struct {
 	{&smallKey{}, "ID (pk.ID)", "has a column that cannot hold every key (integer)", "postgres mysql"},
 	{&shortKey{}, "ID (string)", "has a column that cannot hold every key (varchar(10))", ""},
 	{&shortSortKey{}, "ID (pk.SortText)", "has a column that cannot hold every key (char(12))", ""},
+	{&paddedKey{}, "ID (string)", "has a column that pads the key with spaces (char(20))", "postgres"},
 	{&sortBigintKey{}, "ID (pk.SortText)", "has a column that cannot hold every key", ""},
 	{&textBigintKey{}, "ID (pk.Text)", "is text in a column of numbers (bigint)", ""},
 	{&goBigintKey{}, "ID (string)", "is text in a column of numbers (bigint)", ""},

@@ -222,6 +222,36 @@ func TestGuardJudgesOnce(t *testing.T) {
 	}
 }
 
+// Use does not call the hooks of models that are not filled and not listed.
+func TestUseLeavesStrangersAlone(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t))
+	e.RegisterModel((*stranger)(nil))
+	db, err := bunid.Use(e.DB, (*user)(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.NewCreateTable().Model((*stranger)(nil)).Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := db.NewInsert().Model(new(stranger)).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strangerCalls != 2 {
+		t.Errorf("BeforeInsert was called %d times for 2 rows", strangerCalls)
+	}
+}
+
+type stranger struct {
+	ID   int64 `bun:",pk,autoincrement"`
+	Name string
+}
+
+var strangerCalls int
+
+func (*stranger) BeforeInsert(context.Context, *bun.InsertQuery) error { strangerCalls++; return nil }
+
 type counting struct {
 	ID pk.ID `bun:",pk"`
 }

@@ -1,0 +1,91 @@
+package bunid_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/uptrace/bun"
+
+	"github.com/snowkey-go/snowkey/hooks/bunid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+type (
+	writer struct {
+		sourced
+		ID     pk.ID   `bun:",pk"`
+		Books  []*book `bun:"rel:has-many,join:id=writer_id"`
+		Genres []genre `bun:"m2m:writer_genres,join:Writer=Genre"`
+	}
+	book struct {
+		sourced
+		ID       pk.ID `bun:",pk"`
+		WriterID int64
+	}
+	genre struct {
+		sourced
+		ID pk.ID `bun:",pk"`
+	}
+	writerGenre struct {
+		WriterID pk.ID   `bun:",pk"`
+		Writer   *writer `bun:"rel:belongs-to,join:writer_id=id"`
+		GenreID  int64   `bun:",pk"`
+		Genre    *genre  `bun:"rel:belongs-to,join:genre_id=id"`
+	}
+
+	goodWriter struct {
+		bun.BaseModel `bun:"table:writers"`
+		sourced
+		ID    pk.ID       `bun:",pk"`
+		Books []*goodBook `bun:"rel:has-many,join:id=writer_id"`
+	}
+	goodBook struct {
+		bun.BaseModel `bun:"table:books"`
+		sourced
+		ID       pk.ID `bun:",pk"`
+		WriterID *pk.ID
+	}
+)
+
+// A foreign key of another type than its key is refused, with the names of both.
+func TestForeignKeyOfAnotherType(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t))
+	models := []any{(*writerGenre)(nil), (*writer)(nil), (*book)(nil), (*genre)(nil)}
+	_, used := bunid.Use(e.DB, models...)
+	for name, err := range map[string]error{"Use": used, "Check": bunid.Check(t.Context(), e.DB, models...)} {
+		var found []string
+		var walk func(err error)
+		walk = func(err error) {
+			if some, ok := err.(interface{ Unwrap() []error }); ok {
+				for _, err := range some.Unwrap() {
+					walk(err)
+				}
+			} else if e, ok := errors.AsType[*bunid.FieldError](err); ok {
+				found = append(found, e.Model+"."+e.Field+" "+e.Problem)
+			}
+		}
+		walk(err)
+		for _, want := range []string{
+			"bunid_test.book.WriterID is of another type than bunid_test.writer.ID (pk.ID), to which it refers",
+			"bunid_test.writerGenre.GenreID is of another type than bunid_test.genre.ID (pk.ID), to which it refers",
+		} {
+			if !slices.Contains(found, want) {
+				t.Errorf("%s: %q is not among %q", name, want, found)
+			}
+		}
+	}
+}
+
+// A pointer to the type is the same type to bun.
+func TestForeignKeyPointer(t *testing.T) {
+	e := open(t, dbtest.SQLite(t), (*goodWriter)(nil), (*goodBook)(nil))
+	w := &goodWriter{}
+	e.insert(t, w)
+	e.insert(t, &goodBook{WriterID: &w.ID})
+	var got goodWriter
+	if err := e.NewSelect().Model(&got).Relation("Books").Scan(t.Context()); err != nil || len(got.Books) != 1 {
+		t.Errorf("%d books: %v", len(got.Books), err)
+	}
+}
