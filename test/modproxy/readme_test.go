@@ -32,7 +32,7 @@ func TestReadmeFromAnEmptyFolder(t *testing.T) {
 	for i, section := range sections {
 		title, body, _ := strings.Cut(section, "</b></summary>")
 		t.Run(title, func(t *testing.T) {
-			r := reader{p, t.TempDir(), nil}
+			r := reader{p, t.TempDir()}
 			r.follow(t, start)
 			if replicas := strings.Contains(title, "Postgres"); replicas {
 				r.follow(t, sections[i-1])
@@ -49,7 +49,6 @@ func TestReadmeFromAnEmptyFolder(t *testing.T) {
 type reader struct {
 	p   proxy
 	dir string
-	env []string
 }
 
 // A block of code, after a name of a file if the text before has one.
@@ -106,7 +105,7 @@ func (r reader) run(t *testing.T, line string) string {
 	cmd := exec.Command("sh", "-c", line)
 	var stderr strings.Builder
 	cmd.Dir, cmd.Stderr = r.dir, &stderr
-	cmd.Env = append(append(r.p.env, "GOFLAGS=-modcacherw"), r.env...)
+	cmd.Env = append(r.p.env, "GOFLAGS=-modcacherw")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s%s", line, err, out, &stderr)
@@ -114,35 +113,38 @@ func (r reader) run(t *testing.T, line string) string {
 	return string(out)
 }
 
-// replicas starts the program three times at once on an empty Postgres.
+// replicas starts the program three times at once on an empty Postgres, in five rounds.
+// Without the lock, replicas fail in some of them.
 func (r reader) replicas(t *testing.T, body string) {
-	db := dbtest.Postgres(t)
-	r.env = []string{"DATABASE_URL=" + db.DSN}
 	r.follow(t, strings.Replace(body, "go run .", "go build -o shop .", 1))
-	var wg sync.WaitGroup
-	outs, errs := make([]string, 3), make([]error, 3)
-	for i := range outs {
-		wg.Go(func() {
-			cmd := exec.Command(filepath.Join(r.dir, "shop"))
-			cmd.Env = append(os.Environ(), r.env...)
-			out, err := cmd.Output()
-			outs[i], errs[i] = printed.FindString(string(out)), err
-		})
-	}
-	wg.Wait()
-	seen := map[string]bool{}
-	for i, out := range outs {
-		if keys := strings.Fields(out); errs[i] != nil || len(keys) != 2 {
-			t.Errorf("replica %d: %v; it prints %q", i, errs[i], keys)
+	for range 5 {
+		db := dbtest.Postgres(t)
+		var wg sync.WaitGroup
+		outs, errs := make([]string, 3), make([]error, 3)
+		for i := range outs {
+			wg.Go(func() {
+				cmd := exec.Command(filepath.Join(r.dir, "shop"))
+				cmd.Env = append(os.Environ(), "DATABASE_URL="+db.DSN)
+				out, err := cmd.Output()
+				outs[i], errs[i] = printed.FindString(string(out)), err
+			})
 		}
-		for id := range strings.FieldsSeq(out) {
-			if seen[id] {
-				t.Errorf("two rows have the key %s", id)
+		wg.Wait()
+		seen := map[string]bool{}
+		for i, out := range outs {
+			keys := strings.Fields(out)
+			if errs[i] != nil || len(keys) != 2 {
+				t.Errorf("replica %d: %v; it prints %q", i, errs[i], keys)
 			}
-			seen[id] = true
+			for _, key := range keys {
+				if seen[key] {
+					t.Errorf("two rows have the key %s", key)
+				}
+				seen[key] = true
+			}
 		}
-	}
-	if rows := dbtest.Rows(t, db.Connect(t), "SELECT count(*) FROM users"); len(rows) != 1 || rows[0] != "6" {
-		t.Errorf("the table has %q rows, want 6", rows)
+		if rows := dbtest.Rows(t, db.Connect(t), "SELECT count(*) FROM users"); len(rows) != 1 || rows[0] != "6" {
+			t.Errorf("the table has %q rows, want 6", rows)
+		}
 	}
 }

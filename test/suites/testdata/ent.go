@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 
 	"entgo.io/ent"
 	"github.com/snowkey-go/snowkey/ent/entid"
@@ -17,12 +18,16 @@ func Hooks() []ent.Hook {
 	if os.Getenv("SNOWKEY_HOOKS") != "on" {
 		return nil
 	}
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Random()})
+	return []ent.Hook{entid.Hook(pool()), called}
+}
+
+var pool = sync.OnceValue(func() *idgen.Pool {
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
 	if err != nil {
 		panic(err)
 	}
-	return []ent.Hook{entid.Hook(pool), called}
-}
+	return pool
+})
 
 // called writes to the file that the suite reads.
 func called(next ent.Mutator) ent.Mutator {

@@ -2,6 +2,7 @@ package tests_test
 
 import (
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/hooks/gormid"
@@ -17,12 +18,16 @@ func addHooks(db *gorm.DB) error {
 	if !hooksAreOn {
 		return nil
 	}
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Random()})
-	if err != nil {
-		return err
-	}
-	return db.Use(gormid.New(gormid.Config{Source: pool}))
+	return db.Use(gormid.New(gormid.Config{Source: pool()}))
 }
+
+var pool = sync.OnceValue(func() *idgen.Pool {
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
+	if err != nil {
+		panic(err)
+	}
+	return pool
+})
 
 // The plugin runs if it is on: it fills a key of package pk.
 func TestSnowkey(t *testing.T) {
