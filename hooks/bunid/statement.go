@@ -38,7 +38,8 @@ var (
 // isUnset reports whether the fields of a struct are zero, but for the connection, the
 // model and its table.
 func isUnset(v reflect.Value) bool {
-	for i := range v.NumField() {
+	n := v.NumField()
+	for i := range n { // v.Fields allocates
 		f := v.Field(i)
 		switch f.Type() {
 		case dbType, connType, modelType, tableModelType, tableType:
