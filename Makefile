@@ -108,8 +108,9 @@ lint: $(clients) $(newclients) ## check with gofmt, go vet, go fix and staticche
 
 portable: $(clients) $(newclients) ## compile for Windows and for 32 bits, and test ids, keys and leases on 32 bits
 	GOOS=windows $(newest) go vet -tags clients $(packages)
-	CGO_ENABLED=0 GOARCH=386 $(newest) go vet -tags clients $(packages)
-	CGO_ENABLED=0 GOARCH=386 go test ./idgen/... ./schema/pk/... ./lease/...
+	@# ent's generator, which entgql imports, does not compile for 32 bits.
+	CGO_ENABLED=0 GOARCH=386 $(newest) go vet -tags clients $$($(newest) go list -tags clients $(packages) | grep -v '/test/entgql')
+	CGO_ENABLED=0 GOARCH=386 go test ./idgen/... ./schema/pk/... ./lease/... ./internal/keeper
 
 tidy: $(clients) $(newclients) ## go mod tidy in each module, against a module proxy of the work tree
 	$(newest) go run ./test/modproxy/tidy

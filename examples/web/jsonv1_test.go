@@ -1,6 +1,6 @@
 //go:build !goexperiment.jsonv2 && !go1.27
 
-package web
+package main
 
 import (
 	"encoding/json"

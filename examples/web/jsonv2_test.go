@@ -1,6 +1,6 @@
 //go:build go1.27
 
-package web
+package main
 
 import (
 	"encoding/json/v2"

@@ -110,7 +110,7 @@ func TestFillIntegersAtOnce(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			row := shop{Sales: []sale{{}}}
-			if err := e.Create(&row).Error; err != nil || row.ID < 1<<53 || row.Sales[0].ID < 1<<53 {
+			if err := e.Create(&row).Error; err != nil || uint64(row.ID) < 1<<53 || row.Sales[0].ID < 1<<53 {
 				t.Errorf("got %+v, %v", row, err)
 			}
 		})

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/dop251/goja"
+)
+
+// The script of the page gets the wrong user by a number, and the right one by text.
+func TestPage(t *testing.T) {
+	ids, err := newIDs(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids[1] != ids[0]+1 || ids[0] < 1<<53 {
+		t.Fatalf("the ids are %d", ids)
+	}
+	handler := newHandler(ids)
+	fetch := func(path string) string {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != 200 {
+			t.Errorf("GET %s: %d %s", path, w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+	_, script, _ := strings.Cut(fetch("/"), "<script>")
+	script, _, _ = strings.Cut(script, "</script>")
+
+	vm := goja.New()
+	if err := vm.Set("get", fetch); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := vm.RunString(script); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/int64/users": "Ada: Ada, Bob: Ada", "/pk/users": "Ada: Ada, Bob: Bob"} {
+		result, err := vm.RunString(`compare("` + path + `", async (path) => JSON.parse(get(path)))`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		promise := result.Export().(*goja.Promise)
+		if promise.State() != goja.PromiseStateFulfilled {
+			t.Fatalf("%s: %v", path, promise.Result())
+		}
+		var rows []struct {
+			Name, ID, Got string
+			Right         bool
+		}
+		text, err := json.Marshal(promise.Result().Export())
+		if err == nil {
+			err = json.Unmarshal(text, &rows)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, row := range rows {
+			got = append(got, row.Name+": "+row.Got)
+			if row.Right != (row.Name == row.Got) {
+				t.Errorf("%s: %+v", path, row)
+			}
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%s: got %q, want %q", path, text, want)
+		}
+	}
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest("GET", "/pk/users/12x", nil))
+	if w.Code != 400 {
+		t.Errorf("a bad id: %d", w.Code)
+	}
+}
