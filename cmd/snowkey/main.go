@@ -3,7 +3,7 @@
 //	snowkey migrate inspect    report every auto-increment key of a database
 //	snowkey migrate plan       write the SQL that takes it off auto-increment
 //	snowkey migrate apply      apply a phase of a plan, or go on with it
-//	snowkey migrate undo       take back what apply did
+//	snowkey migrate undo       reverse what apply did
 //	snowkey migrate verify     prove that a plan has done what it should
 //
 // Package [github.com/snowkey-go/snowkey/schema/autoinc] does the work, and can be
@@ -48,7 +48,7 @@ var root = command{name: "snowkey", commands: []command{
 		{name: "inspect", help: "report every auto-increment key, and what is in the way", run: inspect},
 		{name: "plan", help: "write the SQL that takes it off auto-increment, for review", run: plan},
 		{name: "apply", help: "apply a phase of a plan, or go on with it after a crash", run: apply},
-		{name: "undo", help: "take back what apply did, before the first generated key", run: undo},
+		{name: "undo", help: "reverse what apply did, before the first generated key", run: undo},
 		{name: "verify", help: "prove that a plan has done what it should", run: verify},
 	}},
 }}

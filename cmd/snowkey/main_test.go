@@ -198,7 +198,7 @@ func TestMigrate(t *testing.T) {
 		ok("1 auto-increment key;", "inspect")
 		fails(`no phase "nonsense"`, "undo", "-plan", file, "-phase", "nonsense")
 		ok("dry run", "undo", "-plan", file, "-dry-run")
-		ok("taken back: ", "undo", "-plan", file, "-phase", "guard")
+		ok("reversed: ", "undo", "-plan", file, "-phase", "guard")
 		ok("the phase guard is complete", "apply", "-plan", file)
 		if _, err := conn.Exec("INSERT INTO users (id) VALUES (7350000000000000001)"); err != nil {
 			t.Fatal(err)
@@ -207,8 +207,8 @@ func TestMigrate(t *testing.T) {
 		if _, err := conn.Exec("DELETE FROM users"); err != nil {
 			t.Fatal(err)
 		}
-		ok("the plan was taken back", "undo", "-plan", file)
-		ok("nothing to take back", "undo", "-plan", file)
+		ok("the plan was reversed", "undo", "-plan", file)
+		ok("nothing to reverse", "undo", "-plan", file)
 		ok("2 auto-increment keys;", "inspect")
 		fails("which plan?", "apply")
 		fails("reading the plan", "verify", "-plan", file+"x")

@@ -10,7 +10,7 @@ import (
 
 const undoUsage = `usage: snowkey migrate undo -plan file [flags]
 
-Takes back what apply did, the last step first. With -phase it takes back that
+Reverses what apply did, the last step first. With -phase it reverses that
 phase and those after it. Call it again after a crash. It changes nothing if a
 table has a generated key.
 
@@ -23,7 +23,7 @@ func undo(ctx context.Context, sys system, args []string) error {
 	from.register(flags)
 	var options autoinc.ApplyOptions
 	path := flags.String("plan", "", "the plan's `file`")
-	flags.StringVar((*string)(&options.Phase), "phase", "", "the first `phase` to take back; by default widen, so that all are")
+	flags.StringVar((*string)(&options.Phase), "phase", "", "the first `phase` to reverse; by default widen, so that all are")
 	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, "how long a statement waits for a lock, with others waiting behind it, before it tries again (default 5s)")
 	flags.BoolVar(&options.DryRun, "dry-run", false, "print the statements and run none")
 	if err := parse(flags, undoUsage, args); err != nil {
@@ -43,7 +43,7 @@ func undo(ctx context.Context, sys system, args []string) error {
 		s := progress.Step
 		switch progress.Event {
 		case autoinc.Began:
-			fmt.Fprintf(sys.stdout, "%-12s taken back: %s\n", s.ID, s.Text)
+			fmt.Fprintf(sys.stdout, "%-12s reversed: %s\n", s.ID, s.Text)
 			steps++
 		case autoinc.Would:
 			for _, sql := range s.Undo {
@@ -57,11 +57,11 @@ func undo(ctx context.Context, sys system, args []string) error {
 	case err != nil:
 		return err
 	case options.DryRun:
-		fmt.Fprintln(sys.stdout, "nothing was taken back: this was a dry run")
+		fmt.Fprintln(sys.stdout, "nothing was reversed: this was a dry run")
 	case steps == 0:
-		fmt.Fprintln(sys.stdout, "there was nothing to take back")
+		fmt.Fprintln(sys.stdout, "there was nothing to reverse")
 	default:
-		fmt.Fprintln(sys.stdout, "the plan was taken back")
+		fmt.Fprintln(sys.stdout, "the plan was reversed")
 	}
 	return nil
 }

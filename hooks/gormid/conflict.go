@@ -58,7 +58,7 @@ func (f *filler) conflictOf(c *creation) *conflict {
 }
 
 // returnKeys has the INSERT return the key of each row, if it merges every row that it
-// does not insert. The database then says which row it was, whatever it compared.
+// does not insert. So the database says which row it was.
 func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
 	structs, ok := x.rows.(*structRows)
 	if !ok || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(stmt.BuildClauses, "RETURNING") {

@@ -164,8 +164,8 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	return phase, err
 }
 
-// entries reads the progress, or returns nil if there is no table of it. It leaves out what was recorded and then taken back by
-// hand, and forgets it.
+// entries reads the progress, or returns nil if its table does not exist. It leaves out
+// and forgets what was recorded and then reversed by hand.
 func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 	there, err := a.ledger.exists(ctx, a.conn)
 	if err != nil || !there {
@@ -179,7 +179,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 		return nil, err
 	}
 	if _, known := entries[undoing]; known {
-		return nil, fail(ErrUnfinished, "the plan is being taken back, and this has stopped in the middle; complete it with snowkey migrate undo")
+		return nil, fail(ErrUnfinished, "the plan is being reversed, and this has stopped in the middle; complete it with snowkey migrate undo")
 	}
 	for _, phase := range slices.Backward(a.plan.Phases) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
@@ -559,8 +559,8 @@ func (a *applier) at(ctx context.Context, point string) error {
 	return err
 }
 
-// transient reports whether it is worth to try again: nobody gave way in time,
-// and nothing was done.
+// transient reports whether to try again: another session held a lock, and nothing was
+// done.
 func (a *applier) transient(err error) bool {
 	if a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

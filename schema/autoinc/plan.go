@@ -125,8 +125,8 @@ type Step struct {
 	Locks    string // what it locks, and who waits
 	Rewrites string // what it rewrites or copies; nothing if empty
 
-	// Undo is SQL that takes the step back, after every later step of the plan was
-	// taken back. It is empty if there is nothing to take back.
+	// Undo is SQL that reverses the step, after every later step of the plan was
+	// reversed. It is empty if there is nothing to reverse.
 	Undo []string
 
 	// Remedy says what to do if a Check finds a row.
@@ -141,7 +141,7 @@ type Step struct {
 	Done string
 
 	// Lasting is whether Done stays true. Then it is also asked before each phase,
-	// because somebody may have taken the step back by hand.
+	// because somebody may have reversed the step by hand.
 	Lasting bool
 
 	// Retry is SQL that clears away what a failed attempt left.

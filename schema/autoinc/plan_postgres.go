@@ -411,8 +411,8 @@ $snowkey$`,
 	}
 }
 
-// identity is SQL that makes a column an identity like that of a key, with a sequence
-// of that name.
+// identity is SQL that makes a column an identity column as a key is, with a sequence of
+// the given name.
 func (p *postgresPlanner) identity(k catalog.Key, column string, always bool, sequence catalog.Name) string {
 	generated := "BY DEFAULT"
 	if always {

@@ -176,7 +176,7 @@ const (
 const syncTrigger = "zzzz_snowkey_sync"
 
 // prepare adds the columns, and the trigger that keeps them equal, in one short
-// transaction. What takes it back has no effect after the swap, which drops the rest.
+// transaction. Undoing it has no effect after the swap, which drops the rest.
 func (o *onlinePlanner) prepare(table catalog.Name) {
 	var adds, checks, sets, drops, unchecks []string
 	check := func(prefix string, c catalog.Column, condition string) {
@@ -371,7 +371,7 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 	o.makeViews(Widen, unit, views)
 }
 
-// narrowAgain is SQL that takes back a swap. The columns stay the last of their table.
+// narrowAgain is SQL that reverses a swap. The columns stay the last of their table.
 // The swap gave foreign keys from or to the new columns of tables that still have both;
 // these lead to the old columns again.
 func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) (undo []string) {

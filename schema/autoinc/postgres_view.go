@@ -145,7 +145,7 @@ func (p *postgresPlanner) viewSteps(v postgresView) (steps []Step) {
 		return p.Quote(name)
 	}
 	for _, given := range v.defaults {
-		add("take back what every new view is granted", "REVOKE ALL ON "+name+" FROM "+role(given[0]))
+		add("revoke what every new view is granted", "REVOKE ALL ON "+name+" FROM "+role(given[0]))
 	}
 	for _, grant := range v.grants {
 		add("grant what was granted", "GRANT "+grant[0]+" ON "+name+" TO "+role(grant[1])+grant[2])

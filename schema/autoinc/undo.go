@@ -9,8 +9,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// Undo takes back what [Apply] did, the last step first, and forgets it. If
-// [ApplyOptions].Phase is set, it takes back that phase and those after it, else the
+// Undo reverses what [Apply] did, the last step first, and forgets it. If
+// [ApplyOptions].Phase is set, it reverses that phase and those after it, else the
 // whole plan. The database is then as it was. Two things differ: on Postgres, columns
 // that were widened online stay the last of their table, and a counter goes on from the
 // largest key below the floor.
@@ -20,12 +20,12 @@ import (
 //
 // If a table has a generated key, Undo changes nothing and returns an error that wraps
 // [ErrRefused], because a narrow column cannot hold it, and a counter would go on from
-// it. The other errors are those of Apply.
+// it. Other errors are as for Apply.
 func Undo(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) error {
 	return withApplier(ctx, db, plan, options, func(a *applier) error { return a.undo(ctx) })
 }
 
-// undoing is the entry of a plan that is being taken back.
+// undoing is the entry of a plan that is being reversed.
 const undoing = "undo"
 
 func (a *applier) undo(ctx context.Context) error {
@@ -71,7 +71,7 @@ func (a *applier) undo(ctx context.Context) error {
 				a.options.Progress(Progress{Phase: phase.Name, Step: steps[0], Event: Retried, Err: err})
 			}
 			err := a.patiently(ctx, func() error {
-				return a.around(ctx, steps, func() error { return a.takeBack(ctx, phase, steps) })
+				return a.around(ctx, steps, func() error { return a.reverse(ctx, phase, steps) })
 			}, again)
 			if err != nil {
 				return err
@@ -95,7 +95,7 @@ func (a *applier) undo(ctx context.Context) error {
 	}, quiet)
 }
 
-// refuseGenerated refuses to take anything back if a key was generated.
+// refuseGenerated refuses to reverse anything if a key was generated.
 func (a *applier) refuseGenerated(ctx context.Context) error {
 	for _, k := range a.plan.keys {
 		column := a.Quote(k.Column.Name)
@@ -104,21 +104,21 @@ func (a *applier) refuseGenerated(ctx context.Context) error {
 			return err
 		}
 		if len(keys) > 0 {
-			return fail(ErrRefused, "the plan cannot be taken back: %s has the generated key %d, which the counter and a narrow column cannot follow; delete such rows first, or go on with snowkey migrate apply",
+			return fail(ErrRefused, "the plan cannot be reversed: %s has the generated key %d, which the counter and a narrow column cannot follow; delete such rows first, or go on with snowkey migrate apply",
 				database.Printable(a.column(k.Column)), keys[0])
 		}
 	}
 	return nil
 }
 
-// takeBack takes back the steps of a unit, the last first.
-func (a *applier) takeBack(ctx context.Context, phase Phase, steps []Step) error {
+// reverse reverses the steps of a unit, the last first.
+func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step) error {
 	back := func() error {
 		for _, s := range slices.Backward(steps) {
 			a.tell(phase, s, Began)
 			for _, undo := range s.Undo {
 				if _, err := a.conn.ExecContext(ctx, undo); err != nil {
-					return failedStep(s, fmt.Errorf("taking it back: %w", err))
+					return failedStep(s, fmt.Errorf("reversing it: %w", err))
 				}
 				if err := a.at(ctx, "undo "+s.ID); err != nil {
 					return err

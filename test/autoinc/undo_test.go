@@ -24,7 +24,7 @@ func unlocked(f func() error) error {
 	}
 }
 
-// Apply is killed at each point, or each seventh, and then everything is taken back. The catalog and the
+// Apply is killed at each point, or each seventh, and then everything is reversed. The catalog and the
 // rows are as they were.
 func TestUndoFromEveryPoint(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
@@ -74,7 +74,7 @@ func TestUndoFromEveryPoint(t *testing.T) {
 		if err := s.conn.QueryRow(s.sql("SELECT max([Order]) FROM [Us'er]")).Scan(&key); err != nil || key != 51 {
 			t.Errorf("the next key is %d: %v", key, err)
 		}
-		t.Logf("taken back %d times", undone)
+		t.Logf("reversed %d times", undone)
 	})
 }
 
@@ -163,7 +163,7 @@ func withoutProgress(state string) string {
 	return b.String()
 }
 
-// Each phase is taken back by itself, and a plan with a generated key is not taken back.
+// Each phase is reversed by itself, and a plan with a generated key is not reversed.
 func TestUndoPhases(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
@@ -196,7 +196,7 @@ func TestUndoPhases(t *testing.T) {
 			require(t, "the state before "+string(phase.Name), withoutProgress(s.before(t)), states[i])
 		}
 		if err := autoinc.Undo(context.Background(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
-			t.Errorf("with nothing to take back: %v", err)
+			t.Errorf("with nothing to reverse: %v", err)
 		}
 		if err := autoinc.Undo(context.Background(), s.conn, p, autoinc.ApplyOptions{Phase: "widden"}); !errors.Is(err, autoinc.ErrPhase) {
 			t.Errorf("a phase that does not exist: %v", err)
