@@ -35,11 +35,11 @@ type conflict struct {
 // one whose keys are all the caller's.
 func (f *filler) conflictOf(c *creation) *conflict {
 	stmt := c.stmt
-	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
-	on, ok := stmt.Clauses["ON CONFLICT"]
-	if len(c.ids) == 0 || !ok && insert.Modifier == "" {
+	if len(c.ids) == 0 || !c.mayMerge() {
 		return nil
 	}
+	insert, _ := stmt.Clauses["INSERT"].Expression.(clause.Insert)
+	on, ok := stmt.Clauses["ON CONFLICT"]
 	x := &conflict{key: c.key, rows: c.rows, casts: &f.casts}
 	x.OnConflict, _ = on.Expression.(clause.OnConflict)
 	// GORM's MySQL dialect rewrites DoNothing while it builds the statement, so

@@ -14,9 +14,10 @@ import (
 
 // A filler is the plugin of one database: three callbacks around GORM's own.
 type filler struct {
-	source idgen.Source    // nil: the process's pool
-	tables map[string]*key // of Config.Models; never written after Initialize
-	keys   sync.Map        // *schema.Schema → *key or error; a schema lives as long as the database
+	source    idgen.Source      // nil: the process's pool
+	tables    map[string]*key   // of Config.Models; never written after Initialize
+	namesakes map[string]string // a further model of such a table, by the table's name
+	keys      sync.Map          // *schema.Schema → *key or error; a schema lives as long as the database
 
 	integers bool           // whether integer keys are adopted
 	counting []reflect.Type // of Config.Counting
@@ -70,7 +71,11 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	if s == nil {
 		switch stmt.Dest.(type) {
 		case map[string]any, *map[string]any, []map[string]any, *[]map[string]any:
-			return f.tables[stmt.Table], nil
+			k := f.tables[stmt.Table]
+			if other, ok := f.namesakes[stmt.Table]; ok {
+				return nil, k.Refuse(-1, nil, "and "+other+" have tables of the same name, so the table of a map is not known", "pass the model: db.Model(&row).Create(map)")
+			}
+			return k, nil
 		}
 		return nil, nil
 	}
@@ -171,7 +176,21 @@ func (f *filler) draw(c *creation) error {
 		return err
 	}
 	c.rows.fill(c.filled, c.ids)
+	if i := c.rows.repeated(c.filled, c.ids); i >= 0 && !c.mayMerge() {
+		for _, j := range c.filled {
+			c.rows.row(j).clear()
+		}
+		return c.key.Refuse(i, nil, "is in the call a second time", "pass each row once, or copies of it")
+	}
 	return nil
+}
+
+// mayMerge reports whether the INSERT may skip or merge rows, so that a row may be in it
+// twice. GORM saves associations like that.
+func (c *creation) mayMerge() bool {
+	insert, _ := c.stmt.Clauses["INSERT"].Expression.(clause.Insert)
+	_, on := c.stmt.Clauses["ON CONFLICT"]
+	return on || insert.Modifier != ""
 }
 
 // selectKey adds the key to the columns of the INSERT. GORM drops columns that Select

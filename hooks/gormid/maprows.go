@@ -95,6 +95,15 @@ func (r mapRows) fill(some []int, ids []int64) {
 	}
 }
 
+func (r mapRows) repeated(some []int, ids []int64) int {
+	for j, i := range some {
+		if !(mapRow{r, r.maps[i]}).has(ids[j]) {
+			return i
+		}
+	}
+	return -1
+}
+
 func (r mapRows) row(i int) row { return mapRow{r, r.maps[i]} }
 
 type mapRow struct {

@@ -51,7 +51,7 @@ func (*Plugin) Name() string { return "snowkey" }
 
 // Initialize implements [gorm.Plugin]; [gorm.DB.Use] calls it.
 func (p *Plugin) Initialize(db *gorm.DB) error {
-	f := &filler{source: p.config.Source, integers: p.config.FillIntegers, tables: make(map[string]*key)}
+	f := &filler{source: p.config.Source, integers: p.config.FillIntegers, tables: make(map[string]*key), namesakes: make(map[string]string)}
 	for _, model := range p.config.Counting {
 		stmt := &gorm.Statement{DB: db}
 		if err := stmt.Parse(model); err != nil {
@@ -91,7 +91,12 @@ func (f *filler) learn(db *gorm.DB, models []any) error {
 			continue
 		}
 		table := stmt.Schema.Table
-		f.tables[table[strings.LastIndexByte(table, '.')+1:]] = k // GORM drops the database's name, too
+		name := table[strings.LastIndexByte(table, '.')+1:] // GORM drops the database's name, too
+		if known := f.tables[name]; known != nil && known.schema.Table != table {
+			f.namesakes[name] = k.Model
+			continue
+		}
+		f.tables[name] = k
 	}
 	return errors.Join(errs...)
 }

@@ -19,6 +19,9 @@ type rows interface {
 	empty(dst []int) ([]int, error)
 	// fill sets the keys of some rows, given by their numbers.
 	fill(some []int, ids []int64)
+	// repeated returns the index of a filled row that has not kept its key, because it is
+	// in the call again; or -1.
+	repeated(some []int, ids []int64) int
 	// row returns row i for later, when GORM may have changed the list.
 	row(i int) row
 }
@@ -116,6 +119,17 @@ func (r *structRows) fill(some []int, ids []int64) {
 	for j, i := range some {
 		r.k.set(r.ctx, r.at(i), ids[j])
 	}
+}
+
+func (r *structRows) repeated(some []int, ids []int64) int {
+	if r.pointers {
+		for j, i := range some {
+			if !(structRow{r.k, r.ctx, r.at(i)}).has(ids[j]) {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 func (r *structRows) row(i int) row { return structRow{r.k, r.ctx, r.at(i)} }
