@@ -51,7 +51,7 @@ test-all: export SNOWKEY_TEST_FETCH := 1
 test-all: test test-newest test-modules test-go ## test, test-newest, test-modules and test-go, with nothing left out
 
 test-newest: $(clients) $(newclients) ## the integrations and bench with the newest releases of the ORMs and drivers
-	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... bench/...)
+	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/recipes/... bench/...)
 
 test-modules: ## each module without the workspace, programs that add Snowkey, and make release
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
