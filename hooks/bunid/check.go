@@ -34,8 +34,9 @@ func Check(ctx context.Context, db *bun.DB, models ...any) error {
 	var fields []catalog.Field
 	for _, model := range models {
 		t := db.Table(reflect.TypeOf(model).Elem())
-		v := guardOf(model).verdictOn(db, t)
-		if err := errors.Join(v.err, mismatched(t)); err != nil {
+		g := guardOf(model)
+		v := g.verdictOn(db, t)
+		if err := errors.Join(v.err, g.mismatched(db, t)); err != nil {
 			errs = append(errs, err)
 			continue
 		}

@@ -24,9 +24,9 @@ import (
 // the model that shadows the method of [Filled]. To find it, Use calls BeforeInsert
 // once, with an empty row, a query that is never sent and a cancelled context. So a
 // BeforeInsert should call [Fill] first, and return its error before it does anything else.
-// Use does not call the BeforeInsert of models that it need not fill: those that are not
-// listed, do not embed Filled, and have no key of package pk. Other models are checked when
-// their first row is inserted.
+// Use does not call the BeforeInsert of a model whose key the database makes, such as an
+// int64 with autoincrement, nor of an unlisted model whose key cannot be filled. Models that Use does not know are checked
+// when their first row is inserted.
 //
 // The guard is a [bun.QueryHook]. It returns a [*RowError], before anything is sent,
 // for a statement that would insert rows without their keys because bun calls no hooks
@@ -41,7 +41,7 @@ func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 	g := guardOf(models...)
 	var errs []error
 	for _, t := range db.Dialect().Tables().All() {
-		if err := errors.Join(g.verdictOn(db, t).err, mismatched(t)); err != nil {
+		if err := errors.Join(g.verdictOn(db, t).err, g.mismatched(db, t)); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -91,7 +91,7 @@ func judge(db *bun.DB, t *schema.Table, listed bool) verdict {
 	var r dryRun
 	hook, hooked := t.ZeroIface.(bun.BeforeInsertHook)
 	embeds := embedsFilled(t.Type)
-	if foreign := given(t) != "" || !keytype.IsPK(t.PKs[0].IndirectType); hooked && (listed || embeds || !foreign) {
+	if hooked && (embeds || mayFill(t, listed)) {
 		r.run(db, t, hook)
 	}
 	switch {
@@ -119,6 +119,23 @@ func judge(db *bun.DB, t *schema.Table, listed bool) verdict {
 			`embed bunid.Filled, call bunid.Fill in BeforeInsert, or tag the key snowkey:"-" if it is always set before`)
 	}
 	return verdict{err: err}
+}
+
+// mayFill reports whether a BeforeInsert may fill the key of t, so that it has to be called
+// to find out. That of a model which is not listed can do so only if the key can be filled.
+func mayFill(t *schema.Table, listed bool) bool {
+	if len(t.PKs) == 1 {
+		f := t.PKs[0]
+		numbered := f.AutoIncrement || f.Identity || f.SQLDefault != "" || numbering(f.CreateTableSQLType)
+		if numbered && !keytype.IsPK(f.IndirectType) {
+			return false // the database's
+		}
+	}
+	if listed {
+		return true
+	}
+	_, err := keyOf(t)
+	return err == nil
 }
 
 // embedsFilled reports whether t embeds Filled, at any depth and even where Go
@@ -164,11 +181,14 @@ func referred(db *bun.DB, t *schema.Table) error {
 // mismatched returns the fault of a foreign key that has another type than the key to
 // which it refers. bun matches the rows of has-many and m2m relations by values of Go, and
 // finds none then.
-func mismatched(t *schema.Table) error {
+func (g *guard) mismatched(db *bun.DB, t *schema.Table) error {
 	var errs []error
+	filled := func(t *schema.Table, f *schema.Field) bool {
+		return keytype.IsPK(f.IndirectType) || g.verdictOn(db, t).filled
+	}
 	compare := func(from, to *schema.Table, foreign, keys []*schema.Field) {
 		for i, f := range foreign {
-			if i >= len(keys) || f.IndirectType == keys[i].IndirectType || !keytype.IsPK(f.IndirectType) && !keytype.IsPK(keys[i].IndirectType) {
+			if i >= len(keys) || f.IndirectType == keys[i].IndirectType || !filled(from, f) && !filled(to, keys[i]) {
 				continue
 			}
 			errs = append(errs, newKey(f, from).Fault(fmt.Sprintf("is of another type than %s.%s (%s), to which it refers", modelName(to), keys[i].GoName, keys[i].StructField.Type),

@@ -345,9 +345,11 @@ func (x *conflict) run(q *gorm.Statement, each func(n int, id int64)) error {
 		if err := rows.Scan(&n, v.Interface()); err != nil {
 			return err
 		}
-		if id, ok := x.key.number(v.Elem()); ok {
-			each(n, id)
+		id, ok := x.key.number(v.Elem())
+		if !ok {
+			return x.key.Refuse(-1, nil, fmt.Sprintf("has the key %q in the table, which is not a number", v.Elem()), "correct it, or tag the key snowkey:-")
 		}
+		each(n, id)
 	}
 	return rows.Err()
 }

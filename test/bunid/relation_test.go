@@ -35,6 +35,17 @@ type (
 		Genre    *genre  `bun:"rel:belongs-to,join:genre_id=id"`
 	}
 
+	shelf struct {
+		sourced
+		ID    uint64     `bun:",pk"`
+		Items []*shelved `bun:"rel:has-many,join:id=shelf_id"`
+	}
+	shelved struct {
+		sourced
+		ID      uint64 `bun:",pk"`
+		ShelfID int64
+	}
+
 	goodWriter struct {
 		bun.BaseModel `bun:"table:writers"`
 		sourced
@@ -52,7 +63,7 @@ type (
 // A foreign key of another type than its key is refused, with the names of both.
 func TestForeignKeyOfAnotherType(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
-	models := []any{(*writerGenre)(nil), (*writer)(nil), (*book)(nil), (*genre)(nil)}
+	models := []any{(*writerGenre)(nil), (*writer)(nil), (*book)(nil), (*genre)(nil), (*shelf)(nil), (*shelved)(nil)}
 	_, used := bunid.Use(e.DB, models...)
 	for name, err := range map[string]error{"Use": used, "Check": bunid.Check(t.Context(), e.DB, models...)} {
 		var found []string
@@ -69,6 +80,7 @@ func TestForeignKeyOfAnotherType(t *testing.T) {
 		walk(err)
 		for _, want := range []string{
 			"bunid_test.book.WriterID is of another type than bunid_test.writer.ID (pk.ID), to which it refers",
+			"bunid_test.shelved.ShelfID is of another type than bunid_test.shelf.ID (uint64), to which it refers",
 			"bunid_test.writerGenre.GenreID is of another type than bunid_test.genre.ID (pk.ID), to which it refers",
 		} {
 			if !slices.Contains(found, want) {

@@ -222,11 +222,11 @@ func TestGuardJudgesOnce(t *testing.T) {
 	}
 }
 
-// Use does not call the hooks of models that are not filled and not listed.
+// Use does not call the hooks of models whose keys are the database's.
 func TestUseLeavesStrangersAlone(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	e.RegisterModel((*stranger)(nil))
-	db, err := bunid.Use(e.DB, (*user)(nil))
+	db, err := bunid.Use(e.DB, (*user)(nil), (*stranger)(nil)) // bun needs the list for relations
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,6 +241,40 @@ func TestUseLeavesStrangersAlone(t *testing.T) {
 	if strangerCalls != 2 {
 		t.Errorf("BeforeInsert was called %d times for 2 rows", strangerCalls)
 	}
+}
+
+// A registered model whose own BeforeInsert fills an int64 is guarded as a listed one is.
+func TestGuardOfRegisteredModel(t *testing.T) {
+	e := bare(t, dbtest.SQLite(t))
+	e.RegisterModel((*registered)(nil))
+	db, err := bunid.Use(e.DB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.NewCreateTable().Model((*registered)(nil)).Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.NewInsert().Model(&map[string]any{"name": "a"}).Table("registereds").Exec(t.Context())
+	if _, ok := errors.AsType[*bunid.RowError](err); !ok {
+		t.Errorf("a map without its key: %v", err)
+	}
+	values := db.NewValues(&[]registered{{Name: "b"}})
+	_, err = db.NewInsert().With("data", values).Table("registereds").TableExpr("data").Exec(t.Context())
+	if err == nil {
+		t.Error("rows of NewValues without keys were taken")
+	}
+	if n, err := db.NewSelect().Table("registereds").Count(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d rows: %v", n, err)
+	}
+}
+
+type registered struct {
+	ID   int64 `bun:",pk"`
+	Name string
+}
+
+func (*registered) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
+	return bunid.Fill(ctx, q, nil)
 }
 
 type stranger struct {
