@@ -49,10 +49,10 @@
 // cannot hold a key. With [Use], maps, NewValues and models whose hook does not run are
 // checked as well.
 //
-// Keys ascend in the order of the rows. One INSERT draws all of its keys in one step. If
-// the generator fails, the error wraps its error and the rows are unchanged. If an INSERT
-// fails for another reason, the rows keep their new keys, so a retry cannot insert
-// duplicate rows.
+// Keys ascend in the order of the rows, because all keys for an INSERT are generated
+// together. If that fails, the INSERT returns an error that wraps the generator's error,
+// and the rows are left unchanged. If the INSERT fails for any other reason, the rows keep
+// their new keys, so retrying it cannot insert the same rows twice.
 //
 // # Conflicts
 //

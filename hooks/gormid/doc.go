@@ -46,8 +46,9 @@
 //   - structs, slices, arrays, maps and their associations;
 //   - Select and Omit, hooks and SkipHooks, prepared statements and savepoints.
 //
-// Keys ascend in the order of the rows. One INSERT draws all of its keys in one step. If
-// the generator fails, the error wraps its error and the rows are unchanged. No transaction
+// Keys ascend in the order of the rows, because all keys for an INSERT are generated
+// together. If that fails, Create returns an error that wraps the generator's error, and
+// the rows are left unchanged. No transaction
 // has begun then, except the transaction that GORM puts around several batches, or around
 // a row and its associations.
 //
@@ -101,7 +102,8 @@
 //
 // # Limits
 //
-// The plugin does not see SQL that you write with Exec or Raw. Take keys from the pool
-// there. db.Table("users").Create(map) needs the model of the table in [Config.Models].
-// CreateInBatches of an array panics inside GORM before any plugin runs.
+// The plugin does not see SQL that you write yourself with Exec or Raw, so generate the
+// keys for such statements with the pool. To create rows from maps with
+// db.Table("users").Create(m), list the table's model in [Config.Models]. Calling
+// CreateInBatches with an array panics inside GORM before any plugin runs.
 package gormid

@@ -206,9 +206,11 @@ func checkStrayTag(s *schema.Schema) error {
 	return nil
 }
 
-// checkForeignKeys refuses foreign keys that cannot hold a key. GORM copies a filled
-// key into them: an int32 loses bits, and a string gets the character with that code.
-// checkForeignKeys copies a key with GORM's setters and compares.
+// checkForeignKeys rejects foreign keys whose Go type cannot hold a 64-bit key. GORM
+// copies the parent's key into the foreign key after an insert. If the field is an int32,
+// that drops bits, and if it is a string, GORM stores the Unicode character with that
+// number. To find out, checkForeignKeys copies a sample key using GORM's own setters and
+// then compares the two.
 func checkForeignKeys(s *schema.Schema) error {
 	r := &s.Relationships
 	for _, rel := range slices.Concat(r.BelongsTo, r.HasOne, r.HasMany, r.Many2Many) {

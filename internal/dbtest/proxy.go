@@ -86,10 +86,11 @@ func (p *Proxy) close() {
 	p.listener.Close()
 }
 
-// LoseReply loses the n-th reply from now, counted over all connections, and closes
-// its connection. It returns a channel that is closed at that moment. It replaces an
-// earlier call whose reply has not come. If the reply was the last one to its request,
-// the server has then completed the request.
+// LoseReply makes the proxy drop the n-th reply from now on, counting the replies on all
+// connections, and close the connection on which it arrived. The returned channel is
+// closed when that happens. A new call cancels an earlier one that is still pending. If
+// the dropped reply was the last part of the response, the server has already completed
+// the request.
 func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) {
 	c := &countdown{left: n, out: make(chan struct{})}
 	p.mu.Lock()

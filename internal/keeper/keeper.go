@@ -365,10 +365,11 @@ func (k *keeper) heldOff(t *heldLease) error {
 	return &lease.HoldOffError{Namespace: k.cfg.Namespace, For: max(left, 0), Unconfirmed: t.unconfirmed}
 }
 
-// reread reads the row after a renewal without an answer, and reports whether the lease
-// is still held. If the row has the token of the renewal, the keeper continues with that
-// token and the revision. It does not use the bound, because a server may show a commit
-// that is not on its disk yet. The answer to a later renewal grants the bound.
+// reread is called when the store did not answer a renewal. It reads the lease's row and
+// reports whether the process still holds the lease. If the row contains the renewal's
+// token, the renewal has succeeded, and the keeper continues from the row's token and
+// revision. It ignores the row's bound, because some servers return a commit to readers
+// before it is flushed to disk. Only a later renewal that is answered raises the bound.
 func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 	timely, done := k.inTime(ctx)
 	rows, err := k.store.Rows(timely, k.terms, t.row.Worker, t.row.Worker)

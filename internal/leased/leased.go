@@ -32,11 +32,12 @@ type Issuer interface {
 	// [idgen.Pool.Health]: https://pkg.go.dev/github.com/snowkey-go/snowkey/idgen#Pool.Health
 	Explain(reason error)
 
-	// Correct adds offset to all readings of the pool's clock, in place of the
-	// previous offset. A keeper calls it when it knows that the host's clock is
-	// wrong. Calls that wait for the lease read the clock again at once, and calls
-	// that wait for the clock within 100 ms. A call that reads the wrong clock
-	// before Correct may still fail with a ClockError.
+	// Correct sets an offset that is added to the time whenever the pool reads the
+	// host's clock. It replaces any previous offset. The keeper calls it once it
+	// knows that the host's clock is wrong. Calls that are waiting for a lease then
+	// read the clock again immediately, while calls that are waiting for the clock
+	// to catch up do so within 100 ms. A call that has read the clock before Correct
+	// may still fail with a ClockError.
 	//
 	// No offset makes an id repeat, because a generator continues above its last
 	// number. An id from a clock that was ahead stays ahead. Later calls wait or

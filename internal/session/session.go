@@ -1,6 +1,7 @@
-// Package session is for stores in SQL databases. It runs statements on connections
-// that the application uses too, and proves that a write was committed. It also has
-// what differs between databases: parameters, names of tables, and how to inspect them.
+// Package session runs the SQL statements of a store on connections that it shares with
+// the application, and verifies that each write was actually committed. It also hides
+// the differences between databases, such as parameter syntax, table names and the
+// queries that inspect a table.
 //
 // A *sql.DB returns any of its connections, with the settings that the application
 // left. Autocommit may be off. A transaction may be open. With completion_type=CHAIN

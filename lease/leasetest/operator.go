@@ -6,9 +6,10 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// An Operator changes a store as a person with a database client can. If the stores
-// given to [Run] are Operators, the suite also covers rows that are deleted or edited
-// while they are leased, and a database that replaced another.
+// An Operator can make the kind of changes to a store that a person could make with a
+// database client. If the stores passed to [Run] implement Operator, the suite also
+// tests what happens when a row is deleted or edited during its lease, and when the
+// whole database is replaced by another one.
 type Operator interface {
 	// Delete deletes the row of a worker.
 	Delete(ctx context.Context, terms lease.Terms, worker int64) error

@@ -433,10 +433,10 @@ func (p *mysqlPlanner) ownIndex(ctx context.Context, r reference) (string, error
 	return "", nil
 }
 
-// parentsFirst orders tables such that none comes after one that references it,
-// unless they reference each other: adding a table's foreign keys copies it, and
-// while MariaDB puts the copy in its place, rows that reference it are refused
-// (1452) if a foreign key is there to check them.
+// parentsFirst sorts tables so that a parent comes before its children, except where
+// two tables reference each other. The order matters because adding foreign keys to a
+// table makes MariaDB copy the table. While MariaDB swaps in the copy, an existing
+// foreign key of a child would reject new rows with error 1452.
 func parentsFirst(tables []catalog.Name, references []reference) (ordered []catalog.Name) {
 	left := slices.Clone(tables)
 	for len(left) > 0 {

@@ -9,10 +9,10 @@ import (
 // A String is a key in a BIGINT column for structs whose key is a Go string.
 // It holds decimal text and sends an integer.
 //
-// The zero value "" is NULL in SQL and null in JSON, both ways, so a String
-// tells NULL from 0. Any other text is checked when it is written: what
-// [Parse] refuses never reaches the database. Values are safe for concurrent
-// use.
+// The zero value "" is written as NULL in SQL and as null in JSON, and both are
+// read back as "". This way a NULL can be distinguished from the number 0. Any
+// other text is validated with [Parse] before it is written, so invalid text is
+// never sent to the database. Values are safe for concurrent use.
 type String string
 
 var stringForm = form{name: "pk.String"}
