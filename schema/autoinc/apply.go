@@ -289,7 +289,9 @@ func (a *applier) compare(ctx context.Context, phase Phase) error {
 
 // take takes the steps of one transaction, or a single step in none.
 func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries map[string]entry) error {
-	if entries[steps[0].ID].taken() { // and so are all of its transaction
+	// A check that passed before a crash may fail now, as long as the phase is not complete.
+	again := steps[0].Run == Check && steps[0].Unit == 0 && entries[string(phase.Name)].state != done
+	if entries[steps[0].ID].taken() && !again { // and so are all of its transaction
 		for _, s := range steps {
 			a.tell(phase, s, Skipped)
 		}
@@ -542,7 +544,8 @@ func (a *applier) check(ctx context.Context, s Step) error {
 		}
 		parts = append(parts, fmt.Sprintf("%s = %v", columns[i], value))
 	}
-	return fmt.Errorf("a row was found that should not exist: %s; %s", database.Printable(strings.Join(parts, ", ")), cmp.Or(s.Remedy, "find all such rows with the query of the step, and correct them"))
+	return fmt.Errorf("a row was found that should not exist: %s; %s; the query is: %s", database.Printable(strings.Join(parts, ", ")),
+		cmp.Or(s.Remedy, "find all such rows, and correct them"), strings.TrimSuffix(s.SQL, " LIMIT 1"))
 }
 
 // tell tells Progress of a step.

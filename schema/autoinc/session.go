@@ -106,6 +106,7 @@ func (a *applier) prepareMySQL(ctx context.Context) error {
 		"lock_wait_timeout":        max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1),
 		"innodb_lock_wait_timeout": max(int64((a.options.LockTimeout+time.Second-1)/time.Second), 1),
 		"autocommit":               1,
+		"foreign_key_checks":       1,
 	} {
 		was, err := database.One(ctx, a.conn, "SELECT @@SESSION."+name, database.Number)
 		if err != nil {

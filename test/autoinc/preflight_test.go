@@ -122,3 +122,29 @@ func TestFullTextSearch(t *testing.T) {
 	}
 	exec(t, conn, "INSERT INTO found(found) VALUES ('integrity-check')")
 }
+
+// The settings of the application's sessions do not matter: each record is committed, and
+// foreign keys are checked.
+func TestSessionSettings(t *testing.T) {
+	db, _ := one(t, "mysql")
+	config, err := mysql.ParseDSN(db.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Params = map[string]string{"autocommit": "0", "completion_type": "'CHAIN'", "foreign_key_checks": "0", "sql_mode": "''"}
+	s := newShop(t, db)
+	p := plan(t, s.conn, autoinc.PlanOptions{})
+	db.DSN = config.FormatDSN()
+	hostile := db.Connect(t)
+	applyAll(t, hostile, p, autoinc.ApplyOptions{})
+	if v := verify(t, s.conn, p); v.Err() != nil || strings.Contains(verdicts(t, v), "not counted before") {
+		t.Errorf("not proven:\n%s", verdicts(t, v))
+	}
+	if err := autoinc.Undo(t.Context(), hostile, p, autoinc.ApplyOptions{}); err != nil {
+		t.Error(err)
+	}
+	var n int
+	if err := s.conn.QueryRow("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'snowkey_migration'").Scan(&n); err != nil || n != 0 {
+		t.Errorf("%d tables of the progress: %v", n, err)
+	}
+}

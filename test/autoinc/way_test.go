@@ -417,3 +417,31 @@ func TestVerifyComparesForeignKeys(t *testing.T) {
 		}
 	}
 }
+
+// Orphans that were written after the check, while Apply was stopped, are found before the
+// foreign key is added. The error has a query for all of them.
+func TestOrphansAreLookedForAgain(t *testing.T) {
+	if !slices.Contains(dbtest.Databases(t), "mysql") {
+		t.Skip("the other databases check references in the transaction that widens")
+	}
+	s := newShop(t, dbtest.Open(t, "mysql"))
+	p := plan(t, s.conn, autoinc.PlanOptions{})
+	var last string // the last step, which adds foreign keys
+	for _, step := range p.Phases[0].Steps {
+		last = step.ID
+	}
+	_, err := autoinc.Apply(failpoint.WithHook(t.Context(), func(point string) error {
+		if point == "before "+last {
+			return errKilled
+		}
+		return nil
+	}), s.conn, p, autoinc.ApplyOptions{})
+	if !errors.Is(err, errKilled) {
+		t.Fatal(err)
+	}
+	exec(t, s.conn, "SET SESSION foreign_key_checks = 0", "INSERT INTO line VALUES (999, 1, 1, 1)", "INSERT INTO orders (user_id) VALUES (998)", s.sql("UPDATE [Us'er] SET boss = 997 WHERE [Order] = 7"), "SET SESSION foreign_key_checks = 1")
+	err = unlocked(func() error { _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); return err })
+	if err == nil || !strings.Contains(err.Error(), "a row was found that should not exist") || !strings.Contains(err.Error(), "the query is: SELECT c.") {
+		t.Errorf("got %v", err)
+	}
+}
