@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"database/sql"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
@@ -13,9 +17,10 @@ import (
 
 const applyUsage = `usage: snowkey migrate apply -plan file [flags]
 
-Applies the next phase of a plan, or goes on with it after a crash. What people
-have to do before the phase after it is printed at the end. Progress is kept in a
-table of the database, snowkey_migration.
+Applies the next phase of a plan, or goes on with it after a crash. It prints first
+what the phase does and what has to be done before. The phases fence, drop and guard
+refuse rows that were taken before: apply asks on a terminal, and needs -yes elsewhere.
+Progress is kept in a table of the database, snowkey_migration.
 
 ` + sourceUsage
 
@@ -31,6 +36,7 @@ func apply(ctx context.Context, sys system, args []string) error {
 	flags.DurationVar(&options.Pause, "pause", 0, "how long a backfill rests after each batch")
 	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, "how long a statement waits for a lock, with others waiting behind it, before it tries again (default 5s)")
 	flags.BoolVar(&options.DryRun, "dry-run", false, "print the statements of the phase and run none")
+	yes := flags.Bool("yes", false, "do not ask before the phases fence, drop and guard")
 	if err := parse(flags, applyUsage, args); err != nil {
 		return err
 	}
@@ -43,6 +49,18 @@ func apply(ctx context.Context, sys system, args []string) error {
 		return err
 	}
 	defer db.Close()
+	next, steps, err := look(ctx, db, p, options)
+	if err != nil {
+		return err
+	}
+	if steps > 0 {
+		announce(sys, p, next)
+	}
+	if steps > 0 && !options.DryRun && !*yes {
+		if err := confirm(sys, next); err != nil {
+			return err
+		}
+	}
 	printer := printer{out: sys.stdout, bar: sys.stderr, dry: options.DryRun}
 	options.Progress = printer.print
 	phase, err := autoinc.Apply(ctx, db, p, options)
@@ -57,9 +75,46 @@ func apply(ctx context.Context, sys system, args []string) error {
 		fmt.Fprintf(sys.stdout, "the phase %s was not applied: this was a dry run\n", phase.Name)
 		return nil
 	}
-	fmt.Fprintf(sys.stdout, "the phase %s is complete\n", phase.Name)
+	fmt.Fprintf(sys.stdout, "the phase %s is complete; snowkey migrate status shows the next\n", phase.Name)
+	return nil
+}
+
+// look returns the phase that apply would apply, and how many of its steps are left.
+func look(ctx context.Context, db *sql.DB, p *autoinc.Plan, options autoinc.ApplyOptions) (autoinc.Phase, int, error) {
+	left := 0
+	options.DryRun = true
+	options.Progress = func(progress autoinc.Progress) {
+		if progress.Event == autoinc.Would {
+			left++
+		}
+	}
+	phase, err := autoinc.Apply(ctx, db, p, options)
+	return phase, left, err
+}
+
+// announce prints what a phase does.
+func announce(sys system, p *autoinc.Plan, phase autoinc.Phase) {
+	number := slices.IndexFunc(p.Phases, func(other autoinc.Phase) bool { return other.Name == phase.Name }) + 1
+	fmt.Fprintf(sys.stdout, "next is the phase %s, %d of %d:\n", phase.Name, number, len(p.Phases))
 	for _, note := range phase.Notes {
 		fmt.Fprintln(sys.stdout, "  "+note)
+	}
+}
+
+// confirm asks before a phase after which rows are refused that were taken before.
+func confirm(sys system, phase autoinc.Phase) error {
+	switch phase.Name {
+	case autoinc.Fence, autoinc.Drop, autoinc.Guard:
+	default:
+		return nil
+	}
+	if file, ok := sys.stdin.(*os.File); !ok || !terminal(file) {
+		return fmt.Errorf("the phase %s refuses rows that were taken before; call apply again with -yes", phase.Name)
+	}
+	fmt.Fprintf(sys.stdout, "apply the phase %s? [y/N] ", phase.Name)
+	answer, _ := bufio.NewReader(sys.stdin).ReadString('\n') // an error is the same as no
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was applied")
 	}
 	return nil
 }
@@ -117,8 +172,8 @@ func (p *printer) endBar() {
 	p.open, p.tenths = false, 0
 }
 
-func terminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+func terminal(stream any) bool {
+	file, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}

@@ -2,6 +2,7 @@
 //
 //	snowkey migrate inspect    report every auto-increment key of a database
 //	snowkey migrate plan       write the SQL that takes it off auto-increment
+//	snowkey migrate status     show how far a plan was applied, and what comes next
 //	snowkey migrate apply      apply a phase of a plan, or go on with it
 //	snowkey migrate undo       reverse what apply did
 //	snowkey migrate verify     prove that a plan has done what it should
@@ -24,13 +25,14 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := run(ctx, system{os.Stdout, os.Stderr, os.Getenv}, os.Args[1:])
+	status := run(ctx, system{os.Stdin, os.Stdout, os.Stderr, os.Getenv}, os.Args[1:])
 	stop()
 	os.Exit(status)
 }
 
 // A system is what a command has around it.
 type system struct {
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
 }
@@ -47,6 +49,7 @@ var root = command{name: "snowkey", commands: []command{
 	{name: "migrate", help: "take a database off auto-increment", commands: []command{
 		{name: "inspect", help: "report every auto-increment key, and what is in the way", run: inspect},
 		{name: "plan", help: "write the SQL that takes it off auto-increment, for review", run: plan},
+		{name: "status", help: "show how far a plan was applied, and what comes next", run: status},
 		{name: "apply", help: "apply a phase of a plan, or go on with it after a crash", run: apply},
 		{name: "undo", help: "reverse what apply did, before the first generated key", run: undo},
 		{name: "verify", help: "prove that a plan has done what it should", run: verify},

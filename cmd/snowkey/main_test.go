@@ -22,7 +22,7 @@ type called struct {
 func call(t *testing.T, env map[string]string, args ...string) called {
 	t.Helper()
 	var out, errors bytes.Buffer
-	status := run(t.Context(), system{&out, &errors, func(name string) string { return env[name] }}, args)
+	status := run(t.Context(), system{strings.NewReader(""), &out, &errors, func(name string) string { return env[name] }}, args)
 	return called{status, out.String(), errors.String()}
 }
 
@@ -188,9 +188,17 @@ func TestMigrate(t *testing.T) {
 		fails("after widen", "apply", "-plan", file, "-phase", "drop")
 		fails(`no phase "nonsense"`, "apply", "-plan", file, "-phase", "nonsense")
 		ok("dry run", "apply", "-plan", file, "-dry-run")
+		ok("next is the phase widen, 1 of 6", "status", "-plan", file)
 		for _, phase := range []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop, autoinc.Guard} {
-			ok("the phase "+string(phase)+" is complete", "apply", "-plan", file)
+			if phase == autoinc.Drop || phase == autoinc.Guard {
+				fails("-yes", "apply", "-plan", file)
+				ok("next is the phase "+string(phase), "status", "-plan", file)
+				ok("the phase "+string(phase)+" is complete", "apply", "-plan", file, "-yes")
+			} else {
+				ok("the phase "+string(phase)+" is complete", "apply", "-plan", file, "-yes")
+			}
 		}
+		ok("all 6 phases are complete", "status", "-plan", file)
 		ok("every phase is complete", "apply", "-plan", file)
 		ok("done before", "apply", "-plan", file, "-phase", "guard")
 		ok(", 0 refuted", "verify", "-plan", file)
@@ -199,7 +207,7 @@ func TestMigrate(t *testing.T) {
 		fails(`no phase "nonsense"`, "undo", "-plan", file, "-phase", "nonsense")
 		ok("dry run", "undo", "-plan", file, "-dry-run")
 		ok("reversed: ", "undo", "-plan", file, "-phase", "guard")
-		ok("the phase guard is complete", "apply", "-plan", file)
+		ok("the phase guard is complete", "apply", "-plan", file, "-yes")
 		if _, err := conn.Exec("INSERT INTO users (id) VALUES (7350000000000000001)"); err != nil {
 			t.Fatal(err)
 		}

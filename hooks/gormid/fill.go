@@ -95,28 +95,29 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 // newKey returns the key of a new model, or an error, and keeps it. A model is adopted
 // before another statement uses it.
 func (f *filler) newKey(stmt *gorm.Statement) any {
+	v, isNew := f.lookAt(stmt)
+	if k, ok := v.(*key); ok && k == nil && isNew {
+		f.warn(stmt.DB, stmt.Schema) // without the lock, because a logger may create rows
+	}
+	return v
+}
+
+func (f *filler) lookAt(stmt *gorm.Statement) (v any, isNew bool) {
 	f.adopting.Lock()
 	defer f.adopting.Unlock()
 	s := stmt.Schema
 	if v, ok := f.keys.Load(s); ok {
-		return v
+		return v, false
 	}
 	if f.integers {
 		f.adopt(s)
 	}
-	var v any
 	k, err := newKey(s, stmt.Dialector.Name())
-	switch {
-	case err != nil:
+	if v = k; err != nil {
 		v = err
-	case k == nil:
-		f.warn(stmt.DB, s)
-		v = k
-	default:
-		v = k
 	}
 	f.keys.Store(s, v)
-	return v
+	return v, true
 }
 
 // fill runs first, before the transaction and the model's hooks. It gives a key
