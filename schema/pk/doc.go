@@ -63,6 +63,10 @@
 // any type, and compare it with a Text, for the reason above. JSON_ARRAYAGG and its
 // like make numbers of a BIGINT column; they are read exactly, too.
 //
+// Give a key a name of its own in a struct. A struct that embeds one, as in
+// struct{ pk.ID; Name string }, gets its methods too, so encoding/json writes the key in the
+// place of the whole struct.
+//
 // # Zero and negative numbers
 //
 // A key is positive. Zero means "not filled yet" to the ORM integrations, but
