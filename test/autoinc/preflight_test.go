@@ -44,7 +44,7 @@ func TestPrivileges(t *testing.T) {
 	db.DSN = as.FormatDSN()
 	poor := db.Connect(t)
 	_, err = autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{})
-	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "the user lacks REFERENCES") || strings.Contains(err.Error(), "`.`t`.`id`") {
+	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "`.`u`.`t`: the user lacks REFERENCES") || strings.Contains(err.Error(), "`.`t`.`id`: the user lacks REFERENCES") {
 		t.Errorf("got %v", err)
 	}
 	exec(t, conn, "GRANT REFERENCES ON `"+schema+"`.u TO poor@'%'")

@@ -40,11 +40,11 @@ type (
 	}
 )
 
-func (byDate) TableName() string       { return "stored" }
-func (byMilli) TableName() string      { return "stored" }
-func (byAmount) TableName() string     { return "stored" }
-func (byShortFloat) TableName() string { return "stored" }
-func (byChar) TableName() string       { return "stored" }
+func (byDate) TableName() string       { return "readings" }
+func (byMilli) TableName() string      { return "readings" }
+func (byAmount) TableName() string     { return "readings" }
+func (byShortFloat) TableName() string { return "readings" }
+func (byChar) TableName() string       { return "readings" }
 
 // An upsert finds the row by what the database stores of its unique column, for one row
 // and for several.
@@ -62,7 +62,7 @@ func TestUpsertOfStoredValues(t *testing.T) {
 func testStored[T any](t *testing.T, about dbtest.DB, name string, make func(n int) T, id func(T) pk.ID) {
 	t.Run(name, func(t *testing.T) {
 		e := open(t, about, new(T))
-		defer e.Exec("DROP TABLE stored")
+		defer func() { must(t, e.Exec("DROP TABLE readings")) }()
 		upsert := clause.OnConflict{Columns: []clause.Column{{Name: "at"}}, DoUpdates: clause.AssignmentColumns([]string{"name"})}
 		first := []T{make(0), make(1)}
 		must(t, e.Clauses(upsert).Create(&first))
@@ -76,7 +76,7 @@ func testStored[T any](t *testing.T, about dbtest.DB, name string, make func(n i
 		if id(several[1]) != id(first[1]) || id(several[2]) != id(first[0]) {
 			t.Errorf("several rows: %+v, the table has %+v", several, first)
 		}
-		e.wantTable(t, "SELECT id, name FROM stored ORDER BY id", line(id(first[0]), 0), line(id(first[1]), 1), line(id(several[0]), 2))
+		e.wantTable(t, "SELECT id, name FROM readings ORDER BY id", line(id(first[0]), 0), line(id(first[1]), 1), line(id(several[0]), 2))
 	})
 }
 
