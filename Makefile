@@ -31,7 +31,7 @@ newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-all test-newest test-modules test-go test-sql test-suites chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate release
+.PHONY: help test test-all test-newest test-modules test-go test-sql test-matrix test-suites chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ test-go: ## the core with the newest Go, NEWGO
 
 test-sql: $(clients) ## only the tests that open databases
 	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
+
+test-matrix: $(clients) ## long tests: matrices of versions and settings, public schemas, large tables
+	$(withdb) -all $(gotest) -tags clients,matrix -timeout 0 $(TESTFLAGS) -run Matrix $(sqlpackages)
 
 test-suites: ## the suites of GORM and ent with the hooks on and off, from the checkouts GORM_SRC and ENT_SRC
 	@test -n "$(GORM_SRC)$(ENT_SRC)" || { echo "make test-suites: set GORM_SRC or ENT_SRC, or both, to a checkout of github.com/go-gorm/gorm or github.com/ent/ent"; exit 1; }
