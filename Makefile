@@ -64,7 +64,7 @@ test-sql: $(clients) ## only the tests that open databases
 	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
 test-matrix: $(clients) ## long tests: matrices of versions and settings, public schemas, large tables
-	$(withdb) -all $(gotest) -tags clients,matrix -timeout 0 $(TESTFLAGS) -run Matrix $(sqlpackages)
+	$(withdb) -all $(gotest) -tags clients,matrix -timeout 0 $(TESTFLAGS) -run '^TestMatrix' $(sqlpackages)
 
 test-suites: ## the suites of GORM and ent with the hooks on and off, from the checkouts GORM_SRC and ENT_SRC
 	@test -n "$(GORM_SRC)$(ENT_SRC)" || { echo "make test-suites: set GORM_SRC or ENT_SRC, or both, to a checkout of github.com/go-gorm/gorm or github.com/ent/ent"; exit 1; }
