@@ -253,7 +253,7 @@ func (a *applier) noPhase() error {
 
 // compare plans again and refuses a phase if the result differs.
 func (a *applier) compare(ctx context.Context, phase Phase) error {
-	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect}, Online: a.plan.Online, Floor: a.plan.Floor}
+	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect, Children: a.plan.children, NotChildren: a.plan.notChildren}, Online: a.plan.Online, Floor: a.plan.Floor}
 	for _, k := range a.plan.keys {
 		options.Tables = append(options.Tables, k.Column.Table)
 		options.Schemas = append(options.Schemas, k.Column.Table.Schema)
@@ -261,7 +261,7 @@ func (a *applier) compare(ctx context.Context, phase Phase) error {
 	if len(a.plan.keys) == 0 {
 		return nil // nothing to do is the same everywhere
 	}
-	fresh, err := makePlan(ctx, a.conn, options)
+	fresh, err := makePlan(ctx, a.conn, options, func(*planner) {})
 	if errors.Is(err, ErrTable) || errors.Is(err, catalog.ErrSchema) {
 		return fail(ErrPlan, "the plan is of another database, or this one has changed: %v; plan again, on this database", err)
 	}

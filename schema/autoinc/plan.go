@@ -49,7 +49,9 @@ type Plan struct {
 	Progress catalog.Name // the table in which Apply keeps its progress
 	Phases   []Phase      // all of them, in order; one may have no steps
 
-	keys []plannedKey
+	keys        []plannedKey
+	children    []catalog.ForeignKey // those of the options
+	notChildren []catalog.Column
 }
 
 // A plannedKey is what [Verify] has to find again.
@@ -199,7 +201,7 @@ func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error
 		return nil, fmt.Errorf("autoinc: %w", err)
 	}
 	defer conn.Close()
-	plan, err := makePlan(ctx, conn, options)
+	plan, err := makePlan(ctx, conn, options, (*planner).refuseUndecided)
 	if err != nil {
 		return nil, err
 	}
@@ -214,8 +216,8 @@ func (p *Plan) server() server {
 	return server{database.Server{Dialect: p.Dialect, Version: p.Version}}
 }
 
-// makePlan plans over one connection.
-func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions) (*Plan, error) {
+// makePlan plans over one connection. It calls refuse when the keys are known.
+func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, refuse func(*planner)) (*Plan, error) {
 	if options.Floor == 0 {
 		options.Floor = DefaultFloor
 	}
@@ -240,6 +242,7 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions) (*Plan, 
 	if err := p.choose(); err != nil {
 		return nil, err
 	}
+	refuse(p)
 	if len(p.keys) > 0 {
 		err = s.syntax().plan(p, ctx, conn)
 	}

@@ -281,13 +281,20 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 			continue
 		}
 		set := p.connected([]catalog.Column{k.Column})
+		var undeclared []catalog.Column // whose sign may differ, because no constraint compares them
+		for _, fk := range k.ForeignKeys {
+			if fk.Undeclared {
+				undeclared = append(undeclared, fk.Child)
+			}
+		}
+		set = p.connected(append(set, undeclared...))
 		seen = append(seen, set...)
 		narrow := slices.DeleteFunc(slices.Clone(set), func(c catalog.Column) bool { return !narrow(c) })
 		if len(narrow) == 0 {
 			continue
 		}
 		for _, c := range set {
-			if c.Unsigned != k.Column.Unsigned {
+			if c.Unsigned != k.Column.Unsigned && !slices.ContainsFunc(undeclared, sameAs(c)) {
 				p.refuse(c, "give both the same sign first", "it is %s and foreign keys tie it to %s, which is %s", c.Type, p.column(k.Column), k.Column.Type)
 			}
 			if p.columns[exactPlace(c)].generated {

@@ -108,9 +108,22 @@ func (p *planner) refuseKey(k catalog.Key) {
 			"its counter stands at %s, beyond the floor: a generated key is in a table that still counts, or a setval has moved it, so that counted and generated keys cannot be told apart", next)
 	}
 	for _, fk := range k.ForeignKeys {
-		if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned {
+		if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned && !fk.Undeclared {
 			p.refuse(fk.Child, "give both the same sign first", "it is %s and references %s, which is %s; the foreign key could not be added again",
 				fk.Child.Type, p.column(fk.Parent), fk.Parent.Type)
+		}
+	}
+}
+
+// refuseUndecided refuses columns of fewer than 64 bits that may hold a key, as long as
+// the caller has not decided. If such a column does hold it, the first row with a
+// generated key fails, or stores another number on a server that is not strict.
+func (p *planner) refuseUndecided() {
+	for _, k := range p.keys {
+		for _, f := range k.Findings {
+			if f.Kind == catalog.LikelyChild && narrow(f.Column) {
+				p.refuse(f.Column, f.Remedy, "%s", f.Text)
+			}
 		}
 	}
 }
@@ -204,6 +217,7 @@ func (p *planner) plan() *Plan {
 	plan := &Plan{
 		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Floor: p.options.Floor,
 		Progress: catalog.Name{Name: progressTable},
+		children: p.options.Children, notChildren: p.options.NotChildren,
 	}
 	if len(p.keys) > 0 {
 		plan.Progress.Schema = p.keys[0].Column.Table.Schema

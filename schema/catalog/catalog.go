@@ -14,6 +14,7 @@ type catalog struct {
 	inspected []string // those that are, if nobody asks
 	keys      []Key    // of all schemas, without what uses them
 	links     []link
+	numbers   []Column // of integers, in tables
 	inherits  []inheritance
 	uses      []use
 	triggers  []Trigger

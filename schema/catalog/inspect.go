@@ -20,13 +20,20 @@ type Options struct {
 	// other schemas are reported too. Defaults to all but the system's own, on MySQL to
 	// the database of the connection if it has one.
 	Schemas []string
+
+	// Children are columns that hold a key without a foreign key. Only the names of
+	// Child and Parent count; an empty schema stands for the only one that fits.
+	Children []ForeignKey
+
+	// NotChildren are columns that are not to be reported as a [LikelyChild].
+	NotChildren []Column
 }
 
 // Inspect reads the catalog of db and reports every auto-increment key in it. It
 // changes nothing, and uses one connection for as long as it takes. Concurrent
 // calls are safe, as the database is.
 //
-// Errors are [ErrDialect], [ErrSchema], or wrap the driver's. What the
+// Errors are [ErrDialect], [ErrSchema], [ErrColumn], or wrap the driver's. What the
 // account may not see is no error but a finding, [Unseen].
 func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	var report Report
@@ -58,10 +65,16 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 			return Report{}, missingSchema(name, c.schemas)
 		}
 	}
+	if err := c.declare(s, options); err != nil {
+		return Report{}, err
+	}
 	report := Report{Dialect: s.Dialect, Version: s.Version, Schemas: schemas, Findings: c.unseen, Triggers: c.triggers}
 	report.Keys = c.assemble(schemas)
 	for i := range report.Keys {
 		s.judge(&report.Keys[i])
+	}
+	if err := s.findChildren(ctx, conn, c, &report, options); err != nil {
+		return Report{}, err
 	}
 	return report, nil
 }
@@ -69,6 +82,10 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 // ErrSchema says that a schema of [Options.Schemas] does not exist, or that the
 // account may not see it.
 var ErrSchema = errors.New("there is no schema of this name that this account may see")
+
+// ErrColumn says that [Options] name a column that does not exist, holds no integers, or
+// has the same name in several schemas.
+var ErrColumn = errors.New("there is no single column of integers of this name")
 
 func missingSchema(name string, schemas []string) error {
 	const most = 10

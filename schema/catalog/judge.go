@@ -98,7 +98,7 @@ func (s server) judgeChild(k *Key, fk ForeignKey) {
 		k.find(NarrowChild, Blocker, fk.Child,
 			fmt.Sprintf("%s references %s and is %s, which cannot hold a key of 64 bits", child, parent, fk.Child.Type), s.syntax().widen(s, fk.Child))
 	}
-	if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned {
+	if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned && !fk.Undeclared {
 		k.find(SignMismatch, Warning, fk.Child,
 			fmt.Sprintf("%s is %s and references %s, which is %s", child, fk.Child.Type, parent, fk.Parent.Type),
 			"give both the same sign when they are widened; the server refuses to add the foreign key again otherwise")
