@@ -84,22 +84,26 @@ func list(values *[]string) func(string) error {
 
 // registerChildren defines the flags for columns that have no foreign key.
 func registerChildren(flags *flag.FlagSet, options *catalog.Options) {
-	flags.Func("child", "`column=key` names a column that holds a key without a foreign key, such as orders.user_id=users.id; may be given again", children(&options.Children))
+	flags.Func("child", "`column=key` names a column that holds a key without a foreign key, such as orders.user_id=users.id; the word likely stands for all that inspect reports; may be given again", func(value string) error {
+		if value == "likely" {
+			options.LikelyChildren = true
+			return nil
+		}
+		return addChild(&options.Children, value)
+	})
 	flags.Func("not-child", "a `column` that looks as if it held a key and does not, such as orders.batch_id; may be given again", columns(&options.NotChildren))
 }
 
-// children returns a flag's function that reads a column, an equals sign and a key.
-func children(fks *[]catalog.ForeignKey) func(string) error {
-	return func(value string) error {
-		child, parent, ok := strings.Cut(value, "=")
-		c, err := column(child)
-		p, err2 := column(parent)
-		if !ok || err != nil || err2 != nil {
-			return errors.New("write table.column=table.column, the child first, such as orders.user_id=users.id")
-		}
-		*fks = append(*fks, catalog.ForeignKey{Child: c, Parent: p})
-		return nil
+// addChild reads a column, an equals sign and a key.
+func addChild(fks *[]catalog.ForeignKey, text string) error {
+	child, parent, ok := strings.Cut(text, "=")
+	c, err := column(child)
+	p, err2 := column(parent)
+	if !ok || err != nil || err2 != nil {
+		return errors.New("write table.column=table.column, the child first, such as orders.user_id=users.id")
 	}
+	*fks = append(*fks, catalog.ForeignKey{Child: c, Parent: p})
+	return nil
 }
 
 // columns returns a flag's function that reads columns.

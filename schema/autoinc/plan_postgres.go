@@ -31,6 +31,10 @@ type postgresPlanner struct {
 	sequences map[catalog.Name]postgresSequence
 	obstacles []obstacle
 
+	widened map[catalog.Name][]catalog.Column // by table
+	indexes []postgresIndex                   // of these columns
+	checks  []postgresCheck
+
 	publications []string // of tables of the plan
 }
 
@@ -159,6 +163,9 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
+	if err := p.readParts(ctx, conn); err != nil {
+		return err
+	}
 	return p.readViews(ctx, conn)
 }
 
@@ -221,7 +228,7 @@ func (p *postgresPlanner) widen() {
 			SQL:  "ALTER TABLE " + p.name(table) + " " + strings.Join(actions, ", "), Unit: unit,
 			Locks:    fmt.Sprintf(postgresExclusive, p.name(table)) + "; writers of the tables that it references wait",
 			Rewrites: "the whole table and all of its indexes, and checks its foreign keys again",
-			Undo:     []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ")},
+			Undo:     p.narrowed(table, []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ")}),
 			Done:     p.wide(table, names), Lasting: true,
 		})
 		for _, k := range p.keys {

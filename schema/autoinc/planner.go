@@ -216,8 +216,15 @@ func (s server) counting(table catalog.Name) string { return "SELECT count(*) FR
 func (p *planner) plan() *Plan {
 	plan := &Plan{
 		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Floor: p.options.Floor,
-		Progress: catalog.Name{Name: progressTable},
-		children: p.options.Children, notChildren: p.options.NotChildren,
+		Progress:    catalog.Name{Name: progressTable},
+		notChildren: p.options.NotChildren,
+	}
+	for _, k := range p.report.Keys {
+		for _, fk := range k.ForeignKeys {
+			if fk.Undeclared {
+				plan.children = append(plan.children, fk)
+			}
+		}
 	}
 	if len(p.keys) > 0 {
 		plan.Progress.Schema = p.keys[0].Column.Table.Schema

@@ -25,8 +25,8 @@ JOIN pg_type t ON t.oid = a.atttypid
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND COALESCE(NULLIF(t.typbasetype, 0), t.oid) IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
 ORDER BY n.nspname, c.relname, a.attnum`
 
-// declare adds the columns that the caller knows to hold a key.
-func (c *catalog) declare(s server, options Options) error {
+// declareAll adds the columns that the caller knows to hold a key.
+func (c *catalog) declareAll(s server, options Options) error {
 	for _, fk := range options.Children {
 		child, err := c.number(s, fk.Child)
 		if err != nil {
@@ -36,18 +36,17 @@ func (c *catalog) declare(s server, options Options) error {
 		if err != nil {
 			return err
 		}
-		c.links = append(c.links, link{
-			constraint: "without " + path(child),
-			// Nothing deletes or updates through it, so it needs no index.
-			ForeignKey: ForeignKey{Child: child, Parent: parent, Indexed: true, Undeclared: true},
-		})
-	}
-	for _, column := range options.NotChildren {
-		if _, err := c.number(s, column); err != nil {
-			return err
-		}
+		c.declare(child, parent)
 	}
 	return nil
+}
+
+func (c *catalog) declare(child, parent Column) {
+	c.links = append(c.links, link{
+		constraint: "without " + path(child),
+		// Nothing deletes or updates through it, so it needs no index.
+		ForeignKey: ForeignKey{Child: child, Parent: parent, Indexed: true, Undeclared: true},
+	})
 }
 
 // number returns the column of whole numbers that the caller named. The name of the
@@ -70,9 +69,11 @@ func (c *catalog) number(s server, named Column) (Column, error) {
 	return Column{}, fmt.Errorf("catalog: %w: %d columns of integers are named %s", ErrColumn, len(found), s.column(named))
 }
 
-// A candidate is a column that may hold the key.
+// A candidate is a column that may hold a key.
 type candidate struct {
 	column  Column
+	key     Column
+	of      int   // the key's place in the report
 	quality int   // of the name
 	rows    int   // that were looked at
 	known   int   // of these, those whose value is a key
@@ -82,8 +83,8 @@ type candidate struct {
 // sample is how many rows of a column are compared with the keys.
 const sample = 10_000
 
-// findChildren reports columns that may hold a key without a foreign key.
-func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, report *Report, options Options) error {
+// findChildren returns the columns that may hold a key without a foreign key.
+func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, report Report, options Options) (likely []candidate, err error) {
 	decided := make(map[place]bool)
 	for _, l := range c.links {
 		decided[c.place(l.Child.Table, l.Child.Name)] = true
@@ -94,7 +95,7 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 	for _, named := range options.NotChildren {
 		column, err := c.number(s, named)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		decided[c.place(column.Table, column.Name)] = true
 	}
@@ -103,27 +104,25 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 			continue
 		}
 		var best candidate
-		var parent *Key
-		for i := range report.Keys {
-			k := &report.Keys[i]
+		for i, k := range report.Keys {
 			quality := resembles(column, k.Column)
 			if !k.Primary() || quality <= best.quality {
 				continue
 			}
-			found := candidate{column: column, quality: quality}
-			found.err = s.compareValues(ctx, conn, k.Column, &found)
+			found := candidate{column: column, key: k.Column, of: i, quality: quality}
+			found.err = s.compareValues(ctx, conn, &found)
 			if ctx.Err() != nil {
-				return fmt.Errorf("catalog: %w", ctx.Err())
+				return nil, fmt.Errorf("catalog: %w", ctx.Err())
 			}
 			if 2*found.known >= found.rows {
-				best, parent = found, k
+				best = found
 			}
 		}
-		if parent != nil {
-			s.judgeCandidate(parent, best)
+		if best.quality > 0 {
+			likely = append(likely, best)
 		}
 	}
-	return nil
+	return likely, nil
 }
 
 // resembles reports how well the name of a column fits a key: 0 is not at all.
@@ -161,9 +160,9 @@ func singulars(table string) []string {
 
 // compareValues counts how many of the first rows hold a key. Programs that have no
 // foreign key often write 0 for none.
-func (s server) compareValues(ctx context.Context, conn *sql.Conn, key Column, c *candidate) error {
+func (s server) compareValues(ctx context.Context, conn *sql.Conn, c *candidate) error {
 	query := fmt.Sprintf(`SELECT COUNT(*), COUNT(p.k) FROM (SELECT %[1]s AS v FROM %[2]s LIMIT %[3]d) s LEFT JOIN (SELECT %[4]s AS k FROM %[5]s) p ON p.k = s.v WHERE s.v <> 0`,
-		s.Quote(c.column.Name), s.name(c.column.Table), sample, s.Quote(key.Name), s.name(key.Table))
+		s.Quote(c.column.Name), s.name(c.column.Table), sample, s.Quote(c.key.Name), s.name(c.key.Table))
 	_, err := database.One(ctx, conn, query, func(*struct{}) []any { return []any{&c.rows, &c.known} })
 	return err
 }

@@ -25,6 +25,10 @@ type Options struct {
 	// Child and Parent count; an empty schema stands for the only one that fits.
 	Children []ForeignKey
 
+	// LikelyChildren adds every column to Children that would be reported as a
+	// [LikelyChild].
+	LikelyChildren bool
+
 	// NotChildren are columns that are not to be reported as a [LikelyChild].
 	NotChildren []Column
 }
@@ -65,16 +69,27 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 			return Report{}, missingSchema(name, c.schemas)
 		}
 	}
-	if err := c.declare(s, options); err != nil {
+	if err := c.declareAll(s, options); err != nil {
 		return Report{}, err
 	}
 	report := Report{Dialect: s.Dialect, Version: s.Version, Schemas: schemas, Findings: c.unseen, Triggers: c.triggers}
 	report.Keys = c.assemble(schemas)
+	likely, err := s.findChildren(ctx, conn, c, report, options)
+	if err != nil {
+		return Report{}, err
+	}
+	if options.LikelyChildren {
+		for _, l := range likely {
+			c.declare(l.column, l.key)
+		}
+		report.Keys = c.assemble(schemas)
+		likely = nil
+	}
 	for i := range report.Keys {
 		s.judge(&report.Keys[i])
 	}
-	if err := s.findChildren(ctx, conn, c, &report, options); err != nil {
-		return Report{}, err
+	for _, l := range likely {
+		s.judgeCandidate(&report.Keys[l.of], l)
 	}
 	return report, nil
 }
