@@ -33,6 +33,7 @@ func plan(ctx context.Context, sys system, args []string) error {
 	flags.Func("except", "a `table` that goes on counting; may be given again", list(&except))
 	registerChildren(flags, &options.Options)
 	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, where the server has a way")
+	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that are one column of a composite primary key")
 	flags.Int64Var(&options.Floor, "floor", autoinc.DefaultFloor, "the least `key` that may be sent at the end: above all that were counted, below all that are generated")
 	out := flags.String("o", "", "the `file` to write, which must not exist; by default to the standard output")
 	if err := parse(flags, planUsage, args); err != nil {

@@ -253,7 +253,7 @@ func (a *applier) noPhase() error {
 
 // compare plans again and refuses a phase if the result differs.
 func (a *applier) compare(ctx context.Context, phase Phase) error {
-	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect, Children: a.plan.children, NotChildren: a.plan.notChildren}, Online: a.plan.Online, Floor: a.plan.Floor}
+	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect, Children: a.plan.children, NotChildren: a.plan.notChildren}, Online: a.plan.Online, Floor: a.plan.Floor, Composite: true}
 	for _, k := range a.plan.keys {
 		options.Tables = append(options.Tables, k.Column.Table)
 		options.Schemas = append(options.Schemas, k.Column.Table.Schema)

@@ -31,6 +31,11 @@ type PlanOptions struct {
 	// added without locking on MySQL and MariaDB. It takes longer, and more space.
 	Online bool
 
+	// Composite has keys planned that are one column of a composite primary key.
+	// Without it NewPlan refuses them, because such a number may be meant to count
+	// from 1 within the other columns.
+	Composite bool
+
 	// Floor is the least key that a writer may still send once the guard is up.
 	// Every key that was counted has to be below it, and every key that is
 	// generated not. Defaults to DefaultFloor.

@@ -30,6 +30,13 @@ func TestOnlineParts(t *testing.T) {
 		"COMMENT ON INDEX in_order IS 'it''s in order'",
 		"COMMENT ON CONSTRAINT of_somebody ON posts IS 'not nobody''s'",
 		"COMMENT ON CONSTRAINT numbered ON posts IS 'by user'",
+		"CREATE MATERIALIZED VIEW counted AS SELECT user_id, count(*) AS posts FROM posts GROUP BY user_id",
+		"CREATE UNIQUE INDEX by_user ON counted (user_id)",
+		"CREATE MATERIALIZED VIEW later AS SELECT user_id + 1 AS n FROM counted WITH NO DATA",
+		"COMMENT ON MATERIALIZED VIEW counted IS 'it''s counted'",
+		"COMMENT ON INDEX by_user IS 'one row each'",
+		"ALTER MATERIALIZED VIEW counted CLUSTER ON by_user",
+		"GRANT SELECT ON counted TO pg_monitor",
 		"CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.updated_at := now(); RETURN NEW; END'",
 		"CREATE TRIGGER touch BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION touch()",
 		"CREATE TRIGGER touch BEFORE UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION touch()",
@@ -38,6 +45,7 @@ func TestOnlineParts(t *testing.T) {
 	}
 	const parts = `SELECT relname || ' ' || coalesce(obj_description(c.oid, 'pg_class'), '') || coalesce(x.indisclustered::text, '') || c.reloptions::text FROM pg_class c JOIN pg_index x ON x.indexrelid = c.oid WHERE c.relnamespace = 'public'::regnamespace
 		UNION ALL SELECT conname || coalesce(obj_description(oid, 'pg_constraint'), '') FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+		UNION ALL SELECT matviewname || definition || ispopulated || coalesce(obj_description(matviewname::regclass, 'pg_class'), '') FROM pg_matviews WHERE schemaname = 'public'
 		UNION ALL SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext
 		UNION ALL SELECT attrelid::regclass || attname || attacl::text FROM pg_attribute WHERE attacl IS NOT NULL AND NOT attisdropped AND attrelid > 16000
 		ORDER BY 1`
