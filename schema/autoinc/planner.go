@@ -195,10 +195,12 @@ func (p *planner) tables() (all []catalog.Name) {
 			all = append(all, fk.Child.Table)
 		}
 	}
-	slices.SortFunc(all, func(a, b catalog.Name) int {
-		return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(all, compareNames)
 	return slices.Compact(all)
+}
+
+func compareNames(a, b catalog.Name) int {
+	return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
 }
 
 // count adds the steps that count rows, so that Verify can tell if some are
