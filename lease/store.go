@@ -34,7 +34,7 @@ type Store interface {
 	// CreateNamespace adds the layout to the namespace and reports whether it did.
 	// With the layout it stores the current fingerprint, and [Limits].NewFence as the
 	// fence. It does nothing if the layout exists already, or if another layout was
-	// added at position in the meantime.
+	// added at position.
 	CreateNamespace(ctx context.Context, terms Terms, position int64) (created bool, err error)
 
 	// Probe reads, without locks, what a claim depends on. If the tables or files
@@ -123,7 +123,7 @@ type Probe struct {
 	// no other.
 	//
 	// If no row is free and Query.Waiting is set, Row is the row that becomes free
-	// first. HasRow reports whether there is such a row.
+	// first. HasRow reports whether Row is set.
 	Row     Row
 	HasRow  bool
 	HasFree bool

@@ -140,7 +140,7 @@ func (k *keeper) Resume(ctx context.Context) error {
 }
 
 // Suspend seals the issuer and releases the worker number until Resume is called. After
-// that the process holds no lease in its memory, so a virtual machine in which it runs
+// that the process holds no lease in its memory, so the process or its virtual machine
 // may be copied. Each copy that calls Resume leases its own worker number. Suspend
 // returns the same errors as Close.
 func (k *keeper) Suspend(ctx context.Context) error {
