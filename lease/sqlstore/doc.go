@@ -149,7 +149,7 @@
 // # The fingerprint
 //
 // If the database is not the one that granted the leases, its fingerprint differs. So
-// each claim compares the database's fingerprint with the stored one. It consists of:
+// each claim compares the current fingerprint with the stored one. A fingerprint contains:
 //
 //	PostgreSQL  the cluster's system identifier and timeline; the OIDs of both tables;
 //	            the file of the lease table; the transaction that wrote the namespace row
