@@ -22,8 +22,8 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// identity returns a text that differs from that of every other existing file and, if the
-// system provides an inode generation, from that of every deleted file too.
+// identity returns a text that no other existing file has. If the system provides an inode
+// generation, no deleted file has had the same text either.
 func identity(f *os.File) (string, error) {
 	info, err := f.Stat()
 	if err != nil {
