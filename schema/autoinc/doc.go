@@ -26,7 +26,7 @@
 //
 // Apply keeps its progress in a table of the database. The table has a row for each
 // step, with the plan's checksum. If a step runs in a transaction, Apply records it in
-// that transaction. Otherwise Apply records the step twice, before it runs and after
+// that transaction. Otherwise Apply records the step before it runs and again after
 // it. If only the first record exists, Apply uses a query from the plan to find out
 // whether the step was applied. Before the first step of a phase, Apply plans that
 // phase again, and refuses to run it if the result differs.
