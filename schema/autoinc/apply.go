@@ -63,9 +63,9 @@ const (
 )
 
 // Apply applies one phase of a plan and returns it, or returns a phase without a
-// name if all are complete. It keeps its progress in a table of the database, and
-// may be called again after a crash at any point, because it skips the steps that were
-// already applied. Only one Apply at a time can run in a database.
+// name if all are complete. It keeps its progress in a table of the database. After a
+// crash at any point, call Apply again: it skips the steps that were already applied.
+// Only one Apply at a time can run in a database.
 //
 // Before a phase begins, Apply plans it again. If the result differs, it returns
 // [ErrPlan]: the database has changed, or is another one.

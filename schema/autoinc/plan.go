@@ -32,7 +32,7 @@ type PlanOptions struct {
 	// added without locking on MySQL and MariaDB. It takes longer, and more space.
 	Online bool
 
-	// Floor is the least key that a writer may insert once the guard phase is
+	// Floor is the least key that a new row may have once the guard phase is
 	// applied. It must be above every auto-increment key, and no generated key may
 	// be below it. Defaults to DefaultFloor.
 	Floor int64
