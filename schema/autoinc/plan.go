@@ -15,15 +15,16 @@ import (
 // is 0: counting does not lead there, and generated keys begin far beyond it.
 const DefaultFloor = database.BeyondCounting
 
-// PlanOptions say what [NewPlan] plans. The zero value plans the way of every key
-// that [catalog.Inspect] finds.
+// PlanOptions say what [NewPlan] plans. The zero value plans the migration of every
+// key that [catalog.Inspect] finds.
 type PlanOptions struct {
 	catalog.Options
 
-	// Tables are those whose keys are to be generated. Defaults to all that count.
+	// Tables are the tables to migrate to generated keys. Defaults to all tables
+	// with an auto-increment key.
 	Tables []catalog.Name
 
-	// Except are tables that go on counting.
+	// Except are the tables that keep auto-increment.
 	Except []catalog.Name
 
 	// Online has tables widened while they are read and written, where the server
@@ -36,15 +37,16 @@ type PlanOptions struct {
 	// from 1 within the other columns.
 	Composite bool
 
-	// Floor is the least key that a writer may still send once the guard is up.
-	// Every key that was counted has to be below it, and every key that is
-	// generated not. Defaults to DefaultFloor.
+	// Floor is the least key that a new row may have once the guard phase is
+	// applied. It must be above every auto-increment key, and no generated key may
+	// be below it. Defaults to DefaultFloor.
 	Floor int64
 }
 
-// A Plan is the way of some keys off auto-increment: SQL for one database, in
-// order. [NewPlan] makes one, [Plan.WriteText] writes it for a reviewer,
-// [ReadPlan] reads that back, [Apply] runs it and [Verify] proves the outcome.
+// A Plan is the SQL, in order, that migrates keys of one database from
+// auto-increment to generated keys. [NewPlan] makes a plan, [Plan.WriteText] writes it
+// for a reviewer, [ReadPlan] reads that text, [Apply] runs the plan and [Verify] checks
+// the result.
 type Plan struct {
 	Dialect  catalog.Dialect
 	Version  string // of the server it was made for
@@ -151,7 +153,7 @@ type Step struct {
 	// because somebody may have reversed the step by hand.
 	Lasting bool
 
-	// Retry is SQL that clears away what a failed attempt left.
+	// Retry is SQL that removes what a failed attempt left in the database.
 	Retry string
 
 	// Size is a query for how many blocks a Backfill has.
@@ -192,8 +194,8 @@ func (p *Plan) phase(name PhaseName) Phase {
 	return Phase{Name: name}
 }
 
-// NewPlan inspects a database and plans the way of its keys off auto-increment.
-// It changes nothing, and uses one connection for as long as it takes.
+// NewPlan inspects a database and plans the migration of its auto-increment keys.
+// It changes nothing, and uses a single connection until it returns.
 //
 // Errors wrap [ErrRefused], [ErrTable], [ErrUnfinished], or an error of
 // [catalog.Inspect].

@@ -10,15 +10,15 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// Options say what [Inspect] looks at. The zero value is usual.
+// Options say what [Inspect] looks at. Most programs use the zero value.
 type Options struct {
-	// Dialect is the kind of server. Defaults to what the server says.
+	// Dialect is the kind of server. By default, Inspect detects it.
 	Dialect Dialect
 
 	// Schemas are the exact names of the schemas to report; on MySQL they are
 	// databases, on SQLite main and attached databases. Foreign keys and views in
-	// other schemas are reported too. Defaults to all but the system's own, on MySQL to
-	// the database of the connection if it has one.
+	// other schemas are reported too. Defaults to all schemas except the system's
+	// own, or on MySQL to the connection's database if it has one.
 	Schemas []string
 
 	// Children are columns that hold a key without a foreign key. Only the names of
@@ -34,11 +34,11 @@ type Options struct {
 }
 
 // Inspect reads the catalog of db and reports every auto-increment key in it. It
-// changes nothing, and uses one connection for as long as it takes. Concurrent
-// calls are safe, as the database is.
+// changes nothing, and uses a single connection until it returns. Concurrent calls
+// are safe, as the database is.
 //
-// Errors are [ErrDialect], [ErrSchema], [ErrColumn], or wrap the driver's. What the
-// account may not see is no error but a finding, [Unseen].
+// An error is [ErrDialect], [ErrSchema] or [ErrColumn], or it wraps the driver's error. Objects
+// that the account may not see are not an error, but a finding, [Unseen].
 func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	var report Report
 	err := withConn(ctx, db, func(conn *sql.Conn) (err error) {
@@ -48,8 +48,8 @@ func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	return report, err
 }
 
-// InspectConn is [Inspect] on one connection, for callers that have set up its
-// session.
+// InspectConn is [Inspect] on a given connection, for callers that have set up the
+// connection's session.
 func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, error) {
 	found, err := database.Identify(ctx, conn, options.Dialect)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// nearEnd is how much of the numbers is used up when a [NearEnd] is found.
+// nearEnd is the used share of a counter's numbers from which [NearEnd] is reported.
 const nearEnd = 0.75
 
 // judge adds the findings to a key.
@@ -174,8 +174,8 @@ func (s server) judgeView(k *Key, view View) {
 		fmt.Sprintf("the view %s %s %s or a column that references it", s.name(view.Name), how, s.column(k.Column)), remedy)
 }
 
-// ifWidened returns how much something matters that is in the way of altering a
-// type: much if one has to be.
+// ifWidened returns the severity of an object that prevents a column's type from being
+// altered: Warning if the key or one of its children has to be widened, otherwise Note.
 func (s server) ifWidened(k *Key) Severity {
 	if k.Column.narrow() {
 		return Warning
