@@ -199,12 +199,22 @@ func (v *verifier) read(ctx context.Context) error {
 func (v *verifier) verifyWidths() {
 	seen := make(map[place]bool)
 	for _, k := range v.plan.keys {
-		for _, was := range append([]catalog.Column{k.Column}, k.Holders...) {
+		columns := append([]catalog.Column{k.Column}, k.Holders...)
+		for i := 0; i < len(columns); i++ { // which grows meanwhile
+			was := columns[i]
 			at := exactPlace(was)
 			if seen[at] {
 				continue
 			}
 			seen[at] = true
+			// A foreign key may have been added after the plan was made.
+			for _, r := range v.references {
+				for j, key := range r.Keys {
+					if r.Parent == was.Table && key == was.Name && j < len(r.Columns) {
+						columns = append(columns, catalog.Column{Table: r.Child, Name: r.Columns[j]})
+					}
+				}
+			}
 			c, ok := v.columns[at]
 			switch {
 			case !ok:
