@@ -70,10 +70,12 @@ type postgresColumn struct {
 	generated  string
 	granted    bool // whether it has privileges of its own
 	comment    string
+	required   string // the name of its NOT NULL constraint, if the server names them
+	settings   string // of its statistics, as actions separated by commas
 }
 
 func (c *postgresColumn) dest() []any {
-	return slices.Concat(path(&c.Column), []any{&c.relation, &c.inherited, &c.notNull, &c.domain, &c.expression, &c.identity, &c.generated, &c.granted, &c.comment})
+	return slices.Concat(path(&c.Column), []any{&c.relation, &c.inherited, &c.notNull, &c.domain, &c.expression, &c.identity, &c.generated, &c.granted, &c.comment, &c.required, &c.settings})
 }
 
 func newPostgresPlanner(p *planner) postgresPlanner {

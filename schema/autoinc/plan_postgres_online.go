@@ -281,7 +281,12 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 		fact, fresh := o.facts[exactPlace(c)], o.Quote(o.fresh(c))
 		drops = append(drops, "DROP CONSTRAINT "+o.Quote(database.Own(samePrefix, c.Name)))
 		if fact.notNull {
-			add("take no nulls, which the constraint proves without reading", "ALTER TABLE %s ALTER COLUMN %s SET NOT NULL", name, fresh)
+			const text = "take no nulls, which the constraint proves without reading"
+			if fact.required != "" {
+				add(text, "ALTER TABLE %s ADD CONSTRAINT %s NOT NULL %s", name, o.Quote(database.Own("snowkey_required", c.Name)), fresh)
+			} else {
+				add(text, "ALTER TABLE %s ALTER COLUMN %s SET NOT NULL", name, fresh)
+			}
 			drops = append(drops, "DROP CONSTRAINT "+o.Quote(database.Own(setPrefix, c.Name)))
 		}
 		if fact.expression != "" {
@@ -309,8 +314,17 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 			sequence := o.keys[k].Counter.Sequence
 			add("give its sequence the name of the old", "ALTER SEQUENCE %s RENAME TO %s", o.name(o.freshSequence(sequence)), o.Quote(sequence.Name))
 		}
-		if comment := o.facts[exactPlace(c)].comment; comment != "" {
-			add("comment on it", "COMMENT ON COLUMN %s IS %s", o.column(c), o.Literal(comment))
+		fact := o.facts[exactPlace(c)]
+		if fact.comment != "" {
+			add("comment on it", "COMMENT ON COLUMN %s IS %s", o.column(c), o.Literal(fact.comment))
+		}
+		if fact.required != "" {
+			add("give its constraint the name of the old", "ALTER TABLE %s RENAME CONSTRAINT %s TO %s", name, o.Quote(database.Own("snowkey_required", c.Name)), o.Quote(fact.required))
+		}
+		for action := range strings.SplitSeq(fact.settings, ", SET") {
+			if action = strings.TrimPrefix(action, "SET"); action != "" {
+				add("collect statistics as for the old column; ANALYZE does", "ALTER TABLE %s ALTER COLUMN %s SET%s", name, o.Quote(c.Name), action)
+			}
 		}
 	}
 	o.renameParts(table, add)

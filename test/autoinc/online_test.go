@@ -25,6 +25,7 @@ func TestOnlineParts(t *testing.T) {
 		"CREATE INDEX by_hash ON posts USING hash (user_id)",
 		"CREATE INDEX in_order ON posts (user_id)",
 		"ALTER TABLE posts CLUSTER ON in_order",
+		"ALTER TABLE posts ALTER user_id SET STATISTICS 777, ALTER user_id SET (n_distinct = -0.5, n_distinct_inherited = 3)",
 		"CREATE STATISTICS both_of (dependencies) ON user_id, (lower(state)) FROM posts",
 		"GRANT SELECT (user_id, state), UPDATE (user_id) ON posts TO pg_monitor WITH GRANT OPTION",
 		"COMMENT ON INDEX in_order IS 'it''s in order'",
@@ -46,6 +47,7 @@ func TestOnlineParts(t *testing.T) {
 	const parts = `SELECT relname || ' ' || coalesce(obj_description(c.oid, 'pg_class'), '') || coalesce(x.indisclustered::text, '') || c.reloptions::text FROM pg_class c JOIN pg_index x ON x.indexrelid = c.oid WHERE c.relnamespace = 'public'::regnamespace
 		UNION ALL SELECT conname || coalesce(obj_description(oid, 'pg_constraint'), '') FROM pg_constraint WHERE connamespace = 'public'::regnamespace
 		UNION ALL SELECT matviewname || definition || ispopulated || coalesce(obj_description(matviewname::regclass, 'pg_class'), '') FROM pg_matviews WHERE schemaname = 'public'
+		UNION ALL SELECT attrelid::regclass || attname || coalesce(attstattarget::text, '') || coalesce(attoptions::text, '') FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid IN ('users'::regclass, 'posts'::regclass)
 		UNION ALL SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext
 		UNION ALL SELECT attrelid::regclass || attname || attacl::text FROM pg_attribute WHERE attacl IS NOT NULL AND NOT attisdropped AND attrelid > 16000
 		ORDER BY 1`
