@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A claim says whether a pool of this process has a worker number of a layout.
+// A claim records whether a pool in this process is using a worker number of a layout.
 type claim struct {
 	unused int64 // the first number that no earlier pool has used; the next pool starts here
 	held   bool

@@ -22,11 +22,12 @@ type Config struct {
 	// Layout says which bits hold what. Defaults to DefaultLayout().
 	Layout Layout
 
-	// MaxAhead is how far ids may run ahead of the clock, so that bursts and
-	// small backward steps cost no wait. With NoLimit the generator continues
-	// from its last id after any jump of the clock. A process that restarts sooner
-	// than this may repeat ids. Negative means not at all. Defaults to 10 ms,
-	// or to one unit of the layout if that is longer.
+	// MaxAhead is how far ids may run ahead of the clock. Within MaxAhead, calls
+	// do not wait during a burst or after the clock made a small step back. With
+	// NoLimit the generator continues from its last id after any jump of the clock.
+	// A process that restarts within MaxAhead may repeat ids. If MaxAhead is
+	// negative, ids do not run ahead. Defaults to 10 ms, or to one unit of the
+	// layout if that is longer.
 	MaxAhead time.Duration
 
 	// MaxWait is how long a call waits for the clock beyond MaxAhead. A call that

@@ -9,9 +9,9 @@ import (
 
 // A Generator makes the ids of one named sequence of a [Pool]. Its ids are
 // unique and strictly ascending, even if the clock goes back. There are two
-// exceptions to the order. [Config.Rotate] continues with smaller ids after the
-// clock was set back. And a new lease of the pool may start lower than the last, if
-// the clock was ahead before.
+// exceptions to the order. With [Config.Rotate], the generator continues with smaller
+// ids after the clock was set back. After the pool has claimed a new lease, ids may
+// start lower than under the previous lease if the clock was ahead at that time.
 //
 // A Generator is safe for concurrent use. [Pool.Named] returns generators; the zero
 // Generator is not valid.
@@ -64,9 +64,9 @@ type core struct {
 	tenures
 }
 
-// Next returns one id. While the clock is behind, it waits until ctx ends, and for
-// [Config.MaxWait] at most. In a leased pool it also waits, until ctx ends, for a
-// lease or for the next renewal of the lease.
+// Next returns one id. If the clock is behind, Next waits for it until ctx ends. The
+// wait is at most [Config.MaxWait]. If the pool is leased and has no lease at the moment,
+// or its lease must be renewed first, Next waits for that until ctx ends.
 //
 // The error is a [*ClockError], [ErrLayoutExhausted], [ErrClosed], or the error of
 // ctx together with the reason for the wait.
@@ -190,10 +190,10 @@ func (c *core) id(t *tenure, number int64) int64 {
 
 // wait returns when the clock is within maxAhead of number, which the caller owns.
 //
-// It reads the clock after each sleep, because the clock may be stepped, be corrected
-// or stand still. To notice this in time, it sleeps for resyncEvery at most. It sleeps
-// a little longer than it must. Otherwise a generator at its maximum rate would wake a
-// call for each few numbers, and waking costs more than making an id.
+// The clock may be stepped, be corrected or stand still during a sleep. So wait reads
+// the clock after each sleep, and no sleep is longer than resyncEvery. Each sleep is a
+// little longer than necessary. Otherwise a generator at its maximum rate would wake a
+// call for every few numbers, and waking a call costs more than making an id.
 func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
 	const shortest = 100 * time.Microsecond
 	longer := min(g.maxAhead/2, 5*time.Millisecond)
@@ -237,10 +237,10 @@ func (g *Generator) seal() (last int64) {
 	return last
 }
 
-// rotateFrom starts the tick of now with the next rollback number, unless another call
-// has just done so. It reports false without Rotate and if all rollback numbers are used. It
-// also does so if not the clock but a burst is the reason that last is ahead. A burst
-// reaches maxLead and the tick after it.
+// rotateFrom continues at the current tick with the next rollback number, unless another
+// call has just done so. It returns false if Rotate is off, or if all rollback numbers
+// are used. It also returns false if last is ahead because of a burst of calls and not
+// because the clock was set back. A burst can reach maxLead and the tick after it.
 func (g *Generator) rotateFrom(s *sequence, last int64, now time.Duration) bool {
 	if !g.rotate || now < 0 || now >= g.end || g.start(last)-now-g.unit <= s.maxLead || g.rollbacksLeft(last) == 0 {
 		return false

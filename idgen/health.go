@@ -43,7 +43,8 @@ type Health struct {
 	Reason    error         // why there is no lease, or why it was not renewed; nil if there is no problem
 }
 
-// Health returns what the generator would do with a call. It takes no number.
+// Health reports what the generator would do if it were called now. Health itself
+// uses up no id.
 func (g *Generator) Health() Health {
 	s := g.seq.Load()
 	last := s.last.Load()

@@ -5,9 +5,10 @@ import "context"
 // A Source hands out ids. [*Pool], [*Generator], [*Unordered] and *segment.Segment
 // are Sources, and every integration (ent, GORM, …) accepts one.
 //
-// A Source is safe for concurrent use. Each id is positive. It is unique among the
-// ids of its worker number and layout, or of its name. If one call ends before
-// another begins, the second gets the greater id, except from an [*Unordered].
+// A Source is safe for concurrent use. Its ids are positive. Each id is unique among
+// the ids with the same worker number and layout, or, for a segment, with the same
+// name. If one call ends before another begins, the second call gets the greater id,
+// except from an [*Unordered].
 type Source interface {
 	// Next returns one id. It waits no longer than ctx lasts.
 	Next(ctx context.Context) (int64, error)

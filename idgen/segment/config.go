@@ -44,9 +44,9 @@ type Config struct {
 	// than a hundredth of Ahead. Defaults to 1 s.
 	Ahead time.Duration
 
-	// Timeout is how long a statement may take. Then its context ends. When the Store
-	// has returned, the Segment sends another statement, and skips the numbers that the first may have fetched. Defaults to
-	// 5 s.
+	// Timeout is how long a statement may take before its context ends. Once the
+	// Store has returned, the Segment sends another statement. Numbers that the first
+	// statement may have reserved are skipped. Defaults to 5 s.
 	Timeout time.Duration
 
 	// Logger receives when the store fails and when it answers again. Defaults to

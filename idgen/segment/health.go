@@ -4,9 +4,9 @@ import "github.com/snowkey-go/snowkey/idgen"
 
 // Health is the state of a [Segment], for instance for a readiness probe.
 type Health struct {
-	// State is what the next call does: Serving returns at once, or after the first
-	// fetch; Waiting waits for a store that does not answer; Exhausted and Closed
-	// fail.
+	// State says what the next call does. Serving: the call returns at once, or
+	// after a fetch if no number is ready. Waiting: no number is ready and the last
+	// fetch failed, so the call waits. Exhausted and Closed: the call fails.
 	State idgen.State
 
 	Ready     int64 // how many numbers were fetched and not yet drawn

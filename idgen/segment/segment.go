@@ -64,16 +64,16 @@ func New(store Store, cfg Config) (*Segment, error) {
 	return s, nil
 }
 
-// Next returns one number. If no fetched number is left, it waits until ctx ends.
-// Calls that wait are served in their order. The error is an [*ExhaustedError],
-// [ErrClosed], or the error of ctx if it ended a wait. If the store caused the wait,
-// the error also has a [*StoreError].
+// Next returns one number. If all fetched numbers are used, Next waits for the store
+// until ctx ends. Calls that wait are served in the order in which they began to wait.
+// The error is an [*ExhaustedError], [ErrClosed], or the error of ctx if ctx ended
+// during the wait. If the last fetch failed, the error also wraps its [*StoreError].
 //
-// The fast path is an atomic addition and a comparison. The compiler inlines it. Then
-// it takes as long as the addition, 2.1 ns on an EPYC of 2022. A call that is not
-// inlined, for instance through [idgen.Source], takes 2.2 to 3.5 ns: the addition waits
-// for earlier stores, and a call adds some. The type gate explains why no number is
-// returned to two calls.
+// The fast path is an atomic addition and a comparison, and the compiler can inline it.
+// An inlined call takes as long as the addition, 2.1 ns on an EPYC of 2022. A call that
+// is not inlined, for instance through [idgen.Source], takes 2.2 to 3.5 ns, because the
+// addition waits for earlier memory writes, and a call adds some. The comment on the
+// type gate explains why no number is returned to two calls.
 func (s *Segment) Next(ctx context.Context) (n int64, err error) {
 	if n = atomic.AddInt64(s.drawn, 1); n > atomic.LoadInt64(s.plain) {
 		n, err = s.beyond(ctx, n)
@@ -97,9 +97,9 @@ func (s *Segment) beyond(ctx context.Context, place int64) (int64, error) {
 func (s *Segment) number(place int64) int64 { return place*s.cfg.Stride + s.cfg.Offset }
 
 // Append appends n numbers to dst in ascending order and returns the extended
-// slice. It draws them in one step, so no other call gets a number between them. It
+// slice. It takes them in one step, so no other call gets a number between them. It
 // returns the errors of [Segment.Next], and a [*idgen.CountError] if n is below 0 or
-// above 16,777,216. After an error dst is unchanged and no number is lost.
+// above 16,777,216. After an error, dst is unchanged and no number is skipped.
 func (s *Segment) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	if n < 0 || n > maxBatch {
 		return dst, &idgen.CountError{Count: int64(n), Max: maxBatch}
@@ -155,8 +155,9 @@ func (s *Segment) take(n int64) (runs []run) {
 	return runs
 }
 
-// recall puts what the gate still has back to the beginning of the chain. Until
-// publish, all who draw come to the lock. The caller holds mu.
+// recall shuts the gate and puts the numbers that are left in it back at the beginning
+// of the chain. From then until publish, every call for numbers has to take the lock.
+// The caller holds mu.
 func (s *Segment) recall() {
 	if r := s.gate.shut(); r.count() > 0 {
 		s.chain = slices.Insert(s.chain, 0, r)
@@ -164,8 +165,9 @@ func (s *Segment) recall() {
 	}
 }
 
-// publish lets calls draw the first run of the chain without the lock, if they
-// may. The caller holds mu, and has called recall.
+// publish opens the gate for the first run in the chain, if the gate can be opened for
+// it, so that calls take its numbers without the lock. The caller holds mu and has
+// called recall.
 func (s *Segment) publish() {
 	if len(s.chain) > 0 && s.gate.open(s.chain[0], s.cfg.Stride == 1) {
 		s.ready -= s.chain[0].count()
@@ -236,9 +238,10 @@ func (s *Segment) waitError(ctx context.Context) error {
 	return fmt.Errorf("segment: waiting for numbers of %q: %w: %w", s.cfg.Name, ctx.Err(), s.reason)
 }
 
-// Close ends all waits with [ErrClosed]; no number is drawn afterwards.
-// Those that were fetched and not drawn are never used. It waits for a statement
-// that is on its way to end, no longer than ctx lasts, and can be called again.
+// Close closes the segment: calls that wait return [ErrClosed], and no number is
+// issued afterwards. Numbers that were fetched but not issued are never used. If a
+// fetch is running, Close cancels it and waits for it to end, but no longer than ctx
+// lasts. Close can be called again.
 func (s *Segment) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

@@ -27,9 +27,9 @@ type Store interface {
 type Fetch struct {
 	Name string
 
-	// Min is the least number to grant. A [Segment] sets it to the end of its last
-	// grant. So its numbers ascend even if the store has lost that grant, and the
-	// bound of the store is correct again.
+	// Min is the least number to grant. A [Segment] sets Min to the end of its last
+	// grant. So even if the store has lost that grant, the segment's numbers ascend,
+	// and the fetch corrects the store's bound.
 	Min int64
 
 	Limit int64 // the first number that may not be granted

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// First is the first id of a [Source]. A float64 does not tell it from the next.
+// First is the first id of a [Source]. It is so large that First and First+1 are equal
+// when they are converted to float64.
 const First = 1<<60 + 1
 
 // A Source returns ids from [First] on, each one larger by 1, and records its calls.

@@ -52,8 +52,9 @@ type Keeper interface {
 	// does not block.
 	Want(end int64)
 
-	// RenewSoon requests a renewal, which also corrects the clock. A generator
-	// calls it when the clock looks wrong with the last correction. It does not block.
+	// RenewSoon requests a renewal, which also corrects the clock. A generator calls
+	// RenewSoon when a call fails because the corrected clock is too far behind. The
+	// last correction may be outdated then. RenewSoon does not block.
 	RenewSoon()
 
 	// Suspend seals the issuer and releases the worker number. It does nothing if

@@ -57,11 +57,11 @@
 // MySQL and MariaDB may report a deadlock when two processes create a name. The
 // segment then fetches again within 10 ms.
 //
-// A fetch needs a connection. If all connections of the pool are used by
-// transactions that wait for numbers, they wait for each other. Draw numbers before
-// the transaction begins, as gormid does, or give the store its own *sql.DB. SQLite
-// has one writer at a time. There, a transaction that has written must not wait for
-// numbers, unless they come from another file.
+// A fetch needs a connection. If transactions that wait for numbers use all
+// connections of the *sql.DB, the fetch cannot run, and the transactions wait until
+// their contexts end. So take numbers before the transaction begins, as gormid does, or
+// give the store its own *sql.DB. SQLite has one writer at a time, so a transaction
+// that has written must not wait for numbers, unless they come from another file.
 //
 // # Commits that may be lost
 //
