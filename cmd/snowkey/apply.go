@@ -34,7 +34,7 @@ func apply(ctx context.Context, sys system, args []string) error {
 	flags.StringVar((*string)(&options.Phase), "phase", "", "the `phase` to apply, after which Apply stops anyway; by default the next: widen, readers, fence, switch-on, drop, guard")
 	flags.IntVar(&options.BatchSize, "batch-size", 0, "how many `rows` a backfill fills at a time, about (default 10000)")
 	flags.DurationVar(&options.Pause, "pause", 0, "how long a backfill rests after each batch")
-	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, "the longest `time` that a statement waits for a lock, with others waiting behind it, before it tries again (default 300ms on Postgres, 1s on MySQL, 5s on SQLite)")
+	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, "how long a statement waits for a lock, with others waiting behind it, before it tries again (default 5s)")
 	flags.BoolVar(&options.DryRun, "dry-run", false, "print the statements of the phase and run none")
 	yes := flags.Bool("yes", false, "do not ask before the phases fence, drop and guard")
 	if err := parse(flags, applyUsage, args); err != nil {

@@ -24,7 +24,7 @@ func undo(ctx context.Context, sys system, args []string) error {
 	var options autoinc.ApplyOptions
 	path := flags.String("plan", "", "the plan's `file`")
 	flags.StringVar((*string)(&options.Phase), "phase", "", "the first `phase` to reverse; by default widen, so that all are")
-	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, "the longest `time` that a statement waits for a lock, with others waiting behind it, before it tries again (default 300ms on Postgres, 1s on MySQL, 5s on SQLite)")
+	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, "how long a statement waits for a lock, with others waiting behind it, before it tries again (default 5s)")
 	flags.BoolVar(&options.DryRun, "dry-run", false, "print the statements and run none")
 	if err := parse(flags, undoUsage, args); err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,14 +29,9 @@ type ApplyOptions struct {
 	// Pause is how long a backfill rests after each batch. Defaults to no rest.
 	Pause time.Duration
 
-	// LockTimeout is the longest time that a statement waits for a lock, because all
-	// later statements wait behind it. On Postgres the first ten attempts wait for
-	// 0.1 s only. Between attempts Apply rests, at first 0.1 s and later a minute. It
-	// gives up after 40 attempts. On MySQL and MariaDB only whole seconds count.
-	//
-	// Defaults to 0.3 s on Postgres, where a longer time can make the server cancel a
-	// statement of the application as the victim of a deadlock; to 1 s on MySQL and
-	// MariaDB; and to 5 s on SQLite.
+	// LockTimeout is how long a statement waits for a lock, with everybody who
+	// comes later waiting behind it; it is tried again a few times. Whole seconds
+	// on MySQL and MariaDB. Defaults to 5 s.
 	LockTimeout time.Duration
 
 	// DryRun reports the steps to Progress without running them.
@@ -100,7 +94,7 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 		return err
 	}
 	options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
-	options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), plan.server().syntax().lockTimeout)
+	options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), 5*time.Second)
 	if options.Progress == nil {
 		options.Progress = func(Progress) {}
 	}
@@ -126,9 +120,8 @@ type applier struct {
 	plan    *Plan
 	options ApplyOptions
 	ledger  ledger
-	restore []string      // how the session was
-	timeout time.Duration // how long this attempt waits for a lock
-	spoilt  bool          // whether the connection must not be used again
+	restore []string // how the session was
+	spoilt  bool     // whether the connection must not be used again
 }
 
 func (a *applier) apply(ctx context.Context) (Phase, error) {
@@ -312,39 +305,16 @@ func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries m
 	})
 }
 
-// attempts is how often a statement waits for a lock before Apply gives up, which takes
-// half an hour.
-const attempts = 40
-
-var (
-	errGivenUp  = fmt.Errorf("each of %d attempts met a lock of another session: end long transactions, or wait longer for a lock (LockTimeout, -lock-timeout)", attempts)
-	errSlowLock = errors.New("the locks of other sessions take too long")
-)
-
-// patience returns how long an attempt waits for a lock, and how long to rest after it.
-// While an attempt waits, all later statements wait behind it. So the first ten attempts
-// are short, and together they last longer than most queries.
-func (a *applier) patience(attempt int) (timeout, rest time.Duration) {
-	const first, short, longest = 100 * time.Millisecond, 10, time.Minute
-	timeout = min(first<<max(0, min(attempt-short, 10)), a.options.LockTimeout)
-	rest = min(first<<min(attempt-1, 10), longest)
-	return timeout, time.Duration(float64(rest) * (0.75 + rand.Float64()/2))
-}
-
 // patiently retries while another session holds a lock.
 func (a *applier) patiently(ctx context.Context, try func() error, again func(error)) error {
+	const attempts = 20
 	for attempt := 1; ; attempt++ {
-		var rest time.Duration
-		a.timeout, rest = a.patience(attempt)
 		err := try()
-		if err == nil || !a.transient(err) {
+		if err == nil || attempt == attempts || !a.transient(err) {
 			return err
 		}
-		if attempt == attempts {
-			return fmt.Errorf("%w; %w", err, errGivenUp)
-		}
 		again(err)
-		if database.Sleep(ctx, rest) != nil {
+		if database.Sleep(ctx, time.Duration(attempt)*100*time.Millisecond) != nil {
 			return err
 		}
 	}
@@ -524,10 +494,6 @@ func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) er
 		if _, err := a.conn.ExecContext(ctx, s.SQL); err != nil {
 			return failedStep(s, err)
 		}
-	case Lock:
-		if err := a.lock(ctx, s.SQL); err != nil {
-			return failedStep(s, err)
-		}
 	case Check:
 		if err := a.check(ctx, s); err != nil {
 			return failedStep(s, err)
@@ -595,34 +561,17 @@ func (a *applier) at(ctx context.Context, point string) error {
 	return err
 }
 
-// lock locks several tables in a transaction. While it holds some of them and waits for
-// another, Postgres must not look for a deadlock, because it could cancel a statement of
-// the application. So all of them together take no longer than one lock may.
-func (a *applier) lock(ctx context.Context, sql string) error {
-	if _, err := a.conn.ExecContext(ctx, fmt.Sprintf("SET LOCAL statement_timeout = %d", max(a.timeout/time.Millisecond, 1))); err != nil {
-		return err
-	}
-	if _, err := a.conn.ExecContext(ctx, sql); err != nil {
-		if sqlState(err) == "57014" {
-			err = fmt.Errorf("%w: %w", errSlowLock, err)
-		}
-		return err
-	}
-	_, err := a.conn.ExecContext(ctx, "SET LOCAL statement_timeout = 0")
-	return err
-}
-
 // transient reports whether to try again: another session held a lock, and nothing was
 // done.
 func (a *applier) transient(err error) bool {
 	if a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	if errors.Is(err, errGivenUp) {
-		return false
-	}
-	if state := sqlState(err); state != "" {
-		return state == "55P03" || state == "40P01" || state == "40001" || errors.Is(err, errSlowLock)
+	if state, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err); ok {
+		return state.SQLState() == "55P03" || state.SQLState() == "40P01" || state.SQLState() == "40001"
 	}
 	text := err.Error()
 	for _, mark := range []string{"Error 1205 ", "Error 1213 ", "(5) (SQLITE_BUSY)", "SQLITE_BUSY", "database is locked", "database table is locked"} {
@@ -631,18 +580,6 @@ func (a *applier) transient(err error) bool {
 		}
 	}
 	return false
-}
-
-// sqlState returns the code of an error of Postgres, or an empty string.
-func sqlState(err error) string {
-	state, ok := errors.AsType[interface {
-		error
-		SQLState() string
-	}](err)
-	if !ok {
-		return ""
-	}
-	return state.SQLState()
 }
 
 // close gives the connection back as it was, or drops it.

@@ -3,7 +3,6 @@ package autoinc
 import (
 	"context"
 	"database/sql"
-	"time"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
@@ -16,8 +15,6 @@ type dialect struct {
 	// setting decides how the server writes definitions: a query for its value, a
 	// statement that sets it, and the value for a plan. Empty if there is none.
 	setting, set, plain string
-
-	lockTimeout time.Duration // the default
 
 	begin string // begins a transaction that excludes other writers, if it can
 
@@ -42,10 +39,9 @@ var mysqlDialect = dialect{
 	plan:    (*planner).planMySQL,
 	prepare: (*applier).prepareMySQL,
 	setting: "SELECT @@SESSION.sql_mode", set: "SET SESSION sql_mode = %s", plain: mysqlMode,
-	lockTimeout: time.Second,
-	begin:       "BEGIN",
-	exists:      `SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {name}`,
-	text:        "VARCHAR(100)", upsert: onDuplicate,
+	begin:  "BEGIN",
+	exists: `SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {name}`,
+	text:   "VARCHAR(100)", upsert: onDuplicate,
 	now: mysqlNow,
 	references: func(p *planner, ctx context.Context, conn *sql.Conn) error {
 		my := newMySQLPlanner(p, conn)
@@ -59,10 +55,9 @@ var postgresDialect = dialect{
 	plan:    (*planner).planPostgres,
 	prepare: (*applier).preparePostgres,
 	setting: "SELECT current_setting('search_path')", set: "SELECT set_config('search_path', %s, false)",
-	lockTimeout: 300 * time.Millisecond, // Postgres looks for deadlocks after a second
-	begin:       "BEGIN",
-	exists:      `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = {schema} AND c.relname = {name}`,
-	text:        "text", upsert: onConflict,
+	begin:  "BEGIN",
+	exists: `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = {schema} AND c.relname = {name}`,
+	text:   "text", upsert: onConflict,
 	now: postgresNow,
 	references: func(p *planner, ctx context.Context, conn *sql.Conn) error {
 		pg := newPostgresPlanner(p)
@@ -72,12 +67,11 @@ var postgresDialect = dialect{
 }
 
 var sqliteDialect = dialect{
-	plan:        (*planner).planSQLite,
-	prepare:     (*applier).prepareSQLite,
-	lockTimeout: 5 * time.Second,
-	begin:       "BEGIN IMMEDIATE",
-	exists:      `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = {name} AND {schema} = 'main'`,
-	text:        "TEXT", upsert: onConflict,
+	plan:    (*planner).planSQLite,
+	prepare: (*applier).prepareSQLite,
+	begin:   "BEGIN IMMEDIATE",
+	exists:  `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = {name} AND {schema} = 'main'`,
+	text:    "TEXT", upsert: onConflict,
 	now:        sqliteNow,
 	references: (*planner).readSQLiteReferences,
 	fold:       true,

@@ -115,7 +115,6 @@ type Phase struct {
 // How the SQL of a [Step] is run.
 const (
 	Exec     = "exec"     // once
-	Lock     = "lock"     // once, in a transaction, without waiting for long
 	Check    = "check"    // a query that must return no row
 	Count    = "count"    // a query whose number is kept, for Verify
 	Backfill = "backfill" // a range of blocks at a time, which stand for $1 and $2
@@ -125,7 +124,7 @@ const (
 type Step struct {
 	ID   string // the phase and a number: widen/3
 	Text string // what it does
-	Run  string // [Exec], [Lock], [Check], [Count] or [Backfill]
+	Run  string // [Exec], [Check], [Count] or [Backfill]
 	SQL  string
 
 	// Unit is the number of a transaction, which has all steps of that number. A

@@ -344,7 +344,6 @@ func (p *postgresPlanner) lock(unit int, table catalog.Name, references []refere
 	}
 	p.add(Widen, Step{
 		Text: "lock all that is touched with " + p.name(table) + ", children first, as their writers do", Unit: unit,
-		Run:   Lock,
 		SQL:   "LOCK TABLE " + strings.Join(names, ", ") + " IN ACCESS EXCLUSIVE MODE",
 		Locks: "ACCESS EXCLUSIVE on these tables: readers and writers wait until the transaction ends",
 	})

@@ -36,9 +36,9 @@ func (a *applier) setting(ctx context.Context, change, restore string) error {
 	return nil
 }
 
-// lockTimeout sets how long Postgres waits for a lock in this attempt.
+// lockTimeout sets how long Postgres waits for a lock.
 func (a *applier) lockTimeout() string {
-	return fmt.Sprintf("SELECT set_config('lock_timeout', '%dms', false)", max(a.timeout/time.Millisecond, 1))
+	return fmt.Sprintf("SELECT set_config('lock_timeout', '%dms', false)", max(a.options.LockTimeout/time.Millisecond, 1))
 }
 
 func (a *applier) preparePostgres(ctx context.Context) error {

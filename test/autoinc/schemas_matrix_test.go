@@ -5,7 +5,6 @@ package autoinc_test
 import (
 	"os"
 	"testing"
-	"time"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
@@ -39,6 +38,3 @@ func TestMatrixSchemas(t *testing.T) {
 		})
 	}
 }
-
-// A reader of a minute makes no writer wait for more than 0.3 s. It needs a quiet machine.
-func TestMatrixSlowReader(t *testing.T) { slowReader(t, time.Minute, 300*time.Millisecond) }
