@@ -29,6 +29,11 @@ type ApplyOptions struct {
 	// Pause is how long a backfill rests after each batch. Defaults to no rest.
 	Pause time.Duration
 
+	// MaxLag is how far a replica may be behind. While one is further behind, a backfill
+	// pauses. Only Postgres has backfills, and it tells the lag to superusers and members
+	// of pg_monitor. Defaults to 10 s.
+	MaxLag time.Duration
+
 	// LockTimeout is how long a statement waits for a lock. Other sessions queue behind
 	// it meanwhile, so Apply then gives up, rests, and tries again up to 19 times, with
 	// pauses that grow to minutes. Defaults to 0.1 s on Postgres. Elsewhere it defaults
@@ -76,6 +81,9 @@ const (
 // needs them, and restores them afterwards. Because it needs a real session, connect to
 // Postgres directly, not through a pooler in transaction mode.
 //
+// If ctx ends during a backfill, Apply completes and records the current batch. The next
+// Apply continues with the batch after it.
+//
 // Errors wrap [ErrPlan], [ErrPhase], [ErrBusy], [ErrUnfinished], an error of
 // [NewPlan], or an error of the driver.
 func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (phase Phase, err error) {
@@ -96,6 +104,7 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 		return err
 	}
 	options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
+	options.MaxLag = cmp.Or(max(options.MaxLag, 0), 10*time.Second)
 	options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), plan.server().syntax().lockTimeout)
 	if options.Progress == nil {
 		options.Progress = func(Progress) {}

@@ -184,3 +184,32 @@ func TestNoDeadlocks(t *testing.T) {
 		})
 	}
 }
+
+// A backfill pauses while a standby lags, and continues by itself.
+func TestBackfillWaitsForReplicas(t *testing.T) {
+	one(t, "postgres")
+	primary := dbtest.Durable(t, "postgres")
+	conn := primary.Connect(t)
+	exec(t, conn, "ALTER SYSTEM SET wal_receiver_status_interval = '1s'", // which the standby has too
+		"CREATE TABLE users (id serial PRIMARY KEY)", "INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 50000)")
+	p := plan(t, conn, autoinc.PlanOptions{Online: true})
+	standby := dbtest.StandbyOf(t, primary).Connect(t)
+	exec(t, standby, "SELECT pg_wal_replay_pause()")
+	pauses, filled := 0, int64(0)
+	_, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{BatchSize: 500, Pause: 30 * time.Millisecond, MaxLag: 300 * time.Millisecond, Progress: func(p autoinc.Progress) {
+		switch {
+		case p.Event == autoinc.Filled:
+			filled = p.Done
+		case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "a replica is"):
+			if pauses++; pauses == 1 {
+				if filled == 0 {
+					t.Error("it lagged before the first batch")
+				}
+				exec(t, standby, "SELECT pg_wal_replay_resume()")
+			}
+		}
+	}})
+	if err != nil || pauses == 0 {
+		t.Errorf("%d pauses: %v", pauses, err)
+	}
+}
