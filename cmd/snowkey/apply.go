@@ -20,9 +20,12 @@ const applyUsage = `usage: snowkey migrate apply -plan file [flags]
 Applies the next phase of a plan, or goes on with it after a crash. It prints first
 what the phase does and what has to be done before. The phases fence, drop and guard
 refuse rows that were taken before: apply asks on a terminal, and needs -yes elsewhere.
-Progress is kept in a table of the database, snowkey_migration.
+Progress is kept in a table of the database, snowkey_migration. Ctrl-C stops after the
+current batch of a backfill, and a second Ctrl-C at once.
 
 ` + sourceUsage
+
+const lockTimeoutUsage = "how long a statement waits for a lock, with others waiting behind it, before it tries again (default 100ms on Postgres, else 5s)"
 
 func apply(ctx context.Context, sys system, args []string) error {
 	flags := flag.NewFlagSet("apply", flag.ContinueOnError)
@@ -34,7 +37,8 @@ func apply(ctx context.Context, sys system, args []string) error {
 	flags.StringVar((*string)(&options.Phase), "phase", "", "the `phase` to apply, after which Apply stops anyway; by default the next: widen, readers, fence, switch-on, drop, guard")
 	flags.IntVar(&options.BatchSize, "batch-size", 0, "how many `rows` a backfill fills at a time, about (default 10000)")
 	flags.DurationVar(&options.Pause, "pause", 0, "how long a backfill rests after each batch")
-	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, "how long a statement waits for a lock, with others waiting behind it, before it tries again (default 5s)")
+	flags.DurationVar(&options.MaxLag, "max-lag", 0, "how far a replica may be behind before a backfill pauses (default 10s)")
+	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
 	flags.BoolVar(&options.DryRun, "dry-run", false, "print the statements of the phase and run none")
 	yes := flags.Bool("yes", false, "do not ask before the phases fence, drop and guard")
 	if err := parse(flags, applyUsage, args); err != nil {
@@ -66,6 +70,8 @@ func apply(ctx context.Context, sys system, args []string) error {
 	phase, err := autoinc.Apply(ctx, db, p, options)
 	printer.endBar()
 	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("stopped, and the progress is kept; to continue, call: snowkey migrate apply -plan %s; or to go back: snowkey migrate undo -plan %[1]s\n%w", *path, err)
 	case err != nil:
 		return err
 	case phase.Name == "":
@@ -138,7 +144,7 @@ func (p *printer) print(progress autoinc.Progress) {
 	case autoinc.Skipped:
 		fmt.Fprintf(p.out, "%-12s %s: done before\n", s.ID, s.Text)
 	case autoinc.Retried:
-		fmt.Fprintf(p.out, "%-12s another session holds a lock; retrying: %v\n", s.ID, progress.Err)
+		fmt.Fprintf(p.out, "%-12s waiting, to try again: %v\n", s.ID, progress.Err)
 	case autoinc.Would:
 		fmt.Fprintf(p.out, "%-12s %s\n%s;\n", s.ID, s.Text, s.SQL)
 	case autoinc.Filled:

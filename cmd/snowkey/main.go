@@ -25,6 +25,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // so that a second signal ends the program
 	status := run(ctx, system{os.Stdin, os.Stdout, os.Stderr, os.Getenv}, os.Args[1:])
 	stop()
 	os.Exit(status)

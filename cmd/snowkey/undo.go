@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 
@@ -24,7 +25,7 @@ func undo(ctx context.Context, sys system, args []string) error {
 	var options autoinc.ApplyOptions
 	path := flags.String("plan", "", "the plan's `file`")
 	flags.StringVar((*string)(&options.Phase), "phase", "", "the first `phase` to reverse; by default widen, so that all are")
-	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, "how long a statement waits for a lock, with others waiting behind it, before it tries again (default 5s)")
+	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
 	flags.BoolVar(&options.DryRun, "dry-run", false, "print the statements and run none")
 	if err := parse(flags, undoUsage, args); err != nil {
 		return err
@@ -50,10 +51,12 @@ func undo(ctx context.Context, sys system, args []string) error {
 				fmt.Fprintf(sys.stdout, "%-12s %s;\n", s.ID, sql)
 			}
 		case autoinc.Retried:
-			fmt.Fprintf(sys.stdout, "%-12s another session holds a lock; retrying: %v\n", s.ID, progress.Err)
+			fmt.Fprintf(sys.stdout, "%-12s waiting, to try again: %v\n", s.ID, progress.Err)
 		}
 	}
 	switch err := autoinc.Undo(ctx, db, p, options); {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("stopped, and the progress is kept; to continue, call: snowkey migrate undo -plan %s\n%w", *path, err)
 	case err != nil:
 		return err
 	case options.DryRun:

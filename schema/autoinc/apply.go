@@ -29,9 +29,16 @@ type ApplyOptions struct {
 	// Pause is how long a backfill rests after each batch. Defaults to no rest.
 	Pause time.Duration
 
-	// LockTimeout is how long a statement waits for a lock, with everybody who
-	// comes later waiting behind it; it is tried again a few times. Whole seconds
-	// on MySQL and MariaDB. Defaults to 5 s.
+	// MaxLag is how far a replica may be behind. While one is further behind, a backfill
+	// pauses. Only Postgres has backfills, and it tells the lag to superusers and members
+	// of pg_monitor. Defaults to 10 s.
+	MaxLag time.Duration
+
+	// LockTimeout is how long a statement waits for a lock. Other sessions queue behind
+	// it meanwhile, so Apply then gives up, rests, and tries again up to 19 times, with
+	// pauses that grow to minutes. Defaults to 0.1 s on Postgres. Elsewhere it defaults
+	// to 5 s, because a failed attempt may have copied a whole table; MySQL and MariaDB
+	// know whole seconds only.
 	LockTimeout time.Duration
 
 	// DryRun reports the steps to Progress without running them.
@@ -74,6 +81,9 @@ const (
 // needs them, and restores them afterwards. Because it needs a real session, connect to
 // Postgres directly, not through a pooler in transaction mode.
 //
+// If ctx ends during a backfill, Apply completes and records the current batch. The next
+// Apply continues with the batch after it.
+//
 // Errors wrap [ErrPlan], [ErrPhase], [ErrBusy], [ErrUnfinished], an error of
 // [NewPlan], or an error of the driver.
 func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (phase Phase, err error) {
@@ -94,7 +104,8 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 		return err
 	}
 	options.BatchSize = cmp.Or(max(options.BatchSize, 0), 10_000)
-	options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), 5*time.Second)
+	options.MaxLag = cmp.Or(max(options.MaxLag, 0), 10*time.Second)
+	options.LockTimeout = cmp.Or(max(options.LockTimeout, 0), plan.server().syntax().lockTimeout)
 	if options.Progress == nil {
 		options.Progress = func(Progress) {}
 	}
@@ -305,21 +316,6 @@ func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries m
 	})
 }
 
-// patiently retries while another session holds a lock.
-func (a *applier) patiently(ctx context.Context, try func() error, again func(error)) error {
-	const attempts = 20
-	for attempt := 1; ; attempt++ {
-		err := try()
-		if err == nil || attempt == attempts || !a.transient(err) {
-			return err
-		}
-		again(err)
-		if database.Sleep(ctx, time.Duration(attempt)*100*time.Millisecond) != nil {
-			return err
-		}
-	}
-}
-
 func (a *applier) attempt(ctx context.Context, phase Phase, steps []Step, before entry) error {
 	return a.around(ctx, steps, func() error {
 		if steps[0].Unit == 0 {
@@ -494,6 +490,10 @@ func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) er
 		if _, err := a.conn.ExecContext(ctx, s.SQL); err != nil {
 			return failedStep(s, err)
 		}
+	case locking:
+		if err := a.lock(ctx, s); err != nil {
+			return err
+		}
 	case Check:
 		if err := a.check(ctx, s); err != nil {
 			return failedStep(s, err)
@@ -567,11 +567,8 @@ func (a *applier) transient(err error) bool {
 	if a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	if state, ok := errors.AsType[interface {
-		error
-		SQLState() string
-	}](err); ok {
-		return state.SQLState() == "55P03" || state.SQLState() == "40P01" || state.SQLState() == "40001"
+	if state := sqlState(err); state != "" {
+		return state == "55P03" || state == "40P01" || state == "40001" || errors.Is(err, errLocked)
 	}
 	text := err.Error()
 	for _, mark := range []string{"Error 1205 ", "Error 1213 ", "(5) (SQLITE_BUSY)", "SQLITE_BUSY", "database is locked", "database table is locked"} {

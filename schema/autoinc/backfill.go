@@ -3,6 +3,7 @@ package autoinc
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
@@ -21,11 +22,18 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 		filled, total = 0, of.blocks
 	}
 	batch := max(int64(a.options.BatchSize)/max(of.rows, 1), 1)
+	again := func(err error) { a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: Retried, Err: err}) }
 	for filled < total {
+		if err := a.awaitReplicas(ctx, again); err != nil {
+			return failedStep(s, err)
+		}
 		end := min(filled+batch, total)
-		again := func(err error) { a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: Retried, Err: err}) }
 		err := a.patiently(ctx, func() error {
-			_, err := a.conn.ExecContext(ctx, s.SQL, filled, end)
+			// The end of ctx does not break off a batch, but stops before the next.
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			_, err := a.conn.ExecContext(context.WithoutCancel(ctx), s.SQL, filled, end)
 			return err
 		}, again)
 		if err != nil {
@@ -33,7 +41,7 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 		}
 		filled = end
 		a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: Filled, Done: filled, Total: total})
-		if err := a.record(ctx, s, entry{started, fmt.Sprintf("%d of %d", filled, total)}); err != nil {
+		if err := a.record(context.WithoutCancel(ctx), s, entry{started, fmt.Sprintf("%d of %d", filled, total)}); err != nil {
 			return err
 		}
 		if filled < total && database.Sleep(ctx, a.options.Pause) != nil {
@@ -41,4 +49,19 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 		}
 	}
 	return nil
+}
+
+// awaitReplicas rests while a standby or a logical subscriber of Postgres lags. The server
+// shows the lag to superusers and members of pg_monitor only; others do not rest.
+func (a *applier) awaitReplicas(ctx context.Context, again func(error)) error {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
+		lag, err := database.One(ctx, a.conn, "SELECT coalesce(max(extract(epoch FROM replay_lag)) * 1000, 0)::bigint FROM pg_stat_replication WHERE state <> 'backup'", database.Number)
+		if err != nil || lag <= a.options.MaxLag.Milliseconds() {
+			return err
+		}
+		again(fmt.Errorf("a replica is %v behind; the backfill continues when it is at most %v behind", time.Duration(lag)*time.Millisecond, a.options.MaxLag))
+		if err := database.Sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
 }

@@ -3,6 +3,7 @@ package autoinc
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
@@ -11,6 +12,8 @@ import (
 type dialect struct {
 	plan    func(p *planner, ctx context.Context, conn *sql.Conn) error
 	prepare func(a *applier, ctx context.Context) error // sets up the session of Apply
+
+	lockTimeout time.Duration // of ApplyOptions, if they have none
 
 	// setting decides how the server writes definitions: a query for its value, a
 	// statement that sets it, and the value for a plan. Empty if there is none.
@@ -37,7 +40,7 @@ const (
 
 var mysqlDialect = dialect{
 	plan:    (*planner).planMySQL,
-	prepare: (*applier).prepareMySQL,
+	prepare: (*applier).prepareMySQL, lockTimeout: 5 * time.Second,
 	setting: "SELECT @@SESSION.sql_mode", set: "SET SESSION sql_mode = %s", plain: mysqlMode,
 	begin:  "BEGIN",
 	exists: `SELECT count(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {schema} AND TABLE_NAME = {name}`,
@@ -53,7 +56,7 @@ var mysqlDialect = dialect{
 
 var postgresDialect = dialect{
 	plan:    (*planner).planPostgres,
-	prepare: (*applier).preparePostgres,
+	prepare: (*applier).preparePostgres, lockTimeout: 100 * time.Millisecond,
 	setting: "SELECT current_setting('search_path')", set: "SELECT set_config('search_path', %s, false)",
 	begin:  "BEGIN",
 	exists: `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = {schema} AND c.relname = {name}`,
@@ -68,10 +71,10 @@ var postgresDialect = dialect{
 
 var sqliteDialect = dialect{
 	plan:    (*planner).planSQLite,
-	prepare: (*applier).prepareSQLite,
-	begin:   "BEGIN IMMEDIATE",
-	exists:  `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = {name} AND {schema} = 'main'`,
-	text:    "TEXT", upsert: onConflict,
+	prepare: (*applier).prepareSQLite, lockTimeout: 5 * time.Second,
+	begin:  "BEGIN IMMEDIATE",
+	exists: `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = {name} AND {schema} = 'main'`,
+	text:   "TEXT", upsert: onConflict,
 	now:        sqliteNow,
 	references: (*planner).readSQLiteReferences,
 	fold:       true,

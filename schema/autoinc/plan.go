@@ -124,7 +124,7 @@ const (
 type Step struct {
 	ID   string // the phase and a number: widen/3
 	Text string // what it does
-	Run  string // [Exec], [Check], [Count] or [Backfill]
+	Run  string // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables, or fails at once
 	SQL  string
 
 	// Unit is the number of a transaction, which has all steps of that number. A

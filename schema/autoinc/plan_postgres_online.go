@@ -195,6 +195,7 @@ func (o *onlinePlanner) prepare(table catalog.Name) {
 		o.add(Widen, Step{Text: text, SQL: sql, Unit: unit, Locks: locks, Undo: []string{undo}})
 	}
 	alter := "ALTER TABLE " + name + " "
+	o.lock(Widen, unit, againstAll, table, nil)
 	add("add columns of 64 bits to "+name, alter+strings.Join(adds, ", "), alter+strings.Join(drops, ", "))
 	add("make the function that keeps them equal",
 		// Names are in it, which could hold any dollar quote.
@@ -232,7 +233,7 @@ func (o *onlinePlanner) fill(table catalog.Name) {
 		Locks: "the rows of a batch, for a moment", Rewrites: "every row, a batch at a time",
 	})
 	o.add(Widen, Step{
-		Text: "prove that every row of " + o.name(table) + " is filled", Unit: o.begin(),
+		Text: "prove that every row of " + o.name(table) + " is filled", Unit: o.begin(), Before: unhurried,
 		SQL:   "ALTER TABLE " + o.name(table) + " " + strings.Join(validate, ", "),
 		Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on; it reads the table once",
 	})
@@ -243,15 +244,17 @@ func (o *onlinePlanner) reference(r reference) {
 	fresh := r
 	fresh.Name = database.Own("snowkey_fk", r.Name)
 	fresh.Columns, fresh.Keys = o.replaced(r.Child, r.Columns), o.replaced(r.Parent, r.Keys)
+	unit := o.begin()
+	o.lock(Widen, unit, againstWriters, r.Child, []reference{r})
 	o.add(Widen, Step{
-		Text: "add a foreign key like " + o.Quote(r.Name) + " between the new columns", Unit: o.begin(),
+		Text: "add a foreign key like " + o.Quote(r.Name) + " between the new columns", Unit: unit,
 		SQL:   "ALTER TABLE " + o.name(r.Child) + " ADD " + o.constraint(fresh) + " NOT VALID",
 		Locks: fmt.Sprintf("SHARE ROW EXCLUSIVE on %s and %s: writers wait for a moment", o.name(r.Child), o.name(r.Parent)),
 		Undo:  []string{fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s", o.name(r.Child), o.Quote(fresh.Name))},
 	})
 	if r.Valid {
 		o.add(Widen, Step{
-			Text: "check it on every row", Unit: o.begin(),
+			Text: "check it on every row", Unit: o.begin(), Before: unhurried,
 			SQL:   fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", o.name(r.Child), o.Quote(fresh.Name)),
 			Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on",
 		})
@@ -268,7 +271,7 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 	add := func(text, format string, args ...any) {
 		o.add(Widen, Step{Text: text, SQL: fmt.Sprintf(format, args...), Unit: unit, Locks: "what was locked for the swap"})
 	}
-	o.lock(unit, table, references)
+	o.lock(Widen, unit, againstAll, table, references)
 	o.dropViews(Widen, unit, o.widened[table][0], views)
 	for _, r := range references {
 		add("drop the old foreign key", "ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.Quote(r.Name))

@@ -275,15 +275,17 @@ func (o *onlinePlanner) check(table catalog.Name) {
 	_, checks := o.partsOf(table)
 	for _, k := range checks {
 		fresh := o.Quote(database.Own("snowkey_check", k.name))
+		unit := o.begin()
+		o.lock(Widen, unit, againstAll, table, nil)
 		o.add(Widen, Step{
-			Text: "add a check like " + o.Quote(k.name) + " of the new columns of " + o.name(table), Unit: o.begin(),
+			Text: "add a check like " + o.Quote(k.name) + " of the new columns of " + o.name(table), Unit: unit,
 			SQL:   fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s NOT VALID", o.name(table), fresh, k.definition),
 			Locks: fmt.Sprintf(postgresExclusive, o.name(table)) + ", which is at once",
 			Undo:  []string{fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s", o.name(table), fresh)},
 		})
 		if k.valid {
 			o.add(Widen, Step{
-				Text: "check it on every row", Unit: o.begin(),
+				Text: "check it on every row", Unit: o.begin(), Before: unhurried,
 				SQL:   fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", o.name(table), fresh),
 				Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on",
 			})
@@ -306,7 +308,7 @@ func (o *onlinePlanner) index(table catalog.Name) {
 			Done: fmt.Sprintf("SELECT count(*) FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_namespace n ON n.oid = i.relnamespace WHERE n.nspname = %s AND i.relname = %s AND x.indisvalid",
 				o.Literal(fresh.Schema), o.Literal(fresh.Name)),
 			Retry:  "DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh), // a failed attempt leaves one that is not valid
-			Before: []string{"SELECT set_config('lock_timeout', '0', false)"},
+			Before: unhurried,
 			Locks:  "SHARE UPDATE EXCLUSIVE: readers and writers go on; it waits until older transactions have ended",
 			Undo:   []string{"DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh)},
 		})

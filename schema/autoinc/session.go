@@ -61,15 +61,6 @@ func (a *applier) preparePostgres(ctx context.Context) error {
 		{"row_security", "off"},
 		{"standard_conforming_strings", "on"},
 	}
-	// The session that detects a deadlock first is the victim. That should be Apply,
-	// which retries. Only a superuser may set a shorter timeout.
-	superuser, err := database.One(ctx, a.conn, "SELECT current_setting('is_superuser')", database.Text)
-	if err != nil {
-		return err
-	}
-	if superuser == "on" {
-		settings = append(settings, [2]string{"deadlock_timeout", "100ms"})
-	}
 	for _, s := range settings {
 		was, err := database.One(ctx, a.conn, "SELECT current_setting("+a.Literal(s[0])+")", database.Text)
 		if err != nil {

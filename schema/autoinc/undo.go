@@ -114,6 +114,15 @@ func (a *applier) refuseGenerated(ctx context.Context) error {
 // reverse reverses the steps of a unit, the last first.
 func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step) error {
 	back := func() error {
+		for _, s := range steps {
+			if s.Run == locking {
+				// What reverses a step may need a stronger lock than the step. To take it
+				// later would be a deadlock with a session that holds a weaker one.
+				if err := a.lock(ctx, inMode(s, againstAll)); err != nil {
+					return err
+				}
+			}
+		}
 		for _, s := range slices.Backward(steps) {
 			a.tell(phase, s, Began)
 			for _, undo := range s.Undo {

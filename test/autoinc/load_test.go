@@ -1,0 +1,215 @@
+package autoinc_test
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+// owner is a database of Postgres whose owner is not a superuser.
+func owner(t *testing.T) dbtest.DB {
+	t.Helper()
+	db, conn := one(t, "postgres")
+	role := fmt.Sprintf("owner_%d", rand.Uint32())
+	exec(t, conn, "CREATE ROLE "+role+" LOGIN PASSWORD 'owner'", "GRANT ALL ON SCHEMA public TO "+role)
+	t.Cleanup(func() { exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
+	dsn, err := url.Parse(db.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dsn.User = url.UserPassword(role, "owner")
+	query := dsn.Query()
+	query.Set("default_query_exec_mode", "simple_protocol") // prepared statements fail once when a type changes
+	dsn.RawQuery = query.Encode()
+	db.DSN = dsn.String()
+	return db
+}
+
+// clients are writers at work.
+type clients struct {
+	stop    func()
+	mu      sync.Mutex
+	errors  map[string]int
+	writes  int
+	longest time.Duration
+}
+
+// write has clients write until stop is called. Each calls one of the functions.
+func write(t *testing.T, conn *sql.DB, functions ...func(tx *sql.Tx) error) *clients {
+	c := &clients{errors: make(map[string]int)}
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	for _, f := range functions {
+		group.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				began := time.Now()
+				tx, err := conn.Begin()
+				if err == nil {
+					err = f(tx)
+					if err == nil {
+						err = tx.Commit()
+					} else {
+						_ = tx.Rollback()
+					}
+				}
+				c.mu.Lock()
+				c.writes++
+				c.longest = max(c.longest, time.Since(began))
+				if err != nil {
+					c.errors[err.Error()]++
+				}
+				c.mu.Unlock()
+				time.Sleep(rand.N(30 * time.Millisecond))
+			}
+		})
+	}
+	c.stop = sync.OnceFunc(func() { close(done); group.Wait() })
+	t.Cleanup(c.stop)
+	return c
+}
+
+func inTurn(statements ...string) func(tx *sql.Tx) error {
+	return func(tx *sql.Tx) error {
+		for _, statement := range statements {
+			if _, err := tx.Exec(statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	}
+}
+
+// While a reader keeps its lock for long, writers go on. A statement of Apply that waits for
+// the reader's lock gives up soon, because writers queue behind it.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	conn := owner(t).Connect(t)
+	exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY)", "CREATE TABLE orders (id serial PRIMARY KEY, user_id int NOT NULL REFERENCES users)",
+		"INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 1000)", "INSERT INTO orders (user_id) SELECT id FROM users")
+	p := plan(t, conn, autoinc.PlanOptions{Online: true})
+	reads := 3 * time.Second
+	if long, err := time.ParseDuration(os.Getenv("SNOWKEY_TEST_READER")); err == nil {
+		reads = long
+	}
+	reader, err := conn.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := reader.QueryRow("SELECT count(*) FROM orders JOIN users ON users.id = user_id").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(reads, func() { _ = reader.Rollback() })
+	c := write(t, conn,
+		inTurn("INSERT INTO users DEFAULT VALUES"), inTurn("INSERT INTO orders (user_id) VALUES (1)"), inTurn("UPDATE orders SET user_id = 2 WHERE id = 7"))
+	began, retried := time.Now(), 0
+	_, err = autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{Progress: func(p autoinc.Progress) {
+		if p.Event == autoinc.Retried {
+			retried++
+		}
+	}})
+	took := time.Since(began)
+	c.stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if retried == 0 || took < reads/2 {
+		t.Errorf("Apply did not wait for the reader: %d retries in %v", retried, took)
+	}
+	if c.longest > reads/3 || len(c.errors) > 0 {
+		t.Errorf("the longest write took %v beside a reader of %v: %v", c.longest, reads, c.errors)
+	}
+	t.Logf("with a reader of %v, %d writes, the longest %v; Apply took %v with %d retries", reads, c.writes, c.longest, took, retried)
+}
+
+// Apply locks tables whose writers lock them in either order. No statement of the
+// application fails, although the owner of the tables may not set deadlock_timeout.
+func TestNoDeadlocks(t *testing.T) {
+	for _, online := range []bool{false, true} {
+		t.Run(fmt.Sprintf("online=%t", online), func(t *testing.T) {
+			t.Parallel()
+			conn := owner(t).Connect(t)
+			exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY, seen int)",
+				"CREATE TABLE orders (id serial PRIMARY KEY, user_id int NOT NULL REFERENCES users ON DELETE CASCADE, total int)",
+				"CREATE TABLE line (id serial PRIMARY KEY, order_id int NOT NULL REFERENCES orders ON DELETE CASCADE, user_id int REFERENCES users)",
+				"INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 1000)", "INSERT INTO orders (user_id) SELECT id FROM users",
+				"INSERT INTO line (order_id) SELECT id FROM orders")
+			p := plan(t, conn, autoinc.PlanOptions{Online: online})
+			const user, order, line = "UPDATE users SET seen = 1 WHERE id = %[1]d", "UPDATE orders SET total = 1 WHERE id = %[1]d", "INSERT INTO line (order_id, user_id) VALUES (%[1]d, 900)"
+			var functions []func(tx *sql.Tx) error
+			for i, statements := range [][]string{{user, order, line}, {line, order, user}, {order, user, line}, {line, user, order}, {user, line}, {order, line}} {
+				var own []string
+				for _, statement := range statements {
+					own = append(own, fmt.Sprintf(statement, i+1)) // rows of its own, so that writers do not wait for each other
+				}
+				functions = append(functions, inTurn(own...))
+			}
+			c := write(t, conn, functions...)
+			time.Sleep(100 * time.Millisecond)
+			retried := make(map[string]int)
+			began := time.Now()
+			_, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{Progress: func(p autoinc.Progress) {
+				if p.Event == autoinc.Retried {
+					_, cause, _ := strings.Cut(p.Err.Error(), "): ")
+					retried[cause]++
+				}
+			}})
+			took := time.Since(began)
+			if err == nil {
+				err = autoinc.Undo(t.Context(), conn, p, autoinc.ApplyOptions{})
+			}
+			c.stop()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(c.errors) > 0 {
+				t.Errorf("the writers' statements failed: %v", c.errors)
+			}
+			t.Logf("%d writes, the longest %v; Apply took %v with the retries %v", c.writes, c.longest, took, retried)
+		})
+	}
+}
+
+// A backfill pauses while a standby lags, and continues by itself.
+func TestBackfillWaitsForReplicas(t *testing.T) {
+	one(t, "postgres")
+	primary := dbtest.Durable(t, "postgres")
+	conn := primary.Connect(t)
+	exec(t, conn, "ALTER SYSTEM SET wal_receiver_status_interval = '1s'", // which the standby has too
+		"CREATE TABLE users (id serial PRIMARY KEY)", "INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 50000)")
+	p := plan(t, conn, autoinc.PlanOptions{Online: true})
+	standby := dbtest.StandbyOf(t, primary).Connect(t)
+	exec(t, standby, "SELECT pg_wal_replay_pause()")
+	pauses, filled := 0, int64(0)
+	_, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{BatchSize: 500, Pause: 30 * time.Millisecond, MaxLag: 300 * time.Millisecond, Progress: func(p autoinc.Progress) {
+		switch {
+		case p.Event == autoinc.Filled:
+			filled = p.Done
+		case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "a replica is"):
+			if pauses++; pauses == 1 {
+				if filled == 0 {
+					t.Error("it lagged before the first batch")
+				}
+				exec(t, standby, "SELECT pg_wal_replay_resume()")
+			}
+		}
+	}})
+	if err != nil || pauses == 0 {
+		t.Errorf("%d pauses: %v", pauses, err)
+	}
+}
