@@ -1,0 +1,1 @@
+`db:"{{.field}}"{{if eq .field "id"}}{{if and (eq .data.PrimaryKey.DataType "int64") (not .data.PrimaryKey.AutoIncrement)}} snowkey:""{{end}}{{end}}`
