@@ -20,8 +20,10 @@ BUSY       ?= 10
 DB         ?= postgres mysql
 NEWGO      ?= go1.27.0
 
-# The race detector needs a C compiler; without one, Go turns cgo off.
-RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+# RACE=-race tests with the race detector, which needs a C compiler and three times as long.
+# test-all does so wherever Go finds the compiler.
+RACE ?=
+race := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
 # ent's clients that are not in the repository. The tag clients is set where they are.
 clients := test/entid/internal/trap/client.go test/matrix/ent/client.go
@@ -31,7 +33,7 @@ newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-all test-newest test-modules test-go test-sql test-matrix test-suites chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate release
+.PHONY: help test test-all test-json test-newest test-modules test-go test-sql test-matrix test-suites chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,15 +42,16 @@ help: ## list these commands
 export SNOWKEY_TEST_INSTALL := $(INSTALL)
 
 test: $(clients) ## every test, on SQLite, and on Postgres and MySQL or MariaDB if they can be had
-	@test -n "$(RACE)" || echo "make test: no C compiler, so no race detector"
 	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(packages)
-	@# The race detector allocates. So these run a second time without it, and on the JSON engine of Go 1.27.
-	GOEXPERIMENT=jsonv2 $(withdb) $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
 # Each of them demands all databases and programs.
 test-all: withdb += -all
 test-all: export SNOWKEY_TEST_FETCH := 1
-test-all: test test-newest test-modules test-go ## test, test-newest, test-modules and test-go, with nothing left out
+test-all: RACE := $(race)
+test-all: test test-json test-newest test-modules test-go ## test with the race detector and all other tests, with nothing left out
+
+test-json: ## ids and keys on the JSON engine of Go 1.27; without the race detector, which allocates
+	GOEXPERIMENT=jsonv2 $(withdb) $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
 test-newest: $(clients) $(newclients) ## the integrations and bench with the newest releases of the ORMs and drivers
 	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/recipes/... bench/...)

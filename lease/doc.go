@@ -3,13 +3,14 @@
 // below hold, two processes never issue the same id: not after pauses, kills, lost
 // replies or failovers, and not with wrong host clocks.
 //
-// Programs call snowkey.Open. This package has the protocol, the errors, and the
-// interface [Store] for authors of stores.
+// Programs lease worker numbers by calling snowkey.Open. This package describes the
+// protocol, defines the errors that it can return, and has the interface [Store] for
+// authors of stores.
 //
 // # Stored data
 //
-// An id has a worker number and a counter. The counter is the tick and the
-// sequence in one integer. For each worker number of a namespace and layout the
+// An id contains a worker number and a counter, which is the tick and the sequence
+// packed into one integer. For each worker number of a namespace and layout, the
 // store has a row:
 //
 //	token     random, set by the last claim or renewal; empty if the row is free
@@ -31,19 +32,19 @@
 //  4. An update of a row names the token and the revision that it expects, and
 //     replaces both. Of two concurrent updates of one revision, one succeeds.
 //
-// It follows that no worker number and counter are issued in two ids. Clocks,
-// pauses, late requests and expiry only decide which process may continue, and
-// when. A process that was suspended for a year may still use the rest of its
-// grant, below its bound. Every later lease starts at or above that bound.
+// It follows that no two ids have both the same worker number and the same counter.
+// Clocks, pauses, late requests and expiry only decide which process may continue, and
+// when. For example, a process that was suspended for a year may still issue the
+// counters below its bound, because every later lease starts at or above that bound.
 //
 // # Reads and writes
 //
-// Only the answer to a write proves anything. Some databases show a commit to
-// readers before it is on the disk, and forget it in a crash. So a keeper uses a
-// read in two ways only: to choose what to write next, and to learn the token and
-// the revision with which it continues. It never issues an id because of a bound
-// that it only read. The log of a database is sequential, so a later write that
-// was answered proves the earlier ones too.
+// A commit is certain only when the store has replied to a write. A read is not enough,
+// because some databases show a commit to readers before it is on the disk, and lose
+// it in a crash. So a keeper uses a read in two ways only: to choose what to write
+// next, and to learn the token and the revision with which it continues. The keeper
+// never issues an id because of a bound that it only read. Because a database writes
+// its log in sequence, the reply to a later write also confirms the earlier ones.
 //
 // # The protocol
 //
@@ -57,67 +58,71 @@
 //	 fence, claim                 ▼ Close, Suspend
 //	                       sealed and released
 //
-// cap(t) is the end of the tick that contains t + Window + MaxClockSkew. A keeper
-// requests each bound by the host's clock. The store limits it to cap(now) by its
-// own clock, in the same statement. So one wrong clock cannot push a bound far
-// ahead.
+// In the list below, cap(t) is the end of the tick that contains t + Window +
+// MaxClockSkew. A keeper calculates the bound that it requests from the host's clock,
+// and the store limits the bound to cap(now) by its own clock, in the same statement.
+// So one wrong clock cannot push a bound far ahead.
 //
 //   - Probe reads the fence, the fingerprint, the store's clock, and one row that
 //     is free or expired more than MaxClockSkew ago. Open fails if the host's clock
 //     differs from the store's by more than MaxClockSkew.
 //   - Add rows inserts the rows that are missing in a range of worker numbers, up
-//     to 1,024 at a time. Each row starts free, with the bound cap(now): above everything
-//     that a lost row of this worker number can have granted. Rows that exist are
-//     left alone. So adding rows is safe at any time, also late, and before the
-//     namespace exists.
+//     to 1,024 at a time. Each new row is free. Its bound is cap(now), which is above
+//     everything that a lost row of this worker number can have granted. Existing rows
+//     are not changed. So rows can be added safely at any time, even if the request
+//     arrives late or the namespace does not exist yet.
 //   - Create namespace adds the layout to the namespace. The process that created
-//     it adds the first rows. The fence is cap(now + MaxClockSkew), above everything that a lost namespace of
-//     the same name can have granted. So the first id of a new namespace is due
-//     MaxClockSkew later. The keeper refuses a layout that can make the same id as
-//     another layout of the namespace.
+//     it adds the first rows. The fence is cap(now + MaxClockSkew), which is above
+//     everything that a lost namespace of the same name can have granted. So a new
+//     namespace issues its first id MaxClockSkew later. The keeper refuses a layout
+//     that can make the same id as another layout of the namespace.
 //   - Fence raises the fence to cap(now + MaxClockSkew) and stores the current
 //     fingerprint. It never lowers the fence.
 //   - Claim sets a new token, increments the revision and raises the bound. Its
 //     conditions: the row has the token, the revision and the bound that the probe
 //     read; it is free, or expired more than MaxClockSkew ago; the fence is the one
 //     that the probe read; the stored fingerprint is the current one; and the
-//     store keeps its commits, or the probe said that it may not. The lease starts
-//     at the larger of that bound and that fence.
-//   - Renew does the same for the holder of a lease, one renewal at a time. It
-//     needs no fence and no fingerprint, but the lease must not have expired: an
-//     expired lease is never renewed. Only the answer to a renewal raises the bound
-//     below which ids are issued.
-//   - Release comes after the issuer is sealed, so no id is issued any more. It frees
-//     the row and lowers the bound to the first counter that was not used. It may come
-//     after the lease has expired: the keeper frees a row that nobody has taken yet,
-//     and leaves its bound as it is.
+//     store keeps its commits, or the probe reported that it may lose them. The lease
+//     starts at the bound or the fence that the probe read, whichever is larger.
+//   - Renew also sets a new token, increments the revision and raises the bound, for
+//     the holder of a lease and one renewal at a time. It does not check the fence or
+//     the fingerprint, but it never renews an expired lease. The keeper issues ids up
+//     to the new bound only after the store has replied to the renewal.
+//   - Release frees the row and lowers the bound to the first counter that was not
+//     used. Before that, the keeper seals the issuer, so that no more ids are issued.
+//     A keeper may also release a row after its lease has expired, if no other process
+//     has taken the row yet. It then leaves the bound as it is.
 //
-// Each of these is one statement, and each row that is added is a step of its own.
-// A request without an answer may have been executed, or may be executed later:
+// Each of these is one statement, except that each row is added in a step of its own.
+// If the store did not reply to a request, the request may have been executed, or it
+// may still be executed later:
 //
-//   - After a claim without an answer, the keeper reads the row. If the row has
-//     the token of the claim, the keeper holds the lease, but issues nothing before
-//     a renewal was answered. If the row is still free, the keeper claims the same
-//     row with another token, so it cannot take two worker numbers.
-//   - After a renewal without an answer, the keeper reads the row. If the row has
-//     the token of the renewal, the keeper takes its token and revision, but not its
-//     bound. If the row is unchanged, it sends the renewal again with the same token.
-//     In all other cases the lease is lost, and the keeper claims another one.
-//   - If the row has a smaller revision than the last answer, the store has
-//     forgotten commits: an older dump was restored. The keeper raises the fence
-//     before it claims again.
+//   - If there is no reply to a claim, the keeper reads the row. If the row has the
+//     claim's token, the keeper holds the lease, but issues no ids until the store has
+//     replied to a renewal. If the row is still free, the keeper claims the same row
+//     with another token, so it cannot take two worker numbers.
+//   - If there is no reply to a renewal, the keeper reads the row. If the row has the
+//     renewal's token, the keeper continues with the row's token and revision, but not
+//     with its bound. If the row is unchanged, the keeper sends the renewal again with
+//     the same token. In all other cases the lease is lost, and the keeper claims
+//     another one.
+//   - If the row has a smaller revision than the keeper's last reply, the store has
+//     lost commits, for example because an older dump was restored. The keeper raises
+//     the fence before it claims again.
 //
 // # Long ticks
 //
-// A lease of ticks up to one second gets whole ticks. A layout with longer ticks,
-// up to days, is coarse. Its renewals grant blocks of counters, and larger blocks
-// while they are used up quickly. A process that is killed wastes its block, not
-// the rest of the day. The next lease starts after the block.
+// If a layout's ticks are one second or shorter, bounds are whole ticks. A layout with
+// longer ticks, which can be days, is called coarse. Its renewals grant blocks of
+// counters, which grow while they are used up quickly. So a process that is killed
+// wastes its block, and not the rest of the day, because the next lease starts after
+// the block.
 //
 // The first rows of a coarse layout are added before the namespace, one for each
-// worker number up to 4,096. They start in the current tick. Rows that are added
-// later start in the next tick, because the row may have been lost in this one.
-// Package filestore loses no single row, so there all rows start now.
+// worker number up to 4,096, and start in the current tick. Rows that are added later
+// start in the next tick, because an earlier row of the same worker number may have
+// been lost in this one. Package filestore cannot lose a single row, so there all rows
+// start in the current tick.
 //
 // # Clocks
 //
@@ -129,16 +134,17 @@
 //
 // # Lost commits
 //
-// A store can lose commits that it has answered: after a failover to a standby
-// that lacks them, a restored backup, or a crash without a flush. The fingerprint
-// shows when the database is another one, or when its tables were recreated. Then
-// the next claim raises the fence to cap(now + MaxClockSkew), above everything that
-// can have been lost, and ids start there. Coarse layouts wait for their next
-// tick.
+// A store can lose commits that it has acknowledged: after a failover to a standby
+// that lacks them, a restored backup, or a crash without a flush. If the database was
+// replaced or its tables were recreated, the fingerprint changes. The next process
+// that claims a lease then raises the fence to cap(now + MaxClockSkew), which is above
+// everything that can have been lost, and ids start there. Coarse layouts wait for
+// their next tick.
 //
-// Where a store may lose commits without a new fingerprint ([Probe].Volatile), a
-// claim grants nothing. It raises the bound to cap(now + MaxClockSkew), and only its
-// first renewal grants. This is a hold-off. snowkey.Fence raises the fence by hand.
+// If a store may lose commits without a new fingerprint ([Probe].Volatile), a claim
+// grants no ids. It only raises the bound to cap(now + MaxClockSkew), where the lease
+// starts, so only its first renewal grants ids. This is called a hold-off. An operator
+// can raise the fence by hand with snowkey.Fence.
 //
 // # Assumptions
 //

@@ -18,7 +18,7 @@ var (
 	ErrNoNamespace = errors.New("the store has no such namespace; check the namespace, the layout, the database and the table")
 
 	// ErrNotMigrated is returned by stores whose tables or files are missing. A
-	// keeper then calls Migrate, unless SkipMigrate of snowkey.Config forbids it.
+	// keeper then calls Migrate, unless snowkey.Config.SkipMigrate is set.
 	ErrNotMigrated = errors.New("lease: the tables or files that keep the leases are missing; run the migration, or open without SkipMigrate")
 
 	// ErrSuspended is the reason why no id is issued between Suspend and Resume of a
@@ -110,15 +110,16 @@ func (e *LayoutError) Error() string {
 // Unwrap returns Err.
 func (e *LayoutError) Unwrap() error { return e.Err }
 
-// A HoldOffError says that a lease grants no ids yet. Ids below its start may have
-// been issued under leases that the store does not know: the namespace is new, or the
-// database is another than before.
+// A HoldOffError says that a lease grants no ids yet. Ids below the lease's start may
+// have been issued under leases that the store does not know, because the namespace is
+// new or the database was replaced by another.
 type HoldOffError struct {
 	Namespace string
 	For       time.Duration // about how long it takes
 
-	// Unconfirmed is set if the answer to the claim was lost. Then the keeper read in
-	// the store that it has the lease, and waits for the answer to a renewal.
+	// Unconfirmed is set if the store's reply to the claim was lost. The keeper has
+	// then learned from a read that it holds the lease, and waits for the reply to a
+	// renewal.
 	Unconfirmed bool
 }
 

@@ -3,18 +3,18 @@ package lease
 import "context"
 
 // A Store keeps the leases of namespaces. It executes the updates of a row one
-// after the other. A commit that it acknowledged is kept, or the fingerprint of the
-// store changes, or the store says that it may lose commits (see [Probe].Volatile).
+// after the other. A Store must not lose a commit that it acknowledged, unless its
+// fingerprint changes or it reports that it may lose commits (see [Probe].Volatile).
 //
-// Only the answer to a write proves anything. What a read shows may not be on the
-// disk yet, and may be gone after a crash. A keeper takes from a read only the
+// Keepers rely only on replies to writes, because the result of a read may not be on
+// the disk yet and may be gone after a crash. From a read, a keeper takes only the
 // token and the revision with which it continues.
 //
-// A call concerns the rows of its namespace and layout. Each method is one step: it
-// happens completely, at one time, or not at all. A method that returns an error
-// may still have been executed, or may be executed later: the answer was lost, or
-// the request was late. Keepers expect that. Package leasetest has the suite that
-// every Store must pass.
+// A call affects only the rows of its namespace and layout. Each method is atomic,
+// except AddRows, which is atomic for each row. If a method returns an error, the call
+// may still have been executed, because the reply was lost, or it may be executed
+// later, because the request was delayed. Keepers expect that. Package leasetest has
+// the test suite that every Store must pass.
 //
 // Methods return [ErrNotMigrated] if the tables or files are missing. They return a
 // [*VersionError] for a version that the store does not know, and a [*PermanentError]
@@ -26,13 +26,15 @@ type Store interface {
 	// missing. Many processes may call it at the same time.
 	Migrate(ctx context.Context) error
 
-	// Layouts returns the layouts of the namespace and the position at which the
-	// next layout is added. It includes layouts that have rows only.
+	// Layouts returns the namespace's layouts and the position at which the next
+	// layout is to be added. It includes layouts that have rows but were not added
+	// with CreateNamespace.
 	Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error)
 
 	// CreateNamespace adds the layout to the namespace and reports whether it did.
-	// It stores the current fingerprint and, as the fence, [Limits].NewFence. It does
-	// nothing if the layout exists, or if another layout was added at position.
+	// With the layout it stores the current fingerprint, and [Limits].NewFence as the
+	// fence. It does nothing if the layout exists already, or if another layout was
+	// added at position.
 	CreateNamespace(ctx context.Context, terms Terms, position int64) (created bool, err error)
 
 	// Probe reads, without locks, what a claim depends on. If the tables or files
@@ -41,39 +43,41 @@ type Store interface {
 	Probe(ctx context.Context, q Query) (Probe, error)
 
 	// Fence stores the current fingerprint and raises the fence to
-	// [Limits].RaisedFence, if the stored fingerprint is still seen. If seen is "",
-	// it does so with any fingerprint.
+	// [Limits].RaisedFence, provided that the stored fingerprint still equals seen.
+	// If seen is "", Fence does not compare the fingerprint.
 	Fence(ctx context.Context, terms Terms, seen string) error
 
-	// AddRows adds a free row for each worker from min to max that has none. The
-	// bound of a row is [Limits].Cap, which is above everything that a lost row of
-	// the worker can have granted. While the namespace does not exist, it is
-	// [Limits].FirstRow. Rows that exist are not changed. AddRows may add fewer rows,
-	// but it adds the row of min, unless another process is about to. Each row is a
-	// step of its own.
+	// AddRows adds a free row for each worker from min to max that has none. Each
+	// row's bound is [Limits].Cap, which is above everything that a lost row of the
+	// worker can have granted. While the namespace does not exist, the bound is
+	// [Limits].FirstRow. Existing rows are not changed. AddRows may add fewer rows,
+	// but it adds the row of min, unless another process is adding that row at the
+	// same time. Each row is added in a step of its own.
 	AddRows(ctx context.Context, terms Terms, min, max int64) error
 
-	// Claim takes a row. Its conditions: the row and its bound are unchanged since
-	// they were read, and the row is still free. The fence is unchanged. The
-	// namespace has the current fingerprint. The store is not volatile, or the probe
-	// said that it is. Claim reports false if no row was changed.
+	// Claim takes a row and reports true if all these conditions hold: the row and
+	// its bound are unchanged since the probe, and the row is still free; the fence is
+	// unchanged; the namespace's fingerprint is the current one; and the store is
+	// not volatile, unless the probe said that it is. Otherwise Claim changes nothing
+	// and reports false.
 	Claim(ctx context.Context, c Claim) (Row, bool, error)
 
-	// Renew raises the bound of a lease. Its conditions: the row is as the holder
-	// knows it, and the lease has not expired. The store is not volatile, or was
-	// volatile when the row was claimed. Renew reports false if no row was changed.
+	// Renew raises a lease's bound and reports true if all these conditions hold: the
+	// row still has the token and the revision that the holder knows; the lease has
+	// not expired; and the store is not volatile, unless it was volatile when the row
+	// was claimed. Otherwise Renew changes nothing and reports false.
 	Renew(ctx context.Context, r Renewal) (Row, bool, error)
 
-	// Release frees a row that is as the holder knows it. It lowers the bound to
-	// unused, the first counter that was not used, and never raises it. Release
-	// reports false if no row was changed.
+	// Release frees a row, if the row still has the token and the revision of held.
+	// It lowers the bound to unused, the first counter that was not used, and never
+	// raises the bound. Release reports false if no row was changed.
 	Release(ctx context.Context, terms Terms, held Row, unused int64) (bool, error)
 
 	// Rows returns the rows of the workers from min to max, ordered by worker.
 	Rows(ctx context.Context, terms Terms, min, max int64) ([]Row, error)
 
-	// Examine returns the settings of the store that endanger leases and that no
-	// probe shows. snowkey.Doctor reports them.
+	// Examine returns those settings of the store that endanger leases and that Probe
+	// does not check. snowkey.Doctor reports them.
 	Examine(ctx context.Context) ([]Finding, error)
 }
 
@@ -95,9 +99,9 @@ type Query struct {
 	PreferWorker int64  // the best row is that of this worker number, if it is free; -1 for none
 	PreferLabel  string // the next best is a free row that has this label; "" for none
 
-	// Waiting is set while all worker numbers are in use. If no row is free, the store
-	// may then answer with the row that becomes free first, and with HasNamespace,
-	// LastWorker = Max and Now.
+	// Waiting is set while the process waits because all worker numbers are in use.
+	// If no row is free, the store may then fill in only some fields of the Probe: the
+	// row that becomes free first, HasNamespace, LastWorker = Max and Now.
 	Waiting bool
 }
 
@@ -112,13 +116,14 @@ type Probe struct {
 	Now          int64  // the store's time
 	LastWorker   int64  // the largest worker of the range that has a row, Min-1 if none has; not valid if HasFree
 
-	// HasFree says that Row is a free row. Among equally good rows it is a random
-	// one, so that many processes do not try the same row. The store may choose from
-	// some rows only. Rows whose bound is not ahead of the store's time are better
-	// than others, and rows of which a claim would be granted nothing are worst.
+	// HasFree reports whether Row is a free row. Among equally good rows the store
+	// chooses one at random, so that many processes do not try the same row. The store
+	// may choose from some of the rows only. It prefers rows whose bound is not ahead of
+	// its time, and it chooses a row whose claim would grant nothing only if there is
+	// no other.
 	//
-	// If no row is free and the Query is Waiting, Row is the row that becomes free
-	// first. HasRow says whether there is one.
+	// If no row is free and Query.Waiting is set, Row is the row that becomes free
+	// first. HasRow reports whether Row is set.
 	Row     Row
 	HasRow  bool
 	HasFree bool

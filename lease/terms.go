@@ -2,9 +2,9 @@ package lease
 
 import "time"
 
-// Terms describe a namespace, a layout and the times of its leases. A store uses them to turn its
-// own time into counters within a statement. All times are in microseconds, and
-// points in time count from 1970 UTC.
+// Terms describe a namespace, a layout and the times of its leases. A store uses them
+// to convert its own time into counters within a statement. All durations are in
+// microseconds, and all points in time are microseconds since 1970 UTC.
 type Terms struct {
 	Namespace string
 	Layout    string // as text; two layouts are the same only if their texts are
@@ -26,18 +26,18 @@ type Limits struct {
 	// contains the time Ahead from now.
 	Cap int64
 
-	// RaisedFence is above every bound that was granted until now, also by a server
-	// that this one replaced: the cap of the time Skew from now.
+	// RaisedFence is the Cap of the time Skew from now. It is above every bound that
+	// was granted until now, even by a server that this one replaced.
 	RaisedFence int64
 
-	// NewFence is the fence of a namespace that is created now. It is the
-	// RaisedFence, because a namespace of this name may have been lost. For a
-	// coarse layout that would be the next tick. There it is Tick: such a layout
-	// relies on no namespace having been lost.
+	// NewFence is the fence of a namespace that is created now. It equals
+	// RaisedFence, because a namespace of this name may have been lost. For a coarse
+	// layout it is Tick, because RaisedFence would be in the next tick. So coarse
+	// layouts rely on no namespace having been lost.
 	NewFence int64
 
 	// FirstRow is the bound of a row that is added before its namespace exists. It
-	// is the Cap, and Tick for a coarse layout.
+	// equals Cap, or Tick for a coarse layout.
 	FirstRow int64
 }
 
@@ -51,9 +51,9 @@ func (t Terms) At(now int64) Limits {
 	return l
 }
 
-// Free reports whether other processes may claim r, at the time r.Now. An expired
-// lease may be claimed only Skew later, because it may not have expired by the clock
-// of the next server.
+// Free reports whether other processes may claim r at the time r.Now. An expired
+// lease may be claimed only Skew after it expired, because it may not have expired yet
+// by the clock of a server that replaces this one.
 func (t Terms) Free(r Row) bool { return r.Token == "" || r.Expires+t.Skew < r.Now }
 
 // counter returns the first counter of the tick that contains now.

@@ -26,6 +26,7 @@ func inspect(ctx context.Context, sys system, args []string) error {
 	asJSON := flags.Bool("json", false, "write JSON")
 	var options catalog.Options
 	flags.Func("schema", "a `schema` to inspect, exactly as it is called; may be given again", list(&options.Schemas))
+	registerChildren(flags, &options)
 	if err := parse(flags, inspectUsage, args); err != nil {
 		return err
 	}

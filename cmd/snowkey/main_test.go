@@ -141,6 +141,8 @@ func TestUsage(t *testing.T) {
 		{"migrate inspect -h", 0, "SNOWKEY_DSN"},
 		{"migrate inspect --nonsense", 2, "nonsense"},
 		{"migrate inspect", 1, "which database?"},
+		{"migrate plan --child numbers.id", 2, "such as orders.user_id=users.id"},
+		{"migrate plan --not-child numbers", 2, "write table.column"},
 		{"migrate inspect --dsn a --dsn-file b", 1, "exclude each other"},
 		{"migrate inspect --dsn-file /nowhere/at/all", 1, "/nowhere/at/all"},
 		{"migrate inspect --dsn x --dialect oracle", 1, "-dialect is"},
@@ -182,6 +184,7 @@ func TestMigrate(t *testing.T) {
 		}
 		ok("-- phase: guard", "plan")
 		fails(`no table "nowhere"`, "plan", "-except", "nowhere")
+		fails("no single column of integers", "plan", "-not-child", "numbers.nothing")
 		ok("", "plan", "-except", "numbers", "-o", file)
 		fails("writing the plan", "plan", "-o", file)
 		fails("refuted", "verify", "-plan", file)

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -30,7 +31,9 @@ func plan(ctx context.Context, sys system, args []string) error {
 	flags.Func("schema", "a `schema` to plan, exactly as it is called; may be given again", list(&options.Schemas))
 	flags.Func("table", "a `table` to plan, as it is called or as schema.table; may be given again; by default all", list(&tables))
 	flags.Func("except", "a `table` that goes on counting; may be given again", list(&except))
+	registerChildren(flags, &options.Options)
 	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, where the server has a way")
+	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that are one column of a composite primary key")
 	flags.Int64Var(&options.Floor, "floor", autoinc.DefaultFloor, "the least `key` that may be sent at the end: above all that were counted, below all that are generated")
 	out := flags.String("o", "", "the `file` to write, which must not exist; by default to the standard output")
 	if err := parse(flags, planUsage, args); err != nil {
@@ -78,6 +81,51 @@ func list(values *[]string) func(string) error {
 		*values = append(*values, value)
 		return nil
 	}
+}
+
+// registerChildren defines the flags for columns that have no foreign key.
+func registerChildren(flags *flag.FlagSet, options *catalog.Options) {
+	flags.Func("child", "`column=key` names a column that holds a key without a foreign key, such as orders.user_id=users.id; the word likely stands for all that inspect reports; may be given again", func(value string) error {
+		if value == "likely" {
+			options.LikelyChildren = true
+			return nil
+		}
+		return addChild(&options.Children, value)
+	})
+	flags.Func("not-child", "a `column` that looks as if it held a key and does not, such as orders.batch_id; may be given again", columns(&options.NotChildren))
+}
+
+// addChild reads a column, an equals sign and a key.
+func addChild(fks *[]catalog.ForeignKey, text string) error {
+	child, parent, ok := strings.Cut(text, "=")
+	c, err := column(child)
+	p, err2 := column(parent)
+	if !ok || err != nil || err2 != nil {
+		return errors.New("write table.column=table.column, the child first, such as orders.user_id=users.id")
+	}
+	*fks = append(*fks, catalog.ForeignKey{Child: c, Parent: p})
+	return nil
+}
+
+// columns returns a flag's function that reads columns.
+func columns(all *[]catalog.Column) func(string) error {
+	return func(value string) error {
+		c, err := column(value)
+		*all = append(*all, c)
+		return err
+	}
+}
+
+// column reads table.column or schema.table.column.
+func column(text string) (catalog.Column, error) {
+	parts := strings.Split(text, ".")
+	if len(parts) == 2 {
+		parts = append([]string{""}, parts...)
+	}
+	if len(parts) != 3 || parts[1] == "" || parts[2] == "" {
+		return catalog.Column{}, errors.New("write table.column or schema.table.column")
+	}
+	return catalog.Column{Table: catalog.Name{Schema: parts[0], Name: parts[1]}, Name: parts[2]}, nil
 }
 
 // named finds the tables that are called so.

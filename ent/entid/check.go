@@ -14,17 +14,17 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Check compares the ids of ent tables, and the foreign keys to them, with the
-// columns that the database really has. ent's own migration does not
-// show this: on MySQL and SQLite it ignores that a key still counts. Call Check
-// when the program starts and in CI, after the migrations, with the tables that
+// Check compares the ids of ent tables, and the foreign keys to them, with the columns
+// that the database really has. ent's own migration does not report all differences.
+// For example, on MySQL and SQLite it ignores that a key still has auto-increment. Call
+// Check when the program starts and in CI, after the migrations, with the tables that
 // ent has generated:
 //
 //	entid.Check(ctx, db, migrate.Tables...)
 //
-// It changes nothing. It returns nil, or an [*catalog.MismatchError] with all that
-// was found. An id that ent leaves to the database is found if its column does
-// not count. Ids that are neither 64-bit numbers nor text are left alone.
+// Check changes nothing. It returns nil, or an [*catalog.MismatchError] with all
+// differences. If ent leaves an id to the database, Check reports a column that does
+// not number its rows. It ignores ids that are neither 64-bit numbers nor text.
 func Check(ctx context.Context, db *stdsql.DB, tables ...*schema.Table) error {
 	if len(tables) == 0 || slices.Contains(tables, nil) {
 		return errors.New("entid: Check has nothing to compare; pass migrate.Tables of the package that ent generated")
@@ -40,7 +40,7 @@ func Check(ctx context.Context, db *stdsql.DB, tables ...*schema.Table) error {
 	return catalog.Compare(ctx, db, fields)
 }
 
-// dialects are ent's names of them.
+// dialects has the names of the dialects in ent.
 var dialects = map[catalog.Dialect]string{
 	catalog.Postgres: dialect.Postgres,
 	catalog.MySQL:    dialect.MySQL,
@@ -76,8 +76,8 @@ func fieldsOf(t *schema.Table, dialect string) (fields []catalog.Field) {
 	return fields
 }
 
-// fieldOf returns what ent takes a column for; ok is false if it is no key of
-// 64 bits and no text.
+// fieldOf describes a column as ent declares it. If the column is neither a 64-bit
+// number nor text, ok is false.
 func fieldOf(c *schema.Column, dialect string) (f catalog.Field, ok bool) {
 	if c.Increment {
 		return catalog.Field{Counts: true}, true

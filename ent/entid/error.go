@@ -7,7 +7,8 @@ import "github.com/snowkey-go/snowkey/internal/fill"
 // entity, such as "User"), Field, Type, Problem and Remedy.
 type FieldError = fill.FieldError
 
-// A RowError is returned if the source has no id for a row. Nothing was inserted.
+// A RowError is returned if the source fails to return an id for a row. Nothing was
+// inserted.
 //
 // Package is "entid". Model is the entity, such as "User". Row is -1, because ent does
 // not say which row of a bulk create it is. Problem and Remedy say what is wrong and

@@ -12,8 +12,8 @@ import (
 	"entgo.io/ent/schema/field"
 )
 
-// A Field declares a column that holds a key. [Mixin] declares the id; use a
-// Field for foreign keys that the schema shows:
+// A Field declares a column that holds a key. [Mixin] declares the id. Use a Field for
+// a foreign key that is a field of the schema:
 //
 //	func (Post) Fields() []ent.Field {
 //		return []ent.Field{entid.Field[pk.ID]{Name: "author_id", Optional: true}}
@@ -23,9 +23,9 @@ import (
 //		return []ent.Edge{edge.From("author", User.Type).Ref("posts").Field("author_id").Unique()}
 //	}
 //
-// It is what field.Other declares, and not field.Int64. ent assumes that MySQL chose a
-// numeric id. It replaces the ids of a bulk create by LastInsertId, LastInsertId+1 and
-// so on, in memory and in join tables.
+// ent treats it like a field of type field.Other, not field.Int64. With field.Int64,
+// ent would assume that MySQL chose the id. It would replace the ids of a bulk create
+// by LastInsertId, LastInsertId+1 and so on, in memory and in join tables.
 type Field[T Key] struct {
 	Name string
 
@@ -37,17 +37,17 @@ type Field[T Key] struct {
 	Comment     string
 	Annotations []schema.Annotation
 
-	// Alias is what generated code calls a T that is a pk.Of[User]: ent cannot
-	// spell a type with a type argument. It is declared beside User,
+	// Alias is the name that generated code uses for a type T such as pk.Of[User],
+	// because ent cannot write a type with a type argument. Declare it beside User,
 	//
 	//	package keys
 	//
 	//	type User struct{}
 	//	type UserID = pk.Of[User]
 	//
-	// in a package that imports no generated code and is not named ids, as many
-	// variables of generated code are. Defaults to the argument's name followed
-	// by ID, here UserID. Other types have no use for it.
+	// in a package that imports no generated code. The package cannot be named ids,
+	// because many variables of generated code have this name. Defaults to the name
+	// of the argument followed by ID, here UserID. Other types do not need an alias.
 	Alias string
 }
 
@@ -58,8 +58,8 @@ func (f Field[T]) Descriptor() *field.Descriptor {
 	d := field.Other(f.Name, zero).SchemaType(map[string]string{
 		dialect.MySQL:    column,
 		dialect.Postgres: column,
-		// Not "integer": that would be an alias of the rowid, and SQLite would number
-		// rows that come without an id.
+		// The type is not "integer", because such a column would be an alias of the
+		// rowid, and SQLite would number rows that come without an id.
 		dialect.SQLite: column,
 	}).Descriptor()
 	d.Optional, d.Nillable, d.Unique, d.Immutable = f.Optional, f.Nillable, f.Unique, f.Immutable
@@ -70,7 +70,7 @@ func (f Field[T]) Descriptor() *field.Descriptor {
 	return d
 }
 
-// spell makes generated code call the generic type t by its alias.
+// spell makes generated code use the alias for the generic type t.
 func spell(info *field.TypeInfo, t reflect.Type, alias string) error {
 	// The name of a pk.Of[ids.User] is "Of[example.com/app/ids.User]".
 	_, arg, _ := strings.Cut(strings.TrimSuffix(t.Name(), "]"), "[")
@@ -93,8 +93,8 @@ var (
 	notIdentifier = regexp.MustCompile(`[^\pL\pN_]+`)
 )
 
-// packageName returns a name for the package that generated code can use. If it
-// is not the last element of the path, ent writes it into the import.
+// packageName returns a name for the package that generated code can use. If this is
+// not the last element of the path, ent writes it into the import.
 func packageName(pkg string) string {
 	base, _, _ := strings.Cut(path.Base(majorVersion.ReplaceAllString(pkg, "")), ".")
 	return notIdentifier.ReplaceAllString(base, "")

@@ -21,12 +21,12 @@ import (
 //	client.Use(entid.Hook(src))             // every entity
 //	client.Order.Use(entid.Hook(orders))    // one of them
 //
-// A nil src is [idgen.Default] at the time a row is created. So
-// entid.Hook(idgen.Default()) works in a package variable, too, where SetDefault has not
-// run yet.
+// A nil src means [idgen.Default] at the time a row is created. For this reason
+// entid.Hook(idgen.Default()) also works in a package variable, where SetDefault has
+// not run yet.
 //
-// It fills ids of the types of package pk and leaves all others alone. A client's hooks
-// run before the schema's hooks, so a mixin finds the id filled and keeps it.
+// The hook fills ids of the types of package pk and ignores all others. A client's
+// hooks run before the schema's hooks, so a mixin keeps the id from this hook.
 func Hook(src idgen.Source) ent.Hook {
 	source := func() idgen.Source { return src }
 	if pool, ok := src.(*idgen.Pool); src == nil || ok && pool == nil {
@@ -35,7 +35,8 @@ func Hook(src idgen.Source) ent.Hook {
 	return hook(source, untyped)
 }
 
-// hook returns the hook that fills the slot that find finds, if any.
+// hook returns a hook that fills the ids of new rows. find returns the slot for the id
+// of a row, or nil if the id is not to be filled.
 func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent.Hook {
 	return func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
@@ -70,14 +71,14 @@ func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent
 	}
 }
 
-// A slot is where a mutation keeps its id.
+// A slot is the id of a mutation, which a hook reads and sets.
 type slot interface {
 	empty() bool
 	fill(n int64) error
 }
 
-// typed finds an id of type T. It finds none in an edge schema whose id is
-// composite.
+// typed returns the slot of an id of type T. It returns nil for an edge schema whose id
+// is composite, and an error for an id of another type.
 func typed[T Key](m ent.Mutation) (slot, error) {
 	if k, ok := m.(keyed[T]); ok {
 		return typedSlot[T]{k}, nil
@@ -112,7 +113,7 @@ func (s typedSlot[T]) fill(n int64) error {
 	return nil
 }
 
-// untyped finds an id of any type of package pk.
+// untyped returns the slot of an id of any type of package pk, or nil for other ids.
 func untyped(m ent.Mutation) (slot, error) {
 	switch k := m.(type) {
 	case keyed[pk.ID]:
@@ -129,13 +130,13 @@ func untyped(m ent.Mutation) (slot, error) {
 	return nil, nil
 }
 
-// errorsOf describes the id of a mutation, which has one, for errors.
+// errorsOf describes the id of a mutation for errors. The mutation must have an id.
 func errorsOf(m ent.Mutation) *fill.Key {
 	return &fill.Key{Package: "entid", Model: m.Type(), Field: "id", Type: idType(m).String()}
 }
 
-// idType returns the type of the id that m can set, nil if there is none: then
-// the id is composite, or ent's own.
+// idType returns the type of the id that m can set. It returns nil if the id is
+// composite, or the one that ent declares.
 func idType(m ent.Mutation) reflect.Type {
 	set, ok := reflect.TypeOf(m).MethodByName("SetID")
 	if !ok || set.Type.NumIn() != 2 {
@@ -144,8 +145,8 @@ func idType(m ent.Mutation) reflect.Type {
 	return set.Type.In(1)
 }
 
-// An untypedSlot is a typedSlot[pk.Of[User]] for a User that this package
-// cannot name.
+// An untypedSlot does the same as a typedSlot[pk.Of[User]], for a User that this
+// package does not know.
 type untypedSlot struct {
 	t       reflect.Type
 	id, set reflect.Value // the methods of keyed

@@ -31,16 +31,16 @@ type Mixin = For[pk.ID]
 //	entid.For[pk.SortText]{}
 //	entid.For[keys.UserID]{} // type UserID = pk.Of[User]
 //
-// The zero value is ready to use. Loading a schema that holds one looks up no
-// pool; creating a row does.
+// The zero value is ready to use. The pool is looked up when a row is created, and not
+// when the schema is loaded.
 type For[T Key] struct {
 	mixin.Schema
 
-	// Name is the generator to draw from: idgen.Default().Named(Name).
-	// Defaults to the pool's own, which all tables may share.
+	// Name is the generator that makes the ids: idgen.Default().Named(Name). Defaults
+	// to the pool itself, which all tables may share.
 	Name string
 
-	// Alias is what generated code calls a typed key; see [Field.Alias].
+	// Alias is the name that generated code uses for a typed key; see [Field.Alias].
 	Alias string
 
 	// StorageKey is the name of the column, and StructTag the tag of the generated
@@ -54,8 +54,9 @@ func (f For[T]) Fields() []ent.Field {
 	return []ent.Field{described{id.Descriptor()}}
 }
 
-// described is a field that keeps its descriptor: mixin.AnnotateFields changes what
-// Descriptor returns, and ent calls Descriptor again.
+// described is a field that always returns the same descriptor. mixin.AnnotateFields
+// changes what Descriptor returns, and the change must not be lost when ent calls
+// Descriptor again.
 type described struct{ d *field.Descriptor }
 
 func (f described) Descriptor() *field.Descriptor { return f.d }

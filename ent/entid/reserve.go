@@ -9,19 +9,19 @@ import (
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// Reserve returns a context whose next n ids are drawn in one step, for a bulk
-// create:
+// Reserve returns a context for a bulk create, with which the ids of the next n rows
+// are generated in one step:
 //
 //	client.User.CreateBulk(builders...).Save(entid.Reserve(ctx, len(builders)))
 //
-// Without it each row draws its own, because ent shows its hooks one row at a time. The
-// ids ascend in the order of the rows either way, and an error inserts none of them. A
-// reservation helps if a step is expensive, or if the ids of a call should be
-// consecutive.
+// Without Reserve the id of each row is generated separately, because ent calls its
+// hooks for one row at a time. In both cases the ids ascend in the order of the rows,
+// and an error inserts no rows. Reserve helps if each call of the source is expensive,
+// or if the ids of a bulk create should be consecutive.
 //
-// The ids come from the source of the first row. Rows with other sources, and rows past
-// n, draw their own. Ids that are left over are never used. The context is safe for
-// concurrent use.
+// The ids come from the source of the first row. Rows with other sources, and rows
+// after the first n, get theirs separately. Reserved ids that are left over are never
+// used. The context is safe for concurrent use.
 func Reserve(ctx context.Context, n int) context.Context {
 	return context.WithValue(ctx, reservationKey{}, &reservation{n: n})
 }
@@ -35,7 +35,8 @@ type reservation struct {
 	ids []int64      // those not yet used
 }
 
-// draw returns one id from src, or from the reservation for src that ctx holds.
+// draw returns one id from src, which is a reserved one if ctx has a reservation for
+// src.
 func draw(ctx context.Context, src idgen.Source) (int64, error) {
 	r, ok := ctx.Value(reservationKey{}).(*reservation)
 	// If a source cannot be compared, the next row cannot find its reservation.
@@ -53,7 +54,8 @@ func draw(ctx context.Context, src idgen.Source) (int64, error) {
 	return r.put(src, ids, n, err)
 }
 
-// take returns a reserved id of src, or else how many the caller shall reserve.
+// take returns a reserved id of src, or an id of 0 and how many ids the caller must
+// reserve.
 func (r *reservation) take(src idgen.Source) (id int64, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +67,9 @@ func (r *reservation) take(src idgen.Source) (id int64, n int) {
 	return 0, n
 }
 
-// put stores what the caller reserved, except for the first, which it returns.
+// put stores the ids that the caller has reserved, except for the first, which it
+// returns. If reserving them failed with err, put returns err, and the next row may try
+// again.
 func (r *reservation) put(src idgen.Source, ids []int64, n int, err error) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

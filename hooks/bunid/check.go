@@ -15,14 +15,14 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Check compares models with the columns that the database really has: their
-// keys, and every other field of a type of package pk or that refers to one.
-// Call it when the program starts and in CI, after the migrations, with the
-// models as for [Use]. It changes nothing.
+// Check compares models with the columns that the database really has: their keys, and
+// every other field of a type of package pk or that refers to one. Call Check when the
+// program starts and in CI, after the migrations, with the same models as [Use]. It
+// changes nothing.
 //
-// It returns nil, or an [*catalog.MismatchError] with all that was found, joined
-// with a [*FieldError] for each declaration that Use would refuse. A key that bun
-// leaves to the database is found if its column does not count.
+// Check returns nil, or an [*catalog.MismatchError] with all differences, joined with a
+// [*FieldError] for each declaration that Use would reject. If bun leaves a key to the
+// database, Check reports a column that does not number its rows.
 func Check(ctx context.Context, db *bun.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("bunid: Check has nothing to compare; pass an open *bun.DB and the models")
@@ -83,9 +83,9 @@ func fieldsOf(t *schema.Table, filled bool) (fields []catalog.Field) {
 	return fields
 }
 
-// columnOf returns where f is stored.
+// columnOf returns the column in which f is stored.
 func columnOf(f *schema.Field) catalog.Field {
-	table := catalog.Name{Name: f.Table.Name} // as in the tag; what bun calls the schema is a guess
+	table := catalog.Name{Name: f.Table.Name} // as in the tag, because the schema that bun returns is a guess
 	if schema, name, ok := strings.Cut(table.Name, "."); ok {
 		table = catalog.Name{Schema: schema, Name: name}
 	}
@@ -97,7 +97,8 @@ func columnOf(f *schema.Field) catalog.Field {
 	}
 }
 
-// holding says that keys of a Go type are stored in a column.
+// holding returns field with the size that keys of a Go type need there, if they are
+// stored as text.
 func holding(field catalog.Field, t reflect.Type) catalog.Field {
 	if keytype.Holds(t) {
 		field.Size = keytype.TextSize(t)

@@ -13,15 +13,16 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// propose sends keys for the rows of an INSERT that may skip or merge rows. It does not
-// set them in memory, because RETURNING yields the keys in the table.
+// propose makes an INSERT that may skip or merge rows send new keys for the rows that
+// have none. It does not set them in memory, because RETURNING yields the keys that are
+// in the table.
 func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Value, list bool, source idgen.Source) error {
 	const own = "set the keys, and query afterwards which rows are in the table"
 	if !q.DB().HasFeature(feature.InsertReturning) {
 		return refuse(k.Model, "may be skipped or merged, and this database does not return the keys", own)
 	}
 	p := &proposal{key: k, model: q.GetModel()}
-	q.Value(k.Name, "?", p) // also has bun return the key, unless Returning says otherwise
+	q.Value(k.Name, "?", p) // bun then also returns the key, unless Returning says otherwise
 	s, err := statementOf(q)
 	if err != nil {
 		return err
@@ -46,21 +47,21 @@ func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Va
 	return nil
 }
 
-// A proposal writes the keys of the rows in their order. bun may write the query more
-// than once.
+// A proposal writes the keys of the rows into the SQL, in the order of the rows. bun
+// may write the query more than once.
 type proposal struct {
 	key   *key
 	model bun.Model
-	ids   []int64         // for those rows that have no key; none if the INSERT was refused
+	ids   []int64         // for the rows that have no key; none if the INSERT was rejected
 	keys  []reflect.Value // of the rows, while they are written
-	next  int             // of these
+	next  int             // the index of the next key
 }
 
 var errRefused = errors.New("bunid: the INSERT was refused, or its rows have changed; create a new one")
 
 // AppendQuery implements [schema.QueryAppender].
 func (p *proposal) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
-	if probe, ok := gen.Dialect().(probe); ok { // the query runs again
+	if probe, ok := gen.Dialect().(probe); ok { // isOverwritten, when the query runs again
 		return append(b, probe.sample...), nil
 	}
 	if p.next == 0 {
@@ -70,7 +71,7 @@ func (p *proposal) AppendQuery(gen schema.QueryGen, b []byte) ([]byte, error) {
 		}
 	}
 	v := p.keys[p.next]
-	if keytype.Empty(v) { // else a hook of the model has set it since, or the query runs again
+	if keytype.Empty(v) { // otherwise a hook of the model has set it, or the query runs again
 		if p.next >= len(p.ids) {
 			return nil, errRefused
 		}

@@ -16,10 +16,10 @@
 //
 // # Which keys are filled
 //
-// The key of a model is filled if the model embeds [Filled], directly or in a base
-// struct, or if its BeforeInsert calls [Fill]. Its type is one of package pk, int64,
-// uint64, string or a named type of these. bun makes such a column without
-// auto-increment, unless the tag asks for it:
+// A model's key is filled if the model embeds [Filled], directly or in a base struct,
+// or if its BeforeInsert calls [Fill]. The key's type must be one of package pk, int64,
+// uint64, string or a named type of these. By default, bun creates a column without
+// auto-increment for such a key:
 //
 //	ID     pk.ID       `bun:",pk"`                   // BIGINT
 //	ID     pk.Of[User] `bun:",pk"`                   // BIGINT, typed
@@ -29,24 +29,25 @@
 //	ID     pk.ID       `bun:",pk" snowkey:"orders"`  // from the pool's generator "orders"
 //	UserID pk.ID       `bun:",pk" snowkey:"-"`       // the caller sets it
 //
-// On SQLite bun makes an INTEGER PRIMARY KEY for 64 bits. SQLite numbers rows in such a
-// column if they come without a key. With type:bigint in the tag it refuses them, as the
-// other databases do. [Check] finds such columns, and columns that are too narrow.
+// On SQLite bun creates an INTEGER PRIMARY KEY column for a 64-bit key. If a row is
+// inserted into it without a key, SQLite numbers the row. With type:bigint in the tag,
+// SQLite rejects such a row, as the other databases do. [Check] finds columns that
+// number rows, and columns that are too narrow.
 //
-// A key that is zero is filled. Any other key is kept. The caller sets composite keys,
-// and keys that a relation makes foreign keys.
+// A key that is zero is filled. Any other key is kept. The caller must set composite
+// keys, and primary keys that are also the foreign key of a relation.
 //
 // # Guarantees
 //
-// After an INSERT, the key in memory is the key in the table, or the call has failed. This
-// holds for
+// After an INSERT, either the key in memory is the key in the table, or the call has
+// failed. This holds for
 //   - a struct, and a slice of structs, of pointers or of interfaces;
 //   - Column, Value, Returning, Ignore, On and Replace;
 //   - transactions and single connections.
 //
-// An INSERT for which this is impossible is refused before anything is sent. Examples
-// are a key that Column leaves out or Value overwrites, a nil row, and a field that
-// cannot hold a key. With [Use], maps, NewValues and models whose hook does not run are
+// If this is impossible for an INSERT, it fails before anything is sent. Examples are a
+// key that Column leaves out or Value overwrites, a nil row, and a field that cannot
+// hold a key. With [Use], maps, NewValues and models whose hook does not run are
 // checked as well.
 //
 // Keys ascend in the order of the rows, because all keys for an INSERT are generated
@@ -56,31 +57,34 @@
 //
 // # Conflicts
 //
-// An INSERT with ON CONFLICT, IGNORE or ON DUPLICATE KEY may skip or merge rows. It sends
-// keys but does not set them in memory, because they come back with RETURNING. A row that
-// was skipped has no key afterwards. A row that was merged has the key of the row in the
-// table. If Returning lists columns, it must list the key. Results that go elsewhere, as
-// with Scan(ctx, &id), have the key there.
+// An INSERT with ON CONFLICT, IGNORE or ON DUPLICATE KEY may skip or merge rows. Such
+// an INSERT sends new keys without setting them in memory, because RETURNING yields the
+// keys that are in the table. Afterwards a skipped row has no key, and a merged row has
+// the key of the row in the table. If Returning lists columns, it must list the key. If
+// the results go elsewhere, as with Scan(ctx, &id), the key is stored there.
 //
-// bun assigns the rows that RETURNING yields to the first rows of the slice. So a slice
-// needs Returning("*"), and then holds only the rows that are in the table. Without it the
-// INSERT is refused.
+// bun assigns the rows that RETURNING yields to the first rows of the slice, even if
+// the database has skipped one of these. An INSERT of a slice therefore fails unless it
+// has Returning("*"). With it, the slice then contains only the rows that are in the
+// table.
 //
-// MySQL has no RETURNING. There such an INSERT is refused unless the caller has set all
-// keys. Keys that the caller sets are not changed or checked, on any database. MariaDB has
-// RETURNING.
+// MySQL has no RETURNING, so such an INSERT fails there unless the caller has set all
+// keys. MariaDB has RETURNING. Keys that the caller sets are not changed or checked, on
+// any database.
 //
 // # How it works
 //
-// bun calls BeforeInsert once for each INSERT, before BeforeAppendModel, which it calls
-// for each row. So BeforeAppendModel sees the key, and may set another. BeforeInsert is a
-// method of the model, so a model's own BeforeInsert replaces the embedded one. Use finds
-// such models by calling the method. A query hook sees statements for which bun calls no
-// hooks. It is too late to fill keys there, so the statement is refused.
+// bun calls BeforeInsert once for each INSERT, and after it BeforeAppendModel for each
+// row. So BeforeAppendModel sees the key, and may set another. Because BeforeInsert is
+// a method of the model, a model's own BeforeInsert replaces the embedded one. [Use]
+// finds such models by calling the method. It also installs a query hook, which sees
+// statements for which bun calls no hooks of the model. At that point it is too late to
+// fill keys, so the query hook rejects the statement.
 //
 // # Limits
 //
-// The package does not see SQL that you write by hand, except NewValues in NewRaw. It does
-// not see queries of the database that was passed to Use. Work with the one that Use
-// returned. Maps are known by the tables of registered models.
+// The package does not see SQL that you write by hand, except NewValues in NewRaw. The
+// query hook belongs to the database that [Use] returns, so do not work with the one
+// that was passed to Use. The package finds the model for a map by its table, so the
+// model must be registered.
 package bunid

@@ -6,16 +6,16 @@ import (
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// A FieldError says why a model's declaration does not let its key be filled, or
-// lets it be damaged. [Use] returns the errors of all models. Each INSERT of such a
-// model fails with its error, before anything is sent, until the declaration is
+// A FieldError reports that a model's declaration prevents its key from being filled,
+// or lets the key be corrupted. [Use] returns the errors of all models. Each INSERT of
+// such a model fails with its error, before anything is sent, until the declaration is
 // changed.
 //
 // Its fields are the strings Package ("bunid"), Model (such as "shop.User"), Field,
 // Type, Problem and Remedy. Field and Type are empty if the error is about the model.
 type FieldError = fill.FieldError
 
-// A RowError says why one statement, or one of its rows, was refused. Nothing has
+// A RowError reports why one statement, or one of its rows, was rejected. Nothing has
 // been sent to the database.
 //
 // Package is "bunid". Model is a type such as "shop.User", or the table if there is no

@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// Filled is embedded in a model, or in a struct that models embed, to have its
-// key filled from [idgen.Default]:
+// Filled is embedded in a model, or in a struct that models embed. The keys of the
+// model are then filled from [idgen.Default]:
 //
 //	type User struct {
 //		bunid.Filled
@@ -23,8 +23,9 @@ import (
 //		Name string
 //	}
 //
-// It has no fields and no columns. A model's own BeforeInsert shadows it and must call
-// [Fill]. [Use] reports a model that does not.
+// Filled has no fields and no columns. If a model has a BeforeInsert of its own, it
+// shadows the method of Filled, and must call [Fill]. [Use] reports a model that does
+// not.
 type Filled struct{}
 
 // BeforeInsert implements [bun.BeforeInsertHook] with [Fill]. bun calls it once
@@ -32,16 +33,16 @@ type Filled struct{}
 func (*Filled) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error { return Fill(ctx, q, nil) }
 
 // Fill gives a key to each row of an INSERT that has none. Call it in a BeforeInsert of
-// your own, which does more or passes another source:
+// your own if that does more, or passes another source:
 //
 //	func (*Order) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 //		return bunid.Fill(ctx, q, source)
 //	}
 //
-// A nil source is idgen.Default(). If the source is an [*idgen.Pool], the tag of the
-// key may name one of its generators. All keys are drawn in one step. The error is a
-// [*FieldError], or a [*RowError] that wraps the error of the source. The rows are then
-// unchanged.
+// A nil source means idgen.Default(). If the source is an [*idgen.Pool], the tag of the
+// key may name one of its generators. All keys are generated in one step. If Fill
+// fails, the error is a [*FieldError], or a [*RowError] that wraps the source's error,
+// and the rows are unchanged.
 func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	if inDryRun(ctx) {
 		return errDryRun
@@ -86,7 +87,7 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	}
 	zero := empty(keys)
 	switch {
-	case len(zero) == 0: // all are the caller's
+	case len(zero) == 0: // the caller has set all
 		return nil
 	case s.replace && len(keys) > 1:
 		return refuse(k.Model, "may have rows that later rows of the same REPLACE delete", "replace one at a time, or set the keys")
@@ -97,7 +98,7 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 }
 
 // FillRows gives a key to each row that has none, without inserting it. It is for rows
-// that bun takes without calling hooks, as NewValues does. rows is what
+// that bun inserts without calling hooks, such as those in NewValues. rows is what
 // [bun.InsertQuery.Model] takes: a pointer to a struct, or to a slice. Source and
 // errors are as for [Fill].
 func FillRows(ctx context.Context, db bun.IDB, rows any, source idgen.Source) error {
@@ -119,7 +120,7 @@ func FillRows(ctx context.Context, db bun.IDB, rows any, source idgen.Source) er
 	return k.fill(ctx, empty(keys), source)
 }
 
-// fill sets the keys in memory.
+// fill generates the keys for rows that have none, and sets them in memory.
 func (k *key) fill(ctx context.Context, zero []reflect.Value, source idgen.Source) error {
 	if len(zero) == 0 {
 		return nil
@@ -134,8 +135,9 @@ func (k *key) fill(ctx context.Context, zero []reflect.Value, source idgen.Sourc
 	return nil
 }
 
-// isOverwritten reports whether Value sends something else in the key's place. bun has
-// no method for this, so a copy of the query writes the key alone.
+// isOverwritten reports whether a call of Value has replaced the key. Because bun has
+// no method for this, a copy of the query writes a sample key alone, and isOverwritten
+// looks for the sample in the SQL.
 func (k *key) isOverwritten(q *bun.InsertQuery) bool {
 	row := reflect.New(k.table.Type)
 	keytype.Set(k.Field.Value(row.Elem()), math.MaxInt64-1)
@@ -146,7 +148,7 @@ func (k *key) isOverwritten(q *bun.InsertQuery) bool {
 	return err == nil && !bytes.Contains(text, sample)
 }
 
-// A probe is the dialect in which a key is written to see whether it is sent.
+// A probe is the dialect with which isOverwritten writes the query.
 type probe struct {
 	schema.Dialect
 	sample []byte

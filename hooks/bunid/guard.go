@@ -23,17 +23,17 @@ type guard struct {
 	listed   map[reflect.Type]bool // the models that were passed to Use
 }
 
-// BeforeQuery implements [bun.QueryHook]. It cannot return an error, but bun asks the
-// query for its connection later. So a refused query gets a connection that only
-// returns the error. Cancelling the context is not enough. database/sql checks it for a
-// *sql.DB and a *sql.Tx but not for a *sql.Conn, and a driver may check it after it has
-// run the statement.
+// BeforeQuery implements [bun.QueryHook]. It cannot return an error, but bun uses the
+// connection of the query only later. BeforeQuery therefore gives a rejected query a
+// connection that only returns the error. Cancelling the context would not be enough.
+// database/sql checks the context for a *sql.DB and a *sql.Tx but not for a *sql.Conn,
+// and a driver may check it after it has run the statement.
 func (g *guard) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
 	err := g.check(ctx, event)
 	if err == nil {
 		return ctx
 	}
-	// What bun wraps around a query, such as Count, has the same methods.
+	// The wrappers that bun puts around a query, as for Count, have the same methods.
 	switch q := event.IQuery.(type) {
 	case interface {
 		Conn(bun.IConn) *bun.InsertQuery
@@ -66,7 +66,7 @@ func (*guard) AfterQuery(context.Context, *bun.QueryEvent) {}
 
 func (g *guard) check(ctx context.Context, event *bun.QueryEvent) error {
 	switch q := event.IQuery.(type) {
-	case nil: // SQL by hand, no query that can be refused
+	case nil: // SQL by hand, without a query object that could be rejected
 		return nil
 	case *bun.RawQuery: // SQL by hand, unless NewValues has written the rows
 		template, err := q.AppendQuery(schema.NewNopQueryGen(), nil)
@@ -93,7 +93,7 @@ func (g *guard) check(ctx context.Context, event *bun.QueryEvent) error {
 	return g.checkTargets(ctx, event, 0)
 }
 
-// A refusal is the connection of a query that is refused.
+// A refusal is the connection of a rejected query. It only returns the error.
 type refusal struct{ err error }
 
 func (r refusal) ExecContext(context.Context, string, ...any) (sql.Result, error) { return nil, r.err }
@@ -101,7 +101,7 @@ func (r refusal) ExecContext(context.Context, string, ...any) (sql.Result, error
 func (r refusal) QueryContext(context.Context, string, ...any) (*sql.Rows, error) { return nil, r.err }
 
 func (r refusal) QueryRowContext(ctx context.Context, query string, _ ...any) *sql.Row {
-	db := sql.OpenDB(r) // only a database makes a row with an error
+	db := sql.OpenDB(r) // only a *sql.DB makes a *sql.Row with an error
 	defer db.Close()
 	return db.QueryRowContext(ctx, query)
 }
@@ -112,7 +112,7 @@ func (r refusal) Connect(context.Context) (driver.Conn, error) { return nil, r.e
 // Driver implements [driver.Connector].
 func (refusal) Driver() driver.Driver { return nil }
 
-// checkRows refuses rows without a key.
+// checkRows returns an error if a row has no key.
 func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, model bun.TableModel) error {
 	t := model.Table()
 	v := g.verdictOn(db, t)
@@ -146,7 +146,8 @@ func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, m
 	return nil
 }
 
-// proposed reports whether an INSERT sends keys that are not in memory.
+// proposed reports whether an INSERT sends keys that are not in memory, because it may
+// skip or merge rows.
 func proposed(q *bun.InsertQuery) bool {
 	s, err := statementOf(q)
 	return err == nil && s.conflict
@@ -161,7 +162,7 @@ func indexZero(keys []reflect.Value) int {
 	return -1
 }
 
-// checkMap refuses a map without its key, if the table is known.
+// checkMap returns an error if the map that is inserted into a known table has no key.
 func (g *guard) checkMap(event *bun.QueryEvent, m map[string]any) error {
 	for _, to := range targets(event.Query) {
 		t := g.keyed(event.DB, to.text)
@@ -187,8 +188,9 @@ func isSet(v any) bool {
 	return rv.IsValid() && !keytype.Empty(rv)
 }
 
-// checkTargets refuses to insert rows that do not come from a model into a table whose
-// keys are filled. It checks the tables at depth and deeper.
+// checkTargets returns an error if rows that do not come from a model are inserted into
+// a table whose keys are filled. It checks the tables at this depth of parentheses and
+// deeper.
 func (g *guard) checkTargets(ctx context.Context, event *bun.QueryEvent, depth int) error {
 	if isGiven(ctx) {
 		return nil
@@ -224,9 +226,9 @@ func unseen(t *schema.Table) error {
 
 type givenKey struct{}
 
-// Given returns a context for statements whose rows all have their keys. Without it
-// INSERT … SELECT, MERGE, NewValues and an INSERT inside WITH are refused, because this
-// package cannot see the keys.
+// Given returns a context for statements whose rows all have their keys. Without it,
+// the package rejects INSERT … SELECT, MERGE, NewValues and an INSERT inside WITH,
+// because it cannot see their keys.
 //
 //	err := bunid.FillRows(ctx, db, &users, nil)
 //	…

@@ -20,7 +20,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// A key is the one primary key of a model, which is to be filled.
+// A key describes the primary key of a model.
 type key struct {
 	*schema.Field
 	fill.Key
@@ -32,12 +32,12 @@ func newKey(f *schema.Field, t *schema.Table) *key {
 		Field: f.GoName, Type: f.StructField.Type.String(), Generator: f.StructField.Tag.Get("snowkey")}}
 }
 
-// fillable are the tables whose declarations were checked, as weak pointers to
-// [schema.Table].
+// fillable caches the tables whose declarations were checked. It has weak pointers to
+// [schema.Table], so that it does not keep a table in memory.
 var fillable sync.Map
 
-// keyOf returns the key of a model that is filled. It refuses declarations under which
-// a key is truncated, made by the database or left out.
+// keyOf returns the key of a model whose keys are filled. It returns an error for
+// declarations with which a key would be truncated, made by the database or left out.
 func keyOf(t *schema.Table) (*key, error) {
 	if _, known := fillable.Load(weak.Make(t)); known {
 		return newKey(t.PKs[0], t), nil
@@ -85,7 +85,7 @@ func checkedKey(t *schema.Table) (*key, error) {
 	return k, nil
 }
 
-// given says why the caller must set the primary keys of t; "" if there is one
+// given returns why the caller must set the primary keys of t, or "" if there is one
 // that can be filled.
 func given(t *schema.Table) string {
 	switch {
@@ -110,13 +110,14 @@ func isForeignKey(f *schema.Field, t *schema.Table) bool {
 	return false
 }
 
-// numbering reports whether a column of this type makes numbers of its own.
+// numbering reports whether the database numbers the rows in a column of this type.
 func numbering(column string) bool {
 	column = strings.ToLower(column)
 	return strings.Contains(column, "serial") || strings.Contains(column, "auto_increment") || strings.Contains(column, "identity")
 }
 
-// fits reports whether the column can hold every key. Unknown types pass.
+// fits reports whether the column can hold every key. It returns true for types that it
+// does not know.
 func (k *key) fits(name dialect.Name) bool {
 	largest, _ := driver.DefaultParameterConverter.ConvertValue(keytype.New(k.IndirectType, math.MaxInt64).Interface())
 	text, _ := largest.(string)

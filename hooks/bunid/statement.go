@@ -11,8 +11,9 @@ import (
 )
 
 // A statement describes an INSERT before it is sent. bun does not export the parts of
-// its queries, but writes each as a template with question marks for the values. So no
-// text in a template comes from outside the program.
+// its queries, but it can write each query as a template with question marks for the
+// values. The description comes from this template, in which no text comes from outside
+// the program.
 type statement struct {
 	unclear   bool     // a backslash before a quote escapes it on some databases only
 	replace   bool     // REPLACE INTO
@@ -23,8 +24,8 @@ type statement struct {
 }
 
 // isPlain reports whether an INSERT has a model and nothing else: no columns, values,
-// conflicts, comments and so on. Most are like that, and need not be written to be
-// described. A field of bun that this package does not know counts as something else.
+// conflicts, comments and so on. Most INSERTs are plain, so they need no template. If
+// bun has set a field that this package does not know, the INSERT is not plain.
 func isPlain(q *bun.InsertQuery) bool { return isUnset(reflect.ValueOf(q).Elem()) }
 
 var (
@@ -35,8 +36,8 @@ var (
 	tableType      = reflect.TypeFor[*schema.Table]()
 )
 
-// isUnset reports whether the fields of a struct are zero, but for the connection, the
-// model and its table.
+// isUnset reports whether the fields of a struct are zero, except for the connection,
+// the model and its table.
 func isUnset(v reflect.Value) bool {
 	n := v.NumField()
 	for i := range n { // v.Fields allocates
@@ -63,7 +64,8 @@ func statementOf(q *bun.InsertQuery) (statement, error) {
 	return parse(string(template)), nil
 }
 
-// parse reads the outermost words of an INSERT's template.
+// parse describes the INSERT that a template is for. It reads the words outside
+// parentheses, and the names of the columns.
 func parse(template string) statement {
 	s := statement{unclear: strings.Contains(template, `\'`) || strings.Contains(template, `\"`)}
 	var clause string
@@ -102,12 +104,12 @@ func parse(template string) statement {
 // clauses lists the clauses of an INSERT in their order.
 var clauses = []string{"", "INSERT", "REPLACE", "INTO", "VALUES", "SELECT", "ON", "RETURNING"}
 
-// follows reports whether an INSERT can go on with a clause after another.
+// follows reports whether the clause next may come after clause in an INSERT.
 func follows(clause, next string) bool {
 	return clause != "" && slices.Index(clauses, clause) < slices.Index(clauses, next)
 }
 
-// writes reports whether a column is among those that are written.
+// writes reports whether the INSERT writes a column.
 func (s statement) writes(column string) bool { return has(s.columns, column) }
 
 // returns reports whether the key of the rows comes back.
@@ -118,16 +120,16 @@ func (s statement) returns(key string) bool {
 // returnsAll reports whether whole rows come back.
 func (s statement) returnsAll() bool { return has(s.returning, "*", "?Columns", "?TableColumns") }
 
-// has reports whether one of some names is in the list.
+// has reports whether list contains one of the names, in upper or lower case.
 func has(list []string, some ...string) bool {
 	return slices.ContainsFunc(list, func(name string) bool {
 		return slices.ContainsFunc(some, func(s string) bool { return strings.EqualFold(s, name) })
 	})
 }
 
-// targets returns the tables that a query inserts into, and how deep. In what
-// bun writes a quote inside quotes is always doubled, so the query may have its
-// values.
+// targets returns the tables that a query inserts into, with the depth of their
+// parentheses. The query may contain its values, because bun doubles each quote inside
+// quotes, so no value is taken for SQL.
 func targets(query string) []word {
 	var found []word
 	into := -1 // the depth of the INTO whose table follows
@@ -198,8 +200,8 @@ func words(s string) iter.Seq[word] {
 	}
 }
 
-// through returns the length of s up to and with the end, which is looked for
-// after skip bytes. A doubled quote is so two words side by side, which does no
+// through returns the length of s up to and including end, which it looks for after
+// skip bytes. Text with a doubled quote in it becomes two adjacent words, which does no
 // harm here.
 func through(s, end string, skip int) int {
 	if i := strings.Index(s[skip:], end); i >= 0 {

@@ -14,26 +14,28 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// Use returns db with a guard, after a check of its models. Work with the
+// Use checks models, and returns db with a guard that checks each query. Work with the
 // returned database only.
 //
 // Use checks the listed models and the models that db has already registered. It
-// registers the listed ones, which bun needs for relations and this package for the
-// tables of maps. It returns a [*FieldError] for each model whose key would not be
-// filled, or not correctly, and joins them. The most common fault is a BeforeInsert of
-// the model that shadows the method of [Filled]. To find it, Use calls BeforeInsert
-// once, with an empty row, a query that is never sent and a cancelled context. So a
-// BeforeInsert should call [Fill] first, and return its error before it does anything else.
-// Use does not call the BeforeInsert of a model whose key the database makes, such as an
-// int64 with autoincrement, nor of an unlisted model whose key cannot be filled. Models that Use does not know are checked
-// when their first row is inserted.
+// registers the listed ones, because bun needs this for relations, and this package
+// needs it for the tables of maps. Use returns a [*FieldError] for each model whose key
+// would not be filled, or not correctly, and joins these errors.
 //
-// The guard is a [bun.QueryHook]. It returns a [*RowError], before anything is sent,
-// for a statement that would insert rows without their keys because bun calls no hooks
-// for it. These are a map without its key, INSERT … SELECT and MERGE with rows from
-// NewValues, an INSERT inside WITH, and models whose hook does not run. A query that
-// was refused cannot be executed again. The guard ignores SQL that is written by hand.
-// It is safe for concurrent use.
+// The most common fault is a model with a BeforeInsert of its own, which shadows the
+// method of [Filled]. To find it, Use calls BeforeInsert once, with an empty row, a
+// query that is never sent and a cancelled context. A BeforeInsert should therefore
+// call [Fill] first, and return the error of Fill before it does anything else. Use
+// does not call the BeforeInsert of a model whose key the database makes, such as an
+// int64 with autoincrement, nor of an unlisted model whose key cannot be filled. Models
+// that Use does not know are checked when their first row is inserted.
+//
+// The guard is a [bun.QueryHook]. bun calls no hooks of the model for some statements.
+// If such a statement would insert rows without their keys, the guard makes it fail
+// with a [*RowError] before anything is sent. This applies to a map without its key,
+// INSERT … SELECT and MERGE with rows from NewValues, an INSERT inside WITH, and models
+// whose hook does not run. A query that failed in this way cannot be executed again.
+// The guard ignores SQL that is written by hand. It is safe for concurrent use.
 func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 	if err := register(db, models); err != nil {
 		return nil, err
@@ -52,7 +54,7 @@ func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 	return db.WithQueryHook(g), nil
 }
 
-// guardOf returns a guard for models that are listed.
+// guardOf returns a guard that treats the given models as listed.
 func guardOf(models ...any) *guard {
 	g := &guard{listed: make(map[reflect.Type]bool)}
 	for _, model := range models {
@@ -74,10 +76,10 @@ func register(db *bun.DB, models []any) error {
 // A verdict is the result of checking a model.
 type verdict struct {
 	filled bool  // its BeforeInsert calls Fill
-	err    error // why its key is not filled, or not right, although it should be
+	err    error // why its key is not filled, or not correctly, although it should be
 }
 
-// verdictOn looks at each model once.
+// verdictOn returns the verdict on a model. It checks each model once.
 func (g *guard) verdictOn(db *bun.DB, t *schema.Table) verdict {
 	if v, ok := g.verdicts.Load(t); ok {
 		return v.(verdict)
@@ -121,14 +123,15 @@ func judge(db *bun.DB, t *schema.Table, listed bool) verdict {
 	return verdict{err: err}
 }
 
-// mayFill reports whether a BeforeInsert may fill the key of t, so that it has to be called
-// to find out. That of a model which is not listed can do so only if the key can be filled.
+// mayFill reports whether the BeforeInsert of t may fill the key, so that it must be
+// called to find out. The BeforeInsert of a model that is not listed is called only if
+// the key can be filled.
 func mayFill(t *schema.Table, listed bool) bool {
 	if len(t.PKs) == 1 {
 		f := t.PKs[0]
 		numbered := f.AutoIncrement || f.Identity || f.SQLDefault != "" || numbering(f.CreateTableSQLType)
 		if numbered && !keytype.IsPK(f.IndirectType) {
-			return false // the database's
+			return false // the database numbers it
 		}
 	}
 	if listed {
@@ -138,8 +141,8 @@ func mayFill(t *schema.Table, listed bool) bool {
 	return err == nil
 }
 
-// embedsFilled reports whether t embeds Filled, at any depth and even where Go
-// does not promote it.
+// embedsFilled reports whether t embeds Filled, at any depth and even where Go does not
+// promote its method.
 func embedsFilled(t reflect.Type) bool {
 	seen := make(map[reflect.Type]bool)
 	var embeds func(t reflect.Type) bool
@@ -164,8 +167,8 @@ func embedsFilled(t reflect.Type) bool {
 	return embeds(t)
 }
 
-// referred returns the fault of a model whose key another one calls its own by
-// has-one or has-many.
+// referred returns an error if another model has a has-one or has-many relation that
+// uses the key of t as its foreign key.
 func referred(db *bun.DB, t *schema.Table) error {
 	for _, other := range db.Dialect().Tables().All() {
 		for _, rel := range other.Relations {
@@ -178,9 +181,9 @@ func referred(db *bun.DB, t *schema.Table) error {
 	return nil
 }
 
-// mismatched returns the fault of a foreign key that has another type than the key to
-// which it refers. bun matches the rows of has-many and m2m relations by values of Go, and
-// finds none then.
+// mismatched returns an error for each foreign key whose type differs from the type of
+// the key to which it refers. bun matches the rows of has-many and m2m relations by
+// their Go values, so with different types it finds none.
 func (g *guard) mismatched(db *bun.DB, t *schema.Table) error {
 	var errs []error
 	filled := func(t *schema.Table, f *schema.Field) bool {
@@ -207,8 +210,9 @@ func (g *guard) mismatched(db *bun.DB, t *schema.Table) error {
 	return errors.Join(errs...)
 }
 
-// A dryRun finds out whether BeforeInsert calls Fill. Reflection does not show which
-// type a method comes from, and a model's own method may call Fill.
+// A dryRun calls a model's BeforeInsert to find out whether it calls Fill. Reflection
+// cannot answer this, because it does not show which type a method comes from, and
+// because a model's own method may call Fill.
 type dryRun struct {
 	reached  bool
 	panicked any
@@ -224,11 +228,12 @@ func (r *dryRun) run(db *bun.DB, t *schema.Table, hook bun.BeforeInsertHook) {
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), dryRunKey{}, r))
 	cancel(errDryRun)
 	if err := hook.BeforeInsert(ctx, db.NewInsert().Model(row.Interface())); err == nil && len(t.PKs) == 1 {
-		r.reached = r.reached || !t.PKs[0].HasZeroValue(row.Elem()) // filled in some way of its own
+		r.reached = r.reached || !t.PKs[0].HasZeroValue(row.Elem()) // it fills the key without Fill
 	}
 }
 
-// inDryRun reports whether ctx belongs to a dryRun, and records that Fill was called.
+// inDryRun reports whether ctx comes from a dryRun. If so, it records that Fill was
+// called.
 func inDryRun(ctx context.Context) bool {
 	r, ok := ctx.Value(dryRunKey{}).(*dryRun)
 	if ok {

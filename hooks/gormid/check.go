@@ -15,15 +15,15 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Check compares models with the columns that the database really has: their
-// keys, the foreign keys to them, and every other field of a type of package pk.
-// AutoMigrate does not tell: it returns nil and leaves an integer key as it is,
-// and it never takes auto-increment away. Call Check when the program starts and
-// in CI, after the migrations. It changes nothing.
+// Check compares models with the columns that the database really has: their keys, the
+// foreign keys to them, and every other field of a type of package pk. AutoMigrate does
+// not report differences. It returns nil and leaves an integer key as it is, and it
+// never removes auto-increment. Call Check when the program starts and in CI, after the
+// migrations. It changes nothing.
 //
-// It returns nil, or an [*catalog.MismatchError] with all that was found, joined
-// with a [*FieldError] for each declaration that the plugin would refuse. A key
-// that GORM leaves to the database is found if its column does not count.
+// Check returns nil, or an [*catalog.MismatchError] with all differences, joined with a
+// [*FieldError] for each declaration that the plugin would reject. If GORM leaves a key
+// to the database, Check reports a column that does not number its rows.
 func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("gormid: Check has nothing to compare; pass an open *gorm.DB and the models")
@@ -82,7 +82,7 @@ func fieldsOf(s *schema.Schema) (fields []catalog.Field) {
 	return fields
 }
 
-// columnOf returns where f is stored.
+// columnOf returns the column in which f is stored.
 func columnOf(f *schema.Field) catalog.Field {
 	table := catalog.Name{Name: f.Schema.Table}
 	if i := strings.LastIndexByte(table.Name, '.'); i >= 0 {
@@ -96,7 +96,8 @@ func columnOf(f *schema.Field) catalog.Field {
 	}
 }
 
-// holding says that the keys of a primary field are stored in a column.
+// holding returns column with the size that the keys of a primary field need there, if
+// they are stored as text.
 func holding(column catalog.Field, primary *schema.Field) catalog.Field {
 	if keytype.Holds(primary.IndirectFieldType) {
 		column.Size = keytype.TextSize(primary.IndirectFieldType)

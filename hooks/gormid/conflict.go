@@ -21,18 +21,18 @@ type conflict struct {
 	key      *key
 	rows     rows
 	skips    bool // rows are skipped, not merged
-	modified bool // by a keyword after INSERT, such as IGNORE
+	modified bool // there is a keyword after INSERT, such as IGNORE
 	returned bool // the INSERT returns the key of each row, and GORM sets it
 	casts    *sync.Map
 
-	// The rows with a key of the plugin's, as they were before the INSERT.
+	// The rows whose keys the plugin has set, as they were before the INSERT.
 	filled []row
 	ids    []int64
-	index  []int // in the call
+	index  []int // the rows' indexes in the call
 }
 
-// conflictOf returns nil for an INSERT that inserts every row or fails, and for
-// one whose keys are all the caller's.
+// conflictOf returns what settle needs after the INSERT. It returns nil if the INSERT
+// either inserts every row or fails, or if the caller has set all keys.
 func (f *filler) conflictOf(c *creation) *conflict {
 	stmt := c.stmt
 	if len(c.ids) == 0 || !c.mayMerge() {
@@ -42,12 +42,12 @@ func (f *filler) conflictOf(c *creation) *conflict {
 	on, ok := stmt.Clauses["ON CONFLICT"]
 	x := &conflict{key: c.key, rows: c.rows, casts: &f.casts}
 	x.OnConflict, _ = on.Expression.(clause.OnConflict)
-	// GORM's MySQL dialect rewrites DoNothing while it builds the statement, so
-	// it must be read before.
+	// GORM's MySQL dialect changes DoNothing while it builds the statement, so it
+	// must be read before that.
 	x.skips = !ok || x.DoNothing
 	x.modified = insert.Modifier != ""
 	for j, i := range c.filled {
-		if r := c.rows.row(i); r.has(c.ids[j]) { // else a hook has set another
+		if r := c.rows.row(i); r.has(c.ids[j]) { // otherwise a hook has set another key
 			x.filled = append(x.filled, r)
 			x.ids = append(x.ids, c.ids[j])
 			x.index = append(x.index, i)
@@ -57,20 +57,21 @@ func (f *filler) conflictOf(c *creation) *conflict {
 	return x
 }
 
-// returnKeys has the INSERT return the key of each row, if it merges every row that it
-// does not insert. So the database says which row it was.
+// returnKeys makes the INSERT return the key of each row, and reports whether it does.
+// The INSERT must merge every row that it does not insert, because it returns nothing
+// for a skipped row.
 func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
 	structs, ok := x.rows.(*structRows)
 	if !ok || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(stmt.BuildClauses, "RETURNING") {
 		return false
 	}
 	if structs.list && stmt.Dialector.Name() != "postgres" {
-		return false // SQLite promises no order
+		return false // SQLite does not guarantee the order of RETURNING
 	}
 	key := x.key.field.DBName
 	returning, given := stmt.Clauses["RETURNING"].Expression.(clause.Returning)
 	if !given {
-		for _, f := range stmt.Schema.FieldsWithDefaultDBValue { // which GORM asks for otherwise
+		for _, f := range stmt.Schema.FieldsWithDefaultDBValue { // GORM returns these by default
 			returning.Columns = append(returning.Columns, clause.Column{Name: f.DBName})
 		}
 	} else if len(returning.Columns) == 0 || len(returning.Columns) == 1 && returning.Columns[0].Name == "*" {
@@ -83,9 +84,10 @@ func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
 	return true
 }
 
-// settle looks up which of the filled keys are in the table. A row whose key is
-// missing was left out: its key is cleared. Or it was merged into another row:
-// it gets that row's key.
+// settle corrects the keys of rows that the INSERT has not inserted. It looks up which
+// of the keys that the plugin has set are in the table. If a key is missing, its row
+// was skipped or merged into another row. The key of a skipped row is cleared, and a
+// merged row gets the key of the other row.
 func (x *conflict) settle(db *gorm.DB) error {
 	stmt := db.Statement
 	if len(x.ids) == 0 || x.allInserted(db) || x.replaced(stmt) {
@@ -104,8 +106,8 @@ func (x *conflict) settle(db *gorm.DB) error {
 	var missing []int
 	for j, id := range x.ids {
 		if present[id] {
-			// GORM may have put the key of another row here: it assigns the rows
-			// that RETURNING yields to the first rows of the call.
+			// GORM may have put the key of another row here, because it assigns the
+			// rows that RETURNING yields to the first rows of the call.
 			x.filled[j].set(id)
 		} else {
 			missing = append(missing, j)
@@ -127,9 +129,9 @@ func (x *conflict) settle(db *gorm.DB) error {
 	return x.merge(stmt, missing)
 }
 
-// allInserted reports whether all rows were inserted for certain. On MySQL this is
-// never certain: it merges on any unique key, and its count of rows depends on the
-// connection.
+// allInserted reports whether all rows are known to have been inserted. On MySQL this
+// is never known, because MySQL merges rows on any unique key, and its count of rows
+// depends on the connection.
 func (x *conflict) allInserted(db *gorm.DB) bool {
 	if name := db.Dialector.Name(); name != "postgres" && name != "sqlite" || x.modified {
 		return false
@@ -137,11 +139,12 @@ func (x *conflict) allInserted(db *gorm.DB) bool {
 	if x.targetsKey() {
 		return true // a new key equals no existing one, and other conflicts are errors
 	}
-	_, returning := db.Statement.Clauses["RETURNING"] // makes GORM miscount
+	_, returning := db.Statement.Clauses["RETURNING"] // with it, GORM miscounts
 	return x.skips && !returning && db.RowsAffected == int64(x.rows.len())
 }
 
-// targetsKey reports whether only equal keys count as a conflict.
+// targetsKey reports whether the conflict clause names the key alone, so that only
+// equal keys are a conflict.
 func (x *conflict) targetsKey() bool {
 	if x.OnConstraint != "" {
 		return false
@@ -152,8 +155,8 @@ func (x *conflict) targetsKey() bool {
 	return !slices.ContainsFunc(x.Columns, func(c clause.Column) bool { return c.Name != x.key.field.DBName })
 }
 
-// replaced reports whether GORM has replaced the rows by those that RETURNING *
-// yielded, which are in the table by nature.
+// replaced reports whether GORM has replaced the rows with those that RETURNING *
+// yielded. All of these are in the table, so their keys are right.
 func (x *conflict) replaced(stmt *gorm.Statement) bool {
 	r, ok := x.rows.(*structRows)
 	if !ok || !r.list || r.pointers || !slices.Contains(stmt.BuildClauses, "RETURNING") {
@@ -163,7 +166,7 @@ func (x *conflict) replaced(stmt *gorm.Statement) bool {
 	return ok && (len(returning.Columns) == 0 || len(returning.Columns) == 1 && returning.Columns[0].Name == "*")
 }
 
-// present returns which of the filled keys are in the table.
+// present returns which of the keys that the plugin has set are in the table.
 func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
 	values := make([]any, len(x.ids))
 	for j, id := range x.ids {
@@ -178,9 +181,9 @@ func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
 	return present, err
 }
 
-// merge gives the missing rows the keys of the rows that they were merged into. It
-// finds these by the values of the conflict's columns. The database compares, because
-// it knows its collations.
+// merge gives each missing row the key of the row into which it was merged. It finds
+// that row by the values of the conflict clause's columns. The database compares the
+// values, because the result depends on its collations.
 func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 	if len(missing) == 0 {
 		return nil
@@ -195,7 +198,7 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 		}
 	}
 	found := make(map[int][]int64)
-	for some := range slices.Chunk(missing, 100) { // SQLite allows 500 to a UNION
+	for some := range slices.Chunk(missing, 100) { // SQLite allows 500 SELECTs in a UNION
 		q := x.query(stmt)
 		for n, j := range some {
 			if where, ok := x.sameAs(x.filled[j], columns, casts); ok {
@@ -208,8 +211,9 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 				x.writeSelect(q, n)
 				where.Build(q)
 				if mysql {
-					// Like the INSERT, it sees rows that are newer than the
-					// transaction. The INSERT has locked them, so this does not wait.
+					// FOR UPDATE makes the SELECT see rows that are newer than the
+					// transaction, as the INSERT does. The INSERT has already locked
+					// these rows, so the SELECT does not wait.
 					q.WriteString(" FOR UPDATE)")
 				}
 			}
@@ -237,7 +241,8 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 	return first
 }
 
-// target returns the columns on whose equality rows are merged, if known.
+// target returns the columns in which rows must be equal for the INSERT to merge them,
+// or nil if these columns are not known.
 func (x *conflict) target() []string {
 	if x.OnConstraint != "" {
 		if unique, ok := x.key.schema.ParseUniqueConstraints()[x.OnConstraint]; ok {
@@ -252,9 +257,9 @@ func (x *conflict) target() []string {
 	return names
 }
 
-// castsOf returns the types of columns that store another value than they are sent, such
-// as a DATETIME(3) of a time with microseconds. MySQL compares such a column with the
-// value that was sent.
+// castsOf returns the types of columns that may store another value than was sent, such
+// as a DATETIME(3) for a time with microseconds. MySQL compares such a column with the
+// value as it was sent, so sameAs casts this value to the type of the column.
 func (x *conflict) castsOf(stmt *gorm.Statement) (map[string]string, error) {
 	q := x.query(stmt)
 	if known, ok := x.casts.Load(q.Table); ok {
@@ -292,8 +297,8 @@ func (x *conflict) castsOf(stmt *gorm.Statement) (map[string]string, error) {
 	return casts, nil
 }
 
-// sameAs returns the condition for rows that equal r in the columns, if there
-// are any and r has a value for each.
+// sameAs returns the condition for rows that equal r in the columns. If there are no
+// columns, or r has no value or NULL for one of them, ok is false.
 func (x *conflict) sameAs(r row, columns []string, casts map[string]string) (where clause.Where, ok bool) {
 	for _, name := range columns {
 		v, ok := r.column(name)
@@ -312,7 +317,7 @@ func (x *conflict) sameAs(r row, columns []string, casts map[string]string) (whe
 	return where, len(columns) > 0
 }
 
-// query returns an empty query on the table of the INSERT.
+// query returns an empty query on the table that the INSERT writes to.
 func (x *conflict) query(stmt *gorm.Statement) *gorm.Statement {
 	q := &gorm.Statement{DB: stmt.DB, Context: stmt.Context, Schema: stmt.Schema,
 		Table: stmt.Table, TableExpr: stmt.TableExpr, ConnPool: stmt.ConnPool}
@@ -322,7 +327,8 @@ func (x *conflict) query(stmt *gorm.Statement) *gorm.Statement {
 	return q
 }
 
-// writeSelect writes a SELECT of the keys, marked with n, up to the condition.
+// writeSelect writes a SELECT that yields n and the key for each row, up to its
+// condition.
 func (x *conflict) writeSelect(q *gorm.Statement, n int) {
 	q.WriteString("SELECT " + strconv.Itoa(n) + ",")
 	q.WriteQuoted(clause.Column{Name: x.key.field.DBName})
@@ -331,8 +337,9 @@ func (x *conflict) writeSelect(q *gorm.Statement, n int) {
 	q.WriteString(" WHERE ")
 }
 
-// run reads marks and keys over the connection of the INSERT. GORM could send a query
-// of its own to a replica, which does not have the rows yet.
+// run executes q, and calls each with the number and the key of each row. It uses the
+// INSERT's connection, because GORM could send a query to a replica, which does not
+// have the rows yet.
 func (x *conflict) run(q *gorm.Statement, each func(n int, id int64)) error {
 	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String(), q.Vars...)
 	if err != nil {

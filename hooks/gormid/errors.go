@@ -6,14 +6,15 @@ import (
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// A FieldError says why a model's declaration does not let its key be filled, or
-// lets it be damaged. Every Create of that model fails with it, before a
-// transaction begins, until the declaration is changed. Its fields are the strings
-// Package ("gormid"), Model (such as "shop.User"), Field, Type, Problem and Remedy.
+// A FieldError reports that a model's declaration prevents its key from being filled,
+// or lets the key be corrupted. Every Create of that model fails with this error,
+// before a transaction begins, until the declaration is changed. Its fields are the
+// strings Package ("gormid"), Model (such as "shop.User"), Field, Type, Problem and
+// Remedy.
 type FieldError = fill.FieldError
 
-// A RowError says why one call of Create, or one of its rows, was refused. If the
-// transaction of the call had begun, it is rolled back.
+// A RowError reports why one call of Create, or one of its rows, was rejected. If the
+// call has begun a transaction, it is rolled back.
 //
 // Package is "gormid". Model is a type such as "shop.User", or the table if there is no
 // model. Row is the index of the row in the call, or -1 for the whole call. Problem
@@ -21,7 +22,8 @@ type FieldError = fill.FieldError
 // the same fault, or nil.
 type RowError = fill.RowError
 
-// modelName is short where schema.String spells the whole import path.
+// modelName returns the name of a model for errors. It is shorter than that from
+// schema.String, which contains the whole import path.
 func modelName(s *schema.Schema) string {
 	if s.ModelType.Name() == "" { // GORM makes the types of its join tables
 		return s.Table
@@ -34,7 +36,7 @@ func errorsOf(s *schema.Schema, f *schema.Field) fill.Key {
 	return fill.Key{Package: "gormid", Model: modelName(s), Field: f.Name, Type: f.FieldType.String()}
 }
 
-// fault returns the error for a field that is not the key of a creation.
+// fault returns a [*FieldError] for a field that need not be the model's key.
 func fault(s *schema.Schema, f *schema.Field, problem, remedy string) error {
 	k := errorsOf(s, f)
 	return k.Fault(problem, remedy)

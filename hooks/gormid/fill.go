@@ -12,38 +12,40 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A filler is the plugin of one database: three callbacks around GORM's own.
+// A filler is the state of the plugin for one database. Its methods fill, check and
+// settle are the callbacks.
 type filler struct {
-	source    idgen.Source      // nil: the process's pool
-	tables    map[string]*key   // of Config.Models; never written after Initialize
-	namesakes map[string]string // a further model of such a table, by the table's name
+	source    idgen.Source      // nil means idgen.Default()
+	tables    map[string]*key   // by the tables of Config.Models; not written after Initialize
+	namesakes map[string]string // by table: another model whose table has the same name
 	keys      sync.Map          // *schema.Schema → *key or error; a schema lives as long as the database
 
-	integers bool           // whether integer keys are adopted
-	counting []reflect.Type // of Config.Counting
+	integers bool           // Config.FillIntegers
+	counting []reflect.Type // the types of Config.Counting
 	adopting sync.Mutex
 
-	casts sync.Map // of columns of MySQL, by table
+	casts sync.Map // on MySQL, the result of castsOf by table
 }
 
-// A creation is the state that the callbacks of one statement share. It is a clause of
-// the statement from fill to settle, one that no dialect builds. GORM copies Settings,
-// the usual place, for every transaction and association.
+// A creation is the state that the callbacks share for one statement. From fill to
+// settle it is stored in the statement, as a clause that no dialect builds. It is not
+// in Settings, the usual place, because GORM copies Settings for every transaction and
+// association.
 type creation struct {
 	stmt    *gorm.Statement
 	key     *key
 	rows    rows
 	structs structRows // what rows points to, unless they are maps
-	filled  []int      // the rows that got a key here,
-	ids     []int64    // and which
-	one     [1]int     // these two save allocations for a single row
+	filled  []int      // the indexes of the rows whose keys the plugin has set
+	ids     []int64    // these keys
+	one     [1]int     // one and oneID save allocations for a single row
 	oneID   [1]int64
-	selects []string // the caller's, as selectKey may add to them
+	selects []string // the caller's Selects, because selectKey may add to them
 
 	conflict *conflict // set by check if rows may be left out or merged
 }
 
-// carrier is the name of the clause.
+// carrier is the name of the clause that holds a creation.
 const carrier = "SNOWKEY"
 
 // Build implements [clause.Expression].
@@ -58,14 +60,14 @@ func (c *creation) detach() {
 
 func creationOf(stmt *gorm.Statement) *creation {
 	c, _ := stmt.Clauses[carrier].Expression.(*creation)
-	if c == nil || c.stmt != stmt { // a copy of the statement has its clauses
+	if c == nil || c.stmt != stmt { // stmt is a copy, which has the same clauses
 		return nil
 	}
 	return c
 }
 
-// keyOf returns the key of the rows that stmt creates, or nil if they have none
-// for the plugin.
+// keyOf returns the key of the rows that stmt creates, or nil if the plugin does not
+// handle it.
 func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	s := stmt.Schema
 	if s == nil {
@@ -92,8 +94,9 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	return nil, nil
 }
 
-// newKey returns the key of a new model, or an error, and keeps it. A model is adopted
-// before another statement uses it.
+// newKey returns and caches the key of a new model, or an error. If the database
+// numbers a key that the plugin could fill, it logs a warning. With FillIntegers,
+// lookAt adopts the model under a lock, before another statement can use it.
 func (f *filler) newKey(stmt *gorm.Statement) any {
 	v, isNew := f.lookAt(stmt)
 	if k, ok := v.(*key); ok && k == nil && isNew {
@@ -120,8 +123,8 @@ func (f *filler) lookAt(stmt *gorm.Statement) (v any, isNew bool) {
 	return v, true
 }
 
-// fill runs first, before the transaction and the model's hooks. It gives a key
-// to every row that has none.
+// fill is the first callback. It runs before the transaction and the model's hooks, and
+// gives a key to every row that has none.
 func (f *filler) fill(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil {
@@ -145,7 +148,7 @@ func (f *filler) fill(db *gorm.DB) {
 	}
 	if k.given == "" {
 		if err := f.draw(c); err != nil {
-			if db.DryRun { // ToSQL drops the error and returns an empty text
+			if db.DryRun { // ToSQL ignores the error and returns an empty string
 				db.Logger.Error(stmt.Context, err.Error())
 			}
 			db.AddError(err)
@@ -159,7 +162,9 @@ func (f *filler) fill(db *gorm.DB) {
 	c.attach()
 }
 
-// draw reserves the keys of all empty rows in one step.
+// draw generates the keys for all rows that have none, in one step, and sets them. It
+// fails if one of these rows is in the call more than once, unless the INSERT may merge
+// rows.
 func (f *filler) draw(c *creation) error {
 	c.filled = c.one[:0]
 	if n := c.rows.len(); n > 1 {
@@ -186,16 +191,16 @@ func (f *filler) draw(c *creation) error {
 	return nil
 }
 
-// mayMerge reports whether the INSERT may skip or merge rows, so that a row may be in it
-// twice. GORM saves associations like that.
+// mayMerge reports whether the INSERT may skip or merge rows. Such a call may contain a
+// row more than once. GORM saves associations with such an INSERT.
 func (c *creation) mayMerge() bool {
 	insert, _ := c.stmt.Clauses["INSERT"].Expression.(clause.Insert)
 	_, on := c.stmt.Clauses["ON CONFLICT"]
 	return on || insert.Modifier != ""
 }
 
-// selectKey adds the key to the columns of the INSERT. GORM drops columns that Select
-// does not list, even if they are filled.
+// selectKey adds the key to the columns of the INSERT, because GORM leaves out columns
+// that Select does not list, even if they have a value. It fails if Omit lists the key.
 func (c *creation) selectKey() error {
 	stmt := c.stmt
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
@@ -213,14 +218,15 @@ func (c *creation) selectKey() error {
 	return nil
 }
 
-// check runs right before the INSERT, after hooks and associations. It refuses rows
-// without a key.
+// check is the callback right before the INSERT, after hooks and associations. It
+// returns an error if a row has no key.
 func (f *filler) check(db *gorm.DB) {
 	c := creationOf(db.Statement)
 	if c == nil || db.Error != nil {
 		return
 	}
-	// Only these can have changed the keys since fill ran.
+	// fill has not checked keys that the caller sets, and hooks may have changed the
+	// others.
 	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
 		for _, k := range append([]*key{c.key}, c.key.others...) {
 			empty, err := c.rows.of(k).empty(nil)
@@ -257,8 +263,8 @@ func (k *key) unfilled(i int) error {
 	return k.Refuse(i, nil, fmt.Sprintf("has no key, and %s %s, which is not filled", k.Field, k.given), "set it")
 }
 
-// settle runs right after the INSERT, before GORM copies the keys into has-one and
-// has-many rows. It removes keys that are not in the table.
+// settle is the callback right after the INSERT, before GORM copies the keys into
+// has-one and has-many rows. It corrects keys that are not in the table.
 func (f *filler) settle(db *gorm.DB) {
 	stmt := db.Statement
 	c := creationOf(stmt)
@@ -266,7 +272,7 @@ func (f *filler) settle(db *gorm.DB) {
 		return
 	}
 	c.detach()
-	if stmt.Schema == nil { // then they are maps
+	if stmt.Schema == nil { // the rows are maps
 		for _, m := range c.rows.(mapRows).maps {
 			delete(m, "@id") // GORM's name for SQLite's rowid, which is not the key
 		}

@@ -10,8 +10,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// counts returns the key of a model that GORM has the database number, without being
-// told to by the tag autoIncrement, and that could be filled; or nil.
+// counts returns the key of a model if GORM leaves it to the database, although the
+// plugin could fill it. It returns nil for other models. It also returns nil if the tag
+// autoIncrement or Config.Counting shows that the database numbers the rows on purpose.
 func (f *filler) counts(s *schema.Schema) *schema.Field {
 	key := s.PrioritizedPrimaryField
 	if key == nil || len(s.PrimaryFields) != 1 || !key.AutoIncrement || !keytype.Holds(key.IndirectFieldType) ||
@@ -26,9 +27,9 @@ func (f *filler) counts(s *schema.Schema) *schema.Field {
 	return key
 }
 
-// adopt has integer keys of a model, and of the models to which it refers, filled as if
-// they had the tag snowkey and autoIncrement:false. AutoMigrate then makes columns that
-// do not count.
+// adopt makes the plugin fill the integer keys of a model, and of the models to which
+// it refers, as if they had the tags snowkey and autoIncrement:false. AutoMigrate then
+// creates their columns without auto-increment.
 func (f *filler) adopt(s *schema.Schema) {
 	adopt := func(s *schema.Schema) {
 		if key := f.counts(s); key != nil {
@@ -47,7 +48,7 @@ func (f *filler) adopt(s *schema.Schema) {
 	}
 }
 
-// warn says that a model's key is not filled, although it could be.
+// warn logs that the plugin does not fill a model's key, although it could.
 func (f *filler) warn(db *gorm.DB, s *schema.Schema) {
 	if key := f.counts(s); key != nil {
 		db.Logger.Warn(db.Statement.Context, fmt.Sprintf("gormid: %s.%s (%s) is not filled: the database goes on numbering its rows. "+

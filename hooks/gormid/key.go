@@ -19,8 +19,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// tag is the setting of the gorm tag that opts a raw key in, names a generator,
-// or, as snowkey:-, leaves the key to the caller. GORM upper-cases settings.
+// tag is the name of our setting in the gorm tag. It makes the plugin fill a key whose
+// type is not one of package pk, may name a generator, and as snowkey:- leaves the key
+// to the caller. GORM converts the names of settings to upper case.
 const tag = "SNOWKEY"
 
 // A key says which field of a model to fill, and how.
@@ -37,7 +38,7 @@ type key struct {
 	others []*key
 }
 
-// newKey returns the key of a model, or nil if it has none that opted in.
+// newKey returns the key of a model, or nil if the plugin does not handle its key.
 func newKey(s *schema.Schema, dialect string) (*key, error) {
 	if err := checkForeignKeys(s); err != nil {
 		return nil, err
@@ -72,8 +73,8 @@ func keyAt(s *schema.Schema, f *schema.Field, given string) *key {
 	return &key{Key: errorsOf(s, f), schema: s, field: f, typ: f.IndirectFieldType, given: given}
 }
 
-// choose returns the field that opted in to be this model's key, and why it is
-// not to be filled, if so.
+// choose returns the primary field that the plugin handles, or nil if there is none. If
+// the plugin must not fill this field, given says why.
 func choose(s *schema.Schema) (f *schema.Field, given string) {
 	if len(s.PrimaryFields) == 1 {
 		f = s.PrimaryFields[0]
@@ -96,14 +97,15 @@ func choose(s *schema.Schema) (f *schema.Field, given string) {
 	return f, "is part of a composite key"
 }
 
-// optedIn reports whether a primary field asks to be filled, by type or by tag.
+// optedIn reports whether the plugin handles a primary field, because of its type or
+// its tag.
 func optedIn(f *schema.Field) bool {
 	_, tagged := f.TagSettings[tag]
 	return tagged || keytype.IsPK(f.IndirectFieldType)
 }
 
-// isForeignKey reports whether f refers to another row: by a relation of s, or
-// by one of a model that has s and that GORM has already parsed.
+// isForeignKey reports whether f refers to another row. The relation may be declared in
+// s, or in another model that GORM has already parsed.
 func isForeignKey(s *schema.Schema, f *schema.Field) bool {
 	for _, rel := range relationsOf(s) {
 		for _, ref := range rel.References {
@@ -115,8 +117,8 @@ func isForeignKey(s *schema.Schema, f *schema.Field) bool {
 	return false
 }
 
-// relationsOf returns the relations of s, to which GORM may add when it parses
-// another model. GORM 1.25 has no lock for them.
+// relationsOf returns the relations of s. It holds their lock, because GORM may add
+// relations to s while it parses another model. GORM 1.25 has no such lock.
 func relationsOf(s *schema.Schema) []*schema.Relationship {
 	if mux := reflect.ValueOf(&s.Relationships).Elem().FieldByName("Mux"); mux.IsValid() {
 		lock := mux.Addr().Interface().(*sync.RWMutex)
@@ -126,8 +128,8 @@ func relationsOf(s *schema.Schema) []*schema.Relationship {
 	return slices.Collect(maps.Values(s.Relationships.Relations))
 }
 
-// check refuses declarations under which a key is truncated, made by the database or
-// not written.
+// check returns an error for declarations with which a key would be truncated, made by
+// the database or not written.
 func (k *key) check(dialect string) error {
 	f := k.field
 	switch {
@@ -162,7 +164,8 @@ func (k *key) check(dialect string) error {
 	return nil
 }
 
-// narrow reports whether the column cannot hold every key. Unknown types pass.
+// narrow reports whether the column cannot hold every key. It returns false for types
+// that it does not know.
 func (k *key) narrow(dialect string) bool {
 	f := k.field
 	longest, _ := canonical(k.value(math.MaxInt64))
@@ -186,7 +189,8 @@ func (k *key) narrow(dialect string) bool {
 	return false
 }
 
-// unkeyed is the error for a model listed in Config.Models without a key.
+// unkeyed returns the error for a model in Config.Models that has no key for the
+// plugin.
 func unkeyed(s *schema.Schema) error {
 	const remedy = "declare a primary key of type pk.ID, or add snowkey to the gorm tag of the primary key"
 	if f := s.PrioritizedPrimaryField; f != nil {
@@ -196,7 +200,8 @@ func unkeyed(s *schema.Schema) error {
 	return k.Fault("has no key to fill", remedy)
 }
 
-// checkStrayTag refuses a tag that would be without effect.
+// checkStrayTag returns an error if a field that is not a primary key has the tag
+// snowkey, because the tag would have no effect.
 func checkStrayTag(s *schema.Schema) error {
 	for _, f := range s.Fields {
 		if _, ok := f.TagSettings[tag]; ok && !f.PrimaryKey {
@@ -230,7 +235,7 @@ func checkForeignKeys(s *schema.Schema) error {
 func carries(from, to *schema.Field) bool {
 	k := key{field: from, typ: from.IndirectFieldType}
 	if from.ValueOf == nil || !keytype.Holds(k.typ) {
-		return true // newKey refuses it
+		return true // newKey returns an error for it
 	}
 	const sample = 1<<53 + 1 // the smallest integer that a float64 cannot hold
 	ctx := context.Background()
@@ -244,11 +249,11 @@ func carries(from, to *schema.Field) bool {
 	return err1 == nil && err2 == nil && fmt.Sprint(sent) == fmt.Sprint(got)
 }
 
-// canonical returns what a database driver is given for v.
+// canonical returns the value that database/sql passes to the driver for v.
 func canonical(v any) (driver.Value, error) { return driver.DefaultParameterConverter.ConvertValue(v) }
 
-// in returns the field in a struct. It allocates an embedded struct on the way
-// that is a nil pointer.
+// in returns the key's field in a row. If an embedded struct around the field is a nil
+// pointer, in allocates it.
 func (k *key) in(ctx context.Context, row reflect.Value) reflect.Value {
 	if i := k.field.StructField.Index; len(i) == 1 && i[0] >= 0 {
 		return row.Field(i[0])
@@ -261,7 +266,8 @@ func (k *key) set(ctx context.Context, row reflect.Value, id int64) {
 	keytype.Set(k.in(ctx, row), id)
 }
 
-// number is the inverse of keytype.Set; ok is false for text that is not a number.
+// number returns the id that keytype.Set has stored in v. If v is text that is not a
+// number, ok is false.
 func (k *key) number(v reflect.Value) (id int64, ok bool) {
 	switch k.typ.Kind() {
 	case reflect.String:
@@ -274,5 +280,6 @@ func (k *key) number(v reflect.Value) (id int64, ok bool) {
 	}
 }
 
-// value returns id as the key's own type, which knows how the column wants it.
+// value returns id as a value of the key's type, so that it is sent in the form that
+// the column stores.
 func (k *key) value(id int64) any { return keytype.New(k.typ, id).Interface() }

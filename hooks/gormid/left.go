@@ -11,10 +11,11 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// An upsert may leave a row out, and its key is cleared then. GORM would copy the zero
-// into the foreign keys of rows that refer to it.
+// If an upsert skips a row, the plugin clears its key. GORM would then copy the zero
+// into the foreign keys of rows that refer to the skipped row. orphaned and barren
+// prevent this.
 
-// orphaned refuses a row that belongs to one without a key.
+// orphaned returns an error if a row belongs to another row that has no key.
 func (r *structRows) orphaned(stmt *gorm.Statement) error {
 	relations := r.saved(stmt, func(s *schema.Relationships) []*schema.Relationship { return s.BelongsTo })
 	for _, rel := range relations {
@@ -39,7 +40,8 @@ func (r *structRows) orphaned(stmt *gorm.Statement) error {
 	return nil
 }
 
-// barren refuses to leave out row i if it has children, which would get no owner.
+// barren returns an error if row i, which the upsert has skipped, has children, because
+// their foreign keys would refer to no row.
 func (r *structRows) barren(stmt *gorm.Statement, i int) error {
 	relations := r.saved(stmt, func(s *schema.Relationships) []*schema.Relationship {
 		return slices.Concat(s.HasOne, s.HasMany, s.Many2Many)
@@ -53,7 +55,8 @@ func (r *structRows) barren(stmt *gorm.Statement, i int) error {
 	return nil
 }
 
-// saved returns the relations that GORM saves with the rows.
+// saved returns the relations that GORM saves with the rows. The function of selects
+// the kinds of relations to consider.
 func (r *structRows) saved(stmt *gorm.Statement, of func(*schema.Relationships) []*schema.Relationship) (saved []*schema.Relationship) {
 	relations := of(&r.k.schema.Relationships)
 	if len(relations) == 0 {

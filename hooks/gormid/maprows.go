@@ -39,8 +39,8 @@ func (r mapRows) empty(dst []int) ([]int, error) {
 	return dst, nil
 }
 
-// adopt reports whether m has no key. It converts a key of another type, if the
-// database would store it in another form than a key from a struct.
+// adopt reports whether m has no key. If it has a key that the database would store in
+// another form than a key from a struct, adopt converts the key.
 func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	if m == nil {
 		return false, r.k.Refuse(i, gorm.ErrInvalidData, "is a nil map", "leave it out")
@@ -66,7 +66,8 @@ func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	return zero, nil
 }
 
-// find returns the name under which a map holds a column, and how many there are.
+// find returns a name under which m contains the column, and how many such names there
+// are.
 func (r mapRows) find(m map[string]any, column string) (name string, n int) {
 	for k := range m {
 		if r.isColumn(k, column) {
@@ -77,7 +78,7 @@ func (r mapRows) find(m map[string]any, column string) (name string, n int) {
 	return name, n
 }
 
-// isColumn reports whether GORM, or the database, takes name for column.
+// isColumn reports whether GORM or the database resolves name to column.
 func (r mapRows) isColumn(name, column string) bool {
 	if name == column {
 		return true
@@ -134,8 +135,9 @@ func (r mapRow) column(column string) (any, bool) {
 	return r.m[name], n == 1
 }
 
-// adopt reads a key that a map holds. It returns the key as the key's own type
-// if the database must be sent another value than v, else nil.
+// adopt reads a key from a map. If v and a value of the key's type would be sent to the
+// database in different forms, own is the key as a value of its type. Otherwise own is
+// nil.
 func (k *key) adopt(v any) (own any, zero bool, err error) {
 	rv := reflect.ValueOf(v)
 	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
@@ -161,7 +163,7 @@ func (k *key) adopt(v any) (own any, zero bool, err error) {
 	return t.Interface(), keytype.Empty(t), nil
 }
 
-// read stores in dst, which is of the key's type, the number that src stands for.
+// read stores the number that src represents in dst, which is of the key's type.
 func (k *key) read(dst, src reflect.Value) error {
 	switch v := src.Interface().(type) {
 	case clause.Expression, gorm.Valuer, *gorm.DB:

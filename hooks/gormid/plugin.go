@@ -11,28 +11,29 @@ import (
 
 // A Config configures a [Plugin]. The zero Config is ready to use.
 type Config struct {
-	// Source hands out the keys. If it is an [*idgen.Pool], tags may name
-	// generators. Defaults to idgen.Default(), looked up for each call of
-	// Create, so that the pool may be set after the database was opened.
+	// Source makes the keys. If it is an [*idgen.Pool], tags may name its generators.
+	// Defaults to idgen.Default(). Each call of Create looks it up, so the pool may
+	// be set after the database was opened.
 	Source idgen.Source
 
-	// FillIntegers also fills integer keys of 64 bits that have no tag, such as the ID
-	// of [gorm.Model]. GORM has the database number them otherwise. List these models
-	// in Models, so that AutoMigrate makes columns without a counter. The tag
-	// autoIncrement, or a place in Counting, leaves a model to the database.
+	// FillIntegers also fills 64-bit integer keys that have no tag, such as the ID of
+	// [gorm.Model]. Otherwise GORM lets the database number them. List these models
+	// in Models, so that AutoMigrate creates their columns without auto-increment. To
+	// leave a model to the database, tag its key autoIncrement, or list the model in
+	// Counting.
 	FillIntegers bool
 
 	// Counting lists models whose integer keys the database numbers on purpose. For
-	// other such models the plugin logs one warning with the logger of the database,
-	// when their first row is created. Defaults to none.
+	// any other model with such a key, the plugin logs one warning with the
+	// database's logger when the model's first row is created. Defaults to none.
 	Counting []any
 
 	// Models lists models whose declarations are checked when the plugin is
-	// installed, before their tables are migrated, instead of when their first
-	// row is created. It also makes their tables known, so that maps can be
-	// created with db.Table(name) alone, where GORM knows no model. Call
-	// db.SetupJoinTable before, for join tables to be checked as well. Defaults
-	// to none.
+	// installed, before their tables are migrated, instead of when their first row is
+	// created. It also makes their tables known to the plugin. This is needed to
+	// create rows from maps with db.Table(name) alone, because GORM knows no model
+	// there. If join tables are to be checked as well, call db.SetupJoinTable first.
+	// Defaults to none.
 	Models []any
 }
 
@@ -45,8 +46,8 @@ type Plugin struct {
 // New returns a plugin. Faults in cfg.Models are reported by [gorm.DB.Use].
 func New(cfg Config) *Plugin { return &Plugin{config: cfg} }
 
-// Name implements [gorm.Plugin]. A database takes the plugin once: a second one
-// is refused with [gorm.ErrRegistered].
+// Name implements [gorm.Plugin]. A database accepts only one plugin of this name, so
+// installing a second one fails with [gorm.ErrRegistered].
 func (*Plugin) Name() string { return "snowkey" }
 
 // Initialize implements [gorm.Plugin]; [gorm.DB.Use] calls it.
@@ -63,9 +64,9 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 		return err
 	}
 	create := db.Callback().Create()
-	// "*" is the only place before the transaction that always exists. With
-	// SkipDefaultTransaction there is no gorm:begin_transaction, and a callback
-	// before a missing one runs last.
+	// "*" puts the callback before all others. No other place before the transaction
+	// always exists: with SkipDefaultTransaction there is no gorm:begin_transaction,
+	// and GORM runs a callback that should come before a missing one last.
 	return errors.Join(
 		create.Before("*").Register("snowkey:fill", f.fill),
 		create.Before("gorm:create").Register("snowkey:check", f.check),
@@ -73,7 +74,7 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 	)
 }
 
-// learn checks models and remembers their tables.
+// learn checks models and remembers the keys of their tables, for rows that are maps.
 func (f *filler) learn(db *gorm.DB, models []any) error {
 	var errs []error
 	for _, model := range models {

@@ -12,30 +12,31 @@ import (
 // rows are the rows that one call of Create inserts.
 type rows interface {
 	len() int
-	// of returns the same rows with another part of a composite key.
+	// of returns the same rows for k, another part of a composite key.
 	of(k *key) rows
-	// empty appends the indexes of the rows without a key to dst. It refuses nil rows
-	// and keys of the wrong kind.
+	// empty appends the indexes of the rows without a key to dst. It returns an error
+	// for nil rows and for keys of the wrong kind.
 	empty(dst []int) ([]int, error)
-	// fill sets the keys of some rows, given by their numbers.
+	// fill sets the key of each row some[j] to ids[j].
 	fill(some []int, ids []int64)
-	// repeated returns the index of a filled row that has not kept its key, because it is
-	// in the call again; or -1.
+	// repeated returns the index of a row that no longer has the key from fill,
+	// because the same row is in the call again. If there is none, it returns -1.
 	repeated(some []int, ids []int64) int
-	// row returns row i for later, when GORM may have changed the list.
+	// row returns row i, for use after the INSERT, when GORM may have changed the
+	// list.
 	row(i int) row
 }
 
-// A row is one of them.
+// A row is one of the rows of a call.
 type row interface {
 	has(id int64) bool
 	set(id int64)
 	clear()
-	column(name string) (any, bool) // what was sent for a column
+	column(name string) (any, bool) // the value that was sent for a column
 }
 
-// rowsOf returns the rows of a statement, or nil for a shape that GORM itself
-// refuses.
+// rowsOf returns the rows of a statement, or nil if they are of a kind that GORM itself
+// rejects.
 func (c *creation) rowsOf() (rows, error) {
 	k, stmt := c.key, c.stmt
 	switch dest := stmt.Dest.(type) {
@@ -151,7 +152,7 @@ func (r structRow) has(id int64) bool {
 	return ok && n == id
 }
 
-// unpad removes the spaces that a CHAR has after the digits of a text key.
+// unpad removes the trailing spaces that a CHAR column adds to a text key.
 func (r structRow) unpad() {
 	if v := reflect.Indirect(r.k.in(r.ctx, r.v)); v.Kind() == reflect.String {
 		if id, ok := r.k.number(v); ok {
@@ -164,7 +165,7 @@ func (r structRow) clear() { r.k.in(r.ctx, r.v).SetZero() }
 
 func (r structRow) column(name string) (any, bool) {
 	f := r.k.schema.LookUpField(name)
-	if f == nil || !f.Creatable { // then the database computes it
+	if f == nil || !f.Creatable { // the database computes it
 		return nil, false
 	}
 	v, _ := f.ValueOf(r.ctx, r.v)

@@ -22,9 +22,9 @@ type DB interface {
 	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
 }
 
-// CopyFrom copies rows as db.CopyFrom does and fills their keys on the way. It
-// is [Copier.CopyFrom] of the zero Copier: the key column is "id", and the keys
-// come from [idgen.Default].
+// CopyFrom copies rows as db.CopyFrom does and fills their keys on the way. It calls
+// [Copier.CopyFrom] of the zero Copier, so the key column is "id", and the keys come
+// from [idgen.Default].
 func CopyFrom(ctx context.Context, db DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	return Copier{}.CopyFrom(ctx, db, table, columns, rows)
 }
@@ -32,8 +32,7 @@ func CopyFrom(ctx context.Context, db DB, table pgx.Identifier, columns []string
 // A Copier copies rows into tables and fills their keys on the way. The zero
 // Copier is ready to use. It is safe for concurrent use.
 type Copier struct {
-	// Source hands out the keys. Defaults to idgen.Default(), looked up by each
-	// call.
+	// Source makes the keys. Defaults to idgen.Default(), which each call looks up.
 	Source idgen.Source
 
 	// Key is the column that is filled. Defaults to "id".
@@ -41,24 +40,24 @@ type Copier struct {
 }
 
 // CopyFrom copies rows as db.CopyFrom does and fills their keys on the way. The
-// key column must be among the columns. What a row has there decides:
+// key column must be among the columns. What a row has there decides what is filled:
 //
-//	&user.ID   a pointer to a key      a zero is filled where it points to
-//	user.ID    a key by value          a zero is filled in what is sent alone
-//	nil                                is filled as an int64
+//	&user.ID   a pointer to a key      a zero is replaced where the pointer points to
+//	user.ID    a key by value          a zero is replaced only in what is sent
+//	nil                                is replaced by an int64
 //
 // A key is any type of package pk, a 64-bit integer, decimal text or a named type of
-// these. A field that is itself a pointer is given as &user.ID, too. A key that is not
-// zero is kept.
+// these. Pass &user.ID even if the field itself is a pointer. A key that is not zero is
+// kept.
 //
-// Keys ascend in the order of the rows. They are drawn ahead in batches. A batch is at
-// most as large as the number of keys used before, and at most 1,024. So a million rows
-// call the source about a thousand times, in constant memory.
+// Keys ascend in the order of the rows. They are generated ahead in batches. A batch is
+// at most as large as the number of keys used before, and at most 1,024. A million rows
+// therefore call the source about a thousand times, in constant memory.
 //
-// If no key can be had the error is a [*RowError] that wraps the generator's.
-// An error of rows is returned as it is, where pgx returns the server's echo of
-// its text. In both cases nothing is copied. Rows that were filled by then keep
-// their keys, so that the call can be repeated.
+// If the source fails, CopyFrom returns a [*RowError] that wraps its error. If rows
+// fails, CopyFrom returns that error itself, whereas pgx returns an error of the server
+// that repeats its text. In both cases nothing is copied. Rows that already have a new
+// key keep it, so that the call can be repeated.
 func (c Copier) CopyFrom(ctx context.Context, db DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	key := cmp.Or(c.Key, "id")
 	f := &filling{CopyFromSource: rows, ctx: ctx, source: c.Source, column: key, row: -1, most: maxBatch,
@@ -77,11 +76,11 @@ func (c Copier) CopyFrom(ctx context.Context, db DB, table pgx.Identifier, colum
 	return n, cmp.Or(f.err, err)
 }
 
-// maxBatch is how many keys are drawn at once. More would make the call no
-// faster and a copy that fails leave larger gaps.
+// maxBatch is how many keys are generated at once, at most. With more keys the call
+// would not be faster, and a failed copy would leave larger gaps.
 const maxBatch = 1024
 
-// A filling is the rows of one call with their keys filled. Like every
+// A filling yields the rows of one call with their keys filled. Like every
 // CopyFromSource it is used by one goroutine, and not after the call.
 type filling struct {
 	pgx.CopyFromSource // the caller's rows
@@ -93,12 +92,12 @@ type filling struct {
 	key    int // its place among the columns
 
 	row   int     // the current one, from 0
-	drawn int     // keys so far
-	most  int     // keys that the source gives at once
-	ids   []int64 // drawn and not used yet
-	batch []int64 // the slice behind ids, used again for the next batch
+	drawn int     // how many keys were generated so far
+	most  int     // how many keys the source can return at once
+	ids   []int64 // generated but not used yet
+	batch []int64 // the slice behind ids, reused for the next batch
 	cells []any   // the current row, if it differs from the caller's
-	err   error   // the first one; pgx keeps only its text
+	err   error   // the first error, because pgx keeps only its text
 }
 
 func (f *filling) Next() bool {
@@ -113,15 +112,15 @@ func (f *filling) Err() error {
 
 func (f *filling) Values() ([]any, error) {
 	cells, err := f.CopyFromSource.Values()
-	if err == nil && f.key < len(cells) { // else pgx counts them
+	if err == nil && f.key < len(cells) { // otherwise pgx reports the wrong number of cells
 		cells, err = f.fill(cells)
 	}
 	f.err = cmp.Or(f.err, err)
 	return cells, err
 }
 
-// fill returns the row with its key. It does not write to cells, which belong to
-// the caller, but to what a pointer in it points to.
+// fill returns the row with its key. It does not write to cells, which belong to the
+// caller. If the key is a pointer, fill sets the value that it points to.
 func (f *filling) fill(cells []any) ([]any, error) {
 	cell := cells[f.key]
 	if cell == nil {
@@ -173,7 +172,7 @@ func (f *filling) draw() error {
 	n := min(max(f.drawn, 1), f.most)
 	ids, err := fill.Append(f.ctx, f.source, f.batch[:0], n)
 	if e, ok := errors.AsType[*idgen.CountError](err); ok && 0 < e.Max && e.Max < int64(n) {
-		f.most, n = int(e.Max), int(e.Max) // a layout with a short sequence
+		f.most, n = int(e.Max), int(e.Max) // the sequence of the layout is too short for n ids
 		ids, err = fill.Append(f.ctx, f.source, f.batch[:0], n)
 	}
 	if err != nil {

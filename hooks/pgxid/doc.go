@@ -22,24 +22,25 @@
 // pgx encodes and decodes the types of package pk without this package: as arguments,
 // results, elements of arrays and composites, and in COPY. A nil pointer is NULL.
 //
-// Lists need Register in two cases. In the modes [pgx.QueryExecModeExec] and
-// [pgx.QueryExecModeSimpleProtocol], which programs behind PgBouncer use, pgx does not ask
-// the server for the types of the parameters. It goes by the Go type of the argument, and
-// it knows no type for a []pk.ID or a []pk.Of[User]. The same happens in every mode if pgx
-// does not know the type of the parameter, such as an array of a domain.
+// Lists need [Register] in two cases. The first is the modes [pgx.QueryExecModeExec]
+// and [pgx.QueryExecModeSimpleProtocol], which programs behind PgBouncer use. In these
+// modes pgx does not request the types of the parameters from the server. It derives
+// them from the Go types of the arguments, and it knows no type for a []pk.ID or a
+// []pk.Of[User]. The second case, in every mode, is a parameter whose type pgx does not
+// know, such as an array of a domain.
 //
-// Register also works for database/sql over pgx, and so for ORMs on it: see
-// stdlib.OptionAfterConnect.
+// Register also works for database/sql over pgx, and therefore for ORMs that use it:
+// see stdlib.OptionAfterConnect.
 //
 // # Which type for which column
 //
 // The rules of package pk apply. Use pk.ID, pk.Of and pk.String for bigint. Use pk.Text
-// and pk.SortText for text, varchar and char. A pk.SortText over bigint is another number
-// if its 13 characters are all digits.
+// and pk.SortText for text, varchar and char. If a pk.SortText for a bigint has only
+// digits in its 13 characters, Postgres takes them for another number.
 //
 // # Other ways to create rows
 //
-// For INSERT, fill structs with package sqlid, which works with any driver, or take keys
-// from the pool. With ids from [idgen.Pool.NextN], parents and children fit into one
-// pgx.Batch, because their foreign keys are known before anything is sent.
+// For an INSERT, fill structs with package sqlid, which works with any driver, or get
+// keys from the pool. With ids from [idgen.Pool.NextN], parents and children fit into
+// one pgx.Batch, because their foreign keys are known before anything is sent.
 package pgxid

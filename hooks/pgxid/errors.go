@@ -2,9 +2,9 @@ package pgxid
 
 import "github.com/snowkey-go/snowkey/internal/fill"
 
-// A RowError says why CopyFrom could not give a key to a row. Nothing was copied.
+// A RowError reports why CopyFrom could not give a key to a row. Nothing was copied.
 //
-// Package is "pgxid". Model is the table, with dots. Row is the index of the row in
-// the source, or -1 for the whole call. Problem and Remedy say what is wrong and what
-// to do. Err is the cause, or nil.
+// Package is "pgxid". Model is the name of the table, with dots between its parts. Row
+// is the index of the row in the source, or -1 for the whole call. Problem and Remedy
+// say what is wrong and what to do. Err is the cause, or nil.
 type RowError = fill.RowError

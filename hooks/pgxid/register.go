@@ -11,26 +11,27 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// Register teaches the type map of a connection to send lists of keys where it
-// does not know the type of the parameter. Call it once for each connection,
-// before its first query.
+// Register changes the type map of a connection so that pgx can send lists of keys if
+// it does not know the type of the parameter. Call Register once for each connection,
+// before the first query.
 //
-// A list is a slice or array of keys or of pointers to them, under any name, a
-// [pgtype.FlatArray] or a [pgtype.Array]. It is sent as text, which the server
-// takes for bigint[] or text[] as the query wants it. A nil pointer and an empty
-// pk.String are NULL. A list with a Value method of its own is left alone.
+// A list is a slice or array of keys or of pointers to keys, a named type of these, a
+// [pgtype.FlatArray] or a [pgtype.Array]. It is sent as text, which the server takes
+// for bigint[] or text[], whichever the query needs. A nil pointer and an empty
+// pk.String are sent as NULL. Register does not change how a list with a Value method
+// of its own is sent.
 func Register(m *pgtype.Map) {
 	m.RegisterDefaultPgType(list{}, "_int8")
-	// First, because pgx remembers plans by type, and one of its own wrappers is
-	// the type of all slices.
+	// wrapList must be first, because pgx caches plans by type, and one of its own
+	// wrappers has the same type for all slices.
 	m.TryWrapEncodePlanFuncs = slices.Concat([]pgtype.TryWrapEncodePlanFunc{wrapList}, m.TryWrapEncodePlanFuncs)
 }
 
-// A list is a list of keys under a type that pgx knows an array type for. pgx encodes
-// each key as usual, by its Value method, so text keys stay text.
+// A list wraps a list of keys in a type for which Register has set the array type. pgx
+// calls the Value method of each key as usual, so text keys stay text.
 type list struct{ pgtype.ArrayGetter }
 
-// Index returns nil for a nil pointer, on which pgx before 5.8.0 calls Value.
+// Index returns nil for a nil pointer, because pgx before 5.8.0 calls Value on it.
 func (l list) Index(i int) any {
 	key := l.ArrayGetter.Index(i)
 	if v := reflect.ValueOf(key); v.Kind() == reflect.Pointer && v.IsNil() {
@@ -57,17 +58,17 @@ func (p *listPlan) Encode(value any, buf []byte) ([]byte, error) {
 	return p.next.Encode(l, buf)
 }
 
-// listOf finds the list in value.
+// listOf wraps value, and reports whether it is a list of keys.
 func listOf(value any) (list, bool) {
 	switch value.(type) {
 	case driver.Valuer:
 		return list{}, false
-	case list: // pgx found no plan for it; if it is wrapped again, pgx never ends
+	case list: // pgx found no plan for it, and would never end if it were wrapped again
 		return list{}, false
 	}
 	getter, ok := value.(pgtype.ArrayGetter)
 	switch v := reflect.ValueOf(value); v.Kind() {
-	case reflect.Pointer: // pgx dereferences it first; it plans with nil ones, on which getters panic
+	case reflect.Pointer: // pgx dereferences it first, and getters panic on the nil pointers that it plans with
 		return list{}, false
 	case reflect.Slice, reflect.Array:
 		if !ok {
@@ -84,7 +85,7 @@ func listOf(value any) (list, bool) {
 	return list{getter}, key != nil && keytype.IsPK(key)
 }
 
-// A plainList is a Go slice or array, seen as pgx sees its own lists.
+// A plainList is a Go slice or array with the methods of a [pgtype.ArrayGetter].
 type plainList struct{ v reflect.Value }
 
 func (l plainList) Dimensions() []pgtype.ArrayDimension {

@@ -15,9 +15,10 @@
 //
 // # Which field is the key
 //
-// The key is the field tagged snowkey. Without such a tag it is the field ID or Id, if its
-// type is one of package pk. If two fields look like the key, the struct is refused. Fields of embedded structs count as Go promotes them. The value
-// of the tag is the name of the pool's generator, and empty for the pool's own:
+// The key is the field tagged snowkey. Without such a tag it is the field ID or Id, if
+// its type is one of package pk. If two fields look like the key, Fill fails. Fields of
+// embedded structs count if Go promotes them. The value of the tag is the name of one
+// of the pool's generators, or empty for the pool itself:
 //
 //	ID     pk.ID                      // or pk.Of[User], pk.Text, pk.SortText, pk.String
 //	ID     *pk.ID                     // nil, or a pointer to zero, is filled with a new pointer
@@ -25,15 +26,16 @@
 //	Number pk.ID  `snowkey:"orders"`  // from the pool's generator "orders"
 //	UserID pk.ID  `snowkey:"-"`       // the caller sets it
 //
-// A string is filled with decimal text. A key tagged snowkey:"-" is not filled. If that
-// field, or the first of several, is zero, the row is refused.
+// A string is filled with decimal text. A key tagged snowkey:"-" is not filled, and
+// Fill fails if it is zero. If several fields have this tag, only the first is checked.
 //
 // # Guarantees
 //
-// After Fill every row has a key, or Fill has failed and no row has changed. A zero key is
-// filled and any other key is kept. The keys of one call are drawn in one step, and ascend
-// in the order of the slice. A declaration that cannot hold a key is a [FieldError]. Rows
-// that cannot be filled are a [RowError], which wraps the generator's error if there is one.
+// After Fill, either every row has a key, or Fill has failed and no row has changed. A
+// zero key is filled and any other key is kept. The keys ascend in the order of the
+// slice, because all keys of one call are generated together. If the declaration of a
+// struct does not let its key be filled, the error is a [FieldError]. If rows cannot be
+// filled, it is a [RowError], which wraps the generator's error if there is one.
 //
 // Fill inspects each type once and caches the result. It keeps no reference to rows.
 package sqlid

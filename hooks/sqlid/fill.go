@@ -13,24 +13,24 @@ import (
 // [Filler.Fill].
 func Fill(ctx context.Context, rows any) error { return (&Filler{}).Fill(ctx, rows) }
 
-// A Filler fills rows with the keys of one source. The zero Filler draws them from
-// [idgen.Default], looked up by each call. It is safe for concurrent use.
+// A Filler fills rows with keys from one source. The zero Filler takes them from
+// [idgen.Default], which each call looks up. A Filler is safe for concurrent use.
 type Filler struct {
 	source idgen.Source
 }
 
-// New returns a Filler that draws from source. If source is an [*idgen.Pool], tags
-// may name its generators. A nil source is idgen.Default().
+// New returns a Filler that takes keys from source. If source is an [*idgen.Pool], tags
+// may name its generators. A nil source means idgen.Default().
 func New(source idgen.Source) *Filler { return &Filler{source: source} }
 
-// Fill gives a key to every row that has none. The rows are a pointer to a struct, a
-// slice of structs or pointers, a pointer to such a slice or array, or an array of
-// pointers. All rows have one type, and no other goroutine may use them during the
+// Fill gives a key to every row that has none. rows is a pointer to a struct, a slice
+// of structs or pointers, a pointer to such a slice or array, or an array of pointers.
+// All rows must have the same type, and no other goroutine may use them during the
 // call.
 //
-// The keys are drawn in one step and ascend in the order of the rows. After an error, a
-// [*FieldError] or [*RowError], no row has changed. A RowError wraps the generator's
-// error, if there is one.
+// The keys are generated in one step and ascend in the order of the rows. If Fill
+// returns an error, no row has changed. The error is a [*FieldError], or a [*RowError]
+// that wraps the generator's error, if there is one.
 func (f *Filler) Fill(ctx context.Context, rows any) error {
 	l, err := listOf(rows)
 	if err != nil {
@@ -55,7 +55,7 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	}
 	for i := range l.len() {
 		row := l.row(i)
-		// A row that is in the list again is no longer empty.
+		// If a row is in the list more than once, it has its key already.
 		if len(ids) > 0 && l.key.empty(row) {
 			l.key.set(row, ids[0])
 			ids = ids[1:]
@@ -64,19 +64,19 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	return nil
 }
 
-// A list is the rows of one call.
+// A list has the rows of one call.
 type list struct {
 	key      *key
 	v        reflect.Value // the struct, or the list of them
 	many     bool
 	pointers bool // the elements are pointers to structs
 
-	// The rows that are to be filled, by where their key is. It is nil if a key is
-	// always in its own row.
+	// The indexes of the rows to be filled, by the address of their key. It is nil if
+	// two rows cannot share a key.
 	at map[uintptr]int
 }
 
-// listOf returns the rows that a caller means.
+// listOf returns the rows that were passed to Fill.
 func listOf(rows any) (l list, err error) {
 	v := reflect.Indirect(reflect.ValueOf(rows))
 	k := fill.Key{Package: "sqlid", Model: fmt.Sprintf("%T", rows)} // until the model is known
@@ -121,7 +121,8 @@ func (l list) row(i int) reflect.Value {
 	return reflect.Indirect(l.v.Index(i))
 }
 
-// empty reports whether row i is to be filled, or why it cannot be.
+// empty reports whether row i is to be filled. If it cannot be filled, empty returns an
+// error.
 func (l list) empty(i int) (bool, error) {
 	row, k := l.row(i), l.key
 	if !row.IsValid() {

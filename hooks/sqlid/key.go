@@ -19,8 +19,8 @@ type key struct {
 	// The field is in an embedded struct that the row points to, so that rows can share it.
 	indirect bool
 
-	// The deepest embedded pointer on the way to the field that reflection cannot
-	// set, because its type is not exported; depth 0 if there is none.
+	// The innermost embedded pointer around the field that reflection cannot set,
+	// because its type is not exported. The depth is 0 if there is none.
 	seal      reflect.Type
 	sealDepth int
 }
@@ -76,7 +76,7 @@ func errorsOf(model reflect.Type, f reflect.StructField) fill.Key {
 	return fill.Key{Package: "sqlid", Model: model.String(), Field: f.Name, Type: f.Type.String()}
 }
 
-// choose returns the field that is the key.
+// choose returns the field that is the key of a model, or an error.
 func choose(model reflect.Type) (reflect.StructField, error) {
 	var tagged, given, id reflect.StructField
 	for _, f := range reflect.VisibleFields(model) {
@@ -117,7 +117,7 @@ func choose(model reflect.Type) (reflect.StructField, error) {
 		return given, nil
 	}
 	if !keytype.Holds(pointee(id.Type)) {
-		return id, nil // newKey says so; a tag would not help
+		return id, nil // newKey reports that the type cannot hold a key; a tag would not help
 	}
 	k := errorsOf(model, id)
 	return id, k.Fault("is not known to be a key", "declare it as pk.ID, or tag it `snowkey:\"\"`")
@@ -131,8 +131,8 @@ func pointee(t reflect.Type) reflect.Type {
 	return t
 }
 
-// in returns the field of the key in a row. If an embedded struct on the way is a
-// nil pointer, it returns that and how deep it lies; otherwise the depth is 0.
+// in returns the field of the key in a row. If an embedded struct around the field is a
+// nil pointer, in returns this pointer and its depth instead. Otherwise the depth is 0.
 func (k *key) in(row reflect.Value) (v reflect.Value, depth int) {
 	for depth, i := range k.field.Index {
 		if depth > 0 && row.Kind() == reflect.Pointer {
@@ -146,19 +146,20 @@ func (k *key) in(row reflect.Value) (v reflect.Value, depth int) {
 	return row, 0
 }
 
-// empty reports whether a row is without its key.
+// empty reports whether a row has no key.
 func (k *key) empty(row reflect.Value) bool {
 	v, depth := k.in(row)
 	return depth > 0 || keytype.Empty(v)
 }
 
-// sealed reports whether a row lacks an embedded struct that reflection cannot set.
+// sealed reports whether a row lacks an embedded struct around its key that reflection
+// cannot set.
 func (k *key) sealed(row reflect.Value) bool {
 	_, depth := k.in(row)
 	return 0 < depth && depth <= k.sealDepth
 }
 
-// set gives a row the key id. It makes the embedded structs that are missing.
+// set sets the key of a row to id. It allocates embedded structs that are nil pointers.
 func (k *key) set(row reflect.Value, id int64) {
 	v, depth := k.in(row)
 	for ; depth > 0; v, depth = k.in(row) {

@@ -7,10 +7,11 @@
 //		})
 //	}
 //
-// [Each] runs a test on every database of the run. [Postgres], [MySQL] and [SQLite]
-// return one database. A test fails if it needs a server and there is none. To leave
-// databases out, list the others in SNOWKEY_TEST_DB: SNOWKEY_TEST_DB=sqlite needs no
-// server. The program withdb leaves out what cannot be had, and says so.
+// [Each] runs a test on every database of the run, while [Postgres], [MySQL] and
+// [SQLite] return one database. A test fails if it needs a server and there is none. To
+// run the tests on some databases only, list those in SNOWKEY_TEST_DB. For example,
+// SNOWKEY_TEST_DB=sqlite needs no server. The program withdb leaves out the databases
+// that are not available, and says so.
 //
 // # Where a server comes from
 //
@@ -30,17 +31,18 @@
 //
 // If the first available way fails, the test fails. dbtest does not try the next one.
 //
-// Tests that kill a server or set its clock need a private one, and fail if there can
-// be none. If SNOWKEY_TEST_MISSING is the name of a file, they are skipped and add
-// their names to it. The program withdb sets this, and counts them at the end.
+// Tests that kill a server or set its clock need a private server, and fail if none can
+// be started. If SNOWKEY_TEST_MISSING is the name of a file, such tests are skipped
+// instead, and add their names to the file. The program withdb sets this variable and
+// counts the skipped tests at the end.
 //
 // # The life of a server
 //
 // A private server belongs to the test binary that started it, and all tests of
-// that binary share it. A small shell, the warden, ends it. The warden waits on a
-// pipe whose other end is open in the test binary only. When the binary ends, by
-// return, panic or kill -9, the kernel closes the pipe. The warden then ends the
-// server and removes its directory.
+// that binary share it. A small shell script, the warden, stops the server when the
+// binary ends. To notice that, the warden waits on a pipe whose other end is open in
+// the test binary only. When the binary ends, by return, panic or kill -9, the kernel
+// closes the pipe. The warden then stops the server and removes its directory.
 //
 // go test ./... runs many test binaries, and each starts the servers that it needs.
 // That takes a second or two for each binary. To start one set of servers for a whole
@@ -48,8 +50,8 @@
 //
 //	go run ./internal/dbtest/withdb go test ./...
 //
-// Several test binaries may use the same containers. Containers therefore run until
-// withdb or docker compose down ends them.
+// Because several test binaries may use the same containers, containers run until
+// withdb or docker compose down stops them.
 //
 // # Speed and durability
 //

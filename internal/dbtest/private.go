@@ -21,7 +21,7 @@ var wardenScript string
 func (e engine) startPrivate(in installation, durable bool) (*server, error) {
 	for tries := 3; ; tries-- {
 		srv, err := e.tryPrivate(in, durable)
-		// Between our finding a free port and the server's taking it, anybody may take it.
+		// Another process may take the free port before the server does.
 		if err == nil || tries == 1 || !strings.Contains(strings.ToLower(err.Error()), "already in use") {
 			return srv, err
 		}

@@ -99,11 +99,11 @@ func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) {
 	return c.out
 }
 
-// KeepRequest holds the n-th request from now, counted over all connections, until
-// Deliver is called. It returns a channel that is closed when the request has come. It
-// replaces an earlier call whose request has not come. While a request is held, the
-// proxy accepts no connections, so that a driver that gives up cannot cancel the
-// request on the server.
+// KeepRequest makes the proxy keep back the n-th request from now on, counting the
+// requests on all connections, until Deliver is called. The returned channel is closed
+// when that request arrives. A new call cancels an earlier one that is still pending.
+// While the proxy keeps a request back, it accepts no connections, so that a driver
+// that gives up cannot cancel the request on the server.
 func (p *Proxy) KeepRequest(n int) (kept <-chan struct{}) {
 	c := &countdown{left: n, out: make(chan struct{})}
 	p.mu.Lock()

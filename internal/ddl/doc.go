@@ -1,6 +1,6 @@
 // Package ddl splits SQL into tokens and reads column types.
 //
-// It serves all dialects and packages that look at definitions: schema/catalog,
-// schema/autoinc and the integrations. Package schema/catalog says why no parser
-// of another module is used.
+// It works for all dialects. The packages that read SQL definitions use it:
+// schema/catalog, schema/autoinc and the integrations. The documentation of
+// schema/catalog explains why they do not use a parser from another module.
 package ddl

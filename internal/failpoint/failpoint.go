@@ -1,6 +1,6 @@
-// Package failpoint lets tests stop a program at a point inside it, as if it was killed
-// there, and change the statements that it runs. It has no effect without a hook in the
-// context.
+// Package failpoint lets tests stop a program at a given point, as if the program had
+// been killed there, and change the SQL statements that it runs. Without a hook in the
+// context it has no effect.
 package failpoint
 
 import "context"
@@ -15,7 +15,8 @@ func WithHook(ctx context.Context, hook func(point string) error) context.Contex
 	return context.WithValue(ctx, pointKey{}, hook)
 }
 
-// At returns the error with which to stop at point; nil to go on.
+// At is called by a program at each point where a test may stop it. If At returns an error,
+// the program stops with that error. Otherwise it continues.
 func At(ctx context.Context, point string) error {
 	if hook, ok := ctx.Value(pointKey{}).(func(string) error); ok {
 		return hook(point)

@@ -2,9 +2,9 @@ package fill
 
 import "fmt"
 
-// A FieldError says why a model's declaration does not let its key be filled, or
-// lets it be damaged. Every call for that model fails with it, before anything is
-// sent, until the declaration is changed.
+// A FieldError reports that a model's declaration prevents its key from being filled,
+// or lets the key be corrupted. Every call for that model fails with this error, before
+// anything is sent to the database, until the declaration is changed.
 type FieldError struct {
 	Package string // the integration, such as "gormid"
 	Model   string // such as "shop.User"
@@ -22,7 +22,7 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("%s: %s %s; %s", e.Package, where, e.Problem, e.Remedy)
 }
 
-// A RowError says why one call, or one of its rows, was refused.
+// A RowError reports why one call, or one of its rows, was rejected.
 type RowError struct {
 	Package string // the integration, such as "gormid"
 	Model   string // such as "shop.User", or the table if there is no model

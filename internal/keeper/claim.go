@@ -16,12 +16,12 @@ import (
 // maxCounter requests the largest bound that the cap allows.
 const maxCounter = 1<<63 - 1
 
-// newToken returns 128 random bits as text, and the time: a machine that was
-// cloned may draw the same bits as its clone.
+// newToken returns 128 random bits as text, followed by the time. The time is included
+// because a virtual machine and its clone may generate the same random bits.
 func newToken() string { return cryptorand.Text() + strconv.FormatInt(time.Now().UnixNano(), 36) }
 
-// The pauses between attempts to claim. A pause doubles with each attempt. Between two
-// looks it grows fourfold.
+// The pauses between attempts to claim. The pause doubles after each failed attempt, and
+// grows fourfold while the namespace or its rows are missing.
 const (
 	firstRacePause  = 10 * time.Millisecond
 	firstLookPause  = 30 * time.Millisecond
@@ -30,9 +30,10 @@ const (
 	longestWait     = 2 * time.Second // while all worker numbers are in use
 )
 
-// claim leases a worker number. It pauses and tries again until ctx ends. The error
-// has the last answer of the store, because an attempt that ended with ctx does not
-// show the reason. If final, errors that a retry does not fix end it at once.
+// claim leases a worker number. If an attempt fails, claim pauses and tries again until
+// ctx ends. It then returns the last error that the store reported, because an attempt
+// that was cut off by ctx does not show the reason. If final is set, claim returns
+// errors that a retry does not fix immediately.
 func (k *keeper) claim(ctx context.Context, final bool) error {
 	var answer error
 	for attempt := 0; ; attempt++ {
@@ -55,9 +56,9 @@ func (k *keeper) claim(ctx context.Context, final bool) error {
 	}
 }
 
-// untilNextAttempt returns how long to pause after an attempt that failed. took is how
-// long it took. When many processes start together, attempts take longer, and so do the
-// pauses, which relieves the store.
+// untilNextAttempt returns how long to pause after an attempt that failed with err. took
+// is the duration of that attempt. It is added to some pauses, because attempts take
+// longer when many processes start together, and longer pauses then relieve the store.
 func (k *keeper) untilNextAttempt(err error, attempt int, took time.Duration) time.Duration {
 	if k.taken != nil {
 		return min(max(k.taken.NextFree, firstErrorPause), longestWait)
@@ -82,13 +83,13 @@ func isFinal(err error) bool {
 		errors.As(err, &version) || errors.As(err, &permanent)
 }
 
-// isAnswer reports whether err has an answer of the store.
+// isAnswer reports whether err came from the store, and is not a timeout or a lost race.
 func isAnswer(err error) bool {
 	return !isRace(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
-// unanswered adds the error of ctx to the error of a call whose ctx has ended, because
-// drivers return errors of their own then.
+// unanswered adds ctx's error to the error of a call during which ctx ended. Drivers may
+// return errors of their own in that case, which do not show that ctx has ended.
 func unanswered(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || !isAnswer(err) || isFinal(err) {
 		return err
@@ -104,9 +105,9 @@ var (
 // isRace reports whether an attempt failed only because of other processes.
 func isRace(err error) bool { return err == errRace || err == errAbsent }
 
-// maxProbes limits the steps of one attempt. At most three are needed before the
-// claim: a store may have to be migrated, a namespace created or fenced, and rows
-// added. An attempt calls the store fewer than 20 times.
+// maxProbes limits the steps of one attempt to claim. At most three steps are needed
+// before the claim: migrate the store, create or fence the namespace, and add rows. An
+// attempt calls the store fewer than 20 times.
 const maxProbes = 4
 
 // tryClaim is one attempt to claim.
@@ -120,9 +121,9 @@ func (k *keeper) tryClaim(ctx context.Context) error {
 	return unanswered(ctx, err)
 }
 
-// takeSteps takes the steps that the store needs before a claim, and then claims. After
-// each step it probes again. The attempt ends if another process was faster, or after
-// too many steps.
+// takeSteps prepares the store for a claim, for example by adding rows, and then claims.
+// After each of these steps it probes again. It returns errRace if another process
+// claimed the row first, or after maxProbes steps.
 func (k *keeper) takeSteps(ctx context.Context) error {
 	if k.regressed {
 		if err := k.store.Fence(ctx, k.terms, ""); err != nil {
@@ -199,11 +200,12 @@ func (k *keeper) volatileError() error {
 	}
 }
 
-// goesFirst reports whether to add at once what is missing, instead of looking again
-// after a pause. If a thousand processes start together, only a few should add it. At
-// the first look one process in 64 goes first, at the second one in 8, and then all. So
-// a process that starts alone waits for 0.15 s. If the namespace was just created, its
-// creator is adding rows, so there is one more look before these.
+// goesFirst reports whether this process should create missing tables, namespaces or rows
+// now, instead of probing again after a pause. If a thousand processes start together,
+// only a few of them should do it. After the first probe that found something missing,
+// goesFirst returns true in one process of 64, after the second in one of 8, and after
+// the third in all. So a process that starts alone waits for 0.15 s. If the namespace
+// was just created, its creator is adding rows, so all others probe one more time.
 func (k *keeper) goesFirst(created bool) bool {
 	others := 6 - 3*k.looks
 	if created {
@@ -213,8 +215,8 @@ func (k *keeper) goesFirst(created bool) bool {
 	return others <= 0 || rand.IntN(1<<others) == 0
 }
 
-// query returns the query for a row to claim. While all worker numbers are in use, it
-// is for the row that becomes free first.
+// query returns the query with which a probe looks for a row to claim. While all worker
+// numbers are in use, the query is for the row that becomes free first.
 func (k *keeper) query() lease.Query {
 	q := lease.Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker, PreferWorker: k.lastWorker, Waiting: k.taken != nil}
 	if k.cfg.PreferSame {
@@ -233,10 +235,10 @@ const recent = 5_000_000
 // is added later cannot be used before the next tick.
 const maxCoarseRows = 4096
 
-// createNamespace adds the layout to the namespace. The layout is refused if it can make
-// an id from now on that another layout of the namespace can make. For a coarse layout the
-// rows are added first, because they may start in the current tick only while the
-// namespace does not exist.
+// createNamespace adds the layout to the namespace. It returns a LayoutError if, from now
+// on, the layout can make an id that another layout of the namespace can make too. For a
+// coarse layout it adds the rows first, because rows may start in the current tick only
+// while the namespace does not exist.
 func (k *keeper) createNamespace(ctx context.Context, p lease.Probe) error {
 	layouts, position, err := k.store.Layouts(ctx, k.cfg.Namespace)
 	if err != nil {
@@ -299,12 +301,13 @@ func (k *keeper) take(ctx context.Context, p lease.Probe) error {
 	return nil
 }
 
-// resolveClaim reads the row of a claim that had no answer. If the row has the token of
-// that claim, the keeper holds the lease. It issues nothing before a renewal was
-// answered, because a crash may undo what a read shows. If the row is free, the claim
-// may still be executed. Then the keeper claims the same row again, because only one of
-// the two claims can succeed. A claim of another row could leave this row in use until
-// it expires.
+// resolveClaim is called before a new claim. If the store did not reply to the last claim,
+// resolveClaim reads the row that was claimed. If the row has that claim's token, the
+// keeper holds the lease, but it issues no ids until the store has replied to a renewal,
+// because a crash may undo a commit that a read has shown. If the row is free, the claim
+// may still be executed, so the keeper claims the same row again: only one of the two
+// claims can succeed. If it claimed another row, this one could stay in use until its
+// lease expires.
 func (k *keeper) resolveClaim(ctx context.Context) (again *lease.Row, err error) {
 	t := k.unsure
 	if t == nil {
@@ -336,8 +339,9 @@ func (t *heldLease) claimed(row lease.Row) bool {
 	return row.Token != "" && (row.Token == t.pendingToken || slices.Contains(t.earlierTokens, row.Token))
 }
 
-// hold starts a lease of a row that has the token of its claim. bound is the bound that
-// the store has confirmed, or 0.
+// hold starts the lease t, whose claim has succeeded, and grants it to the issuer. row is
+// the row after the claim. bound is the bound that the store confirmed when it replied
+// to the claim, or 0 if there was no reply.
 func (k *keeper) hold(t *heldLease, row lease.Row, bound int64) {
 	if t.volatile {
 		t.start = max(t.start, row.Bound) // hold-off: the claim grants nothing, and renewals grant
@@ -350,8 +354,8 @@ func (k *keeper) hold(t *heldLease, row lease.Row, bound int64) {
 	k.log().Info("lease: leased a worker number", "namespace", k.cfg.Namespace, "worker", row.Worker)
 }
 
-// addMissing adds a row that is missing between others. If no row is missing, all
-// worker numbers are in use.
+// addMissing adds one of the missing rows, chosen at random. If no row is missing, it
+// returns a TakenError, because all worker numbers are in use.
 func (k *keeper) addMissing(ctx context.Context) error {
 	rows, err := k.store.Rows(ctx, k.terms, k.cfg.MinWorker, k.cfg.MaxWorker)
 	if err != nil {

@@ -29,7 +29,8 @@ func (c *clocks) read() reading { return reading{at: time.Now(), wall: c.cfg.Clo
 // now is the host's time with the correction.
 func (c *clocks) now() time.Time { return c.cfg.Clock().Add(c.offset) }
 
-// check compares the clocks. The first time, it returns an error if they differ.
+// check compares the clocks. It returns an error only if they differ too much at the
+// first comparison.
 func (c *clocks) check(sent reading, now int64) error {
 	if c.store.IsZero() {
 		if at, host := time.UnixMicro(now), c.cfg.Clock(); !c.near(at, sent.wall, host) {
@@ -40,11 +41,11 @@ func (c *clocks) check(sent reading, now int64) error {
 	return nil
 }
 
-// compare compares the clocks with the store's time, which was read after sent. If
-// they differ, the monotonic clock shows how much time has passed since they agreed,
-// and so which of them is wrong. If the host's clock is wrong, the issuer gets a
-// correction. If the store's clock is wrong, or this machine was asleep, nothing
-// changes.
+// compare compares the host's clock with now, the store's time, which was read after the
+// request was sent. If the two differ by more than MaxClockSkew, the monotonic clock
+// shows how much time has passed since they agreed, and therefore which of them is
+// wrong. If the host's clock is wrong, compare gives the issuer a correction. If the
+// store's clock is wrong, or this machine was asleep, nothing changes.
 func (c *clocks) compare(sent reading, now int64) {
 	host, at := c.cfg.Clock(), time.UnixMicro(now)
 	elapsed := c.store.Add(time.Since(c.at))
@@ -60,7 +61,7 @@ func (c *clocks) compare(sent reading, now int64) {
 	c.at, c.store = time.Now(), at
 }
 
-// near reports whether at is not far from the time between before and after.
+// near reports whether at lies between before and after, or at most MaxClockSkew outside.
 func (c *clocks) near(at, before, after time.Time) bool {
 	return !at.Before(before.Add(-c.cfg.MaxClockSkew)) && !at.After(after.Add(c.cfg.MaxClockSkew))
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Config is a snowkey.Config in the words of the protocol, which knows nothing of
-// layouts. The fields after Workers have the meaning and the defaults that they have
-// there.
+// A Config is what package snowkey makes from a snowkey.Config. The layout is reduced to
+// a few numbers, because the protocol does not depend on layouts. The fields from
+// Namespace on have the same meaning and defaults as in snowkey.Config.
 type Config struct {
 	Layout  string        // as text
 	Epoch   time.Time     // the time of tick 0
@@ -21,9 +21,9 @@ type Config struct {
 	PerTick int64         // counters in a tick
 	Workers int64         // how many worker numbers the layout has
 
-	// Compatible is called if the namespace has another layout, which it gets as
-	// text. It returns nil if no id of this layout from that time on can be equal to
-	// any id of the stored layout. By default it returns an error.
+	// Compatible is called if the namespace already has another layout, whose text is
+	// passed as stored. It returns nil if no id that this layout makes at or after
+	// from can be equal to any id of the stored layout. The default returns an error.
 	Compatible func(stored string, from time.Time) error
 
 	Namespace                 string

@@ -9,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// Doctor is Doctor of package snowkey.
+// Doctor implements snowkey.Doctor.
 func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding, error) {
 	cfg = cfg.withDefaults()
 	clocks := clocks{cfg: cfg}

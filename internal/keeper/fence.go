@@ -7,7 +7,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// Fence is Fence of package snowkey.
+// Fence implements snowkey.Fence.
 func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 	cfg = cfg.withDefaults()
 	terms, _, err := look(ctx, store, cfg)
@@ -20,7 +20,8 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 	return nil
 }
 
-// look probes a namespace that must exist, and returns the terms for its store.
+// look probes a namespace and returns the probe, and the terms for calls to the store. It
+// returns lease.ErrNoNamespace if the namespace does not exist.
 func look(ctx context.Context, store lease.Store, cfg Config) (lease.Terms, lease.Probe, error) {
 	if err := cfg.validate(); err != nil {
 		return lease.Terms{}, lease.Probe{}, err

@@ -17,9 +17,9 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A keeper leases a worker number for an issuer and renews the lease until it is
-// closed. When the lease is lost, it claims another. A keeper is safe for concurrent
-// use.
+// A keeper leases a worker number for an issuer and renews the lease until the keeper
+// is closed. When the lease is lost, the keeper claims another one. A keeper is safe for
+// concurrent use.
 type keeper struct {
 	store  lease.Store
 	issuer leased.Issuer
@@ -50,15 +50,16 @@ type keeper struct {
 	gaveUp     int               // how many calls in a row were not answered in time
 }
 
-// A heldLease is one lease. After the lease was lost, it is not used again.
+// A heldLease is the state of one lease. It is discarded when the lease is lost.
 type heldLease struct {
 	seen  lease.Row // the row before the claim
 	row   lease.Row // token and revision are from the last answer or read, the rest from the last answer
 	start int64     // the first counter that may be issued
 	block int64     // how many counters to request at once; see wantedBound
 
-	// pendingToken is the token of a claim or renewal without an answer. It may have
-	// been executed, or may be executed later. "" if there is none.
+	// pendingToken is the token of a claim or renewal to which the store has not
+	// replied, or "" if there is none. The request may have been executed, or it may
+	// be executed later.
 	pendingToken  string
 	earlierTokens []string  // tokens of earlier claims of the same revision of the row
 	unconfirmed   bool      // whether the answer to the claim was lost, and no renewal was answered yet
@@ -67,8 +68,8 @@ type heldLease struct {
 	raised        time.Time // when its bound was last raised by a block
 }
 
-// Open checks cfg, claims a worker number and grants it to the issuer. Open of package
-// snowkey says when it returns, and with which errors.
+// Open checks cfg, claims a worker number and grants it to the issuer. The documentation
+// of snowkey.Open says when Open returns, and with which errors.
 func Open(ctx context.Context, store lease.Store, issuer leased.Issuer, cfg Config) (leased.Keeper, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -83,8 +84,9 @@ func Open(ctx context.Context, store lease.Store, issuer leased.Issuer, cfg Conf
 	return k, nil
 }
 
-// Want requests counters below end, which are needed and not yet granted. It does
-// not block: the keeper renews as soon as the store can grant them.
+// Want tells the keeper that the issuer needs all counters below end, of which some are
+// not granted yet. Want does not block. The keeper renews the lease as soon as the
+// store can grant these counters.
 func (k *keeper) Want(end int64) {
 	for {
 		needed := k.needed.Load()
@@ -95,8 +97,9 @@ func (k *keeper) Want(end int64) {
 	k.RenewSoon()
 }
 
-// RenewSoon makes the keeper renew its lease before it is due, for instance to compare
-// the clocks. Between two renewals is Window/100 at least. RenewSoon does not block.
+// RenewSoon makes the keeper renew its lease before the renewal is due, for example to
+// compare the clocks. The keeper waits at least Window/100 after the last renewal.
+// RenewSoon does not block.
 func (k *keeper) RenewSoon() {
 	select {
 	case k.soon <- struct{}{}:
@@ -105,8 +108,8 @@ func (k *keeper) RenewSoon() {
 }
 
 // Resume claims a worker number as [Open] does, if the keeper is suspended. It returns
-// when the first id may be issued. If ctx ends before that, it returns an error, and the
-// keeper stays suspended.
+// when the first id may be issued. If ctx ends before that, Resume returns an error and
+// the keeper stays suspended.
 func (k *keeper) Resume(ctx context.Context) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
@@ -136,9 +139,10 @@ func (k *keeper) Resume(ctx context.Context) error {
 	}
 }
 
-// Suspend seals the issuer and releases the worker number until Resume is called. Then
-// the memory of the process has nothing of a lease, and the process may be copied: each
-// copy that resumes leases a worker number of its own. It returns the errors of Close.
+// Suspend seals the issuer and releases the worker number until Resume is called. After
+// that the process holds no lease in its memory, so the process or its virtual machine
+// may be copied. Each copy that calls Resume leases its own worker number. Suspend
+// returns the same errors as Close.
 func (k *keeper) Suspend(ctx context.Context) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
@@ -146,8 +150,9 @@ func (k *keeper) Suspend(ctx context.Context) error {
 }
 
 // Close seals the issuer and releases the worker number. It returns when the store has
-// confirmed the release, or with an error when ctx has ended. Without a release the
-// lease expires. After Close no id is issued in either case.
+// confirmed the release, or with an error when ctx has ended. If the release fails, the
+// worker number becomes free when the lease expires. In both cases no id is issued after
+// Close.
 func (k *keeper) Close(ctx context.Context) error {
 	k.endLife() // also ends a Resume that waits
 	k.turn.Lock()
@@ -155,7 +160,8 @@ func (k *keeper) Close(ctx context.Context) error {
 	return k.end(ctx, lease.ErrClosed)
 }
 
-// end goes from the state holding to released.
+// end stops run, seals the issuer with reason, and releases the lease if there is one.
+// Suspend and Close call it.
 func (k *keeper) end(ctx context.Context, reason error) error {
 	var unused int64 = maxCounter
 	if k.stop != nil {
@@ -167,8 +173,8 @@ func (k *keeper) end(ctx context.Context, reason error) error {
 	if k.held == nil && k.unsure == nil {
 		return nil
 	}
-	// The ctx of a caller that shuts down has often ended. The release takes one or two
-	// statements.
+	// When a program shuts down, its ctx has often ended already, so the release, which
+	// takes one or two statements, gets a timeout of its own.
 	grace, done := context.WithTimeout(context.WithoutCancel(ctx), k.cfg.Window/4)
 	defer done()
 	if k.held == nil {
@@ -181,15 +187,16 @@ func (k *keeper) end(ctx context.Context, reason error) error {
 		}
 	}
 	if t.pendingToken != "" {
-		unused = maxCounter // a late renewal may find the row as it was, and raise the bound
+		unused = maxCounter // a renewal that was delayed may still raise the bound, so it must not be lowered
 	}
 	k.held = nil
 	return k.release(grace, t.row, unused)
 }
 
-// withdraw releases the row of a claim without an answer, which has the row or may
-// still take it. A release of the row as the claim saw it changes the revision, so the
-// claim fails. The row may have the token of a lease that has expired.
+// withdraw is called when the keeper ends before it knows whether its last claim
+// succeeded. It releases the claim's row. If the claim has not been executed yet, the
+// release increments the row's revision, so the claim will fail. In that case the row
+// may still have the token of an expired lease.
 func (k *keeper) withdraw(ctx context.Context) error {
 	u := k.unsure
 	rows, err := k.store.Rows(ctx, k.terms, u.seen.Worker, u.seen.Worker)
@@ -216,7 +223,7 @@ func (k *keeper) release(ctx context.Context, row lease.Row, unused int64) error
 	return nil
 }
 
-// run renews the lease, and claims another when it is lost.
+// run renews the lease until ctx ends. When the lease is lost, run claims another one.
 func (k *keeper) run(ctx context.Context) {
 	defer close(k.done)
 	for ctx.Err() == nil {
@@ -253,8 +260,8 @@ func (k *keeper) idle(ctx context.Context, t *heldLease) (needed int64) {
 }
 
 // untilGrantable returns how long after the last renewal the store can raise the bound
-// to needed. The cap grows with the store's time, so an earlier renewal would not raise
-// the bound far enough.
+// to needed. An earlier renewal would not raise the bound far enough, because the store
+// limits bounds to a cap that grows with its time.
 func (k *keeper) untilGrantable(t *heldLease, needed int64) time.Duration {
 	wait := time.Duration(reached(k.terms, needed)-t.row.Now) * time.Microsecond
 	if wait <= 0 && needed > t.row.Bound {
@@ -271,14 +278,15 @@ func reached(t lease.Terms, bound int64) int64 {
 
 // wantedBound returns the bound to request if counters below needed are required.
 //
-// It lies a window ahead of the host's time, so one wrong clock, the host's or the
-// store's, does not push a bound far into the future. If the lease starts later than
-// now, it lies a window ahead of needed.
+// The bound is a window ahead of the host's time. Because the store limits it by its own
+// clock, one wrong clock cannot push a bound far into the future. If the lease starts
+// later than now, the bound is a window ahead of needed instead.
 //
-// For a coarse layout a window could be the rest of a long tick. There the bound is
-// a block of counters above needed. The block doubles if the last one was used up
-// quickly. If the counters are in a tick that the store cannot grant yet, nothing is
-// requested: the store would grant the rest of the current tick instead.
+// For a coarse layout a window could be the rest of a long tick, so there the bound is a
+// block of counters above needed. The block's size doubles if the last block was used up
+// quickly, and is halved otherwise. If needed is in a tick that the store cannot grant
+// yet, wantedBound returns 0, because the store would grant the rest of the current
+// tick instead.
 func (k *keeper) wantedBound(t *heldLease, needed int64) int64 {
 	if !k.terms.Coarse() {
 		now := k.clocks.now().UnixMicro()
@@ -296,7 +304,9 @@ func (k *keeper) wantedBound(t *heldLease, needed int64) int64 {
 	return needed + t.block
 }
 
-// renew raises the bound of a lease. Only a confirmed renewal counts.
+// renew asks the store to raise the lease's bound. The issuer may use the new bound only
+// if the store confirms the renewal. Otherwise renew reads the row to find out whether
+// the process still holds the lease.
 func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 	if t.pendingToken == "" {
 		t.pendingToken = newToken()
@@ -332,7 +342,7 @@ func (k *keeper) tryRenew(ctx context.Context, r lease.Renewal) (lease.Row, bool
 	return row, renewed, unanswered(ctx, err)
 }
 
-// confirm stores the answer to a renewal.
+// confirm updates the keeper and the issuer after the store has confirmed a renewal.
 func (k *keeper) confirm(t *heldLease, row lease.Row, sent reading) {
 	t.row, t.renewed, t.unconfirmed = row, sent.at, false
 	t.pendingToken = "" // the revision has changed, so late requests fail
@@ -341,8 +351,9 @@ func (k *keeper) confirm(t *heldLease, row lease.Row, sent reading) {
 	k.announce(t)
 }
 
-// announce reports that the first id of a lease may be issued. If it may not, announce
-// requests the counter and explains the reason.
+// announce closes k.granted when the lease's first id may be issued. If the store has not
+// granted that id's counter yet, announce requests the counter and gives the issuer the
+// reason.
 func (k *keeper) announce(t *heldLease) {
 	if err := k.heldOff(t); err != nil {
 		k.Want(t.start + 1)
@@ -356,7 +367,7 @@ func (k *keeper) announce(t *heldLease) {
 	}
 }
 
-// heldOff returns an error while no id of a lease may be issued.
+// heldOff returns an error as long as the store has granted no counters to the lease.
 func (k *keeper) heldOff(t *heldLease) error {
 	if t.start < t.row.Bound {
 		return nil
@@ -397,9 +408,10 @@ func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 	return false
 }
 
-// drop ends a lease and frees its row, which no other process has taken yet. Otherwise
-// the row could not be claimed before MaxClockSkew has passed. If the store's clock was
-// an hour ahead and was corrected, that would take an hour.
+// drop ends a lease whose row no other process has taken yet, and frees that row. Without
+// this, other processes would have to wait until the lease has been expired for
+// MaxClockSkew. If the store's clock was an hour ahead and has been corrected, that
+// would take an hour.
 func (k *keeper) drop(ctx context.Context, t *heldLease, row lease.Row, reason string) {
 	k.lose(t, reason)
 	ctx, done := k.inTime(ctx)
@@ -409,7 +421,7 @@ func (k *keeper) drop(ctx context.Context, t *heldLease, row lease.Row, reason s
 	}
 }
 
-// lose ends a lease.
+// lose ends a lease: it seals the issuer, logs the reason and calls OnLost.
 func (k *keeper) lose(t *heldLease, reason string) {
 	lost := &lease.LostError{Namespace: k.cfg.Namespace, Worker: t.row.Worker, Since: time.Now(), Reason: reason}
 	k.issuer.Seal(lost)
@@ -420,10 +432,11 @@ func (k *keeper) lose(t *heldLease, reason string) {
 	}
 }
 
-// patience is how long one call may take. Without a lease, an early timeout only sends
-// the process to the end of a queue for connections. With a lease, there must be time
-// for a second call before it expires. After two timeouts the lease is probably lost and
-// the store overloaded, so the timeout doubles.
+// patience returns the timeout for one attempt to claim or one call for a lease. Without
+// a lease the timeout is long, because after a short one the process would only queue
+// for a connection again. With a lease it is shorter, because there must be time for a
+// second call before the lease expires. After two timeouts in a row, the lease is
+// probably lost and the store overloaded, so the timeout doubles.
 func (k *keeper) patience() time.Duration {
 	switch {
 	case k.held == nil:
@@ -434,8 +447,9 @@ func (k *keeper) patience() time.Duration {
 	return k.cfg.Window / 2
 }
 
-// inTime limits ctx to patience. The caller must call the returned function, which also
-// records whether the call was answered in time.
+// inTime returns a ctx with the timeout of patience. The caller must call the returned
+// function after the call to the store. It cancels the ctx and counts calls that timed
+// out.
 func (k *keeper) inTime(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, k.patience())
 	return ctx, func() {
@@ -450,8 +464,9 @@ func (k *keeper) inTime(ctx context.Context) (context.Context, func()) {
 
 func (k *keeper) explain(op string, err error) { k.issuer.Explain(&lease.StoreError{Op: op, Err: err}) }
 
-// pause waits for a random time around d, and for longestWait at most. So processes that
-// failed together do not try again together. It reports false if ctx has ended.
+// pause waits for a random time around d, and for longestWait at most. The time is random
+// so that processes which failed together do not try again together. pause reports false
+// if ctx has ended.
 func (k *keeper) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(min(d/2+rand.N(d), longestWait))
 	defer timer.Stop()
@@ -465,7 +480,7 @@ func (k *keeper) pause(ctx context.Context, d time.Duration) bool {
 
 func (k *keeper) log() *slog.Logger { return k.cfg.log() }
 
-// warn logs why there is no lease, and again when the reason changes.
+// warn logs why there is no lease. It does not log the same reason again.
 func (k *keeper) warn(err error) {
 	if isRace(err) {
 		return

@@ -5,8 +5,9 @@ import (
 	"os"
 )
 
-// defaultLabel names this process for people, and is the same after a restart. It has
-// the host's name, $PORT if it is set, and the address of the first network card.
+// defaultLabel returns a label by which people recognize this process, and which stays the
+// same after a restart. It consists of the host's name, $PORT if it is set, and the
+// address of the first network card.
 func defaultLabel() string {
 	host, err := os.Hostname()
 	if err != nil {

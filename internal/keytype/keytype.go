@@ -1,5 +1,5 @@
-// Package keytype has the rules for Go types that can hold a key, and reads and
-// sets fields of these types.
+// Package keytype decides which Go types can hold a key, and reads and sets fields of
+// these types.
 package keytype
 
 import (
@@ -14,8 +14,8 @@ import (
 
 var pkPath = reflect.TypeFor[pk.ID]().PkgPath()
 
-// IsPK reports whether t is a type of package pk. It compares package paths,
-// because the instances of pk.Of cannot be listed.
+// IsPK reports whether t is a type of package pk. It compares package paths, because
+// there is no list of all instances of pk.Of.
 func IsPK(t reflect.Type) bool {
 	return t.PkgPath() == pkPath && (t.Kind() == reflect.Int64 || t.Kind() == reflect.String)
 }
@@ -31,14 +31,16 @@ func Holds(t reflect.Type) bool {
 	return false
 }
 
-// Empty reports whether v holds no key: it is zero, the text "0", or a pointer to
-// one of them. JSON such as {"id":0} sets a key of text to "0".
+// Empty reports whether v holds no key. This is so if v is its zero value, the text
+// "0", or a pointer to one of them. The text "0" counts because JSON such as {"id":0}
+// sets a pk.String to "0".
 func Empty(v reflect.Value) bool {
 	return v.IsZero() || v.Kind() == reflect.String && v.String() == "0" || v.Kind() == reflect.Pointer && Empty(v.Elem())
 }
 
-// Set stores a key in v, whose type must hold it or point to a type that does. A
-// pointer is replaced by a new one, because two rows may share a pointer to zero.
+// Set stores the key id in v. The type of v must hold keys, or point to a type that
+// does. Set replaces a pointer with a new one, because two rows may have the same
+// pointer to a zero.
 func Set(v reflect.Value, id int64) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -53,16 +55,18 @@ func Set(v reflect.Value, id int64) {
 	}
 }
 
-// New returns id as a settable value of type t, for which [Set] is defined.
+// New returns a settable value of type t that holds id. The type must be one that [Set]
+// accepts.
 func New(t reflect.Type, id int64) reflect.Value {
 	v := reflect.New(t).Elem()
 	Set(v, id)
 	return v
 }
 
-// Clash says what is wrong if keys of type t are text and the column stores numbers,
-// or the other way round. Databases then compare some of them as floats, so that a query
-// finds the rows of neighbouring keys, or they find none.
+// Clash returns a problem and its remedy if keys of type t are text and the column
+// stores numbers, or the other way round. Otherwise both are empty. With such a column,
+// databases compare some keys as floating-point numbers, so that a query also finds
+// rows with neighbouring keys, or they find no row.
 func Clash(t reflect.Type, column ddl.Type) (problem, remedy string) {
 	text := TextSize(t) > 0
 	switch column.Class() {

@@ -3,6 +3,6 @@
 // Package protocol holds the version of the tables and files of Snowkey.
 package protocol
 
-// Version is the version of a program of the future. Tests build one with this tag.
-// They check that it and the current program refuse each other's tables.
+// Version is the protocol version of a future release. Tests build a program with this
+// build tag, to check that it and the current program refuse each other's tables.
 const Version = 3

@@ -12,7 +12,7 @@ import (
 // A Dialect is a kind of database.
 type Dialect int
 
-// The databases in which stores keep their tables. MySQL is also MariaDB.
+// The databases in which stores keep their tables. MySQL stands for MariaDB too.
 const (
 	Postgres Dialect = iota
 	MySQL
@@ -51,8 +51,8 @@ func SplitName(name string) (schema, table string) {
 	return "", name
 }
 
-// Quote encloses each part of a name in quotes. They preserve upper and lower case
-// and permit reserved words.
+// Quote encloses each part of a name in quotes, so that the database preserves upper and
+// lower case, and so that reserved words can be names.
 func (d Dialect) Quote(name string) string {
 	quote := `"`
 	if d == MySQL {
@@ -80,10 +80,10 @@ var parameter = regexp.MustCompile(`@@?[a-z_]+`)
 // or string. It does not change the @@variables of MySQL. Text becomes ASCII; see
 // [ToASCII].
 //
-// PostgreSQL gets typed parameters, because with the simple protocol the server would
-// have to guess the types. MySQL gets no parameters: the driver would prepare the
-// statement, which costs a round trip and server time. The literals mean the same in
-// every sql_mode.
+// For PostgreSQL the parameters have explicit types, because with the simple protocol the
+// server would have to guess the types. For MySQL the values become literals, because
+// with parameters the driver would prepare the statement, which costs a round trip and
+// server time. The literals mean the same in every sql_mode.
 func (d Dialect) Bind(text string, values map[string]any) (query string, args []any) {
 	query = parameter.ReplaceAllStringFunc(text, func(name string) string {
 		if name[1] == '@' {

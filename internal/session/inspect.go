@@ -9,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/protocol"
 )
 
-// A TableError says that a table cannot be used as it is. It was left alone.
+// A TableError says that a table cannot be used as it is. The table was not changed.
 type TableError struct {
 	Table  string
 	Reason string // what is wrong with it
@@ -20,10 +20,11 @@ func (e *TableError) Error() string {
 	return fmt.Sprintf("snowkey: the table %s %s; %s", e.Table, e.Reason, e.Remedy)
 }
 
-// Inspect reports whether the tables exist. It returns a [*TableError] if something
-// may change what is written to a table, and a [*protocol.VersionError] for another
-// version. All names have the same schema, or none has one, and [CheckName] accepts
-// them. Inspect runs one statement.
+// Inspect reports whether all tables in names exist. It returns a [*TableError] if a
+// table has something that makes it unusable, such as a trigger that may change what is
+// written, and a [*protocol.VersionError] if a table has another version. Either all
+// names must have the same schema, or none may have one, and [CheckName] must accept
+// each name. Inspect runs one statement.
 func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (there bool, err error) {
 	schema, _ := SplitName(names[0])
 	var quoted, plain []string
@@ -73,7 +74,7 @@ func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (ther
 	return there, rows.Err()
 }
 
-// reasons has a reason and a remedy for each kind of trouble.
+// reasons has the Reason and the Remedy of a TableError for each kind of problem.
 var reasons = map[string][2]string{
 	"trigger":            {"has the trigger %s, which may change what is written", "drop the trigger"},
 	"rule":               {"has the rule %s, which may change what is written", "drop the rule"},
@@ -93,9 +94,9 @@ UNION ALL SELECT 'trigger', t.name, g.tgname::text FROM tables t JOIN pg_trigger
 UNION ALL SELECT 'rule', t.name, r.rulename::text FROM tables t JOIN pg_rewrite r ON r.ev_class = t.id AND r.ev_enabled <> 'D'
 UNION ALL SELECT 'row-level security', name, '' FROM tables WHERE id IS NOT NULL AND row_security_active(id)`
 
-// The information schema of MySQL is fast. MariaDB opens every table, unless the
-// query is for one table of one schema. So on MariaDB each table has statements of its
-// own.
+// On MySQL one query of the information schema is fast for all tables. MariaDB opens
+// every table, unless the query is for one table of one schema, so there each table has
+// queries of its own.
 const inspectMySQL = `SELECT 'engine', t.table_name, t.engine FROM information_schema.tables t
 WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND t.engine <> 'InnoDB'
 UNION ALL SELECT CASE WHEN t.table_name IS NULL THEN 'missing' ELSE 'version' END, names.name, COALESCE(c.column_default, '1') FROM ({each}) names

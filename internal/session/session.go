@@ -3,21 +3,21 @@
 // the differences between databases, such as parameter syntax, table names and the
 // queries that inspect a table.
 //
-// A *sql.DB returns any of its connections, with the settings that the application
-// left. Autocommit may be off. A transaction may be open. With completion_type=CHAIN
-// each COMMIT starts the next transaction. In such a session the server answers a
-// write that it has not committed. When the connection closes, the write is rolled
-// back.
+// A *sql.DB may return a connection on which the application has changed settings.
+// For example, autocommit may be off, a transaction may be open, or completion_type may
+// be CHAIN, so that each COMMIT starts the next transaction. In such a session the
+// server may report success for a write that it has not committed, and roll the write
+// back when the connection closes.
 //
-// Each function runs one write on one connection and proves that it was
-// committed. The proof costs, in round trips for one write:
+// Therefore each function runs one write on one connection and verifies that the write
+// was committed. One write then takes this many round trips:
 //
 //	PostgreSQL       2  the write leaves a mark in its transaction, and a read shows whether that transaction is over
 //	MySQL, MariaDB   2  SET TRANSACTION fails inside a transaction; the write follows. 3 with autocommit=0: a COMMIT
 //	SQLite           3  BEGIN IMMEDIATE, the write, COMMIT, in the process itself
 //
-// A connection with an open transaction is discarded, and the write runs on another
-// one. The pool may discard connections too, at any time.
+// If a connection has an open transaction, it is discarded, and the write runs on
+// another one. The *sql.DB may also discard connections at any time.
 package session
 
 import (
@@ -79,8 +79,8 @@ func discard(conn *sql.Conn) {
 	conn.Close()
 }
 
-// closed returns the connection to the pool. It ignores that the connection is broken,
-// because the statement has reported that.
+// closed returns the connection to the *sql.DB. It ignores errors that say that the
+// connection is broken, because the statement has reported that already.
 func closed(conn *sql.Conn) error {
 	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) && !errors.Is(err, driver.ErrBadConn) {
 		return err
@@ -155,12 +155,13 @@ func createPostgres(ctx context.Context, db *sql.DB, statement string) error {
 }
 
 // WriteMySQL runs a write on MySQL or MariaDB. It reports false if no row was changed.
-// commits reports for a result whether autocommit was on. If it was off, a COMMIT
-// follows. If commits is nil, the COMMIT is always sent.
+// WriteMySQL calls commits with the write's result to find out whether autocommit was
+// on. If autocommit was off, or if commits is nil, WriteMySQL sends a COMMIT.
 func WriteMySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query string, args []any) (result sql.Result, changed bool, err error) {
 	err = onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
-		// This fails inside a transaction. Outside, it applies to the next statement
-		// only, in place of the isolation level and the read-only default of the session.
+		// This statement fails inside a transaction, which shows that one is open.
+		// Otherwise it applies to the next statement only, and replaces the session's
+		// isolation level and read-only default.
 		if _, err := conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE"); err != nil {
 			return slices.Contains(inTransaction, Number(err)), err
 		}
@@ -184,9 +185,10 @@ func WriteMySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, 
 // XA transaction.
 var inTransaction = []uint16{1568, 1399}
 
-// WriteSQLite runs a write that returns one number. It needs no mark. It reports false if no row was
-// changed. It does not discard connections, because a database in memory is gone
-// with its connection.
+// WriteSQLite runs a write that returns one number. It reports false if no row was
+// changed. It needs no mark, and ignores that parameter. If the connection has an open
+// transaction, WriteSQLite returns an error and does not discard the connection, because
+// a database in memory is lost when its connection closes.
 func WriteSQLite(ctx context.Context, db *sql.DB, _, query string, args []any) (answer int64, changed bool, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -195,7 +197,7 @@ func WriteSQLite(ctx context.Context, db *sql.DB, _, query string, args []any) (
 	defer conn.Close()
 	answer, changed, err = writeSQLite(ctx, conn, query, args)
 	// If ctx has ended, a driver may report an error for a statement that SQLite has
-	// executed, and none for a statement that it left out, also BEGIN or COMMIT.
+	// executed, or no error for one that it has skipped. That includes BEGIN and COMMIT.
 	if errors.Is(err, errOpen) {
 		return 0, false, err
 	}
@@ -231,10 +233,10 @@ func rollback(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// ToASCII returns the form in which text is stored. If the character set of a
-// connection is not the one that the driver assumes, all text but ASCII is changed,
-// and one name would become two. MariaDB can be configured to store an empty string as
-// NULL.
+// ToASCII returns the form in which text is stored. Text is stored as ASCII, because a
+// connection whose character set is not the one that the driver assumes would change all
+// other characters, and then one name would be stored in two ways. An empty string is
+// stored as "-", because MariaDB can be configured to store an empty string as NULL.
 func ToASCII(text string) string {
 	switch text {
 	case "":
@@ -246,8 +248,8 @@ func ToASCII(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// FromASCII returns the text that is stored as s. It returns s if ToASCII never
-// returns it.
+// FromASCII is the inverse of [ToASCII]. If s is not a text that ToASCII can return,
+// FromASCII returns s itself.
 func FromASCII(s string) string {
 	if s == "-" {
 		return ""
@@ -269,8 +271,9 @@ func SQLState(err error) string {
 	return ""
 }
 
-// Number returns the number of an error of go-sql-driver/mysql, or 0. The driver
-// has it in a field, which is read without importing the driver.
+// Number returns the number of a MySQL error, or 0 if err is not an error of
+// go-sql-driver/mysql. It reads the field Number of the driver's error type by
+// reflection, so that this package need not import the driver.
 func Number(err error) uint16 {
 	for err != nil {
 		v := reflect.ValueOf(err)

@@ -59,9 +59,9 @@ func (s *Store) check(ctx context.Context) error {
 	return nil
 }
 
-// wait takes the lock. It polls, because a wait in the kernel would not end with ctx.
-// The pauses soon reach their limit, so a call that has waited for long polls nearly as
-// often as a new one.
+// wait takes the lock, or returns a LockError when ctx ends. It polls, because waiting in
+// the kernel would not end with ctx. The pauses soon reach their limit, so that a call
+// that has waited for a long time polls nearly as often as a new one.
 func wait(ctx context.Context, lock *os.File) error {
 	const longest = 5 * time.Millisecond
 	for pause := 100 * time.Microsecond; ; pause = min(2*pause, longest) {
@@ -116,8 +116,8 @@ func (d *dir) read(namespace string) (*space, error) {
 	return s, nil
 }
 
-// write replaces the file of a namespace. The content is on the disk before the new
-// file gets the name. The name is on the disk before write returns.
+// write replaces a namespace's file with a new one. It flushes the content to the disk
+// before it renames the new file, and flushes the rename before it returns.
 func (d *dir) write(s *space) error {
 	name := fileName(s.Namespace)
 	temp := strings.TrimSuffix(name, suffix) + "." + rand.Text() + unfinished
@@ -131,8 +131,8 @@ func (d *dir) write(s *space) error {
 	return d.syncRename(name)
 }
 
-// writeNew creates a file that has its own identity in it. A copy of the file has
-// another identity.
+// writeNew creates a file and writes s to it, together with the file's own identity. A copy
+// of the file can be detected, because it has another identity.
 func (d *dir) writeNew(name string, s *space) (err error) {
 	file, err := d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -152,7 +152,7 @@ func (d *dir) writeNew(name string, s *space) (err error) {
 	return file.Sync()
 }
 
-// tidy removes what processes left behind that were killed while they wrote.
+// tidy removes unfinished files, which remain if a process is killed during a write.
 func (d *dir) tidy() error {
 	entries, err := fs.ReadDir(d.FS(), ".")
 	if err != nil {

@@ -10,27 +10,27 @@
 //
 // # Files
 //
-// Each namespace has one file. Its first line has the protocol version, which is 2,
-// and a checksum. JSON follows, which people can read. The file has all rows of the
-// namespace, because a claim needs the namespace and a row at one point in time.
-// Rows are added one at a time, so a file has few. It serves some hundred processes
-// well. An update
+// Each namespace has one file. The first line contains the protocol version, which is
+// 2, and a checksum. The rest is JSON, which people can read. All rows of a namespace
+// are in the same file, because a claim needs the namespace and a row at one point in
+// time. The file stays small, because rows are added one at a time. This works well for
+// some hundred processes. An update
 //
 //  1. writes a new file under another name, and waits until its content is on the
 //     disk,
 //  2. renames it to the name of the old file, which replaces the old file,
 //  3. and waits until the rename is on the disk.
 //
-// Then the call returns. If the process is killed, the machine loses power, or the
-// disk is full, either the old file or the new file is there, and it is whole. The
+// After that the call returns. If the process is killed, the machine loses power, or
+// the disk is full, either the complete old file or the complete new file is there. The
 // package assumes only that the disk keeps what it reported as flushed.
 //
-// A read does not flush. It may show an update that is not on the disk yet, if the
-// process that wrote it was killed. Keepers issue no id because of a read, so this
-// is safe.
+// A read does not flush the file. If the process that wrote an update was killed, a
+// read may therefore return an update that is not on the disk yet. This is safe, because
+// keepers never issue an id because of a read.
 //
-// A file with a wrong checksum is refused with a [*FileError]. A file of another
-// protocol version is refused with a [*lease.VersionError]. Both are left alone.
+// If a file has a wrong checksum, calls return a [*FileError], and if it has another
+// protocol version, they return a [*lease.VersionError]. The file is not changed.
 //
 // # The lock
 //
@@ -42,28 +42,28 @@
 // up to their bounds, and then wait until the process continues or ends. No id
 // repeats.
 //
-// The wait for the lock ends when ctx does, with a [*LockError]. The wait for the
-// disk does not.
+// If ctx ends while a call waits for the lock, the call returns a [*LockError]. A call
+// that waits for the disk does not end with ctx.
 //
-// A lease is not this lock. A lease ends when it is released or expires. The worker
-// number of a process that is killed is free after TTL, as with every store.
+// This lock is not the lease: a lease ends only when it is released or expires. So the
+// worker number of a process that is killed is free after TTL, as with every store.
 //
 // # The clock
 //
-// The store's clock is the host's clock. If it is set back, bounds stay, and leases
-// still start at or above them. A process that starts takes a worker number whose
-// bound is not ahead of the clock, if there is one.
+// The store's clock is the host's clock. If the clock is set back, the bounds do not
+// change, and leases still start at or above them. A process that starts prefers a
+// worker number whose bound is not ahead of the clock.
 //
 // # Copies and backups
 //
 // A file stores its own identity: the inode number and, on Linux, the inode
 // generation, because ext4 reuses the numbers of deleted files. On Windows it is
-// the file index of NTFS, which includes both. If the stored identity is not the
-// actual one, the file was copied or restored from a backup (cp, tar, rsync, git).
-// It may lack what was granted since. Then the next claim raises the fence above
+// the file index of NTFS, which includes both. If the stored identity differs from the
+// actual one, the file was copied or restored from a backup (cp, tar, rsync, git), so
+// it may lack what was granted since. The next claim then raises the fence above
 // everything that can have been granted. A reboot, another container with the same
 // volume, chown, chmod and a renamed directory do not change the identity. The
-// numbers of host and device are not in it, because they differ between
+// identity does not contain host and device numbers, because they differ between
 // containers and boots.
 //
 // The package does not detect a snapshot of a whole file system or machine that was

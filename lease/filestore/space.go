@@ -15,7 +15,7 @@ type space struct {
 	Layouts   []*layout `json:"layouts"`
 }
 
-// A layout has the rows of one layout of a namespace.
+// A layout contains the fence and the rows of one layout of a namespace.
 type layout struct {
 	Name        string `json:"layout"`
 	Fingerprint string `json:"fingerprint"` // when it was created or fenced; "" before it is created
@@ -34,7 +34,7 @@ type row struct {
 	Now      int64  `json:"-"`
 }
 
-// layout returns the layout of that name, which is empty if there was none.
+// layout returns the layout with this name. If there is none, it adds an empty one.
 func (s *space) layout(name string) *layout {
 	for _, l := range s.Layouts {
 		if l.Name == name {

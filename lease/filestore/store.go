@@ -96,8 +96,8 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 }
 
 // AddRows implements [lease.Store]. It adds only the row of least, because each update
-// writes all rows. A file loses no single row, so each row has the bound FirstRow, also
-// if the namespace exists.
+// writes all rows of the file. The row's bound is always FirstRow, even if the namespace
+// exists, because a file cannot lose a single row.
 func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, _ int64) error {
 	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
 		return sp.layout(terms.Layout).add(row{Worker: least, Bound: terms.At(now).FirstRow})
@@ -152,8 +152,8 @@ func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) 
 // Examine implements [lease.Store]. A directory has no settings to check.
 func (s *Store) Examine(context.Context) ([]lease.Finding, error) { return nil, nil }
 
-// updateRow changes a row that has the token and the revision of seen. It returns the
-// changed row.
+// updateRow calls change with the row of seen.Worker, if that row still has the token and
+// the revision of seen. It returns the changed row, and whether there was a change.
 func (s *Store) updateRow(ctx context.Context, terms lease.Terms, seen lease.Row, change func(*space, *layout, *row) bool) (lease.Row, bool, error) {
 	var changed lease.Row
 	var ok bool

@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// openLock opens the directory, which is locked itself. A lock file could be deleted
-// while it is locked, and a new file would have another lock.
+// openLock opens the directory, because the directory itself is locked. A lock file could
+// be deleted while it is locked, and a new lock file would have another lock.
 func openLock(root *os.Root) (*os.File, error) { return root.Open(".") }
 
-// tryLock reports whether it has locked the file, until that is closed.
+// tryLock tries to lock the file and reports whether it did. Closing the file unlocks it.
 func tryLock(f *os.File) (bool, error) {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
@@ -22,8 +22,8 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// identity returns a text that no other file has. If the system permits, no deleted file
-// has had it either.
+// identity returns a text that no other existing file has. If the system provides an inode
+// generation, no deleted file has had the same text either.
 func identity(f *os.File) (string, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -18,7 +18,7 @@ func openLock(root *os.Root) (*os.File, error) {
 	return os.OpenFile(filepath.Join(root.Name(), prefix+"lock"), os.O_RDWR|os.O_CREATE, 0o666)
 }
 
-// tryLock reports whether it has locked the file, until that is closed.
+// tryLock tries to lock the file and reports whether it did. Closing the file unlocks it.
 func tryLock(f *os.File) (bool, error) {
 	const exclusively, immediately = 2, 1
 	const isLocked = syscall.Errno(33) // ERROR_LOCK_VIOLATION
@@ -57,5 +57,5 @@ func (d *dir) syncRename(name string) (err error) {
 	return file.Sync()
 }
 
-// syncDir does nothing: syncRename does, for the whole file system.
+// syncDir does nothing, because syncRename flushes the log of the whole file system.
 func syncDir(string) error { return nil }

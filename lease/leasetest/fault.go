@@ -11,8 +11,8 @@ var ErrFault = errors.New("leasetest: the store failed, as the test demands")
 // A Fault is what goes wrong with one call of a [Memory].
 type Fault uint8
 
-// What can go wrong. A call that hangs does so until its ctx ends, and returns
-// its error.
+// What can go wrong. A call that hangs waits until its ctx ends, and then returns ctx's
+// error.
 const (
 	None      Fault = iota // the call goes well
 	Refuse                 // it fails and has no effect
@@ -22,7 +22,7 @@ const (
 	Late                   // it hangs, and has its effect later, in Deliver
 )
 
-// call runs the effect of an operation, unless a fault is in the way.
+// call runs effect, which is what the method op does, with the fault for this call.
 func call[T any](ctx context.Context, m *Memory, op string, effect func() T) (T, error) {
 	var none T
 	defer m.end(op)
@@ -82,13 +82,14 @@ func (m *Memory) locked(f func()) {
 	f()
 }
 
-// Fault makes each further call use the fault that f returns. Nil ends that. The op is
-// the name of the method, such as "Renew". Memory calls f without a lock, before the call
-// has an effect. It may sleep to make the store slow.
+// Fault makes each later call have the fault that f returns. If f is nil, later calls have
+// no faults. The op is the name of the method, such as "Renew". Memory calls f without
+// holding a lock, before the call has an effect. f may sleep to make the store slow.
 func (m *Memory) Fault(f func(op string) Fault) { m.locked(func() { m.fault = f }) }
 
-// After makes each further call run f before it returns, also if the call fails. Nil ends
-// that. The op is the name of the method. Memory calls f without a lock.
+// After makes each later call run f before it returns, even if the call fails. If f is
+// nil, later calls run no function. The op is the name of the method. Memory calls f
+// without holding a lock.
 func (m *Memory) After(f func(op string)) { m.locked(func() { m.after = f }) }
 
 // Deliver executes the requests that were [Late], in the order in which they were sent.

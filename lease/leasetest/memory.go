@@ -12,9 +12,10 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Memory is a [lease.Store] in memory. A test controls its clock, faults and losses.
-// It starts no goroutine. It waits only in calls that hang because of a [Fault], until
-// their ctx ends. So it works in the bubbles of testing/synctest.
+// A Memory is a [lease.Store] in memory. A test controls its clock, and which calls fail
+// and which commits are lost. A Memory starts no goroutines, and waits only in calls that
+// hang because of a [Fault], until their ctx ends. So it works in the bubbles of
+// testing/synctest.
 //
 // The zero value is an empty store. A Memory is safe for concurrent use.
 type Memory struct {
@@ -296,8 +297,8 @@ func (m *Memory) Snapshot() Snapshot {
 	return Snapshot{m.copy()}
 }
 
-// Restore makes the store forget all commits since s was taken. The fingerprint of the
-// database does not change; to have the loss noticed, call SetCurrent.
+// Restore makes the store lose all commits since s was taken. The database's fingerprint
+// does not change. To let keepers detect the loss, call SetCurrent too.
 func (m *Memory) Restore(s Snapshot) { m.locked(func() { m.content = s.copy() }) }
 
 func (c content) copy() content {

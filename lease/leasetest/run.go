@@ -14,12 +14,13 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// Run tests that stores do what [lease.Store] promises. open is called once for
-// each property and returns an empty store, not migrated yet, that lives until t
-// ends. If it is an [Operator] too, as it should be, Run covers all there is.
+// Run tests that stores do what [lease.Store] promises. Run calls open once for each
+// property. open must return an empty store that is not migrated yet and can be used
+// until t ends. The store should also implement [Operator], because some properties
+// are tested only then.
 //
-// Run uses the store's own clock and does not wait: leases that must have expired are
-// claimed with a TTL below zero.
+// Run uses the store's own clock and does not wait. When it needs an expired lease, it
+// claims one with a TTL below zero.
 //
 // Among equally good rows, a probe must return a random one, or the one with the least
 // worker if the store is [Ordered].
@@ -54,9 +55,9 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 	})
 }
 
-// An Ordered store returns the row with the least worker first. That suits a few
-// processes that start one after the other. Many processes that start at the same time
-// would all try the same row.
+// An Ordered store is one whose probes return, among equally good rows, the row with the
+// least worker. That suits a few processes that start one after the other. Many processes
+// that start at the same time would all try the same row.
 type Ordered interface {
 	Ordered()
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/session"
 )
 
-// A dialect has the words of one kind of database for the statements in statements.go.
+// A dialect has what differs between databases, such as the replacements for the {words}
+// in statements.go.
 type dialect struct {
 	session.Dialect
 
@@ -17,8 +18,8 @@ type dialect struct {
 	schema string   // an expression for the schema of the tables, if their name has none
 	words  map[string]string
 
-	// write runs an update of one row and returns the server's time in it, after
-	// the update was committed. Each write has a mark of its own.
+	// write runs an INSERT or UPDATE and returns the server's time during the statement,
+	// after the statement was committed. Each call needs a different mark.
 	write func(ctx context.Context, db *sql.DB, mark, query string, values []any) (now int64, changed bool, err error)
 
 	// oneClock says that no other server can replace this one.
@@ -43,9 +44,10 @@ var mysqlDDL string
 //go:embed sqlite.sql
 var sqliteDDL string
 
-// postgresIdentity has the cluster, its timeline, the two tables, and the file of the
-// lease table. Each promotion and each recovery to a point in time starts a timeline.
-// TRUNCATE creates another file. A standby cannot read its timeline.
+// postgresIdentity identifies the cluster, its timeline, the two tables, and the lease
+// table's file. It contains the timeline because each promotion and each recovery to a
+// point in time starts a new one, and the file because TRUNCATE creates another one. A
+// standby cannot read its timeline.
 const postgresIdentity = `(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
 	(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END || '/' ||
 	'{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
@@ -58,9 +60,9 @@ var postgres = &dialect{
 	write:   session.WritePostgres,
 	words: map[string]string{
 		// The clock is read once, because it advances within a statement. The same
-		// SELECT changes three settings for this transaction only, so that it works
-		// with poolers. The commit waits for the disk. The wait for a locked row is
-		// limited. snowkey.write has the mark of package session.
+		// SELECT changes three settings for this transaction only, which also works
+		// with poolers: the commit waits for the disk, the wait for a locked row is
+		// limited, and snowkey.write contains the mark of package session.
 		"{write}": `WITH here AS MATERIALIZED (
 	SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', @patience, true), set_config('snowkey.write', @mark, true),
 		CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)

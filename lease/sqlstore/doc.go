@@ -5,7 +5,7 @@
 //	ids, err := snowkey.Open(ctx, sqlstore.Postgres(db), snowkey.Config{})
 //
 // Package lease describes the protocol. This page describes the tables, the
-// statements, and what the store does about the settings of servers and sessions.
+// statements, and how the store deals with the settings of servers and sessions.
 //
 // # Tables
 //
@@ -30,24 +30,24 @@
 // Snowkey deletes no rows, and you should not either: a process whose row is
 // deleted loses its lease.
 //
-// Namespaces, layouts, tokens and labels are stored as ASCII with the escapes of
-// Go, such as gr\u00f6\u00dfe, and an empty text as "-". So a name is the same for
-// sessions with different character sets.
+// Namespaces, layouts, tokens and labels are stored as ASCII with Go's escapes, such as
+// gr\u00f6\u00dfe, and an empty text is stored as "-". So sessions with different
+// character sets read and write the same name.
 //
 // Times are integers: microseconds since 1970 by the database's clock. Time zones,
 // driver settings and column precision do not affect them.
 //
-// The index on expires_at finds the row that becomes free next. Processes that wait
-// for a worker number read one row by it.
+// Processes that wait for a worker number use the index on expires_at to read only the
+// row that becomes free next.
 //
-// The column protocol has the version of the protocol, which is 2. Each update has
-// it as a condition. A table or namespace of another version is refused with a
-// [*lease.VersionError], and nothing is written.
+// The column protocol contains the protocol version, which is 2, and each update has
+// this version as a condition. If a table or namespace has another version, the store
+// returns a [*lease.VersionError] and writes nothing.
 //
 // # Statements
 //
-// A write grants something only after the server has committed it. Package sqlstore
-// runs each write on one connection and proves the commit:
+// A write grants something only after the server has committed it. So package sqlstore
+// runs each write on one connection and verifies that it was committed:
 //
 //	PostgreSQL      The write sets snowkey.write to a random value, local to its
 //	                transaction. A second statement reads the setting. If the value
@@ -56,28 +56,28 @@
 //	                which also returns whether autocommit is on. If it is off, COMMIT.
 //	SQLite          BEGIN IMMEDIATE, the write, COMMIT.
 //
-// A connection with an open transaction is discarded, and the write runs on another
-// one. A statement that reads is one round trip. The cost in round trips:
+// If a connection has an open transaction, the store discards it and runs the write on
+// another one. A statement that only reads takes one round trip. Other operations take:
 //
 //	                               PostgreSQL  MySQL, MariaDB  with autocommit=0
 //	renewal, claim or release           2            2                3
 //	Open, if the rows exist             3            3                4
 //
-// Open on rows that exist probes and claims. A probe first looks at 32 rows that lie
-// together. If none of them is free, or all free rows are of processes that were
-// killed, it probes a second time. Processes that start at the same time may need
-// more than one claim. Open on a new namespace also adds rows and creates the
-// namespace. On SQLite a write is three statements, inside the process.
+// If the rows exist, Open probes and then claims. A probe first looks at 32 adjacent
+// rows. If none of them is free, or all free rows were left by processes that were
+// killed, a second probe follows. Processes that start at the same time may need more
+// than one claim. If the namespace is new, Open also adds rows and creates the
+// namespace. On SQLite a write is three statements, which run inside the process.
 //
-// Statements for MySQL and MariaDB have their values in them, so the driver prepares
-// nothing. Drivers of PostgreSQL prepare each statement once for a connection, with one
-// more round trip. In pgx this can be switched off.
+// Statements for MySQL and MariaDB contain their values as literals, so the driver
+// does not prepare them. PostgreSQL drivers prepare each statement once per connection,
+// which takes one more round trip. In pgx this can be switched off.
 //
 // The store holds a connection only while a call runs. It prepares no statements
-// itself and leaves no settings behind in the session. So PgBouncer in transaction mode
-// works; with pgx, set default_query_exec_mode=exec for versions of PgBouncer that
-// do not support prepared statements. A pool of one connection is enough if the
-// application does not use it for longer than a quarter of Window at once.
+// itself and leaves no settings behind in the session, so it works with PgBouncer in
+// transaction mode. With pgx, set default_query_exec_mode=exec for versions of
+// PgBouncer that do not support prepared statements. A pool of one connection is
+// enough if the application never uses it for longer than a quarter of Window at once.
 //
 // # Waiting for rows
 //
@@ -105,8 +105,8 @@
 //	                DateStyle, the query modes of pgx
 //	all             transactions that the application left open, XA included
 //
-// With search_path, the tables that it finds are used: give the table a schema if
-// connections differ. The rest is refused:
+// The store uses the tables that search_path finds, so if search_path differs between
+// connections, give the table a schema. The store refuses the following:
 //
 //	open transaction on 8 connections in a row, or   [*SessionError]; the keeper tries again until
 //	on the connection of SQLite                      ctx ends
@@ -120,15 +120,16 @@
 //	tables of another protocol version               [*lease.VersionError] at once
 //	LOCK TABLES of the application                   error 1100 of the server; the keeper tries again
 //
-// Above READ COMMITTED, PostgreSQL may refuse one of two concurrent updates (40001).
-// The keeper tries again.
+// At isolation levels above READ COMMITTED, PostgreSQL may abort one of two concurrent
+// updates with error 40001. The keeper then tries again.
 //
-// Open checks the tables, also if SkipMigrate is set. The statement that looks for a
-// free row also asks for triggers, rules and row-level security, and reads the version
-// of the rows. Tables are inspected in full if that finds something, before rows are
-// added, and when the fingerprint changes, as it does with another engine. Triggers and
-// rules that are added later are not detected. MySQL and MariaDB show triggers only to
-// users with the TRIGGER privilege on the tables.
+// Open checks the tables, even if SkipMigrate is set. The statement that looks for a
+// free row also checks whether there are triggers, rules or row-level security, and
+// reads the version of the rows. The store inspects the tables in full if this check
+// finds something, before rows are added, and when the fingerprint changes, which also
+// happens when a table gets another engine. Triggers and rules that are added later are
+// not detected. MySQL and MariaDB show triggers only to users with the TRIGGER
+// privilege on the tables.
 //
 // # Commits that may be lost
 //
@@ -140,14 +141,15 @@
 // unless PRAGMA synchronous is FULL or EXTRA on all connections. Each probe, claim
 // and renewal reads these settings. If commits may be lost, a new lease holds off: it
 // issues its first id about MaxClockSkew later. A lease that was claimed before the
-// setting changed is not renewed. Set them in the configuration file of the server.
-// A value of SET GLOBAL is gone after the crash that lost commits, so the store
-// does not know that they may be lost. Call snowkey.Fence after such a crash.
+// setting changed is not renewed. Change these settings in the server's configuration
+// file. A value that was set with SET GLOBAL is reset by the crash that loses commits,
+// so the store cannot know that commits may be lost. Call snowkey.Fence after such a
+// crash.
 //
 // # The fingerprint
 //
-// The fingerprint shows that the database is not the one that granted the leases.
-// Each claim compares it with the one that is stored.
+// If the database is not the one that granted the leases, its fingerprint differs. So
+// each claim compares the current fingerprint with the stored one. A fingerprint contains:
 //
 //	PostgreSQL  the cluster's system identifier and timeline; the OIDs of both tables;
 //	            the file of the lease table; the transaction that wrote the namespace row
@@ -162,14 +164,14 @@
 // detected, and when to call snowkey.Fence, is in docs/leases.md.
 //
 // On PostgreSQL the role needs EXECUTE on pg_control_system, pg_current_wal_lsn and
-// pg_walfile_name, which every role has by default. On some hosted services it has
-// not. The store then cannot see a failover, and new leases hold off.
+// pg_walfile_name, which every role has by default, except on some hosted services.
+// Without this privilege the store cannot detect a failover, so new leases hold off.
 //
 // Give MariaDB servers that replace each other different server_ids. Use
 // binlog_format ROW or MIXED: with STATEMENT, a replica computes the fingerprint by
 // itself, so its promotion is not detected.
 //
 // A copy of an SQLite file has the same fingerprint as the original. The file must be
-// on a local disk. Set busy_timeout below a quarter of Window, because a driver may
-// not notice that ctx has ended while SQLite waits.
+// on a local disk. Set busy_timeout below a quarter of Window, because while SQLite
+// waits for a lock, a driver may not notice that ctx has ended.
 package sqlstore

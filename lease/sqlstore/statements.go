@@ -10,7 +10,8 @@ const (
 	newFenceWord    = "(CASE WHEN @unit > 1000000 THEN {tick} ELSE {raised fence} END)"
 	freeWord        = "(token = '-' OR expires_at + @skew < {now})"
 
-	// Another version may have changed either table.
+	// Both tables are checked, because a release with another protocol version may have
+	// changed either of them.
 	sameProtocolWord = "protocol = {protocol} AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout AND n.protocol <> {protocol})"
 
 	// Layouts that have only rows, because the namespace was lost, have the position -1.
@@ -24,8 +25,8 @@ VALUES (@namespace, @position, @layout, {written fingerprint}, {new fence})
 {or keep it} {returning now}`
 
 	// The answer has a row for the server, one for the namespace and one for a lease row.
-	// There is no join, because MySQL would create temporary tables for it. For a thousand
-	// sessions at the same time it cannot create them.
+	// There is no join, because MySQL would need temporary tables for it, which it cannot
+	// create for a thousand sessions at the same time.
 	probeText = `{read}SELECT 0 AS part, {now} AS n1, {volatile} AS n2, CASE WHEN {suspect} THEN 1 ELSE 0 END AS n3, {top of range} AS n4, 0 AS protocol,
 	NULL AS fingerprint, NULL AS current, NULL AS token, NULL AS label
 UNION ALL SELECT 1, fence, 0, 0, 0, protocol, fingerprint, {fingerprint}, NULL, NULL FROM {ns} n WHERE namespace = @namespace AND layout = @layout
@@ -50,9 +51,9 @@ UNION ALL {one}({row} LIMIT 1)`
 	// RAND() MySQL creates a temporary table. In its Oracle mode MariaDB has no operator %.
 	shuffledWord = "(worker * @factor + @offset - (worker * @factor + @offset) {div} 1048573 * 1048573)"
 
-	// A free row expires at 0. So the first row of this order is free if any row is, and
-	// otherwise it is the row that becomes free first. Waiting processes read it often, so
-	// there is an index.
+	// Because expires_at is 0 in a free row, the first row in this order is a free one if
+	// there is any, and otherwise the row that becomes free first. There is an index for
+	// this order, because waiting processes run this statement often.
 	nextText = `{read}SELECT worker, token, revision, bound, expires_at, label, {now} FROM {lease}
 WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max
 ORDER BY expires_at LIMIT 1`

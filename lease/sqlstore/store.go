@@ -24,8 +24,8 @@ type TableError = session.TableError
 // A TableNameError is returned for a name that a table cannot have.
 type TableNameError = session.TableNameError
 
-// A SessionError says that writes are not possible on the connections of the *sql.DB:
-// all that the store tried had an open transaction.
+// A SessionError says that writes are not possible on the connections of the *sql.DB,
+// because all connections that the store tried had an open transaction.
 type SessionError = session.Error
 
 // defaultTable is the table of a [Store] unless WithTable says otherwise.
@@ -59,8 +59,8 @@ func SQLite(db *sql.DB) *Store { return &Store{db: db, dialect: sqlite, table: d
 
 // WithTable returns a store of the same database whose tables are name and
 // name_ns instead of snowkey_lease and snowkey_lease_ns. The name may begin with the
-// name of a schema or database and a dot. Upper and lower case differ if they do in the
-// database. The error is a [*TableNameError].
+// name of a schema or database and a dot. It is case-sensitive if table names are
+// case-sensitive in the database. The error is a [*TableNameError].
 func (s *Store) WithTable(name string) (*Store, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -78,10 +78,10 @@ func (s *Store) check() error {
 	return nil
 }
 
-// Migrate creates the tables if they do not exist. Only then it needs the privilege to
-// do so. It returns a [*lease.VersionError] for tables of another protocol version. It
-// returns a [*TableError] for a table with a trigger, a rule, row-level security, or an
-// engine other than InnoDB.
+// Migrate creates the tables if they do not exist. The privilege to create tables is
+// needed only in this case. Migrate returns a [*lease.VersionError] for tables of another
+// protocol version, and a [*TableError] for a table with a trigger, a rule, row-level
+// security, or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -102,8 +102,8 @@ func (s *Store) inspect(ctx context.Context) (there bool, err error) {
 	return s.dialect.Inspect(ctx, s.db, s.table, s.table+"_ns")
 }
 
-// Layouts implements [lease.Store]. It refuses tables as Migrate does, because its
-// caller adds rows next.
+// Layouts implements [lease.Store]. It returns the same errors for unusable tables as
+// Migrate, because its caller adds rows next.
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
 	if err := s.check(); err != nil {
 		return nil, 0, err
@@ -136,9 +136,10 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 // Probe implements [lease.Store]. If no worker number is preferred, it first reads a few
 // rows at a random place. If none of them is free, it reads all rows.
 //
-// Probe refuses tables as Migrate does. So that this costs no round trip, the statement
-// also reads the version, and whether there may be triggers, rules or row-level
-// security. Another engine changes the fingerprint.
+// Probe returns the same errors for unusable tables as Migrate. To save a round trip, its
+// statement also reads the version, and whether there may be triggers, rules or
+// row-level security. The engine is not read, because another engine changes the
+// fingerprint.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if err := s.check(); err != nil {
 		return lease.Probe{}, err
@@ -215,7 +216,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 	return p, nil
 }
 
-// Fence implements [lease.Store]. It refuses tables as Migrate does.
+// Fence implements [lease.Store]. It returns the same errors for unusable tables as Migrate.
 func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error {
 	if err := s.check(); err != nil {
 		return err
@@ -244,9 +245,9 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 	return nil
 }
 
-// add runs a write that adds rows that are missing. If another process is adding the
-// same rows, it does not wait and reports false: many processes that wait for each
-// other would slow down all others.
+// add runs a write that inserts missing rows. If another process is inserting the same
+// rows, add does not wait for it but reports false, because many processes that wait
+// for each other would slow down all others.
 func (s *Store) add(ctx context.Context, text string, a args) (added bool, err error) {
 	if err := s.check(); err != nil {
 		return false, err
@@ -284,9 +285,9 @@ func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, 
 	return ok, err
 }
 
-// granted returns the row after a claim or renewal at now. The statement has computed
-// the same. It returns only its time, because an UPDATE in MySQL can return only one
-// number.
+// granted returns the row after a claim or renewal at now, by repeating the calculation of
+// the statement. The statement returns only the time, because an UPDATE in MySQL can
+// return only one number.
 func granted(seen lease.Row, token, label string, wanted int64, terms lease.Terms, now int64) lease.Row {
 	return lease.Row{
 		Worker: seen.Worker, Token: token, Revision: seen.Revision + 1,
@@ -365,7 +366,7 @@ type lockWait struct {
 	seconds      int64  // on MariaDB
 }
 
-// patient is for writes that must succeed.
+// patient returns the lockWait for writes that must succeed, such as renewals.
 func patient(ctx context.Context) lockWait { return lockWait{session.Patience(ctx), 2} }
 
 // write runs a write and returns after it was committed.
@@ -380,8 +381,9 @@ func (s *Store) write(ctx context.Context, text string, a args, wait lockWait) (
 	return now, changed, s.explain(err)
 }
 
-// isUnprivileged reports whether an error shows for the first time that the role may not
-// read the server's identity. Later statements do not read it.
+// isUnprivileged reports whether err shows, for the first time, that the role may not
+// read the server's identity. The caller then tries again with a statement that does
+// not read it, and so do all later calls.
 func (s *Store) isUnprivileged(err error) bool {
 	if err == nil || s.dialect.unprivileged == nil || session.SQLState(err) != "42501" || !strings.Contains(err.Error(), " pg_") ||
 		!s.unprivileged.CompareAndSwap(false, true) {
@@ -391,8 +393,9 @@ func (s *Store) isUnprivileged(err error) bool {
 	return true
 }
 
-// explainCreate explains an error of Migrate. If something is missing then, it is the
-// schema or database, which Migrate does not create.
+// explainCreate is explain for errors of Migrate. There, a missing object is not the
+// table but its schema or database, which Migrate does not create, so the error is
+// permanent.
 func (s *Store) explainCreate(err error) error {
 	if err != nil && s.dialect.permanent(err) != "" {
 		return s.explainFound(err)
@@ -400,7 +403,7 @@ func (s *Store) explainCreate(err error) error {
 	return s.explain(err)
 }
 
-// explain returns the error of package lease for an error of the driver.
+// explain converts a driver's error into the corresponding error of package lease.
 func (s *Store) explain(err error) error {
 	if err != nil && s.dialect.missing(err) {
 		return fmt.Errorf("sqlstore: %w: %w", lease.ErrNotMigrated, err)
@@ -408,7 +411,7 @@ func (s *Store) explain(err error) error {
 	return s.explainFound(err)
 }
 
-// explainFound is explain for tables that exist.
+// explainFound is explain for errors that do not mean that a table is missing.
 func (s *Store) explainFound(err error) error {
 	if err == nil {
 		return nil

@@ -17,11 +17,10 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// ApplyOptions say how [Apply] goes about it. The zero value applies the next
-// phase.
+// ApplyOptions configure [Apply]. The zero value applies the next phase.
 type ApplyOptions struct {
-	// Phase is the phase to apply; those before it have to be complete. Defaults
-	// to the first that is not.
+	// Phase is the phase to apply. All earlier phases must be complete. Defaults to
+	// the first phase that is not complete.
 	Phase PhaseName
 
 	// BatchSize is how many rows a backfill fills at a time, about. Defaults to 10,000.
@@ -64,16 +63,16 @@ const (
 )
 
 // Apply applies one phase of a plan and returns it, or returns a phase without a
-// name if all are complete. It keeps its progress in a table of the database, and
-// may be called again after a crash at any point: what has been done is not done
-// again. Only one Apply at a time works in a database.
+// name if all are complete. It keeps its progress in a table of the database. After a
+// crash at any point, call Apply again: it skips the steps that were already applied.
+// Only one Apply at a time can run in a database.
 //
 // Before a phase begins, Apply plans it again. If the result differs, it returns
 // [ErrPlan]: the database has changed, or is another one.
 //
-// On a connection of its own, Apply sets the session as the plan needs it and
-// puts it back afterwards. It needs a real session: connect to Postgres itself,
-// not through a pooler of transactions.
+// Apply takes a connection of its own, changes the session's settings as the plan
+// needs them, and restores them afterwards. Because it needs a real session, connect to
+// Postgres directly, not through a pooler in transaction mode.
 //
 // Errors wrap [ErrPlan], [ErrPhase], [ErrBusy], [ErrUnfinished], an error of
 // [NewPlan], or an error of the driver.
@@ -253,7 +252,7 @@ func (a *applier) noPhase() error {
 
 // compare plans again and refuses a phase if the result differs.
 func (a *applier) compare(ctx context.Context, phase Phase) error {
-	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect}, Online: a.plan.Online, Floor: a.plan.Floor}
+	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect, Children: a.plan.children, NotChildren: a.plan.notChildren}, Online: a.plan.Online, Floor: a.plan.Floor, Composite: true}
 	for _, k := range a.plan.keys {
 		options.Tables = append(options.Tables, k.Column.Table)
 		options.Schemas = append(options.Schemas, k.Column.Table.Schema)
@@ -261,7 +260,7 @@ func (a *applier) compare(ctx context.Context, phase Phase) error {
 	if len(a.plan.keys) == 0 {
 		return nil // nothing to do is the same everywhere
 	}
-	fresh, err := makePlan(ctx, a.conn, options)
+	fresh, err := makePlan(ctx, a.conn, options, func(*planner) {})
 	if errors.Is(err, ErrTable) || errors.Is(err, catalog.ErrSchema) {
 		return fail(ErrPlan, "the plan is of another database, or this one has changed: %v; plan again, on this database", err)
 	}
@@ -306,7 +305,7 @@ func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries m
 	})
 }
 
-// patiently tries again while somebody else holds a lock.
+// patiently retries while another session holds a lock.
 func (a *applier) patiently(ctx context.Context, try func() error, again func(error)) error {
 	const attempts = 20
 	for attempt := 1; ; attempt++ {

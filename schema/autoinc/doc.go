@@ -1,10 +1,10 @@
 // Package autoinc migrates a live application from auto-increment keys to
 // generated keys.
 //
-// Package schema/catalog reports the keys of a database. [NewPlan] plans the
-// migration as SQL in phases, which a person reviews ([Plan.WriteText],
-// [ReadPlan]). [Apply] applies one phase, and continues after a crash. [Verify]
-// checks the result:
+// Package schema/catalog reports a database's keys. From them, [NewPlan] makes a plan
+// of SQL statements in phases, which a person reviews ([Plan.WriteText], [ReadPlan]).
+// [Apply] applies one phase. After a crash, call it again to continue. [Verify] checks
+// the result:
 //
 //	plan, err := autoinc.NewPlan(ctx, db, autoinc.PlanOptions{})
 //	…
@@ -24,12 +24,12 @@
 //
 // # Why Apply can be repeated
 //
-// Apply keeps its progress in a table of the database, with a row for each step.
-// The rows carry the checksum of the plan. A step in a transaction is recorded in
-// that transaction. Any other step is recorded before it runs and after it. If
-// only the first record exists, a query of the plan finds out whether the step was
-// applied. Before the first step of a phase, Apply plans that phase again. It
-// refuses the phase if the result differs.
+// Apply keeps its progress in a table of the database. The table has a row for each
+// step, with the plan's checksum. If a step runs in a transaction, Apply records it in
+// that transaction. Otherwise Apply records the step before it runs and again after
+// it. If only the first record exists, Apply uses a query from the plan to find out
+// whether the step was applied. Before the first step of a phase, Apply plans that
+// phase again, and refuses to run it if the result differs.
 //
 // The package requires the standard library only, and no driver. Names in texts
 // are quoted as the database quotes them.

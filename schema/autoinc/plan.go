@@ -15,15 +15,16 @@ import (
 // is 0: counting does not lead there, and generated keys begin far beyond it.
 const DefaultFloor = database.BeyondCounting
 
-// PlanOptions say what [NewPlan] plans. The zero value plans the way of every key
-// that [catalog.Inspect] finds.
+// PlanOptions say what [NewPlan] plans. The zero value plans the migration of every
+// key that [catalog.Inspect] finds.
 type PlanOptions struct {
 	catalog.Options
 
-	// Tables are those whose keys are to be generated. Defaults to all that count.
+	// Tables are the tables to migrate to generated keys. Defaults to all tables
+	// with an auto-increment key.
 	Tables []catalog.Name
 
-	// Except are tables that go on counting.
+	// Except are the tables that keep auto-increment.
 	Except []catalog.Name
 
 	// Online has tables widened while they are read and written, where the server
@@ -31,15 +32,21 @@ type PlanOptions struct {
 	// added without locking on MySQL and MariaDB. It takes longer, and more space.
 	Online bool
 
-	// Floor is the least key that a writer may still send once the guard is up.
-	// Every key that was counted has to be below it, and every key that is
-	// generated not. Defaults to DefaultFloor.
+	// Composite has keys planned that are one column of a composite primary key.
+	// Without it NewPlan refuses them, because such a number may be meant to count
+	// from 1 within the other columns.
+	Composite bool
+
+	// Floor is the least key that a new row may have once the guard phase is
+	// applied. It must be above every auto-increment key, and no generated key may
+	// be below it. Defaults to DefaultFloor.
 	Floor int64
 }
 
-// A Plan is the way of some keys off auto-increment: SQL for one database, in
-// order. [NewPlan] makes one, [Plan.WriteText] writes it for a reviewer,
-// [ReadPlan] reads that back, [Apply] runs it and [Verify] proves the outcome.
+// A Plan is the SQL, in order, that migrates keys of one database from
+// auto-increment to generated keys. [NewPlan] makes a plan, [Plan.WriteText] writes it
+// for a reviewer, [ReadPlan] reads that text, [Apply] runs the plan and [Verify] checks
+// the result.
 type Plan struct {
 	Dialect  catalog.Dialect
 	Version  string // of the server it was made for
@@ -49,7 +56,9 @@ type Plan struct {
 	Progress catalog.Name // the table in which Apply keeps its progress
 	Phases   []Phase      // all of them, in order; one may have no steps
 
-	keys []plannedKey
+	keys        []plannedKey
+	children    []catalog.ForeignKey // those of the options
+	notChildren []catalog.Column
 }
 
 // A plannedKey is what [Verify] has to find again.
@@ -144,7 +153,7 @@ type Step struct {
 	// because somebody may have reversed the step by hand.
 	Lasting bool
 
-	// Retry is SQL that clears away what a failed attempt left.
+	// Retry is SQL that removes what a failed attempt left in the database.
 	Retry string
 
 	// Size is a query for how many blocks a Backfill has.
@@ -185,8 +194,8 @@ func (p *Plan) phase(name PhaseName) Phase {
 	return Phase{Name: name}
 }
 
-// NewPlan inspects a database and plans the way of its keys off auto-increment.
-// It changes nothing, and uses one connection for as long as it takes.
+// NewPlan inspects a database and plans the migration of its auto-increment keys.
+// It changes nothing, and uses a single connection until it returns.
 //
 // Errors wrap [ErrRefused], [ErrTable], [ErrUnfinished], or an error of
 // [catalog.Inspect].
@@ -199,7 +208,7 @@ func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error
 		return nil, fmt.Errorf("autoinc: %w", err)
 	}
 	defer conn.Close()
-	plan, err := makePlan(ctx, conn, options)
+	plan, err := makePlan(ctx, conn, options, (*planner).refuseUndecided)
 	if err != nil {
 		return nil, err
 	}
@@ -214,8 +223,8 @@ func (p *Plan) server() server {
 	return server{database.Server{Dialect: p.Dialect, Version: p.Version}}
 }
 
-// makePlan plans over one connection.
-func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions) (*Plan, error) {
+// makePlan plans over one connection. It calls refuse when the keys are known.
+func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, refuse func(*planner)) (*Plan, error) {
 	if options.Floor == 0 {
 		options.Floor = DefaultFloor
 	}
@@ -240,6 +249,7 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions) (*Plan, 
 	if err := p.choose(); err != nil {
 		return nil, err
 	}
+	refuse(p)
 	if len(p.keys) > 0 {
 		err = s.syntax().plan(p, ctx, conn)
 	}

@@ -185,6 +185,14 @@ func (p *mysqlPlanner) refusePrivileges(ctx context.Context) error {
 				return err
 			}
 			needed := []string{"SELECT", "INSERT", "ALTER", "CREATE", "DROP", "INDEX", "REFERENCES", "TRIGGER"}
+			for _, r := range p.references { // what stands in for it acts as this user
+				if r.Child == c.Table && r.OnDelete == "CASCADE" && !slices.Contains(needed, "DELETE") {
+					needed = append(needed, "DELETE")
+				}
+				if r.Child == c.Table && (r.OnDelete == "SET NULL" || r.OnUpdate == "CASCADE" || r.OnUpdate == "SET NULL") && !slices.Contains(needed, "UPDATE") {
+					needed = append(needed, "UPDATE")
+				}
+			}
 			if f.log && !f.able {
 				needed = append(needed, "SUPER") // or triggers cannot be made (1419)
 			}
@@ -269,7 +277,7 @@ func (p *mysqlPlanner) connected(columns []catalog.Column) []catalog.Column {
 // widen plans each set of columns that foreign keys tie together: the foreign
 // keys go, the columns are widened, and the foreign keys come back.
 func (p *mysqlPlanner) widen(ctx context.Context) error {
-	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Nothing checks these references meanwhile; orphans are looked for before the foreign keys are added.")
+	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442).")
 	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
 	if p.options.Online {
 		p.note(Widen, "This server has no online way to change a column's type: it copies the table, and writers wait meanwhile (gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys). Foreign keys are dropped and added without locking.")
@@ -281,13 +289,20 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 			continue
 		}
 		set := p.connected([]catalog.Column{k.Column})
+		var undeclared []catalog.Column // whose sign may differ, because no constraint compares them
+		for _, fk := range k.ForeignKeys {
+			if fk.Undeclared {
+				undeclared = append(undeclared, fk.Child)
+			}
+		}
+		set = p.connected(append(set, undeclared...))
 		seen = append(seen, set...)
 		narrow := slices.DeleteFunc(slices.Clone(set), func(c catalog.Column) bool { return !narrow(c) })
 		if len(narrow) == 0 {
 			continue
 		}
 		for _, c := range set {
-			if c.Unsigned != k.Column.Unsigned {
+			if c.Unsigned != k.Column.Unsigned && !slices.ContainsFunc(undeclared, sameAs(c)) {
 				p.refuse(c, "give both the same sign first", "it is %s and foreign keys tie it to %s, which is %s", c.Type, p.column(k.Column), k.Column.Type)
 			}
 			if p.columns[exactPlace(c)].generated {
@@ -323,6 +338,10 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 			children = append(children, r.Child)
 		}
 		byChild[r.Child] = append(byChild[r.Child], r)
+	}
+	made, dropped := p.standInSteps(held)
+	for _, s := range made {
+		p.add(Widen, s)
 	}
 	for _, child := range children {
 		var drops, adds, indexes []string
@@ -407,6 +426,9 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 				})
 			}
 		}
+	}
+	for _, s := range dropped {
+		p.add(Widen, s)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	_ "embed" // for the queries
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,6 +31,11 @@ type postgresPlanner struct {
 	uses      []use
 	sequences map[catalog.Name]postgresSequence
 	obstacles []obstacle
+
+	roots   map[catalog.Name]catalog.Name     // the partitioned table of a partition
+	widened map[catalog.Name][]catalog.Column // by table
+	indexes []postgresIndex                   // of these columns
+	checks  []postgresCheck
 
 	publications []string // of tables of the plan
 }
@@ -139,6 +145,16 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	if p.obstacles, err = database.List(ctx, conn, postgresObstacles, (*obstacle).dest); err != nil {
 		return err
 	}
+	partitions, err := database.List(ctx, conn, postgresPartitions, func(n *[2]catalog.Name) []any {
+		return []any{&n[0].Schema, &n[0].Name, &n[1].Schema, &n[1].Name}
+	})
+	if err != nil {
+		return err
+	}
+	p.roots = make(map[catalog.Name]catalog.Name)
+	for _, n := range partitions {
+		p.roots[n[0]] = n[1]
+	}
 	published, err := database.List(ctx, conn, "SELECT schemaname, tablename, pubname FROM pg_publication_tables ORDER BY pubname", func(o *obstacle) []any {
 		return []any{&o.Table.Schema, &o.Table.Name, &o.text}
 	})
@@ -159,7 +175,51 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
+	if err := p.readParts(ctx, conn); err != nil {
+		return err
+	}
 	return p.readViews(ctx, conn)
+}
+
+const postgresPartitions = `SELECT n.nspname, c.relname, rn.nspname, r.relname
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+JOIN pg_class r ON r.oid = pg_partition_root(c.oid) JOIN pg_namespace rn ON rn.oid = r.relnamespace
+WHERE c.relispartition AND c.relkind IN ('r', 'p')`
+
+// narrow returns the columns to widen, by table. A foreign key may be declared on a
+// partition, but its column has the type of the partitioned table's.
+func (p *postgresPlanner) narrow() (tables []catalog.Name, columns map[catalog.Name][]catalog.Column) {
+	found, of := p.planner.narrow()
+	columns = make(map[catalog.Name][]catalog.Column)
+	for _, table := range found {
+		for _, c := range of[table] {
+			if root, ok := p.roots[table]; ok {
+				c.Table = root
+			}
+			if slices.ContainsFunc(columns[c.Table], sameAs(c)) {
+				continue
+			}
+			if len(columns[c.Table]) == 0 {
+				tables = append(tables, c.Table)
+			}
+			columns[c.Table] = append(columns[c.Table], c)
+		}
+	}
+	return tables, columns
+}
+
+// everywhere returns the columns with those of the partitions.
+func (p *postgresPlanner) everywhere(columns []catalog.Column) []catalog.Column {
+	all := slices.Clone(columns)
+	for _, partition := range slices.SortedFunc(maps.Keys(p.roots), compareNames) {
+		for _, c := range columns {
+			if p.roots[partition] == c.Table {
+				c.Table = partition
+				all = append(all, c)
+			}
+		}
+	}
+	return all
 }
 
 // refuseCounter refuses keys whose counter cannot be taken off by itself.
@@ -212,16 +272,21 @@ func (p *postgresPlanner) widen() {
 				}
 			}
 		}
+		for _, c := range p.everywhere(columns[table]) {
+			if !slices.Contains(relations, c.Table) {
+				relations = append(relations, c.Table)
+			}
+		}
 		views := p.viewsOf(relations, names)
 		unit := p.begin()
-		p.lock(unit, table, slices.DeleteFunc(p.held(columns[table]), func(r reference) bool { return r.Parent != table }))
+		p.lock(unit, table, slices.DeleteFunc(p.held(p.everywhere(columns[table])), func(r reference) bool { return r.Parent != table && p.roots[r.Child] != table }))
 		p.dropViews(Widen, unit, columns[table][0], views)
 		p.add(Widen, Step{
 			Text: "widen " + p.List(names) + " of " + p.name(table),
 			SQL:  "ALTER TABLE " + p.name(table) + " " + strings.Join(actions, ", "), Unit: unit,
 			Locks:    fmt.Sprintf(postgresExclusive, p.name(table)) + "; writers of the tables that it references wait",
 			Rewrites: "the whole table and all of its indexes, and checks its foreign keys again",
-			Undo:     []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ")},
+			Undo:     p.narrowed(table, []string{"ALTER TABLE " + p.name(table) + " " + strings.Join(back, ", ")}),
 			Done:     p.wide(table, names), Lasting: true,
 		})
 		for _, k := range p.keys {

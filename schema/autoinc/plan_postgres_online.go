@@ -13,27 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-//go:embed postgres_indexes.sql
-var postgresIndexes string
-
 //go:embed postgres_online.sql
 var postgresInTheWay string
-
-// A postgresIndex is an index that has to be made again with another column.
-type postgresIndex struct {
-	table      catalog.Name
-	name       string
-	unique     bool
-	constraint string
-	kind       string // of the constraint: p, u or empty
-	keys       int    // the columns after so many are only included
-	columns    lists  // name and order
-	problems   string
-}
-
-func (x *postgresIndex) has(column string) bool {
-	return slices.ContainsFunc(x.columns, func(c []string) bool { return c[0] == column })
-}
 
 type postgresSequence struct {
 	name                       catalog.Name
@@ -51,9 +32,10 @@ FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON 
 // one.
 type onlinePlanner struct {
 	*postgresPlanner
-	columns map[catalog.Name][]catalog.Column
-	indexes []postgresIndex
-	swapped []reference // those that have their name already
+	statistics []postgresStatistic
+	grants     []columnGrant
+	silent     bool        // whether this user may keep triggers from firing
+	swapped    []reference // those that have their name already
 }
 
 func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
@@ -62,12 +44,11 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		p.note(Widen, "Keys and children have 64 bits already: there is nothing to widen.")
 		return nil
 	}
-	major, _, _ := strings.Cut(p.Version, ".")
-	if n, _ := strconv.Atoi(major); n < 14 {
+	if p.major() < 14 {
 		p.refuse(columns[tables[0]][0], "plan without -online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.Version)
 		return nil
 	}
-	o := onlinePlanner{postgresPlanner: p, columns: columns}
+	o := onlinePlanner{postgresPlanner: p}
 	if err := o.read(ctx, conn, tables); err != nil {
 		return err
 	}
@@ -81,6 +62,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		o.fill(table)
 	}
 	for _, table := range tables {
+		o.check(table)
 		o.index(table)
 	}
 	var all []catalog.Column
@@ -96,21 +78,33 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 	return nil
 }
 
+// major returns the server's major version.
+func (p *postgresPlanner) major() int {
+	major, _, _ := strings.Cut(p.Version, ".")
+	n, _ := strconv.Atoi(major)
+	return n
+}
+
 func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn, tables []catalog.Name) error {
+	silent := "SELECT current_setting('is_superuser') = 'on'"
+	if o.major() >= 15 {
+		silent += " OR has_parameter_privilege(current_user, 'session_replication_role', 'SET')"
+	}
 	var err error
-	o.indexes, err = database.List(ctx, conn, postgresIndexes, func(x *postgresIndex) []any {
-		return []any{&x.table.Schema, &x.table.Name, &x.name, &x.unique, &x.constraint, &x.kind, &x.keys, &x.columns, &x.problems}
-	})
+	o.silent, err = database.One(ctx, conn, silent, func(yes *bool) []any { return []any{yes} })
 	if err != nil {
 		return err
 	}
-	problems, err := database.List(ctx, conn, postgresInTheWay, (*obstacle).dest)
+	problems, err := database.List(ctx, conn, postgresInTheWay, (*obstacle).dest, o.silent)
 	if err != nil {
+		return err
+	}
+	if err := o.readOnlineParts(ctx, conn); err != nil {
 		return err
 	}
 	const remedy = "plan without -online, or drop it, apply the phase widen, and create it again"
 	for _, table := range tables {
-		for _, c := range o.columns[table] {
+		for _, c := range o.widened[table] {
 			o.mayWiden(c)
 			for _, problem := range problems {
 				if same(problem.Column, c) || problem.Table == table && problem.Name == o.fresh(c) {
@@ -118,7 +112,7 @@ func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn, tables []catal
 				}
 			}
 			for _, x := range o.indexes {
-				if x.table == table && x.has(c.Name) && x.problems != "" {
+				if x.table == table && x.columns.has(c.Name) && x.problems != "" {
 					o.refuse(c, remedy, "the index %s would have to be made again for the new column, and %s", o.Quote(x.name), x.problems)
 				}
 			}
@@ -145,13 +139,13 @@ func (o *onlinePlanner) refuseSequence(k catalog.Key, remedy string) {
 }
 
 // fresh is the name of the column that takes the place of another.
-func (o *onlinePlanner) fresh(c catalog.Column) string { return database.Own("snowkey_new", c.Name) }
+func (p *postgresPlanner) fresh(c catalog.Column) string { return database.Own("snowkey_new", c.Name) }
 
 // replaced returns the columns of a table with the fresh ones for the narrow.
 func (o *onlinePlanner) replaced(table catalog.Name, names []string) (replaced []string) {
 	for _, name := range names {
 		c := catalog.Column{Table: table, Name: name}
-		if slices.ContainsFunc(o.columns[table], sameAs(c)) {
+		if slices.ContainsFunc(o.widened[table], sameAs(c)) {
 			name = o.fresh(c)
 		}
 		replaced = append(replaced, name)
@@ -160,7 +154,7 @@ func (o *onlinePlanner) replaced(table catalog.Name, names []string) (replaced [
 }
 
 func (o *onlinePlanner) names(table catalog.Name) (names []string) {
-	for _, c := range o.columns[table] {
+	for _, c := range o.widened[table] {
 		names = append(names, c.Name)
 	}
 	return names
@@ -184,7 +178,7 @@ func (o *onlinePlanner) prepare(table catalog.Name) {
 		checks = append(checks, fmt.Sprintf("ADD CONSTRAINT %s CHECK (%s) NOT VALID", name, condition))
 		unchecks = append(unchecks, "DROP CONSTRAINT IF EXISTS "+name)
 	}
-	for _, c := range o.columns[table] {
+	for _, c := range o.widened[table] {
 		fresh, old := o.Quote(o.fresh(c)), o.Quote(c.Name)
 		adds = append(adds, "ADD COLUMN "+fresh+" bigint")
 		drops = append(drops, "DROP COLUMN IF EXISTS "+fresh)
@@ -215,7 +209,7 @@ func (o *onlinePlanner) prepare(table catalog.Name) {
 // fill fills the columns, and proves that they are equal.
 func (o *onlinePlanner) fill(table catalog.Name) {
 	var sets, differ, validate []string
-	for _, c := range o.columns[table] {
+	for _, c := range o.widened[table] {
 		fresh, old := o.Quote(o.fresh(c)), o.Quote(c.Name)
 		sets = append(sets, fresh+" = "+old)
 		differ = append(differ, fresh+" IS DISTINCT FROM "+old)
@@ -224,8 +218,13 @@ func (o *onlinePlanner) fill(table catalog.Name) {
 			validate = append(validate, "VALIDATE CONSTRAINT "+o.Quote(database.Own(setPrefix, c.Name)))
 		}
 	}
+	var before, after []string
+	if o.silent {
+		// Triggers on updates do not see that a row is filled, such as one that sets updated_at.
+		before, after = []string{"SET SESSION session_replication_role = replica"}, []string{"RESET session_replication_role"}
+	}
 	o.add(Widen, Step{
-		Text: "fill the new columns of " + o.name(table), Run: Backfill,
+		Text: "fill the new columns of " + o.name(table), Run: Backfill, Before: before, After: after,
 		SQL: fmt.Sprintf("UPDATE %s SET %s WHERE ctid >= ('(' || $1::bigint || ',0)')::tid AND ctid < ('(' || $2::bigint || ',0)')::tid AND (%s)",
 			o.name(table), strings.Join(sets, ", "), strings.Join(differ, " OR ")),
 		Size: fmt.Sprintf("SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint, CASE WHEN c.relpages > 0 AND c.reltuples > 0 THEN ceil(c.reltuples / c.relpages)::bigint ELSE 50 END FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s",
@@ -237,49 +236,6 @@ func (o *onlinePlanner) fill(table catalog.Name) {
 		SQL:   "ALTER TABLE " + o.name(table) + " " + strings.Join(validate, ", "),
 		Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on; it reads the table once",
 	})
-}
-
-// index makes the indexes of the new columns.
-func (o *onlinePlanner) index(table catalog.Name) {
-	for _, x := range o.concerned(table) {
-		var keys, included []string
-		for i, c := range x.columns {
-			name := o.Quote(o.replaced(table, []string{c[0]})[0])
-			if i < x.keys {
-				keys = append(keys, name+c[1])
-			} else {
-				included = append(included, name)
-			}
-		}
-		unique, include := "", ""
-		if x.unique {
-			unique = "UNIQUE "
-		}
-		if len(included) > 0 {
-			include = " INCLUDE (" + strings.Join(included, ", ") + ")"
-		}
-		fresh := catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_index", x.name)}
-		o.add(Widen, Step{
-			Text: "make an index like " + o.Quote(x.name) + " for the new columns of " + o.name(table),
-			SQL:  fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s (%s)%s", unique, o.Quote(fresh.Name), o.name(table), strings.Join(keys, ", "), include),
-			Done: fmt.Sprintf("SELECT count(*) FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_namespace n ON n.oid = i.relnamespace WHERE n.nspname = %s AND i.relname = %s AND x.indisvalid",
-				o.Literal(fresh.Schema), o.Literal(fresh.Name)),
-			Retry:  "DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh), // a failed attempt leaves one that is not valid
-			Before: []string{"SELECT set_config('lock_timeout', '0', false)"},
-			Locks:  "SHARE UPDATE EXCLUSIVE: readers and writers go on; it waits until older transactions have ended",
-			Undo:   []string{"DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh)},
-		})
-	}
-}
-
-// concerned returns the indexes of a table that have a narrow column.
-func (o *onlinePlanner) concerned(table catalog.Name) (all []postgresIndex) {
-	for _, x := range o.indexes {
-		if x.table == table && slices.ContainsFunc(o.columns[table], func(c catalog.Column) bool { return x.has(c.Name) }) {
-			all = append(all, x)
-		}
-	}
-	return all
 }
 
 // reference makes a foreign key between the new columns, beside the old one.
@@ -306,14 +262,14 @@ func (o *onlinePlanner) reference(r reference) {
 // transaction that reads no row.
 func (o *onlinePlanner) swap(table catalog.Name) {
 	unit, name := o.begin(), o.name(table)
-	references := slices.DeleteFunc(o.held(o.columns[table]), func(r reference) bool { return slices.ContainsFunc(o.swapped, r.same) })
+	references := slices.DeleteFunc(o.held(o.widened[table]), func(r reference) bool { return slices.ContainsFunc(o.swapped, r.same) })
 	o.swapped = append(o.swapped, references...)
 	views := o.viewsOf([]catalog.Name{table}, o.names(table))
 	add := func(text, format string, args ...any) {
 		o.add(Widen, Step{Text: text, SQL: fmt.Sprintf(format, args...), Unit: unit, Locks: "what was locked for the swap"})
 	}
 	o.lock(unit, table, references)
-	o.dropViews(Widen, unit, o.columns[table][0], views)
+	o.dropViews(Widen, unit, o.widened[table][0], views)
 	for _, r := range references {
 		add("drop the old foreign key", "ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.Quote(r.Name))
 		add("give the new one its name", "ALTER TABLE %s RENAME CONSTRAINT %s TO %s", o.name(r.Child), o.Quote(database.Own("snowkey_fk", r.Name)), o.Quote(r.Name))
@@ -321,7 +277,7 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 	add("drop the trigger", "DROP TRIGGER %s ON %s", syncTrigger, name)
 	add("drop its function", "DROP FUNCTION %s()", o.name(catalog.Name{Schema: table.Schema, Name: database.Own(syncPrefix, table.Name)}))
 	var drops []string
-	for _, c := range o.columns[table] {
+	for _, c := range o.widened[table] {
 		fact, fresh := o.facts[exactPlace(c)], o.Quote(o.fresh(c))
 		drops = append(drops, "DROP CONSTRAINT "+o.Quote(database.Own(samePrefix, c.Name)))
 		if fact.notNull {
@@ -337,7 +293,7 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 			}
 		}
 	}
-	for _, c := range o.columns[table] {
+	for _, c := range o.widened[table] {
 		drops = append(drops, "DROP COLUMN "+o.Quote(c.Name))
 	}
 	o.add(Widen, Step{
@@ -347,7 +303,7 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 		Undo:  o.narrowAgain(table, references),
 		Done:  o.wide(table, o.names(table)), Lasting: true,
 	})
-	for _, c := range o.columns[table] {
+	for _, c := range o.widened[table] {
 		add("give the new column its name", "ALTER TABLE %s RENAME COLUMN %s TO %s", name, o.Quote(o.fresh(c)), o.Quote(c.Name))
 		if k := slices.IndexFunc(o.keys, func(k catalog.Key) bool { return same(k.Column, c) }); k >= 0 && o.facts[exactPlace(c)].identity != "" {
 			sequence := o.keys[k].Counter.Sequence
@@ -357,17 +313,7 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 			add("comment on it", "COMMENT ON COLUMN %s IS %s", o.column(c), o.Literal(comment))
 		}
 	}
-	for _, x := range o.concerned(table) {
-		fresh := catalog.Name{Schema: table.Schema, Name: database.Own("snowkey_index", x.name)}
-		switch x.kind {
-		case "p":
-			add("make the primary key of its index", "ALTER TABLE %s ADD CONSTRAINT %s PRIMARY KEY USING INDEX %s", name, o.Quote(x.constraint), o.Quote(fresh.Name))
-		case "u":
-			add("make the constraint of its index", "ALTER TABLE %s ADD CONSTRAINT %s UNIQUE USING INDEX %s", name, o.Quote(x.constraint), o.Quote(fresh.Name))
-		default:
-			add("give the index the name of the old", "ALTER INDEX %s RENAME TO %s", o.name(fresh), o.Quote(x.name))
-		}
-	}
+	o.renameParts(table, add)
 	o.makeViews(Widen, unit, views)
 }
 
@@ -379,7 +325,7 @@ func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) 
 	for _, r := range references {
 		undo = append(undo, fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.Quote(r.Name)))
 	}
-	for _, c := range o.columns[table] {
+	for _, c := range o.widened[table] {
 		for _, k := range o.keys {
 			if same(k.Column, c) && o.narrowSequence(k) {
 				undo = append(undo, "ALTER SEQUENCE "+o.name(k.Counter.Sequence)+" AS integer")
@@ -387,7 +333,7 @@ func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) 
 		}
 		types = append(types, fmt.Sprintf("ALTER COLUMN %s TYPE %s", o.Quote(c.Name), c.Type))
 	}
-	undo = append(undo, "ALTER TABLE "+o.name(table)+" "+strings.Join(types, ", "))
+	undo = append(undo, o.narrowed(table, []string{"ALTER TABLE " + o.name(table) + " " + strings.Join(types, ", ")})...)
 	for _, r := range references {
 		add := "ALTER TABLE " + o.name(r.Child) + " ADD " + o.constraint(r)
 		if !r.Valid {

@@ -76,17 +76,22 @@ func (p *Plan) body() ([]byte, error) {
 	header("database", strconv.Quote(p.Database))
 	header("online", strconv.FormatBool(p.Online))
 	header("floor", strconv.FormatInt(p.Floor, 10))
-	progress, err := json.Marshal(p.Progress)
-	if err != nil {
-		return nil, fmt.Errorf("autoinc: %w", err)
-	}
-	header("progress", string(progress))
-	for _, k := range p.keys {
-		data, err := json.Marshal(k)
+	data := func(name string, value any) {
+		text, err := json.Marshal(value)
 		if err != nil {
-			return nil, fmt.Errorf("autoinc: %w", err)
+			wrong = fmt.Errorf("autoinc: %w", err)
 		}
-		header("key", string(data))
+		header(name, string(text))
+	}
+	data("progress", p.Progress)
+	for _, fk := range p.children {
+		data("child", fk)
+	}
+	for _, column := range p.notChildren {
+		data("not-child", column)
+	}
+	for _, k := range p.keys {
+		data("key", k)
 	}
 	for _, phase := range p.Phases {
 		b.WriteString("\n")
@@ -231,6 +236,14 @@ func (p *Plan) parse(name, value string) (err error) {
 		p.Floor, err = strconv.ParseInt(value, 10, 64)
 	case "progress":
 		err = json.Unmarshal([]byte(value), &p.Progress)
+	case "child":
+		var fk catalog.ForeignKey
+		err = json.Unmarshal([]byte(value), &fk)
+		p.children = append(p.children, fk)
+	case "not-child":
+		var column catalog.Column
+		err = json.Unmarshal([]byte(value), &column)
+		p.notChildren = append(p.notChildren, column)
 	case "key":
 		var k plannedKey
 		err = json.Unmarshal([]byte(value), &k)

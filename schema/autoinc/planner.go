@@ -93,8 +93,12 @@ func (p *planner) refuseKey(k catalog.Key) {
 			p.refuse(column, "rename it", "its name has a line end or another control character, which no reviewer would see")
 		}
 	}
-	if !k.Primary() {
-		p.refuse(k.Column, "leave its table out of the plan (Except, -except), and decide by hand: a number within a composite key, an order number or a version may be meant to count",
+	switch part := slices.Contains(k.PrimaryKey, k.Column.Name); {
+	case !part:
+		p.refuse(k.Column, "leave its table out of the plan (Except, -except), and decide by hand: an order number or a version may be meant to count",
+			"it is not the primary key, which is %q", k.PrimaryKey)
+	case !k.Primary() && !p.options.Composite:
+		p.refuse(k.Column, "if it is meant to count within the rest of the key, leave its table out of the plan (Except, -except); else plan it too (Composite, -composite)",
 			"it is not the whole primary key, which is %q", k.PrimaryKey)
 	}
 	if k.Column.Bits == 0 {
@@ -108,9 +112,22 @@ func (p *planner) refuseKey(k catalog.Key) {
 			"its counter stands at %s, beyond the floor: a generated key is in a table that still counts, or a setval has moved it, so that counted and generated keys cannot be told apart", next)
 	}
 	for _, fk := range k.ForeignKeys {
-		if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned {
+		if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned && !fk.Undeclared {
 			p.refuse(fk.Child, "give both the same sign first", "it is %s and references %s, which is %s; the foreign key could not be added again",
 				fk.Child.Type, p.column(fk.Parent), fk.Parent.Type)
+		}
+	}
+}
+
+// refuseUndecided refuses columns of fewer than 64 bits that may hold a key, as long as
+// the caller has not decided. If such a column does hold it, the first row with a
+// generated key fails, or stores another number on a server that is not strict.
+func (p *planner) refuseUndecided() {
+	for _, k := range p.keys {
+		for _, f := range k.Findings {
+			if f.Kind == catalog.LikelyChild && narrow(f.Column) {
+				p.refuse(f.Column, f.Remedy, "%s", f.Text)
+			}
 		}
 	}
 }
@@ -178,10 +195,12 @@ func (p *planner) tables() (all []catalog.Name) {
 			all = append(all, fk.Child.Table)
 		}
 	}
-	slices.SortFunc(all, func(a, b catalog.Name) int {
-		return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(all, compareNames)
 	return slices.Compact(all)
+}
+
+func compareNames(a, b catalog.Name) int {
+	return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
 }
 
 // count adds the steps that count rows, so that Verify can tell if some are
@@ -203,7 +222,15 @@ func (s server) counting(table catalog.Name) string { return "SELECT count(*) FR
 func (p *planner) plan() *Plan {
 	plan := &Plan{
 		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Floor: p.options.Floor,
-		Progress: catalog.Name{Name: progressTable},
+		Progress:    catalog.Name{Name: progressTable},
+		notChildren: p.options.NotChildren,
+	}
+	for _, k := range p.report.Keys {
+		for _, fk := range k.ForeignKeys {
+			if fk.Undeclared {
+				plan.children = append(plan.children, fk)
+			}
+		}
 	}
 	if len(p.keys) > 0 {
 		plan.Progress.Schema = p.keys[0].Column.Table.Schema

@@ -5,7 +5,7 @@ FROM pg_constraint k
 JOIN pg_class c ON c.oid = k.conrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
-WHERE k.contype IN ('c', 'x')
+WHERE k.contype = 'x'
 UNION ALL
 SELECT n.nspname, c.relname, a.attname, 'the foreign key ' || quote_ident(k.conname) || ' sets some of its columns only'
 FROM pg_constraint k
@@ -14,16 +14,6 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey)
 WHERE k.contype = 'f' AND to_jsonb(k) ->> 'confdelsetcols' IS NOT NULL
 UNION ALL
-SELECT n.nspname, c.relname, a.attname, 'the statistics ' || quote_ident(s.stxname) || ' use it'
-FROM pg_statistic_ext s
-JOIN pg_class c ON c.oid = s.stxrelid
-JOIN pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_attribute a ON a.attrelid = s.stxrelid AND a.attnum = ANY (s.stxkeys::smallint[])
-UNION ALL
-SELECT n.nspname, c.relname, a.attname, 'it has privileges of its own'
-FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE a.attacl IS NOT NULL AND a.attnum > 0 AND c.relkind IN ('r', 'p')
-UNION ALL
 SELECT n.nspname, c.relname, a.attname, 'its table is partitioned, or part of another, or has heirs'
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE a.attnum > 0 AND (c.relkind = 'p' OR EXISTS (SELECT FROM pg_inherits h WHERE c.oid IN (h.inhrelid, h.inhparent)))
@@ -31,7 +21,7 @@ UNION ALL
 SELECT n.nspname, c.relname, a.attname, 'the trigger ' || quote_ident(g.tgname) || ' would fire for every row that is filled'
 FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
-WHERE NOT g.tgisinternal AND g.tgtype & 16 <> 0
+WHERE NOT g.tgisinternal AND g.tgtype & 16 <> 0 AND g.tgattr = '' AND (g.tgenabled IN ('A', 'R') OR g.tgenabled = 'O' AND NOT $1)
 UNION ALL
 SELECT n.nspname, c.relname, a.attname, 'a column ' || quote_ident(a.attname) || ' is there, as another plan makes one'
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -23,14 +23,25 @@ type postgresView struct {
 	options    string
 	owner      string
 	comment    string
-	grants     lists  // privilege, role, option
-	defaults   lists  // roles that are granted something on each new view
-	comments   lists  // column, comment
+	grants     lists // privilege, role, option
+	defaults   lists // roles that are granted something on each new view
+	comments   lists // column, comment
+	stored     bool  // it is a materialized view
+	populated  bool
+	indexes    lists  // of a materialized view: each is made by some statements
 	lost       string // what is not made again
 }
 
 func (v *postgresView) dest() []any {
-	return []any{&v.name.Schema, &v.name.Name, &v.definition, &v.options, &v.owner, &v.comment, &v.grants, &v.defaults, &v.comments, &v.lost}
+	return []any{&v.name.Schema, &v.name.Name, &v.definition, &v.options, &v.owner, &v.comment, &v.grants, &v.defaults, &v.comments, &v.stored, &v.populated, &v.indexes, &v.lost}
+}
+
+// kind is how statements name the kind of view.
+func (v *postgresView) kind() string {
+	if v.stored {
+		return "MATERIALIZED VIEW"
+	}
+	return "VIEW"
 }
 
 // lists scan a JSON array of arrays of text.
@@ -110,7 +121,7 @@ func (p *postgresPlanner) dropViews(phase PhaseName, unit int, column catalog.Co
 		}
 		p.add(phase, Step{
 			Text: "drop the view " + p.name(v.name) + ", which blocks the change (0A000) and is created again below",
-			SQL:  "DROP VIEW " + p.name(v.name), Unit: unit, Locks: fmt.Sprintf(postgresExclusive, p.name(v.name)), Undo: undo,
+			SQL:  "DROP " + v.kind() + " " + p.name(v.name), Unit: unit, Locks: fmt.Sprintf(postgresExclusive, p.name(v.name)), Undo: undo,
 		})
 	}
 }
@@ -121,7 +132,10 @@ func (p *postgresPlanner) makeViews(phase PhaseName, unit int, views []postgresV
 		for i, s := range p.viewSteps(v) {
 			s.Unit, s.Locks = unit, "the view"
 			if i == 0 {
-				s.Undo = []string{"DROP VIEW " + p.name(v.name)}
+				if v.stored {
+					s.Rewrites = "computes all of its rows"
+				}
+				s.Undo = []string{"DROP " + v.kind() + " " + p.name(v.name)}
 			}
 			p.add(phase, s)
 		}
@@ -136,8 +150,19 @@ func (p *postgresPlanner) viewSteps(v postgresView) (steps []Step) {
 	if v.options != "" {
 		with = " WITH (" + v.options + ")"
 	}
-	add("create the view "+name+" again", "CREATE VIEW "+name+with+" AS\n"+strings.TrimSuffix(v.definition, ";"))
-	add("give it to its owner", "ALTER VIEW "+name+" OWNER TO "+p.Quote(v.owner))
+	definition := strings.TrimSuffix(v.definition, ";")
+	if v.stored && !v.populated {
+		definition += " WITH NO DATA"
+	}
+	add("create the view "+name+" again", "CREATE "+v.kind()+" "+name+with+" AS\n"+definition)
+	for _, statements := range v.indexes {
+		for _, sql := range statements {
+			if sql != "" {
+				add("create its index again", sql)
+			}
+		}
+	}
+	add("give it to its owner", "ALTER "+v.kind()+" "+name+" OWNER TO "+p.Quote(v.owner))
 	role := func(name string) string {
 		if name == "" {
 			return "PUBLIC"
@@ -151,7 +176,7 @@ func (p *postgresPlanner) viewSteps(v postgresView) (steps []Step) {
 		add("grant what was granted", "GRANT "+grant[0]+" ON "+name+" TO "+role(grant[1])+grant[2])
 	}
 	if v.comment != "" {
-		add("comment on it", "COMMENT ON VIEW "+name+" IS "+p.Literal(v.comment))
+		add("comment on it", "COMMENT ON "+v.kind()+" "+name+" IS "+p.Literal(v.comment))
 	}
 	for _, c := range v.comments {
 		add("comment on its column", "COMMENT ON COLUMN "+name+"."+p.Quote(c[0])+" IS "+p.Literal(c[1]))

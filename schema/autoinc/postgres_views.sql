@@ -16,8 +16,15 @@ SELECT n.nspname, v.relname, pg_get_viewdef(v.oid), coalesce(array_to_string(v.r
 		SELECT json_agg(json_build_array(a.attname, col_description(v.oid, a.attnum)) ORDER BY a.attnum)
 		FROM pg_attribute a WHERE a.attrelid = v.oid AND a.attnum > 0 AND col_description(v.oid, a.attnum) IS NOT NULL
 	)::text, '[]'),
+	v.relkind = 'm', v.relispopulated,
+	coalesce((
+		SELECT json_agg(json_build_array(pg_get_indexdef(x.indexrelid),
+			CASE WHEN x.indisclustered THEN format('ALTER MATERIALIZED VIEW %I.%I CLUSTER ON %I', n.nspname, v.relname, i.relname) END,
+			'COMMENT ON INDEX ' || x.indexrelid::regclass || ' IS ' || quote_literal(obj_description(i.oid, 'pg_class'))) ORDER BY i.relname)
+		FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = v.oid
+	)::text, '[]'),
 	concat_ws(', ',
-		CASE WHEN v.relkind = 'm' THEN 'the rows and indexes of a materialized view' END,
+		CASE WHEN v.reltablespace <> 0 THEN 'its tablespace' END,
 		(SELECT 'the trigger ' || quote_ident(min(tgname)) FROM pg_trigger WHERE tgrelid = v.oid HAVING count(*) > 0),
 		(SELECT 'the rule ' || quote_ident(min(rulename)) FROM pg_rewrite WHERE ev_class = v.oid AND rulename <> '_RETURN' HAVING count(*) > 0),
 		(SELECT 'the default of ' || quote_ident(min(a.attname)) FROM pg_attribute a WHERE a.attrelid = v.oid AND a.atthasdef HAVING count(*) > 0),
@@ -29,6 +36,7 @@ SELECT n.nspname, v.relname, pg_get_viewdef(v.oid), coalesce(array_to_string(v.r
 				OR d.refclassid = 'pg_type'::regclass AND d.refobjid IN (SELECT t.oid FROM pg_type t WHERE t.typrelid = v.oid
 					UNION SELECT t.typarray FROM pg_type t WHERE t.typrelid = v.oid))
 			AND d.deptype <> 'i' AND w.oid IS NULL AND d.classid <> 'pg_type'::regclass
+			AND NOT (d.classid = 'pg_class'::regclass AND EXISTS (SELECT FROM pg_index x WHERE x.indexrelid = d.objid AND x.indrelid = v.oid))
 			AND NOT (d.classid = 'pg_trigger'::regclass OR d.classid = 'pg_attrdef'::regclass)
 			HAVING count(*) > 0))
 FROM pg_class v

@@ -68,13 +68,13 @@ func (v Verification) WriteText(w io.Writer) error {
 //   - no key counts
 //   - a row without a key is refused
 //
-// That last one follows from the catalog: the column takes no null and has no
-// default. It is also tried, in a transaction that is rolled back, on tables
-// without triggers of others, since those might do what no rollback undoes.
+// The last point follows from the catalog: the column is NOT NULL and has no default.
+// Verify also tries to insert such a row, in a transaction that it rolls back. It does
+// so only in tables without other triggers than the plan's, because those might do
+// something that a rollback does not undo.
 //
-// It reads each table at least once, which takes its time, and needs the right to
-// write for the rows that it tries. Errors are as in
-// [catalog.Inspect].
+// Verify reads each table at least once, which can take long, and needs write
+// privileges for the rows that it tries to insert. Errors are as in [catalog.Inspect].
 func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	if db == nil || plan == nil {
 		return Verification{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")

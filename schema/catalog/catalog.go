@@ -8,19 +8,20 @@ import (
 	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
-// A catalog is what a database says of itself, before it is put together by key.
+// A catalog is what was read from a database, before assemble groups it by key.
 type catalog struct {
 	schemas   []string // all that may be asked for
 	inspected []string // those that are, if nobody asks
 	keys      []Key    // of all schemas, without what uses them
 	links     []link
+	numbers   []Column // of integers, in tables
 	inherits  []inheritance
 	uses      []use
 	triggers  []Trigger
 	unseen    []Finding
 
-	// fold makes one of two spellings of a table or a column that the server does
-	// not tell apart.
+	// foldTable and foldColumn map names that the server treats as equal to the same
+	// spelling.
 	foldTable, foldColumn func(string) string
 }
 
@@ -58,7 +59,7 @@ func byTable(columns []Column) map[Name][]string {
 	return names
 }
 
-// assemble returns the keys of the schemas with all that uses them.
+// assemble returns the keys in the given schemas, each with everything that uses it.
 func (c *catalog) assemble(schemas []string) []Key {
 	keys := c.shared(c.inherited())
 	keys = slices.DeleteFunc(keys, func(k Key) bool { return !slices.Contains(schemas, k.Column.Table.Schema) })
@@ -89,8 +90,8 @@ func (c *catalog) assemble(schemas []string) []Key {
 	return keys
 }
 
-// inherited returns the keys, less those that a table has from its parent: they
-// count with the parent's sequence, and are altered with it.
+// inherited returns the keys without those that a table inherits from its parent,
+// because they take numbers from the parent's sequence and are altered with the parent.
 func (c *catalog) inherited() []Key {
 	parents := make(map[Name][]Name)
 	for _, i := range c.inherits {
@@ -129,7 +130,7 @@ func (c *catalog) inherited() []Key {
 	return keys
 }
 
-// shared tells keys of the others that count with their sequence.
+// shared sets SharedWith in keys that take numbers from the same sequence.
 func (c *catalog) shared(keys []Key) []Key {
 	by := make(map[Name][]Column)
 	for _, k := range keys {
@@ -172,7 +173,7 @@ func (c *catalog) children() map[place][]ForeignKey {
 	return children
 }
 
-// held returns the foreign keys to k, and to those, and so on.
+// held returns the foreign keys to k, the foreign keys to those columns, and so on.
 func (c *catalog) held(k Key, children map[place][]ForeignKey) (all []ForeignKey) {
 	seen := make(map[place]bool)
 	next := k.Columns()

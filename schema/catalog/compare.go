@@ -50,9 +50,9 @@ const (
 )
 
 // Compare compares the key columns that a program expects with the columns of the
-// database. It is the core of Check of each integration, which programs call when
-// they start and in CI. It changes nothing, and uses one
-// connection for as long as it takes. Concurrent calls are safe, as the database is.
+// database. Each integration's Check, which programs call when they start and in CI, is
+// built on Compare. Compare changes nothing, and uses a single connection until it
+// returns. Concurrent calls are safe, as the database is.
 //
 // It returns nil if nothing was found, or a [*MismatchError] with all findings:
 //

@@ -1,9 +1,9 @@
-// Package catalog reads what a live database looks like: its auto-increment keys,
-// what refers to them, and whether its columns match the models of a program. It
-// changes nothing.
+// Package catalog inspects a live database. It finds the auto-increment keys and
+// everything that refers to them, and checks whether the columns match a program's
+// models. It changes nothing.
 //
-// [Inspect] reports every column that gets its numbers from the database, through
-// the application's own *sql.DB:
+// [Inspect] uses the application's own *sql.DB to report every column whose numbers
+// the database assigns:
 //
 //	report, err := catalog.Inspect(ctx, db, catalog.Options{})
 //	if err != nil {
@@ -26,8 +26,8 @@
 //     that is an alias of the rowid, because it counts as well. A table WITHOUT
 //     ROWID does not count.
 //
-// A catalog does not show numbers that a trigger, a function or the program
-// assigns.
+// If a trigger, a function or the program assigns a column's numbers, the database's
+// catalog does not show it, so the report does not either.
 //
 // # What refers to a key
 //
@@ -35,23 +35,23 @@
 // foreign keys, and foreign keys to a column that is itself a foreign key to the
 // key. It does not guess references that are not declared.
 //
-// Postgres records which columns a view uses. On MySQL and SQLite a view is listed
-// if its definition has the table and either the column or a star. A view of a
-// listed view is listed too.
+// Postgres records which columns a view uses. MySQL and SQLite do not, so there a view
+// is listed if its definition contains the table and either the column or a star. A
+// view that uses a listed view is listed too.
 //
 // # Privileges
 //
 // On Postgres any role may read the catalog. Reading a counter needs SELECT on its
 // sequence. MySQL and MariaDB show an account only the objects that it has
-// privileges for: SELECT, TRIGGER and SHOW VIEW on *.* show everything. What the
-// account may not see is a finding, [Unseen].
+// privileges for; with SELECT, TRIGGER and SHOW VIEW on *.* it sees everything. What
+// the account may not see is reported as a finding, [Unseen].
 //
 // # Why it has its own parser
 //
 // The package requires the standard library only, and no driver. The inspectors of
 // Atlas (ariga.io/atlas/sql) would add Atlas, and more, to every program that calls
 // Check. They also do not read counters, and a parser for each dialect is larger
-// than this package. The definitions come from a server that has accepted them.
-// So a tokenizer and a parser of column types are enough; both are in internal/ddl
-// and serve all integrations.
+// than this package. Because the definitions come from a server that has accepted
+// them, a tokenizer and a parser of column types are enough. Both are in internal/ddl,
+// and all integrations use them.
 package catalog

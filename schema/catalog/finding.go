@@ -55,6 +55,7 @@ const (
 	StillCounts     Kind = "still-counts"     // a row without a key is still numbered
 	SignMismatch    Kind = "sign-mismatch"    // only one of a key and its child is UNSIGNED
 	TextChild       Kind = "text-child"       // a foreign key keeps the key as text
+	LikelyChild     Kind = "likely-child"     // a column may hold the key, and has no foreign key
 	UnindexedChild  Kind = "unindexed-child"  // a foreign key has no index
 	NearEnd         Kind = "near-end"         // three quarters of the numbers are used up
 	Jumped          Kind = "jumped"           // the counter is where no counting leads

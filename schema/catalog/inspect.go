@@ -10,24 +10,35 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// Options say what [Inspect] looks at. The zero value is usual.
+// Options say what [Inspect] looks at. Most programs use the zero value.
 type Options struct {
-	// Dialect is the kind of server. Defaults to what the server says.
+	// Dialect is the kind of server. By default, Inspect detects it.
 	Dialect Dialect
 
 	// Schemas are the exact names of the schemas to report; on MySQL they are
 	// databases, on SQLite main and attached databases. Foreign keys and views in
-	// other schemas are reported too. Defaults to all but the system's own, on MySQL to
-	// the database of the connection if it has one.
+	// other schemas are reported too. Defaults to all schemas except the system's
+	// own, or on MySQL to the connection's database if it has one.
 	Schemas []string
+
+	// Children are columns that hold a key without a foreign key. Only the names of
+	// Child and Parent count; an empty schema stands for the only one that fits.
+	Children []ForeignKey
+
+	// LikelyChildren adds every column to Children that would be reported as a
+	// [LikelyChild].
+	LikelyChildren bool
+
+	// NotChildren are columns that are not to be reported as a [LikelyChild].
+	NotChildren []Column
 }
 
 // Inspect reads the catalog of db and reports every auto-increment key in it. It
-// changes nothing, and uses one connection for as long as it takes. Concurrent
-// calls are safe, as the database is.
+// changes nothing, and uses a single connection until it returns. Concurrent calls
+// are safe, as the database is.
 //
-// Errors are [ErrDialect], [ErrSchema], or wrap the driver's. What the
-// account may not see is no error but a finding, [Unseen].
+// An error is [ErrDialect], [ErrSchema] or [ErrColumn], or it wraps the driver's error. Objects
+// that the account may not see are not an error, but a finding, [Unseen].
 func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	var report Report
 	err := withConn(ctx, db, func(conn *sql.Conn) (err error) {
@@ -37,8 +48,8 @@ func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	return report, err
 }
 
-// InspectConn is [Inspect] on one connection, for callers that have set up its
-// session.
+// InspectConn is [Inspect] on a given connection, for callers that have set up the
+// connection's session.
 func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, error) {
 	found, err := database.Identify(ctx, conn, options.Dialect)
 	if err != nil {
@@ -58,10 +69,27 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 			return Report{}, missingSchema(name, c.schemas)
 		}
 	}
+	if err := c.declareAll(s, options); err != nil {
+		return Report{}, err
+	}
 	report := Report{Dialect: s.Dialect, Version: s.Version, Schemas: schemas, Findings: c.unseen, Triggers: c.triggers}
 	report.Keys = c.assemble(schemas)
+	likely, err := s.findChildren(ctx, conn, c, report, options)
+	if err != nil {
+		return Report{}, err
+	}
+	if options.LikelyChildren {
+		for _, l := range likely {
+			c.declare(l.column, l.key)
+		}
+		report.Keys = c.assemble(schemas)
+		likely = nil
+	}
 	for i := range report.Keys {
 		s.judge(&report.Keys[i])
+	}
+	for _, l := range likely {
+		s.judgeCandidate(&report.Keys[l.of], l)
 	}
 	return report, nil
 }
@@ -69,6 +97,10 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 // ErrSchema says that a schema of [Options.Schemas] does not exist, or that the
 // account may not see it.
 var ErrSchema = errors.New("there is no schema of this name that this account may see")
+
+// ErrColumn says that [Options] name a column that does not exist, holds no integers, or
+// has the same name in several schemas.
+var ErrColumn = errors.New("there is no single column of integers of this name")
 
 func missingSchema(name string, schemas []string) error {
 	const most = 10

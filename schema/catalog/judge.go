@@ -8,7 +8,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// nearEnd is how much of the numbers is used up when a [NearEnd] is found.
+// nearEnd is the used share of a counter's numbers from which [NearEnd] is reported.
 const nearEnd = 0.75
 
 // judge adds the findings to a key.
@@ -98,7 +98,7 @@ func (s server) judgeChild(k *Key, fk ForeignKey) {
 		k.find(NarrowChild, Blocker, fk.Child,
 			fmt.Sprintf("%s references %s and is %s, which cannot hold a key of 64 bits", child, parent, fk.Child.Type), s.syntax().widen(s, fk.Child))
 	}
-	if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned {
+	if fk.Child.Bits > 0 && fk.Parent.Bits > 0 && fk.Child.Unsigned != fk.Parent.Unsigned && !fk.Undeclared {
 		k.find(SignMismatch, Warning, fk.Child,
 			fmt.Sprintf("%s is %s and references %s, which is %s", child, fk.Child.Type, parent, fk.Parent.Type),
 			"give both the same sign when they are widened; the server refuses to add the foreign key again otherwise")
@@ -174,8 +174,8 @@ func (s server) judgeView(k *Key, view View) {
 		fmt.Sprintf("the view %s %s %s or a column that references it", s.name(view.Name), how, s.column(k.Column)), remedy)
 }
 
-// ifWidened returns how much something matters that is in the way of altering a
-// type: much if one has to be.
+// ifWidened returns the severity of an object that prevents a column's type from being
+// altered: Warning if the key or one of its children has to be widened, otherwise Note.
 func (s server) ifWidened(k *Key) Severity {
 	if k.Column.narrow() {
 		return Warning

@@ -197,6 +197,9 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 	sequences := make(map[Name]Counter)
 	for _, column := range columns {
 		t, ok := tables[column.Table]
+		if ok && column.Bits > 0 {
+			c.numbers = append(c.numbers, column.Column)
+		}
 		k := Key{Column: column.Column, Partitioned: t.partitioned}
 		match := sequenceDefault.FindStringSubmatch(column.expression)
 		switch {

@@ -46,6 +46,10 @@ func (s server) readPostgres(ctx context.Context, conn *sql.Conn, _ []string) (*
 	if err != nil {
 		return nil, err
 	}
+	c.numbers, err = database.List(ctx, conn, postgresNumbers, func(c *Column) []any { return append(c.path(), &c.Type, typed(Postgres, c)) })
+	if err != nil {
+		return nil, err
+	}
 	next, err := s.readSequences(ctx, conn, counting)
 	if err != nil {
 		return nil, err

@@ -200,6 +200,9 @@ type ForeignKey struct {
 	Parent  Column   `json:"parent"`            // the key, or a column that is itself a foreign key to it
 	Columns []string `json:"columns,omitempty"` // all columns of the constraint, if there are several
 	Indexed bool     `json:"indexed"`           // whether an index begins with the constraint's columns
+
+	// Undeclared is whether there is no such constraint, and [Options.Children] has it.
+	Undeclared bool `json:"undeclared,omitempty"`
 }
 
 // A View is one that uses the key or a column that holds it.

@@ -94,6 +94,11 @@ func (s *sqliteSchema) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, column := range s.columns {
+		if column.Bits > 0 {
+			s.catalog.numbers = append(s.catalog.numbers, column.Column)
+		}
+	}
 	if err := s.readKeys(ctx); err != nil {
 		return err
 	}

@@ -79,6 +79,9 @@ func (s server) detail(k Key, fk ForeignKey) string {
 	if !fk.Parent.same(k.Column) {
 		details = append(details, "through "+s.column(fk.Parent))
 	}
+	if fk.Undeclared {
+		details = append(details, "no foreign key")
+	}
 	if !fk.Indexed {
 		details = append(details, "no index")
 	}

@@ -1,5 +1,5 @@
-// Package pk holds the types of primary and foreign keys: 64-bit numbers that
-// keep every digit on their way between Go, JSON and the database.
+// Package pk provides Go types for primary and foreign keys: 64-bit numbers that keep
+// every digit on their way between Go, JSON and the database.
 //
 //	type User struct {
 //		ID   pk.ID  `json:"id"`
@@ -8,83 +8,90 @@
 //
 // # Which type
 //
-// Most schemas want [ID]. The others answer to a column or a Go type that is
-// already there:
+// Most schemas should use [ID]. The other types are for a column or a Go type that
+// already exists:
 //
 //	column                   Go int64                Go string
 //	BIGINT                   ID, or Of[User]         String
 //	VARCHAR(20), decimal     Text                    a plain string
 //	CHAR(13), sortable       SortText                a plain string
 //
-// [Of] is ID with the entity in its type, so that a post's key cannot be
-// passed where a user's is meant.
+// [Of] is an ID whose type also names the entity, so the compiler rejects a post's key
+// where a user's key is expected.
 //
-// Choose by the column. ID, Of and String send an integer and are for BIGINT. Text and
-// SortText send text and are for text columns. With the other kind a query finds wrong
-// rows without an error:
+// Choose the type by the column. ID, Of and String send an integer, so they are for
+// BIGINT columns. Text and SortText send text, so they are for text columns. If the
+// type does not match the column, queries may find the wrong rows, or none, without an
+// error:
 //
-//   - An integer for a text column: MySQL compares both as float64, where neighbouring
-//     keys are equal. DELETE … WHERE id = ? removes all of them, and uses no index.
-//     MariaDB compares with = exactly, and in FIELD and LEAST as float64. SQLite finds
-//     no row in COALESCE, CASE, HAVING and other expressions. pgx refuses the integer, if
-//     it knows the type of the column.
-//   - Text for a BIGINT: MySQL and MariaDB convert it to float64 in expressions such as
-//     CASE, COALESCE and FIELD. SQLite finds no row there.
+//   - An integer compared with a text column: MySQL converts both to float64, which
+//     makes neighbouring keys equal. A DELETE … WHERE id = ? then deletes all of these
+//     rows, and uses no index. MariaDB compares exactly with =, but as float64 in FIELD
+//     and LEAST. SQLite finds no row in COALESCE, CASE, HAVING and other expressions.
+//     pgx rejects the integer if it knows the type of the column.
+//   - Text compared with a BIGINT column: MySQL and MariaDB convert the text to float64
+//     in expressions such as CASE, COALESCE and FIELD. SQLite finds no row in such
+//     expressions.
 //
-// The tests run every type over its columns, in a hundred forms of queries and changes.
+// The tests run every type against its columns in a hundred forms of queries and
+// changes.
 //
-// Reading is forgiving: each type scans an integer, and text in its own form,
-// from any column.
+// Scanning is less strict: every type scans an integer, or text in its own form, from a
+// column of any type.
 //
 // # Text
 //
 // Decimal text is what [strconv.FormatInt] writes and nothing else: no plus sign, no
 // leading zeros, no spaces, no fraction, no exponent. Sortable text is 13 characters of
-// Crockford's base32 in capitals, padded with zeros on the left. The order of the text
-// is the order of the numbers. It is also how TSIDs are written:
+// Crockford's base32 in capitals, padded with zeros on the left, so the texts sort in
+// the same order as the numbers. TSIDs are written in the same way:
 //
 //	9223372036854775807  =  7ZZZZZZZZZZZZ
 //	                        │└────────────  5 bits each, of 0-9 A-H J K M N P-T V-Z
 //	                        └─────────────  the top 3 bits: 0 to 7
 //
-// Both are strict: a number has one spelling, so lower case and the aliases
-// that Crockford allows (I and L for 1, O for 0) are refused. Otherwise one
-// key would have several URLs and cache entries, and a text column would not
-// find in one spelling what was stored in another. The two forms overlap (13
-// digits are legal in both), so no function guesses between them.
+// Both forms are strict: every number has exactly one spelling. Lower case and the
+// aliases that Crockford allows (I and L for 1, O for 0) are rejected. Otherwise one
+// key could have several URLs and cache entries, and a query on a text column would
+// miss a key that was stored in another spelling. The two forms overlap, because 13
+// digits are valid in both, so no function guesses which of them a text is in.
 //
 // # JSON
 //
-// Keys are written as JSON strings, because JavaScript rounds numbers above
-// 2^53. Strings and integers are read; null leaves the key as it was.
+// Keys are written as JSON strings, because JavaScript rounds numbers above 2^53. When
+// a key is read, both strings and integers are accepted, and null leaves the key
+// unchanged.
 //
-// In a JSON column that makes the members of a document text. Select one as text
-// (doc->>'id', on MariaDB JSON_UNQUOTE(JSON_EXTRACT(doc, '$.id'))) to scan it into
-// any type, and compare it with a Text, for the reason above. JSON_ARRAYAGG and its
-// like make numbers of a BIGINT column; they are read exactly, too.
+// If a document is stored in a JSON column, its keys are therefore strings. Select a
+// key as text (doc->>'id', on MariaDB JSON_UNQUOTE(JSON_EXTRACT(doc, '$.id'))) to scan
+// it into any type. Compare it with a Text, because comparing it with an integer has
+// the problems described above. Functions such as JSON_ARRAYAGG make JSON numbers from
+// a BIGINT column, and these are also read exactly.
 //
-// Give a key a name of its own in a struct. A struct that embeds one, as in
-// struct{ pk.ID; Name string }, gets its methods too, so encoding/json writes the key in the
-// place of the whole struct.
+// Do not embed a key in a struct, but give its field a name. A struct that embeds a
+// key, as in struct{ pk.ID; Name string }, also gets the methods of the key, so
+// encoding/json writes the key in place of the whole struct.
 //
 // # Zero and negative numbers
 //
-// A key is positive. Zero means "not filled yet" to the ORM integrations, but
-// the types in this package only carry numbers: NULL scans as 0 and 0 is
-// written as 0. Use a pointer or [sql.Null] where NULL must come back as NULL;
-// [String] keeps the two apart by itself. A library that calls Value on a nil
-// pointer panics, because the method belongs to the value. database/sql, pgx and the
-// ORMs do not call it; use sql.Null for the others.
+// Keys are positive numbers. To the ORM integrations, zero means that a row has no key
+// yet. The types in this package do not treat it specially: NULL is scanned as 0, and 0
+// is written as 0. If a NULL must come back as NULL, use a pointer or [sql.Null].
+// [String] distinguishes the two without them.
 //
-// Negative numbers are never issued, but tables hold them, such as unsigned
-// 64-bit keys stored in a signed column. They are carried unchanged through
-// SQL, JSON and decimal text. Sortable text has no place for them: [SortText]
-// scans a negative integer but refuses to write it.
+// Calling Value on a nil pointer panics, because Value has a value receiver.
+// database/sql, pgx and the ORMs do not make this call. With libraries that do, use
+// sql.Null instead of a pointer.
+//
+// Generators never issue negative numbers, but existing tables may contain them, for
+// example unsigned 64-bit keys stored in a signed column. They pass unchanged through
+// SQL, JSON and decimal text. Sortable text cannot express them, so a [SortText] can
+// scan a negative integer, but writing it returns an error.
 //
 // # Other encodings
 //
-// encoding/xml, flag (TextVar), YAML and MessagePack libraries and the keys of
-// JSON objects use MarshalText; encoding/gob stores the integer; GraphQL
-// servers generated by gqlgen use MarshalGQL, the binders of gin and echo
-// UnmarshalParam, GORM's migrator GormDataType.
+// encoding/xml, flag (TextVar), YAML and MessagePack libraries call MarshalText, and so
+// does encoding/json for keys that are the names of an object's members. encoding/gob
+// stores the integer. GraphQL servers generated by gqlgen call MarshalGQL, the binders
+// of gin and echo call UnmarshalParam, and GORM's migrator calls GormDataType.
 package pk

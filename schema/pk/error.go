@@ -2,12 +2,12 @@ package pk
 
 import "fmt"
 
-// An Error says which value a type of this package refused and why. It is
-// returned by everything that parses, scans or decodes, and by what encodes a
-// number that its form cannot express. The receiver is then unchanged.
+// An Error reports a value that a type of this package rejected, and why. It is
+// returned by all functions and methods that parse, scan or decode, and by those that
+// encode if the type cannot express the value. The receiver is then unchanged.
 type Error struct {
-	Type   string // the type that refused, such as "pk.ID"
-	Value  string // what it refused, in Go syntax and cut to a few words
+	Type   string // the type that rejected the value, such as "pk.ID"
+	Value  string // the rejected value in Go syntax, shortened
 	Reason string // why, and what to do
 }
 
@@ -15,8 +15,8 @@ func (e *Error) Error() string {
 	return "pk: " + e.Type + " cannot hold " + e.Value + ": " + e.Reason
 }
 
-// maxQuoted is how many bytes of a refused text an error repeats. It shows any
-// key whole; text from outside can be megabytes.
+// maxQuoted is how many bytes of a rejected text an error repeats. It is enough to show
+// any key in full, while text from outside the program can be megabytes long.
 const maxQuoted = 32
 
 func (f form) refuse(value any, reason string) error {

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// A form is how a type writes its number as text. The exported types differ
-// in their form and in what they send to the database; all else is here and
-// in parse.go.
+// A form describes how a type writes its number as text. The exported types differ only
+// in their form and in what they send to the database. The code that they share is in
+// this file and in parse.go.
 type form struct {
 	name     string       // the type, for errors
 	entity   reflect.Type // the T of Of[T], for errors; nil elsewhere
@@ -32,8 +32,8 @@ func (f form) appendText(dst []byte, n int64) ([]byte, error) {
 	return f.append(dst, n), nil
 }
 
-// append writes a negative number as decimal in every form, for people to
-// read: no sortable parser takes it back.
+// append appends n as text. It writes a negative number in decimal even if the form is
+// sortable. People can read that text, but the sortable form does not parse it.
 func (f form) append(dst []byte, n int64) []byte {
 	if !f.sortable || n < 0 {
 		return strconv.AppendInt(dst, n, 10)
@@ -61,14 +61,14 @@ func (f form) json(n int64) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
-// graphQL writes what json does. The interface of gqlgen has no error, so a
-// negative number in sortable form is shown as decimal.
+// graphQL writes the same text as json. gqlgen's interface cannot return an error, so a
+// negative number in a sortable form is written in decimal.
 func (f form) graphQL(w io.Writer, n int64) {
 	dst := f.append(append(make([]byte, 0, maxDecimal+2), '"'), n)
 	_, _ = w.Write(append(dst, '"'))
 }
 
-// log is a string because most log stores read JSON numbers as float64.
+// log returns a string, because most log stores read JSON numbers as float64.
 func (f form) log(n int64) slog.Value {
 	return slog.StringValue(f.string(n))
 }

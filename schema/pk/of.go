@@ -7,8 +7,8 @@ import (
 	"reflect"
 )
 
-// An Of[T] is the key of a T in a BIGINT column: an [ID] that the compiler
-// keeps apart from the keys of other entities.
+// An Of[T] is the key of a T in a BIGINT column. It works like an [ID], but the
+// compiler distinguishes it from the keys of other entities.
 //
 //	type User struct{ ID pk.Of[User] }
 //	type Post struct {
@@ -16,9 +16,9 @@ import (
 //		Author pk.Of[User]
 //	}
 //
-// T is only a name, and none of its fields are stored. It may be the struct that holds
-// the key, an interface or an empty struct. The zero value is 0. Values are safe for
-// concurrent use.
+// T only serves as a name, so none of its fields are stored. It may be the struct that
+// has the key, an interface or an empty struct. The zero value of Of[T] is 0. Values
+// are safe for concurrent use.
 type Of[T any] int64
 
 func (Of[T]) form() form { return form{name: "pk.Of", entity: reflect.TypeFor[T]()} }

@@ -16,8 +16,8 @@ const (
 	reasonJSON     = `want a JSON string or integer without fraction or exponent, such as "1234567890123456789"`
 )
 
-// parse reads text in the form's only spelling of a number. The reason says
-// what is wrong, and is empty when all is well.
+// parse reads a number in the form's only spelling. If the text is invalid, reason says
+// why; otherwise reason is empty.
 func parse[S string | []byte](f form, s S) (n int64, reason string) {
 	if f.sortable {
 		return parseSortable(s)
@@ -73,7 +73,7 @@ func parseSortable[S string | []byte](s S) (int64, string) {
 	return n, ""
 }
 
-// valueOf is the alphabet turned round; -1 marks what is not in it.
+// valueOf maps each character of the alphabet to its value, and all other bytes to -1.
 var valueOf = func() (values [256]int8) {
 	for i := range values {
 		values[i] = int8(strings.IndexByte(alphabet, byte(i)))
@@ -81,7 +81,8 @@ var valueOf = func() (values [256]int8) {
 	return values
 }()
 
-// set is parse with a destination and an error.
+// set parses s into dst. If s is invalid, set returns an *Error and leaves dst
+// unchanged.
 func set[K ~int64, S string | []byte](f form, dst *K, s S) error {
 	n, reason := parse(f, s)
 	if reason != "" {
@@ -91,8 +92,8 @@ func set[K ~int64, S string | []byte](f form, dst *K, s S) error {
 	return nil
 }
 
-// scan takes what database drivers deliver, and keys of its own type or ID.
-// It refuses a typed key of another entity.
+// scan stores src in dst. It accepts the values that database drivers deliver, and keys
+// of dst's own type or of type ID. It rejects a typed key of another entity.
 func scan[K ~int64](f form, dst *K, src any) error {
 	var n int64
 	var reason string
@@ -132,7 +133,7 @@ func scan[K ~int64](f form, dst *K, src any) error {
 	return nil
 }
 
-// unpad drops the blanks with which Postgres fills a CHAR(n) column.
+// unpad removes the blanks with which Postgres pads the text in a CHAR(n) column.
 func unpad[S string | []byte](f form, s S) S {
 	if f.textual {
 		for len(s) > 0 && s[len(s)-1] == ' ' {
@@ -142,8 +143,9 @@ func unpad[S string | []byte](f form, s S) S {
 	return s
 }
 
-// unmarshalJSON sees one JSON value without surrounding space. An integer
-// literal of JSON is our decimal text, "-0" apart.
+// unmarshalJSON decodes one JSON value without surrounding space. It can use
+// parseDecimal, because the integers of JSON, except for "-0", are spelled like our
+// decimal text.
 func unmarshalJSON[K ~int64](f form, dst *K, data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -162,7 +164,8 @@ func unmarshalJSON[K ~int64](f form, dst *K, data []byte) error {
 	return nil
 }
 
-// unmarshalGQL takes what GraphQL servers make of a literal or a variable.
+// unmarshalGQL stores v in dst. It accepts the types into which GraphQL servers decode
+// a literal or a variable.
 func unmarshalGQL[K ~int64](f form, dst *K, v any) error {
 	switch v := v.(type) {
 	case nil:
@@ -175,7 +178,7 @@ func unmarshalGQL[K ~int64](f form, dst *K, v any) error {
 		return scan(f, dst, int64(v))
 	case int64:
 		return scan(f, dst, v)
-	// Keys are from generated code that has parsed the text already.
+	// Generated code passes a key if it has already parsed the text.
 	case K, ID:
 		return scan(f, dst, v)
 	case *K:

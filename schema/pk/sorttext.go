@@ -6,9 +6,9 @@ import (
 	"log/slog"
 )
 
-// A SortText is a key in a text column whose order is the order of the keys:
-// CHAR(13), Crockford's base32 in capitals. It is also the short form of any
-// key for people and URLs: SortText(id).String().
+// A SortText is a key in a text column whose texts sort in the order of the keys. The
+// column is a CHAR(13) with Crockford's base32 in capitals. SortText(id).String() is
+// also a short form of any key, for people and URLs.
 //
 // The order holds from 0 to MaxInt64 under every collation that puts digits before
 // letters and A before Z, which all common ones do. Writing a negative number fails.
@@ -18,8 +18,8 @@ type SortText int64
 
 var sortForm = form{name: "pk.SortText", textual: true, sortable: true}
 
-// ParseSort reads sortable text, strictly: it accepts what [SortText.String]
-// writes, and neither lower case nor the aliases I, L and O. The error is an
+// ParseSort parses sortable text. It accepts only the text that [SortText.String]
+// writes, so lower case and the aliases I, L and O are errors. The error is an
 // [*Error].
 func ParseSort(s string) (SortText, error) {
 	var t SortText
@@ -48,8 +48,9 @@ func (t SortText) Value() (driver.Value, error) {
 	return t.String(), nil
 }
 
-// Scan implements [database/sql.Scanner]. It takes what [ID.Scan] takes, with
-// text in the sortable form and the trailing blanks of a wider CHAR column.
+// Scan implements [database/sql.Scanner]. It takes what [ID.Scan] takes, except that
+// text must be in the sortable form. It ignores the trailing blanks of a wider CHAR
+// column.
 func (t *SortText) Scan(src any) error { return scan(sortForm, t, src) }
 
 // AppendText implements [encoding.TextAppender] and does not allocate.
@@ -61,8 +62,8 @@ func (t SortText) MarshalText() ([]byte, error) { return sortForm.text(int64(t))
 // UnmarshalText implements [encoding.TextUnmarshaler]; see [ParseSort].
 func (t *SortText) UnmarshalText(text []byte) error { return set(sortForm, t, text) }
 
-// UnmarshalParam serves gin and echo as [ID.UnmarshalParam] does. Without it gin
-// would read 13 characters that happen to be digits as another number.
+// UnmarshalParam serves gin and echo as [ID.UnmarshalParam] does. Without it, gin would
+// parse a key whose 13 characters are all digits as decimal, and so get another number.
 func (t *SortText) UnmarshalParam(param string) error { return set(sortForm, t, param) }
 
 // MarshalJSON implements [encoding/json.Marshaler] with the 13 characters.
@@ -70,7 +71,7 @@ func (t SortText) MarshalJSON() ([]byte, error) { return sortForm.json(int64(t))
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler]. It takes the 13 characters as a
 // string, or an integer; null changes nothing. Do not use the string option of a json
-// tag: it removes the quotes, which distinguish the two.
+// tag, because it removes the quotes by which UnmarshalJSON distinguishes the two.
 func (t *SortText) UnmarshalJSON(data []byte) error { return unmarshalJSON(sortForm, t, data) }
 
 // MarshalGQL writes a GraphQL string, decimal if the number is negative.
@@ -82,6 +83,6 @@ func (t *SortText) UnmarshalGQL(v any) error { return unmarshalGQL(sortForm, t, 
 // LogValue implements [slog.LogValuer] with a string.
 func (t SortText) LogValue() slog.Value { return sortForm.log(int64(t)) }
 
-// GormDataType tells GORM's migrator the column type. Tag the field
+// GormDataType returns the column type for GORM's migrator. Tag the field
 // `gorm:"size:13"` too, for the reason given at [Text.GormDataType].
 func (SortText) GormDataType() string { return "char(13)" }

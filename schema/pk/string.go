@@ -9,10 +9,10 @@ import (
 // A String is a key in a BIGINT column for structs whose key is a Go string.
 // It holds decimal text and sends an integer.
 //
-// The zero value "" is written as NULL in SQL and as null in JSON, and both are
-// read back as "". This way a NULL can be distinguished from the number 0. Any
-// other text is validated with [Parse] before it is written, so invalid text is
-// never sent to the database. Values are safe for concurrent use.
+// The zero value "" is written as NULL in SQL and as null in JSON. A NULL is scanned as
+// "", so a NULL can be distinguished from the number 0. A null in JSON leaves the key
+// unchanged. Any other text is validated with [Parse] before it is written, so invalid
+// text is never sent to the database. Values are safe for concurrent use.
 type String string
 
 var stringForm = form{name: "pk.String"}
@@ -30,7 +30,7 @@ func (s String) ID() (ID, error) {
 // IsZero reports whether the key is "" or "0".
 func (s String) IsZero() bool { return s == "" || s == "0" }
 
-// String returns the text, checked or not.
+// String returns the text without checking it.
 func (s String) String() string { return string(s) }
 
 // Value implements [driver.Valuer] with an int64, or nil for "".
@@ -66,8 +66,8 @@ func (s String) MarshalText() ([]byte, error) {
 	return s.AppendText(make([]byte, 0, maxDecimal))
 }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse]. Empty text
-// becomes "", as MarshalText wrote it.
+// UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse]. Empty text becomes
+// "", because MarshalText writes "" as empty text.
 func (s *String) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*s = ""
@@ -133,10 +133,11 @@ func (s *String) UnmarshalGQL(v any) error {
 // LogValue implements [slog.LogValuer] with the text.
 func (s String) LogValue() slog.Value { return slog.StringValue(string(s)) }
 
-// GormDataType tells GORM's migrator the column type.
+// GormDataType returns the column type for GORM's migrator.
 func (String) GormDataType() string { return "bigint" }
 
-// hold stores what an engine function left in id, unless that failed.
+// hold sets s to the text of id. If err, which comes from the function that has set id,
+// is not nil, hold only returns err.
 func (s *String) hold(id *ID, err error) error {
 	if err == nil {
 		*s = String(id.String())

@@ -6,12 +6,12 @@ import (
 	"log/slog"
 )
 
-// A Text is a key in a text column, in decimal: VARCHAR(20).
+// A Text is a key in a text column that stores it in decimal, such as VARCHAR(20).
 //
-// It is the type for tables that hold their numbers as text. An [ID] reads
-// such a column but is dangerous in a WHERE clause; see the package
-// documentation. Decimal text of different lengths does not sort as numbers do;
-// [SortText] does.
+// Use Text for tables that already store their keys as decimal text. An [ID] can scan
+// such a column, but in a WHERE clause it may match the wrong rows; see the package
+// documentation. Decimal texts of different lengths do not sort as numbers do. Texts of
+// type [SortText] do.
 //
 // The zero value is 0. Values are safe for concurrent use.
 type Text int64
@@ -33,8 +33,8 @@ func (t Text) String() string { return textForm.string(int64(t)) }
 // Value implements [driver.Valuer] with decimal text as a string.
 func (t Text) Value() (driver.Value, error) { return t.String(), nil }
 
-// Scan implements [database/sql.Scanner]. It takes what [ID.Scan] takes, and
-// text with the trailing blanks of a CHAR column on Postgres.
+// Scan implements [database/sql.Scanner]. It takes what [ID.Scan] takes, and also text
+// with trailing blanks, as Postgres returns it from a CHAR column.
 func (t *Text) Scan(src any) error { return scan(textForm, t, src) }
 
 // AppendText implements [encoding.TextAppender] and does not allocate.
@@ -64,7 +64,7 @@ func (t *Text) UnmarshalGQL(v any) error { return unmarshalGQL(textForm, t, v) }
 // LogValue implements [slog.LogValuer] with a string.
 func (t Text) LogValue() slog.Value { return textForm.log(int64(t)) }
 
-// GormDataType tells GORM's migrator the column type. Tag the field
-// `gorm:"size:20"` too: GORM takes the size of an int64 for 64 and would alter
+// GormDataType returns the column type for GORM's migrator. Tag the field
+// `gorm:"size:20"` too. Otherwise GORM derives a size of 64 from the int64, and alters
 // the column in every AutoMigrate.
 func (Text) GormDataType() string { return "varchar(20)" }

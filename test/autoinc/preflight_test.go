@@ -47,6 +47,11 @@ func TestPrivileges(t *testing.T) {
 	if !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "`.`u`.`t`: the user lacks REFERENCES") || strings.Contains(err.Error(), "`.`t`.`id`: the user lacks REFERENCES") {
 		t.Errorf("got %v", err)
 	}
+	exec(t, conn, "CREATE TABLE v (t INT, FOREIGN KEY (t) REFERENCES t (id) ON DELETE CASCADE ON UPDATE CASCADE)", "GRANT REFERENCES ON `"+schema+"`.v TO poor@'%'")
+	if _, err := autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{}); err == nil || !strings.Contains(err.Error(), "`.`v`.`t`: the user lacks DELETE, UPDATE") {
+		t.Errorf("got %v", err)
+	}
+	exec(t, conn, "DROP TABLE v")
 	exec(t, conn, "GRANT REFERENCES ON `"+schema+"`.u TO poor@'%'")
 	if _, err := autoinc.NewPlan(t.Context(), poor, autoinc.PlanOptions{}); err != nil && !strings.Contains(err.Error(), "lacks SUPER") {
 		t.Error(err)

@@ -12,8 +12,11 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// before is the state without the quotes that SQLite adds when it renames a table.
-func (s shop) before(t *testing.T) string { return strings.ReplaceAll(s.state(t), `"`, "") }
+// before is the state without the quotes of names, which SQLite changes when it renames a
+// table.
+func (s shop) before(t *testing.T) string {
+	return strings.NewReplacer(`"`, "", "[", "", "]", "", "`", "").Replace(s.state(t))
+}
 
 // unlocked calls f again while the server has not noticed that a killed Apply is gone.
 func unlocked(f func() error) error {

@@ -1,0 +1,365 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	_ "embed" // for the query
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
+)
+
+//go:embed postgres_indexes.sql
+var postgresIndexes string
+
+const (
+	postgresChecks = `SELECT n.nspname, c.relname, k.conname, k.convalidated, coalesce(obj_description(k.oid, 'pg_constraint'), ''),
+	coalesce((SELECT json_agg(json_build_array(a.attname)) FROM pg_attribute a WHERE a.attrelid = k.conrelid AND a.attnum = ANY (k.conkey))::text, '[]'), pg_get_constraintdef(k.oid)
+FROM pg_constraint k
+JOIN pg_class c ON c.oid = k.conrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE k.contype = 'c'
+ORDER BY n.nspname, c.relname, k.conname`
+
+	postgresStatistics = `SELECT n.nspname, c.relname, pg_get_statisticsobjdef(s.oid),
+	coalesce((SELECT json_agg(json_build_array(a.attname)) FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum > 0 AND (
+		a.attnum = ANY (s.stxkeys::int2[]) OR EXISTS (
+			SELECT FROM pg_depend d WHERE d.classid = 'pg_statistic_ext'::regclass AND d.objid = s.oid AND d.refobjid = s.stxrelid AND d.refobjsubid = a.attnum)))::text, '[]')
+FROM pg_statistic_ext s
+JOIN pg_class c ON c.oid = s.stxrelid
+JOIN pg_namespace n ON n.oid = c.relnamespace
+ORDER BY s.stxname`
+
+	postgresGrants = `SELECT n.nspname, c.relname, a.attname, p.privilege_type, coalesce(r.rolname, ''), CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END
+FROM pg_attribute a
+JOIN pg_class c ON c.oid = a.attrelid AND c.relkind = 'r'
+JOIN pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL aclexplode(a.attacl) AS p
+LEFT JOIN pg_roles r ON r.oid = p.grantee
+WHERE a.attnum > 0 AND NOT a.attisdropped
+ORDER BY 1, 2, 3, 4, 5`
+)
+
+// The parts of a table are what -online makes a second time, for a new column that is to
+// take the place of an old one.
+type (
+	postgresIndex struct {
+		table      catalog.Name
+		name       string
+		unique     bool
+		constraint string
+		kind       string // of the constraint: p, u or empty
+		columns    lists  // their names
+		detail     string // of the constraint: when it is checked, as SQL
+		reparsed   string // its SQL, if it has expressions
+		clustered  bool
+		comment    string
+		says       string // the constraint's comment
+		problems   string
+		method     string // the definition for the new columns, from the method on
+	}
+
+	postgresCheck struct {
+		table      catalog.Name
+		name       string
+		valid      bool
+		comment    string
+		columns    lists
+		was        string // its definition
+		definition string // for the new columns
+	}
+
+	// postgresStatistic is an object of CREATE STATISTICS.
+	postgresStatistic struct {
+		table      catalog.Name
+		definition string
+		columns    lists
+	}
+
+	columnGrant struct {
+		catalog.Column
+		privilege, role, option string
+	}
+)
+
+func (l lists) has(name string) bool {
+	return slices.ContainsFunc(l, func(row []string) bool { return row[0] == name })
+}
+
+// readParts reads the indexes and checks of the columns that are widened.
+func (p *postgresPlanner) readParts(ctx context.Context, conn *sql.Conn) error {
+	tables, columns := p.narrow()
+	p.widened = columns
+	indexes, err := database.List(ctx, conn, postgresIndexes, func(x *postgresIndex) []any {
+		return []any{&x.table.Schema, &x.table.Name, &x.name, &x.unique, &x.constraint, &x.kind, &x.columns, &x.detail, &x.reparsed, &x.clustered, &x.comment, &x.says, &x.problems}
+	})
+	if err != nil {
+		return err
+	}
+	for _, x := range indexes {
+		if p.touches(x.table, x.columns) {
+			p.indexes = append(p.indexes, x)
+		}
+	}
+	checks, err := database.List(ctx, conn, postgresChecks, func(k *postgresCheck) []any {
+		return []any{&k.table.Schema, &k.table.Name, &k.name, &k.valid, &k.comment, &k.columns, &k.was}
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range checks {
+		if p.touches(k.table, k.columns) {
+			p.checks = append(p.checks, k)
+		}
+	}
+	for _, table := range tables {
+		if err := p.rehearse(ctx, conn, table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readOnlineParts reads what else -online makes a second time, and how.
+func (o *onlinePlanner) readOnlineParts(ctx context.Context, conn *sql.Conn) error {
+	statistics, err := database.List(ctx, conn, postgresStatistics, func(s *postgresStatistic) []any {
+		return []any{&s.table.Schema, &s.table.Name, &s.definition, &s.columns}
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range statistics {
+		if o.touches(s.table, s.columns) {
+			o.statistics = append(o.statistics, s)
+		}
+	}
+	o.grants, err = database.List(ctx, conn, postgresGrants, func(g *columnGrant) []any {
+		return append(path(&g.Column), &g.privilege, &g.role, &g.option)
+	})
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// narrowed surrounds the SQL that makes columns narrow again. A type is changed by
+// parsing each expression again, with casts that were not there before it became bigint;
+// a query without these casts would not use such an index. So what has expressions is
+// dropped before and made as it was.
+func (p *postgresPlanner) narrowed(table catalog.Name, alter []string) (undo []string) {
+	indexes, checks := p.partsOf(table)
+	var again []string
+	for _, x := range indexes {
+		if x.reparsed == "" {
+			continue
+		}
+		name := p.name(catalog.Name{Schema: table.Schema, Name: x.name})
+		undo, again = append(undo, "DROP INDEX "+name), append(again, x.reparsed)
+		if x.comment != "" {
+			again = append(again, "COMMENT ON INDEX "+name+" IS "+p.Literal(x.comment))
+		}
+		if x.clustered {
+			again = append(again, "ALTER TABLE "+p.name(table)+" CLUSTER ON "+p.Quote(x.name))
+		}
+	}
+	for _, k := range checks {
+		undo = append(undo, fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", p.name(table), p.Quote(k.name)))
+		again = append(again, fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s", p.name(table), p.Quote(k.name), k.was))
+		if k.comment != "" {
+			again = append(again, fmt.Sprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", p.Quote(k.name), p.name(table), p.Literal(k.comment)))
+		}
+	}
+	return slices.Concat(undo, alter, again)
+}
+
+// touches reports whether one of the columns is replaced.
+func (p *postgresPlanner) touches(table catalog.Name, columns lists) bool {
+	return slices.ContainsFunc(p.widened[table], func(c catalog.Column) bool { return columns.has(c.Name) })
+}
+
+// rehearse reads the definitions of indexes and checks for the new columns. It makes an
+// empty copy of the table, replaces the columns there, and asks the server for the
+// definitions. The copy is temporary, and its transaction is rolled back. So the server
+// itself writes every expression, operator class and collation, and it also says if an
+// expression has no meaning for bigint.
+func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table catalog.Name) error {
+	const copied = "pg_temp.snowkey_like"
+	indexes, checks := p.partsOf(table)
+	parsed := len(checks) > 0 || slices.ContainsFunc(indexes, func(x *postgresIndex) bool { return x.reparsed != "" })
+	if !parsed && (!p.options.Online || len(indexes) == 0) {
+		return nil
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("autoinc: %w", err)
+	}
+	defer tx.Rollback()
+	refuse := func(err error) error {
+		if ctx.Err() != nil {
+			return fmt.Errorf("autoinc: %w", ctx.Err())
+		}
+		p.refuse(p.widened[table][0], "if an index or a check has no meaning for bigint, drop it, apply the phase widen, and make another; if a privilege is missing, plan as a user who may create temporary tables",
+			"the definitions of the indexes and checks of %s for the new columns cannot be found: %v", p.name(table), err)
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, "CREATE TEMPORARY TABLE snowkey_like (LIKE "+p.name(table)+" INCLUDING INDEXES INCLUDING CONSTRAINTS)"); err != nil {
+		return refuse(err)
+	}
+	// The copy has its indexes in the same order, with other names.
+	of := func(relation string) ([]string, error) {
+		return database.List(ctx, tx, "SELECT i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = "+p.Literal(relation)+"::regclass ORDER BY x.indexrelid", database.Text)
+	}
+	originals, err := of(p.name(table))
+	if err != nil {
+		return err
+	}
+	copies, err := of(copied)
+	if err != nil {
+		return err
+	}
+	if len(copies) != len(originals) {
+		return refuse(fmt.Errorf("a copy of the table has %d indexes, and the table %d", len(copies), len(originals)))
+	}
+	statements := make([]string, 0, len(copies)+2*len(p.widened[table]))
+	for i, name := range copies {
+		statements = append(statements, fmt.Sprintf("ALTER INDEX pg_temp.%s RENAME TO snowkey_like_%d", p.Quote(name), i))
+	}
+	for _, c := range p.widened[table] {
+		statements = append(statements, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE bigint", copied, p.Quote(c.Name)))
+	}
+	for _, c := range p.widened[table] {
+		statements = append(statements, fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO %s", copied, p.Quote(c.Name), p.Quote(p.fresh(c))))
+	}
+	for _, statement := range statements {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return refuse(err)
+		}
+	}
+	for _, x := range indexes {
+		definition, err := database.One(ctx, tx, fmt.Sprintf("SELECT pg_get_indexdef('pg_temp.snowkey_like_%d'::regclass)", slices.Index(originals, x.name)), database.Text)
+		if err != nil {
+			return err
+		}
+		_, x.method, _ = strings.Cut(definition, " USING ")
+	}
+	for _, k := range checks {
+		k.definition, err = database.One(ctx, tx, fmt.Sprintf("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = '%s'::regclass AND conname = %s", copied, p.Literal(k.name)), database.Text)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partsOf returns the indexes and checks of a table that are made a second time.
+func (p *postgresPlanner) partsOf(table catalog.Name) (indexes []*postgresIndex, checks []*postgresCheck) {
+	for i := range p.indexes {
+		if p.indexes[i].table == table {
+			indexes = append(indexes, &p.indexes[i])
+		}
+	}
+	for i := range p.checks {
+		if p.checks[i].table == table {
+			checks = append(checks, &p.checks[i])
+		}
+	}
+	return indexes, checks
+}
+
+// check adds checks of the new columns beside the old ones. The old column's drop removes
+// the old ones.
+func (o *onlinePlanner) check(table catalog.Name) {
+	_, checks := o.partsOf(table)
+	for _, k := range checks {
+		fresh := o.Quote(database.Own("snowkey_check", k.name))
+		o.add(Widen, Step{
+			Text: "add a check like " + o.Quote(k.name) + " of the new columns of " + o.name(table), Unit: o.begin(),
+			SQL:   fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s NOT VALID", o.name(table), fresh, k.definition),
+			Locks: fmt.Sprintf(postgresExclusive, o.name(table)) + ", which is at once",
+			Undo:  []string{fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s", o.name(table), fresh)},
+		})
+		if k.valid {
+			o.add(Widen, Step{
+				Text: "check it on every row", Unit: o.begin(),
+				SQL:   fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", o.name(table), fresh),
+				Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on",
+			})
+		}
+	}
+}
+
+// index makes the indexes of the new columns.
+func (o *onlinePlanner) index(table catalog.Name) {
+	indexes, _ := o.partsOf(table)
+	for _, x := range indexes {
+		unique := ""
+		if x.unique {
+			unique = "UNIQUE "
+		}
+		fresh := o.freshIndex(x)
+		o.add(Widen, Step{
+			Text: "make an index like " + o.Quote(x.name) + " for the new columns of " + o.name(table),
+			SQL:  fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s USING %s", unique, o.Quote(fresh.Name), o.name(table), x.method),
+			Done: fmt.Sprintf("SELECT count(*) FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_namespace n ON n.oid = i.relnamespace WHERE n.nspname = %s AND i.relname = %s AND x.indisvalid",
+				o.Literal(fresh.Schema), o.Literal(fresh.Name)),
+			Retry:  "DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh), // a failed attempt leaves one that is not valid
+			Before: []string{"SELECT set_config('lock_timeout', '0', false)"},
+			Locks:  "SHARE UPDATE EXCLUSIVE: readers and writers go on; it waits until older transactions have ended",
+			Undo:   []string{"DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh)},
+		})
+	}
+}
+
+func (o *onlinePlanner) freshIndex(x *postgresIndex) catalog.Name {
+	return catalog.Name{Schema: x.table.Schema, Name: database.Own("snowkey_index", x.name)}
+}
+
+// renameParts gives the new parts the names of the old ones, which the drop of the old
+// columns has removed, and adds what needs no second copy.
+func (o *onlinePlanner) renameParts(table catalog.Name, add func(text, format string, args ...any)) {
+	name := o.name(table)
+	indexes, checks := o.partsOf(table)
+	for _, x := range indexes {
+		fresh := o.freshIndex(x)
+		switch x.kind {
+		case "p":
+			add("make the primary key of its index", "ALTER TABLE %s ADD CONSTRAINT %s PRIMARY KEY USING INDEX %s%s", name, o.Quote(x.constraint), o.Quote(fresh.Name), x.detail)
+		case "u":
+			add("make the constraint of its index", "ALTER TABLE %s ADD CONSTRAINT %s UNIQUE USING INDEX %s%s", name, o.Quote(x.constraint), o.Quote(fresh.Name), x.detail)
+		default:
+			add("give the index the name of the old", "ALTER INDEX %s RENAME TO %s", o.name(fresh), o.Quote(x.name))
+		}
+		if x.comment != "" {
+			add("comment on it", "COMMENT ON INDEX %s IS %s", o.name(catalog.Name{Schema: table.Schema, Name: x.name}), o.Literal(x.comment))
+		}
+		if x.says != "" {
+			add("comment on its constraint", "COMMENT ON CONSTRAINT %s ON %s IS %s", o.Quote(x.constraint), name, o.Literal(x.says))
+		}
+		if x.clustered {
+			add("let CLUSTER order the table by it again", "ALTER TABLE %s CLUSTER ON %s", name, o.Quote(x.name))
+		}
+	}
+	for _, k := range checks {
+		add("give the check the name of the old", "ALTER TABLE %s RENAME CONSTRAINT %s TO %s", name, o.Quote(database.Own("snowkey_check", k.name)), o.Quote(k.name))
+		if k.comment != "" {
+			add("comment on it", "COMMENT ON CONSTRAINT %s ON %s IS %s", o.Quote(k.name), name, o.Literal(k.comment))
+		}
+	}
+	for _, s := range o.statistics {
+		if s.table == table {
+			add("make the statistics again; ANALYZE fills them", "%s", s.definition)
+		}
+	}
+	for _, g := range o.grants {
+		if g.Table == table && slices.ContainsFunc(o.widened[table], sameAs(g.Column)) {
+			role := "PUBLIC"
+			if g.role != "" {
+				role = o.Quote(g.role)
+			}
+			add("grant what was granted on the old column", "GRANT %s (%s) ON %s TO %s%s", g.privilege, o.Quote(g.Name), name, role, g.option)
+		}
+	}
+}

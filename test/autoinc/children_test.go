@@ -1,0 +1,101 @@
+package autoinc_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/snowkey-go/snowkey/schema/catalog"
+)
+
+// undeclared creates tables without foreign keys, as PowerDNS, Sakila and Rails do.
+func undeclared(db dbtest.DB) []string {
+	key := map[string]string{"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}[db.Dialect]
+	return []string{
+		"CREATE TABLE domains (id " + key + ", name varchar(20))",
+		"CREATE TABLE records (id " + key + ", domain_id int, secondary_domain_id int, ttl int, batch_id int)",
+		"CREATE TABLE categories (category_id " + key + ", parent_category_id int, name varchar(20))",
+		"CREATE TABLE stations (id " + key + ", category_id bigint, domain_id smallint)",
+		"INSERT INTO domains (name) VALUES ('a'), ('b'), ('c')",
+		"INSERT INTO records (domain_id, secondary_domain_id, ttl, batch_id) VALUES (1, 0, 3600, 1), (2, 3, 3600, 2), (2, NULL, 60, 1)",
+		"INSERT INTO categories (name) VALUES ('a'), ('b')",
+		"INSERT INTO stations (category_id, domain_id) VALUES (1, 900), (2, 901), (1, 3)",
+	}
+}
+
+// Columns that may hold a key without a foreign key are found by name, type and value.
+// There is no plan until the caller has decided about each of them.
+func TestUndeclaredChildren(t *testing.T) {
+	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		conn := db.Connect(t)
+		exec(t, conn, undeclared(db)...)
+		report, err := catalog.Inspect(t.Context(), conn, catalog.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, k := range report.Keys {
+			for _, f := range k.Findings {
+				if f.Kind == catalog.LikelyChild {
+					_, values, _ := strings.Cut(f.Text, "its name fits, and ")
+					found = append(found, f.Column.Table.Name+"."+f.Column.Name+" "+k.Column.Table.Name+"."+k.Column.Name+": "+values)
+				}
+			}
+		}
+		slices.Sort(found)
+		want := []string{
+			"categories.parent_category_id categories.category_id: it has no rows to compare",
+			"records.domain_id domains.id: 3 of 3 values are keys there",
+			"records.secondary_domain_id domains.id: 1 of 1 values are keys there",
+		}
+		if db.Dialect == "sqlite" {
+			want = nil // there every integer has 64 bits
+		}
+		require(t, "the columns", strings.Join(found, "\n"), strings.Join(want, "\n"))
+
+		_, err = autoinc.NewPlan(t.Context(), conn, options)
+		if want != nil && (!errors.Is(err, autoinc.ErrRefused) || strings.Count(err.Error(), "-not-child ") != len(want)) {
+			t.Fatalf("undecided: %v", err)
+		}
+		at := func(table, column string) catalog.Column {
+			return catalog.Column{Table: catalog.Name{Name: table}, Name: column}
+		}
+		options.NotChildren = []catalog.Column{at("records", "secondary_domain_id"), at("records", "no_such")}
+		if _, err = autoinc.NewPlan(t.Context(), conn, options); !errors.Is(err, catalog.ErrColumn) || !strings.Contains(err.Error(), "no_such") {
+			t.Errorf("a column that does not exist: %v", err)
+		}
+		options.NotChildren = options.NotChildren[:1]
+		options.Children = []catalog.ForeignKey{
+			{Child: at("records", "domain_id"), Parent: at("domains", "id")},
+			{Child: at("categories", "parent_category_id"), Parent: at("categories", "category_id")},
+		}
+		likely := options
+		likely.Children, likely.LikelyChildren = nil, true
+		if a, b := planText(t, plan(t, conn, options)), planText(t, plan(t, conn, likely)); want != nil {
+			require(t, "the plan with all likely children", b, a)
+		}
+		p := plan(t, conn, options)
+		applyAll(t, conn, p, autoinc.ApplyOptions{})
+		v := verify(t, conn, p)
+		if v.Err() != nil || !strings.Contains(verdicts(t, v), "domain_id") {
+			t.Errorf("not proven:\n%s", verdicts(t, v))
+		}
+		exec(t, conn, "INSERT INTO domains (id, name) VALUES (7350000000000000001, 'x'), (7350000000000000002, 'y')",
+			"INSERT INTO records (id, domain_id) VALUES (7350000000000000003, 7350000000000000002)",
+			"INSERT INTO categories (category_id, parent_category_id) VALUES (7350000000000000004, 7350000000000000005)")
+		var n int
+		if err := conn.QueryRow("SELECT COUNT(*) FROM records r JOIN domains d ON d.id = r.domain_id WHERE d.name = 'y'").Scan(&n); err != nil || n != 1 {
+			t.Errorf("%d rows: %v", n, err)
+		}
+		report, err = catalog.Inspect(t.Context(), conn, catalog.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range report.Keys {
+			t.Errorf("it still counts: %v", c.Column)
+		}
+	})
+}

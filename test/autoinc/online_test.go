@@ -1,0 +1,97 @@
+package autoinc_test
+
+import (
+	"testing"
+
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+// An ordinary schema of Postgres has more than columns: partial indexes, expressions,
+// operator classes, checks, statistics, privileges, comments, and triggers that set
+// updated_at. With -online all of it is as it would be without.
+func TestOnlineParts(t *testing.T) {
+	schema := []string{
+		"CREATE TABLE users (id serial PRIMARY KEY, email text, updated_at timestamptz NOT NULL DEFAULT 'epoch')",
+		`CREATE TABLE posts (
+			"the id" int GENERATED ALWAYS AS IDENTITY, user_id int NOT NULL REFERENCES users, state text DEFAULT 'new', number text, updated_at timestamptz NOT NULL DEFAULT 'epoch',
+			CONSTRAINT posts_pkey PRIMARY KEY ("the id") DEFERRABLE,
+			CONSTRAINT of_somebody CHECK (user_id > 0 AND "the id" <> user_id + 1000000),
+			CONSTRAINT old_rows CHECK (user_id <> 7) NOT VALID,
+			CONSTRAINT numbered UNIQUE (user_id, number) DEFERRABLE INITIALLY DEFERRED)`,
+		`CREATE UNIQUE INDEX running ON posts (user_id) WHERE state = 'running' AND user_id <> 0`,
+		`CREATE INDEX by_text ON posts (user_id, (user_id::text || number) text_pattern_ops DESC NULLS LAST) WITH (fillfactor = 70)`,
+		`CREATE INDEX by_number ON posts (number COLLATE "C") INCLUDE (user_id)`,
+		`CREATE INDEX only_where ON posts (state) WHERE "the id" % 2 = 0`,
+		"CREATE INDEX by_hash ON posts USING hash (user_id)",
+		"CREATE INDEX in_order ON posts (user_id)",
+		"ALTER TABLE posts CLUSTER ON in_order",
+		"CREATE STATISTICS both_of (dependencies) ON user_id, (lower(state)) FROM posts",
+		"GRANT SELECT (user_id, state), UPDATE (user_id) ON posts TO pg_monitor WITH GRANT OPTION",
+		"COMMENT ON INDEX in_order IS 'it''s in order'",
+		"COMMENT ON CONSTRAINT of_somebody ON posts IS 'not nobody''s'",
+		"COMMENT ON CONSTRAINT numbered ON posts IS 'by user'",
+		"CREATE MATERIALIZED VIEW counted AS SELECT user_id, count(*) AS posts FROM posts GROUP BY user_id",
+		"CREATE UNIQUE INDEX by_user ON counted (user_id)",
+		"CREATE MATERIALIZED VIEW later AS SELECT user_id + 1 AS n FROM counted WITH NO DATA",
+		"COMMENT ON MATERIALIZED VIEW counted IS 'it''s counted'",
+		"COMMENT ON INDEX by_user IS 'one row each'",
+		"ALTER MATERIALIZED VIEW counted CLUSTER ON by_user",
+		"GRANT SELECT ON counted TO pg_monitor",
+		"CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.updated_at := now(); RETURN NEW; END'",
+		"CREATE TRIGGER touch BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION touch()",
+		"CREATE TRIGGER touch BEFORE UPDATE ON posts FOR EACH ROW EXECUTE FUNCTION touch()",
+		"INSERT INTO users (email) SELECT 'user' || n FROM generate_series(1, 300) n",
+		"INSERT INTO posts (user_id, number, state) SELECT n, n, CASE n WHEN 5 THEN 'running' ELSE 'done' END FROM generate_series(1, 300) n WHERE n <> 7",
+	}
+	const parts = `SELECT relname || ' ' || coalesce(obj_description(c.oid, 'pg_class'), '') || coalesce(x.indisclustered::text, '') || c.reloptions::text FROM pg_class c JOIN pg_index x ON x.indexrelid = c.oid WHERE c.relnamespace = 'public'::regnamespace
+		UNION ALL SELECT conname || coalesce(obj_description(oid, 'pg_constraint'), '') FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+		UNION ALL SELECT matviewname || definition || ispopulated || coalesce(obj_description(matviewname::regclass, 'pg_class'), '') FROM pg_matviews WHERE schemaname = 'public'
+		UNION ALL SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext
+		UNION ALL SELECT attrelid::regclass || attname || attacl::text FROM pg_attribute WHERE attacl IS NOT NULL AND NOT attisdropped AND attrelid > 16000
+		ORDER BY 1`
+	state := func(s shop) string {
+		rows, err := s.conn.Query(parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		text := s.state(t)
+		for rows.Next() {
+			var line *string
+			if err := rows.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			if line != nil {
+				text += *line + "\n"
+			}
+		}
+		return text
+	}
+	widened := func(online bool) (s shop, p *autoinc.Plan, before, after string) {
+		db, conn := one(t, "postgres")
+		conn.SetMaxOpenConns(4)
+		s = shop{DB: db, conn: conn}
+		exec(t, conn, schema...)
+		before = state(s)
+		p = plan(t, conn, autoinc.PlanOptions{Online: online})
+		if _, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return s, p, before, state(s)
+	}
+	_, _, _, want := widened(false)
+	s, p, before, got := widened(true)
+	require(t, "the schema after -online", got, want)
+	var touched int
+	if err := s.conn.QueryRow("SELECT (SELECT count(*) FROM users WHERE updated_at <> 'epoch') + (SELECT count(*) FROM posts WHERE updated_at <> 'epoch')").Scan(&touched); err != nil || touched != 0 {
+		t.Errorf("the trigger has changed %d rows: %v", touched, err)
+	}
+	exec(t, s.conn, "UPDATE posts SET state = 'x' WHERE user_id = 8")
+	if err := s.conn.QueryRow("SELECT count(*) FROM posts WHERE updated_at <> 'epoch'").Scan(&touched); err != nil || touched != 1 {
+		t.Errorf("afterwards the trigger has changed %d rows: %v", touched, err)
+	}
+	if err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	require(t, "the schema after undo", state(s), before)
+}

@@ -1,0 +1,156 @@
+package autoinc_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/snowkey-go/snowkey/internal/failpoint"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+// family is a parent with children that have each rule.
+var family = []string{
+	"CREATE TABLE parent (id INT AUTO_INCREMENT PRIMARY KEY, boss INT, FOREIGN KEY (boss) REFERENCES parent (id) ON DELETE CASCADE)",
+	"CREATE TABLE cascades (id INT AUTO_INCREMENT PRIMARY KEY, p INT NOT NULL, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE ON UPDATE CASCADE)",
+	"CREATE TABLE nulls (id INT AUTO_INCREMENT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE SET NULL ON UPDATE SET NULL)",
+	"CREATE TABLE restricts (id INT AUTO_INCREMENT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE RESTRICT ON UPDATE RESTRICT)",
+	"CREATE TABLE grandchild (id INT AUTO_INCREMENT PRIMARY KEY, c INT, FOREIGN KEY (c) REFERENCES cascades (id) ON DELETE CASCADE)",
+}
+
+// At each point of Apply, foreign keys or what stands in for them do the same.
+func TestStandIns(t *testing.T) {
+	_, conn := one(t, "mysql")
+	conn.SetMaxOpenConns(4)
+	exec(t, conn, family...)
+	for _, online := range []bool{false, true} {
+		p := plan(t, conn, autoinc.PlanOptions{Online: online})
+		points, id := 0, 0
+		at := ""
+		does := func(want uint16, statement string, args ...any) {
+			t.Helper()
+			_, err := conn.Exec(fmt.Sprintf(statement, args...))
+			var my *mysql.MySQLError
+			errors.As(err, &my)
+			switch {
+			case want == 0 && err != nil:
+				t.Errorf("at %s: %s: %v", at, fmt.Sprintf(statement, args...), err)
+			case want != 0 && (my == nil || my.Number != want):
+				t.Errorf("at %s: %s: got %v, want %d", at, fmt.Sprintf(statement, args...), err, want)
+			}
+		}
+		counts := func(want int, query string, args ...any) {
+			t.Helper()
+			var n int
+			if err := conn.QueryRow(fmt.Sprintf(query, args...)).Scan(&n); err != nil || n != want {
+				t.Errorf("at %s: %s: %d, want %d: %v", at, fmt.Sprintf(query, args...), n, want, err)
+			}
+		}
+		check := func(point string) {
+			points++
+			at = point
+			id += 10
+			a, b, c, d := id, id+1, id+2, id+3
+			does(0, "INSERT INTO parent (id) VALUES (%d), (%d), (%d)", a, b, c)
+			does(0, "INSERT INTO parent (id, boss) VALUES (%d, %d)", d, a)
+			does(0, "INSERT INTO cascades (id, p) VALUES (%[1]d, %[1]d), (%[2]d, %[1]d), (%[3]d, %[2]d)", a, b, c)
+			does(0, "INSERT INTO grandchild (c) VALUES (%d), (%d), (%d)", a, b, c)
+			does(0, "INSERT INTO nulls (id, p) VALUES (%[1]d, %[1]d), (%[2]d, NULL), (%[3]d, %[2]d)", a, b, c)
+			does(0, "INSERT INTO restricts (id, p) VALUES (%[1]d, %[1]d)", c)
+			for _, table := range []string{"cascades", "nulls", "restricts"} {
+				does(1452, "INSERT INTO %s (p) VALUES (%d)", table, id+9)
+			}
+			does(1452, "UPDATE nulls SET p = %d WHERE id = %d", id+9, c)
+			does(1452, "UPDATE parent SET boss = %d WHERE id = %d", id+9, d)
+			does(1451, "DELETE FROM parent WHERE id = %d", c)
+			does(1451, "UPDATE parent SET id = %d WHERE id = %d", id+8, c)
+			does(0, "UPDATE parent SET id = %d WHERE id = %d", id+7, b)
+			counts(1, "SELECT COUNT(*) FROM cascades WHERE id = %d AND p = %d", c, id+7)
+			counts(1, "SELECT COUNT(*) FROM nulls WHERE id = %d AND p IS NULL", c)
+			does(0, "DELETE FROM parent WHERE id = %d", d)
+			does(0, "DELETE FROM parent WHERE id = %d", a)
+			counts(1, "SELECT COUNT(*) FROM cascades WHERE id IN (%d, %d, %d)", a, b, c)
+			counts(1, "SELECT COUNT(*) FROM grandchild WHERE c IN (%d, %d, %d)", a, b, c)
+			counts(1, "SELECT COUNT(*) FROM nulls WHERE id = %d AND p IS NULL", a)
+		}
+		ctx := failpoint.WithHook(t.Context(), func(point string) error { check(point); return nil })
+		if _, err := autoinc.Apply(ctx, conn, p, autoinc.ApplyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := autoinc.Verify(t.Context(), conn, p); err != nil || strings.Contains(verdicts(t, v), "references a") {
+			t.Errorf("%v\n%s", err, verdicts(t, v))
+		}
+		if err := autoinc.Undo(ctx, conn, p, autoinc.ApplyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("online %t: %d points", online, points)
+		exec(t, conn, "DELETE FROM restricts", "DELETE FROM parent", "DELETE FROM grandchild", "DELETE FROM nulls", "DELETE FROM cascades")
+	}
+}
+
+// Apply widens while programs insert children and delete parents. No child is left
+// without its parent.
+func TestWidenWhileParentsAreDeleted(t *testing.T) {
+	_, conn := one(t, "mysql")
+	conn.SetMaxOpenConns(12)
+	exec(t, conn, family...)
+	exec(t, conn, "INSERT INTO parent (id) VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)")
+	p := plan(t, conn, autoinc.PlanOptions{})
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := make(map[string]int)
+	for range 6 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				id := rand.IntN(40) + 1
+				statement := []string{
+					fmt.Sprintf("INSERT INTO parent (id) VALUES (%d)", id),
+					fmt.Sprintf("DELETE FROM parent WHERE id = %d", id),
+					fmt.Sprintf("INSERT INTO cascades (p) VALUES (%d)", id),
+					fmt.Sprintf("INSERT INTO nulls (p) VALUES (%d)", id),
+					fmt.Sprintf("INSERT INTO grandchild (c) SELECT MAX(id) FROM cascades WHERE p = %d", id),
+					fmt.Sprintf("UPDATE nulls SET p = %d ORDER BY id DESC LIMIT 1", id),
+				}[rand.IntN(6)]
+				_, err := conn.Exec(statement)
+				result := "succeeded"
+				var my *mysql.MySQLError
+				if errors.As(err, &my) {
+					result = fmt.Sprint(my.Number)
+				} else if err != nil {
+					result = err.Error()
+				}
+				mu.Lock()
+				done[result]++
+				mu.Unlock()
+			}
+		})
+	}
+	time.Sleep(200 * time.Millisecond)
+	_, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{})
+	close(stop)
+	wg.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for child, parent := range map[string]string{"cascades": "p:parent", "nulls": "p:parent", "grandchild": "c:cascades"} {
+		column, table, _ := strings.Cut(parent, ":")
+		var n int
+		query := fmt.Sprintf("SELECT COUNT(*) FROM %s c LEFT JOIN %s p ON p.id = c.%s WHERE c.%[3]s IS NOT NULL AND p.id IS NULL", child, table, column)
+		if err := conn.QueryRow(query).Scan(&n); err != nil || n > 0 {
+			t.Errorf("%d orphans in %s: %v", n, child, err)
+		}
+	}
+	t.Logf("statements by result: %v", done)
+}
