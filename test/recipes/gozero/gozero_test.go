@@ -118,7 +118,7 @@ func createUsers(t *testing.T, conn *sql.DB) {
 func setPool(t *testing.T) {
 	t.Helper()
 	now := time.Now()
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(5), MaxAhead: idgen.NoLimit, Clock: func() time.Time { return now }})
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(5), MaxAhead: idgen.NoLimit, NoSpread: true, Clock: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
