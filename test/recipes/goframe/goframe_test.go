@@ -37,9 +37,8 @@ func Keys(source idgen.Source) gdb.HookHandler {
 				empty = append(empty, row)
 			}
 		}
-		if o := in.Option; o.InsertOption == gdb.InsertOptionSave && len(empty) > 0 && o.OnDuplicateStr == "" &&
-			(len(o.OnDuplicateMap) == 0 || o.OnDuplicateMap["id"] != nil) {
-			return nil, errors.New(`this Save would change the keys of existing rows: add OnDuplicateEx("id")`)
+		if len(empty) > 0 && changesKeys(in.Option) {
+			return nil, errors.New(`existing rows would get other keys: call Save with OnDuplicateEx("id")`)
 		}
 		ids, err := source.Append(ctx, nil, len(empty))
 		if err != nil {
@@ -54,6 +53,17 @@ func Keys(source idgen.Source) gdb.HookHandler {
 		}
 		return inserted{result, gconv.Int64(in.Data[0]["id"])}, nil
 	}}
+}
+
+// changesKeys reports whether an insert gives a new key to a row that exists.
+func changesKeys(o gdb.DoInsertOption) bool {
+	switch o.InsertOption {
+	case gdb.InsertOptionReplace:
+		return true
+	case gdb.InsertOptionSave:
+		return o.OnDuplicateStr == "" && (len(o.OnDuplicateMap) == 0 || o.OnDuplicateMap["id"] != nil)
+	}
+	return false
 }
 
 // inserted returns the key of the first row, for InsertAndGetId.
@@ -217,6 +227,9 @@ func ways(db gdb.DB, source *idtest.Source) []Way {
 		{Kind: Upsert, Call: "`model.OnConflict(\"name\").OnDuplicateEx(\"id\").Save(users)`", Want: Stored, Create: all(saved)},
 		{Kind: Upsert, Call: "`model.OnConflict(\"name\").Save(users)`", Want: Refused, Create: all(func(ctx context.Context, rows []Row) (sql.Result, error) {
 			return model(ctx).OnConflict("name").Save(usersOf(rows))
+		})},
+		{Kind: Upsert, Call: "`model.Replace(users)`", Want: Refused, Create: all(func(ctx context.Context, rows []Row) (sql.Result, error) {
+			return model(ctx).Replace(usersOf(rows))
 		})},
 		{Kind: Ignore, Call: "`model.InsertIgnore(users)`", Want: Stored, Create: all(func(ctx context.Context, rows []Row) (sql.Result, error) {
 			return model(ctx).InsertIgnore(usersOf(rows))
