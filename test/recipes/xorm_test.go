@@ -219,7 +219,7 @@ func TestXormWays(t *testing.T) {
 		if _, err := conn.ExecContext(t.Context(), schema); err != nil {
 			t.Fatal(err)
 		}
-		Run(t, conn, about.Dialect, xormWays(newEngine(t, about), about.Dialect, new(idtest.Source)))
+		Run(t, conn, xormWays(newEngine(t, about), about.Dialect, new(idtest.Source)))
 	})
 }
 

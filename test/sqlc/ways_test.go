@@ -141,7 +141,7 @@ func TestWays(t *testing.T) {
 		default:
 			c.queries = postgres.New(db)
 		}
-		Run(t, db, about.Dialect, c.ways(t, source, func() (client, func() error, error) {
+		Run(t, db, c.ways(t, source, func() (client, func() error, error) {
 			tx, err := db.BeginTx(t.Context(), nil)
 			return client{c.withTx(tx), c.filler}, func() error { return tx.Rollback() }, err
 		}))
@@ -165,11 +165,11 @@ func TestPgxWays(t *testing.T) {
 	})
 	db := about.Connect(t)
 	c := client{pgx.New(conn), sqlid.New(source)}
-	Run(t, db, about.Dialect, c.ways(t, source, func() (client, func() error, error) {
+	Run(t, db, c.ways(t, source, func() (client, func() error, error) {
 		tx, err := conn.Begin(t.Context())
 		return client{pgx.New(conn).WithTx(tx), c.filler}, func() error { return tx.Rollback(t.Context()) }, err
 	}))
-	Run(t, db, about.Dialect, bulkWays(pgx.New(conn), c.filler))
+	Run(t, db, bulkWays(pgx.New(conn), c.filler))
 }
 
 func TestPageHasTheWays(t *testing.T) {

@@ -293,7 +293,7 @@ func ways(db gdb.DB, source *idtest.Source) []Way {
 
 func TestWays(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
-		Run(t, about.Connect(t), about.Dialect, ways(open(t, about), new(idtest.Source)))
+		Run(t, about.Connect(t), ways(open(t, about), new(idtest.Source)))
 	})
 }
 

@@ -335,7 +335,7 @@ func TestWays(t *testing.T) {
 		raw := db.Connect(t)
 		createUsers(t, raw)
 		conn := sqlx.NewSqlConnFromDB(raw)
-		Run(t, raw, db.Dialect, ways(db.Dialect, conn, newCached(t, db.Dialect, conn)))
+		Run(t, raw, ways(db.Dialect, conn, newCached(t, db.Dialect, conn)))
 	})
 }
 
