@@ -57,7 +57,7 @@ type Way struct {
 }
 
 // No float64 tells this key from the one below.
-const preset = 1<<53 + 2
+const preset int64 = 1<<53 + 2
 
 // T is the part of testing.T that this package needs, so that it does not import testing.
 type T interface {

@@ -116,7 +116,7 @@ func testGinVueAdmin(t *testing.T, about dbtest.DB, counted bool) {
 	}
 	must(t, e.Create(&users))
 	ada, bob := users[0], users[1]
-	if ada.ID < 1<<53 || bob.ID != ada.ID+1 {
+	if uint64(ada.ID) < 1<<53 || bob.ID != ada.ID+1 {
 		t.Errorf("keys are %d, %d", ada.ID, bob.ID)
 	}
 	want := []string{line(ada.ID, "ada", 888), line(bob.ID, "bob", role.AuthorityId)}
@@ -181,7 +181,8 @@ func TestGinVueAdminJSON(t *testing.T) {
 		}
 		return object["ID"]
 	}
-	user := SysUser{GVA_MODEL: GVA_MODEL{ID: 1<<60 + 1}}
+	large := int64(1<<60 + 1)
+	user := SysUser{GVA_MODEL: GVA_MODEL{ID: uint(large)}}
 	if got := js(user); got == nil || uint(got.(float64)) == user.ID {
 		t.Errorf("JavaScript reads %v", got)
 	}
