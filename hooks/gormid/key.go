@@ -194,6 +194,9 @@ func (k *key) narrow(dialect string) bool {
 func unkeyed(s *schema.Schema) error {
 	const remedy = "declare a primary key of type pk.ID, or add snowkey to the gorm tag of the primary key"
 	if f := s.PrioritizedPrimaryField; f != nil {
+		if isForeignKey(s, f) {
+			return fault(s, f, "is also a foreign key, so it is not filled", "set it, and leave the model out of Config.Models")
+		}
 		return fault(s, f, "has not opted in", remedy)
 	}
 	k := fill.Key{Package: "gormid", Model: modelName(s)}

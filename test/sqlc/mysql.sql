@@ -24,3 +24,15 @@ SELECT CAST(max(id) AS SIGNED) FROM books;
 
 -- name: DeleteBook :execrows
 DELETE FROM books WHERE id = ?;
+
+-- name: CreateUser :exec
+INSERT INTO users (id, name, n) VALUES (?, ?, ?);
+
+-- name: UpsertUser :exec
+INSERT INTO users (id, name, n) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE n = VALUES(n);
+
+-- name: UserID :one
+SELECT id FROM users WHERE name = ?;
+
+-- name: IgnoreUser :execrows
+INSERT INTO users (id, name, n) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE id = id;

@@ -27,3 +27,18 @@ DELETE FROM books WHERE id = $1;
 
 -- name: CopyAuthors :copyfrom
 INSERT INTO authors (id, name) VALUES ($1, $2);
+
+-- name: CreateUser :exec
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3);
+
+-- name: UpsertUser :one
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE SET n = EXCLUDED.n RETURNING id;
+
+-- name: IgnoreUser :execrows
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
+
+-- name: CopyUsers :copyfrom
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3);
+
+-- name: BatchUsers :batchexec
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3);

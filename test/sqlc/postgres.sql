@@ -21,3 +21,12 @@ SELECT max(id)::bigint FROM books;
 
 -- name: DeleteBook :execrows
 DELETE FROM books WHERE id = $1;
+
+-- name: CreateUser :exec
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3);
+
+-- name: UpsertUser :one
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE SET n = EXCLUDED.n RETURNING id;
+
+-- name: IgnoreUser :execrows
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;

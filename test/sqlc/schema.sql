@@ -9,3 +9,9 @@ CREATE TABLE books (
     editor_id BIGINT REFERENCES authors (id),
     title VARCHAR(100) NOT NULL
 );
+
+CREATE TABLE users (
+    id BIGINT NOT NULL PRIMARY KEY CHECK (id > 0),
+    name VARCHAR(40) NOT NULL UNIQUE,
+    n BIGINT NOT NULL
+);

@@ -24,3 +24,12 @@ SELECT CAST(max(id) AS INTEGER) FROM books;
 
 -- name: DeleteBook :execrows
 DELETE FROM books WHERE id = ?;
+
+-- name: CreateUser :exec
+INSERT INTO users (id, name, n) VALUES (?, ?, ?);
+
+-- name: UpsertUser :one
+INSERT INTO users (id, name, n) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET n = EXCLUDED.n RETURNING id;
+
+-- name: IgnoreUser :execrows
+INSERT INTO users (id, name, n) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;

@@ -19,3 +19,9 @@ type Book struct {
 	EditorID *pk.ID
 	Title    string
 }
+
+type User struct {
+	ID   pk.ID
+	Name string
+	N    int64
+}

@@ -129,6 +129,21 @@ func (q *Queries) CreateBook(ctx context.Context, arg CreateBookParams) error {
 	return err
 }
 
+const createUser = `-- name: CreateUser :exec
+INSERT INTO users (id, name, n) VALUES (?, ?, ?)
+`
+
+type CreateUserParams struct {
+	ID   pk.ID
+	Name string
+	N    int64
+}
+
+func (q *Queries) CreateUser(ctx context.Context, arg CreateUserParams) error {
+	_, err := q.db.ExecContext(ctx, createUser, arg.ID, arg.Name, arg.N)
+	return err
+}
+
 const deleteBook = `-- name: DeleteBook :execrows
 DELETE FROM books WHERE id = ?
 `
@@ -150,6 +165,24 @@ func (q *Queries) GetAuthor(ctx context.Context, id pk.ID) (Author, error) {
 	var i Author
 	err := row.Scan(&i.ID, &i.Name)
 	return i, err
+}
+
+const ignoreUser = `-- name: IgnoreUser :execrows
+INSERT INTO users (id, name, n) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE id = id
+`
+
+type IgnoreUserParams struct {
+	ID   pk.ID
+	Name string
+	N    int64
+}
+
+func (q *Queries) IgnoreUser(ctx context.Context, arg IgnoreUserParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, ignoreUser, arg.ID, arg.Name, arg.N)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const lastBook = `-- name: LastBook :one
@@ -198,4 +231,30 @@ func (q *Queries) ListAuthors(ctx context.Context, ids []pk.ID) ([]Author, error
 		return nil, err
 	}
 	return items, nil
+}
+
+const upsertUser = `-- name: UpsertUser :exec
+INSERT INTO users (id, name, n) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE n = VALUES(n)
+`
+
+type UpsertUserParams struct {
+	ID   pk.ID
+	Name string
+	N    int64
+}
+
+func (q *Queries) UpsertUser(ctx context.Context, arg UpsertUserParams) error {
+	_, err := q.db.ExecContext(ctx, upsertUser, arg.ID, arg.Name, arg.N)
+	return err
+}
+
+const userID = `-- name: UserID :one
+SELECT id FROM users WHERE name = ?
+`
+
+func (q *Queries) UserID(ctx context.Context, name string) (pk.ID, error) {
+	row := q.db.QueryRowContext(ctx, userID, name)
+	var id pk.ID
+	err := row.Scan(&id)
+	return id, err
 }

@@ -41,3 +41,37 @@ func (r iteratorForCopyAuthors) Err() error {
 func (q *Queries) CopyAuthors(ctx context.Context, arg []CopyAuthorsParams) (int64, error) {
 	return q.db.CopyFrom(ctx, []string{"authors"}, []string{"id", "name"}, &iteratorForCopyAuthors{rows: arg})
 }
+
+// iteratorForCopyUsers implements pgx.CopyFromSource.
+type iteratorForCopyUsers struct {
+	rows                 []CopyUsersParams
+	skippedFirstNextCall bool
+}
+
+func (r *iteratorForCopyUsers) Next() bool {
+	if len(r.rows) == 0 {
+		return false
+	}
+	if !r.skippedFirstNextCall {
+		r.skippedFirstNextCall = true
+		return true
+	}
+	r.rows = r.rows[1:]
+	return len(r.rows) > 0
+}
+
+func (r iteratorForCopyUsers) Values() ([]interface{}, error) {
+	return []interface{}{
+		r.rows[0].ID,
+		r.rows[0].Name,
+		r.rows[0].N,
+	}, nil
+}
+
+func (r iteratorForCopyUsers) Err() error {
+	return nil
+}
+
+func (q *Queries) CopyUsers(ctx context.Context, arg []CopyUsersParams) (int64, error) {
+	return q.db.CopyFrom(ctx, []string{"users"}, []string{"id", "name", "n"}, &iteratorForCopyUsers{rows: arg})
+}

@@ -81,6 +81,12 @@ type CopyAuthorsParams struct {
 	Name string
 }
 
+type CopyUsersParams struct {
+	ID   pk.ID
+	Name string
+	N    int64
+}
+
 const countBooks = `-- name: CountBooks :one
 SELECT count(*) FROM books
 `
@@ -134,6 +140,21 @@ func (q *Queries) CreateBook(ctx context.Context, arg CreateBookParams) (Book, e
 	return i, err
 }
 
+const createUser = `-- name: CreateUser :exec
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3)
+`
+
+type CreateUserParams struct {
+	ID   pk.ID
+	Name string
+	N    int64
+}
+
+func (q *Queries) CreateUser(ctx context.Context, arg CreateUserParams) error {
+	_, err := q.db.Exec(ctx, createUser, arg.ID, arg.Name, arg.N)
+	return err
+}
+
 const deleteBook = `-- name: DeleteBook :execrows
 DELETE FROM books WHERE id = $1
 `
@@ -155,6 +176,24 @@ func (q *Queries) GetAuthor(ctx context.Context, id pk.ID) (Author, error) {
 	var i Author
 	err := row.Scan(&i.ID, &i.Name)
 	return i, err
+}
+
+const ignoreUser = `-- name: IgnoreUser :execrows
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+`
+
+type IgnoreUserParams struct {
+	ID   pk.ID
+	Name string
+	N    int64
+}
+
+func (q *Queries) IgnoreUser(ctx context.Context, arg IgnoreUserParams) (int64, error) {
+	result, err := q.db.Exec(ctx, ignoreUser, arg.ID, arg.Name, arg.N)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const lastBook = `-- name: LastBook :one
@@ -190,4 +229,21 @@ func (q *Queries) ListAuthors(ctx context.Context, ids []int64) ([]Author, error
 		return nil, err
 	}
 	return items, nil
+}
+
+const upsertUser = `-- name: UpsertUser :one
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE SET n = EXCLUDED.n RETURNING id
+`
+
+type UpsertUserParams struct {
+	ID   pk.ID
+	Name string
+	N    int64
+}
+
+func (q *Queries) UpsertUser(ctx context.Context, arg UpsertUserParams) (pk.ID, error) {
+	row := q.db.QueryRow(ctx, upsertUser, arg.ID, arg.Name, arg.N)
+	var id pk.ID
+	err := row.Scan(&id)
+	return id, err
 }

@@ -135,6 +135,21 @@ func (q *Queries) CreateBook(ctx context.Context, arg CreateBookParams) (Book, e
 	return i, err
 }
 
+const createUser = `-- name: CreateUser :exec
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3)
+`
+
+type CreateUserParams struct {
+	ID   pk.ID
+	Name string
+	N    int64
+}
+
+func (q *Queries) CreateUser(ctx context.Context, arg CreateUserParams) error {
+	_, err := q.db.ExecContext(ctx, createUser, arg.ID, arg.Name, arg.N)
+	return err
+}
+
 const deleteBook = `-- name: DeleteBook :execrows
 DELETE FROM books WHERE id = $1
 `
@@ -158,6 +173,24 @@ func (q *Queries) GetAuthor(ctx context.Context, id pk.ID) (Author, error) {
 	return i, err
 }
 
+const ignoreUser = `-- name: IgnoreUser :execrows
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
+`
+
+type IgnoreUserParams struct {
+	ID   pk.ID
+	Name string
+	N    int64
+}
+
+func (q *Queries) IgnoreUser(ctx context.Context, arg IgnoreUserParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, ignoreUser, arg.ID, arg.Name, arg.N)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const lastBook = `-- name: LastBook :one
 SELECT max(id)::bigint FROM books
 `
@@ -167,4 +200,21 @@ func (q *Queries) LastBook(ctx context.Context) (int64, error) {
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
+}
+
+const upsertUser = `-- name: UpsertUser :one
+INSERT INTO users (id, name, n) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE SET n = EXCLUDED.n RETURNING id
+`
+
+type UpsertUserParams struct {
+	ID   pk.ID
+	Name string
+	N    int64
+}
+
+func (q *Queries) UpsertUser(ctx context.Context, arg UpsertUserParams) (pk.ID, error) {
+	row := q.db.QueryRowContext(ctx, upsertUser, arg.ID, arg.Name, arg.N)
+	var id pk.ID
+	err := row.Scan(&id)
+	return id, err
 }

@@ -1,0 +1,225 @@
+package gormid_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/snowkey-go/snowkey/hooks/gormid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/waytest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// These models have the shape of gin-vue-admin's.
+type (
+	GVA_MODEL struct {
+		ID        uint `gorm:"primarykey" json:"ID"`
+		CreatedAt time.Time
+		UpdatedAt time.Time
+		DeletedAt gorm.DeletedAt `gorm:"index" json:"-"`
+	}
+	SysUser struct {
+		GVA_MODEL
+		UUID        string         `json:"uuid" gorm:"size:36;index;comment:用户UUID"`
+		Username    string         `json:"userName" gorm:"size:40;index;comment:用户登录名"`
+		NickName    string         `json:"nickName" gorm:"size:40;default:系统用户;comment:用户昵称"`
+		AuthorityId uint           `json:"authorityId" gorm:"default:888;comment:用户角色ID"`
+		Authority   SysAuthority   `json:"authority" gorm:"foreignKey:AuthorityId;references:AuthorityId;comment:用户角色"`
+		Authorities []SysAuthority `json:"authorities" gorm:"many2many:sys_user_authority;"`
+	}
+	SysAuthority struct {
+		CreatedAt       time.Time
+		UpdatedAt       time.Time
+		DeletedAt       *time.Time
+		AuthorityId     uint            `json:"authorityId" gorm:"not null;unique;primary_key;comment:角色ID;size:90"`
+		AuthorityName   string          `json:"authorityName" gorm:"size:40;comment:角色名"`
+		ParentId        *uint           `json:"parentId" gorm:"comment:父角色ID"`
+		DataAuthorityId []*SysAuthority `json:"dataAuthorityId" gorm:"many2many:sys_data_authority_id;"`
+		Children        []SysAuthority  `json:"children" gorm:"-"`
+		Users           []SysUser       `json:"-" gorm:"many2many:sys_user_authority;"`
+	}
+	SysUserAuthority struct {
+		SysUserId               uint `gorm:"column:sys_user_id"`
+		SysAuthorityAuthorityId uint `gorm:"column:sys_authority_authority_id"`
+	}
+)
+
+func (SysUser) TableName() string           { return "sys_users" }
+func (SysAuthority) TableName() string      { return "sys_authorities" }
+func (*SysUserAuthority) TableName() string { return "sys_user_authority" }
+
+// UsePool installs the plugin, before RegisterTables migrates the models.
+func UsePool(db *gorm.DB, pool idgen.Source) error {
+	return db.Use(gormid.New(gormid.Config{
+		Source:       pool,
+		FillIntegers: true,
+		Models:       []any{&SysUser{}},
+	}))
+}
+
+// openGVA opens GORM with gin-vue-admin's setting.
+func openGVA(t *testing.T, about dbtest.DB) *env {
+	t.Helper()
+	e := bare(t, about)
+	e.DB.Config.DisableForeignKeyConstraintWhenMigrating = true
+	return e
+}
+
+// A program of gin-vue-admin's shape moves, with its models as they are: on an empty
+// database, and on one that has counted its rows so far.
+func TestGinVueAdmin(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		for _, name := range []string{"empty", "counted"} {
+			t.Run(name, func(t *testing.T) { testGinVueAdmin(t, about, name == "counted") })
+		}
+	})
+}
+
+func testGinVueAdmin(t *testing.T, about dbtest.DB, counted bool) {
+	models := []any{&SysAuthority{}, &SysUser{}, &SysUserAuthority{}}
+	before := openGVA(t, about)
+	if err := before.Migrator().DropTable("sys_data_authority_id", "sys_user_authority", "sys_users", "sys_authorities"); err != nil {
+		t.Fatal(err)
+	}
+	old := SysUser{Username: "old"}
+	if counted {
+		migrate(t, before.DB, models...)
+		must(t, before.Create(&SysAuthority{AuthorityId: 888, AuthorityName: "普通用户"}))
+		must(t, before.Create(&old))
+		if old.ID != 1 {
+			t.Fatalf("the database gave %d", old.ID)
+		}
+	}
+
+	e := openGVA(t, about)
+	if err := UsePool(e.DB, e.source); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		migrate(t, e.DB, models...)
+	}
+	if !counted {
+		must(t, e.Create(&SysAuthority{AuthorityId: 888, AuthorityName: "普通用户"}))
+	}
+	role := SysAuthority{AuthorityId: 9528, AuthorityName: "role"}
+	must(t, e.Create(&role))
+	e.wantTable(t, "SELECT authority_id FROM sys_authorities ORDER BY authority_id", "888", "9528")
+	users := []SysUser{
+		{Username: "ada", AuthorityId: 888, Authorities: []SysAuthority{{AuthorityId: 888}, {AuthorityId: role.AuthorityId}}},
+		{Username: "bob", AuthorityId: role.AuthorityId, Authorities: []SysAuthority{{AuthorityId: role.AuthorityId}}},
+	}
+	must(t, e.Create(&users))
+	ada, bob := users[0], users[1]
+	if uint64(ada.ID) < 1<<53 || bob.ID != ada.ID+1 {
+		t.Errorf("keys are %d, %d", ada.ID, bob.ID)
+	}
+	want := []string{line(ada.ID, "ada", 888), line(bob.ID, "bob", role.AuthorityId)}
+	if counted {
+		want = append([]string{line(1, "old", 888)}, want...)
+	}
+	e.wantTable(t, "SELECT id, username, authority_id FROM sys_users ORDER BY id", want...)
+	e.wantTable(t, "SELECT sys_user_id, sys_authority_authority_id FROM sys_user_authority ORDER BY sys_user_id, sys_authority_authority_id",
+		line(ada.ID, 888), line(ada.ID, role.AuthorityId), line(bob.ID, role.AuthorityId))
+
+	// Roles of a user are replaced as SetUserAuthorities does.
+	if err := e.Transaction(func(tx *gorm.DB) error {
+		if err := tx.Delete(&[]SysUserAuthority{}, "sys_user_id = ?", ada.ID).Error; err != nil {
+			return err
+		}
+		if err := tx.Create(&[]SysUserAuthority{{ada.ID, role.AuthorityId}}).Error; err != nil {
+			return err
+		}
+		return tx.Model(&SysUser{}).Where("id = ?", ada.ID).Update("authority_id", role.AuthorityId).Error
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var got []SysUser
+	must(t, e.Preload("Authorities").Preload("Authority").Where("id IN ?", []uint{ada.ID, bob.ID}).Order("id").Find(&got))
+	for _, u := range got {
+		if len(u.Authorities) != 1 || u.Authorities[0].AuthorityId != role.AuthorityId || u.Authority.AuthorityName != "role" {
+			t.Errorf("read %+v", u)
+		}
+	}
+	must(t, e.Delete(&SysUser{}, ada.ID))
+	var one SysUser
+	if err := e.First(&one, ada.ID).Error; err != gorm.ErrRecordNotFound {
+		t.Errorf("a deleted user: %+v, %v", one, err)
+	}
+	must(t, e.First(&one, bob.ID))
+	if one.Username != "bob" {
+		t.Errorf("read %+v", one)
+	}
+}
+
+// A GetById is the request for one row. It reads "5" and 5.
+type GetById struct {
+	ID pk.ID `json:"id" form:"id"`
+}
+
+// A UserResponse hides the ID of a model behind one that is text.
+type UserResponse struct {
+	SysUser
+	ID pk.ID `json:"ID"`
+}
+
+// JavaScript reads the ids of a model exactly if they are below 2^53, or if they are text.
+func TestGinVueAdminJSON(t *testing.T) {
+	js := func(v any) any {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var object map[string]any
+		if err := json.Unmarshal(text, &object); err != nil {
+			t.Fatal(err)
+		}
+		return object["ID"]
+	}
+	large := int64(1<<60 + 1)
+	user := SysUser{GVA_MODEL: GVA_MODEL{ID: uint(large)}}
+	if got := js(user); got == nil || uint(got.(float64)) == user.ID {
+		t.Errorf("JavaScript reads %v", got)
+	}
+	if got := js(UserResponse{user, pk.ID(user.ID)}); got != "1152921504606846977" {
+		t.Errorf("JavaScript reads %v", got)
+	}
+	for _, text := range []string{`{"id":1152921504606846977}`, `{"id":"1152921504606846977"}`} {
+		var request GetById
+		if err := json.NewDecoder(strings.NewReader(text)).Decode(&request); err != nil || request.ID != 1<<60+1 {
+			t.Errorf("%s: %v, %v", text, request, err)
+		}
+	}
+
+	pool, err := idgen.NewPool(idgen.Config{Layout: idgen.JSSafe(), Worker: worker.Static(77)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close(t.Context())
+	e := openGVA(t, dbtest.SQLite(t))
+	if err := UsePool(e.DB, pool); err != nil {
+		t.Fatal(err)
+	}
+	migrate(t, e.DB, &SysAuthority{}, &SysUser{})
+	row := SysUser{Username: "ada"}
+	must(t, e.Omit("Authority").Create(&row))
+	if got := js(row); row.ID == 0 || uint(got.(float64)) != row.ID {
+		t.Errorf("JavaScript reads %v, want %d", got, row.ID)
+	}
+}
+
+// GORM takes the number of a role for a foreign key of the users, so the caller sets it.
+func TestGinVueAdminRoles(t *testing.T) {
+	e := openGVA(t, dbtest.SQLite(t))
+	err := e.Use(gormid.New(gormid.Config{Source: e.source, FillIntegers: true, Models: []any{&SysUser{}, &SysAuthority{}}}))
+	wantFieldError(t, err, "AuthorityId", "is also a foreign key")
+}
+
+func TestGinVueAdminPage(t *testing.T) {
+	waytest.CheckPage(t, "../../docs/recipes.md", "## gin-vue-admin", nil, "ginvueadmin_test.go")
+}

@@ -1,0 +1,345 @@
+// Package goframe tests a recipe for GoFrame; see docs/recipes.md.
+package goframe
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	_ "github.com/gogf/gf/contrib/drivers/mysql/v2"
+	_ "github.com/gogf/gf/contrib/drivers/pgsql/v2"
+	_ "github.com/gogf/gf/contrib/drivers/sqlite/v2"
+
+	driver "github.com/go-sql-driver/mysql"
+	"github.com/gogf/gf/v2/database/gdb"
+	"github.com/gogf/gf/v2/frame/g"
+	"github.com/gogf/gf/v2/util/gconv"
+
+	"github.com/snowkey-go/snowkey/hooks/sqlid"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
+	. "github.com/snowkey-go/snowkey/internal/waytest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// Keys returns a hook that fills the column id.
+func Keys(source idgen.Source) gdb.HookHandler {
+	return gdb.HookHandler{Insert: func(ctx context.Context, in *gdb.HookInsertInput) (sql.Result, error) {
+		var empty []gdb.Map
+		for _, row := range in.Data {
+			if id := gconv.String(row["id"]); id == "" || id == "0" {
+				empty = append(empty, row)
+			}
+		}
+		if len(empty) > 0 && changesKeys(in.Option) {
+			return nil, errors.New(`existing rows would get other keys: call Save with OnDuplicateEx("id")`)
+		}
+		ids, err := source.Append(ctx, nil, len(empty))
+		if err != nil {
+			return nil, err
+		}
+		for i, row := range empty {
+			row["id"] = ids[i]
+		}
+		result, err := in.Next(ctx)
+		if err != nil || in.Option.InsertOption != gdb.InsertOptionDefault {
+			return result, err
+		}
+		return inserted{result, gconv.Int64(in.Data[0]["id"])}, nil
+	}}
+}
+
+// changesKeys reports whether an insert gives a new key to a row that exists.
+func changesKeys(o gdb.DoInsertOption) bool {
+	switch o.InsertOption {
+	case gdb.InsertOptionReplace:
+		return true
+	case gdb.InsertOptionSave:
+		return o.OnDuplicateStr == "" && (len(o.OnDuplicateMap) == 0 || o.OnDuplicateMap["id"] != nil)
+	}
+	return false
+}
+
+// inserted returns the key of the first row, for InsertAndGetId.
+type inserted struct {
+	sql.Result
+	id int64
+}
+
+func (r inserted) LastInsertId() (int64, error) { return r.id, nil }
+
+// User is an entity, and DoUser its do struct.
+type User struct {
+	Id   pk.ID  `json:"id"   orm:"id"`
+	Name string `json:"name" orm:"name"`
+	N    int64  `json:"n"    orm:"n"`
+}
+
+type DoUser struct {
+	g.Meta `orm:"table:users, do:true"`
+	Id     any
+	Name   any
+	N      any
+}
+
+// CreateUser inserts a user and returns its key.
+func CreateUser(ctx context.Context, db gdb.DB, keys gdb.HookHandler, user DoUser) (id int64, err error) {
+	return db.Model("users").Ctx(ctx).Hook(keys).Data(user).InsertAndGetId()
+}
+
+func open(t *testing.T, about dbtest.DB) gdb.DB {
+	t.Helper()
+	node := gdb.ConfigNode{Type: about.Dialect, Name: strings.TrimPrefix(about.DSN, "file:")}
+	switch about.Dialect {
+	case "sqlite":
+		node.Name, _, _ = strings.Cut(node.Name, "?")
+	case "mysql":
+		cfg, err := driver.ParseDSN(about.DSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		host, port, _ := strings.Cut(cfg.Addr, ":")
+		node.User, node.Pass, node.Host, node.Port, node.Name = cfg.User, cfg.Passwd, host, port, cfg.DBName
+	case "postgres":
+		u, err := url.Parse(about.DSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		node.Type, node.Name = "pgsql", strings.TrimPrefix(u.Path, "/")
+		node.User, node.Host, node.Port = u.User.Username(), u.Hostname(), u.Port()
+		node.Pass, _ = u.User.Password()
+	}
+	db, err := gdb.New(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close(context.Background()) })
+	const schema = "CREATE TABLE users (id BIGINT NOT NULL PRIMARY KEY CHECK (id > 0), name VARCHAR(40) NOT NULL UNIQUE, n BIGINT NOT NULL)"
+	if _, err := db.Exec(t.Context(), schema); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func usersOf(rows []Row) []User {
+	users := make([]User, len(rows))
+	for i, r := range rows {
+		users[i] = User{Id: pk.ID(r.ID), Name: r.Name, N: r.N}
+	}
+	return users
+}
+
+func rowsOf(users []User) []Row {
+	rows := make([]Row, len(users))
+	for i, u := range users {
+		rows[i] = Row{ID: u.Id.Int64(), Name: u.Name, N: u.N}
+	}
+	return rows
+}
+
+func ways(db gdb.DB, source *idtest.Source) []Way {
+	keys := Keys(source)
+	model := func(ctx context.Context) *gdb.Model { return db.Model("users").Ctx(ctx).Hook(keys) }
+	// each calls write for each row, and data for all.
+	each := func(write func(ctx context.Context, r Row) error) func(ctx context.Context, rows []Row) ([]Row, error) {
+		return func(ctx context.Context, rows []Row) ([]Row, error) {
+			for _, r := range rows {
+				if err := write(ctx, r); err != nil {
+					return nil, err
+				}
+			}
+			return nil, nil
+		}
+	}
+	all := func(write func(ctx context.Context, rows []Row) (sql.Result, error)) func(ctx context.Context, rows []Row) ([]Row, error) {
+		return func(ctx context.Context, rows []Row) ([]Row, error) {
+			_, err := write(ctx, rows)
+			return nil, err
+		}
+	}
+	maps := func(rows []Row) g.List {
+		var list g.List
+		for _, r := range rows {
+			list = append(list, g.Map{"name": r.Name, "n": r.N})
+		}
+		return list
+	}
+	users := func(ctx context.Context, rows []Row) (sql.Result, error) { return model(ctx).Insert(usersOf(rows)) }
+	saved := func(ctx context.Context, rows []Row) (sql.Result, error) {
+		return model(ctx).OnConflict("name").OnDuplicateEx("id").Save(usersOf(rows))
+	}
+	return []Way{
+		{Kind: One, Call: "`model.Insert(user)`, `Insert(&user)`", Want: Stored, Create: each(func(ctx context.Context, r Row) error {
+			user := usersOf([]Row{r})[0]
+			if r.Name == "b" {
+				_, err := model(ctx).Insert(user)
+				return err
+			}
+			_, err := model(ctx).Insert(&user)
+			return err
+		})},
+		{Kind: One, Call: "`model.Insert(do.User{…})`", Want: Stored, Create: each(func(ctx context.Context, r Row) error {
+			_, err := model(ctx).Insert(DoUser{Name: r.Name, N: r.N})
+			return err
+		})},
+		{Kind: One, Call: "`model.Data(do.User{…}).InsertAndGetId()`", Want: Agrees, Create: func(ctx context.Context, rows []Row) (_ []Row, err error) {
+			for i, r := range rows {
+				if rows[i].ID, err = CreateUser(ctx, db, keys, DoUser{Name: r.Name, N: r.N}); err != nil {
+					return nil, err
+				}
+			}
+			return rows, nil
+		}},
+		{Kind: One, Call: "`sqlid.Fill(ctx, &user)`, `model.Insert(user)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
+			users := usersOf(rows)
+			for i := range users {
+				if err := sqlid.New(source).Fill(ctx, &users[i]); err != nil {
+					return nil, err
+				}
+				if _, err := model(ctx).Insert(users[i]); err != nil {
+					return nil, err
+				}
+			}
+			return rowsOf(users), nil
+		}},
+		{Kind: Slice, Call: "`model.Insert(users)`", Want: Stored, Create: all(users)},
+		{Kind: Slice, Call: "`model.Batch(2).Insert([]do.User{…})`", Want: Stored, Create: all(func(ctx context.Context, rows []Row) (sql.Result, error) {
+			var dos []DoUser
+			for _, r := range rows {
+				dos = append(dos, DoUser{Name: r.Name, N: r.N})
+			}
+			return model(ctx).Batch(2).Insert(dos)
+		})},
+		{Kind: Slice, Call: "`sqlid.Fill(ctx, users)`, `model.Insert(users)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
+			users := usersOf(rows)
+			if err := sqlid.New(source).Fill(ctx, users); err != nil {
+				return nil, err
+			}
+			_, err := model(ctx).Insert(users)
+			return rowsOf(users), err
+		}},
+		{Kind: Upsert, Call: "`model.OnConflict(\"name\").OnDuplicateEx(\"id\").Save(users)`", Want: Stored, Create: all(saved)},
+		{Kind: Upsert, Call: "`model.OnConflict(\"name\").Save(users)`", Want: Refused, Create: all(func(ctx context.Context, rows []Row) (sql.Result, error) {
+			return model(ctx).OnConflict("name").Save(usersOf(rows))
+		})},
+		{Kind: Upsert, Call: "`model.Replace(users)`", Want: Refused, Create: all(func(ctx context.Context, rows []Row) (sql.Result, error) {
+			return model(ctx).Replace(usersOf(rows))
+		})},
+		{Kind: Ignore, Call: "`model.InsertIgnore(users)`", Want: Stored, Create: all(func(ctx context.Context, rows []Row) (sql.Result, error) {
+			return model(ctx).InsertIgnore(usersOf(rows))
+		})},
+		{Kind: Map, Call: "`model.Insert(g.Map{…})`", Want: Stored, Create: each(func(ctx context.Context, r Row) error {
+			_, err := model(ctx).Insert(maps([]Row{r})[0])
+			return err
+		})},
+		{Kind: Map, Call: "`model.Insert(g.List{…})`", Want: Stored, Create: all(func(ctx context.Context, rows []Row) (sql.Result, error) {
+			return model(ctx).Insert(maps(rows))
+		})},
+		{Kind: Map, Call: "`db.Insert(ctx, \"users\", g.Map{…})`, which calls no hook", Want: Refused, Create: all(func(ctx context.Context, rows []Row) (sql.Result, error) {
+			return db.Insert(ctx, "users", maps(rows)[0])
+		})},
+		{Kind: Raw, Call: "`db.Exec` with an id of `pool.Next(ctx)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) (_ []Row, err error) {
+			for i, r := range rows {
+				if rows[i].ID, err = source.Next(ctx); err != nil {
+					return nil, err
+				}
+				if _, err = db.Exec(ctx, "INSERT INTO users (id, name, n) VALUES (?, ?, ?)", rows[i].ID, r.Name, r.N); err != nil {
+					return nil, err
+				}
+			}
+			return rows, nil
+		}},
+		{Kind: Preset, Call: "`model.Insert(users)`", Want: Stored, Create: all(users)},
+		{Kind: Rollback, Call: "`db.Transaction`, `sqlid.Fill(ctx, users)`, `tx.Model(\"users\").Hook(keys).Insert(users)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
+			users := usersOf(rows)
+			insert := func(again bool) error {
+				return db.Transaction(ctx, func(ctx context.Context, tx gdb.TX) error {
+					if err := sqlid.New(source).Fill(ctx, users); err != nil {
+						return err
+					}
+					if _, err := tx.Model("users").Hook(keys).Insert(users); err != nil || again {
+						return err
+					}
+					return sql.ErrTxDone
+				})
+			}
+			if err := insert(false); !errors.Is(err, sql.ErrTxDone) {
+				return nil, fmt.Errorf("rolled back: %w", err)
+			}
+			kept := fmt.Sprint(users)
+			err := insert(true)
+			if fmt.Sprint(users) != kept {
+				return nil, fmt.Errorf("keys were %s and are %v", kept, users)
+			}
+			return rowsOf(users), err
+		}},
+		{Kind: Failure, Call: "`model.Insert(users)`", Want: Refused, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
+			source.Err = errors.New("no ids")
+			defer func() { source.Err = nil }()
+			_, err := users(ctx, rows)
+			if !errors.Is(err, source.Err) {
+				return nil, nil
+			}
+			return nil, err
+		}},
+	}
+}
+
+func TestWays(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		Run(t, about.Connect(t), ways(open(t, about), new(idtest.Source)))
+	})
+}
+
+// Rows whose keys differ by one are found, changed and deleted.
+func TestRows(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		ctx, db := t.Context(), open(t, about)
+		model := func() *gdb.Model { return db.Model("users").Ctx(ctx).Hook(Keys(new(idtest.Source))) }
+		if _, err := model().Insert([]User{{Name: "a"}, {Name: "b"}}); err != nil {
+			t.Fatal(err)
+		}
+		a, b := User{Id: idtest.First, Name: "a"}, User{Id: idtest.First + 1, Name: "b"}
+		if _, err := model().Where("id", b.Id).Update(g.Map{"n": 7}); err != nil {
+			t.Error(err)
+		}
+		b.N = 7
+		for _, want := range []User{a, b} {
+			for _, where := range []any{want.Id, want.Id.Int64(), want.Id.String(), []pk.ID{want.Id}} {
+				var got []User
+				if err := model().Where("id", where).Scan(&got); err != nil || len(got) != 1 || got[0] != want {
+					t.Errorf("where %T: %v, want %v: %v", where, got, want, err)
+				}
+			}
+			record, err := model().Where("name", want.Name).One()
+			if err != nil || record["id"].Int64() != want.Id.Int64() {
+				t.Errorf("record %v, want %v: %v", record, want, err)
+			}
+		}
+		if n, err := model().Where("id", a.Id).Delete(); err != nil {
+			t.Error(n, err)
+		}
+		var left []User
+		if err := model().Scan(&left); err != nil || len(left) != 1 || left[0] != b {
+			t.Errorf("left %v, want %v: %v", left, b, err)
+		}
+		text, err := json.Marshal(left)
+		if want := `[{"id":"1152921504606846978","name":"b","n":7}]`; err != nil || string(text) != want {
+			t.Errorf("JSON is %s, want %s: %v", text, want, err)
+		}
+		var back []User
+		if err := gconv.Structs(gconv.Maps(string(text)), &back); err != nil || len(back) != 1 || back[0] != b {
+			t.Errorf("from JSON: %v, want %v: %v", back, b, err)
+		}
+	})
+}
+
+func TestPage(t *testing.T) {
+	CheckPage(t, "../../../docs/recipes.md", "## GoFrame", ways(nil, nil), "goframe_test.go")
+}

@@ -1,0 +1,5 @@
+// Package gozero tests the models that goctl generates with the templates in template. See docs/recipes.md.
+//
+// Its tests run goctl and compare the result with the models in the repository.
+// After a change of the templates, run them with -update.
+package gozero

@@ -1,0 +1,1 @@
+`db:"{{.field}}"{{if and (eq .field "id") (eq .data.PrimaryKey.Name.Source "id") (eq .data.PrimaryKey.DataType "int64") (not .data.PrimaryKey.AutoIncrement)}} snowkey:""{{end}}`

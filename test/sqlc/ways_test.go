@@ -1,0 +1,179 @@
+package sqlc
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	pgxdriver "github.com/jackc/pgx/v5"
+
+	"github.com/snowkey-go/snowkey/hooks/sqlid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/idtest"
+	. "github.com/snowkey-go/snowkey/internal/waytest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/sqlc/mysql"
+	"github.com/snowkey-go/snowkey/test/sqlc/pgx"
+	"github.com/snowkey-go/snowkey/test/sqlc/postgres"
+	"github.com/snowkey-go/snowkey/test/sqlc/sqlite"
+)
+
+// write fills the parameters of a method for each row, and calls it. It returns the
+// results of the calls, and the rows with their keys.
+func (c client) write(t *testing.T, method string, rows []Row) (results []any, _ []Row, _ error) {
+	for i, r := range rows {
+		params := c.params(method, map[string]any{"ID": pk.ID(r.ID), "Name": r.Name, "N": r.N})
+		if err := c.filler.Fill(t.Context(), params.Interface()); err != nil {
+			return nil, nil, err
+		}
+		result, err := c.call(t, method, params.Elem().Interface())
+		if err != nil {
+			return nil, nil, err
+		}
+		rows[i].ID = params.Elem().FieldByName("ID").Int()
+		results = append(results, result)
+	}
+	return results, rows, nil
+}
+
+// ways are the ways of a client. The function begin returns a client in a transaction.
+func (c client) ways(t *testing.T, source *idtest.Source, begin func() (client, func() error, error)) []Way {
+	create := func(_ context.Context, rows []Row) ([]Row, error) {
+		_, rows, err := c.write(t, "CreateUser", rows)
+		return rows, err
+	}
+	return []Way{
+		{Kind: One, Call: "`sqlid.Fill(ctx, &user)`, `CreateUser(ctx, user)`", Want: Agrees, Create: create},
+		{Kind: One, Call: "`CreateUser(ctx, user)` without `Fill`, and `CHECK (id > 0)`", Want: Refused, Create: func(_ context.Context, rows []Row) ([]Row, error) {
+			_, err := c.call(t, "CreateUser", c.params("CreateUser", map[string]any{"Name": rows[0].Name}).Elem().Interface())
+			return nil, err
+		}},
+		{Kind: Upsert, Call: "`Fill`, `UpsertUser` as `:one` with `RETURNING id`; on MySQL and MariaDB as `:exec`, then a SELECT of the id", Want: Agrees, Create: func(_ context.Context, rows []Row) ([]Row, error) {
+			results, rows, err := c.write(t, "UpsertUser", rows)
+			for i, id := range results {
+				if id == nil {
+					if id, err = c.call(t, "UserID", rows[i].Name); err != nil {
+						return nil, err
+					}
+				}
+				rows[i].ID = id.(pk.ID).Int64()
+			}
+			return rows, err
+		}},
+		{Kind: Ignore, Call: "`Fill`, `IgnoreUser` as `:execrows`; a row that was left out returns 0", Want: Agrees, Create: func(_ context.Context, rows []Row) ([]Row, error) {
+			results, rows, err := c.write(t, "IgnoreUser", rows)
+			for i, n := range results {
+				if n == int64(0) {
+					rows[i].ID = 0
+				}
+			}
+			return rows, err
+		}},
+		{Kind: Preset, Call: "`Fill`, `CreateUser`", Want: Agrees, Create: create},
+		{Kind: Rollback, Call: "`queries.WithTx(tx)`, `Fill`, `CreateUser`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
+			inTx, rollback, err := begin()
+			if err != nil {
+				return nil, err
+			}
+			_, rows, err = inTx.write(t, "CreateUser", rows)
+			if err := errors.Join(err, rollback()); err != nil {
+				return nil, err
+			}
+			return create(ctx, rows)
+		}},
+		{Kind: Failure, Call: "`Fill`, `CreateUser`", Want: Refused + ": `*sqlid.RowError`", Create: func(ctx context.Context, rows []Row) ([]Row, error) {
+			source.Err = errors.New("no ids")
+			defer func() { source.Err = nil }()
+			return create(ctx, rows)
+		}},
+	}
+}
+
+// bulkWays are the ways that only clients for pgx have.
+func bulkWays(q *pgx.Queries, filler *sqlid.Filler) []Way {
+	return []Way{
+		{Kind: Slice, Call: "pgx: `Fill(ctx, users)`, `CopyUsers(ctx, users)` as `:copyfrom`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
+			var users []pgx.CopyUsersParams
+			for _, r := range rows {
+				users = append(users, pgx.CopyUsersParams{ID: pk.ID(r.ID), Name: r.Name, N: r.N})
+			}
+			if err := filler.Fill(ctx, users); err != nil {
+				return nil, err
+			}
+			for i := range users {
+				rows[i].ID = users[i].ID.Int64()
+			}
+			_, err := q.CopyUsers(ctx, users)
+			return rows, err
+		}},
+		{Kind: Slice, Call: "pgx: `Fill(ctx, users)`, `BatchUsers(ctx, users)` as `:batchexec`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
+			var users []pgx.BatchUsersParams
+			for _, r := range rows {
+				users = append(users, pgx.BatchUsersParams{ID: pk.ID(r.ID), Name: r.Name, N: r.N})
+			}
+			if err := filler.Fill(ctx, users); err != nil {
+				return nil, err
+			}
+			for i := range users {
+				rows[i].ID = users[i].ID.Int64()
+			}
+			var errs []error
+			q.BatchUsers(ctx, users).Exec(func(_ int, err error) { errs = append(errs, err) })
+			return rows, errors.Join(errs...)
+		}},
+	}
+}
+
+func TestWays(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		db, source := about.Connect(t), new(idtest.Source)
+		create(t, func(statement string) error {
+			_, err := db.ExecContext(t.Context(), statement)
+			return err
+		})
+		c := client{filler: sqlid.New(source)}
+		switch about.Dialect {
+		case "sqlite":
+			c.queries = sqlite.New(db)
+		case "mysql":
+			c.queries = mysql.New(db)
+		default:
+			c.queries = postgres.New(db)
+		}
+		Run(t, db, c.ways(t, source, func() (client, func() error, error) {
+			tx, err := db.BeginTx(t.Context(), nil)
+			return client{c.withTx(tx), c.filler}, func() error { return tx.Rollback() }, err
+		}))
+	})
+}
+
+func (c client) withTx(tx any) any {
+	return reflect.ValueOf(c.queries).MethodByName("WithTx").Call([]reflect.Value{reflect.ValueOf(tx)})[0].Interface()
+}
+
+func TestPgxWays(t *testing.T) {
+	about, source := dbtest.Postgres(t), new(idtest.Source)
+	conn, err := pgxdriver.Connect(t.Context(), about.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	create(t, func(statement string) error {
+		_, err := conn.Exec(t.Context(), statement)
+		return err
+	})
+	db := about.Connect(t)
+	c := client{pgx.New(conn), sqlid.New(source)}
+	Run(t, db, c.ways(t, source, func() (client, func() error, error) {
+		tx, err := conn.Begin(t.Context())
+		return client{pgx.New(conn).WithTx(tx), c.filler}, func() error { return tx.Rollback(t.Context()) }, err
+	}))
+	Run(t, db, bulkWays(pgx.New(conn), c.filler))
+}
+
+func TestPageHasTheWays(t *testing.T) {
+	ways := client{}.ways(t, nil, nil)
+	ways = append(ways[:2:2], append(bulkWays(nil, nil), ways[2:]...)...)
+	CheckPage(t, "../../docs/sqlc.md", "## Ways", ways)
+}
