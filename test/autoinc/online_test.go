@@ -1,6 +1,7 @@
 package autoinc_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
@@ -57,17 +58,18 @@ func TestOnlineParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer rows.Close()
-		text := s.state(t)
+		var text strings.Builder
+		text.WriteString(s.state(t))
 		for rows.Next() {
 			var line *string
 			if err := rows.Scan(&line); err != nil {
 				t.Fatal(err)
 			}
 			if line != nil {
-				text += *line + "\n"
+				text.WriteString(*line + "\n")
 			}
 		}
-		return text
+		return text.String()
 	}
 	widened := func(online bool) (s shop, p *autoinc.Plan, before, after string) {
 		db, conn := one(t, "postgres")

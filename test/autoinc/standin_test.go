@@ -24,7 +24,7 @@ var family = []string{
 	"CREATE TABLE grandchild (id INT AUTO_INCREMENT PRIMARY KEY, c INT, FOREIGN KEY (c) REFERENCES cascades (id) ON DELETE CASCADE)",
 }
 
-// At each point of Apply, foreign keys or what stands in for them do the same.
+// At each third point of Apply and Undo, foreign keys or what stands in for them do the same.
 func TestStandIns(t *testing.T) {
 	_, conn := one(t, "mysql")
 	conn.SetMaxOpenConns(4)
@@ -53,7 +53,9 @@ func TestStandIns(t *testing.T) {
 			}
 		}
 		check := func(point string) {
-			points++
+			if points++; points%3 != 0 { // all of them take 20 s
+				return
+			}
 			at = point
 			id += 10
 			a, b, c, d := id, id+1, id+2, id+3
