@@ -107,10 +107,10 @@ fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
 
 lint: $(clients) $(newclients) ## check with gofmt, go vet, go fix and staticcheck
 	@echo gofmt; ! gofmt -l . | grep .
-	go vet -tags clients $(packages)
-	$(newest) go vet -tags newest,modules,clients $(packages)
-	$(newest) go fix -tags newest,modules,clients -diff $(packages)
-	$(newest) $(staticcheck) -tags newest,modules,clients $(packages)
+	go vet -tags clients,matrix $(packages)
+	$(newest) go vet -tags newest,modules,clients,matrix $(packages)
+	$(newest) go fix -tags newest,modules,clients,matrix -diff $(packages)
+	$(newest) $(staticcheck) -tags newest,modules,clients,matrix $(packages)
 
 portable: $(clients) $(newclients) ## compile for Windows and for 32 bits, and test ids, keys and leases on 32 bits
 	GOOS=windows $(newest) go vet -tags clients $(packages)
