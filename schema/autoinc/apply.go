@@ -414,8 +414,9 @@ func (a *applier) inTransaction(ctx context.Context, steps []Step, do func() err
 	return err
 }
 
-// alone takes a step in no transaction: it is recorded before, so that a crash
-// between it and its record is known to have been possible.
+// alone applies a step that is not in a transaction. It records first that the step has
+// begun, so that after a crash the next Apply knows that the step may have been
+// applied.
 func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) error {
 	if s.Done != "" {
 		taken, err := a.asked(ctx, s)
@@ -561,8 +562,8 @@ func (a *applier) at(ctx context.Context, point string) error {
 	return err
 }
 
-// transient reports whether to try again: another session held a lock, and nothing was
-// done.
+// transient reports whether a retry makes sense: another session held a lock, and the
+// statement has changed nothing.
 func (a *applier) transient(err error) bool {
 	if a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

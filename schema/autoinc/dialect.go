@@ -15,14 +15,15 @@ type dialect struct {
 
 	lockTimeout time.Duration // of ApplyOptions, if they have none
 
-	// setting decides how the server writes definitions: a query for its value, a
-	// statement that sets it, and the value for a plan. Empty if there is none.
+	// setting is the query for the session setting that decides how the server writes
+	// definitions, set is the statement that changes it, and plain is its value for a
+	// plan. They are empty if the dialect has no such setting.
 	setting, set, plain string
 
 	begin string // begins a transaction that excludes other writers, if it can
 
-	// The progress table: a query for whether it exists, the type of its columns,
-	// and how an INSERT updates the row that exists.
+	// These are for the progress table: a query for whether it exists, the type of its
+	// text columns, and the clause that makes an INSERT update an existing row.
 	exists, text, upsert string
 
 	// What Verify reads: columns as they are now, and foreign keys.

@@ -20,8 +20,8 @@ const (
 	seen      state = "seen"      // of a step that only reads
 )
 
-// A ledger is the table that keeps the progress: a row for each step, and one
-// for each phase, under the sum of the plan.
+// A ledger is the table in which Apply records its progress. It has a row for each step
+// and one for each phase, under the plan's checksum.
 type ledger struct {
 	server
 	table catalog.Name
@@ -122,8 +122,8 @@ func (l ledger) drop(ctx context.Context, s session) error {
 	return nil
 }
 
-// refuseUnfinished returns an [ErrUnfinished] if a plan of another sum has
-// stopped in the middle of a phase.
+// refuseUnfinished returns an error that wraps [ErrUnfinished] if a plan with another
+// checksum has stopped in the middle of a phase.
 func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier, own string) error {
 	if there, err := l.exists(ctx, q); err != nil || !there {
 		return err

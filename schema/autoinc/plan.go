@@ -11,8 +11,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// DefaultFloor is the least key that the guard lets in where [PlanOptions.Floor]
-// is 0: counting does not lead there, and generated keys begin far beyond it.
+// DefaultFloor is the floor if [PlanOptions.Floor] is 0. An auto-increment counter does
+// not get that far in practice, and generated keys are far above it.
 const DefaultFloor = database.BeyondCounting
 
 // PlanOptions say what [NewPlan] plans. The zero value plans the migration of every
@@ -27,14 +27,15 @@ type PlanOptions struct {
 	// Except are the tables that keep auto-increment.
 	Except []catalog.Name
 
-	// Online has tables widened while they are read and written, where the server
-	// has a way: with a second column on Postgres, and with foreign keys that are
-	// added without locking on MySQL and MariaDB. It takes longer, and more space.
+	// Online widens tables while the application reads and writes them, as far as the
+	// server can. On Postgres a second column replaces the first one. On MySQL and
+	// MariaDB only the foreign keys are added without locking. Online takes longer and
+	// needs more disk space.
 	Online bool
 
-	// Composite has keys planned that are one column of a composite primary key.
-	// Without it NewPlan refuses them, because such a number may be meant to count
-	// from 1 within the other columns.
+	// Composite allows keys that are one column of a composite primary key. Without it
+	// NewPlan refuses them, because such a number may be meant to count from 1 within
+	// the other columns.
 	Composite bool
 
 	// Floor is the least key that a new row may have once the guard phase is
@@ -104,8 +105,8 @@ const (
 // phaseNames are the phases in their order.
 var phaseNames = []PhaseName{Widen, Readers, Fence, SwitchOn, Drop, Guard}
 
-// A Phase is a part of a plan between two points where people have something to
-// do.
+// A Phase is a part of a plan. Between two phases people have work to do, such as
+// shipping a new release of the application.
 type Phase struct {
 	Name  PhaseName
 	Notes []string // what it is for, and what is to be done by hand before the next
@@ -127,30 +128,33 @@ type Step struct {
 	Run  string // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables, or fails at once
 	SQL  string
 
-	// Unit is the number of a transaction, which has all steps of that number. A
-	// step of unit 0 is in no transaction, because the server knows none around it.
+	// Unit is the number of the transaction that the step belongs to; all steps with
+	// the same number run in one transaction. A step with unit 0 runs outside of a
+	// transaction, because the server cannot run it inside one.
 	Unit int
 
 	Locks    string // what it locks, and who waits
 	Rewrites string // what it rewrites or copies; nothing if empty
 
-	// Undo is SQL that reverses the step, after every later step of the plan was
+	// Undo is the SQL that reverses the step once all later steps of the plan have been
 	// reversed. It is empty if there is nothing to reverse.
 	Undo []string
 
 	// Remedy says what to do if a Check finds a row.
 	Remedy string
 
-	// Before and After are SQL for the session's settings around the step. For a
-	// transaction, its first step has Before and its last step has After.
+	// Before and After are SQL that changes settings of the session before the step and
+	// restores them afterwards. In a transaction, Before belongs to its first step and
+	// After to its last one.
 	Before, After []string
 
-	// Done is a query of one truth: whether the step has been taken already. It is
-	// asked after a crash, of a step in no transaction.
+	// Done is a query that returns one truth value: whether the step has already been
+	// applied. After a crash, Apply runs it for steps that are not in a transaction.
 	Done string
 
-	// Lasting is whether Done stays true. Then it is also asked before each phase,
-	// because somebody may have reversed the step by hand.
+	// Lasting says that Done stays true for the rest of the migration. Apply then also
+	// runs Done before each later phase, because somebody may have reversed the step by
+	// hand.
 	Lasting bool
 
 	// Retry is SQL that removes what a failed attempt left in the database.
@@ -262,13 +266,13 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, refuse f
 	return p.plan(), nil
 }
 
-// mysqlMode is the sql_mode in which plans are made and applied: strict, with
-// names in backticks and backslashes that escape. A copy of a table keeps dates that
-// do not exist.
+// mysqlMode is the sql_mode for making and applying plans. It is strict, but it allows
+// invalid dates, so that a copy of a table keeps dates that do not exist. Names are
+// quoted with backticks, and a backslash escapes.
 const mysqlMode = "STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_ENGINE_SUBSTITUTION"
 
-// plainly sets the session so that the server always writes definitions in the
-// same way: with qualified names and the same quotes.
+// plainly changes the session so that the server always writes definitions in the same
+// form, with qualified names and the same quotes.
 func (s server) plainly(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
 	setting, set, plain := s.syntax().setting, s.syntax().set, s.syntax().plain
 	if setting == "" {

@@ -160,8 +160,8 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 	return nil
 }
 
-// refusePrivileges refuses tables on which the user lacks a privilege. Otherwise the
-// plan would stop half-way, with foreign keys dropped.
+// refusePrivileges refuses tables on which the user lacks a privilege that the plan
+// needs. Otherwise Apply would stop halfway, after it has dropped foreign keys.
 func (p *mysqlPlanner) refusePrivileges(ctx context.Context) error {
 	type facts struct {
 		role      string
@@ -220,8 +220,8 @@ func (p *mysqlPlanner) definition(ctx context.Context, table catalog.Name) (stri
 // plainInteger is a type that is widened to bigint.
 var plainInteger = regexp.MustCompile(`^(tinyint|smallint|mediumint|int|bigint)(\([0-9]+\))?( unsigned)?$`)
 
-// modified returns a column's definition as it is, and with 64 bits and all other
-// attributes, such as NOT NULL and COMMENT.
+// modified returns a column's definition twice: as it is now, and with 64 bits. Both
+// have all other attributes of the column, such as NOT NULL and COMMENT.
 func (p *mysqlPlanner) modified(ctx context.Context, c catalog.Column) (was, wide string, err error) {
 	create, err := p.definition(ctx, c.Table)
 	if err != nil {
@@ -274,8 +274,8 @@ func (p *mysqlPlanner) connected(columns []catalog.Column) []catalog.Column {
 	return columns
 }
 
-// widen plans each set of columns that foreign keys tie together: the foreign
-// keys go, the columns are widened, and the foreign keys come back.
+// widen plans each set of columns that foreign keys connect. It drops the foreign keys,
+// widens the columns, and adds the foreign keys again.
 func (p *mysqlPlanner) widen(ctx context.Context) error {
 	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442).")
 	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
@@ -433,9 +433,10 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 	return nil
 }
 
-// ownIndex is SQL that makes an index the user's. The server may have made it for the
-// foreign key, and would then replace it by one of another name when the foreign key is
-// added again. The index is not built again.
+// ownIndex returns SQL that turns the index of a foreign key into an index of the user,
+// without building it again. If the server has created the index for the foreign key,
+// it would otherwise replace it with an index of another name when the foreign key is
+// added again.
 func (p *mysqlPlanner) ownIndex(ctx context.Context, r reference) (string, error) {
 	create, err := p.definition(ctx, r.Child)
 	if err != nil {
@@ -598,8 +599,8 @@ func (p *mysqlPlanner) drop(ctx context.Context, k catalog.Key) error {
 	return nil
 }
 
-// withoutAutoIncrement takes AUTO_INCREMENT out of a column's definition, but not
-// out of a comment or a default.
+// withoutAutoIncrement removes AUTO_INCREMENT from a column's definition. It leaves
+// comments and defaults that contain the word unchanged.
 func withoutAutoIncrement(definition string) (string, bool) {
 	for _, t := range ddl.Tokens(definition, true) {
 		if t.Is("AUTO_INCREMENT") {

@@ -40,8 +40,8 @@ type postgresPlanner struct {
 	publications []string // of tables of the plan
 }
 
-// An obstacle keeps the type of a column from being altered, or the column from being
-// replaced.
+// An obstacle is a reason why the type of a column cannot be altered, or why the column
+// cannot be replaced.
 type obstacle struct {
 	catalog.Column
 	text string
@@ -210,7 +210,7 @@ func (p *postgresPlanner) narrow() (tables []catalog.Name, columns map[catalog.N
 	return tables, columns
 }
 
-// everywhere returns the columns with those of the partitions.
+// everywhere returns the columns and the same columns of all partitions.
 func (p *postgresPlanner) everywhere(columns []catalog.Column) []catalog.Column {
 	all := slices.Clone(columns)
 	for _, partition := range slices.SortedFunc(maps.Keys(p.roots), compareNames) {
@@ -249,8 +249,8 @@ func (p *postgresPlanner) refuseCounter(k catalog.Key) {
 
 const postgresExclusive = "ACCESS EXCLUSIVE on %s: readers and writers wait until the transaction ends"
 
-// widen plans one transaction for each table, in which all of its columns get 64
-// bits at once, and its views are made again.
+// widen plans one transaction for each table. It alters all of the table's columns at
+// once, and drops and creates the views that use them.
 func (p *postgresPlanner) widen() {
 	tables, columns := p.narrow()
 	for _, name := range p.publications {
@@ -358,8 +358,8 @@ const (
 	againstWriters = "SHARE ROW EXCLUSIVE"
 )
 
-// narrowSequence reports whether the sequence of a key is its own and ends
-// before bigint does. The sequence of an identity changes with the column.
+// narrowSequence reports whether the key has a sequence of its own that ends before the
+// last bigint. The sequence of an identity column changes together with the column.
 func (p *postgresPlanner) narrowSequence(k catalog.Key) bool {
 	return k.Mechanism == catalog.Serial && k.Counter.Narrow
 }
@@ -493,8 +493,8 @@ $snowkey$`,
 	}
 }
 
-// identity is SQL that makes a column an identity column as a key is, with a sequence of
-// the given name.
+// identity returns SQL that makes a column an identity column like the key, with a
+// sequence of the given name.
 func (p *postgresPlanner) identity(k catalog.Key, column string, always bool, sequence catalog.Name) string {
 	generated := "BY DEFAULT"
 	if always {

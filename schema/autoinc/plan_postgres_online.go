@@ -26,10 +26,10 @@ type postgresSequence struct {
 const postgresSequences = `SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle, c.relacl IS NOT NULL
 FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace`
 
-// An onlinePlanner widens columns while their tables are in use. It adds a wide
-// column for each narrow one, kept equal by a trigger and filled in batches, with
-// its own indexes and foreign keys. At the end the wide column replaces the narrow
-// one.
+// An onlinePlanner widens columns while applications use their tables. It adds a 64-bit
+// column for each narrow one. A trigger keeps the two equal for new rows, and a
+// backfill copies the old rows in batches. The new column gets indexes and foreign keys
+// of its own, and at the end it replaces the narrow column.
 type onlinePlanner struct {
 	*postgresPlanner
 	statistics []postgresStatistic
@@ -170,7 +170,7 @@ const (
 const syncTrigger = "zzzz_snowkey_sync"
 
 // prepare adds the columns, and the trigger that keeps them equal, in one short
-// transaction. Undoing it has no effect after the swap, which drops the rest.
+// transaction. If it is undone after the swap, it finds nothing left to drop.
 func (o *onlinePlanner) prepare(table catalog.Name) {
 	var adds, checks, sets, drops, unchecks []string
 	check := func(prefix string, c catalog.Column, condition string) {
@@ -261,8 +261,8 @@ func (o *onlinePlanner) reference(r reference) {
 	}
 }
 
-// swap lets the new columns of a table take the place of the old, in one
-// transaction that reads no row.
+// swap replaces the old columns of a table with the new ones, in one transaction that
+// reads no row.
 func (o *onlinePlanner) swap(table catalog.Name) {
 	unit, name := o.begin(), o.name(table)
 	references := slices.DeleteFunc(o.held(o.widened[table]), func(r reference) bool { return slices.ContainsFunc(o.swapped, r.same) })
@@ -334,9 +334,9 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 	o.makeViews(Widen, unit, views)
 }
 
-// narrowAgain is SQL that reverses a swap. The columns stay the last of their table.
-// The swap gave foreign keys from or to the new columns of tables that still have both;
-// these lead to the old columns again.
+// narrowAgain returns SQL that reverses a swap. The columns remain the last ones of
+// their table. Foreign keys between this table and tables that still have both columns
+// were moved to the new columns by the swap, and are moved back to the old ones here.
 func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) (undo []string) {
 	var types []string
 	for _, r := range references {

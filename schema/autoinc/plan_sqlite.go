@@ -136,8 +136,8 @@ func (p *planner) readSQLiteReferences(ctx context.Context, conn *sql.Conn) erro
 	return nil
 }
 
-// refuseOrphans refuses a database with broken references, because after a rebuild
-// they look like new ones.
+// refuseOrphans refuses a database that has rows without their parent. After a rebuild,
+// nothing would distinguish them from rows that the rebuild itself broke.
 func (p *planner) refuseOrphans(ctx context.Context, conn *sql.Conn) error {
 	type orphan struct {
 		table  string
@@ -155,8 +155,9 @@ func (p *planner) refuseOrphans(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// sqliteFence refuses rows without a key. SQLite's documentation says that the key
-// which a trigger sees is then undefined. It has been -1 in every version.
+// sqliteFence refuses rows without a key. According to the documentation of SQLite, the
+// key that a trigger sees is undefined in such a row. In every version so far it has
+// been -1.
 func (p *planner) sqliteFence(k catalog.Key) Step {
 	return p.sqliteTrigger(k, database.FencePrefix, "refuse rows of "+p.name(k.Column.Table)+" that come without a key",
 		"coalesce(NEW."+p.Quote(k.Column.Name)+", -1) = -1", "this row came without")

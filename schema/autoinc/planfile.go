@@ -38,8 +38,7 @@ const planTitle = "-- snowkey migration plan 2"
 // more begins the header of a statement's next line.
 const more = "undo+"
 
-// WriteText writes the plan as a file of SQL that a person reviews, and that
-// [ReadPlan] reads back.
+// WriteText writes the plan as an SQL file for a reviewer. [ReadPlan] reads this file.
 func (p *Plan) WriteText(w io.Writer) error {
 	body, err := p.body()
 	if err != nil {
@@ -137,8 +136,8 @@ func (p *Plan) body() ([]byte, error) {
 	return b.Bytes(), wrong
 }
 
-// ReadPlan reads what [Plan.WriteText] has written, and nothing else: a plan that
-// was edited afterwards is refused with a [ErrPlan].
+// ReadPlan reads a file that [Plan.WriteText] has written. If the file was edited
+// afterwards, it returns an error that wraps [ErrPlan].
 func ReadPlan(r io.Reader) (*Plan, error) {
 	input := bufio.NewReader(r)
 	line := func() (string, error) {

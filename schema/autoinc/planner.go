@@ -58,8 +58,8 @@ func (p *planner) begin() int {
 	return p.unit
 }
 
-// choose takes the keys that are to be planned, and refuses what no server can
-// do.
+// choose selects the keys to plan, and refuses those that cannot be migrated on any
+// server.
 func (p *planner) choose() error {
 	counts := func(n catalog.Name) bool {
 		return slices.ContainsFunc(p.report.Keys, func(k catalog.Key) bool { return k.Column.Table == n })
@@ -162,8 +162,8 @@ func (p *planner) held(columns []catalog.Column) (all []reference) {
 	return all
 }
 
-// narrow returns the columns of the keys that have fewer than 64 bits, each
-// once, by table.
+// narrow returns all columns of fewer than 64 bits that hold one of the keys, by table
+// and without duplicates.
 func (p *planner) narrow() (tables []catalog.Name, columns map[catalog.Name][]catalog.Column) {
 	columns = make(map[catalog.Name][]catalog.Column)
 	add := func(c catalog.Column) {
@@ -174,8 +174,8 @@ func (p *planner) narrow() (tables []catalog.Name, columns map[catalog.Name][]ca
 			columns[c.Table] = append(columns[c.Table], c)
 		}
 	}
-	// Children come first: they are larger than what they refer to as a rule, and
-	// the rest of the plan has no use until they are done.
+	// The tables of children come first. They are usually larger than their parents,
+	// and the plan cannot continue before they are widened.
 	for _, k := range p.keys {
 		for _, fk := range k.ForeignKeys {
 			add(fk.Child)
@@ -203,8 +203,8 @@ func compareNames(a, b catalog.Name) int {
 	return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
 }
 
-// count adds the steps that count rows, so that Verify can tell if some are
-// missing.
+// count adds steps that count the rows of each table, so that Verify notices missing
+// rows.
 func (p *planner) count() {
 	for _, table := range p.tables() {
 		p.add(Widen, Step{

@@ -64,8 +64,8 @@ func (p *postgresPlanner) readViews(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// viewsOf returns the views of columns, and the views of those, such that each
-// comes after all that it is made of.
+// viewsOf returns the views that use the columns, directly or through another view.
+// Each view comes after all views that it uses.
 func (p *postgresPlanner) viewsOf(tables []catalog.Name, columns []string) (ordered []postgresView) {
 	within := make(map[catalog.Name]bool)
 	var reach func(table catalog.Name, columns []string)

@@ -9,8 +9,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// prepare sees that the server is the plan's, takes the lock that keeps other
-// Applies out, and sets the session.
+// prepare checks that the server is the one that the plan was made for, takes the lock
+// that prevents a second Apply, and sets up the session.
 func (a *applier) prepare(ctx context.Context) error {
 	found, err := database.Identify(ctx, a.conn, "")
 	if err != nil {
@@ -119,8 +119,8 @@ func (a *applier) refuseReadOnly(ctx context.Context, query string) error {
 	return err
 }
 
-// prepareSQLite takes no lock: every step is in a transaction that excludes other
-// writers and reads the progress first.
+// prepareSQLite needs no such lock. Every step runs in a transaction that excludes
+// other writers and that reads the progress first.
 func (a *applier) prepareSQLite(ctx context.Context) error {
 	for pragma, value := range map[string]int64{
 		"busy_timeout":       max(int64(a.options.LockTimeout/time.Millisecond), 1),

@@ -8,9 +8,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
-// withoutCounter rewrites the CREATE TABLE of a table whose column is the rowid
-// under another name: the new table is called as, and the column is an ordinary
-// one that has to be sent.
+// withoutCounter rewrites the CREATE TABLE statement of a table whose key is an alias
+// of the rowid. The new table has the name in as, and its key is an ordinary column, so
+// an INSERT must send the key.
 func withoutCounter(sql, column, as string, strict bool) (string, error) {
 	words := ddl.Tokens(sql, false)
 	// CREATE TABLE name ( … ), as SQLite keeps it; it drops IF NOT EXISTS and the schema.

@@ -116,8 +116,9 @@ func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step) error 
 	back := func() error {
 		for _, s := range steps {
 			if s.Run == locking {
-				// What reverses a step may need a stronger lock than the step. To take it
-				// later would be a deadlock with a session that holds a weaker one.
+				// The statements that reverse a step may need a stronger lock than the
+				// step itself. If it were taken later, another session with a weaker
+				// lock could cause a deadlock.
 				if err := a.lock(ctx, inMode(s, againstAll)); err != nil {
 					return err
 				}

@@ -22,8 +22,7 @@ type Verification struct {
 	Proofs []Proof `json:"proofs"`
 }
 
-// A Proof is one thing that was to be proven of a database that has left
-// auto-increment.
+// A Proof is the result of one check of a database that has left auto-increment.
 type Proof struct {
 	Subject string `json:"subject"` // a column, a table or a foreign key, quoted
 	Verdict string `json:"verdict"`
@@ -230,8 +229,9 @@ func (v *verifier) verifyWidths() {
 	}
 }
 
-// is reports whether two references are the same by their columns. SQLite keeps
-// names as they were written, and leaves out what is the primary key.
+// is reports whether two references have the same tables and columns. SQLite keeps
+// names as they were written, and it leaves out the columns of a referenced primary
+// key.
 func (v *verifier) is(a, b reference) bool {
 	if !v.syntax().fold {
 		return a.same(b)
@@ -287,8 +287,8 @@ func (v *verifier) verifyReferences(ctx context.Context) error {
 	return nil
 }
 
-// any reports whether a query returns a row. It selects a count, because the type
-// of a prepared statement's result must not change with the columns.
+// any reports whether a query returns a row. It selects a count, because the result
+// type of a prepared statement must not change when the columns do.
 func (v *verifier) any(ctx context.Context, query string) (bool, error) {
 	n, err := database.One(ctx, v.conn, "SELECT count(*) FROM ("+query+") AS found", func(n *int) []any { return []any{n} })
 	return n > 0, err
@@ -387,8 +387,8 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 	return nil
 }
 
-// try inserts a row without a key, and takes it back. If the row was refused, but not
-// for its key, the error is unclear.
+// try inserts a row without a key and rolls it back. If the row was refused for another
+// reason than its missing key, the result is open.
 func (v *verifier) try(ctx context.Context, key catalog.Column) (taken bool, how string, unclear, err error) {
 	insert, modes := "INSERT INTO "+v.name(key.Table)+v.syntax().empty, v.syntax().modes
 	if len(modes) > 0 {
@@ -426,8 +426,8 @@ func (v *verifier) try(ctx context.Context, key catalog.Column) (taken bool, how
 	return taken, how, unclear, nil
 }
 
-// missesKey reports whether a row was refused because it has no key: by the fence or
-// the guard, or because the column takes no null or has no default.
+// missesKey reports whether a row was refused because it has no key: by the fence, by
+// the guard, or because the column is NOT NULL and has no default.
 func missesKey(err error, key catalog.Column) bool {
 	text := err.Error()
 	if strings.Contains(text, "snowkey: ") {

@@ -193,8 +193,8 @@ func (c *catalog) held(k Key, children map[place][]ForeignKey) (all []ForeignKey
 	return all
 }
 
-// used adds the views and other things that use k or a column that holds it;
-// uses are by table.
+// used adds the views and other objects that use the key, or a column that references
+// it. The map has the uses of each table.
 func (c *catalog) used(k *Key, uses map[place][]use) {
 	add := func(v View) {
 		if !slices.ContainsFunc(k.Views, func(known View) bool { return known.Name == v.Name }) {

@@ -49,8 +49,8 @@ func (c *catalog) declare(child, parent Column) {
 	})
 }
 
-// number returns the column of whole numbers that the caller named. The name of the
-// schema may be left out.
+// number returns the integer column that the caller has named. The caller may leave out
+// the schema.
 func (c *catalog) number(s server, named Column) (Column, error) {
 	at := c.place(named.Table, named.Name)
 	var found []Column
@@ -158,8 +158,8 @@ func singulars(table string) []string {
 	return names
 }
 
-// compareValues counts how many of the first rows hold a key. Programs that have no
-// foreign key often write 0 for none.
+// compareValues counts how many values in the first rows of the column are keys. It
+// ignores 0, which programs without foreign keys often store instead of NULL.
 func (s server) compareValues(ctx context.Context, conn *sql.Conn, c *candidate) error {
 	query := fmt.Sprintf(`SELECT COUNT(*), COUNT(p.k) FROM (SELECT %[1]s AS v FROM %[2]s LIMIT %[3]d) s LEFT JOIN (SELECT %[4]s AS k FROM %[5]s) p ON p.k = s.v WHERE s.v <> 0`,
 		s.Quote(c.column.Name), s.name(c.column.Table), sample, s.Quote(c.key.Name), s.name(c.key.Table))

@@ -41,16 +41,17 @@ func (s server) readColumns(ctx context.Context, conn *sql.Conn, table Name) ([]
 	return slices.DeleteFunc(columns, func(c Column) bool { return c.Table != columns[0].Table }), err
 }
 
-// keepsAnything reports whether a column that holds neither numbers nor text
-// stores both: SQLite's without a type, and MySQL's of bytes.
+// keepsAnything reports whether a column stores both numbers and text, although its
+// type is neither. SQLite has such columns if they have no type, and MySQL if they hold
+// bytes.
 func (s server) keepsAnything(c Column) bool {
 	kind := strings.ToLower(c.Type)
 	return kind == "" && s.syntax().untyped ||
 		slices.ContainsFunc(s.syntax().keepsAnything, func(part string) bool { return strings.Contains(kind, part) })
 }
 
-// textSize returns how many characters a column of text keeps, or 0 if that is
-// not limited or not known.
+// textSize returns how many characters a text column can hold, or 0 if there is no
+// limit or it is not known.
 func textSize(c Column) int {
 	n, ok := ddl.ParseType(c.Type).Digits()
 	if !ok || !c.Text {

@@ -12,30 +12,31 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// A Field is a field of a model that holds keys, with the column that it is
-// stored in and what the program takes that column for.
+// A Field describes a field of a model that holds keys: the column that stores it, and
+// what the program assumes about that column.
 type Field struct {
 	// Model is what findings call the field, such as "shop.User.ID".
 	Model string
 
-	// Table and Column are where it is stored. A table without a schema is the one
-	// that the connection finds under that name.
+	// Table and Column name the column that stores the field. If the table has no
+	// schema, it is the table that the connection finds under this name.
 	Table  Name
 	Column string
 
-	// Counts says that the program leaves the number to the database. Otherwise it
-	// sends the key. Of a field that counts nothing else is used.
+	// Counts is true if the database numbers the rows, and false if the program sends
+	// the key. For a field that counts, the fields below are ignored.
 	Counts bool
 
 	// Foreign says that the field holds the key of another row.
 	Foreign bool
 
-	// Unsigned says that the program takes the column to be UNSIGNED, which only
-	// MySQL and MariaDB know.
+	// Unsigned is true if the program assumes that the column is UNSIGNED, which only
+	// MySQL and MariaDB have.
 	Unsigned bool
 
-	// Text says that keys are written as text, of up to Size characters; a Size of
-	// zero is not known. Otherwise they are written as numbers of 64 bits.
+	// Text is true if the program writes keys as text of up to Size characters, where 0
+	// means that the size is not known. If it is false, the program writes 64-bit
+	// numbers.
 	Text bool
 	Size int
 }
@@ -124,8 +125,8 @@ type comparison struct {
 	findings []Finding
 }
 
-// readSteadily reads again if it fails: programs start while tables are altered,
-// and what one query has seen may be gone before the next.
+// readSteadily retries read if it fails. Programs often start while a migration alters
+// tables, so a table that one query has seen may be gone before the next query.
 func (c *comparison) readSteadily(ctx context.Context, conn *sql.Conn, fields []Field) error {
 	const attempts = 4
 	for attempt := 1; ; attempt++ {
@@ -139,8 +140,9 @@ func (c *comparison) readSteadily(ctx context.Context, conn *sql.Conn, fields []
 	}
 }
 
-// read reads the columns of all tables of the fields, and then the catalog of
-// the schemas that they are in. It has no use for where counters stand.
+// read reads the columns of all tables that the fields name, and then the catalog of
+// the schemas that contain these tables. It does not need the current values of
+// counters.
 func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) error {
 	c.tables = make(map[Name][]Column)
 	var schemas []string
@@ -239,8 +241,8 @@ func (c *comparison) compare(field Field) {
 	}
 }
 
-// fence returns the trigger that keeps rows without a key out of a table, as
-// [Apply] makes it.
+// fence returns the trigger that refuses rows without a key, if a migration has created
+// it on the table.
 func (c *comparison) fence(key Key) (Trigger, bool) {
 	table := key.Column.Table
 	i := slices.IndexFunc(c.catalog.triggers, func(t Trigger) bool {

@@ -51,23 +51,23 @@ type Kind string
 const (
 	NarrowKey       Kind = "narrow-key"       // the key has fewer than 64 bits
 	NarrowChild     Kind = "narrow-child"     // a foreign key to it has fewer than 64 bits
-	AlwaysGenerated Kind = "always-generated" // GENERATED ALWAYS refuses a key that is given
-	StillCounts     Kind = "still-counts"     // a row without a key is still numbered
+	AlwaysGenerated Kind = "always-generated" // GENERATED ALWAYS refuses a key that the program sends
+	StillCounts     Kind = "still-counts"     // the database still numbers a row that has no key
 	SignMismatch    Kind = "sign-mismatch"    // only one of a key and its child is UNSIGNED
 	TextChild       Kind = "text-child"       // a foreign key keeps the key as text
 	LikelyChild     Kind = "likely-child"     // a column may hold the key, and has no foreign key
 	UnindexedChild  Kind = "unindexed-child"  // a foreign key has no index
-	NearEnd         Kind = "near-end"         // three quarters of the numbers are used up
-	Jumped          Kind = "jumped"           // the counter is where no counting leads
+	NearEnd         Kind = "near-end"         // three quarters of the numbers are used
+	Jumped          Kind = "jumped"           // the counter is higher than counting can explain
 	NarrowSequence  Kind = "narrow-sequence"  // the sequence ends before its column does
 	SharedSequence  Kind = "shared-sequence"  // several columns count with one sequence
-	LateSequence    Kind = "late-sequence"    // the default names its sequence as text
+	LateSequence    Kind = "late-sequence"    // the default has the name of its sequence as text, so the server does not track it
 	Partitioned     Kind = "partitioned"      // the table has partitions
 	Inherited       Kind = "inherited"        // other tables inherit the column
 	ViewDepends     Kind = "view"             // a view uses the key or a child
-	Depends         Kind = "dependent"        // something else that Postgres would not alter the type under
+	Depends         Kind = "dependent"        // another object that prevents Postgres from altering the type
 	Triggered       Kind = "trigger"          // the table has a trigger
 	NotPrimary      Kind = "not-primary"      // the column is not the whole primary key
-	NotNumeric      Kind = "not-numeric"      // the column counts and holds no number
-	Unseen          Kind = "unseen"           // the account may not see all of it
+	NotNumeric      Kind = "not-numeric"      // the column counts, but it does not hold numbers
+	Unseen          Kind = "unseen"           // the account may not see everything
 )

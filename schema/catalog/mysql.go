@@ -105,8 +105,8 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) 
 	return c, nil
 }
 
-// freshStatistics has MySQL read counters from the tables, because its
-// information schema may be a day old otherwise.
+// freshStatistics makes MySQL read the counters from the tables. Otherwise its
+// information schema may return values that are up to a day old.
 func freshStatistics(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
 	before, err := database.One(ctx, conn, "SELECT @@SESSION.information_schema_stats_expiry", database.Number)
 	if err != nil {
@@ -132,8 +132,8 @@ func (c *mysqlColumn) dest() []any {
 	return slices.Concat(c.path(), []any{&c.Type, typed(MySQL, &c.Column), &c.counts, &c.expression})
 }
 
-// readMySQLConstraints reads the foreign keys into c and returns the columns of
-// the primary keys.
+// readMySQLConstraints adds the foreign keys to c and returns the columns of all
+// primary keys.
 func (s server) readMySQLConstraints(ctx context.Context, conn *sql.Conn, c *catalog, columns []mysqlColumn) (primary []Column, err error) {
 	type usage struct {
 		schema, name  string
@@ -171,8 +171,8 @@ func (s server) readMySQLConstraints(ctx context.Context, conn *sql.Conn, c *cat
 	return primary, nil
 }
 
-// sequenceDefault finds the sequence in a default of MariaDB's, which always
-// writes it in full.
+// sequenceDefault finds the name of the sequence in a column default of MariaDB, which
+// always qualifies the name with the schema.
 var sequenceDefault = regexp.MustCompile("(?i)\\bnextval\\((`(?:[^`]|``)*`\\.`(?:[^`]|``)*`)\\)")
 
 func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, columns []mysqlColumn, primary []Column, set mysqlSetting) error {
@@ -233,8 +233,8 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 	return nil
 }
 
-// readMariaDBSequence reads a sequence. Its next number is above all that
-// connections have in their caches.
+// readMariaDBSequence reads the state of a sequence. The next number that it returns is
+// above all numbers that connections have cached.
 func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *catalog, name Name) Counter {
 	counter := Counter{Sequence: name}
 	var next, low, high int64
@@ -255,8 +255,8 @@ func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *cata
 	return counter
 }
 
-// readMySQLViews reads the definitions of views, in which the server writes every
-// name in full.
+// readMySQLViews reads the definitions of the views. The server writes them with
+// qualified names.
 func (s server) readMySQLViews(ctx context.Context, conn *sql.Conn, c *catalog) error {
 	type view struct {
 		name       Name

@@ -39,8 +39,8 @@ WHERE x.indisprimary
 ORDER BY n.nspname, c.relname, i`
 )
 
-// readPostgres reads the catalog in one snapshot, and then the counters, which
-// obey no snapshot.
+// readPostgres reads the catalog in one snapshot. It reads the counters afterwards,
+// because sequences are not part of a snapshot.
 func (s server) readPostgres(ctx context.Context, conn *sql.Conn, _ []string) (*catalog, error) {
 	c, counting, err := s.readPostgresCatalog(ctx, conn)
 	if err != nil {
@@ -71,8 +71,9 @@ func (s server) readPostgres(ctx context.Context, conn *sql.Conn, _ []string) (*
 	return c, nil
 }
 
-// readPostgresCatalog reads all but where the counters stand. It also
-// returns the rows of the query for keys, in the order of the catalog's keys.
+// readPostgresCatalog reads the catalog without the current values of the counters. It
+// also returns the rows of the query for keys, in the same order as the keys of the
+// catalog.
 func (s server) readPostgresCatalog(ctx context.Context, conn *sql.Conn) (*catalog, []postgresKey, error) {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
@@ -162,8 +163,9 @@ func (k postgresKey) key(primaryKeys map[Name][]string) Key {
 	return key
 }
 
-// readSequences returns the next number of each sequence that may be read. It
-// asks for many at once, but not for all: a transaction can hold only so many locks.
+// readSequences returns the next number of each sequence that the role may read. It
+// reads up to 500 sequences with one statement, because each of them is locked, and a
+// transaction can hold only a limited number of locks.
 func (s server) readSequences(ctx context.Context, conn *sql.Conn, keys []postgresKey) (map[Name]*number, error) {
 	const most = 500
 	next := make(map[Name]*number)

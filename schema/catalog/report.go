@@ -55,15 +55,16 @@ type Key struct {
 	PrimaryKey  []string  `json:"primaryKey,omitempty"` // the columns of the table's primary key
 	Counter     Counter   `json:"counter"`
 	Partitioned bool      `json:"partitioned,omitempty"`
-	// Inheritors are the partitions and inheriting tables of Postgres that count
-	// with the same sequence.
+	// Inheritors are the partitions and the inheriting tables of Postgres whose rows
+	// take numbers from the same sequence.
 	Inheritors  []Name       `json:"inheritors,omitempty"`
 	ForeignKeys []ForeignKey `json:"foreignKeys,omitempty"`
 	SharedWith  []Column     `json:"sharedWith,omitempty"` // other columns that count with the same sequence, or own it
 	Views       []View       `json:"views,omitempty"`
 	Triggers    []Trigger    `json:"triggers,omitempty"`
-	// Dependents are what else keeps Postgres from altering the column's type or a
-	// child's: policies, rules, generated columns and the like, in its own words.
+	// Dependents are all other objects that prevent Postgres from altering the type of
+	// the column or of a child, such as policies, rules and generated columns. Postgres
+	// itself describes them.
 	Dependents []string  `json:"dependents,omitempty"`
 	Findings   []Finding `json:"findings,omitempty"`
 }
@@ -102,9 +103,9 @@ type Column struct {
 	Table Name   `json:"table"`
 	Name  string `json:"name"`
 	Type  string `json:"type"` // as the database writes it
-	// Bits is how many bits of a whole number the column keeps exactly, counting
-	// the sign, 64 at most. It is 0 if the column does not hold numbers, or not
-	// known to.
+	// Bits is the number of bits, including the sign, of the largest whole numbers that
+	// the column stores exactly. It is 64 at most, and 0 if the column does not hold
+	// numbers or its type is not known.
 	Bits     int  `json:"bits"`
 	Unsigned bool `json:"unsigned,omitempty"`
 	Text     bool `json:"text,omitempty"` // whether it holds text
@@ -131,9 +132,9 @@ func power(bits uint) *number {
 	return n
 }
 
-// A Counter is where the numbers come from. Its numbers are decimals, because
-// MySQL counts to 2^64-1 and JavaScript rounds above 2^53. They are empty where not
-// known; a finding says why.
+// A Counter describes where the numbers of a column come from. Its fields are decimal
+// text, because MySQL counts to 2^64-1 and JavaScript rounds numbers above 2^53. A
+// field is empty if its value is not known, and then a finding says why.
 type Counter struct {
 	Sequence Name    `json:"sequence,omitzero"` // Postgres and MariaDB: if there is one
 	Next     string  `json:"next,omitempty"`    // what the next row without a key gets
@@ -152,8 +153,8 @@ type Counter struct {
 	owner *Column // Postgres: whose table's end is the sequence's end
 }
 
-// measure sets End, Left and Used of a counter that goes from start to top in a
-// column.
+// measure sets End, Left and Used for a counter that counts from start to top and whose
+// numbers are stored in the column.
 func (c *Counter) measure(column Column) {
 	c.Narrow = c.top != nil && c.top.Cmp(&power(31).Int) <= 0
 	defer func() { c.Next, c.End, c.Left = c.next.text(), c.end.text(), c.left.text() }()

@@ -15,8 +15,9 @@ import (
 const (
 	sqliteSchemas = `SELECT name FROM pragma_database_list WHERE name <> 'temp' ORDER BY seq`
 
-	// The primary key is the rowid under another name if it is one column of the
-	// very type INTEGER and has no index of its own, as it has WITHOUT ROWID.
+	// The primary key is an alias of the rowid if it consists of one column whose type
+	// is exactly INTEGER, and if it has no index of its own. In a table WITHOUT ROWID
+	// it has one.
 	sqliteColumns = `SELECT t.name, x.name, x.type, x.type, x.pk, m.sql,
 	x.pk = 1 AND upper(x.type) = 'INTEGER'
 	AND (SELECT count(*) FROM pragma_table_xinfo(t.name, ?1) WHERE pk > 0) = 1
@@ -63,8 +64,8 @@ func (s server) readSQLite(ctx context.Context, conn *sql.Conn, _ []string) (*ca
 	return c, nil
 }
 
-// A sqliteSchema is the main database or an attached one. Nothing in it refers to
-// another.
+// A sqliteSchema reads the main database or an attached one. No object in one of them
+// can refer to an object in another.
 type sqliteSchema struct {
 	server
 	conn    *sql.Conn
@@ -157,8 +158,8 @@ func (s *sqliteSchema) readKeys(ctx context.Context) error {
 	return nil
 }
 
-// find returns a column of a table by its name, or by its place in the primary
-// key if the name is empty.
+// find returns a column of a table by its name. If the name is empty, it returns the
+// column at this position of the primary key.
 func (s *sqliteSchema) find(table, name string, primary int) (sqliteColumn, bool) {
 	i := slices.IndexFunc(s.columns, func(c sqliteColumn) bool {
 		same := ddl.Lower(c.Name) == ddl.Lower(name) || name == "" && c.primary == primary
@@ -242,8 +243,9 @@ func (s *sqliteSchema) readIndexes(ctx context.Context) (map[string][][]string, 
 	return indexes, nil
 }
 
-// readViews reads what views are made of, as they were written: a name in one may
-// be a table's or a column's, and the rowid has names of its own.
+// readViews finds out which tables and columns each view uses. SQLite keeps only the
+// text of a view, in which a name may be that of a table or of a column, and in which
+// the rowid has several names.
 func (s *sqliteSchema) readViews(ctx context.Context) error {
 	type view struct{ name, sql string }
 	views, err := database.List(ctx, s.conn, s.query(sqliteViews), func(v *view) []any { return []any{&v.name, &v.sql} })

@@ -11,9 +11,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// WriteText writes the report for people, with the gravest findings of each key
-// first. Control characters in names are written as Go writes them, so that no
-// name can move a terminal's cursor.
+// WriteText writes the report for people. The most severe findings of each key come
+// first. It escapes control characters in names as Go does, so that a name cannot move
+// the cursor of a terminal.
 func (r Report) WriteText(w io.Writer) error {
 	s := server{database.Server{Dialect: r.Dialect, Version: r.Version}}
 	var b bytes.Buffer
