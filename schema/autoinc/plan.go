@@ -260,6 +260,7 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, refuse f
 	if err != nil {
 		return nil, err
 	}
+	p.noteRoutines()
 	if len(p.refusals) > 0 {
 		return nil, refused(s, p.refusals)
 	}

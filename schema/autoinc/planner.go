@@ -119,6 +119,17 @@ func (p *planner) refuseKey(k catalog.Key) {
 	}
 }
 
+// noteRoutines tells of functions, procedures and triggers that may not take wide keys.
+func (p *planner) noteRoutines() {
+	for _, k := range p.keys {
+		for _, f := range k.Findings {
+			if f.Kind == catalog.NarrowRoutine && f.Severity > catalog.Note {
+				p.note(Widen, "Before this phase, look at what may be too narrow: %s. Make what holds a key bigint.", f.Text)
+			}
+		}
+	}
+}
+
 // refuseUndecided refuses columns of fewer than 64 bits that may hold a key, as long as
 // the caller has not decided. If such a column does hold it, the first row with a
 // generated key fails, or stores another number on a server that is not strict.

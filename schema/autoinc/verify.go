@@ -161,6 +161,9 @@ func (v *verifier) verify(ctx context.Context) error {
 		return err
 	}
 	v.verifyCounters()
+	if err := v.verifyRoutines(ctx); err != nil {
+		return err
+	}
 	return v.verifyInserts(ctx)
 }
 
@@ -227,6 +230,30 @@ func (v *verifier) verifyWidths() {
 			}
 		}
 	}
+}
+
+// verifyRoutines leaves open whether functions, procedures and triggers take wide keys.
+func (v *verifier) verifyRoutines(ctx context.Context) error {
+	routines, err := database.NarrowRoutines(ctx, v.conn, v.Server)
+	for _, r := range routines {
+		i := slices.IndexFunc(v.plan.tables(), func(table catalog.Name) bool { return r.Mentions(table.Name) })
+		if i >= 0 {
+			v.say(r.String(), Open, "it mentions %s and uses integers of fewer than 64 bits; check that none of them holds a key", v.name(v.plan.tables()[i]))
+		}
+	}
+	return err
+}
+
+// tables returns the tables of the keys and of the columns that hold them.
+func (p *Plan) tables() (all []catalog.Name) {
+	for _, k := range p.keys {
+		for _, c := range append([]catalog.Column{k.Column}, k.Holders...) {
+			if !slices.Contains(all, c.Table) {
+				all = append(all, c.Table)
+			}
+		}
+	}
+	return all
 }
 
 // is reports whether two references have the same tables and columns. SQLite keeps

@@ -66,6 +66,7 @@ const (
 	Inherited       Kind = "inherited"        // other tables inherit the column
 	ViewDepends     Kind = "view"             // a view uses the key or a child
 	Depends         Kind = "dependent"        // another object that prevents Postgres from altering the type
+	NarrowRoutine   Kind = "narrow-routine"   // a function, procedure or trigger uses integers of fewer than 64 bits
 	Triggered       Kind = "trigger"          // the table has a trigger
 	NotPrimary      Kind = "not-primary"      // the column is not the whole primary key
 	NotNumeric      Kind = "not-numeric"      // the column counts, but it does not hold numbers

@@ -88,6 +88,13 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 	for i := range report.Keys {
 		s.judge(&report.Keys[i])
 	}
+	routines, err := database.NarrowRoutines(ctx, conn, s.Server)
+	if err != nil {
+		return Report{}, err
+	}
+	for _, r := range routines {
+		s.judgeRoutine(report.Keys, r)
+	}
 	for _, l := range likely {
 		s.judgeCandidate(&report.Keys[l.of], l)
 	}

@@ -164,6 +164,21 @@ func (s server) judgeTable(k *Key) {
 	}
 }
 
+// judgeRoutine adds a finding to the first key whose table, or the table of one of its
+// children, the routine mentions.
+func (s server) judgeRoutine(keys []Key, r database.Routine) {
+	for i := range keys {
+		for _, column := range keys[i].Columns() {
+			if r.Mentions(column.Table.Name) {
+				keys[i].find(NarrowRoutine, s.ifWidened(&keys[i]), keys[i].Column,
+					fmt.Sprintf("%s mentions %s and uses integers of fewer than 64 bits", r, s.name(column.Table)),
+					"make its parameters, variables and casts that hold a key bigint before the key is widened")
+				return
+			}
+		}
+	}
+}
+
 func (s server) judgeView(k *Key, view View) {
 	severity, remedy := s.syntax().view(s, k)
 	how := "uses"
