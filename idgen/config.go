@@ -48,8 +48,8 @@ type Config struct {
 
 	// NoSpread starts the sequence of every tick at 0 instead of at a changing
 	// offset. This saves sequence numbers. But at low rates all ids are then
-	// multiples of 2^sequenceBits, so id % N is the same for all of them if N is a
-	// power of two up to that.
+	// multiples of 2^sequenceBits. If N is a power of two up to that, id % N is the
+	// same for all of them.
 	NoSpread bool
 
 	// MaxNames is how many names [Pool.Named] accepts. It bounds the memory if names

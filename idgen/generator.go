@@ -71,10 +71,10 @@ type core struct {
 // The error is a [*ClockError], [ErrLayoutExhausted], [ErrClosed], or the error of
 // ctx together with the reason for the wait.
 func (g *Generator) Next(ctx context.Context) (int64, error) {
-	// The fast path takes the next number if the clock has reached its tick or is not too
-	// far behind. If another call takes that number first, the loop tries the following
-	// number. It does not read the clock again, because reading the clock is the larger
-	// part of the cost of an id.
+	// The fast path takes the next number if its tick is current or not too far ahead. If
+	// another call takes that number first, the loop tries the following number. It does
+	// not read the clock again, because reading the clock is the larger part of the cost
+	// of an id.
 	s := g.seq.Load()
 	now := g.clock.now()
 	for {
