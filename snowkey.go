@@ -18,8 +18,8 @@ type Config struct {
 	// [idgen.Layout.Compatible]). Defaults to idgen.DefaultLayout().
 	Layout idgen.Layout
 
-	// Namespace is the scope in which ids are unique: processes that fill the same
-	// tables share a namespace. At most 64 bytes. Defaults to "default".
+	// Namespace is the scope in which ids are unique. Processes that fill the same
+	// tables must use the same namespace. At most 64 bytes. Defaults to "default".
 	Namespace string
 
 	// MinWorker and MaxWorker limit the worker numbers that may be leased, both
@@ -46,13 +46,14 @@ type Config struct {
 	// Window. Defaults to one and a half times Window.
 	TTL time.Duration
 
-	// MaxClockSkew is how far the host's clock may be from the store's clock, and
-	// how far the clocks of servers may differ that replace each other. A new
-	// namespace issues its first id this much later. All processes of a namespace
-	// have the same MaxClockSkew. Defaults to 1 s.
+	// MaxClockSkew is how far the host's clock may be from the store's clock. It is
+	// also how far the clocks of two database servers may differ if one replaces the
+	// other. In a new namespace, the first id is issued this much later. All
+	// processes of a namespace have the same MaxClockSkew. Defaults to 1 s.
 	MaxClockSkew time.Duration
 
-	// SkipMigrate leaves the tables to your own migration.
+	// SkipMigrate prevents Open from creating the tables. Use it if your own
+	// migration creates them.
 	SkipMigrate bool
 
 	// OnLost is called in a goroutine of its own after a lease was lost.
@@ -68,14 +69,14 @@ type Config struct {
 	// Defaults to the system clock.
 	Clock func() time.Time
 
-	// Logger receives what happens to the lease and to the clock. Defaults to
+	// Logger receives messages about the lease and the clock. Defaults to
 	// slog.Default().
 	Logger *slog.Logger
 }
 
 // Open leases a worker number from store and returns a pool of ids. It returns
 // when the first id can be issued. If the store is unavailable or all worker numbers are
-// in use, Open tries again until ctx ends; the error then says which.
+// in use, Open tries again until ctx ends, and the error then names the reason.
 // [idgen.Pool.Close] releases the worker number.
 //
 // While the store is unavailable, ids are issued for Window. After that, calls
@@ -89,12 +90,12 @@ func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, erro
 	})
 }
 
-// Fence makes all leases that are claimed from now on start above every id that
-// may have been issued before, by this database or by one that it replaced. Processes
-// do so themselves if the fingerprint or an older row shows a restore. Some restores are
-// not detected: a snapshot of a disk or machine, or an older dump that did not recreate
-// the tables. After such a restore, call Fence before processes start again.
-// docs/leases.md lists these restores.
+// Fence makes all leases that are claimed from now on start above every id that may have
+// been issued before. This includes ids under leases of a database that this one replaced.
+// Processes do the same themselves if the fingerprint or an older row shows a restore.
+// Some restores are not detected: a snapshot of a disk or machine, or an older dump that
+// did not recreate the tables. After such a restore, call Fence before processes start
+// again. docs/leases.md lists these restores.
 //
 // Call it with the Config of [Open]. The error is [lease.ErrNoNamespace] if there is
 // nothing to fence, a [*lease.ConfigError] or a [*lease.StoreError].
@@ -104,9 +105,9 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 
 // Doctor looks for rows of a namespace, and for settings of its store, that look
 // wrong. It changes nothing and needs no lease. The findings explain why no ids are
-// issued, why ids are ahead of their time, or what a crash would cost. They do not
-// show that an id was issued a second time. A bound that was lowered by hand is not
-// detected.
+// issued, why ids are ahead of the clock, or what a crash would cost. Doctor cannot show
+// that an id was issued a second time, and it does not detect a bound that was lowered by
+// hand.
 //
 //	clock          the host's clock and the store's differ by more than MaxClockSkew
 //	volatile       the store may lose a commit that it acknowledged

@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// ceiling measures whether a generator at the ceiling issues all ids of its layout.
+// ceiling measures whether a generator at its maximum rate issues all ids of its layout.
 func ceiling(p *pools) topic {
 	const perTick = 4096
 	t := topic{
@@ -30,13 +30,14 @@ func ceiling(p *pools) topic {
 	return t
 }
 
-// waiting measures the cost of waiting at the ceiling: the CPU time of the process,
-// minus the CPU time of the same number of ids without waiting.
+// waiting measures what it costs to wait when a generator has reached its layout's
+// maximum rate. The cost is the CPU time of the process, minus the CPU time of the same
+// number of ids without waiting.
 //
-// It uses a layout with 256 ids per millisecond. Its generators wait as often as with
-// DefaultLayout, once a tick in every goroutine, but they make few ids between. With
-// 4,096 ids a tick, the contention of the cores for the counter hides the cost of
-// waiting: the difference was between -30 and 15 % of a core.
+// The layout has 256 ids per millisecond. Its generators wait as often as with
+// DefaultLayout, once a tick in every goroutine, but they make few ids between two waits.
+// With 4,096 ids a tick, the cores' contention for the counter hides the cost of waiting:
+// the difference was between -30 and 15 % of a core.
 func waiting(p *pools) topic {
 	const perTick = 256
 	t := topic{

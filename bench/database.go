@@ -24,8 +24,8 @@ type database struct {
 	pgx     *pgxpool.Pool // nil, unless it is Postgres
 }
 
-// newDatabase makes the tables in a server's database. It closes its connections at the
-// end of t.
+// newDatabase creates the tables in a server's database. Its connections are closed when
+// t ends.
 func newDatabase(t dbtest.TB, server dbtest.DB, conn *sql.DB) (db *database, err error) {
 	dialect := server.Dialect
 	db = &database{dialect: dialect, version: server.Version, sql: conn}
@@ -61,8 +61,8 @@ func newDatabase(t dbtest.TB, server dbtest.DB, conn *sql.DB) (db *database, err
 	return db, nil
 }
 
-// tableSQL makes the table for keys of kind k. It has a second index, because most
-// tables have one.
+// tableSQL returns the statements that create the table for keys of kind k. The table has
+// a second index, because most tables have one.
 func (k keyKind) tableSQL(dialect string) []string {
 	time := map[string]string{"postgres": "timestamptz", "mysql": "datetime(6)"}[dialect]
 	return []string{

@@ -52,7 +52,7 @@ func rates(sources []source) study {
 	}}
 }
 
-// paced draws a number of ids every millisecond for d, and returns the time of one in
+// paced generates rate ids every millisecond for d, and returns the time per id in
 // nanoseconds.
 func paced(s source, rate int, d time.Duration) (float64, error) {
 	if s.limit > 0 && float64(rate) > s.limit {
@@ -74,8 +74,8 @@ func paced(s source, rate int, d time.Duration) (float64, error) {
 	return float64(busy) / float64(ids), nil
 }
 
-// cores measures the cost of an id with more and more goroutines, up to more than there
-// are cores. It leaves out sources that are limited by their layout.
+// cores measures the cost of an id with an increasing number of goroutines, up to more
+// than there are cores. It leaves out sources whose rate is limited by their layout.
 func cores(all []source) study {
 	list := []source{{name: "clock and atomic add", draw: timeAndAdd()}}
 	for _, s := range all {

@@ -44,7 +44,7 @@ type herd struct {
 	external bool // whether servers that the environment names are measured too
 }
 
-// shortLived is a rate of processes that start, draw an id and end.
+// shortLived is a rate at which processes start, generate an id and end.
 type shortLived struct {
 	rate   int // a second
 	closes bool
@@ -65,7 +65,7 @@ func fullHerd(starts []int) herd {
 }
 
 // most is the number of connections that a server must allow. It includes connections
-// of clients that have gone.
+// that the server has not closed yet although their clients have ended.
 func (h herd) most() int { return max(slices.Max(h.starts)+h.live, h.running) + 300 }
 
 // A herdTable has the results of a herd, and the bars that it missed.
@@ -131,8 +131,8 @@ func herdStudies() []herdStudy {
 	return []herdStudy{connecting, starting, opening, resting, returning, waiters, shortLives}
 }
 
-// measureHerd measures the studies whose titles contain only, and prints each when it
-// ends.
+// measureHerd runs the studies whose titles contain the text only, and prints each study
+// when it ends.
 func measureHerd(w io.Writer, dir, only string, h herd) (t herdTable, err error) {
 	owner := &servers{dir: dir}
 	defer func() { err = errors.Join(err, owner.close()) }()
@@ -340,7 +340,7 @@ func storeOf(server dbtest.DB, db *sql.DB) lease.Store {
 	return sqlstore.SQLite(db)
 }
 
-// open leases a worker number and draws the first id.
+// open leases a worker number and generates the first id.
 func (k *keeper) open(ctx context.Context, s *herdServer, cfg snowkey.Config) error {
 	store, err := k.store(s)
 	if err != nil {
@@ -363,7 +363,7 @@ func (k *keeper) openOn(ctx context.Context, store lease.Store, cfg snowkey.Conf
 	return err
 }
 
-// close gives the worker number back.
+// close releases the worker number.
 func (k *keeper) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -430,8 +430,8 @@ var namespaces atomic.Int64
 // durations are the sorted times of processes.
 type durations []time.Duration
 
-// within returns the time within which this share of n processes succeeded. It returns
-// 0 if fewer processes succeeded.
+// within returns the time within which this share of n processes succeeded, or 0 if fewer
+// processes succeeded.
 func (t durations) within(share float64, n int) time.Duration {
 	slices.Sort(t)
 	i := max(int(share*float64(n)+0.999999)-1, 0)

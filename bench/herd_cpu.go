@@ -35,8 +35,8 @@ func portOf(db dbtest.DB) (string, error) {
 	return port, err
 }
 
-// serverPID returns the process that listens on the port, by the files of Linux's
-// /proc. It finds only servers of this machine.
+// serverPID returns the process that listens on the port. It reads Linux's /proc, so it
+// finds only servers on this machine.
 func serverPID(port string) (int, error) {
 	n, err := strconv.Atoi(port)
 	if err != nil {
@@ -79,8 +79,8 @@ func serverPID(port string) (int, error) {
 	return slices.Min(pids), nil
 }
 
-// cpuUsed measures the CPU time of the server and of this process. It returns a function
-// that prints the CPU time since then, divided by n.
+// cpuUsed starts to measure the CPU time of the server and of this process. It returns a
+// function that formats the CPU time since then, divided by n.
 func (s *herdServer) cpuUsed() (end func(n int) string) {
 	measure := func() (server, clients time.Duration, err error) {
 		clients = cpuTime()
@@ -107,8 +107,8 @@ func (s *herdServer) cpuUsed() (end func(n int) string) {
 	}
 }
 
-// cpuOf returns the CPU time of a server's process and of its children, with the
-// children that have ended. Servers have many threads or many children, not both.
+// cpuOf returns the CPU time of a server's process and of its children, including the
+// children that have ended. A server has many threads or many children, but not both.
 func cpuOf(pid int) (time.Duration, error) {
 	const tick = 10 * time.Millisecond // the unit of /proc/PID/stat on all of Go's architectures
 	var sum time.Duration

@@ -61,7 +61,7 @@ func openAlone(h herd, s *herdServer, n int, namespace func() string) (took dura
 	return took, sum, nil
 }
 
-// resting measures processes that draw no ids.
+// resting measures what processes cost the database while they generate no ids.
 var resting = herdStudy{
 	title:   "At rest: what one process costs the database in a minute",
 	columns: []string{"", "Window", "statements", "round trips", "commits"},

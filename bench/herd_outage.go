@@ -99,7 +99,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// drawAfter draws ids until one has a time after granted.
+// drawAfter generates ids until one has a time after granted.
 func (k *keeper) drawAfter(ctx context.Context, granted time.Time) error {
 	for {
 		id, err := k.pool.Next(ctx)

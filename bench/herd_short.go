@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// shortLives measures processes that start, draw an id and end.
+// shortLives measures processes that start, generate an id and end.
 var shortLives = herdStudy{
 	title: "Short-lived processes: start, draw an id, end",
 	note: "A process without Close ends as one that is killed: its connection breaks, and its worker number stays in use for TTL + MaxClockSkew (16 s). With\n" +
@@ -37,7 +37,7 @@ var shortLives = herdStudy{
 	},
 }
 
-// closed closes k, if err is nil.
+// closed closes k, and returns err, or the error of closing if err is nil.
 func closed(k *keeper, err error) error {
 	if closing := k.close(); err == nil {
 		err = closing

@@ -34,8 +34,8 @@ var connecting = herdStudy{
 	},
 }
 
-// atOnce makes the keepers and calls f for all of them at once. It returns the times of
-// the calls that succeeded, and the errors of the others.
+// atOnce creates the keepers and calls f for all of them at the same time. It returns how
+// long the calls that succeeded took, and the errors of the others.
 func (s *herdServer) atOnce(h herd, keepers []*keeper, f func(context.Context, *keeper) error) (took durations, failed []error) {
 	var (
 		mu    sync.Mutex

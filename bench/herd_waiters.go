@@ -102,7 +102,7 @@ var waiters = herdStudy{
 	},
 }
 
-// hold leases all worker numbers over one pool of connections.
+// hold opens pools that together lease all worker numbers. They share one *sql.DB.
 func (s *herdServer) hold(h herd, db *sql.DB, cfg snowkey.Config) (holders []*idgen.Pool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*h.limit)
 	defer cancel()

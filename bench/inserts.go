@@ -12,10 +12,10 @@ import (
 // steps is the number of equal steps in which a table is filled.
 const steps = 10
 
-// inserts measures what each kind of key costs on a server. It fills a table for each
-// kind in bulk, which shows how the cost of an insert grows with the table, and the
-// size of the table on disk. Then it inserts rows into the full tables through each
-// integration.
+// inserts measures what each kind of key costs on a server. First it fills a table for
+// each kind with bulk inserts. This shows how the cost of an insert grows with the table,
+// and how large the table is on disk. Then it inserts rows into the full tables through
+// each integration.
 func inserts(dir string, p *pools, dialect string, rows int) study {
 	return study{
 		title: "Inserts on " + map[string]string{"postgres": "PostgreSQL", "mysql": "MySQL or MariaDB"}[dialect],
@@ -184,7 +184,7 @@ func (in *inserting) compare() error {
 }
 
 // race lets the kinds of keys take turns. Each turn inserts the same number of rows,
-// so the tables stay equally large.
+// so that the tables stay equally large.
 func (in *inserting) race(sides []workload) ([][]turn, error) {
 	least := 0
 	for i, side := range sides {

@@ -12,8 +12,8 @@ type keyKind struct {
 	table  string
 	column map[string]string // its type, for each dialect
 
-	// make makes a UUID before the row is inserted. It is nil for keys that the
-	// database makes, or that the integration fills.
+	// make makes a UUID before the row is inserted. It is nil if the database or the
+	// integration generates the key.
 	make func() (uuid.UUID, error)
 
 	ours bool

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// latencies measures how long single calls take at the ceiling, and the rate that is
-// left.
+// latencies measures how long single calls take when goroutines call as often as they
+// can, and which share of the layout's maximum rate is reached.
 func latencies(all []source) study {
 	var limited []source
 	for _, s := range all {
@@ -83,14 +83,15 @@ func crowds(last int) []int {
 	return append(list, last)
 }
 
-// crowded has the measurements of goroutines that draw from a source without a pause.
+// crowded has the measurements of goroutines that request ids from a source without a
+// pause.
 type crowded struct {
 	calls  histogram
 	shares []float64 // of the layout's rate, in each turn
 	cores  []float64 // that were busy
 }
 
-// measure draws with goroutines for d.
+// measure lets this number of goroutines request ids for d.
 func (c *crowded) measure(s source, goroutines int, d time.Duration) error {
 	if err := s.exhaust(); err != nil {
 		return err

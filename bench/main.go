@@ -2,36 +2,37 @@
 //
 //	make bench
 //
-// Each line compares a piece of work with a yardstick. A yardstick is an alternative,
+// Each line compares a piece of work with a yardstick, which is either an alternative
 // or the lowest possible cost. The two take turns of some milliseconds, A B, B A and
 // so on, for one and a half seconds. Costs are medians of the turns. The ratio is the
 // median of the rounds' ratios, with its quartiles. On a noisy machine the quartiles
-// widen before the ratio moves. A ratio can be compared between machines, and a cost
+// widen before the ratio moves. Ratios can be compared between machines, but costs
 // cannot.
 //
-// Some lines have a bar, which is a value that the result must reach. The table prints
-// a bar that was not reached as MISSED, and names it again at the end. The exit status
-// is 1 only if something could not be measured.
+// Some lines have a bar, which is a value that the result must reach. If a result does
+// not reach its bar, the table prints MISSED and lists the bar again at the end. The exit
+// status is 1 only if something could not be measured.
 //
-// The studies after the table compare more than two workloads: single calls at the
-// ceiling, the cost of an id against the rate and against cores, and inserts. The
-// inserts go into tables of -rows rows in Postgres and in MySQL or MariaDB, through
-// four integrations, with four kinds of keys.
+// The studies after the table compare more than two workloads. They measure single calls
+// at a layout's maximum rate, how the cost of an id depends on the rate and on the number
+// of cores, and inserts. The inserts go into tables of -rows rows in Postgres and in
+// MySQL or MariaDB, through four integrations, with four kinds of keys.
 //
-// A run takes about eight minutes. A quick look takes -t 100ms -rows 20000, and
+// A run takes about eight minutes. For a quick look, use -t 100ms -rows 20000. The flag
 // -only selects topics by their titles. With -write the command also writes
 // docs/benchmarks.md and its plots; see make benchmarks.
 //
-// With -herd the command measures how processes start instead: a thousand at once,
+// With -herd the command instead measures how processes start: a thousand at once, one
 // alone, after an outage of the database, while all worker numbers are in use, and
-// short-lived ones. That takes about half an hour. -starts and -only select a part:
+// processes that live only briefly. This takes about half an hour. The flags -starts and
+// -only select a part:
 //
 //	make herd BENCHFLAGS="-starts 64,256 -only Starting"
 //
-// SNOWKEY_TEST_POSTGRES and SNOWKEY_TEST_MYSQL name more servers to measure. Their
-// max_connections must be large enough.
+// The variables SNOWKEY_TEST_POSTGRES and SNOWKEY_TEST_MYSQL name additional servers to
+// measure. Their max_connections must be large enough.
 //
-// The same workloads are Go benchmarks, for benchstat and profiles:
+// The same workloads can be run as Go benchmarks, for benchstat and profiles:
 //
 //	GOWORK=$PWD/newest.work go test -bench . -count 10 ./bench
 //

@@ -26,8 +26,8 @@ func next(p *pools) topic {
 }
 
 // timeAndAdd is the lowest possible cost of a time-ordered unique id: reading the
-// clock, and an atomic add. It is safe for concurrent use. All callers share one word,
-// as all callers of a generator do.
+// clock, and an atomic add. It is safe for concurrent use. All its callers update the
+// same word, as the callers of one generator do.
 func timeAndAdd() workload {
 	start := time.Now()
 	word := new(struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/sony/sonyflake"
 )
 
-// peers measures the cost of one id of each peer. The yardstick is our id with room in
-// the layout. Our id in the default layout is in the table too.
+// peers measures what one id costs with each peer. The yardstick is one of our ids, in a
+// layout that does not limit the rate. The table also has our id in the default layout.
 func peers(p *pools) (topic, error) {
 	bwmarrin, err := bwmarrinOne()
 	if err != nil {

@@ -39,7 +39,7 @@ type mark struct {
 	text string
 }
 
-// The canvas, and the area for the lines. The names of the lines are to the right of
+// The size of the canvas, and the area for the lines. Each line's name is to the right of
 // this area.
 const (
 	width, height            = 900, 420
@@ -131,8 +131,8 @@ func (p plot) svg() string {
 	return b.String()
 }
 
-// labels returns how high the name of each line stands: beside its end, as far
-// as no other stands there.
+// labels returns the vertical position of each line's name. A name is beside the end of
+// its line, unless it would overlap another name there.
 func (p plot) labels(y scale) []float64 {
 	const apart = 18
 	type label struct {

@@ -50,7 +50,7 @@ func pooled(p *pools) topic {
 	return t
 }
 
-// unordered draws one id at a time. It is safe for concurrent use.
+// unordered generates one id at a time. It is safe for concurrent use.
 func unordered(u *idgen.Unordered) workload {
 	ctx := context.Background()
 	return func(n int) error {

@@ -13,8 +13,8 @@ import (
 type pools struct {
 	// full has DefaultLayout: 4,096 ids per millisecond.
 	full *idgen.Pool
-	// room has 4,194,304 ids per millisecond. A machine cannot draw as many, so nothing
-	// waits.
+	// room has 4,194,304 ids per millisecond. That is more than a machine can generate,
+	// so no call waits.
 	room *idgen.Pool
 	// narrow has 256 ids per millisecond.
 	narrow *idgen.Pool
@@ -46,7 +46,7 @@ func (p *pools) close() error {
 	return errors.Join(p.room.Close(ctx), p.full.Close(ctx), p.narrow.Close(ctx))
 }
 
-// one draws one id at a time. It is safe for concurrent use.
+// one generates one id at a time. It is safe for concurrent use.
 func one(g *idgen.Generator) workload {
 	ctx := context.Background()
 	return func(n int) error {

@@ -2,12 +2,12 @@ package main
 
 import "time"
 
-// race lets workloads take turns, in each of which workload i does pieces[i]
-// pieces of work, for as many rounds as more allows. It returns the turns of each.
+// race lets workloads take turns, for as many rounds as more allows. In each round,
+// workload i does pieces[i] pieces of work. race returns the turns of each workload.
 //
-// A workload can slow down the next one, for example with pages that the server has
-// yet to write. So over the rounds each workload follows each other one equally often,
-// and is the first equally often.
+// A workload can slow down the next one, for example because the server must still write
+// the pages that the first one changed. So over the rounds each workload follows every
+// other one equally often, and is the first equally often.
 func race(sides []workload, pieces []int, more func(rounds int) bool) ([][]turn, error) {
 	turns := make([][]turn, len(sides))
 	for round := 0; more(round); round++ {

@@ -22,13 +22,14 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// rows asks what filling the key adds to an insert: one row, by GORM and by ent
-// as they are by default. The yardstick inserts the same row into a table of its
-// own, under a key that was drawn beforehand, without plugin and without hook.
+// rows measures by how much an insert of one row takes longer if our integration sets
+// the key, with GORM and with ent in their default settings. The yardstick inserts the
+// same row into a table of its own, with a key that was generated before, and without
+// the plugin or the hook.
 //
-// The files are real ones. In the first, an insert waits for the disk, as
-// SQLite does unless told otherwise. In the second nothing waits, and an insert
-// is as fast as SQLite can make it; no bar is set there.
+// The rows go into files on disk. In the first file, an insert waits for the disk, which
+// is SQLite's default. In the second file, an insert does not wait for the disk and is as
+// fast as SQLite can make it, so there is no bar.
 func rows(dir string, p *pools) (t topic, closeFiles func() error, err error) {
 	idgen.SetDefault(p.full)
 	t = topic{name: "Rows", title: "Inserting a row into an SQLite file (WAL)"}
@@ -65,9 +66,9 @@ func rows(dir string, p *pools) (t topic, closeFiles func() error, err error) {
 	return t, closeFiles, nil
 }
 
-// added reports how much longer our inserts took. A turn is one insert. Single inserts
-// differ by more than this difference, so the quartiles are over the medians of a
-// hundred rounds each.
+// added reports how much longer our inserts took than the yardstick's. A turn is one
+// insert. Because single inserts vary by more than this difference, added takes the median
+// of each hundred rounds, and prints the median and the quartiles of these medians.
 func added(r result) []line {
 	more := r.values(func(ours, theirs turn) float64 { return ours.wallEach() - theirs.wallEach() })
 	var medians []float64
@@ -159,8 +160,8 @@ func openEnt(db *sql.DB, g *idgen.Generator) (fills, presets workload, err error
 	return fills, presets, nil
 }
 
-// beforehand returns ids that are drawn by the thousand, which costs next to
-// nothing each.
+// beforehand returns a function that returns one id per call. It generates a thousand ids
+// at a time, so that the cost of one id is close to zero.
 func beforehand(g *idgen.Generator) func() (int64, error) {
 	var ids []int64
 	return func() (id int64, err error) {

@@ -15,8 +15,9 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 )
 
-// segments measures the cost of a dense number while the database grants more, the
-// number of statements, and how long a call waits when demand jumps.
+// segments measures the cost of a dense number while the database grants further numbers.
+// It also measures how many statements that takes, and how long a call waits when demand
+// suddenly rises.
 func segments(dir string) (t topic, closeAll func() error, err error) {
 	t = topic{
 		name:  "Segment",
@@ -52,7 +53,7 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 			return t, closeAll, err
 		}
 		sources = append(sources, source)
-		// The first draws wait for the first statements. They are not measured.
+		// The first calls wait for the first statements, so they are not measured.
 		if err := drawn(source)(1 << 24); err != nil {
 			return t, closeAll, err
 		}
@@ -79,9 +80,9 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 	return t, closeAll, nil
 }
 
-// drawn draws one number at a time. It is safe for concurrent use. It is not inlined:
-// its caller is so long that the compiler would not inline calls in the function that it
-// returns.
+// drawn takes one number at a time from s. It is safe for concurrent use. It must not be
+// inlined into its caller. The caller is so long that the compiler would then not inline
+// Next in the function that drawn returns.
 //
 //go:noinline
 func drawn(s *segment.Segment) workload {
@@ -96,7 +97,7 @@ func drawn(s *segment.Segment) workload {
 	}
 }
 
-// drawnFrom does the same through the interface, like the integrations.
+// drawnFrom does the same as drawn, but through the interface that the integrations use.
 //
 //go:noinline
 func drawnFrom(s idgen.Source) workload {
@@ -111,8 +112,8 @@ func drawnFrom(s idgen.Source) workload {
 	}
 }
 
-// adds is the lowest possible cost of a unique number. It is safe for concurrent use.
-// All callers share one word.
+// adds is the lowest possible cost of a unique number, an atomic add. It is safe for
+// concurrent use. All its callers update the same word.
 func adds() workload {
 	word := new(struct {
 		_ [64]byte
@@ -174,8 +175,8 @@ func jumps(name string, store *counted, d time.Duration) ([]line, error) {
 	}}, nil
 }
 
-// jump draws 1,000 numbers a second and then 100,000, each for d. It returns the longest
-// wait after the jump, and the longest statement.
+// jump takes 1,000 numbers a second for d, and then 100,000 a second for d. It returns the
+// longest wait of a call at the higher rate, and the time of the longest statement.
 func jump(name string, store *counted, d time.Duration) (wait, statement time.Duration, err error) {
 	ctx := context.Background()
 	own := &counted{store: store.store}

@@ -7,8 +7,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// servers are private servers, which flush every commit to disk and have otherwise their
-// default settings. It implements the TB of package dbtest.
+// servers starts private database servers. They flush every commit to disk and otherwise
+// have their default settings. It implements the interface TB of package dbtest.
 type servers struct {
 	dir  string
 	undo []func()

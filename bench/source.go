@@ -4,7 +4,7 @@ package main
 type source struct {
 	name  string
 	draw  workload
-	limit float64 // ids per millisecond of its layout; 0 means more than a machine can draw
+	limit float64 // ids per millisecond of its layout; 0 means more than a machine can generate
 	ours  bool
 }
 
@@ -29,6 +29,7 @@ func sources(p *pools) ([]source, error) {
 	}, nil
 }
 
-// exhaust draws the ids that a source can issue ahead of the clock after a rest. Our
-// generators can issue ids for MaxAhead, 10 ms.
+// exhaust uses up the ids that a source can issue ahead of the clock after it was idle, so
+// that they do not distort a measurement. Our generators can issue the ids of MaxAhead,
+// 10 ms.
 func (s source) exhaust() error { return s.draw(int(25 * s.limit)) }

@@ -175,8 +175,8 @@ func (c prepareCounter) TracePrepareEnd(_ context.Context, _ *pgx.Conn, d pgx.Tr
 	}
 }
 
-// A countedConn counts the statements of a connection, and passes all calls to the
-// driver.
+// A countedConn counts the statements that are run on a connection, and passes all calls
+// on to the driver.
 type countedConn struct {
 	driver.Conn
 	t    *tally

@@ -25,11 +25,12 @@ type trial struct {
 	bar       bar
 	peer      side // which of the two is a peer's
 
-	// lines turns a result into lines of the table. Defaults to one that
+	// lines returns the lines of the table for a result. The default is one line that
 	// compares the costs.
 	lines func(result) []line
 
-	// alone measures for about d without turns. Work and yardstick are then not set.
+	// alone measures for about d, without a yardstick and without turns. If alone is
+	// set, work and yardstick are not.
 	alone func(d time.Duration) ([]line, error)
 }
 

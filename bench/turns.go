@@ -43,13 +43,13 @@ type pace struct {
 	same bool          // the yardstick does the same number of pieces in a turn
 }
 
-// A comparison has the turns of two workloads. Noise on the machine affects
-// neighbouring turns in the same way, so the ratio of two such turns is more precise
-// than the ratio of two means.
+// A comparison has the turns of two workloads. Noise on the machine affects two
+// neighbouring turns in the same way, so their ratio is more precise than the ratio of two
+// means.
 type comparison struct{ ours, theirs []turn }
 
 // compare lets two workloads take turns for about d and at least 3 rounds. The order is
-// A B, B A, A B and so on, because the first of a round may be slower.
+// A B, B A, A B and so on, because the first workload in a round may be slower.
 func compare(ours, theirs workload, p pace, d time.Duration) (comparison, error) {
 	length := min(p.turn, d/4)
 	n, err := fit(ours, length)
@@ -114,9 +114,9 @@ func spreadOf(values []float64) spread {
 	}
 }
 
-// allocsEach returns the allocations of one of n pieces of work. It counts like
-// package testing and rounds down, because the goroutines of among and the growth of a
-// table also allocate.
+// allocsEach returns the number of allocations per piece of work. It rounds down, as
+// package testing does, because the goroutines that among starts and the growth of a table
+// also allocate.
 func allocsEach(w workload, n int) (int, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -29,8 +29,7 @@ func integrations(dialect string) []integration {
 	return []integration{bare, {"GORM", openGORMRows}, {"ent", openEntRows}, {"bun", openBun}}
 }
 
-// waysOf repeats inserts of one row and of many rows. The function create makes the
-// rows.
+// waysOf returns ways that insert with one and many. The function create makes each row.
 func waysOf[R any](create func() (R, error), one func(*R) error, many func([]R) error) ways {
 	return ways{
 		one: repeat(func() error {
@@ -67,8 +66,8 @@ const (
 
 var lastMoment atomic.Int64
 
-// moment is the time in microseconds, which is the precision of the databases. No two
-// rows have the same time, so the index on it has an entry for each row.
+// moment returns the time in microseconds, which is the precision of the databases. It
+// never returns the same time again, so the index on created_at has an entry for each row.
 func moment() time.Time {
 	for {
 		last := lastMoment.Load()
@@ -79,7 +78,7 @@ func moment() time.Time {
 	}
 }
 
-// rowsWith returns a function that makes rows with the keys of make.
+// rowsWith returns a function that makes rows whose keys come from make.
 func rowsWith[K any](make func() (K, error)) func() (row[K], error) {
 	return func() (row[K], error) {
 		id, err := make()

@@ -13,8 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// These are the rows as models of bun. bun reads the names of the key and of the table
-// from tags.
+// These types are the rows as bun models. bun reads the names of the key column and of the
+// table from struct tags.
 type (
 	bunCounted struct {
 		bun.BaseModel `bun:"table:rows_auto"`

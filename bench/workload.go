@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// A workload does one piece of work n times. It contains the loop, because a call for
-// each piece would cost as much as the differences to measure. The program and
-// `go test -bench` run the same workloads.
+// A workload does one piece of work n times. The workload itself contains the loop,
+// because a function call for each piece would cost as much as the differences to be
+// measured. The program and `go test -bench` run the same workloads.
 //
 // A workload is for one caller at a time, unless its comment says otherwise.
 type workload func(n int) error
@@ -20,15 +20,16 @@ var kept struct {
 	text   []byte
 	number int64
 
-	// heap is as large as the heap of a usual program. With an empty heap, the
-	// collector would run every millisecond, and its cost would distort the results
-	// of workloads that allocate. It takes no memory, because it is never touched.
+	// heap is as large as the heap of a usual program. If the heap were nearly empty,
+	// the garbage collector would run every millisecond, which would distort the
+	// results of workloads that allocate. heap takes no memory, because it is never
+	// touched.
 	heap []byte
 }
 
-// among shares the work between goroutines. Each takes a small part until none is
-// left, so that a goroutine without a core delays the others little. The workload must
-// be safe for concurrent use.
+// among divides the work between goroutines. Each goroutine takes one small part after
+// another until none is left, so that a goroutine that has no core for a while delays the
+// others only a little. The workload must be safe for concurrent use.
 func (w workload) among(goroutines int) workload {
 	if goroutines == 1 {
 		return w

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// resyncEvery is how long the clock uses only the monotonic clock, which costs about
-// half as much as time.Now. A step of the wall clock takes effect this much later.
+// resyncEvery is how often a clock reads the wall clock. In between, it reads only the
+// monotonic clock, which costs about half as much as time.Now. So it may take this long
+// until a step of the wall clock takes effect.
 const resyncEvery = 100 * time.Millisecond
 
 // clock returns the time since a layout's epoch. It may stand still, jump and go
@@ -40,17 +41,18 @@ func (c *clock) now() time.Duration {
 	return time.Duration(c.offset.Load()) + elapsed
 }
 
-// earliest is the smallest result of now. An earlier reading counts as this one, so that
-// a tick more can be subtracted.
+// earliest is the smallest result of now. An earlier reading is replaced by it, so that
+// another tick can be subtracted from the result without an overflow.
 const earliest = -NoLimit / 2
 
-// sinceEpoch corrects a reading. Sub uses the wall clock, because the epoch has no
-// monotonic reading.
+// sinceEpoch returns the time from the epoch to t, with the correction added. Sub uses
+// the wall clock's reading in t, because the epoch has no monotonic reading.
 func (c *clock) sinceEpoch(t time.Time) time.Duration {
 	return max(t.Add(time.Duration(c.correction.Load())).Sub(c.epoch), earliest)
 }
 
-// correct adds by to every reading that begins after it returns.
+// correct adds by to every reading that begins after correct returns, instead of the
+// previous correction.
 func (c *clock) correct(by time.Duration) {
 	c.looking.Lock()
 	defer c.looking.Unlock()
@@ -58,8 +60,8 @@ func (c *clock) correct(by time.Duration) {
 	c.look()
 }
 
-// resync reads the wall clock, unless another call is doing so. This call can then use
-// the old offset.
+// resync reads the wall clock and returns the time since the epoch. If another call is
+// already reading the wall clock, resync does not wait for it and uses the old offset.
 func (c *clock) resync() time.Duration {
 	if c.looking.TryLock() {
 		defer c.looking.Unlock()

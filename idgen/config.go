@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// NoLimit is the largest duration. [Config.MaxAhead] and [Config.MaxWait] take it for
-// "no limit".
+// NoLimit is the largest duration. As [Config.MaxAhead] or [Config.MaxWait], it means
+// that there is no limit.
 const NoLimit time.Duration = math.MaxInt64
 
 // Config configures a [Pool]. Only Worker must be set.
 type Config struct {
 	// Worker returns the worker number, which no other running process may have. The
 	// argument bits is the width of the layout's worker field. Package worker has
-	// functions for it. There is no default, because a guessed number repeats ids.
+	// functions that you can use here. There is no default, because processes that
+	// guessed the same number would make the same ids.
 	Worker func(bits int) (int64, error)
 
 	// Layout says which bits hold what. Defaults to DefaultLayout().
@@ -36,19 +37,20 @@ type Config struct {
 	MaxWait time.Duration
 
 	// MaxBehind is how far the clock may be behind before the generator logs an
-	// error and its state is Down. Not less than MaxWait. Defaults to one
-	// minute, or to MaxWait if that is longer.
+	// error and its state is [Down]. It must not be less than MaxWait. Defaults to
+	// one minute, or to MaxWait if that is longer.
 	MaxBehind time.Duration
 
-	// Rotate makes a generator continue when it would otherwise fail because the
-	// clock was set back. It uses the next number of the layout's rollback field.
-	// These ids are unique, but smaller than earlier ones. Calls fail when all
-	// rollback numbers are used.
+	// Rotate makes a generator continue when its calls would otherwise fail because
+	// the clock was set back. From then on, ids contain the next number in the
+	// layout's rollback field, so they are unique, but smaller than earlier ids. When
+	// all rollback numbers are used, calls fail.
 	Rotate bool
 
 	// NoSpread starts the sequence of every tick at 0 instead of at a changing
 	// offset. This saves sequence numbers. But at low rates all ids are then
-	// multiples of 2^sequenceBits, and id % N is the same for all of them.
+	// multiples of 2^sequenceBits. If N is a power of two up to that, id % N is the
+	// same for all of them.
 	NoSpread bool
 
 	// MaxNames is how many names [Pool.Named] accepts. It bounds the memory if names
@@ -61,8 +63,9 @@ type Config struct {
 	// 100 ms.
 	Clock func() time.Time
 
-	// Logger receives an error when a generator is Down, and a warning when less
-	// than 5 years of the layout remain. Defaults to slog.Default().
+	// Logger receives an error when a generator is [Down], and a warning when Rotate
+	// uses another rollback number or less than 5 years of the layout remain.
+	// Defaults to slog.Default().
 	Logger *slog.Logger
 }
 

@@ -4,9 +4,9 @@ import "sync/atomic"
 
 var defaultPool atomic.Pointer[Pool]
 
-// Default returns the pool of the process. Integrations use it if they have no
-// source of their own. It is nil until [SetDefault] is called, and calls for ids
-// of a nil pool fail with [ErrNoPool].
+// Default returns the pool of the process, which integrations use if they have no
+// source of their own. The pool is nil until [SetDefault] is called, and requests for
+// ids from a nil pool fail with [ErrNoPool].
 func Default() *Pool { return defaultPool.Load() }
 
 // SetDefault makes p the pool of the process. Call it in main, before the first

@@ -34,7 +34,7 @@ var (
 
 // A ClockError is returned when the clock is so far behind the ids already issued that
 // a call does not wait for it. Either the clock was set back, or a burst took more ids
-// than the layout has for that time. The call can be repeated.
+// than the layout has for that time. The call can be repeated after RetryAfter.
 type ClockError struct {
 	Behind     time.Duration // how far the clock is behind the next free id; 292 years if it is more
 	RetryAfter time.Duration // after this time a call returns at once, if the clock runs normally

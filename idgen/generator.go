@@ -18,7 +18,7 @@ import (
 type Generator struct {
 	*core
 	name   string
-	downAt atomic.Int64 // the last number when the log had its last message about a clock that is down
+	downAt atomic.Int64 // the last number when the generator most recently logged that it is down
 	seq    atomic.Pointer[sequence]
 
 	unordered atomic.Pointer[Unordered] // nil before the first call of Unordered
@@ -53,8 +53,8 @@ type core struct {
 	rotate                                bool
 	spread                                spread
 
-	// Where the parts of a number are, and where the layout has them. With shift&63
-	// the compiler knows that it needs only one instruction for the shift.
+	// The positions of the parts in a number and in an id. The code shifts by shift&63,
+	// because the compiler then needs only one instruction for the shift.
 	seqBits, counterBits               uint
 	seqMask, counterMask               int64
 	timeShift, seqShift, rollbackShift uint
@@ -71,9 +71,10 @@ type core struct {
 // The error is a [*ClockError], [ErrLayoutExhausted], [ErrClosed], or the error of
 // ctx together with the reason for the wait.
 func (g *Generator) Next(ctx context.Context) (int64, error) {
-	// The fast path takes the next number if its tick is now or not too far ahead. If
-	// another call takes that number first, the loop tries the one after it. It does not
-	// read the clock again, because that is the larger part of the cost of an id.
+	// The fast path takes the next number if its tick is current or not too far ahead. If
+	// another call takes that number first, the loop tries the following number. It does
+	// not read the clock again, because reading the clock is the larger part of the cost
+	// of an id.
 	s := g.seq.Load()
 	now := g.clock.now()
 	for {
@@ -97,8 +98,9 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 // them once the clock is within maxAhead of the last.
 //
 // Invariant: s.last only grows, and the call that swaps it from a to b owns the
-// numbers in (a, b]. So no two calls get the same number. A call that gives up leaves a
-// gap. A call waits for the clock only after its swap, so it delays no other call.
+// numbers in (a, b]. So no two calls get the same number. A call waits for the clock only
+// after it has swapped s.last, so it does not delay other calls. If it returns an error
+// from this wait, its numbers are never used.
 func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first int64, err error) {
 	for {
 		s = g.seq.Load()
@@ -146,7 +148,7 @@ func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first in
 func (c *core) next(last, n int64, now time.Duration) int64 {
 	next := last + 1
 	if now < c.unit || c.start(next) > now-c.unit {
-		return next // its tick has not ended: no need to divide
+		return next // the tick of next has not ended, so no division is necessary
 	}
 	rollback := last - c.counter(last)
 	if now >= c.end {
@@ -158,7 +160,7 @@ func (c *core) next(last, n int64, now time.Duration) int64 {
 // fresh returns the counter at which n ids start in the tick of now.
 func (c *core) fresh(now time.Duration, n int64) int64 {
 	tick := int64(now / c.unit)
-	// A call whose ids fit into one tick gets them in one tick.
+	// If n ids fit into one tick, start low enough for all of them.
 	room := max(1<<c.seqBits-n, 0)
 	return tick<<c.seqBits + min(c.spread.at(tick), room)
 }
@@ -171,8 +173,8 @@ func (c *core) start(number int64) time.Duration {
 	return time.Duration(c.counter(number)>>(c.seqBits&63)) * c.unit
 }
 
-// lead returns how far the tick of number is ahead of the clock. Where the difference
-// exceeds a time.Duration, it returns NoLimit.
+// lead returns how far the tick of number is ahead of the clock, or NoLimit if that is
+// too much for a time.Duration.
 func (c *core) lead(number int64, now time.Duration) time.Duration {
 	if now < 0 {
 		return saturatingAdd(c.start(number), -now)

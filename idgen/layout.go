@@ -19,8 +19,8 @@ import (
 //
 // The fields should have 63 bits at most, so that all ids are positive. Layouts of 64
 // bits (Discord, Instagram, TSID) are valid too. Their ids decode as unsigned
-// numbers, and generators issue ids only while they are positive.
-// [Layout.Lifetime] returns until when.
+// numbers, and generators issue ids only as long as they are positive.
+// [Layout.Lifetime] returns when that ends.
 //
 // A Layout is immutable and safe for concurrent use. The zero Layout is not
 // valid, except in a [Config], where it means [DefaultLayout].

@@ -38,8 +38,9 @@ func (l Layout) Lifetime() Lifetime {
 	}
 }
 
-// maxTick returns the last tick for which ids are made. These ids are positive, and the
-// end of the tick is a time.Duration after the epoch.
+// maxTick returns the last tick for which ids are made. It is limited so that these ids
+// are positive, and so that a time.Duration can hold the time from the epoch to the end
+// of the tick.
 func (l Layout) maxTick() int64 {
 	t := l.time.max()
 	if l.time.shift+l.time.bits == 64 {
@@ -61,8 +62,8 @@ func (l Layout) tick(t time.Time) (int64, error) {
 	return tick, nil
 }
 
-// MinID returns the smallest id with the tick of t, for any values of the fields below
-// time. Together with [Layout.MaxID] it selects a range of time in a query:
+// MinID returns the smallest id that has the tick of t, for any values of the fields
+// below time. Together with [Layout.MaxID] it selects a range of time in a query:
 //
 //	WHERE id BETWEEN MinID(from) AND MaxID(to)
 //
@@ -73,7 +74,7 @@ func (l Layout) MinID(t time.Time) (int64, error) {
 	return l.boundary(tick, err, l.fixed&^low)
 }
 
-// MaxID returns the largest id with the tick of t. See [Layout.MinID].
+// MaxID returns the largest id that has the tick of t. See [Layout.MinID].
 func (l Layout) MaxID(t time.Time) (int64, error) {
 	tick, err := l.tick(t)
 	return l.boundary(tick, err, l.fixed|(1<<l.time.shift-1))
@@ -91,7 +92,7 @@ func (l Layout) tickOf(t time.Time) (int64, error) {
 	if t.Before(l.epoch) {
 		return 0, l.timeError(t)
 	}
-	// In 128 bits: time.Duration ends after 292 years.
+	// Compute with 128 bits, because a time.Duration cannot exceed 292 years.
 	seconds := uint64(t.Unix() - l.epoch.Unix())
 	hi, lo := bits.Mul64(seconds, uint64(time.Second))
 	lo, carry := bits.Add64(lo, uint64(t.Nanosecond()), 0)

@@ -29,8 +29,8 @@ func ParseLayout(text string) (Layout, error) {
 	if err != nil {
 		return Layout{}, err
 	}
-	// This refuses other spellings, such as a unit of 1000ms, and a wrong number of
-	// unused bits.
+	// Reject other spellings, such as a unit of 1000ms, and a wrong number of unused
+	// bits.
 	if written := l.String(); written != text {
 		return Layout{}, &LayoutError{"layout", fmt.Sprintf("%q is not in the form that Layout.String writes; write %q", text, written)}
 	}

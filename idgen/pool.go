@@ -12,10 +12,11 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// A Pool has one worker number and the generators that use it. Next, NextN and
-// Append of the pool call the generator with the name "".
+// A Pool has one worker number and the generators that use it. The pool's own Next,
+// NextN and Append methods call the generator with the name "".
 //
-// A Pool is safe for concurrent use. Calls for ids of a nil *Pool fail with [ErrNoPool].
+// A Pool is safe for concurrent use. If the *Pool is nil, the methods that return ids
+// fail with [ErrNoPool].
 type Pool struct {
 	*core
 	main  *Generator
@@ -30,10 +31,10 @@ type Pool struct {
 	tenure   *tenure // nil while there is none
 }
 
-// NewPool checks cfg, reserves its worker number within this process and returns
-// the pool. The error is a [*ConfigError], [ErrWorkerInUse] or the error of cfg.Worker.
-// It is a [*RangeError] if the worker number does not fit its field, and a [*TimeError]
-// if the clock is outside the layout's lifetime.
+// NewPool checks cfg, gets a worker number from cfg.Worker, reserves it within this
+// process and returns the pool. The error is a [*ConfigError], [ErrWorkerInUse] or the
+// error that cfg.Worker returned. It is a [*RangeError] if the worker number does not fit
+// its field, and a [*TimeError] if the clock is outside the layout's lifetime.
 func NewPool(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -55,8 +56,9 @@ func NewPool(cfg Config) (*Pool, error) {
 		return nil, err
 	}
 	p.tenure = p.newTenure(worker, p.claim.unused, p.limit)
-	// This pool starts above the counters of an earlier pool. How far that pool was
-	// ahead of the clock does not extend the limits of this one.
+	// If an earlier pool of this process had the same worker number, this pool starts
+	// above the earlier pool's counters. If those were ahead of the clock, newTenure has
+	// raised the limits by that distance, so set them to the limits of Config again.
 	p.tenure.maxAhead, p.tenure.maxLead = p.maxAhead, p.maxLead
 	p.main.seq.Store(p.tenure.sequence())
 	return p, nil
@@ -129,15 +131,15 @@ func (p *Pool) generator() *Generator {
 }
 
 // Named returns the generator with this name, the same one for every call. The ids
-// of one generator are unique. Two generators may make the same id, because they
-// share the worker number. Use a generator for each table, or the pool for all
+// of one generator are unique, but two generators may make the same id, because they
+// share the worker number. So use one generator for each table, or the pool for all
 // tables.
 //
-// A pool can have many names, for instance one for each customer. Finding a
-// generator takes no lock and about 30 ns among ten thousand names. Generators
-// share no cache line that they write. A name takes about 350 bytes until the pool
-// is freed, and 1,200 bytes with an [Unordered]. Generators of names beyond
-// [Config.MaxNames] fail with [ErrTooManyNames].
+// A pool can have many names, for instance one for each customer. Finding a generator
+// takes no lock, and about 30 ns if there are ten thousand names. Different generators
+// write to different cache lines. A name takes about 350 bytes of memory until the pool
+// is freed, or 1,200 bytes if it has an [Unordered]. When there are more names than
+// [Config.MaxNames], the generators of further names fail with [ErrTooManyNames].
 func (p *Pool) Named(name string) *Generator {
 	if p == nil {
 		return noPool
@@ -165,7 +167,7 @@ func (p *Pool) Named(name string) *Generator {
 	return g
 }
 
-// Layout returns the layout of the pool's ids; the zero Layout of a nil pool.
+// Layout returns the layout of the pool's ids, or the zero Layout if the pool is nil.
 func (p *Pool) Layout() Layout { return p.generator().layout }
 
 // Worker returns the pool's worker number. It reports false if there is none: the
@@ -193,9 +195,10 @@ func (p *Pool) Health() Health {
 	return worst
 }
 
-// Close stops all generators, ends their waits with [ErrClosed] and releases the
-// worker number. No id is issued after Close returns. A second call does nothing.
-// An error says that the lease could not be released; it expires after its TTL.
+// Close stops all generators and releases the worker number. Calls that are waiting fail
+// with [ErrClosed], and no id is issued after Close returns. If the lease could not be
+// released, Close returns an error, and the lease expires after its TTL. A second call
+// of Close does nothing.
 func (p *Pool) Close(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -218,15 +221,17 @@ func (p *Pool) Close(ctx context.Context) error {
 	return err
 }
 
-// Suspend releases the worker number of a leased pool until Resume. No id is issued
-// after Suspend returns. Calls wait for Resume. If their context ends first, their
-// error says that the pool is suspended.
+// Suspend releases the worker number of a leased pool. From the time at which Suspend
+// returns, no id is issued until [Pool.Resume] has leased a worker number again. Calls
+// for ids wait for that. If their context ends first, their error says that the pool is
+// suspended.
 //
 // Call Suspend before a checkpoint of the process or a snapshot or clone of its
 // machine. Each copy that calls Resume leases a worker number of its own.
 //
-// An error says that the lease could not be released. It expires after its TTL, and
-// copies are safe. If the worker number is not leased, the error is [ErrNotLeased].
+// If the lease could not be released, Suspend returns an error. The lease then expires
+// after its TTL, and it is still safe to copy the process. If the pool's worker number is
+// not leased, the error is [ErrNotLeased].
 func (p *Pool) Suspend(ctx context.Context) error {
 	k, err := p.leaseKeeper()
 	if err != nil {
@@ -289,7 +294,7 @@ func refusing(err error) *Generator {
 	return g
 }
 
-// ended returns a sequence without a tenure.
+// ended returns a sealed sequence, for a generator that has no tenure.
 func ended() *sequence {
 	s := &sequence{tenure: &tenure{}}
 	s.last.Store(sealed)

@@ -8,22 +8,23 @@ import (
 // The layouts of well-known systems. The vectors in testdata come from their
 // own documents and tests; testdata/README.md names each source.
 
-// DefaultLayout is 41 bits of milliseconds since 2025-01-01, 10 of worker and
-// 12 of sequence: 1,024 workers with 4,096,000 ids a second each, until 2094.
+// DefaultLayout has 41 bits for milliseconds since 2025-01-01, 10 for the worker and 12
+// for the sequence: 1,024 workers with 4,096,000 ids a second each, until 2094.
 func DefaultLayout() Layout {
 	return preset(date(2025, 1, 1), time.Millisecond, Time(41), Worker(10), Sequence(12))
 }
 
-// JSSafe makes ids below 2^53, which a JavaScript number holds exactly: 37 bits of
-// 10 ms since 2025-01-01, 10 of worker and 6 of sequence. That is 1,024 workers with
-// 6,400 ids a second each, until 2068. It is not needed if ids are JSON strings.
+// JSSafe makes ids below 2^53, which a JavaScript number holds exactly. It has 37 bits
+// for units of 10 ms since 2025-01-01, 10 for the worker and 6 for the sequence. That is
+// 1,024 workers with 6,400 ids a second each, until 2068. If your ids are strings in
+// JSON, you do not need this layout.
 func JSSafe() Layout {
 	return preset(date(2025, 1, 1), 10*time.Millisecond, Time(37), Worker(10), Sequence(6))
 }
 
-// Twitter is the original snowflake layout: 41 bits of milliseconds since
-// 2010-11-04, 5 of datacenter (0 here, see [Layout.WithFixed]), 5 of worker
-// and 12 of sequence.
+// Twitter is the original snowflake layout: 41 bits for milliseconds since 2010-11-04,
+// 5 for the datacenter (0 here, see [Layout.WithFixed]), 5 for the worker and 12 for the
+// sequence.
 func Twitter() Layout {
 	return preset(time.UnixMilli(1288834974657), time.Millisecond, Time(41), Fixed("datacenter", 5, 0), Worker(5), Sequence(12))
 }
@@ -35,48 +36,48 @@ func Twitter2015() Layout {
 	return preset(date(2015, 1, 1), time.Millisecond, Time(41), Fixed("datacenter", 5, 0), Worker(5), Sequence(12))
 }
 
-// Discord is 42 bits of milliseconds since 2015-01-01, 5 of worker, 5 of
-// process (0 here) and 12 of sequence. Its ids are positive until 2084.
+// Discord has 42 bits for milliseconds since 2015-01-01, 5 for the worker, 5 for the
+// process (0 here) and 12 for the sequence. Its ids are positive until 2084.
 func Discord() Layout {
 	return preset(time.UnixMilli(1420070400000), time.Millisecond, Time(42), Worker(5), Fixed("process", 5, 0), Sequence(12))
 }
 
-// Instagram is 41 bits of milliseconds since 2011-08-24, 13 of shard (the
-// worker) and 10 of sequence. Its ids are positive until 2046.
+// Instagram has 41 bits for milliseconds since 2011-08-24, 13 for the shard (the worker)
+// and 10 for the sequence. Its ids are positive until 2046.
 func Instagram() Layout {
 	return preset(time.UnixMilli(1314220021721), time.Millisecond, Time(41), Worker(13), Sequence(10))
 }
 
-// Sonyflake is 39 bits of 10 ms since 2014-09-01, 8 of sequence and 16 of
-// machine (the worker) below it. With the worker in the lowest bits, id % 2^k
-// depends on the worker alone.
+// Sonyflake has 39 bits for units of 10 ms since 2014-09-01, 8 for the sequence and,
+// below it, 16 for the machine (the worker). Because the worker is in the lowest bits,
+// id % 2^k depends on the worker alone for k up to 16.
 func Sonyflake() Layout {
 	return preset(date(2014, 9, 1), 10*time.Millisecond, Time(39), Sequence(8), Worker(16))
 }
 
-// Mastodon is 48 bits of milliseconds since 1970 and 16 of sequence, without a
-// worker.
+// Mastodon has 48 bits for milliseconds since 1970 and 16 for the sequence, and no
+// worker field.
 func Mastodon() Layout {
 	return preset(time.Unix(0, 0), time.Millisecond, Time(48), Sequence(16))
 }
 
-// Baidu is the default of uid-generator: 28 bits of seconds since 2016-05-20 in
-// UTC+8, 22 of worker and 13 of sequence. Its time ended in 2024. To make new ids, use
-// [Layout.WithEpoch] with a later epoch.
+// Baidu is the default of uid-generator: 28 bits for seconds since 2016-05-20 in UTC+8,
+// 22 for the worker and 13 for the sequence. Its time ended in 2024. To make new ids,
+// use [Layout.WithEpoch] with a later epoch.
 func Baidu() Layout {
 	return preset(time.Unix(1463673600, 0), time.Second, Time(28), Worker(22), Sequence(13))
 }
 
-// TSID is 42 bits of milliseconds since 2020-01-01, 10 of node (the worker) and
-// 12 of sequence. Its ids are positive until 2089. Package pk reads and writes
-// its 13-character text.
+// TSID has 42 bits for milliseconds since 2020-01-01, 10 for the node (the worker) and
+// 12 for the sequence. Its ids are positive until 2089. Package pk reads and writes
+// the 13-character text form of a TSID.
 func TSID() Layout {
 	return preset(date(2020, 1, 1), time.Millisecond, Time(42), Worker(10), Sequence(12))
 }
 
-// DatacenterProcess is 41 bits of milliseconds since 2020-02-01 in UTC+8, 3 of
-// datacenter (0 here, see [Layout.WithFixed]), 5 of process (the worker), 2 of
-// rollback and 12 of sequence.
+// DatacenterProcess has 41 bits for milliseconds since 2020-02-01 in UTC+8, 3 for the
+// datacenter (0 here, see [Layout.WithFixed]), 5 for the process (the worker), 2 for the
+// rollback number and 12 for the sequence.
 func DatacenterProcess() Layout {
 	return preset(time.UnixMilli(1580486400000), time.Millisecond,
 		Time(41), Fixed("datacenter", 3, 0), Worker(5), Rollback(2), Sequence(12))

@@ -3,14 +3,16 @@ package idgen
 // maxSpreadBits limits how many numbers of a long sequence the spread skips.
 const maxSpreadBits = 12
 
-// spread is the offset at which the sequence of a new tick starts. It looks random. At
-// low rates most ticks have one id. If all of them started at 0, all ids would be
-// multiples of 2^sequenceBits, and id % N would send every row to one shard.
+// spread computes the offset at which the sequence of a new tick starts. The offset looks
+// random, because at low rates most ticks have only one id. If every tick started at 0,
+// all ids would be multiples of 2^sequenceBits, and id % N would send every row to one
+// shard.
 //
-// The offset skips sequence numbers in ticks in which the generator was idle at first.
-// On average it skips half of them if the sequence has up to 12 bits, and 2,048 if it
-// has more. A tick without numbers left continues in the next. A generator at its
-// maximum rate is never idle, so it skips nothing.
+// If the generator is idle when a tick begins, the sequence numbers below the offset are
+// skipped in this tick. On average that is half of the tick's numbers if the sequence has
+// up to 12 bits, and 2,048 numbers if it has more. When no numbers are left in a tick,
+// ids continue in the next tick. A generator at its maximum rate is never idle, so it
+// skips nothing.
 type spread struct {
 	bits uint // 0: every tick starts at 0
 	seed uint64

@@ -19,12 +19,11 @@ type tenure struct {
 	start  int64  // the first counter that may be issued
 
 	// bound is the first counter that may not be issued. It is at most
-	// counterMask, so that a counter at the bound does not overflow into the
-	// rollback number.
+	// counterMask, because a larger counter would overflow into the rollback number.
 	bound atomic.Int64
 
-	// How far numbers may run ahead of the clock: the limits of Config, plus the
-	// distance from the clock to start when the tenure began.
+	// How far numbers may run ahead of the clock: the limits of Config. If start was
+	// ahead of the clock when the tenure began, that distance is added.
 	maxAhead, maxLead time.Duration
 }
 
@@ -41,14 +40,15 @@ func (c *core) newTenure(worker, start, bound int64) *tenure {
 	return t
 }
 
-// sequence returns the first sequence of a generator in t.
+// sequence returns a new sequence for a generator in t. Its numbers begin at t.start.
 func (t *tenure) sequence() *sequence {
 	s := &sequence{tenure: t}
 	s.last.Store(max(t.start, 1) - 1) // a negative number would be a seal
 	return s
 }
 
-// sealed stays negative when calls add to it.
+// sealed is the last number of a sequence that was sealed. It is so low that it stays
+// negative when calls add to it.
 const sealed = -1 << 63
 
 // tenures wakes the calls that wait for another tenure or for a higher bound.
@@ -78,7 +78,8 @@ func (t *tenures) watch() (changed <-chan struct{}, reason error) {
 	return t.changed, t.reason
 }
 
-// await returns when ready returns true. It calls ready after each announcement.
+// await waits until ready returns true. It calls ready at once and after each
+// announcement. It returns an error if the pool is closed or ctx ends.
 func (t *tenures) await(ctx context.Context, ready func() bool) error {
 	for {
 		changed, reason := t.watch()
@@ -107,8 +108,9 @@ func (g *Generator) awaitTenure(ctx context.Context, s *sequence) error {
 	return g.await(ctx, func() bool { return g.seq.Load() != s })
 }
 
-// awaitBound waits until n counters of s may be issued, or until s is sealed. The
-// clock decides which counters come next, so it computes them again each time.
+// awaitBound waits until n counters of s may be issued, or until s is sealed. As long as
+// the bound is too low, it requests a higher one from the keeper. Which counters come
+// next depends on the clock, so awaitBound computes them again after each announcement.
 func (g *Generator) awaitBound(ctx context.Context, s *sequence, n int64) error {
 	return g.await(ctx, func() bool {
 		last := s.last.Load()

@@ -9,37 +9,42 @@ import (
 )
 
 // An Unordered makes ids for many goroutines at once. It takes blocks of numbers from
-// a [Generator], so that goroutines share no cache line. At high rates it does not
-// read the clock for each id. The ids are unique, also among those that the generator
-// makes for other callers. But they are not in order: the second of two calls may get
-// the smaller id. The time in an id may be late:
+// a [Generator], so that goroutines with different blocks share no cache line. At high
+// rates it does not read the clock for each id. The ids are unique, also among those
+// that the generator makes for other callers. But they are not in order, because the
+// second of two calls may get the smaller id. An id may also be late, which means that
+// its tick has already ended when the call begins:
 //
-//   - The tick of an id is the tick of the call, or it ended 2 ms ago at most. As with
-//     any id, it may also be ahead, by [Config.MaxAhead].
-//   - This needs a runtime that runs a timer within a millisecond. After a longer
-//     delay, or a pause of the whole process, a goroutine may get late ids until its
-//     block is used up: up to 32 ids with [DefaultLayout], and never more than 1,024.
-//     The next call reads the clock. From then on no goroutine gets a late id.
+//   - The tick of an id is the tick of the call, or a tick that ended 2 ms ago at most.
+//     As with any id, it may also be ahead of the clock, by [Config.MaxAhead].
+//   - This holds if the Go runtime runs a timer with a delay of at most a millisecond.
+//     After a longer delay, or a pause of the whole process, a goroutine may get late
+//     ids until its block is used up. A block has up to 32 ids with [DefaultLayout],
+//     and never more than 1,024. The next call reads the clock, and from then on no
+//     goroutine gets a late id.
 //   - As long as no goroutine uses up a block within a tick, each call reads the
 //     clock, and no id is late.
 //
-// No timer runs while there are no calls. The ids of Append ascend.
+// No timer runs while there are no calls. The ids that one call of Append returns are in
+// ascending order.
 //
 // An Unordered is safe for concurrent use. [Generator.Unordered] returns it; the zero
 // Unordered is not valid.
 type Unordered struct {
-	// lanes are the blocks in use. A goroutine selects a lane by the address of its
-	// stack. This costs almost nothing, rarely changes, and differs between
-	// goroutines. Two goroutines in one lane are slower, but their ids are unique.
+	// lanes are the blocks in use. A call selects a lane by the address of its
+	// goroutine's stack, which costs almost nothing, rarely changes, and differs
+	// between goroutines. If two goroutines use the same lane, they are slower, but
+	// their ids are still unique.
 	lanes [laneCount]atomic.Pointer[block]
 
 	g     *Generator
 	size  int64 // the largest size of a block; 0 if a tick has too few numbers for blocks
 	shift uint  // the shift of the sequence field
 
-	// fresh is the first number that calls may use without reading the clock, or
-	// never. The call that sets it to a number starts timer, which sets it to never.
-	// After a change, calls read the clock for older blocks.
+	// fresh is the first number that calls may use without reading the clock. If it is
+	// never, all calls read the clock. The call that sets fresh to a number starts
+	// timer, which sets fresh back to never. After each change of fresh, calls read the
+	// clock for blocks below it.
 	fresh atomic.Int64
 	timer *time.Timer
 
@@ -90,8 +95,8 @@ func (g *Generator) Unordered() *Unordered {
 
 func newUnordered(g *Generator) *Unordered {
 	u := &Unordered{g: g, shift: g.seqShift}
-	// The blocks of all lanes together take half of a tick at most. This limits how
-	// many numbers are lost in blocks that are not used up.
+	// The blocks of all lanes together take half of a tick's numbers at most. This
+	// limits how many numbers are wasted if blocks are not used up.
 	if size := (g.seqMask + 1) / 2 / laneCount; size >= 8 {
 		u.size = min(size, maxBlock)
 	}
@@ -104,9 +109,10 @@ func newUnordered(g *Generator) *Unordered {
 
 // Next returns one id. It waits and fails as [Generator.Next] does.
 //
-// It takes 1.3 times as long as one atomic addition: 2.8 ns instead of 2.1 ns on an
+// A call takes 1.3 times as long as one atomic addition: 2.8 ns instead of 2.1 ns on an
 // EPYC of 2022. While the other hyperthread of the core is busy, it takes up to 2 times
-// as long. On two cores it is 2.1 to 2.6 times as fast as an addition to a shared word.
+// as long. On two cores, calls are 2.1 to 2.6 times as fast as additions to a word that
+// both cores share.
 func (u *Unordered) Next(ctx context.Context) (int64, error) {
 	here := uint64(uintptr(unsafe.Pointer(&ctx))) // on the stack of this goroutine; stacks are multiples of 2 KB
 	lane := here >> 11 * 0x9e3779b97f4a7c15 >> (64 - laneBits)
@@ -118,18 +124,18 @@ func (u *Unordered) Next(ctx context.Context) (int64, error) {
 	return u.draw(ctx, lane, b, place)
 }
 
-// draw returns an id for a call that got place in b. If the place exists and its tick is
-// current, draw returns its id. Otherwise it takes a new block and returns the first id
-// of the block. If it gets no block, it calls Next of the generator, which may wait or
-// fail.
+// draw returns an id for a call that got place in b. If the place exists and the block's
+// tick is current, draw returns the place's id. Otherwise it takes a new block and returns
+// the first id in that block. If no block can be taken, draw calls the generator's Next,
+// which may wait or fail.
 //
 // Invariant: a sealed sequence has no block in use. Proof: a call loads b from the lane,
 // then takes numbers, and then replaces b with its block. The seal first seals the
 // sequence, and then swaps a new, ended block into each lane. After the first step
-// no call can take numbers. If a call took numbers before it, there are two cases. The
-// block is in the lane before the swap, and the seal ends it. Or the call is later, does
-// not find b in the lane and drops its block. Its numbers are below the unused number
-// that the seal returns.
+// no call can take numbers. If a call took numbers before that step, there are two cases.
+// Either it puts its block into the lane before the swap, and the seal ends that block.
+// Or it tries to do so after the swap, does not find b in the lane and drops its block.
+// In both cases its numbers are below the unused number that the seal returns.
 func (u *Unordered) draw(ctx context.Context, lane uint64, b *block, place int64) (int64, error) {
 	g := u.g
 	s, fresh := g.seq.Load(), u.fresh.Load()
@@ -137,7 +143,7 @@ func (u *Unordered) draw(ctx context.Context, lane uint64, b *block, place int64
 		if lead := g.lead(b.number, g.clock.now()); -g.unit < lead && lead <= s.maxAhead {
 			return b.at(place, u.shift), nil
 		}
-		b.end() // its tick is over; its other numbers are a gap
+		b.end() // its tick is over, so its other numbers are never used
 	}
 	last := s.last.Load()
 	if fresh == never && !u.busy(last) {
@@ -165,8 +171,8 @@ func (u *Unordered) block(s *sequence, first, count int64) *block {
 	return b
 }
 
-// put replaces b in its lane with mine. If another call has replaced b, the rest of mine
-// is a gap.
+// put replaces b in its lane with mine. If another call has already replaced b, the other
+// numbers in mine are never used.
 func (u *Unordered) put(lane uint64, b, mine *block) {
 	u.lanes[lane].CompareAndSwap(b, mine)
 	if mine.number < u.fresh.Load() { // slow may have missed mine, if fresh changed before the swap
@@ -189,8 +195,9 @@ func (g *Generator) takeBlock(s *sequence, last, size int64, now time.Duration) 
 	return first, count
 }
 
-// busy reports whether calls should take blocks: busyAt numbers were taken within a
-// tick. At a low rate, each block would give one id and then be garbage.
+// busy reports whether the rate is high enough for blocks, which it is once busyAt numbers
+// were taken within a tick. At a low rate, each block would give one id and then be
+// garbage.
 func (u *Unordered) busy(last int64) bool {
 	mark := u.mark.Load()
 	if mark>>u.g.seqBits != last>>u.g.seqBits {
@@ -203,9 +210,10 @@ func (u *Unordered) busy(last int64) bool {
 const busyAt = 64
 
 // open allows calls to use numbers from fresh on without reading the clock, for a
-// millisecond. Fresh is the first number of a tick. A call opens this window when a
-// block was used up before its tick was over; before is the value of u.fresh before
-// the call read the clock. With [Config.Clock], each call reads the clock.
+// millisecond. Here, fresh is the first number of a tick, and before is the value that
+// u.fresh had before the caller read the clock. Calls use open when a block was used up
+// before its tick was over. If [Config.Clock] is set, open does nothing, and each call
+// reads the clock.
 func (u *Unordered) open(before, fresh int64) {
 	const window = time.Millisecond // the timer may run a millisecond late
 	if (before == never || before < fresh) && u.g.clock.source == nil && u.fresh.CompareAndSwap(before, fresh) {
@@ -229,7 +237,7 @@ func (u *Unordered) slow(fresh int64) {
 	}
 }
 
-// seal ends all blocks. The sequence is sealed before.
+// seal ends all blocks. The generator's seal calls it after it has sealed the sequence.
 func (u *Unordered) seal() {
 	none := new(block)
 	none.end()

@@ -12,15 +12,15 @@ import (
 
 // Config configures a [Segment]. Only Name must be set.
 type Config struct {
-	// Name identifies the numbers in the store. Processes that fill one table share
-	// a name, and each table may have a name of its own. It is created on first
-	// use. At most 64 bytes.
+	// Name identifies the numbers in the store. Processes that fill the same table
+	// use the same name, and each table may have a name of its own. The store creates
+	// a name on first use. At most 64 bytes.
 	Name string
 
 	// MinValue and MaxValue limit the numbers, both included. You may raise MinValue
-	// at any time, for instance above the largest number of a table: a name that
-	// exists then continues there. MinValue defaults to 1. MaxValue defaults to
-	// 2^63-2, the largest possible; set math.MaxInt32 for a column of 32 bits.
+	// at any time, for instance above the largest number in a table. A name that
+	// already exists then continues there. MinValue defaults to 1. MaxValue defaults
+	// to 2^63-2, the largest possible; set math.MaxInt32 for a column of 32 bits.
 	MinValue, MaxValue int64
 
 	// Offset and Stride are for writers with separate databases whose rows are
@@ -32,16 +32,17 @@ type Config struct {
 	Offset, Stride int64
 
 	// MinStep and MaxStep limit the step, which is how many numbers a statement
-	// fetches. The numbers that are left when a process ends are a gap of about one
-	// to two steps. A call for more than MaxStep numbers is fetched in one statement
-	// too. MaxStep is at most 2^32. Defaults to 100 and 1,048,576, or to MinStep if
-	// that is larger.
+	// fetches. When a process ends, the numbers that it has not used become a gap of
+	// about one to two steps. If a call needs more than MaxStep numbers, they are also
+	// fetched with one statement. MaxStep is at most 2^32. Defaults to 100 and
+	// 1,048,576, or to MinStep if that is larger.
 	MinStep, MaxStep int64
 
-	// Ahead is how long a step should last. The step follows demand, within its
-	// limits. If the store is unavailable, the fetched numbers last for Ahead to 2 ×
-	// Ahead. Demand can rise a hundredfold without a wait if a statement takes less
-	// than a hundredth of Ahead. Defaults to 1 s.
+	// Ahead is how long the numbers of one step should last. The Segment adapts the
+	// step to demand, between MinStep and MaxStep. If the store is unavailable, the
+	// fetched numbers last for Ahead to 2 × Ahead. If a statement takes less than a
+	// hundredth of Ahead, demand can rise a hundredfold without a wait. Defaults to
+	// 1 s.
 	Ahead time.Duration
 
 	// Timeout is how long a statement may take before its context ends. Once the
@@ -49,8 +50,8 @@ type Config struct {
 	// statement may have reserved are skipped. Defaults to 5 s.
 	Timeout time.Duration
 
-	// Logger receives when the store fails and when it answers again. Defaults to
-	// slog.Default().
+	// Logger receives a message when the store fails and when it grants numbers
+	// again. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 

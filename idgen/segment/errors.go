@@ -9,7 +9,7 @@ import (
 var ErrClosed = errors.New("segment: the segment is closed")
 
 // An ExhaustedError is returned if fewer numbers are left up to MaxValue than a call
-// requests. It is final.
+// requests. Repeating the call does not help.
 type ExhaustedError struct {
 	Name     string
 	MaxValue int64
@@ -19,7 +19,8 @@ func (e *ExhaustedError) Error() string {
 	return fmt.Sprintf("segment: the numbers of %q have reached MaxValue %d; raise MaxValue, and first widen the column if it holds no larger numbers", e.Name, e.MaxValue)
 }
 
-// A StoreError says that the store did not answer, or that its answer is wrong.
+// A StoreError means that the store returned an error, did not reply in time, or granted
+// numbers that were not requested.
 type StoreError struct {
 	Name string
 	Err  error

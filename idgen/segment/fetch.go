@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// demand is how fast numbers are drawn, as far as a [Segment] knows.
+// demand measures how fast a [Segment] uses numbers, and chooses the step accordingly.
 type demand struct {
-	step    int64     // how many numbers a fetch asks for
+	step    int64     // how many numbers a fetch requests
 	granted int64     // how many numbers were granted
-	drawn   int64     // how many of these had been drawn at since
+	drawn   int64     // how many of these had been used at since
 	since   time.Time // when the step was last set
 }
 
 // maxGrowth limits how much a short burst makes the step grow. The step grows again
-// only after a whole step was drawn.
+// only after a whole step was used.
 const maxGrowth = 8
 
-// adapt sets the step to the numbers that are drawn in cfg.Ahead. It does so after a
-// whole step was drawn since the last change. left is how many granted numbers were
-// not drawn yet. So the step grows while demand is high, and falls at once after
-// demand was low, without a timer.
+// adapt sets the step to how many numbers would be used in cfg.Ahead at the rate since
+// the last change. It changes the step only after a whole step was used since then. left
+// is how many granted numbers are not used yet. So the step grows while demand is high,
+// and falls at once after demand was low, without a timer.
 func (d *demand) adapt(cfg *Config, left int64, now time.Time) {
 	drawn := d.granted - left
 	n := drawn - d.drawn
@@ -37,8 +37,8 @@ func (d *demand) adapt(cfg *Config, left int64, now time.Time) {
 	d.drawn, d.since = drawn, now
 }
 
-// The pause after a fetch that failed. It doubles each time. Up to a half is
-// subtracted at random, so that fetches that collided do not collide again.
+// The pause after a fetch that failed. It doubles with each failure in a row. A random
+// part, up to half, is subtracted, so that fetches that collided do not collide again.
 const (
 	firstPause = 10 * time.Millisecond
 	mostPause  = time.Second
@@ -55,13 +55,13 @@ func (s *Segment) refill() {
 	go s.fetch(ctx)
 }
 
-// needsFetch reports whether calls wait for numbers, or less than a step is ready
-// behind the head. The caller holds mu.
+// needsFetch reports whether calls wait for numbers, or the chain has less than one step
+// of numbers. The caller holds mu.
 func (s *Segment) needsFetch() bool {
 	return s.ended() == nil && (len(s.queue) > 0 || s.ready < s.demand.step)
 }
 
-// fetch fetches until the chain is full. Only one fetch runs at a time.
+// fetch calls the store until needsFetch returns false. Only one fetch runs at a time.
 func (s *Segment) fetch(ctx context.Context) {
 	pause := firstPause
 	for {
@@ -82,8 +82,8 @@ func (s *Segment) fetch(ctx context.Context) {
 	}
 }
 
-// plan returns what to fetch next. If no fetch is needed, it marks the running fetch
-// as ended in the same step, so that a later call starts another.
+// plan returns what to fetch next. If nothing is needed, plan marks the running fetch as
+// ended before it releases the lock, so that a later call starts another fetch.
 func (s *Segment) plan() (f Fetch, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,9 +102,10 @@ func (s *Segment) plan() (f Fetch, ok bool) {
 	return Fetch{Name: s.cfg.Name, Min: s.bound, Limit: s.cfg.MaxValue + 1, Span: count * s.cfg.Stride}, true
 }
 
-// fetchOnce calls the store once. An answer that breaks the promises of Store is an
-// error. A store that does not return when ctx ends is reported at once. No other call
-// is sent before it returns.
+// fetchOnce calls the store once. It returns an error if the numbers that the store
+// granted are outside of the requested range. If ctx ends before the store returns,
+// fetchOnce records that at once, but still waits for the store, so that the calls to the
+// store do not overlap.
 func (s *Segment) fetchOnce(ctx context.Context, f Fetch) (start int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
@@ -115,7 +116,7 @@ func (s *Segment) fetchOnce(ctx context.Context, f Fetch) (start int64, err erro
 	})
 	start, err = s.store.Fetch(ctx, f)
 	if !stop() {
-		<-reported // so that the answer is recorded after the report
+		<-reported // so that the store's reply is recorded after the timeout
 	}
 	if err == nil && (start < f.Min || start > f.Limit) {
 		err = fmt.Errorf("it granted numbers from %d on, not within %d to %d; see with segmenttest.Run what is wrong with it", start, f.Min, f.Limit)
@@ -123,8 +124,8 @@ func (s *Segment) fetchOnce(ctx context.Context, f Fetch) (start int64, err erro
 	return start, err
 }
 
-// record takes in the outcome of a fetch. Numbers that the store may have granted
-// without an answer are skipped.
+// record adds the numbers that a fetch granted to the chain, or stores why it failed. If a
+// fetch failed, numbers that the store may have granted nevertheless are skipped.
 func (s *Segment) record(f Fetch, start int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

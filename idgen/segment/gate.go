@@ -2,15 +2,16 @@ package segment
 
 import "sync/atomic"
 
-// A gate lets calls draw places from a run without a lock. Each call increments
+// A gate lets calls take places from a run without a lock. Each call increments
 // drawn. If the result is at most last, the call owns that place.
 //
-// A call that incremented drawn beyond last is late, and continues under the lock. A
-// late call is a risk: it may be slow to compare its place with last. If the gate
-// opens for a later run before the comparison, the place may be within that run. Then
-// the late call takes a place that another call will also draw. So a gate that was
-// shut opens only after all late calls have compared. drawn has counted them beyond
-// last. To prevent further late calls, shut moves drawn to a value far above any last.
+// If the result is above last, the run is used up. Such a call is called late, and it
+// continues under the lock. A late call may be slow to compare its place with last. If
+// the gate opened for a later run before that comparison, the place could be within the
+// later run. The late call would then take a place that another call also takes. So
+// after the gate was shut, it opens again only when all late calls have compared. Their
+// number is the difference between drawn and last. To prevent further late calls, shut
+// moves drawn to a value far above any last.
 //
 // Invariants:
 //   - The call that moves drawn from a to b, with b at most last, owns the places
@@ -18,8 +19,8 @@ import "sync/atomic"
 //   - last does not change before all late calls have compared.
 //   - Each run starts after the end of all earlier runs.
 //
-// model/gate.pml is a model of this. idgen/segment/model/check.sh searches it, with
-// and without each rule.
+// model/gate.pml is a model of this algorithm. The script idgen/segment/model/check.sh
+// searches the interleavings of the model, and of variants that each break one rule.
 type gate struct {
 	// These are in separate cache lines. They are not of type [atomic.Int64], because
 	// the compiler counts its methods as larger than the functions of package atomic,
@@ -38,10 +39,10 @@ type gate struct {
 const (
 	none = -1 // no place
 
-	// far is the value of drawn while the gate is shut. From there, two years of
-	// calls at one per nanosecond do not overflow it. last stays below farLast, which
-	// is as far below. The numbers above farLast, 2 % of all, are issued under the
-	// lock.
+	// far is the value of drawn while the gate is shut. It is low enough that two
+	// years of calls, at one per nanosecond, do not make drawn overflow. The gate does
+	// not open for a run that ends above farLast, which is below far by the same
+	// distance. So the numbers above farLast, 2 % of all, are issued under the lock.
 	far     = 1<<63 - 1<<56
 	farLast = far - 1<<56
 )
@@ -63,8 +64,8 @@ func (g *gate) init() (drawn, plain *int64) {
 	return g.drawn, g.plain
 }
 
-// owned reports whether a call owns the place to which it incremented drawn. It may be
-// called only once for a place.
+// owned reports whether a call owns the place to which it incremented drawn. The call may
+// use owned only once, because owned counts the late calls.
 func (g *gate) owned(place int64) bool {
 	if place <= g.last.Load() {
 		return true
@@ -90,7 +91,7 @@ func (g *gate) take(n int64) (r run, ok bool) {
 
 func (g *gate) left() int64 { return max(g.last.Load()-atomic.LoadInt64(g.drawn), 0) }
 
-// shut ends drawing, and returns what was not drawn.
+// shut closes the gate and returns the places that no call has taken.
 func (g *gate) shut() run {
 	if !g.isOpen {
 		return run{0, none}
@@ -101,9 +102,10 @@ func (g *gate) shut() run {
 	return run{min(drawn, last) + 1, last}
 }
 
-// open lets calls draw from r, which is above all earlier runs. It reports false and
-// does nothing while a late call has not compared: that call takes the lock later
-// and tries again. The gate must be shut.
+// open opens the gate for r, which must be above all earlier runs. The gate must be shut.
+// If a late call has not compared its place yet, open does nothing and returns false. The
+// late call will take the lock after its comparison and try again. open also returns
+// false if r ends above farLast.
 func (g *gate) open(r run, plain bool) bool {
 	if g.late.Load() < g.awaited || r.last > farLast {
 		return false

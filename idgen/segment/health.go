@@ -9,9 +9,9 @@ type Health struct {
 	// fetch failed, so the call waits. Exhausted and Closed: the call fails.
 	State idgen.State
 
-	Ready     int64 // how many numbers were fetched and not yet drawn
+	Ready     int64 // how many numbers were fetched and are not used yet
 	Remaining int64 // how many are left to fetch, as far as this Segment knows
-	Step      int64 // how many numbers the next fetch asks for
+	Step      int64 // how many numbers the next fetch requests
 	Reason    error // why the last fetch failed, a *StoreError; nil if it did not
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// maxBatch keeps one call from asking for more memory than a machine has.
+// maxBatch prevents a call from allocating more memory than a machine has.
 const maxBatch = 1 << 24
 
 // A Segment is a source of dense numbers. It is safe for concurrent use. It runs no
@@ -41,14 +41,14 @@ type Segment struct {
 }
 
 // A run is a segment, or a part of one: the places from first to last. The number
-// at a place is place*Stride + Offset. So consecutive numbers have consecutive places,
-// and if Stride is 1, each number is equal to its place.
+// at a place is place*Stride + Offset. So the numbers that this Segment may issue have
+// consecutive places, and if Stride is 1, each number is equal to its place.
 type run struct{ first, last int64 }
 
 func (r run) count() int64 { return r.last - r.first + 1 }
 
-// New returns a source of numbers from store. The first call for a number fetches
-// from the store. The error is a [*ConfigError].
+// New returns a Segment that takes its numbers from store. It fetches nothing until the
+// first call for a number. The error is a [*ConfigError].
 func New(store Store, cfg Config) (*Segment, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(store); err != nil {
@@ -81,8 +81,8 @@ func (s *Segment) Next(ctx context.Context) (n int64, err error) {
 	return
 }
 
-// beyond returns the number of a place that is above plain. If the call does not own
-// the place, it returns another number.
+// beyond completes a call of Next that got a place above plain. If the call owns the
+// place, beyond returns the place's number. Otherwise it takes a number under the lock.
 func (s *Segment) beyond(ctx context.Context, place int64) (int64, error) {
 	if s.gate.owned(place) {
 		return s.number(place), nil
@@ -127,11 +127,11 @@ func (s *Segment) fill(dst []int64, runs ...run) []int64 {
 	return dst
 }
 
-// left returns how many numbers are granted and not drawn. The caller holds mu.
+// left returns how many numbers were granted and are not used yet. The caller holds mu.
 func (s *Segment) left() int64 { return s.gate.left() + s.ready }
 
-// take takes the n least numbers, or none if there are not as many. The caller
-// holds mu.
+// take takes the n smallest numbers that are ready, or none if fewer than n are ready.
+// The caller holds mu.
 func (s *Segment) take(n int64) (runs []run) {
 	// Another call may have opened the gate since ours found no number in it.
 	if r, ok := s.gate.take(n); ok {
@@ -183,8 +183,8 @@ type waiter struct {
 	err    error
 }
 
-// draw takes n numbers, and waits for them if need be. A call that gives up
-// takes none.
+// draw takes n numbers under the lock. If too few are ready, it waits in the queue until
+// they were fetched. If it returns an error, it has taken none.
 func (s *Segment) draw(ctx context.Context, n int64) ([]run, error) {
 	w := &waiter{n: n, served: make(chan struct{})}
 	s.mu.Lock()
@@ -206,7 +206,9 @@ func (s *Segment) draw(ctx context.Context, n int64) ([]run, error) {
 	return w.runs, w.err
 }
 
-// serve answers the calls that wait, in their order. The caller holds mu.
+// serve gives the waiting calls their numbers, in the order of the queue, until too few
+// are ready. If no more numbers will be fetched, it gives them an error instead. The
+// caller holds mu.
 func (s *Segment) serve() {
 	for len(s.queue) > 0 {
 		w := s.queue[0]
@@ -220,7 +222,8 @@ func (s *Segment) serve() {
 	}
 }
 
-// ended returns why no number will be fetched any more, or nil. The caller holds mu.
+// ended returns the reason if no number will be fetched any more, and otherwise nil. The
+// caller holds mu.
 func (s *Segment) ended() error {
 	switch {
 	case s.closed:

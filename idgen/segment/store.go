@@ -13,17 +13,17 @@ type Store interface {
 	// name is new. If no number below f.Limit is left, Fetch changes nothing and
 	// returns f.Limit.
 	//
-	// Fetch happens in one step, at one time, or not at all. A call that returns an
-	// error may still have been executed, or may be executed later.
+	// Fetch is atomic: it takes effect as a whole, at one time, or not at all. If a
+	// call returns an error, it may still have taken effect, or may do so later.
 	//
 	// Fetch returns soon after ctx ends. Until it returns, a [Segment] sends no other
 	// Fetch, its calls wait, and its Health has a Reason.
 	//
-	// Callers ensure that 0 < f.Min < f.Limit and 0 < f.Span.
+	// The caller ensures that 0 < f.Min < f.Limit and 0 < f.Span.
 	Fetch(ctx context.Context, f Fetch) (start int64, err error)
 }
 
-// A Fetch asks a [Store] for numbers.
+// A Fetch is a request to a [Store] for numbers.
 type Fetch struct {
 	Name string
 

@@ -1,18 +1,18 @@
 // Package worker finds a worker number without a lease.
 //
 // Each function returns a function for [idgen.Config].Worker. If a value is missing or
-// malformed, the error names the variable and its value. There is no fallback to a
-// guess. What each source requires:
+// malformed, that function returns an error with the source and its value, and never
+// guesses a number. What each source requires:
 //
 //	Static, Env   you give each running process a different number
 //	Ordinal       a Kubernetes StatefulSet (or hosts with such names), one pool per pod
 //	IPv4          no two processes share the low bits of their private address
 //	Random        you accept the risk of equal numbers
 //
-// If two processes have the same number at the same time, they make equal ids. The same
-// happens if a process gets a number while its previous holder is paused or has a clock
-// ahead, and issues ids later. Only a leased worker number excludes both; see
-// snowkey.Open.
+// If two processes have the same number at the same time, they make equal ids. This also
+// happens if a process gets a number whose previous holder is only paused and issues ids
+// later, or has a clock that is ahead. Only a leased worker number excludes both cases;
+// see snowkey.Open.
 //
 // [idgen.Config]: https://pkg.go.dev/github.com/snowkey-go/snowkey/idgen#Config
 package worker
@@ -26,7 +26,7 @@ import (
 	"strings"
 )
 
-// An Error says why a source gave no worker number.
+// An Error is returned if a source does not contain a valid worker number.
 type Error struct {
 	Source string // "HOSTNAME", "IPv4 address", or the environment variable
 	Value  string // the value of the source; "" if it has none
@@ -87,9 +87,9 @@ func parse(source, value, text string, bits int) (int64, error) {
 	return int64(n), nil
 }
 
-// IPv4 returns the low bits of the host's private IPv4 address; 8 bits are the fourth
-// octet. It fails if the host has no such address, if it has two that differ in these
-// bits, or if the layout's worker field is narrower.
+// IPv4 returns the low bits of the host's private IPv4 address. For instance, the low 8
+// bits are the fourth octet. It fails if the host has no such address, if it has two
+// that differ in these bits, or if the layout's worker field is narrower.
 func IPv4(low int) func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
 		addrs, err := hostAddrs()

@@ -1,6 +1,7 @@
-// Package leased joins the pools of package idgen with the leases of package
-// lease, which do not import each other. Package snowkey makes a pool with
-// [NewPool]: the pool is the [Issuer] of a [Keeper].
+// Package leased connects the pools of package idgen with the leases of package
+// lease, which do not import each other. Package snowkey calls [NewPool] to make a
+// pool whose worker number is leased. A [Keeper] claims and renews the lease, and
+// tells the pool about it through the pool's [Issuer].
 package leased
 
 import (
@@ -8,22 +9,23 @@ import (
 	"time"
 )
 
-// An Issuer is the side of a pool that its keeper controls. The counters that it
-// is granted are those of the layout: tick and sequence packed. Its methods are
-// for one goroutine at a time.
+// An Issuer is the part of a pool that its keeper controls. A counter is the tick and
+// the sequence of the pool's layout, packed into one integer. Only one goroutine at a
+// time may call the methods of an Issuer.
 type Issuer interface {
-	// Grant begins a lease: ids have this worker number, and their counters are
-	// at least start and below bound. The lease before must have been sealed.
+	// Grant begins a lease. From then on, ids have this worker number, and their
+	// counters are at least start and below bound. The keeper must have called Seal
+	// for the previous lease.
 	Grant(worker, start, bound int64)
 
 	// Extend raises the bound of the lease and never lowers it. Without a lease
 	// it does nothing.
 	Extend(bound int64)
 
-	// Seal ends the lease, if there is one: once Seal returns, no id is issued. It
-	// returns the first counter that no generator has used, at least the start
-	// of the lease. Calls for ids wait for the next lease. If their context ends
-	// first, they fail with reason.
+	// Seal ends the lease, if there is one. Once Seal has returned, no id is issued
+	// until the next Grant. Seal returns the first counter that no generator has
+	// used, which is at least the start of the lease. Calls for ids wait for the next
+	// lease. If their context ends first, their error wraps reason.
 	Seal(reason error) (unused int64)
 
 	// Explain sets the reason that waiting calls and [idgen.Pool.Health] report.
@@ -48,8 +50,8 @@ type Issuer interface {
 // A Keeper leases a worker number for an [Issuer] and renews it. Its methods are
 // safe for concurrent use.
 type Keeper interface {
-	// Want requests counters below end, which are needed and not yet granted. It
-	// does not block.
+	// Want tells the keeper that counters below end are needed and not all of them are
+	// granted yet. The keeper requests them with its next renewal. Want does not block.
 	Want(end int64)
 
 	// RenewSoon requests a renewal, which also corrects the clock. A generator calls
@@ -70,10 +72,10 @@ type Keeper interface {
 	Close(ctx context.Context) error
 }
 
-// NewPool makes a pool without a worker number of its own. It calls open with the
-// pool's issuer, and open returns the keeper. The configuration has no Worker,
-// and no Rotate: an earlier holder of the worker number may have used the
-// rollback numbers.
+// NewPool makes a pool whose worker number comes from a keeper. It calls open with the
+// pool's issuer, and open returns the keeper. In cfg, neither Worker nor Rotate is set.
+// Rotate would be unsafe, because an earlier holder of the worker number may have used
+// the rollback numbers.
 //
 // Package idgen sets NewPool, as package log sets log/internal.DefaultOutput. Its
 // type is

@@ -18,8 +18,9 @@ type dialect struct {
 	// a new name. No expression exceeds @limit, which may be the largest integer.
 	fetch string
 
-	// write runs the statement and returns its answer after it was committed. It
-	// reports false if no number is left, or if the row has another version.
+	// write runs the statement and returns the start of the segment after the
+	// statement was committed. ok is false if the row has another version. If no number
+	// is left, either ok is false or start is not below the limit.
 	write func(ctx context.Context, db *sql.DB, mark, query string, values []any) (start int64, ok bool, err error)
 }
 
@@ -36,9 +37,10 @@ var postgres = &dialect{
 	Dialect: session.Postgres,
 	ddl:     postgresDDL,
 	write:   session.WritePostgres,
-	// Reading from here changes three settings for this transaction only, so that it
-	// works with poolers. The commit waits for the disk. The wait for a locked row is
-	// limited. snowkey.write has the mark of package session.
+	// Reading from the CTE named here changes three settings for this transaction only,
+	// so that it works with poolers. The commit waits for the disk. The wait for a locked
+	// row is limited. The setting snowkey.write contains the mark with which package
+	// session verifies the commit.
 	fetch: `WITH here AS MATERIALIZED (
 	SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', @patience, true), set_config('snowkey.write', @mark, true))
 INSERT INTO {table} AS segment (name, start, bound) SELECT @name, @min, @end FROM here

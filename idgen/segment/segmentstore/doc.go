@@ -9,9 +9,10 @@
 // # The table
 //
 // The table is snowkey_segment, or the one that [Store.WithTable] chooses. It has a
-// row for each name. bound is the first number that was never granted; start is
-// where the last segment began, for people. Names are stored as ASCII with the
-// escapes of Go, so sessions with different character sets find the same row.
+// row for each name. The column bound contains the first number that was never granted.
+// The column start, which is for people who read the table, contains the start of the
+// last segment. Names are stored as ASCII with the escapes of Go, so sessions with
+// different character sets find the same row.
 //
 // [Store.Migrate] creates the table if it is missing. Where the application may not
 // create tables, run postgres.sql, mysql.sql or sqlite.sql of this package in your
@@ -24,36 +25,40 @@
 //	a table of another protocol version                               [*VersionError]
 //
 // MySQL and MariaDB show triggers only to users with the TRIGGER privilege on the
-// table. Call Migrate when the program starts. Without it only the version of names
-// that exist is checked: each fetch that moves a bound has it as a condition.
+// table. Call Migrate when the program starts. If you do not, the first fetch checks the
+// table in the same way. In addition, each fetch from an existing row has the row's
+// protocol version as a condition.
 //
 // # The statement
 //
-// A fetch is one INSERT that becomes an UPDATE if the row exists. It counts only
-// after the server has committed it. The store runs it on one connection and proves
-// the commit:
+// A fetch is one INSERT that becomes an UPDATE if the row exists. Its numbers are used
+// only after the server has committed it. So the store runs the statement on one
+// connection and verifies the commit:
 //
 //	                round trips
 //	PostgreSQL           2       the INSERT, and a read that shows whether its transaction is over
 //	MySQL, MariaDB       3       SET TRANSACTION, which fails inside a transaction; INSERT; COMMIT
 //	SQLite               3       BEGIN IMMEDIATE, INSERT, COMMIT, inside the process
 //
-// A connection with an open transaction is discarded, and the fetch runs on another
-// one. After 8 of them the fetch fails with a [*SessionError]. SQLite fails with the
-// first one. A segment fetches again after any error.
+// On PostgreSQL, MySQL and MariaDB, a connection with an open transaction is discarded,
+// and the fetch runs on another one. After 8 such connections the fetch fails with a
+// [*SessionError]. On SQLite it fails with the first one, which is not discarded. A
+// segment fetches again after any error.
 //
 // So autocommit, completion_type, isolation levels, sql_mode, character sets and
 // transactions that the application left open are harmless. Package sqlstore lists
-// them; the same settings work for both. The store leaves no settings behind in the
-// session, and prepares no statements. So PgBouncer in transaction mode works; with
-// pgx, set default_query_exec_mode=exec for versions of PgBouncer that do not
-// support prepared statements.
+// the settings that work, and they are the same for both packages. The store leaves no
+// settings behind in the session and prepares no statements, so PgBouncer works in
+// transaction mode. With pgx, set default_query_exec_mode=exec for versions of PgBouncer
+// that do not support prepared statements.
 //
 // The statement locks its row only until its own commit. With autocommit=0 on MySQL
-// and MariaDB it holds the lock for one more round trip. It waits for a lock until
-// ctx ends on PostgreSQL, 2 s on MariaDB, and innodb_lock_wait_timeout on MySQL.
+// and MariaDB it holds the lock for one more round trip. If another transaction holds
+// the lock, the statement waits until ctx ends on PostgreSQL, 2 s on MariaDB, and
+// innodb_lock_wait_timeout on MySQL.
 //
-// Above READ COMMITTED, PostgreSQL may refuse one of two concurrent fetches (40001).
+// At isolation levels above READ COMMITTED, PostgreSQL may reject one of two concurrent
+// fetches (40001).
 // MySQL and MariaDB may report a deadlock when two processes create a name. The
 // segment then fetches again within 10 ms.
 //
@@ -65,8 +70,8 @@
 //
 // # Commits that may be lost
 //
-// Numbers are unique as long as the database keeps each commit that it answered. If
-// it loses one, it grants the same numbers again.
+// Numbers are unique as long as the database keeps each commit that it acknowledged. If
+// it loses a commit, it grants the same numbers again.
 //
 //	PostgreSQL      fsync = on; each fetch sets synchronous_commit = on
 //	MySQL, MariaDB  innodb_flush_log_at_trx_commit = 1; with a binary log, sync_binlog = 1

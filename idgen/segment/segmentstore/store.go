@@ -15,10 +15,10 @@ import (
 )
 
 // A Store keeps bounds in a table of a database. [Postgres], [MySQL] and [SQLite]
-// make one; the zero value answers every call with an error.
+// return one. The methods of the zero Store return an error.
 //
-// A Store is safe for concurrent use, as the database is. It holds a connection
-// only while a statement runs.
+// A Store is safe for concurrent use by any number of processes. It uses a connection
+// only while it reads or writes.
 type Store struct {
 	db      *sql.DB
 	dialect *dialect
@@ -48,7 +48,7 @@ func newStore(db *sql.DB, d *dialect, table string) *Store {
 	return s
 }
 
-// name puts the table's name, and the version, into a statement.
+// name inserts the table's name and the protocol version into a statement.
 func (s *Store) name(statement string) string {
 	return strings.NewReplacer("{table}", s.dialect.Quote(s.table), "{protocol}", protocol.Known()).Replace(statement)
 }
@@ -70,10 +70,11 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	return newStore(s.db, s.dialect, name), nil
 }
 
-// Migrate creates the table if it does not exist. Only then it needs the privilege to
-// do so. Many processes may call it at the same time. It returns a [*VersionError] for
-// a table of another protocol version. It returns a [*TableError] for a table
-// with a trigger, a rule, row-level security, or an engine other than InnoDB.
+// Migrate creates the table if it does not exist, and only then needs the privilege to
+// create tables. Many processes may call Migrate at the same time. If the table exists,
+// Migrate checks it. The error is a [*VersionError] if the table has another protocol
+// version. It is a [*TableError] if the table has a trigger, a rule, row-level security,
+// or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -106,12 +107,12 @@ type VersionError = protocol.VersionError
 // A TableError says that segments cannot be kept in the table as it is.
 type TableError = session.TableError
 
-// A SessionError says that the connections of the *sql.DB make writes impossible:
-// each that was tried had a transaction open.
+// A SessionError says that a write is impossible, because each connection of the *sql.DB
+// that was tried had an open transaction.
 type SessionError = session.Error
 
-// Fetch implements [segment.Store]. It returns once the grant is committed.
-// The first call refuses a table as Migrate does, unless Migrate was called.
+// Fetch implements [segment.Store]. It returns once the grant is committed. If Migrate
+// was not called, the first Fetch checks the table and returns the same errors.
 func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err error) {
 	if err := s.check(); err != nil {
 		return 0, err
@@ -139,7 +140,7 @@ func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err er
 	return f.Limit, nil
 }
 
-// refusal returns an error if the row of a name is of another version.
+// refusal returns an error if a name's row has another protocol version.
 func (s *Store) refusal(ctx context.Context, name string) error {
 	var version int64
 	query, values := s.dialect.Bind(s.name("SELECT protocol FROM {table} WHERE name = @name"), map[string]any{"name": name})

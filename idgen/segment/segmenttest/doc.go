@@ -1,4 +1,4 @@
-// Package segmenttest tests what grants numbers to segments: [Run] is the suite
-// that every [segment.Store] passes, and [Memory] is a store for the tests of
-// its users, which is slow and fails on demand.
+// Package segmenttest helps to test stores of segments and the code that uses them.
+// [Run] is the test suite that every [segment.Store] must pass. [Memory] is a store in
+// memory that can be slow or fail when a test needs it.
 package segmenttest

@@ -8,9 +8,9 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment"
 )
 
-// A Memory is a [segment.Store] in memory. A test controls its faults and losses. It
-// starts no goroutine. It waits only in calls with the fault Hang or HangAfter, until
-// their ctx ends. So it works in the bubbles of testing/synctest.
+// A Memory is a [segment.Store] in memory whose faults and losses a test controls. It
+// starts no goroutine, and only calls with the fault Hang or HangAfter block, until
+// their ctx ends. So a Memory works in the bubbles of testing/synctest.
 //
 // The zero value is an empty store. A Memory is safe for concurrent use.
 type Memory struct {
@@ -28,19 +28,18 @@ var ErrFault = errors.New("segmenttest: the store failed, as the test demands")
 // A Fault is what goes wrong with one call of a [Memory].
 type Fault uint8
 
-// What can go wrong. A call that hangs does so until its ctx ends, and returns
-// its error.
+// The faults. A call that hangs blocks until its ctx ends, and returns the error of ctx.
 const (
-	None      Fault = iota // the call goes well
-	Refuse                 // it fails and has no effect
-	LoseReply              // it has its effect and fails
-	Hang                   // it hangs and has no effect
-	HangAfter              // it has its effect and then hangs
+	None      Fault = iota // the call succeeds
+	Refuse                 // the call fails and grants nothing
+	LoseReply              // the call grants numbers, but returns an error
+	Hang                   // the call hangs and grants nothing
+	HangAfter              // the call grants numbers and then hangs
 )
 
-// Fault makes each further call use the fault that f returns; nil ends that. f is
-// called without a lock, before the call has an effect. It may sleep to make the store
-// slow.
+// Fault sets the function that chooses the fault of each further call of Fetch. If f is
+// nil, calls have no fault. f is called before the call takes effect. No lock is held
+// then, so f may sleep to make the store slow.
 func (m *Memory) Fault(f func() Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,14 +89,14 @@ func (m *Memory) set(name string, bound int64) {
 	m.bounds[name] = bound
 }
 
-// Fetches returns the requests of all calls, also of calls that failed.
+// Fetches returns the requests that were passed to Fetch, also in calls that failed.
 func (m *Memory) Fetches() []segment.Fetch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return append([]segment.Fetch(nil), m.fetches...)
 }
 
-// Bound returns the bound of a name, 0 if there is none.
+// Bound returns the bound of a name, or 0 if the name has none.
 func (m *Memory) Bound(name string) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -61,7 +61,7 @@ func grants(ctx context.Context, store segment.Store, f segment.Fetch, want int6
 	return nil
 }
 
-// fetch is of everything that is not the test's subject.
+// fetch returns a request for numbers from base on, with the largest possible limit.
 func fetch(name string, span int64) segment.Fetch {
 	return segment.Fetch{Name: name, Min: base, Limit: math.MaxInt64, Span: span}
 }
@@ -109,7 +109,7 @@ func limit(ctx context.Context, store segment.Store) error {
 	for range 3 {
 		errs = append(errs, grants(ctx, store, f, f.Limit))
 	}
-	f.Limit += 100 // nothing was taken from behind the old one
+	f.Limit += 100 // no number above the old limit was granted
 	return errors.Join(append(errs, grants(ctx, store, f, base+25))...)
 }
 
@@ -118,7 +118,7 @@ func otherLimit(ctx context.Context, store segment.Store) error {
 	low.Limit = base + 50
 	return errors.Join(
 		grants(ctx, store, high, base),
-		grants(ctx, store, low, low.Limit), // the bound is far behind it
+		grants(ctx, store, low, low.Limit), // the bound is far above it
 		grants(ctx, store, high, base+100),
 	)
 }
@@ -153,11 +153,12 @@ func names(ctx context.Context, store segment.Store) error {
 	return errors.Join(errs...)
 }
 
-// A granted segment is what a fetcher got.
+// A granted is a segment that the store granted. It is empty if no number was left.
 type granted struct{ start, end int64 }
 
-// race has 64 fetchers fetch until each has n segments, or there are none. A
-// refused call is repeated.
+// race starts 64 goroutines that each fetch n segments at the same time. A call that
+// fails is repeated, up to 1,000 times per goroutine. When the numbers are exhausted, the
+// segments are empty.
 func race(ctx context.Context, store segment.Store, n int, f segment.Fetch) ([]granted, error) {
 	const most = 1000 // refusals
 	var mu sync.Mutex
