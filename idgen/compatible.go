@@ -2,6 +2,7 @@ package idgen
 
 import (
 	"cmp"
+	"iter"
 	"time"
 )
 
@@ -22,18 +23,33 @@ func (l Layout) Compatible(old Layout, from time.Time) error {
 			return nil // l makes no ids that late
 		}
 	}
-	// The ids of old are one pattern, because its ticks are all numbers of a given
-	// width. The ids of l from a tick on are a few patterns: the ticks from 5 to 15
-	// are 0101, 011x and 1xxx.
-	theirs := old.pattern(0, old.maxTick()+1)
-	end := l.maxTick() + 1
-	for tick, count := first, int64(0); tick < end; tick += count {
-		count = cmp.Or(tick&-tick, end)
-		if id, ok := l.pattern(tick, count).meet(theirs); ok {
-			return &OverlapError{ID: id, New: l.Decode(id), Old: old.Decode(id)}
+	for theirs := range old.patterns(0) {
+		for ours := range l.patterns(first) {
+			if id, ok := ours.meet(theirs); ok {
+				return &OverlapError{ID: id, New: l.Decode(id), Old: old.Decode(id)}
+			}
 		}
 	}
 	return nil
+}
+
+// patterns returns the ids of all ticks from first until the last. These are a few
+// patterns: the ticks from 5 to 14 are 0101, 011x, 10xx, 110x and 1110. Usually the last
+// tick has all bits set. In a wide time field it has not, because it is the last one that
+// a Duration can hold.
+func (l Layout) patterns(first int64) iter.Seq[pattern] {
+	return func(yield func(pattern) bool) {
+		end := l.maxTick() + 1
+		for tick, count := first, int64(0); tick < end; tick += count {
+			count = cmp.Or(tick&-tick, 1<<62)
+			for count > end-tick {
+				count >>= 1
+			}
+			if !yield(l.pattern(tick, count)) {
+				return
+			}
+		}
+	}
 }
 
 // A pattern is the set of ids that differ from base only in the bits of free. These

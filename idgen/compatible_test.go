@@ -148,6 +148,36 @@ func TestCompatible(t *testing.T) {
 	}
 }
 
+// A time field may have more ticks than a Duration can hold. The last tick then has
+// zeros among its bits, and earlier ticks have ones there.
+func TestCompatibleOfWideTimeFields(t *testing.T) {
+	epoch := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	layout := func(fields ...idgen.Field) idgen.Layout {
+		t.Helper()
+		l, err := idgen.NewLayout(epoch, time.Millisecond, append(fields, idgen.Worker(4), idgen.Sequence(4))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	wide := layout(idgen.Time(55))
+	const last = int64(1<<63-1) / int64(time.Millisecond) // the last tick of the wide layout, about
+	for bit := 15; bit < 55; bit++ {
+		narrow := layout(idgen.Fixed("high", 40, 1<<(bit-15)), idgen.Time(15))
+		want := int64(1)<<bit <= last // the wide layout has these ticks
+		for _, pair := range [][2]idgen.Layout{{narrow, wide}, {wide, narrow}} {
+			var overlap *idgen.OverlapError
+			err := pair[0].Compatible(pair[1], epoch)
+			if errors.As(err, &overlap) != want {
+				t.Errorf("bit %d: got %v, want an overlap is %t", bit, err, want)
+			} else if want && (!makes(wide, overlap.ID, epoch) || !makes(narrow, overlap.ID, epoch)) {
+				t.Errorf("bit %d: one of the layouts does not make %d", bit, overlap.ID)
+			}
+		}
+	}
+}
+
+
 // The number 0 is no id, so two layouts cannot have it in common.
 func TestCompatibleTakesZeroForNoID(t *testing.T) {
 	tiny := func(low ...idgen.Field) idgen.Layout {

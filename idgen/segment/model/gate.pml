@@ -1,5 +1,5 @@
 /*
- * The gate of a Segment (../segment_gate.go): calls draw places from it by an addition and a comparison, which are two
+ * The gate of a Segment (../gate.go): calls draw places from it by an addition and a comparison, which are two
  * steps, while others shut it and open it for another run. The claim: no place is handed out twice, none that the store did
  * not grant, and none is lost. check.sh searches all interleavings.
  *
