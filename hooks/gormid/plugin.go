@@ -77,12 +77,18 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 // learn checks models and remembers the keys of their tables, for rows that are maps.
 func (f *filler) learn(db *gorm.DB, models []any) error {
 	var errs []error
+	var parsed []*gorm.Statement
 	for _, model := range models {
 		stmt := &gorm.Statement{DB: db}
 		if err := stmt.Parse(model); err != nil {
 			errs = append(errs, err)
 			continue
 		}
+		parsed = append(parsed, stmt)
+	}
+	// A model may declare that another model's key is a foreign key, so all models are
+	// parsed before the first key is looked at.
+	for _, stmt := range parsed {
 		k, err := f.keyOf(stmt)
 		if err == nil && k == nil {
 			err = unkeyed(stmt.Schema)

@@ -561,3 +561,35 @@ func TestConcurrent(t *testing.T) {
 	e.wantTable(t, "SELECT count(*), count(DISTINCT id) FROM authors", "40 40")
 	e.wantTable(t, "SELECT count(*), count(DISTINCT id) FROM memberships", "80 80")
 }
+
+// copied inserts a copy of itself before it is created, for example into a history.
+type copied struct {
+	ID    pk.ID
+	Name  string
+	Clear bool `gorm:"-"`
+}
+
+func (c *copied) BeforeCreate(tx *gorm.DB) error {
+	if c.Name == "copy" {
+		return nil
+	}
+	other := copied{ID: c.ID, Name: "copy"}
+	if c.Clear {
+		other.ID = 0
+	}
+	return tx.Session(&gorm.Session{NewDB: true}).Create(&other).Error
+}
+
+// A copy that BeforeCreate inserts has the key of its row, unless the hook clears it. Then
+// the database refuses the row, and nothing is stored.
+func TestCopyInBeforeCreate(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &copied{})
+		row := copied{Name: "row", Clear: true}
+		must(t, e.Create(&row))
+		if err := e.Create(&copied{Name: "twice"}).Error; err == nil {
+			t.Error("a row and its copy have one key")
+		}
+		e.wantTable(t, "SELECT name FROM copieds ORDER BY name", line("copy"), line("row"))
+	})
+}

@@ -463,6 +463,36 @@ func TestForeignKeyFromOwner(t *testing.T) {
 	})
 }
 
+// TestForeignKeyFromOwnerInAnyOrder: the order of Config.Models does not matter.
+func TestForeignKeyFromOwnerInAnyOrder(t *testing.T) {
+	type permit struct {
+		ID   pk.ID
+		Name string
+	}
+	type holder struct {
+		ID     pk.ID
+		Permit permit `gorm:"foreignKey:ID"`
+	}
+	pool := newPool(t, 1)
+	for _, models := range [][]any{{&holder{}, &permit{}}, {&permit{}, &holder{}}} {
+		e := bare(t, dbtest.SQLite(t), &holder{}, &permit{})
+		db, err := gorm.Open(e.Dialector, &gorm.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, db)
+		if err := db.Use(gormid.New(gormid.Config{Source: pool, Models: models})); err != nil {
+			t.Fatal(err)
+		}
+		h := holder{Permit: permit{Name: "p"}}
+		must(t, db.Create(&h))
+		if h.ID == 0 || h.Permit.ID != h.ID {
+			t.Errorf("the permit of holder %d has the key %d", h.ID, h.Permit.ID)
+		}
+		wantRowError(t, db.Create(&permit{Name: "nobody's"}).Error, 0, "foreign key")
+	}
+}
+
 // TestDefaultPool: without a source, keys come from the process's pool, which
 // may be set and changed after the plugin was installed.
 func TestDefaultPool(t *testing.T) {
