@@ -71,15 +71,18 @@ func creationOf(stmt *gorm.Statement) *creation {
 func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	s := stmt.Schema
 	if s == nil {
-		switch stmt.Dest.(type) {
-		case map[string]any, *map[string]any, []map[string]any, *[]map[string]any:
-			k := f.tables[stmt.Table]
-			if other, ok := f.namesakes[stmt.Table]; ok {
-				return nil, k.Refuse(-1, nil, "and "+other+" have tables of the same name, so the table of a map is not known", "pass the model: db.Model(&row).Create(map)")
-			}
-			return k, nil
+		maps, ok := mapsOf(stmt.Dest)
+		if !ok {
+			return nil, nil
 		}
-		return nil, nil
+		k := f.tables[stmt.Table]
+		if other, ok := f.namesakes[stmt.Table]; ok {
+			return nil, k.Refuse(-1, nil, "and "+other+" have tables of the same name, so the table of a map is not known", "pass the model: db.Model(&row).Create(map)")
+		}
+		if k == nil {
+			return nil, refuseNull(stmt, maps)
+		}
+		return k, nil
 	}
 	v, ok := f.keys.Load(s)
 	if !ok {

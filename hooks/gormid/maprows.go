@@ -3,6 +3,7 @@ package gormid
 import (
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"github.com/snowkey-go/snowkey/internal/fill"
 	"github.com/snowkey-go/snowkey/internal/keytype"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
@@ -20,6 +22,49 @@ type mapRows struct {
 	k    *key
 	stmt *gorm.Statement
 	maps []map[string]any
+}
+
+// mapsOf returns the rows that dest holds, if they are maps.
+func mapsOf(dest any) (maps []map[string]any, ok bool) {
+	switch dest := dest.(type) {
+	case map[string]any:
+		return []map[string]any{dest}, true
+	case *map[string]any:
+		return []map[string]any{*dest}, true
+	case []map[string]any:
+		return dest, true
+	case *[]map[string]any:
+		return *dest, true
+	}
+	return nil, false
+}
+
+// nullableKey finds a primary key of one column that takes NULL, as only SQLite has it.
+const nullableKey = `SELECT max(name) FROM pragma_table_info(?) WHERE pk > 0 AND "notnull" = 0 GROUP BY NULL
+HAVING count(*) = 1 AND upper(max(type)) <> 'INTEGER' AND (SELECT count(*) FROM pragma_table_info(?) WHERE pk > 0) = 1`
+
+// refuseNull refuses maps without a key for a table whose model is not known. Any other
+// database refuses such a row. SQLite stores NULL as the key.
+func refuseNull(stmt *gorm.Statement, maps []map[string]any) error {
+	if stmt.Dialector.Name() != "sqlite" || stmt.ConnPool == nil || stmt.DB.DryRun {
+		return nil
+	}
+	var column string
+	err := stmt.ConnPool.QueryRowContext(stmt.Context, nullableKey, stmt.Table, stmt.Table).Scan(&column)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("gormid: read the columns of %s: %w", stmt.Table, err)
+	}
+	k := fill.Key{Package: "gormid", Model: stmt.Table}
+	for i, m := range maps {
+		if m[column] == nil {
+			return k.Refuse(i, gorm.ErrInvalidData, "has no "+column+", and SQLite would store NULL",
+				"list the model in Config.Models, pass it with db.Model, or set the key")
+		}
+	}
+	return nil
 }
 
 func (r mapRows) of(k *key) rows { r.k = k; return r }

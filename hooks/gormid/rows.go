@@ -39,15 +39,8 @@ type row interface {
 // rejects.
 func (c *creation) rowsOf() (rows, error) {
 	k, stmt := c.key, c.stmt
-	switch dest := stmt.Dest.(type) {
-	case map[string]any:
-		return mapRows{k, stmt, []map[string]any{dest}}, nil
-	case *map[string]any:
-		return mapRows{k, stmt, []map[string]any{*dest}}, nil
-	case []map[string]any:
-		return mapRows{k, stmt, dest}, nil
-	case *[]map[string]any:
-		return mapRows{k, stmt, *dest}, nil
+	if maps, ok := mapsOf(stmt.Dest); ok {
+		return mapRows{k, stmt, maps}, nil
 	}
 	v := stmt.ReflectValue
 	r := &c.structs

@@ -493,6 +493,32 @@ func TestForeignKeyFromOwnerInAnyOrder(t *testing.T) {
 	}
 }
 
+// TestMapWithoutModel: no database stores a row without a key if the row is a map and its
+// model is not known. SQLite would store NULL.
+func TestMapWithoutModel(t *testing.T) {
+	type bare struct {
+		ID   pk.ID
+		Name string
+	}
+	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
+		e := open(t, about, &bare{})
+		must(t, e.Table("bares").Create(map[string]any{"id": idA, "name": "a"}))
+		for row, rows := range []any{map[string]any{"name": "b"}, []map[string]any{{"id": idB, "name": "b"}, {"id": nil, "name": "c"}}} {
+			if err := e.Table("bares").Create(rows).Error; err == nil {
+				t.Errorf("%v: no error", rows)
+			} else if about.Dialect == "sqlite" {
+				wantRowError(t, err, row, "SQLite would store NULL")
+			}
+		}
+		must(t, e.Model(&bare{}).Create(map[string]any{"name": "d"}))
+		must(t, e.Exec("CREATE TABLE counted (id INTEGER PRIMARY KEY, name varchar(20))"))
+		if about.Dialect == "sqlite" { // which counts
+			must(t, e.Table("counted").Create(map[string]any{"name": "e"}))
+		}
+		e.wantTable(t, "SELECT name FROM bares ORDER BY name", line("a"), line("d"))
+	})
+}
+
 // TestDefaultPool: without a source, keys come from the process's pool, which
 // may be set and changed after the plugin was installed.
 func TestDefaultPool(t *testing.T) {
