@@ -177,7 +177,6 @@ func TestCompatibleOfWideTimeFields(t *testing.T) {
 	}
 }
 
-
 // The number 0 is no id, so two layouts cannot have it in common.
 func TestCompatibleTakesZeroForNoID(t *testing.T) {
 	tiny := func(low ...idgen.Field) idgen.Layout {
