@@ -502,8 +502,8 @@ func TestMapWithoutModel(t *testing.T) {
 	}
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &bare{})
-		must(t, e.Table("bares").Create(map[string]any{"id": idA, "name": "a"}))
-		for row, rows := range []any{map[string]any{"name": "b"}, []map[string]any{{"id": idB, "name": "b"}, {"id": nil, "name": "c"}}} {
+		must(t, e.Table("bares").Create(map[string]any{"id": int64(idA), "name": "a"}))
+		for row, rows := range []any{map[string]any{"name": "b"}, []map[string]any{{"id": int64(idB), "name": "b"}, {"id": nil, "name": "c"}}} {
 			if err := e.Table("bares").Create(rows).Error; err == nil {
 				t.Errorf("%v: no error", rows)
 			} else if about.Dialect == "sqlite" {
