@@ -70,17 +70,22 @@ does not connect.`,
 	return cmd
 }
 
-// openToInit opens the database. If nothing is to be applied and no database is named, it
-// returns only the dialect.
+// openToInit opens the database. To print the statements of a dialect that was named, no
+// database is needed.
 func (a *app) openToInit(apply bool) (*sql.DB, string, error) {
-	db, dialect, err := a.openAs(a.getenv, true)
-	if errors.Is(err, errNoDSN) && !apply {
+	if !apply {
 		switch a.dialect {
 		case "postgres", "mysql", "sqlite":
 			return nil, a.dialect, nil
 		case "mariadb":
 			return nil, "mysql", nil
+		case "":
+		default:
+			return nil, "", errDialect
 		}
+	}
+	db, dialect, err := a.openAs(a.getenv, true)
+	if errors.Is(err, errNoDSN) && !apply {
 		err = errors.New("which kind of database? Write --dialect postgres, mysql or sqlite, or name the database")
 	}
 	return db, dialect, err

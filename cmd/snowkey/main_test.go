@@ -173,7 +173,7 @@ func TestUsage(t *testing.T) {
 		{"workers --dir /nowhere/at/all", 1, "/nowhere/at/all"},
 		{"workers --dsn " + os.DevNull + "/x --dialect sqlite", 1, "no such file"},
 		{"init", 1, "which kind of database?"},
-		{"init --dialect oracle", 1, "which kind of database?"},
+		{"init --dialect oracle", 1, "--dialect is"},
 		{"init --dialect sqlite --role app", 2, "no roles"},
 		{"init --apply", 1, "which database?"},
 		{"init --dialect mysql --table a;b", 1, "a;b"},

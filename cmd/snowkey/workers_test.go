@@ -176,11 +176,11 @@ func TestDoctorAndFence(t *testing.T) {
 		if got := call(t, nil, fence...); got.status != 1 || !strings.Contains(got.errors, "--yes") {
 			t.Errorf("without --yes: %+v", got)
 		}
-		if got := call(t, nil, append(fence, "--yes", "--window", "1h")...); got.status != 0 || !strings.Contains(got.out, "is fenced") {
+		if got := call(t, nil, append(fence, "--yes", "--window", "20s")...); got.status != 0 || !strings.Contains(got.out, "is fenced") {
 			t.Fatalf("%+v", got)
 		}
 		next, err := idOf(t, s)
-		if ahead := time.Until(idgen.DefaultLayout().Decode(next).Time); err != nil || ahead < 50*time.Minute {
+		if ahead := time.Until(idgen.DefaultLayout().Decode(next).Time); err != nil || ahead < 10*time.Second {
 			t.Errorf("the next id is %v ahead: %v", ahead, err)
 		}
 	})
@@ -188,7 +188,7 @@ func TestDoctorAndFence(t *testing.T) {
 
 // idOf leases a worker number and returns the bound at which its lease starts, as an id.
 func idOf(t *testing.T, s store) (int64, error) {
-	cfg := snowkey.Config{Window: 2 * time.Hour, MaxAhead: 24 * time.Hour, MaxClockSkew: 10 * time.Millisecond}
+	cfg := snowkey.Config{Window: time.Minute, MaxAhead: 24 * time.Hour, MaxClockSkew: 10 * time.Millisecond}
 	ids, err := snowkey.Open(t.Context(), s, cfg)
 	if err != nil {
 		return 0, err
