@@ -22,6 +22,10 @@ type Generator struct {
 	seq    atomic.Pointer[sequence]
 
 	unordered atomic.Pointer[Unordered] // nil before the first call of Unordered
+
+	// These are guarded by the mutex of the pool.
+	before  int64     // ids issued under all sealed sequences but the last
+	retired *sequence // the sequence that was sealed last; nil if there is none
 }
 
 // A sequence is the state of a generator in one tenure. Each tenure begins with a new
@@ -37,6 +41,12 @@ type sequence struct {
 	// It only grows. A negative number means that the sequence is sealed.
 	last atomic.Int64
 	_    cacheLine
+
+	// skipped is how many numbers above start and up to last were not issued. A call that
+	// skips numbers adds them before it swaps last, so a reader that reads last first
+	// never counts too many ids. See issued.
+	skipped atomic.Int64
+	end     int64 // last when the sequence was sealed
 }
 
 // cacheLine separates the fields that each call writes from those that it reads.
@@ -62,6 +72,9 @@ type core struct {
 	clock *clock
 	log   logger
 	tenures
+
+	waits, leaseWaits waitCount
+	clockErrors       atomic.Int64
 }
 
 // Next returns one id. If the clock is behind, Next waits for it until ctx ends. The
@@ -133,14 +146,33 @@ func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first in
 		if lead > s.maxAhead && ctx.Err() != nil {
 			return nil, 0, waitError(ctx)
 		}
-		if !s.last.CompareAndSwap(last, final) {
+		if !s.take(last, first, final) {
 			continue
 		}
 		if lead > s.maxAhead {
-			return s, first, g.wait(ctx, s, final)
+			err := g.wait(ctx, s, final)
+			if err != nil {
+				s.skipped.Add(n)
+			}
+			return s, first, err
 		}
 		return s, first, nil
 	}
+}
+
+// take swaps last from a number to final, for a call that issues the numbers from first to
+// final. It reports false if another call was faster.
+func (s *sequence) take(last, first, final int64) bool {
+	skipped := first - last - 1
+	if skipped == 0 {
+		return s.last.CompareAndSwap(last, final)
+	}
+	s.skipped.Add(skipped)
+	if s.last.CompareAndSwap(last, final) {
+		return true
+	}
+	s.skipped.Add(-skipped)
+	return false
 }
 
 // next returns max(last+1, now<<seqBits | spread), or limit if the clock is past the
@@ -213,6 +245,7 @@ func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
 		if timer == nil {
 			timer = time.NewTimer(nap)
 			defer timer.Stop()
+			defer g.waits.begin()()
 		} else {
 			timer.Reset(nap)
 		}
@@ -232,7 +265,12 @@ func waitError(ctx context.Context) error {
 
 // seal ends the sequence and returns the last number that a call has taken.
 func (g *Generator) seal() (last int64) {
-	last = g.seq.Load().last.Swap(sealed)
+	s := g.seq.Load()
+	last = s.last.Swap(sealed)
+	if last >= 0 {
+		s.end = last
+		g.retire(s)
+	}
 	if u := g.unordered.Load(); u != nil { // a later Unordered has no block and finds the seal
 		u.seal()
 	}
@@ -248,7 +286,8 @@ func (g *Generator) rotateFrom(s *sequence, last int64, now time.Duration) bool 
 		return false
 	}
 	rollback := last>>g.counterBits + 1
-	if s.last.CompareAndSwap(last, rollback<<g.counterBits+g.fresh(now, 1)) {
+	fresh := rollback<<g.counterBits + g.fresh(now, 1)
+	if s.take(last, fresh+1, fresh) {
 		g.log().Warn("idgen: the clock was set back; ids continue with the next rollback number",
 			"generator", g.name, "worker", s.worker, "behind", g.start(last)-now, "rollback", rollback)
 	}
@@ -268,6 +307,7 @@ func (g *Generator) late(s *sequence, last int64, lead time.Duration) error {
 	if g.keeper != nil && g.clock.correction.Load() != 0 {
 		g.keeper.RenewSoon() // the host's clock may be right again, and the correction wrong
 	}
+	g.clockErrors.Add(1)
 	err := &ClockError{Behind: lead, RetryAfter: lead - s.maxAhead, MaxWait: g.maxWait}
 	if g.rotate && g.rollbacksLeft(last) == 0 {
 		err.Rollbacks = int(g.layout.rollback.max())

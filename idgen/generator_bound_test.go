@@ -59,6 +59,7 @@ func (granted) RenewSoon()                    {}
 func (granted) Suspend(context.Context) error { return nil }
 func (granted) Resume(context.Context) error  { return nil }
 func (granted) Close(context.Context) error   { return nil }
+func (granted) Stats() leased.Stats           { return leased.Stats{} }
 
 // nextUnbound is Next without the bound.
 func (g *Generator) nextUnbound(ctx context.Context) (int64, error) {

@@ -33,6 +33,7 @@ func (k *keeper) Close(context.Context) error {
 	return nil
 }
 
+func (k *keeper) Stats() leased.Stats           { return leased.Stats{} }
 func (k *keeper) RenewSoon()                    {}
 func (k *keeper) Suspend(context.Context) error { return nil }
 func (k *keeper) Resume(context.Context) error  { return nil }

@@ -29,6 +29,7 @@ type Pool struct {
 	names    int        // the length of named
 	isClosed bool
 	tenure   *tenure // nil while there is none
+	issued   int64   // the largest Stats.Issued that was returned
 }
 
 // NewPool checks cfg, gets a worker number from cfg.Worker, reserves it within this

@@ -40,10 +40,14 @@ func (c *core) newTenure(worker, start, bound int64) *tenure {
 	return t
 }
 
+// before returns the number before the first one that may be issued. It is not negative,
+// because a negative number would be a seal.
+func (t *tenure) before() int64 { return max(t.start, 1) - 1 }
+
 // sequence returns a new sequence for a generator in t. Its numbers begin at t.start.
 func (t *tenure) sequence() *sequence {
 	s := &sequence{tenure: t}
-	s.last.Store(max(t.start, 1) - 1) // a negative number would be a seal
+	s.last.Store(t.before())
 	return s
 }
 
@@ -80,8 +84,9 @@ func (t *tenures) watch() (changed <-chan struct{}, reason error) {
 
 // await waits until ready returns true. It calls ready at once and after each
 // announcement. It returns an error if the pool is closed or ctx ends.
-func (t *tenures) await(ctx context.Context, ready func() bool) error {
-	for {
+func (c *core) await(ctx context.Context, ready func() bool) error {
+	t := &c.tenures
+	for waiting := false; ; waiting = true {
 		changed, reason := t.watch()
 		select {
 		case <-t.closed:
@@ -90,6 +95,9 @@ func (t *tenures) await(ctx context.Context, ready func() bool) error {
 		}
 		if ready() {
 			return nil
+		}
+		if !waiting {
+			defer c.leaseWaits.begin()()
 		}
 		select {
 		case <-changed:

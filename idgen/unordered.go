@@ -189,7 +189,7 @@ func (g *Generator) takeBlock(s *sequence, last, size int64, now time.Duration) 
 	first = g.next(last, size, now)
 	counter := g.counter(first)
 	count = min(size, g.seqMask+1-counter&g.seqMask, s.bound.Load()-counter)
-	if count <= 0 || g.lead(first, now) > s.maxAhead || !s.last.CompareAndSwap(last, first+count-1) {
+	if count <= 0 || g.lead(first, now) > s.maxAhead || !s.take(last, first, first+count-1) {
 		return 0, 0
 	}
 	return first, count

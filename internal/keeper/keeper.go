@@ -48,6 +48,8 @@ type keeper struct {
 	warned     string            // the reason that was logged last for having no lease
 	failed     error             // why the last renewal had no answer; nil if it had one
 	gaveUp     int               // how many calls in a row were not answered in time
+
+	stats stats
 }
 
 // A heldLease is the state of one lease. It is discarded when the lease is lost.
@@ -340,7 +342,9 @@ func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 func (k *keeper) tryRenew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
 	ctx, done := k.inTime(ctx)
 	defer done()
+	sent := time.Now()
 	row, renewed, err := k.store.Renew(ctx, r)
+	k.stats.renewed(err == nil && renewed, time.Since(sent))
 	return row, renewed, unanswered(ctx, err)
 }
 
@@ -428,6 +432,7 @@ func (k *keeper) lose(t *heldLease, reason string) {
 	lost := &lease.LostError{Namespace: k.cfg.Namespace, Worker: t.row.Worker, Since: time.Now(), Reason: reason}
 	k.issuer.Seal(lost)
 	k.held = nil
+	k.stats.losses.Add(1)
 	k.log().Error("lease: lost the worker number", "namespace", lost.Namespace, "worker", lost.Worker, "reason", reason)
 	if k.cfg.OnLost != nil {
 		go k.cfg.OnLost(lost)

@@ -47,6 +47,18 @@ type Issuer interface {
 	Correct(offset time.Duration)
 }
 
+// Stats count what happened to the leases of a [Keeper].
+type Stats struct {
+	Claims   int64 // worker numbers that were leased
+	Renewals int64 // renewals that the store confirmed
+	Failures int64 // renewals that the store did not answer, or answered with an error
+	Losses   int64 // leases that were lost
+
+	// RenewalTime is how long all renewals took together, and LastRenewal how long the
+	// last one took, whether it failed or not.
+	RenewalTime, LastRenewal time.Duration
+}
+
 // A Keeper leases a worker number for an [Issuer] and renews it. Its methods are
 // safe for concurrent use.
 type Keeper interface {
@@ -66,6 +78,9 @@ type Keeper interface {
 	// Resume leases a worker number and grants it. It does nothing if the keeper
 	// has one.
 	Resume(ctx context.Context) error
+
+	// Stats returns the counters since the keeper was opened.
+	Stats() Stats
 
 	// Close seals the issuer and releases the worker number. The pool calls it
 	// once.

@@ -248,8 +248,12 @@ func TestEnt(t *testing.T) {
 	for _, dialect := range dbtest.Databases(t) {
 		t.Run(dialect, func(t *testing.T) {
 			called := filepath.Join(t.TempDir(), "called")
-			for _, args := range serve(t, dialect) {
-				s.compare(t, func() []string { return []string{"SNOWKEY_CALLED=" + called} }, args...)
+			runs, reset := serve(t, dialect)
+			for _, args := range runs {
+				s.compare(t, func() []string {
+					reset() // a test that fails leaves its rows
+					return []string{"SNOWKEY_CALLED=" + called}
+				}, args...)
 			}
 			if _, err := os.Stat(called); err != nil {
 				t.Errorf("no hook was called: %v", err)
@@ -261,11 +265,11 @@ func TestEnt(t *testing.T) {
 // serve starts a private server with the users and databases of ent's
 // docker-compose.yaml, and lets its ports lead there. A MySQL cannot be started, so it makes
 // them on the one that is given, and drops them afterwards. It returns the arguments of go
-// test that select the tests for this server.
-func serve(t *testing.T, dialect string) (runs [][]string) {
+// test that select the tests for this server, and a function that empties the database.
+func serve(t *testing.T, dialect string) (runs [][]string, reset func()) {
 	t.Helper()
 	if dialect == "sqlite" {
-		return [][]string{{"-skip", "MySQL|Maria|Postgres|TiDB", ".", "./cascadelete", "./config", "./customid", "./edgefield", "./edgeschema", "./hooks", "./idtype", "./json", "./migrate", "./privacy", "./template"}}
+		return [][]string{{"-skip", "MySQL|Maria|Postgres|TiDB", ".", "./cascadelete", "./config", "./customid", "./edgefield", "./edgeschema", "./hooks", "./idtype", "./json", "./migrate", "./privacy", "./template"}}, func() {}
 	}
 	db := dbtest.Open(t, dialect)
 	given := dialect == "mysql" && !db.MariaDB
@@ -287,18 +291,20 @@ func serve(t *testing.T, dialect string) (runs [][]string) {
 			t.Fatal(err)
 		}
 		setup("DO $$ BEGIN CREATE ROLE postgres; EXCEPTION WHEN duplicate_object THEN END $$",
-			"ALTER ROLE postgres SUPERUSER LOGIN PASSWORD 'pass'", "CREATE DATABASE test OWNER postgres")
+			"ALTER ROLE postgres SUPERUSER LOGIN PASSWORD 'pass'")
+		reset = func() { setup("DROP DATABASE IF EXISTS test WITH (FORCE)", "CREATE DATABASE test OWNER postgres") }
 		forward(t, "localhost:5434", net.JoinHostPort(cfg.Host, fmt.Sprint(cfg.Port)))
-		return [][]string{{"-run", "TestPostgres/14", "."}, {"-run", "TestPostgres/13", "./customid"}} // the same port
+		return [][]string{{"-run", "TestPostgres/14", "."}, {"-run", "TestPostgres/13", "./customid"}}, reset // the same port
 	}
 	cfg, err := mysql.ParseDSN(db.DSN)
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup("CREATE USER 'ent'@'%' IDENTIFIED BY 'pass'", "GRANT ALL ON *.* TO 'ent'@'%' WITH GRANT OPTION", "CREATE DATABASE test")
+	setup("CREATE USER 'ent'@'%' IDENTIFIED BY 'pass'", "GRANT ALL ON *.* TO 'ent'@'%' WITH GRANT OPTION")
+	reset = func() { setup("DROP DATABASE IF EXISTS test", "CREATE DATABASE test") }
 	if given {
 		t.Cleanup(func() {
-			for _, statement := range []string{"DROP DATABASE test", "DROP USER 'ent'@'%'"} {
+			for _, statement := range []string{"DROP DATABASE IF EXISTS test", "DROP USER 'ent'@'%'"} {
 				if _, err := conn.Exec(statement); err != nil {
 					t.Error(err)
 				}
@@ -308,9 +314,9 @@ func serve(t *testing.T, dialect string) (runs [][]string) {
 	forward(t, "localhost:3308", cfg.Addr)
 	if db.MariaDB {
 		forward(t, "localhost:4308", cfg.Addr)
-		return [][]string{{"-run", "TestMaria/10.3", "."}, {"-run", "TestMySQL/8", "./customid"}}
+		return [][]string{{"-run", "TestMaria/10.3", "."}, {"-run", "TestMySQL/8", "./customid"}}, reset
 	}
-	return [][]string{{"-run", "TestMySQL/8", ".", "./customid"}}
+	return [][]string{{"-run", "TestMySQL/8", ".", "./customid"}}, reset
 }
 
 // forward accepts connections on one address and passes them to another.
