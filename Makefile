@@ -33,7 +33,7 @@ newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-all test-json test-newest test-modules test-go test-sql test-matrix test-suites chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate release
+.PHONY: help test test-all test-json test-newest test-modules test-go test-sql test-matrix test-suites chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate dist release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,8 +66,9 @@ test-go: ## the core with the newest Go, NEWGO
 test-sql: $(clients) ## only the tests that open databases
 	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
-test-matrix: $(clients) ## long tests: matrices of versions and settings, public schemas, large tables
+test-matrix: $(clients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
 	$(withdb) -all $(gotest) -tags clients,matrix -timeout 0 $(TESTFLAGS) -run '^TestMatrix' $(sqlpackages)
+	$(MAKE) dist
 
 test-suites: ## the suites of GORM and ent with the hooks on and off, from the checkouts GORM_SRC and ENT_SRC
 	@test -n "$(GORM_SRC)$(ENT_SRC)" || { echo "make test-suites: set GORM_SRC or ENT_SRC, or both, to a checkout of github.com/go-gorm/gorm or github.com/ent/ent"; exit 1; }
@@ -135,6 +136,17 @@ check-generate: generate ## fail if generating changes what is committed
 $(clients) $(newclients): %/client.go: %/generate.go $$(wildcard $$*/schema/*.go) $(wildcard ent/entid/*.go)
 	GOMAXPROCS=1 $(if $(filter $@,$(newclients)),$(newest)) go generate ./$*
 	@touch $@
+
+# One binary for each system, without cgo, the same bytes from the same commit and Go release.
+dist: ## static binaries of cmd/snowkey for linux, darwin and windows in bin/dist, with checksums
+	rm -rf bin/dist && mkdir -p bin/dist
+	@set -e; for system in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
+		file=bin/dist/snowkey-$$(echo $$system | tr / -)$$(case $$system in windows/*) echo .exe;; esac); \
+		echo $$file; \
+		CGO_ENABLED=0 GOOS=$${system%/*} GOARCH=$${system#*/} go build -trimpath -ldflags='-s -w' -o $$file ./cmd/snowkey; \
+	done
+	cd bin/dist && sha256sum snowkey-* > SHA256SUMS && cat SHA256SUMS
+	@bin/dist/snowkey-$$(go env GOHOSTOS)-$$(go env GOHOSTARCH) layout default
 
 release: ## prepare VERSION (such as v0.2.0) of all published modules; TAG=yes makes the tags
 	go run ./test/modproxy/release $(if $(TAG),-tag) '$(VERSION)'

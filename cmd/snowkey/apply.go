@@ -5,83 +5,114 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/spf13/cobra"
 )
-
-const applyUsage = `usage: snowkey migrate apply -plan file [flags]
-
-Applies the next phase of a plan, or goes on with it after a crash. It prints first
-what the phase does and what has to be done before. The phases fence, drop and guard
-refuse rows that were taken before: apply asks on a terminal, and needs -yes elsewhere.
-Progress is kept in a table of the database, snowkey_migration. Ctrl-C stops after the
-current batch of a backfill, and a second Ctrl-C at once.
-
-` + sourceUsage
 
 const lockTimeoutUsage = "how long a statement waits for a lock, with others waiting behind it, before it tries again (default 100ms on Postgres, else 5s)"
 
-func apply(ctx context.Context, sys system, args []string) error {
-	flags := flag.NewFlagSet("apply", flag.ContinueOnError)
-	flags.SetOutput(sys.stderr)
-	from := source{write: true}
-	from.register(flags)
+// registerPlan adds the flag that names the plan.
+func registerPlan(cmd *cobra.Command, path *string) {
+	cmd.Flags().StringVar(path, "plan", "", "the plan's `file`")
+}
+
+func registerPhase(cmd *cobra.Command, phase *autoinc.PhaseName, usage string) {
+	cmd.Flags().StringVar((*string)(phase), "phase", "", usage)
+	var all []string
+	for _, name := range phases {
+		all = append(all, string(name))
+	}
+	_ = cmd.RegisterFlagCompletionFunc("phase", cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is missing
+}
+
+var phases = []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop, autoinc.Guard}
+
+// planned opens the plan and its database.
+func (a *app) planned(path string) (*autoinc.Plan, *sql.DB, error) {
+	p, err := readPlan(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := a.open(a.getenv, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p, db, nil
+}
+
+func (a *app) applyCommand() *cobra.Command {
+	var path string
+	var yes bool
 	var options autoinc.ApplyOptions
-	path := flags.String("plan", "", "the plan's `file`")
-	flags.StringVar((*string)(&options.Phase), "phase", "", "the `phase` to apply, after which Apply stops anyway; by default the next: widen, readers, fence, switch-on, drop, guard")
+	cmd := &cobra.Command{
+		Use:   "apply --plan FILE",
+		Short: "Apply a phase of a plan, or go on with it after a crash",
+		Long: `Apply applies the next phase of a plan, or goes on with it after a crash. It first prints
+what the phase does and what has to be done before it. The phases fence, drop and guard
+refuse rows that were accepted before, so apply asks on a terminal, and needs --yes
+elsewhere. It keeps its progress in a table of the database, snowkey_migration. Ctrl-C
+stops after the current batch of a backfill, and a second Ctrl-C at once.`,
+		Example: `  snowkey migrate apply --plan leave.sql --dry-run
+  snowkey migrate apply --plan leave.sql --phase widen`,
+		Args: flagsOnly,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, db, err := a.planned(path)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			return a.apply(cmd.Context(), db, p, path, options, yes)
+		},
+	}
+	a.source.register(cmd)
+	registerPlan(cmd, &path)
+	registerPhase(cmd, &options.Phase, "the `phase` to apply, after which apply stops anyway; by default the next: widen, readers, fence, switch-on, drop, guard")
+	flags := cmd.Flags()
 	flags.IntVar(&options.BatchSize, "batch-size", 0, "how many `rows` a backfill fills at a time, about (default 10000)")
 	flags.DurationVar(&options.Pause, "pause", 0, "how long a backfill rests after each batch")
 	flags.DurationVar(&options.MaxLag, "max-lag", 0, "how far a replica may be behind before a backfill pauses (default 10s)")
 	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
 	flags.BoolVar(&options.DryRun, "dry-run", false, "print the statements of the phase and run none")
-	yes := flags.Bool("yes", false, "do not ask before the phases fence, drop and guard")
-	if err := parse(flags, applyUsage, args); err != nil {
-		return err
-	}
-	p, err := readPlan(*path)
-	if err != nil {
-		return err
-	}
-	db, err := from.open(sys.getenv)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+	flags.BoolVar(&yes, "yes", false, "do not ask before the phases fence, drop and guard")
+	return cmd
+}
+
+func (a *app) apply(ctx context.Context, db *sql.DB, p *autoinc.Plan, path string, options autoinc.ApplyOptions, yes bool) error {
 	next, steps, err := look(ctx, db, p, options)
 	if err != nil {
 		return err
 	}
-	if steps > 0 {
-		announce(sys, p, next)
+	if steps > 0 && !a.json {
+		announce(a.stdout, p, next)
 	}
-	if steps > 0 && !options.DryRun && !*yes {
-		if err := confirm(sys, next); err != nil {
+	if steps > 0 && !options.DryRun && !yes {
+		if err := a.confirmPhase(next); err != nil {
 			return err
 		}
 	}
-	printer := printer{out: sys.stdout, bar: sys.stderr, dry: options.DryRun}
+	printer := printer{out: a.stdout, bar: a.stderr, json: a.json}
 	options.Progress = printer.print
 	phase, err := autoinc.Apply(ctx, db, p, options)
 	printer.endBar()
 	switch {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("stopped, and the progress is kept; to continue, call: snowkey migrate apply -plan %s; or to go back: snowkey migrate undo -plan %[1]s\n%w", *path, err)
+		return fmt.Errorf("stopped, and the progress is kept; to continue, call: snowkey migrate apply --plan %s; or to go back: snowkey migrate undo --plan %[1]s\n%w", path, err)
 	case err != nil:
 		return err
+	case a.json:
+		return writeLine(a.stdout, map[string]any{"event": "end", "phase": phase.Name, "dryRun": options.DryRun})
 	case phase.Name == "":
-		fmt.Fprintln(sys.stdout, "every phase is complete; prove it with snowkey migrate verify")
-		return nil
+		fmt.Fprintln(a.stdout, "every phase is complete; prove it with snowkey migrate verify")
 	case options.DryRun:
-		fmt.Fprintf(sys.stdout, "the phase %s was not applied: this was a dry run\n", phase.Name)
-		return nil
+		fmt.Fprintf(a.stdout, "the phase %s was not applied: this was a dry run\n", phase.Name)
+	default:
+		fmt.Fprintf(a.stdout, "the phase %s is complete; snowkey migrate status shows the next\n", phase.Name)
 	}
-	fmt.Fprintf(sys.stdout, "the phase %s is complete; snowkey migrate status shows the next\n", phase.Name)
 	return nil
 }
 
@@ -99,42 +130,54 @@ func look(ctx context.Context, db *sql.DB, p *autoinc.Plan, options autoinc.Appl
 }
 
 // announce prints what a phase does.
-func announce(sys system, p *autoinc.Plan, phase autoinc.Phase) {
+func announce(w io.Writer, p *autoinc.Plan, phase autoinc.Phase) {
 	number := slices.IndexFunc(p.Phases, func(other autoinc.Phase) bool { return other.Name == phase.Name }) + 1
-	fmt.Fprintf(sys.stdout, "next is the phase %s, %d of %d:\n", phase.Name, number, len(p.Phases))
+	fmt.Fprintf(w, "next is the phase %s, %d of %d:\n", phase.Name, number, len(p.Phases))
 	for _, note := range phase.Notes {
-		fmt.Fprintln(sys.stdout, "  "+note)
+		fmt.Fprintln(w, "  "+note)
 	}
 }
 
-// confirm asks before a phase after which rows are refused that were taken before.
-func confirm(sys system, phase autoinc.Phase) error {
+// confirmPhase asks before a phase that refuses rows which were accepted before.
+func (a *app) confirmPhase(phase autoinc.Phase) error {
 	switch phase.Name {
 	case autoinc.Fence, autoinc.Drop, autoinc.Guard:
+		return a.confirm(fmt.Sprintf("apply the phase %s?", phase.Name),
+			fmt.Sprintf("the phase %s refuses rows that were accepted before", phase.Name))
 	default:
 		return nil
 	}
-	if file, ok := sys.stdin.(*os.File); !ok || !terminal(file) {
-		return fmt.Errorf("the phase %s refuses rows that were taken before; call apply again with -yes", phase.Name)
+}
+
+// confirm asks a question on the terminal. Elsewhere it returns an error that gives the
+// reason for the question and names --yes.
+func (a *app) confirm(question, reason string) error {
+	if !terminal(a.stdin) {
+		return errors.New(reason + "; call it again with --yes")
 	}
-	fmt.Fprintf(sys.stdout, "apply the phase %s? [y/N] ", phase.Name)
-	answer, _ := bufio.NewReader(sys.stdin).ReadString('\n') // an error is the same as no
+	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
+	answer, _ := bufio.NewReader(a.stdin).ReadString('\n') // an error is the same as no
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was applied")
+		return errors.New("nothing was changed")
 	}
 	return nil
 }
 
-// A printer prints progress: a line for each step, and a bar for a backfill.
+// A printer prints progress: a line for each step, and a bar for a backfill. As JSON it
+// prints an object for each event.
 type printer struct {
 	out, bar io.Writer
-	dry      bool
+	json     bool
 	tenths   int64 // of the bar that were printed
 	open     bool  // whether a bar is on the line
 }
 
 func (p *printer) print(progress autoinc.Progress) {
 	s := progress.Step
+	if p.json {
+		_ = writeLine(p.out, eventOf(progress)) // a reader that has gone does not stop a migration
+		return
+	}
 	if progress.Event != autoinc.Filled {
 		p.endBar()
 	}
@@ -178,11 +221,25 @@ func (p *printer) endBar() {
 	p.open, p.tenths = false, 0
 }
 
-func terminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	if !ok {
-		return false
+// An event is a progress as JSON.
+type event struct {
+	Event string            `json:"event"`
+	Phase autoinc.PhaseName `json:"phase"`
+	Step  string            `json:"step"`
+	Text  string            `json:"text"`
+	SQL   []string          `json:"sql,omitempty"` // of a dry run
+	Done  int64             `json:"done,omitempty"`
+	Total int64             `json:"total,omitempty"`
+	Error string            `json:"error,omitempty"`
+}
+
+func eventOf(p autoinc.Progress) event {
+	e := event{Event: p.Event, Phase: p.Phase, Step: p.Step.ID, Text: p.Step.Text, Done: p.Done, Total: p.Total}
+	if p.Event == autoinc.Would {
+		e.SQL = []string{p.Step.SQL}
 	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if p.Err != nil {
+		e.Error = p.Err.Error()
+	}
+	return e
 }

@@ -1,72 +1,309 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
+	"bufio"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
+	"time"
 
-	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/spf13/cobra"
 )
 
-const inspectUsage = `usage: snowkey migrate inspect [flags]
+// A reading is what one text means in one form and one layout.
+type reading struct {
+	ID       string           `json:"id"`
+	Form     string           `json:"form"`
+	Layout   string           `json:"layout"`
+	Time     time.Time        `json:"time"`
+	Worker   int64            `json:"worker"`
+	Rollback *int64           `json:"rollback,omitempty"`
+	Sequence int64            `json:"sequence"`
+	Fixed    map[string]int64 `json:"fixed,omitempty"`
+	Sortable string           `json:"sortable,omitempty"`
+	Above    bool             `json:"bitsAboveLayout,omitempty"` // the id has bits that the layout does not have
 
-Reports every auto-increment key of a database: its type and counter, what holds
-and uses it, and what stands in the way of generated keys. Changes nothing.
-
-` + sourceUsage
-
-func inspect(ctx context.Context, sys system, args []string) error {
-	flags := flag.NewFlagSet("inspect", flag.ContinueOnError)
-	flags.SetOutput(sys.stderr)
-	var from source
-	from.register(flags)
-	asJSON := flags.Bool("json", false, "write JSON")
-	var options catalog.Options
-	flags.Func("schema", "a `schema` to inspect, exactly as it is called; may be given again", list(&options.Schemas))
-	registerChildren(flags, &options)
-	if err := parse(flags, inspectUsage, args); err != nil {
-		return err
-	}
-	db, err := from.open(sys.getenv)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	report, err := catalog.Inspect(ctx, db, options)
-	if err != nil {
-		return err
-	}
-	if *asJSON {
-		return writeJSON(sys.stdout, report)
-	}
-	return report.WriteText(sys.stdout)
+	id     int64
+	layout idgen.Layout
 }
 
-// parse parses the arguments of a command that takes flags only.
-func parse(flags *flag.FlagSet, usage string, args []string) error {
-	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), usage)
-		flags.PrintDefaults()
+// The forms in which package pk writes ids.
+const (
+	decimal  = "decimal"
+	sortable = "sortable"
+)
+
+// formsOf reads a text in each form, or in one form only.
+func formsOf(text, only string) (ids map[string]int64, err error) {
+	ids = make(map[string]int64)
+	var errs []error
+	if only != sortable {
+		id, err := pk.Parse(text)
+		if u, err2 := strconv.ParseUint(text, 10, 64); err != nil && err2 == nil && text[0] != '0' {
+			id, err = pk.ID(u), nil // of a layout of 64 bits
+		}
+		if err == nil {
+			ids[decimal] = id.Int64()
+		}
+		errs = append(errs, err)
 	}
-	switch err := flags.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return err
-	case err != nil:
-		return errUsage
-	case flags.NArg() > 0:
-		// The argument may be a data source name: it is not repeated.
-		fmt.Fprintf(flags.Output(), "snowkey migrate %s: takes flags only; name the database by -dsn, -dsn-file or SNOWKEY_DSN, and a plan by -plan\n", flags.Name())
-		return errUsage
+	if only != decimal {
+		id, err := pk.ParseSort(text)
+		if err == nil {
+			ids[sortable] = id.Int64()
+		}
+		errs = append(errs, err)
+	}
+	if len(ids) == 0 {
+		return nil, errors.Join(errs...)
+	}
+	return ids, nil
+}
+
+func read(id int64, form, name string, l idgen.Layout) reading {
+	p := l.Decode(id)
+	r := reading{ID: strconv.FormatInt(id, 10), Form: form, Layout: name, Time: p.Time, Worker: p.Worker, Sequence: p.Sequence, id: id, layout: l}
+	total, constants := 0, 0
+	for _, f := range l.Fields() {
+		total += f.Bits
+		switch {
+		case f.Fixed:
+			if r.Fixed == nil {
+				r.Fixed = make(map[string]int64)
+			}
+			r.Fixed[f.Name] = p.Fixed[constants]
+			constants++
+		case f.Name == "rollback":
+			r.Rollback = &p.Rollback
+		}
+	}
+	r.Above = total < 64 && uint64(id)>>total != 0
+	if total == 64 {
+		r.ID = strconv.FormatUint(uint64(id), 10)
+	}
+	if id >= 0 {
+		r.Sortable = pk.SortText(id).String()
+	}
+	return r
+}
+
+// plausible reports whether an id of the layout can have been made between the layout's first
+// day, or 2010, and tomorrow.
+func (r reading) plausible(now time.Time) bool {
+	from := r.layout.Epoch().AddDate(0, 0, 1)
+	if first := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC); from.Before(first) {
+		from = first
+	}
+	return !r.Above && r.Time.After(from) && r.Time.Before(now.AddDate(0, 0, 1))
+}
+
+func (a *app) inspectCommand() *cobra.Command {
+	var layout, form string
+	cmd := &cobra.Command{
+		Use:   "inspect [ID…]",
+		Short: "Decode ids: time, worker number, sequence, and the bits",
+		Long: `Inspect decodes ids. Without arguments it reads them from the standard input, one a line,
+and prints a line for each. It reads decimal numbers and the sortable text of 13
+characters that package pk writes. If a text is valid in both forms, it prints both
+readings, unless --form names one. With --layout auto it prints every preset under which
+the time of the id is plausible: after the preset's first day, and not later than tomorrow.`,
+		Example: `  snowkey inspect 284061204176896001
+  snowkey inspect 07WJG4C3HW001 --layout tsid
+  snowkey inspect 1541815603606036480 --layout auto
+  echo 284061204176896002 | snowkey inspect --json`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if form != "" && form != decimal && form != sortable {
+				return &usageError{fmt.Sprintf("--form is %q; write decimal or sortable", form)}
+			}
+			i := inspector{app: a, form: form, now: time.Now(), out: bufio.NewWriter(a.stdout)}
+			if layout == "auto" {
+				i.auto = true
+			} else {
+				l, err := parseLayout(layout)
+				if err != nil {
+					return err
+				}
+				i.layout, i.name = l, nameOf(l)
+			}
+			if len(args) == 0 {
+				return errors.Join(i.lines(a.stdin), i.out.Flush())
+			}
+			for n, text := range args {
+				if n > 0 && !a.json {
+					fmt.Fprintln(i.out)
+				}
+				if err := i.print(text, false); err != nil {
+					return errors.Join(err, i.out.Flush())
+				}
+			}
+			return i.out.Flush()
+		},
+	}
+	registerLayout(cmd, &layout, "default", layoutFlagUsage+", or auto")
+	cmd.Flags().StringVar(&form, "form", "", "read ids only as decimal or only as sortable")
+	return cmd
+}
+
+type inspector struct {
+	*app
+	layout idgen.Layout
+	name   string
+	auto   bool
+	form   string
+	now    time.Time
+	out    *bufio.Writer
+}
+
+// lines reads an id from each line. It prints what is wrong with a line, and reads on.
+func (i *inspector) lines(in io.Reader) error {
+	if terminal(in) {
+		fmt.Fprintln(i.stderr, "reading ids from the terminal, one a line; end with Ctrl-D")
+	}
+	scanner := bufio.NewScanner(in)
+	n, wrong := 0, 0
+	for scanner.Scan() {
+		n++
+		text := strings.TrimSpace(scanner.Text())
+		if text == "" {
+			continue
+		}
+		if err := i.print(text, true); err != nil {
+			wrong++
+			fmt.Fprintf(i.stderr, "line %d: %v\n", n, err)
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return fmt.Errorf("reading ids after line %d: %w", n, err)
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d of %d lines are not ids", wrong, n)
 	}
 	return nil
 }
 
-func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
+// print prints all readings of a text.
+func (i *inspector) print(text string, short bool) error {
+	ids, err := formsOf(text, i.form)
+	if err != nil {
+		return err
+	}
+	printed := 0
+	for _, form := range []string{decimal, sortable} {
+		id, ok := ids[form]
+		if !ok {
+			continue
+		}
+		for _, r := range i.readings(id, form) {
+			if printed > 0 && !short && !i.json {
+				fmt.Fprintln(i.out)
+			}
+			printed++
+			switch {
+			case i.json:
+				err = writeLine(i.out, r)
+			case short:
+				err = i.line(r)
+			default:
+				i.draw(r)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if printed == 0 {
+		return fmt.Errorf("no preset has a plausible time for %s", text)
+	}
+	return nil
+}
+
+func (i *inspector) readings(id int64, form string) []reading {
+	if !i.auto {
+		return []reading{read(id, form, i.name, i.layout)}
+	}
+	var all []reading
+	for _, p := range presets {
+		if r := read(id, form, p.name, p.layout); r.plausible(i.now) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+const milliseconds = "2006-01-02T15:04:05.000Z07:00"
+
+// line prints a reading in one line.
+func (i *inspector) line(r reading) error {
+	buf := i.out.AvailableBuffer()
+	buf = append(buf, r.ID...)
+	buf = append(buf, '\t')
+	buf = r.Time.AppendFormat(buf, milliseconds)
+	buf = append(buf, "\tworker "...)
+	buf = strconv.AppendInt(buf, r.Worker, 10)
+	buf = append(buf, "\tsequence "...)
+	buf = strconv.AppendInt(buf, r.Sequence, 10)
+	if i.auto {
+		buf = append(append(buf, '\t'), r.Layout...)
+	}
+	if r.Form != decimal {
+		buf = append(append(buf, '\t'), r.Form...)
+	}
+	_, err := i.out.Write(append(buf, '\n'))
+	return err
+}
+
+// colors are the colours of the fields, from the highest.
+var colors = []string{"\x1b[36m", "\x1b[33m", "\x1b[32m", "\x1b[35m", "\x1b[34m"}
+
+// draw prints a reading in full, with its bits.
+func (i *inspector) draw(r reading) {
+	fmt.Fprintf(i.out, "%s, read as %s in the layout %s\n", r.ID, r.Form, r.Layout)
+	show := func(name string, value any) { fmt.Fprintf(i.out, "  %-10s  %v\n", name, value) }
+	fields := fieldsOf(r.layout)
+	for _, f := range fields {
+		switch f.Name {
+		case "time":
+			show("time", r.Time.Format(time.RFC3339Nano))
+		case "worker":
+			show("worker", r.Worker)
+		case "sequence":
+			show("sequence", r.Sequence)
+		case "rollback":
+			show("rollback", *r.Rollback)
+		default:
+			show(f.Name, r.Fixed[f.Name])
+		}
+	}
+	if r.Sortable != "" {
+		show("sortable", r.Sortable)
+	}
+	if r.id > maxSafe || r.id < 0 {
+		show("JavaScript", "rounds this number; pass it as a string")
+	}
+	if r.Above {
+		show("note", "the number has bits that the layout does not have; they are left out above")
+	}
+	bits := fmt.Sprintf("%064b", uint64(r.id))
+	top := fields[0].High + 1
+	var line, labels strings.Builder
+	add := func(text, label, color string) {
+		width := max(len(text), len(label))
+		if i.colored() && color != "" {
+			fmt.Fprintf(&line, "%s%-*s\x1b[0m ", color, width, text)
+		} else {
+			fmt.Fprintf(&line, "%-*s ", width, text)
+		}
+		fmt.Fprintf(&labels, "%-*s ", width, label)
+	}
+	if top < 64 {
+		add(bits[:64-top], "", "")
+	}
+	for n, f := range fields {
+		add(bits[63-f.High:64-f.Low], f.Name, colors[n%len(colors)])
+	}
+	fmt.Fprintf(i.out, "\n  %s\n  %s\n", strings.TrimRight(line.String(), " "), strings.TrimRight(labels.String(), " "))
 }

@@ -1,26 +1,35 @@
-// Snowkey is the command line of the module.
+// Snowkey is the command line of the module. It decodes ids and draws layouts, shows and
+// frees the worker numbers that processes lease, creates the tables of leases, and takes
+// databases off auto-increment. "snowkey help" lists the commands.
 //
-//	snowkey migrate inspect    report every auto-increment key of a database
-//	snowkey migrate plan       write the SQL that takes it off auto-increment
-//	snowkey migrate status     show how far a plan was applied, and what comes next
-//	snowkey migrate apply      apply a phase of a plan, or go on with it
-//	snowkey migrate undo       reverse what apply did
-//	snowkey migrate verify     prove that a plan has done what it should
+// # Databases
 //
-// Package [github.com/snowkey-go/snowkey/schema/autoinc] does the work, and can be
-// called from Go.
+// The database is named by --dsn, by a file (--dsn-file) or by the environment variable
+// SNOWKEY_DSN, which keeps the password from the process list. No command prints a
+// password.
+//
+// # Exit status
+//
+// The exit status is 0, 1 if the command failed or found something wrong, or 2 if the
+// arguments are wrong.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
 )
 
 func main() {
@@ -31,73 +40,136 @@ func main() {
 	os.Exit(status)
 }
 
-// A system is what a command has around it.
+// A system is what the program has around it.
 type system struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
 }
 
-// A command is a word of the command line, which either runs or has commands of
-// its own.
-type command struct {
-	name, help string
-	commands   []command
-	run        func(ctx context.Context, sys system, args []string) error
+// An app is one call of the program, with the flags that all commands have.
+type app struct {
+	system
+	source
+	json bool
 }
 
-var root = command{name: "snowkey", commands: []command{
-	{name: "migrate", help: "take a database off auto-increment", commands: []command{
-		{name: "inspect", help: "report every auto-increment key, and what is in the way", run: inspect},
-		{name: "plan", help: "write the SQL that takes it off auto-increment, for review", run: plan},
-		{name: "status", help: "show how far a plan was applied, and what comes next", run: status},
-		{name: "apply", help: "apply a phase of a plan, or go on with it after a crash", run: apply},
-		{name: "undo", help: "reverse what apply did, before the first generated key", run: undo},
-		{name: "verify", help: "prove that a plan has done what it should", run: verify},
-	}},
-}}
+// A usageError says that the arguments are wrong.
+type usageError struct{ text string }
 
-// errUsage says that the arguments were wrong, and that the user knows already.
-var errUsage = errors.New("wrong arguments")
+func (e *usageError) Error() string { return e.text }
 
-// run returns the exit status: 0, 1 for a failure, 2 for wrong arguments.
+// run returns the exit status.
 func run(ctx context.Context, sys system, args []string) int {
-	switch err := root.dispatch(ctx, sys, root.name, args); {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	a := &app{system: sys}
+	root := a.root()
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
 		return 0
-	case errors.Is(err, errUsage):
+	}
+	fmt.Fprintln(sys.stderr, "snowkey:", err)
+	if _, ok := errors.AsType[*usageError](err); ok {
+		fmt.Fprintf(sys.stderr, "%s --help says more.\n", cmd.CommandPath())
 		return 2
-	default:
-		fmt.Fprintln(sys.stderr, "snowkey:", err)
-		return 1
 	}
+	return 1
 }
 
-// dispatch finds the command that the arguments name; path is what was named so far.
-func (c command) dispatch(ctx context.Context, sys system, path string, args []string) error {
-	if c.run != nil {
-		return c.run(ctx, sys, args)
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "snowkey",
+		Short: "Look at ids, leases and databases",
+		Long: `Snowkey decodes ids, shows who leases worker numbers, and takes databases off
+auto-increment.
+
+The exit status is 0, 1 if the command failed or found something wrong, or 2 if the
+arguments are wrong.`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if name := singleDash.FindStringSubmatch(err.Error()); name != nil {
+			return &usageError{fmt.Sprintf("flags have two dashes; write --%s", name[1])}
+		}
+		return &usageError{err.Error()}
+	})
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "write JSON, with ids as strings")
+	a.group(root, a.inspectCommand(), a.layoutCommand(), a.rangeCommand(),
+		a.workersCommand(), a.doctorCommand(), a.fenceCommand(), a.initCommand(), a.migrateCommand())
+	return root
+}
+
+// singleDash finds the flag in pflag's error for -flag.
+var singleDash = regexp.MustCompile(`unknown shorthand flag: '.' in -([a-z][a-z-]+)$`)
+
+// group makes a command that only has commands of its own.
+func (a *app) group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(commands...)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return &usageError{"which command? " + strings.Join(names(cmd), ", ")}
+		case !word.MatchString(args[0]):
+			return &usageError{"which command? The first argument is not one"} // it may be a data source name
+		}
+		return &usageError{fmt.Sprintf("%s has no command %q; it has %s", cmd.CommandPath(), args[0], strings.Join(names(cmd), ", "))}
+	}
+	cmd.RunE = func(*cobra.Command, []string) error { return nil } // Args never lets it run
+	return cmd
+}
+
+var word = regexp.MustCompile(`^[a-z-]{1,20}$`)
+
+func names(cmd *cobra.Command) (all []string) {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			all = append(all, c.Name())
+		}
+	}
+	return all
+}
+
+// flagsOnly refuses arguments. It does not repeat them, because one may be a data source
+// name.
+func flagsOnly(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		for _, sub := range c.commands {
-			if sub.name == args[0] {
-				return sub.dispatch(ctx, sys, path+" "+sub.name, args[1:])
-			}
-		}
-		if asked := strings.TrimLeft(args[0], "-"); asked == "help" || asked == "h" {
-			c.usage(sys.stdout, path)
-			return nil
-		}
-		fmt.Fprintf(sys.stderr, "%s: there is no command %q\n", path, args[0])
+		return &usageError{cmd.CommandPath() + " takes only flags; name the database by --dsn, --dsn-file or SNOWKEY_DSN"}
 	}
-	c.usage(sys.stderr, path)
-	return errUsage
+	return nil
 }
 
-func (c command) usage(w io.Writer, path string) {
-	fmt.Fprintf(w, "usage: %s command [argument ...]\n\n", path)
-	for _, sub := range c.commands {
-		fmt.Fprintf(w, "  %-10s %s\n", sub.name, sub.help)
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
 	}
-	fmt.Fprintf(w, "\n%s command -h says more.\n", path)
+	return "(devel)"
+}
+
+// colored reports whether the output may have colours.
+func (a *app) colored() bool {
+	return a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb" && runtime.GOOS != "windows" && terminal(a.stdout)
+}
+
+func terminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && isatty.IsTerminal(file.Fd())
+}
+
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// writeLine writes a value as one line of JSON.
+func writeLine(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
 }

@@ -41,7 +41,7 @@ func TestInspect(t *testing.T) {
 		}
 		want := called{}
 		for i, got := range []called{
-			call(t, nil, "migrate", "inspect", "-dsn", db.DSN),
+			call(t, nil, "migrate", "inspect", "--dsn", db.DSN),
 			call(t, nil, "migrate", "inspect", "--dsn-file="+file),
 			call(t, map[string]string{"SNOWKEY_DSN": db.DSN}, "migrate", "inspect"),
 			call(t, map[string]string{"SNOWKEY_DSN": db.DSN}, "migrate", "inspect", "--dialect", db.Dialect),
@@ -135,23 +135,55 @@ func TestUsage(t *testing.T) {
 		{"", 2, "migrate"},
 		{"help", 0, "migrate"},
 		{"--help", 0, "migrate"},
+		{"--version", 0, "snowkey version"},
 		{"nonsense", 2, `no command "nonsense"`},
 		{"migrate", 2, "inspect"},
 		{"migrate -h", 0, "inspect"},
+		{"migrate postgres://user@host/shop", 2, "not one"},
 		{"migrate inspect -h", 0, "SNOWKEY_DSN"},
 		{"migrate inspect --nonsense", 2, "nonsense"},
+		{"migrate inspect -dsn shop.db", 2, "write --dsn"},
 		{"migrate inspect", 1, "which database?"},
 		{"migrate plan --child numbers.id", 2, "such as orders.user_id=users.id"},
 		{"migrate plan --not-child numbers", 2, "write table.column"},
 		{"migrate inspect --dsn a --dsn-file b", 1, "exclude each other"},
 		{"migrate inspect --dsn-file /nowhere/at/all", 1, "/nowhere/at/all"},
-		{"migrate inspect --dsn x --dialect oracle", 1, "-dialect is"},
+		{"migrate inspect --dsn x --dialect oracle", 1, "--dialect is"},
 		{"migrate inspect --dsn no=nsense", 1, "not recognised"},
 		{"migrate inspect --dsn shpo.db", 1, "no such file"},
 		{"migrate inspect --dsn mysql://root@localhost/shop", 1, "write user:password@tcp(host:3306)/database"},
+		{"inspect 12x", 1, "plain decimal"},
+		{"inspect 1 --form octal", 2, "write decimal or sortable"},
+		{"inspect 1 --layout nowhere", 2, "the presets are default, jssafe"},
+		{"inspect 1 --layout time:41", 2, "is not what Layout.String writes"},
+		{"inspect 1 --layout auto", 1, "no preset"},
+		{"layout default jssafe", 2, "takes one preset"},
+		{"layout --design --rate 0", 2, "1 or more"},
+		{"layout --design --max many", 2, "write a number"},
+		{"layout --design --processes 1000000 --rate 1000000 --years 1000 --max js", 1, "no layout fits"},
+		{"range --from 2026-11-01", 2, "needed"},
+		{"range --from 2026-11-01 --to yesterday", 2, `--to is "yesterday"`},
+		{"range --from 2026-11-01 --to 2026-11-01", 2, "not before"},
+		{"range --from 2024-12-31 --to 2025-01-02", 1, "2025-01-01"},
+		{"range --from 2026-11-23T00:00:00.0001Z --to 2026-11-23T00:00:00.0009Z", 1, "no tick"},
+		{"workers 5", 2, "only flags"},
+		{"workers free", 2, "one worker number"},
+		{"workers free x --dir /nowhere/at/all", 2, "such as 3"},
+		{"workers --dir /nowhere --dsn x", 2, "--dir excludes"},
+		{"workers --dir /nowhere/at/all", 1, "/nowhere/at/all"},
+		{"workers --dsn " + os.DevNull + "/x --dialect sqlite", 1, "no such file"},
+		{"init", 1, "which kind of database?"},
+		{"init --dialect oracle", 1, "--dialect is"},
+		{"init --dialect sqlite --role app", 2, "no roles"},
+		{"init --apply", 1, "which database?"},
+		{"init --dialect mysql --table a;b", 1, "a;b"},
 	} {
-		if got := call(t, nil, strings.Fields(tc.args)...); got.status != tc.status || !strings.Contains(got.out+got.errors, tc.says) {
+		got := call(t, nil, strings.Fields(tc.args)...)
+		if got.status != tc.status || !strings.Contains(got.out+got.errors, tc.says) {
 			t.Errorf("snowkey %s: %+v", tc.args, got)
+		}
+		if tc.status != 0 && got.out != "" {
+			t.Errorf("snowkey %s wrote to the standard output: %q", tc.args, got.out)
 		}
 	}
 }
@@ -183,45 +215,45 @@ func TestMigrate(t *testing.T) {
 			}
 		}
 		ok("-- phase: guard", "plan")
-		fails(`no table "nowhere"`, "plan", "-except", "nowhere")
-		fails("no single column of integers", "plan", "-not-child", "numbers.nothing")
-		ok("", "plan", "-except", "numbers", "-o", file)
+		fails(`no table "nowhere"`, "plan", "--except", "nowhere")
+		fails("no single column of integers", "plan", "--not-child", "numbers.nothing")
+		ok("", "plan", "--except", "numbers", "-o", file)
 		fails("writing the plan", "plan", "-o", file)
-		fails("refuted", "verify", "-plan", file)
-		fails("after widen", "apply", "-plan", file, "-phase", "drop")
-		fails(`no phase "nonsense"`, "apply", "-plan", file, "-phase", "nonsense")
-		ok("dry run", "apply", "-plan", file, "-dry-run")
-		ok("next is the phase widen, 1 of 6", "status", "-plan", file)
+		fails("refuted", "verify", "--plan", file)
+		fails("after widen", "apply", "--plan", file, "--phase", "drop")
+		fails(`no phase "nonsense"`, "apply", "--plan", file, "--phase", "nonsense")
+		ok("dry run", "apply", "--plan", file, "--dry-run")
+		ok("next is the phase widen, 1 of 6", "status", "--plan", file)
 		for _, phase := range []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop, autoinc.Guard} {
 			if phase == autoinc.Drop || phase == autoinc.Guard {
-				fails("-yes", "apply", "-plan", file)
-				ok("next is the phase "+string(phase), "status", "-plan", file)
-				ok("the phase "+string(phase)+" is complete", "apply", "-plan", file, "-yes")
+				fails("--yes", "apply", "--plan", file)
+				ok("next is the phase "+string(phase), "status", "--plan", file)
+				ok("the phase "+string(phase)+" is complete", "apply", "--plan", file, "--yes")
 			} else {
-				ok("the phase "+string(phase)+" is complete", "apply", "-plan", file, "-yes")
+				ok("the phase "+string(phase)+" is complete", "apply", "--plan", file, "--yes")
 			}
 		}
-		ok("all 6 phases are complete", "status", "-plan", file)
-		ok("every phase is complete", "apply", "-plan", file)
-		ok("done before", "apply", "-plan", file, "-phase", "guard")
-		ok(", 0 refuted", "verify", "-plan", file)
-		ok(`"verdict": "proven"`, "verify", "-plan", file, "-json")
+		ok("all 6 phases are complete", "status", "--plan", file)
+		ok("every phase is complete", "apply", "--plan", file)
+		ok("done before", "apply", "--plan", file, "--phase", "guard")
+		ok(", 0 refuted", "verify", "--plan", file)
+		ok(`"verdict": "proven"`, "verify", "--plan", file, "--json")
 		ok("1 auto-increment key;", "inspect")
-		fails(`no phase "nonsense"`, "undo", "-plan", file, "-phase", "nonsense")
-		ok("dry run", "undo", "-plan", file, "-dry-run")
-		ok("reversed: ", "undo", "-plan", file, "-phase", "guard")
-		ok("the phase guard is complete", "apply", "-plan", file, "-yes")
+		fails(`no phase "nonsense"`, "undo", "--plan", file, "--phase", "nonsense")
+		ok("dry run", "undo", "--plan", file, "--dry-run")
+		ok("reversed: ", "undo", "--plan", file, "--phase", "guard")
+		ok("the phase guard is complete", "apply", "--plan", file, "--yes")
 		if _, err := conn.Exec("INSERT INTO users (id) VALUES (7350000000000000001)"); err != nil {
 			t.Fatal(err)
 		}
-		fails("7350000000000000001", "undo", "-plan", file)
+		fails("7350000000000000001", "undo", "--plan", file)
 		if _, err := conn.Exec("DELETE FROM users"); err != nil {
 			t.Fatal(err)
 		}
-		ok("the plan was reversed", "undo", "-plan", file)
-		ok("nothing to reverse", "undo", "-plan", file)
+		ok("the plan was reversed", "undo", "--plan", file)
+		ok("nothing to reverse", "undo", "--plan", file)
 		ok("2 auto-increment keys;", "inspect")
 		fails("which plan?", "apply")
-		fails("reading the plan", "verify", "-plan", file+"x")
+		fails("reading the plan", "verify", "--plan", file+"x")
 	})
 }

@@ -4,70 +4,85 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/spf13/cobra"
 )
 
-const planUsage = `usage: snowkey migrate plan [flags]
-
-Writes the SQL that takes a database off auto-increment, in phases, as a file to
-be reviewed: what each statement locks, what it rewrites, and how to undo it.
-Changes nothing. What would lose data is refused, with the reason.
-
-` + sourceUsage
-
-func plan(ctx context.Context, sys system, args []string) error {
-	flags := flag.NewFlagSet("plan", flag.ContinueOnError)
-	flags.SetOutput(sys.stderr)
-	var from source
-	from.register(flags)
+func (a *app) planCommand() *cobra.Command {
 	var options autoinc.PlanOptions
 	var tables, except []string
-	flags.Func("schema", "a `schema` to plan, exactly as it is called; may be given again", list(&options.Schemas))
-	flags.Func("table", "a `table` to plan, as it is called or as schema.table; may be given again; by default all", list(&tables))
-	flags.Func("except", "a `table` that goes on counting; may be given again", list(&except))
-	registerChildren(flags, &options.Options)
+	var out string
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Write the SQL that takes a database off auto-increment, for review",
+		Long: `Plan writes the SQL that takes a database off auto-increment, in phases, as a file for
+review: what each statement locks, what it rewrites, and how to undo it. It changes
+nothing. It refuses what would lose data, with the reason.`,
+		Example: `  snowkey migrate plan -o leave.sql
+  snowkey migrate plan --online --except audit --child orders.user_id=users.id`,
+		Args: flagsOnly,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.newPlan(cmd.Context(), options, tables, except)
+			if err != nil {
+				return err
+			}
+			write := p.WriteText
+			if a.json {
+				write = func(w io.Writer) error { return writeJSON(w, describe(p)) }
+			}
+			if out == "" {
+				return write(a.stdout)
+			}
+			return writeNew(out, write)
+		},
+	}
+	a.source.register(cmd)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&options.Schemas, "schema", nil, "a `schema` to plan, exactly as it is called; may be given again")
+	flags.StringArrayVar(&tables, "table", nil, "a `table` to plan, as it is called or as schema.table; may be given again; by default all")
+	flags.StringArrayVar(&except, "except", nil, "a `table` that goes on counting; may be given again")
+	registerChildren(cmd, &options.Options)
 	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, where the server has a way")
 	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that are one column of a composite primary key")
 	flags.Int64Var(&options.Floor, "floor", autoinc.DefaultFloor, "the least `key` that may be sent at the end: above all that were counted, below all that are generated")
-	out := flags.String("o", "", "the `file` to write, which must not exist; by default to the standard output")
-	if err := parse(flags, planUsage, args); err != nil {
-		return err
-	}
-	db, err := from.open(sys.getenv)
+	flags.StringVarP(&out, "out", "o", "", "the `file` to write, which must not exist; by default to the standard output")
+	return cmd
+}
+
+func (a *app) newPlan(ctx context.Context, options autoinc.PlanOptions, tables, except []string) (*autoinc.Plan, error) {
+	db, err := a.open(a.getenv, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer db.Close()
 	if len(tables)+len(except) > 0 {
 		report, err := catalog.Inspect(ctx, db, options.Options)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if options.Tables, err = named(report, tables); err != nil {
-			return err
+			return nil, err
 		}
 		if options.Except, err = named(report, except); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	p, err := autoinc.NewPlan(ctx, db, options)
-	if err != nil {
-		return err
-	}
-	if *out == "" {
-		return p.WriteText(sys.stdout)
-	}
+	return autoinc.NewPlan(ctx, db, options)
+}
+
+// writeNew writes a file that does not exist yet.
+func writeNew(path string, write func(io.Writer) error) error {
 	var text bytes.Buffer
-	if err := p.WriteText(&text); err != nil {
+	if err := write(&text); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(*out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fmt.Errorf("writing the plan: %w", err)
 	}
@@ -75,16 +90,46 @@ func plan(ctx context.Context, sys system, args []string) error {
 	return errors.Join(err, file.Close())
 }
 
-// list returns a flag's function that collects its values.
-func list(values *[]string) func(string) error {
-	return func(value string) error {
-		*values = append(*values, value)
-		return nil
-	}
+// A planJSON is what plan --json writes of a plan. Apply reads only the text.
+type planJSON struct {
+	Dialect  catalog.Dialect `json:"dialect"`
+	Version  string          `json:"version"`
+	Database string          `json:"database"`
+	Online   bool            `json:"online"`
+	Phases   []phaseJSON     `json:"phases"`
 }
 
-// registerChildren defines the flags for columns that have no foreign key.
-func registerChildren(flags *flag.FlagSet, options *catalog.Options) {
+type phaseJSON struct {
+	Name  autoinc.PhaseName `json:"name"`
+	Notes []string          `json:"notes,omitempty"`
+	Steps []stepJSON        `json:"steps"`
+}
+
+type stepJSON struct {
+	ID       string   `json:"id"`
+	Text     string   `json:"text"`
+	Run      string   `json:"run"`
+	SQL      string   `json:"sql"`
+	Locks    string   `json:"locks,omitempty"`
+	Rewrites string   `json:"rewrites,omitempty"`
+	Undo     []string `json:"undo,omitempty"`
+}
+
+func describe(p *autoinc.Plan) planJSON {
+	all := planJSON{p.Dialect, p.Version, p.Database, p.Online, nil}
+	for _, phase := range p.Phases {
+		one := phaseJSON{phase.Name, phase.Notes, []stepJSON{}}
+		for _, s := range phase.Steps {
+			one.Steps = append(one.Steps, stepJSON{s.ID, s.Text, s.Run, s.SQL, s.Locks, s.Rewrites, s.Undo})
+		}
+		all.Phases = append(all.Phases, one)
+	}
+	return all
+}
+
+// registerChildren adds the flags for columns that have no foreign key.
+func registerChildren(cmd *cobra.Command, options *catalog.Options) {
+	flags := cmd.Flags()
 	flags.Func("child", "`column=key` names a column that holds a key without a foreign key, such as orders.user_id=users.id; the word likely stands for all that inspect reports; may be given again", func(value string) error {
 		if value == "likely" {
 			options.LikelyChildren = true
@@ -143,7 +188,7 @@ func named(report catalog.Report, names []string) (tables []catalog.Name, err er
 		case 1:
 			tables = append(tables, found[0])
 		default:
-			return nil, fmt.Errorf("%d tables are called %q; write schema.table, or choose with -schema", len(found), name)
+			return nil, fmt.Errorf("%d tables are called %q; write schema.table, or choose with --schema", len(found), name)
 		}
 	}
 	return tables, nil
@@ -152,7 +197,7 @@ func named(report catalog.Report, names []string) (tables []catalog.Name, err er
 // readPlan reads the plan's file.
 func readPlan(path string) (*autoinc.Plan, error) {
 	if path == "" {
-		return nil, errors.New("which plan? Name the file that snowkey migrate plan has written with -plan")
+		return nil, errors.New("which plan? Name the file that snowkey migrate plan has written with --plan")
 	}
 	file, err := os.Open(path)
 	if err != nil {

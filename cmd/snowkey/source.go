@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"database/sql"
 	"errors"
-	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -15,61 +14,63 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/spf13/cobra"
 )
 
 // A source says where the database is. Its errors hold no part of a data source
 // name, of which any part may be the password when it is not what it should be.
 type source struct {
 	dsn, file, dialect string
-	write              bool // whether a file of SQLite is opened for writing
 }
 
 // register adds the flags that name the database.
-func (s *source) register(flags *flag.FlagSet) {
-	flags.StringVar(&s.dsn, "dsn", "", "the data source `name`")
+func (s *source) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&s.dsn, "dsn", "", "the data source `name`: postgres://user:password@host:5432/shop, user:password@tcp(host:3306)/shop, or shop.db; by default that in the environment variable SNOWKEY_DSN")
 	flags.StringVar(&s.file, "dsn-file", "", "a `file` whose first line is the data source name")
 	flags.StringVar(&s.dialect, "dialect", "", "the `kind` of database: postgres, mysql or sqlite; by default what the data source name looks like")
+	_ = cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions([]string{"postgres", "mysql", "sqlite"}, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is missing
 }
 
-// sourceUsage is what the help of every command says of them.
-const sourceUsage = `The database is named by -dsn, by a file (-dsn-file), or by the environment
-variable SNOWKEY_DSN, which keeps the password from the process list:
-
-  postgres://user:password@host:5432/shop
-  user:password@tcp(host:3306)/shop
-  shop.db
-
-`
-
 var (
-	errNoDSN       = errors.New("which database? Set SNOWKEY_DSN, or name a file with -dsn-file, or use -dsn")
-	errTwoDSNs     = errors.New("-dsn and -dsn-file exclude each other")
-	errUnknownDSN  = errors.New("the data source name is not recognised; say -dialect postgres, mysql or sqlite")
-	errDialect     = errors.New("-dialect is postgres, mysql or sqlite")
+	errNoDSN       = errors.New("which database? Set SNOWKEY_DSN, or name a file with --dsn-file, or use --dsn")
+	errTwoDSNs     = errors.New("--dsn and --dsn-file exclude each other")
+	errUnknownDSN  = errors.New("the data source name is not recognised; say --dialect postgres, mysql or sqlite")
+	errDialect     = errors.New("--dialect is postgres, mysql or sqlite")
 	errPostgresDSN = errors.New("the data source name is not one of Postgres; write postgres://user:password@host:5432/database, with special characters of the password as %XX")
 	errMySQLDSN    = errors.New("the data source name is not one of MySQL; write user:password@tcp(host:3306)/database")
 	errSQLiteDSN   = errors.New("the data source name is not one of SQLite; write the path of a file that exists, or file:path")
 	errNoFile      = errors.New("there is no such file; write the path of a database of SQLite that exists, or postgres://user:password@host:5432/database, or user:password@tcp(host:3306)/database")
 )
 
-// open opens the database. It does not connect.
-func (s source) open(getenv func(string) string) (*sql.DB, error) {
+// open opens the database. It does not connect. If write is set, a file of SQLite can be
+// written to.
+func (s source) open(getenv func(string) string, write bool) (*sql.DB, error) {
+	db, _, err := s.openAs(getenv, write)
+	return db, err
+}
+
+// openAs opens the database, and returns its dialect: postgres, mysql or sqlite.
+func (s source) openAs(getenv func(string) string, write bool) (db *sql.DB, dialect string, err error) {
 	dsn, err := s.read(getenv)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	switch cmp.Or(s.dialect, guess(dsn)) {
+	dialect = cmp.Or(s.dialect, guess(dsn))
+	switch dialect {
 	case "postgres":
-		return openPostgres(dsn)
+		db, err = openPostgres(dsn)
 	case "mysql", "mariadb":
-		return openMySQL(dsn)
+		dialect = "mysql"
+		db, err = openMySQL(dsn)
 	case "sqlite":
-		return openSQLite(dsn, s.write)
+		db, err = openSQLite(dsn, write)
 	case "":
-		return nil, errUnknownDSN
+		err = errUnknownDSN
 	default:
-		return nil, errDialect
+		err = errDialect
 	}
+	return db, dialect, err
 }
 
 func (s source) read(getenv func(string) string) (dsn string, err error) {

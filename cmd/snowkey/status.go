@@ -1,53 +1,63 @@
 package main
 
 import (
-	"context"
-	"flag"
 	"fmt"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/spf13/cobra"
 )
 
-const statusUsage = `usage: snowkey migrate status -plan file [flags]
+// A statusJSON is what status --json writes.
+type statusJSON struct {
+	Complete []autoinc.PhaseName `json:"complete"`
+	Next     autoinc.PhaseName   `json:"next,omitempty"` // empty if all phases are complete
+	Notes    []string            `json:"notes,omitempty"`
+	Steps    int                 `json:"steps"`
+	Left     int                 `json:"left"`
+}
 
-Shows how far a plan was applied, which phase comes next, and what has to be done
-before it. Changes nothing.
-
-` + sourceUsage
-
-func status(ctx context.Context, sys system, args []string) error {
-	flags := flag.NewFlagSet("status", flag.ContinueOnError)
-	flags.SetOutput(sys.stderr)
-	from := source{write: true} // the session is set up as for apply
-	from.register(flags)
-	path := flags.String("plan", "", "the plan's `file`")
-	if err := parse(flags, statusUsage, args); err != nil {
-		return err
+func (a *app) statusCommand() *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use:   "status --plan FILE",
+		Short: "Show how far a plan was applied, and what comes next",
+		Long: `Status shows how far a plan was applied, which phase comes next, and what has to be done
+before it. It changes nothing.`,
+		Example: `  snowkey migrate status --plan leave.sql`,
+		Args:    flagsOnly,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, db, err := a.planned(path) // the session is set up as for apply
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			next, left, err := look(cmd.Context(), db, p, autoinc.ApplyOptions{})
+			if err != nil {
+				return err
+			}
+			s := statusJSON{Complete: []autoinc.PhaseName{}, Next: next.Name, Notes: next.Notes, Steps: len(next.Steps), Left: left}
+			for _, phase := range p.Phases {
+				if phase.Name == next.Name {
+					break
+				}
+				s.Complete = append(s.Complete, phase.Name)
+			}
+			if a.json {
+				return writeJSON(a.stdout, s)
+			}
+			for _, name := range s.Complete {
+				fmt.Fprintf(a.stdout, "complete: %s\n", name)
+			}
+			if next.Name == "" {
+				fmt.Fprintf(a.stdout, "all %d phases are complete; prove it with snowkey migrate verify\n", len(p.Phases))
+				return nil
+			}
+			announce(a.stdout, p, next)
+			fmt.Fprintf(a.stdout, "%d of its %d steps are left\n", left, len(next.Steps))
+			return nil
+		},
 	}
-	p, err := readPlan(*path)
-	if err != nil {
-		return err
-	}
-	db, err := from.open(sys.getenv)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	next, left, err := look(ctx, db, p, autoinc.ApplyOptions{})
-	if err != nil {
-		return err
-	}
-	for _, phase := range p.Phases {
-		if phase.Name == next.Name {
-			break
-		}
-		fmt.Fprintf(sys.stdout, "complete: %s\n", phase.Name)
-	}
-	if next.Name == "" {
-		fmt.Fprintf(sys.stdout, "all %d phases are complete; prove it with snowkey migrate verify\n", len(p.Phases))
-		return nil
-	}
-	announce(sys, p, next)
-	fmt.Fprintf(sys.stdout, "%d of its %d steps are left\n", left, len(next.Steps))
-	return nil
+	a.source.register(cmd)
+	registerPlan(cmd, &path)
+	return cmd
 }

@@ -34,7 +34,7 @@ func TestStoppedBackfill(t *testing.T) {
 	}
 	env := map[string]string{"SNOWKEY_DSN": db.DSN}
 	file := filepath.Join(t.TempDir(), "plan.sql")
-	if got := call(t, env, "migrate", "plan", "-online", "-o", file); got.status != 0 {
+	if got := call(t, env, "migrate", "plan", "--online", "-o", file); got.status != 0 {
 		t.Fatalf("%+v", got)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -45,8 +45,8 @@ func TestStoppedBackfill(t *testing.T) {
 		if strings.Contains(text, "%") { // of the bar
 			stop()
 		}
-	}), func(name string) string { return env[name] }}, []string{"migrate", "apply", "-plan", file, "-batch-size", "1000"})
-	if says := "to continue, call: snowkey migrate apply -plan " + file; status != 1 || !strings.Contains(bar.String(), says) {
+	}), func(name string) string { return env[name] }}, []string{"migrate", "apply", "--plan", file, "--batch-size", "1000"})
+	if says := "to continue, call: snowkey migrate apply --plan " + file; status != 1 || !strings.Contains(bar.String(), says) {
 		t.Errorf("status %d, %q", status, bar.String())
 	}
 	var filled, first, recorded int
@@ -55,7 +55,7 @@ func TestStoppedBackfill(t *testing.T) {
 	if err != nil || filled == 0 || filled == 10000 || first != recorded {
 		t.Errorf("%d rows are filled, the first block that is not is %d, and %d are recorded: %v", filled, first, recorded, err)
 	}
-	got := call(t, env, "migrate", "apply", "-plan", file)
+	got := call(t, env, "migrate", "apply", "--plan", file)
 	if got.status != 0 || !strings.Contains(got.out, "the phase widen is complete") {
 		t.Errorf("%+v", got)
 	}

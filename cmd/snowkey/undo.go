@@ -2,69 +2,81 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
-	"flag"
 	"fmt"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/spf13/cobra"
 )
 
-const undoUsage = `usage: snowkey migrate undo -plan file [flags]
-
-Reverses what apply did, the last step first. With -phase it reverses that
-phase and those after it. Call it again after a crash. It changes nothing if a
-table has a generated key.
-
-` + sourceUsage
-
-func undo(ctx context.Context, sys system, args []string) error {
-	flags := flag.NewFlagSet("undo", flag.ContinueOnError)
-	flags.SetOutput(sys.stderr)
-	from := source{write: true}
-	from.register(flags)
+func (a *app) undoCommand() *cobra.Command {
+	var path string
 	var options autoinc.ApplyOptions
-	path := flags.String("plan", "", "the plan's `file`")
-	flags.StringVar((*string)(&options.Phase), "phase", "", "the first `phase` to reverse; by default widen, so that all are")
-	flags.DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
-	flags.BoolVar(&options.DryRun, "dry-run", false, "print the statements and run none")
-	if err := parse(flags, undoUsage, args); err != nil {
-		return err
+	cmd := &cobra.Command{
+		Use:   "undo --plan FILE",
+		Short: "Reverse what apply did, before the first generated key",
+		Long: `Undo reverses what apply did, the last step first. With --phase it reverses that phase and
+those after it. Call it again after a crash. It changes nothing if a table has a generated
+key.`,
+		Example: `  snowkey migrate undo --plan leave.sql --dry-run`,
+		Args:    flagsOnly,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, db, err := a.planned(path)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			return a.undo(cmd.Context(), db, p, path, options)
+		},
 	}
-	p, err := readPlan(*path)
-	if err != nil {
-		return err
-	}
-	db, err := from.open(sys.getenv)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
+	a.source.register(cmd)
+	registerPlan(cmd, &path)
+	registerPhase(cmd, &options.Phase, "the first `phase` to reverse; by default widen, so that all are")
+	cmd.Flags().DurationVar(&options.LockTimeout, "lock-timeout", 0, lockTimeoutUsage)
+	cmd.Flags().BoolVar(&options.DryRun, "dry-run", false, "print the statements and run none")
+	return cmd
+}
+
+func (a *app) undo(ctx context.Context, db *sql.DB, p *autoinc.Plan, path string, options autoinc.ApplyOptions) error {
 	steps := 0
 	options.Progress = func(progress autoinc.Progress) {
 		s := progress.Step
+		if progress.Event == autoinc.Began {
+			steps++
+		}
+		if a.json {
+			e := eventOf(progress)
+			if e.SQL != nil {
+				e.SQL = s.Undo
+			}
+			_ = writeLine(a.stdout, e) // a reader that has gone does not stop a migration
+			return
+		}
 		switch progress.Event {
 		case autoinc.Began:
-			fmt.Fprintf(sys.stdout, "%-12s reversed: %s\n", s.ID, s.Text)
-			steps++
+			fmt.Fprintf(a.stdout, "%-12s reversed: %s\n", s.ID, s.Text)
 		case autoinc.Would:
 			for _, sql := range s.Undo {
-				fmt.Fprintf(sys.stdout, "%-12s %s;\n", s.ID, sql)
+				fmt.Fprintf(a.stdout, "%-12s %s;\n", s.ID, sql)
 			}
 		case autoinc.Retried:
-			fmt.Fprintf(sys.stdout, "%-12s waiting, to try again: %v\n", s.ID, progress.Err)
+			fmt.Fprintf(a.stdout, "%-12s waiting, to try again: %v\n", s.ID, progress.Err)
 		}
 	}
 	switch err := autoinc.Undo(ctx, db, p, options); {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("stopped, and the progress is kept; to continue, call: snowkey migrate undo -plan %s\n%w", *path, err)
+		return fmt.Errorf("stopped, and the progress is kept; to continue, call: snowkey migrate undo --plan %s\n%w", path, err)
 	case err != nil:
 		return err
+	case a.json:
+		return writeLine(a.stdout, map[string]any{"event": "end", "steps": steps, "dryRun": options.DryRun})
 	case options.DryRun:
-		fmt.Fprintln(sys.stdout, "nothing was reversed: this was a dry run")
+		fmt.Fprintln(a.stdout, "nothing was reversed: this was a dry run")
 	case steps == 0:
-		fmt.Fprintln(sys.stdout, "there was nothing to reverse")
+		fmt.Fprintln(a.stdout, "there was nothing to reverse")
 	default:
-		fmt.Fprintln(sys.stdout, "the plan was reversed")
+		fmt.Fprintln(a.stdout, "the plan was reversed")
 	}
 	return nil
 }

@@ -1,51 +1,43 @@
 package main
 
 import (
-	"context"
-	"flag"
-
 	"github.com/snowkey-go/snowkey/schema/autoinc"
+	"github.com/spf13/cobra"
 )
 
-const verifyUsage = `usage: snowkey migrate verify -plan file [flags]
-
-Proves from the catalog and from the data that the keys of a plan have left
-auto-increment: 64 bits, foreign keys and rows intact, no counter, and a row
-without a key is refused, which is tried and rolled back. Reads every table.
-Ends with status 1 if anything is refuted.
-
-` + sourceUsage
-
-func verify(ctx context.Context, sys system, args []string) error {
-	flags := flag.NewFlagSet("verify", flag.ContinueOnError)
-	flags.SetOutput(sys.stderr)
-	from := source{write: true}
-	from.register(flags)
-	path := flags.String("plan", "", "the plan's `file`")
-	asJSON := flags.Bool("json", false, "write JSON")
-	if err := parse(flags, verifyUsage, args); err != nil {
-		return err
+func (a *app) verifyCommand() *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use:   "verify --plan FILE",
+		Short: "Prove that a plan has done what it should",
+		Long: `Verify proves from the catalog and from the data that the keys of a plan have left
+auto-increment: they have 64 bits, foreign keys and rows are complete, nothing counts, and
+a row without a key is refused, which is tried and rolled back. It reads every table. The
+exit status is 1 if a check is refuted.`,
+		Example: `  snowkey migrate verify --plan leave.sql`,
+		Args:    flagsOnly,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, db, err := a.planned(path)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			v, err := autoinc.Verify(cmd.Context(), db, p)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				err = writeJSON(a.stdout, v)
+			} else {
+				err = v.WriteText(a.stdout)
+			}
+			if err != nil {
+				return err
+			}
+			return v.Err()
+		},
 	}
-	p, err := readPlan(*path)
-	if err != nil {
-		return err
-	}
-	db, err := from.open(sys.getenv)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	v, err := autoinc.Verify(ctx, db, p)
-	if err != nil {
-		return err
-	}
-	if *asJSON {
-		err = writeJSON(sys.stdout, v)
-	} else {
-		err = v.WriteText(sys.stdout)
-	}
-	if err != nil {
-		return err
-	}
-	return v.Err()
+	a.source.register(cmd)
+	registerPlan(cmd, &path)
+	return cmd
 }

@@ -343,7 +343,7 @@ func (x *conflict) writeSelect(q *gorm.Statement, n int) {
 func (x *conflict) run(q *gorm.Statement, each func(n int, id int64)) error {
 	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String(), q.Vars...)
 	if err != nil {
-		return fmt.Errorf("gormid: read the keys of %s back: %w", x.key.Model, err)
+		return x.key.Refuse(-1, err, "may have left rows out or merged them, and their keys cannot be read back", "set the keys before the call")
 	}
 	defer rows.Close()
 	for rows.Next() {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/lease"
@@ -16,9 +17,22 @@ import (
 // maxCounter requests the largest bound that the cap allows.
 const maxCounter = 1<<63 - 1
 
-// newToken returns 128 random bits as text, followed by the time. The time is included
-// because a virtual machine and its clone may generate the same random bits.
-func newToken() string { return cryptorand.Text() + strconv.FormatInt(time.Now().UnixNano(), 36) }
+// newToken returns 128 random bits as text, followed by the time and the time of the
+// claim. The time is included because a virtual machine and its clone may generate the
+// same random bits, and the time of the claim for people; see [Workers].
+func newToken(claimed time.Time) string {
+	return cryptorand.Text() + strconv.FormatInt(time.Now().UnixNano(), 36) + "." + strconv.FormatInt(claimed.Unix(), 36)
+}
+
+// claimTime returns the time of the claim in a token, or the zero time if it has none.
+func claimTime(token string) time.Time {
+	_, text, _ := strings.Cut(token, ".")
+	seconds, err := strconv.ParseInt(text, 36, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}
 
 // The pauses between attempts to claim. The pause doubles after each failed attempt, and
 // grows fourfold while the namespace or its rows are missing.
@@ -273,8 +287,9 @@ func (k *keeper) addRows(ctx context.Context, p lease.Probe) error {
 
 // take claims the row that a probe has found.
 func (k *keeper) take(ctx context.Context, p lease.Probe) error {
+	now := time.Now()
 	t := &heldLease{
-		row: lease.Row{Worker: p.Row.Worker, Now: p.Now}, seen: p.Row, pendingToken: newToken(),
+		row: lease.Row{Worker: p.Row.Worker, Now: p.Now}, seen: p.Row, since: now, pendingToken: newToken(now),
 		start: max(p.Row.Bound, p.Fence), volatile: p.Volatile, renewed: k.clocks.read().at,
 	}
 	if u := k.unsure; u != nil && u.volatile == t.volatile &&

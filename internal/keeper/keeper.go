@@ -57,6 +57,8 @@ type heldLease struct {
 	start int64     // the first counter that may be issued
 	block int64     // how many counters to request at once; see wantedBound
 
+	since time.Time // when the claim was sent
+
 	// pendingToken is the token of a claim or renewal to which the store has not
 	// replied, or "" if there is none. The request may have been executed, or it may
 	// be executed later.
@@ -309,7 +311,7 @@ func (k *keeper) wantedBound(t *heldLease, needed int64) int64 {
 // the process still holds the lease.
 func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 	if t.pendingToken == "" {
-		t.pendingToken = newToken()
+		t.pendingToken = newToken(t.since)
 	}
 	renewal := lease.Renewal{Terms: k.terms, Held: t.row, Token: t.pendingToken, Wanted: k.wantedBound(t, needed), Volatile: t.volatile}
 	sent := k.clocks.read()

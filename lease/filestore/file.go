@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strconv"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/lease"
@@ -26,6 +27,14 @@ var letters = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding
 // has a different name, also on systems that ignore case.
 func fileName(namespace string) string {
 	return prefix + letters.EncodeToString([]byte(namespace)) + suffix
+}
+
+// namespaceOf returns the namespace whose file has this name.
+func namespaceOf(file string) (namespace string, ok bool) {
+	text, isLease := strings.CutPrefix(file, prefix)
+	text, ended := strings.CutSuffix(text, suffix)
+	name, err := letters.DecodeString(text)
+	return string(name), isLease && ended && err == nil
 }
 
 // header is the first line of a file, with the version and checksum of the rest.

@@ -2,7 +2,9 @@ package filestore
 
 import (
 	"context"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/snowkey-go/snowkey/lease"
@@ -52,6 +54,21 @@ func (s *Store) Migrate(ctx context.Context) error {
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
 	err = s.view(ctx, namespace, func(sp *space, _ int64) { layouts, position = sp.names(), sp.position() })
 	return layouts, position, err
+}
+
+// Namespaces returns the names of all namespaces that have a file, sorted.
+func (s *Store) Namespaces(ctx context.Context) (names []string, err error) {
+	err = s.locked(ctx, func(d *dir) error {
+		files, err := fs.ReadDir(d.FS(), ".")
+		for _, file := range files {
+			if name, ok := namespaceOf(file.Name()); ok {
+				names = append(names, name)
+			}
+		}
+		return err
+	})
+	slices.Sort(names)
+	return names, err
 }
 
 // CreateNamespace implements [lease.Store].

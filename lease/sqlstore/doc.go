@@ -13,19 +13,15 @@
 // snowkey_lease_ns has a row for each namespace and layout. [Store.WithTable]
 // chooses other names. Open creates the tables if they are missing.
 //
-// Where the application may not create tables, run postgres.sql, mysql.sql or
-// sqlite.sql of this package in your own migration, with these words replaced:
-//
-//	{lease}        the name of the table
-//	{ns}           the same with _ns
-//	{lease table}  the name without a schema
-//	{index}        a name for the index
-//	{protocol}     2
-//
-// The application needs these privileges:
+// Where the application may not create tables, run the statements of [Store.DDL] in your
+// own migration; the command snowkey init prints them. [Store.Grants] returns the
+// privileges that the application needs then:
 //
 //	snowkey_lease     SELECT, INSERT, UPDATE (token, revision, bound, expires_at, label)
 //	snowkey_lease_ns  SELECT, INSERT, UPDATE (fingerprint, fence)
+//
+// On MySQL and MariaDB these are SELECT, INSERT and UPDATE of whole tables, because
+// MariaDB wants UPDATE of each column that INSERT … ON DUPLICATE KEY UPDATE inserts.
 //
 // Snowkey deletes no rows, and you should not either: a process whose row is
 // deleted loses its lease.

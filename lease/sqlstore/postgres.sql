@@ -1,6 +1,6 @@
 -- This is one statement with a lock, because CREATE TABLE IF NOT EXISTS fails if two
 -- sessions create the same table at the same time. The number of the lock is "snowkey"
--- in ASCII. To create the tables yourself, run the statements between BEGIN and END.
+-- in ASCII.
 DO $$
 BEGIN
 	PERFORM pg_advisory_xact_lock(x'736e6f776b6579'::bigint);

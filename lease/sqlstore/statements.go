@@ -18,6 +18,8 @@ const (
 	layoutsText = `SELECT layout, position FROM {ns} WHERE namespace = @namespace
 UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace`
 
+	namespacesText = `SELECT namespace FROM {ns} UNION SELECT namespace FROM {lease} ORDER BY 1`
+
 	// If two processes saw the same layouts, both insert at the same position, and one of
 	// the inserts has no effect.
 	createText = `{write}INSERT INTO {ns} (namespace, position, layout, fingerprint, fence)

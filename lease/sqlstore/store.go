@@ -62,8 +62,8 @@ func SQLite(db *sql.DB) *Store { return &Store{db: db, dialect: sqlite, table: d
 // name of a schema or database and a dot. It is case-sensitive if table names are
 // case-sensitive in the database. The error is a [*TableNameError].
 func (s *Store) WithTable(name string) (*Store, error) {
-	if err := s.check(); err != nil {
-		return nil, err
+	if s == nil || s.dialect == nil {
+		return nil, s.check()
 	}
 	if err := session.CheckName(name); err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
@@ -241,31 +243,56 @@ func TestStoreWithoutADatabase(t *testing.T) {
 // The privileges in the documentation are enough, also to call Migrate if the tables
 // exist.
 func TestLeastPrivileges(t *testing.T) {
-	db := dbtest.Postgres(t)
-	conn := db.Connect(t)
-	open(t, db, conn, "segment")
-	var database string
-	if err := conn.QueryRow("SELECT current_database()").Scan(&database); err != nil {
-		t.Fatal(err)
+	check := func(t *testing.T, db dbtest.DB, least *sql.DB) {
+		t.Helper()
+		store := open(t, db, least, "segment")
+		mustFetch(t, store, fetch(10), base)
+		mustFetch(t, store, fetch(10), base+10)
+		if _, err := least.Exec("DELETE FROM segment"); err == nil {
+			t.Error("the role can delete rows, so that this test shows nothing")
+		}
 	}
-	role := strings.Replace(database, "snowkey_", "role_", 1)
-	exec(t, conn, "CREATE ROLE "+role+" LOGIN PASSWORD 'x'")
-	t.Cleanup(func() { exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
-	exec(t, conn, "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
-		"GRANT SELECT, INSERT, UPDATE (start, bound) ON segment TO "+role)
-	dsn, err := url.Parse(db.DSN)
-	if err != nil {
-		t.Fatal("the DSN is no URL")
-	}
-	dsn.User = url.UserPassword(role, "x")
-	db.DSN = dsn.String()
-	least := db.Connect(t)
-	store := open(t, db, least, "segment")
-	mustFetch(t, store, fetch(10), base)
-	mustFetch(t, store, fetch(10), base+10)
-	if _, err := least.Exec("DELETE FROM segment"); err == nil {
-		t.Error("the role can delete rows, so that this test shows nothing")
-	}
+	t.Run("postgres", func(t *testing.T) {
+		db := dbtest.Postgres(t)
+		conn := db.Connect(t)
+		open(t, db, conn, "segment")
+		var database string
+		if err := conn.QueryRow("SELECT current_database()").Scan(&database); err != nil {
+			t.Fatal(err)
+		}
+		role := strings.Replace(database, "snowkey_", "role_", 1)
+		exec(t, conn, "CREATE ROLE "+role+" LOGIN PASSWORD 'x'")
+		t.Cleanup(func() { exec(t, conn, "DROP OWNED BY "+role, "DROP ROLE "+role) })
+		exec(t, conn, "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+			"GRANT SELECT, INSERT, UPDATE (start, bound) ON segment TO "+role)
+		dsn, err := url.Parse(db.DSN)
+		if err != nil {
+			t.Fatal("the DSN is no URL")
+		}
+		dsn.User = url.UserPassword(role, "x")
+		db.DSN = dsn.String()
+		check(t, db, db.Connect(t))
+	})
+	t.Run("mysql", func(t *testing.T) {
+		db := dbtest.MySQL(t)
+		conn := db.Connect(t)
+		open(t, db, conn, "segment")
+		cfg, err := mysql.ParseDSN(db.DSN)
+		if err != nil {
+			t.Fatal("the DSN cannot be read")
+		}
+		role := strings.Replace(cfg.DBName, "snowkey_", "role_", 1)
+		exec(t, conn, "CREATE USER "+role+" IDENTIFIED BY 'x'", "GRANT SELECT, INSERT, UPDATE ON segment TO "+role)
+		t.Cleanup(func() { exec(t, conn, "DROP USER "+role) })
+		cfg.User, cfg.Passwd = role, "x"
+		connector, err := mysql.NewConnector(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least := sql.OpenDB(connector)
+		t.Cleanup(func() { least.Close() })
+		check(t, db, least)
+	})
 }
 
 // TestCommitThatFails has the commit fail when the row was already returned.

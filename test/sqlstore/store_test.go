@@ -8,8 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
@@ -51,14 +54,20 @@ func TestStoreWithoutADatabase(t *testing.T) {
 			_, listed := store.Rows(ctx, terms, 0, 0)
 			_, created := store.CreateNamespace(ctx, terms, 0)
 			_, _, layouts := store.Layouts(ctx, "")
-			_, named := store.WithTable("leases")
+			_, namespaces := store.Namespaces(ctx)
 			for i, err := range []error{
 				store.Migrate(ctx), layouts, created, probed, store.Fence(ctx, terms, ""),
-				store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed, named,
+				store.AddRows(ctx, terms, 0, 0), claimed, renewed, released, listed, namespaces,
 			} {
 				if err == nil || !strings.HasPrefix(err.Error(), "sqlstore: there is no database") {
 					t.Errorf("%s store, method %d: %v", name, i, err)
 				}
+			}
+			// These need a dialect, but no database.
+			statements, grants := store.DDL(), store.Grants("app")
+			_, err := store.WithTable("leases")
+			if has := name == "of no DB"; has != (statements != nil) || has != (grants != nil) || has != (err == nil) {
+				t.Errorf("%s store: %q, %q, %v", name, statements, grants, err)
 			}
 		})
 	}
@@ -156,35 +165,57 @@ func as(t *testing.T, db dbtest.DB, role string) *sql.DB {
 	return db.Connect(t)
 }
 
-// The privileges in the documentation are enough, also to call Migrate if the tables
-// exist.
+// A role that has only the privileges of Grants, on tables that the owner created with
+// the statements of DDL, can do everything that a store does.
 func TestLeastPrivileges(t *testing.T) {
-	db := dbtest.Postgres(t)
-	conn := db.Connect(t)
-	owner := open(t, db, conn, "lease")
-	if err := owner.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
+	check := func(t *testing.T, db dbtest.DB, owner, conn *sql.DB, role string) {
+		t.Helper()
+		tables := 0
+		leasetest.Run(t, func(t *testing.T) lease.Store {
+			tables++
+			s := open(t, db, conn, fmt.Sprint("lease", tables))
+			exec(t, owner, s.DDL()...)
+			exec(t, owner, s.Grants(role)...)
+			s.db = owner // which edits rows
+			return s
+		})
+		if _, err := conn.Exec("DELETE FROM lease1"); err == nil {
+			t.Error("the role can delete rows, so that this test shows nothing")
+		}
 	}
-	role := roleWith(t, conn, "SELECT", "INSERT")
-	exec(t, conn, "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
-		"GRANT UPDATE (fingerprint, fence) ON lease_ns TO "+role,
-		"GRANT UPDATE (token, revision, bound, expires_at, label) ON lease TO "+role)
-	store := open(t, db, as(t, db, role), "lease")
-	held := claimed(t, store)
-	if err := store.Fence(t.Context(), terms, ""); err != nil {
-		t.Error(err)
-	}
-	held, ok, err := store.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second"})
-	if !ok || err != nil {
-		t.Fatal("not renewed:", ok, err)
-	}
-	if ok, err := store.Release(t.Context(), terms, held, 0); !ok || err != nil {
-		t.Error("not released:", ok, err)
-	}
-	if err := store.Delete(t.Context(), terms, 7); err == nil {
-		t.Error("the role can delete rows, so that this test shows nothing")
-	}
+	t.Run("postgres", func(t *testing.T) {
+		db := dbtest.Postgres(t)
+		owner := db.Connect(t)
+		exec(t, owner, "CREATE TABLE lease (i int)", "CREATE TABLE lease_ns (i int)")
+		role := roleWith(t, owner)
+		exec(t, owner, "REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+		conn := as(t, db, role)
+		conn.SetMaxIdleConns(64)
+		check(t, db, owner, conn, role)
+	})
+	t.Run("mysql", func(t *testing.T) {
+		db := dbtest.MySQL(t)
+		owner := db.Connect(t)
+		cfg, err := mysql.ParseDSN(db.DSN)
+		if err != nil {
+			t.Fatal("the DSN cannot be read")
+		}
+		role := strings.Replace(cfg.DBName, "snowkey_", "it's_", 1)
+		exec(t, owner, "CREATE USER "+userOf(role)+" IDENTIFIED BY 'x'")
+		t.Cleanup(func() { exec(t, owner, "DROP USER "+userOf(role)) })
+		cfg.User, cfg.Passwd = role, "x"
+		connector, err := mysql.NewConnector(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn := sql.OpenDB(connector)
+		t.Cleanup(func() { conn.Close() })
+		conn.SetMaxIdleConns(64)
+		check(t, db, owner, conn, role+"@%")
+	})
 }
+
+func userOf(role string) string { return "'" + strings.ReplaceAll(role, "'", "''") + "'@'%'" }
 
 // TestCommitThatFails has the commit fail when the row was already returned.
 func TestCommitThatFails(t *testing.T) {

@@ -259,14 +259,19 @@ func TestEnt(t *testing.T) {
 }
 
 // serve starts a private server with the users and databases of ent's
-// docker-compose.yaml, and lets its ports lead there. It returns the arguments of go test
-// that select the tests for this server.
+// docker-compose.yaml, and lets its ports lead there. A MySQL cannot be started, so it makes
+// them on the one that is given, and drops them afterwards. It returns the arguments of go
+// test that select the tests for this server.
 func serve(t *testing.T, dialect string) (runs [][]string) {
 	t.Helper()
 	if dialect == "sqlite" {
 		return [][]string{{"-skip", "MySQL|Maria|Postgres|TiDB", ".", "./cascadelete", "./config", "./customid", "./edgefield", "./edgeschema", "./hooks", "./idtype", "./json", "./migrate", "./privacy", "./template"}}
 	}
-	db, _ := dbtest.Killable(t, dialect)
+	db := dbtest.Open(t, dialect)
+	given := dialect == "mysql" && !db.MariaDB
+	if !given {
+		db, _ = dbtest.Killable(t, dialect)
+	}
 	t.Log(db.Version)
 	conn := db.Connect(t)
 	setup := func(statements ...string) {
@@ -290,8 +295,16 @@ func serve(t *testing.T, dialect string) (runs [][]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The server has a root without a password.
 	setup("CREATE USER 'ent'@'%' IDENTIFIED BY 'pass'", "GRANT ALL ON *.* TO 'ent'@'%' WITH GRANT OPTION", "CREATE DATABASE test")
+	if given {
+		t.Cleanup(func() {
+			for _, statement := range []string{"DROP DATABASE test", "DROP USER 'ent'@'%'"} {
+				if _, err := conn.Exec(statement); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
 	forward(t, "localhost:3308", cfg.Addr)
 	if db.MariaDB {
 		forward(t, "localhost:4308", cfg.Addr)

@@ -17,7 +17,8 @@
 // [Store.Migrate] creates the table if it is missing. Where the application may not
 // create tables, run postgres.sql, mysql.sql or sqlite.sql of this package in your
 // own migration. Replace {table} by the name and {protocol} by 2. The application
-// needs SELECT, INSERT and UPDATE (start, bound).
+// needs SELECT, INSERT and UPDATE (start, bound), and UPDATE of the whole table on MySQL
+// and MariaDB.
 //
 // If the table exists, Migrate only checks it, with one statement:
 //

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease/filestore"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+)
+
+// found are the commands that end with status 1 where they find something.
+var found = []string{"snowkey doctor", "snowkey migrate verify"}
+
+// A shell runs lines of the documentation in a folder with a database, in which worker 3
+// is leased, as are some of the namespace orders.
+type shell struct {
+	dir string
+	env []string
+}
+
+func newShell(t *testing.T) shell {
+	t.Helper()
+	dbtest.SQLite(t)
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("there is no shell")
+	}
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "bin", "snowkey"), ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	path := filepath.Join(dir, "shop.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "dsn.txt"), []byte(path+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := openSQLite(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	for _, statement := range []string{
+		"CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT)",
+		"CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INT)",
+		"CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT)",
+	} {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leaseAll(t, db, filepath.Join(dir, "leases"))
+	return shell{dir, append(os.Environ(), "SNOWKEY_DSN="+path, "PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))}
+}
+
+func leaseAll(t *testing.T, db *sql.DB, dir string) {
+	for _, cfg := range []snowkey.Config{{MinWorker: 3, MaxWorker: 3}, {Namespace: "orders", Layout: idgen.JSSafe()}} {
+		for _, s := range []store{sqlstore.SQLite(db), filestore.Dir(dir)} {
+			cfg.Window, cfg.MaxClockSkew = time.Minute, 10*time.Millisecond
+			ids, err := snowkey.Open(t.Context(), s, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = ids.Close(context.Background()) }) // it may have lost the lease
+		}
+	}
+}
+
+// run runs one line, and fails the test unless it succeeds.
+func (s shell) run(t *testing.T, line string) string {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	if strings.Contains(line, "--watch") {
+		line = "timeout --preserve-status --signal=INT 2 " + line
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(line, "/var/lib/app/snowkey", filepath.Join(s.dir, "leases")))
+	cmd.Dir, cmd.Env = s.dir, s.env
+	var wrong strings.Builder
+	cmd.Stderr = &wrong
+	out, err := cmd.Output()
+	status := cmd.ProcessState.ExitCode()
+	for _, prefix := range found {
+		if strings.HasPrefix(line, prefix) && status == 1 && len(out) > 0 {
+			err = nil
+		}
+	}
+	if err != nil {
+		t.Errorf("%s: %v: %s%s", line, err, out, wrong.String())
+	}
+	return string(out)
+}
+
+// Each example in the help of a command runs.
+func TestExamples(t *testing.T) {
+	s := newShell(t)
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Example) {
+			if line = strings.TrimSpace(line); line != "" {
+				s.run(t, line)
+			}
+		}
+		if cmd.Example == "" && !cmd.HasSubCommands() {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			if sub.Name() != "completion" && sub.Name() != "help" {
+				visit(sub)
+			}
+		}
+	}
+	a := &app{}
+	root := a.root()
+	// A plan comes before what is done with it.
+	s.run(t, "snowkey migrate plan -o leave.sql && rm leave.sql && snowkey migrate plan -o leave.sql && cp leave.sql keep.sql")
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "migrate" {
+			for _, sub := range cmd.Commands() {
+				if sub.Name() == "plan" {
+					s.run(t, "rm leave.sql")
+					visit(sub)
+					cmd.RemoveCommand(sub)
+				}
+			}
+		}
+	}
+	visit(root)
+	for _, name := range []string{"bash", "zsh", "fish"} {
+		if out := s.run(t, "snowkey completion "+name); !strings.Contains(out, "snowkey") {
+			t.Errorf("the completion for %s: %q", name, out)
+		}
+	}
+	if out := s.run(t, "snowkey __complete inspect --layout '' 2>/dev/null"); !strings.Contains(out, "jssafe\n") {
+		t.Errorf("layouts are not completed: %q", out)
+	}
+}
+
+// Each command on the page runs, and prints what the page says.
+func TestPage(t *testing.T) {
+	s := newShell(t)
+	file, err := os.Open("../../docs/command.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var block []string
+	kind, commands := "", 0
+	for scanner := bufio.NewScanner(file); scanner.Scan(); {
+		line := scanner.Text()
+		switch {
+		case !strings.HasPrefix(line, "```") && kind != "":
+			block = append(block, line)
+		case kind == "" && strings.HasPrefix(line, "```"):
+			kind, block = line, nil
+		case kind == "```console":
+			commands++
+			want := strings.Join(block[1:], "\n") + "\n"
+			if got := s.run(t, strings.TrimPrefix(block[0], "$ ")); got != want {
+				t.Errorf("%s\nprints\n%s\nthe page has\n%s", block[0], got, want)
+			}
+			kind = ""
+		case kind == "```":
+			for _, command := range block {
+				if !strings.HasPrefix(command, "go install ") { // make release tests it
+					commands++
+					s.run(t, command)
+				}
+			}
+			kind = ""
+		case kind != "":
+			t.Errorf("an unknown kind of block: %s", kind)
+		}
+	}
+	if kind != "" || commands < 10 {
+		t.Error(fmt.Sprint("the page was not read: ", kind, commands))
+	}
+}

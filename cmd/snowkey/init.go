@@ -1,0 +1,92 @@
+package main
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) initCommand() *cobra.Command {
+	var role, table string
+	var apply bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Print or apply the SQL that creates the tables of leases",
+		Long: `Init prints the SQL that creates the two tables of leases, for a migration of your own; set
+SkipMigrate in the processes then. With --role it also prints the privileges that the
+processes need. With --apply it executes the statements. To print, --dialect is enough; it
+does not connect.`,
+		Example: `  snowkey init --dialect postgres --role app
+  snowkey init --dsn shop.db --apply`,
+		Args: flagsOnly,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			db, dialect, err := a.openToInit(apply)
+			if err != nil {
+				return err
+			}
+			if db != nil {
+				defer db.Close()
+			}
+			s, err := sqlStore(dialect, table, db)
+			if err != nil {
+				return err
+			}
+			grants := s.Grants(role)
+			if role == "" {
+				grants = nil
+			} else if grants == nil {
+				return &usageError{dialect + " has no roles; leave out --role"}
+			}
+			statements := append(s.DDL(), grants...)
+			if apply {
+				if err := s.Migrate(cmd.Context()); err != nil {
+					return err
+				}
+				for _, grant := range grants {
+					if _, err := db.ExecContext(cmd.Context(), grant); err != nil {
+						return fmt.Errorf("%s: %w", grant, err)
+					}
+				}
+			}
+			switch {
+			case a.json:
+				return writeJSON(a.stdout, map[string]any{"dialect": dialect, "applied": apply, "statements": statements})
+			case apply:
+				_, err = fmt.Fprintln(a.stdout, "the tables exist")
+			default:
+				_, err = fmt.Fprintln(a.stdout, strings.Join(statements, ";\n\n")+";")
+			}
+			return err
+		},
+	}
+	a.source.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&table, "table", "", "the `table` of the leases, if it is not snowkey_lease")
+	flags.StringVar(&role, "role", "", "a `role` of Postgres, or a user of MySQL such as app@%, that gets the privileges")
+	flags.BoolVar(&apply, "apply", false, "execute the statements")
+	return cmd
+}
+
+// openToInit opens the database. To print the statements of a dialect that was named, no
+// database is needed.
+func (a *app) openToInit(apply bool) (*sql.DB, string, error) {
+	if !apply {
+		switch a.dialect {
+		case "postgres", "mysql", "sqlite":
+			return nil, a.dialect, nil
+		case "mariadb":
+			return nil, "mysql", nil
+		case "":
+		default:
+			return nil, "", errDialect
+		}
+	}
+	db, dialect, err := a.openAs(a.getenv, true)
+	if errors.Is(err, errNoDSN) && !apply {
+		err = errors.New("which kind of database? Write --dialect postgres, mysql or sqlite, or name the database")
+	}
+	return db, dialect, err
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+// callWith calls the program with a standard input.
+func callWith(t *testing.T, stdin string, args ...string) called {
+	t.Helper()
+	var out, errors bytes.Buffer
+	status := run(t.Context(), system{strings.NewReader(stdin), &out, &errors, func(string) string { return "" }}, args)
+	return called{status, out.String(), errors.String()}
+}
+
+// within returns a day on which a preset makes ids. Baidu ended before the default began.
+func within(preset string) time.Time {
+	if preset == "baidu" {
+		return time.Date(2023, 11, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Date(2025, 11, 1, 0, 0, 0, 0, time.UTC)
+}
+
+// Each id of each preset is decoded into the parts that it was composed of, in each form.
+func TestInspectPresets(t *testing.T) {
+	for _, preset := range presets {
+		at := within(preset.name)
+		for sequence := int64(1); sequence <= 2; sequence++ {
+			id, err := preset.layout.Compose(idgen.Parts{Time: at, Sequence: sequence})
+			if err != nil {
+				t.Fatalf("%s: %v", preset.name, err)
+			}
+			for form, text := range map[string]string{decimal: strconv.FormatInt(id, 10), sortable: pk.SortText(id).String()} {
+				got := callWith(t, "", "inspect", "--json", "--layout", preset.name, "--form", form, text)
+				var r reading
+				if err := json.Unmarshal([]byte(got.out), &r); err != nil || r.ID != strconv.FormatInt(id, 10) || !r.Time.Equal(at) || r.Sequence != sequence || r.Layout != preset.name || r.Form != form {
+					t.Errorf("%s of %s: %+v (%v)", text, preset.name, got, err)
+				}
+			}
+			got := callWith(t, "", "inspect", "--layout", "auto", strconv.FormatInt(id, 10))
+			if got.status != 0 || !strings.Contains(got.out, "in the layout "+preset.name+"\n") {
+				t.Errorf("auto does not find %s: %+v", preset.name, got)
+			}
+		}
+	}
+}
+
+func TestInspectDraws(t *testing.T) {
+	id, err := idgen.Twitter().Compose(idgen.Parts{Time: time.Date(2022, 6, 28, 16, 7, 40, 105e6, time.UTC), Worker: 26, Sequence: 1, Fixed: []int64{11}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := callWith(t, "", "inspect", strconv.FormatInt(id, 10), "--layout", "twitter")
+	want := `1541815603606036481, read as decimal in the layout twitter
+  time        2022-06-28T16:07:40.105Z
+  datacenter  11
+  worker      26
+  sequence    1
+  sortable    1ASD13XH1F801
+  JavaScript  rounds this number; pass it as a string
+
+  0 00101010110010110100001000111110110001000 01011      11010  000000000001
+    time                                      datacenter worker sequence
+`
+	if got.out != want {
+		t.Errorf("got\n%s\nwant\n%s", got.out, want)
+	}
+}
+
+// A text that is valid in both forms is read in both.
+func TestInspectForms(t *testing.T) {
+	const text = "1234567890123"
+	if got := callWith(t, "", "inspect", text); strings.Count(got.out, "read as decimal") != 1 || strings.Count(got.out, "read as sortable") != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := callWith(t, "", "inspect", text, "--form", "decimal"); strings.Contains(got.out, "read as sortable") {
+		t.Errorf("%+v", got)
+	}
+	// Ids of a layout of 64 bits are unsigned.
+	if got := callWith(t, "", "inspect", "9223372036854775809", "--layout", "discord"); got.status != 0 || !strings.HasPrefix(got.out, "9223372036854775809,") {
+		t.Errorf("%+v", got)
+	}
+	if got := callWith(t, "", "inspect", "9223372036854775809"); got.status != 0 || !strings.Contains(got.out, "bits that the layout does not have") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Lines that are no ids are reported by their number, and the others are read.
+func TestInspectLines(t *testing.T) {
+	got := callWith(t, "284061204176896001\n\nx\n284061204176896002\r\n", "inspect")
+	want := called{
+		status: 1,
+		out:    "284061204176896001\t2027-02-23T20:37:48.677Z\tworker 752\tsequence 1\n284061204176896002\t2027-02-23T20:37:48.677Z\tworker 752\tsequence 2\n",
+	}
+	if got.status != want.status || got.out != want.out || !strings.HasPrefix(got.errors, "line 3: ") || !strings.Contains(got.errors, "1 of 4 lines") {
+		t.Errorf("%+v", got)
+	}
+	got = callWith(t, "284061204176896001\n284061204176896002\n", "inspect", "--json")
+	for i, line := range strings.Split(strings.TrimSpace(got.out), "\n") {
+		var r reading
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Sequence != int64(i+1) {
+			t.Errorf("line %d: %s (%v)", i, line, err)
+		}
+	}
+}
+
+func TestLayout(t *testing.T) {
+	got := callWith(t, "", "layout", "jssafe")
+	want := `jssafe
+0:11 │ time:37 × 10ms since 2025-01-01T00:00:00Z │ worker:10 │ sequence:6
+
+  bits 52 to 16  time      from 2025-01-01 until 2068-07-21
+  bits 15 to 6   worker    1,024 worker numbers
+  bits 5 to 0    sequence  64 ids in each tick, which are 6,400 a second from each worker
+
+  ids never exceed 2^53-1, the largest integer that JavaScript reads exactly
+`
+	if got.out != want {
+		t.Errorf("got\n%s\nwant\n%s", got.out, want)
+	}
+	for _, preset := range presets {
+		byName, byText := callWith(t, "", "layout", preset.name), callWith(t, "", "layout", preset.layout.String())
+		ascii := callWith(t, "", "layout", strings.NewReplacer("│", "|", "×", "x").Replace(preset.layout.String()))
+		if byName.status != 0 || byName != byText || byName != ascii {
+			t.Errorf("%s: %+v, %+v, %+v", preset.name, byName, byText, ascii)
+		}
+	}
+	var all []drawing
+	if got := callWith(t, "", "layout", "--json"); json.Unmarshal([]byte(got.out), &all) != nil || len(all) != len(presets) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A proposed layout has what was asked for, and no field could be a bit shorter.
+func TestDesign(t *testing.T) {
+	now := time.Now()
+	for _, want := range []requirement{
+		{processes: 1, rate: 1, years: 1, bits: 63},
+		{processes: 2, rate: 1000, years: 69, bits: 63},
+		{processes: 1024, rate: 4096000, years: 60, bits: 63},
+		{processes: 1025, rate: 4097, years: 30, bits: 63},
+		{processes: 30, rate: 100, years: 30, bits: 53},
+	} {
+		layouts, err := want.layouts(now)
+		if err != nil || len(layouts) == 0 {
+			t.Errorf("%+v: %v", want, err)
+		}
+		for _, l := range layouts {
+			d := draw(l)
+			end := now.AddDate(want.years, 0, 0)
+			id, err := l.MaxID(end)
+			if err != nil || id >= 1<<(want.bits-1)<<1-1 && want.bits < 63 {
+				t.Errorf("%+v: %s has the id %d: %v", want, l, id, err)
+			}
+			if d.Workers < want.processes || d.Workers/2 >= want.processes && d.Workers > 1 {
+				t.Errorf("%+v: %s has %d workers", want, l, d.Workers)
+			}
+			perTick := float64(want.rate) * l.Unit().Seconds()
+			if made := d.PerSecond * l.Unit().Seconds(); made < perTick || made/2 >= perTick && made > 2 {
+				t.Errorf("%+v: %s makes %v ids in a tick", want, l, made)
+			}
+			if halved := l.Epoch().Add(l.Lifetime().End.Sub(l.Epoch()) / 2); !halved.Before(end) {
+				t.Errorf("%+v: %s would last until %v with a bit less", want, l, halved)
+			}
+		}
+	}
+}
+
+// The range has the ids of the ticks that begin in it, and no others.
+func TestRange(t *testing.T) {
+	for _, preset := range presets {
+		l := preset.layout
+		from := within(preset.name)
+		first, last, err := idRange(l, from.Format(time.DateOnly), from.Add(2*time.Second).Format(time.RFC3339))
+		if err != nil {
+			t.Fatalf("%s: %v", preset.name, err)
+		}
+		for _, tc := range []struct {
+			id     int64
+			inside bool
+		}{{first - 1, false}, {first, true}, {last, true}, {last + 1, false}} {
+			at := l.Decode(tc.id).Time
+			if inside := !at.Before(from) && at.Before(from.Add(2*time.Second)); inside != tc.inside {
+				t.Errorf("%s: the tick of %d begins at %v", preset.name, tc.id, at)
+			}
+		}
+	}
+	got := callWith(t, "", "range", "--from", "2026-11-01", "--to", "2026-12-01")
+	first, err := idgen.DefaultLayout().MinID(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC))
+	last, err2 := idgen.DefaultLayout().MinID(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))
+	if want := fmt.Sprintf("BETWEEN %d AND %d\n", first, last-1); err != nil || err2 != nil || got.out != want {
+		t.Errorf("%+v, want %s", got, want)
+	}
+}

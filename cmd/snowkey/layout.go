@@ -1,0 +1,396 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/spf13/cobra"
+)
+
+// presets are the layouts that have a name.
+var presets = []struct {
+	name   string
+	layout idgen.Layout
+}{
+	{"default", idgen.DefaultLayout()},
+	{"jssafe", idgen.JSSafe()},
+	{"twitter", idgen.Twitter()},
+	{"twitter2015", idgen.Twitter2015()},
+	{"discord", idgen.Discord()},
+	{"instagram", idgen.Instagram()},
+	{"mastodon", idgen.Mastodon()},
+	{"sonyflake", idgen.Sonyflake()},
+	{"tsid", idgen.TSID()},
+	{"baidu", idgen.Baidu()},
+	{"datacenter-process", idgen.DatacenterProcess()},
+}
+
+// maxSafe is the largest integer that JavaScript reads exactly.
+const maxSafe = 1<<53 - 1
+
+const layoutFlagUsage = "a preset, or a layout as snowkey layout prints it"
+
+// parseLayout reads the name of a preset or the text of a layout. Instead of │ and × it
+// accepts | and x.
+func parseLayout(text string) (idgen.Layout, error) {
+	for _, p := range presets {
+		if p.name == text {
+			return p.layout, nil
+		}
+	}
+	if !strings.Contains(text, ":") {
+		return idgen.Layout{}, &usageError{fmt.Sprintf("there is no layout %q; the presets are %s", text, strings.Join(presetNames(), ", "))}
+	}
+	l, err := idgen.ParseLayout(strings.NewReplacer(" | ", " │ ", " x ", " × ").Replace(text))
+	if err != nil {
+		return idgen.Layout{}, &usageError{err.Error()}
+	}
+	return l, nil
+}
+
+func presetNames() (names []string) {
+	for _, p := range presets {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// nameOf returns the name of the preset, or the text of a layout that is none.
+func nameOf(l idgen.Layout) string {
+	for _, p := range presets {
+		if p.layout.String() == l.String() {
+			return p.name
+		}
+	}
+	return l.String()
+}
+
+// registerLayout adds the flag --layout.
+func registerLayout(cmd *cobra.Command, text *string, value, usage string) {
+	cmd.Flags().StringVar(text, "layout", value, usage)
+	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is missing
+}
+
+// A drawing describes a layout.
+type drawing struct {
+	Name    string    `json:"name,omitempty"` // of a preset
+	Text    string    `json:"layout"`
+	Fields  []field   `json:"fields"`
+	Start   time.Time `json:"start"`
+	End     time.Time `json:"end"`     // of its positive ids
+	SafeEnd time.Time `json:"safeEnd"` // when ids may begin to exceed 2^53-1
+	Workers int64     `json:"workers"`
+	// PerSecond is how many ids one worker makes in a second without running ahead of the
+	// clock.
+	PerSecond float64 `json:"idsPerSecondAndWorker"`
+}
+
+// A field is a field of a layout. Bit 0 is the lowest bit of an id.
+type field struct {
+	Name  string `json:"name"`
+	High  int    `json:"highBit"`
+	Low   int    `json:"lowBit"`
+	Fixed *int64 `json:"fixed,omitempty"`
+}
+
+func draw(l idgen.Layout) drawing {
+	life := l.Lifetime()
+	d := drawing{Text: l.String(), Start: life.Start, End: life.End, SafeEnd: life.SafeEnd, Workers: 1}
+	if name := nameOf(l); name != d.Text {
+		d.Name = name
+	}
+	for _, f := range fieldsOf(l) {
+		switch {
+		case f.Fixed != nil:
+		case f.Name == "worker":
+			d.Workers = 1 << (f.High - f.Low + 1)
+		case f.Name == "sequence":
+			d.PerSecond = float64(int64(1)<<(f.High-f.Low+1)) / l.Unit().Seconds()
+		}
+		d.Fields = append(d.Fields, f)
+	}
+	return d
+}
+
+// fieldsOf returns the fields of a layout with their places.
+func fieldsOf(l idgen.Layout) (all []field) {
+	low := 0
+	for _, f := range l.Fields() {
+		low += f.Bits
+	}
+	for _, f := range l.Fields() {
+		place := field{Name: f.Name, High: low - 1, Low: low - f.Bits}
+		if f.Fixed {
+			place.Fixed = &f.Value
+		}
+		low -= f.Bits
+		all = append(all, place)
+	}
+	return all
+}
+
+func (d drawing) write(w io.Writer) {
+	if d.Name != "" {
+		fmt.Fprintf(w, "%s\n", d.Name)
+	}
+	fmt.Fprintf(w, "%s\n\n", d.Text)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range d.Fields {
+		fmt.Fprintf(table, "  bits %d to %d\t%s\t%s\n", f.High, f.Low, f.Name, d.means(f))
+	}
+	table.Flush()
+	fmt.Fprintln(w)
+	switch year := d.SafeEnd.Year(); {
+	case d.SafeEnd.Equal(d.End):
+		fmt.Fprintln(w, "  ids never exceed 2^53-1, the largest integer that JavaScript reads exactly")
+	case d.SafeEnd.Equal(d.Start):
+		fmt.Fprintln(w, "  all ids exceed 2^53-1: JavaScript needs them as strings")
+	default:
+		fmt.Fprintf(w, "  ids exceed 2^53-1 from %d on: JavaScript needs them as strings\n", year)
+	}
+}
+
+// means says what the bits of a field amount to.
+func (d drawing) means(f field) string {
+	switch n := uint64(1) << (f.High - f.Low + 1); {
+	case f.Fixed != nil:
+		return fmt.Sprintf("always %d", *f.Fixed)
+	case f.Name == "time":
+		return fmt.Sprintf("from %s until %s", d.Start.Format(time.DateOnly), d.End.Format(time.DateOnly))
+	case f.Name == "worker":
+		return group(n) + " worker numbers"
+	case f.Name == "sequence":
+		return fmt.Sprintf("%s ids in each tick, which are %s a second from each worker", group(n), group(uint64(d.PerSecond)))
+	default:
+		return fmt.Sprintf("counts %s times that the clock was set back", group(n))
+	}
+}
+
+// group writes a number with commas.
+func group(n uint64) string {
+	text := strconv.FormatUint(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+func (a *app) layoutCommand() *cobra.Command {
+	var design bool
+	var want requirement
+	var largest string
+	cmd := &cobra.Command{
+		Use:   "layout [preset|text]",
+		Short: "Draw a layout, or propose one",
+		Long: `Layout draws a layout: its bits, how long it lasts, and how many ids it makes.
+Without an argument it lists the presets. With --design it proposes the shortest layouts
+that fulfil what the other flags ask for, one for each unit of time.`,
+		Example: `  snowkey layout
+  snowkey layout default
+  snowkey layout '0:1 | time:42 x 1ms since 2026-01-01T00:00:00Z | worker:8 | sequence:13'
+  snowkey layout --design --processes 200 --rate 5000 --years 50
+  snowkey layout --design --processes 30 --rate 100 --years 30 --max js`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 || design && len(args) > 0 {
+				return &usageError{"layout takes one preset or one text in quotes, or --design"}
+			}
+			return nil
+		},
+		ValidArgsFunction: cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(_ *cobra.Command, args []string) error {
+			switch {
+			case design:
+				return a.design(want, largest)
+			case len(args) == 0:
+				return a.listPresets()
+			}
+			l, err := parseLayout(args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.stdout, draw(l))
+			}
+			draw(l).write(a.stdout)
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&design, "design", false, "propose layouts")
+	flags.Int64Var(&want.processes, "processes", 1024, "how many processes run at the same time, with those of a deployment that replaces them")
+	flags.Int64Var(&want.rate, "rate", 1000, "how many `ids` one process makes in its busiest second")
+	flags.IntVar(&want.years, "years", 50, "how many `years` the layout has to last from now")
+	flags.StringVar(&largest, "max", "", "the largest `id`, such as 9007199254740991 or js, which is the same; by default 2^63-1")
+	return cmd
+}
+
+func (a *app) listPresets() error {
+	if a.json {
+		var all []drawing
+		for _, p := range presets {
+			all = append(all, draw(p.layout))
+		}
+		return writeJSON(a.stdout, all)
+	}
+	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for _, p := range presets {
+		fmt.Fprintf(table, "%s\tuntil %d\t%s\n", p.name, p.layout.Lifetime().End.Year(), p.layout)
+	}
+	return table.Flush()
+}
+
+// A requirement is what a layout has to do.
+type requirement struct {
+	processes, rate int64
+	years           int
+	bits            int // of the largest id
+}
+
+func (a *app) design(want requirement, largest string) error {
+	limit := int64(math.MaxInt64)
+	var err error
+	switch largest {
+	case "":
+	case "js":
+		limit = maxSafe
+	default:
+		if limit, err = strconv.ParseInt(largest, 10, 64); err != nil || limit < 1 {
+			return &usageError{fmt.Sprintf("--max is %q; write a number from 1 to 9223372036854775807, or js", largest)}
+		}
+	}
+	want.bits = bits.Len64(uint64(limit)+1) - 1 // so that all values of the bits are at most limit
+	if want.processes < 1 || want.rate < 1 || want.years < 1 {
+		return &usageError{"--processes, --rate and --years are 1 or more"}
+	}
+	layouts, err := want.layouts(time.Now())
+	if err != nil {
+		return err
+	}
+	var all []drawing
+	for _, l := range layouts {
+		all = append(all, draw(l))
+	}
+	if a.json {
+		return writeJSON(a.stdout, all)
+	}
+	for i, d := range all {
+		if i > 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		d.write(a.stdout)
+	}
+	return nil
+}
+
+// units are the ticks that design tries.
+var units = []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second}
+
+// layouts returns a layout for each unit that leaves enough bits. They count from the
+// first day of this year.
+func (r requirement) layouts(now time.Time) ([]idgen.Layout, error) {
+	epoch := time.Date(now.UTC().Year(), 1, 1, 0, 0, 0, 0, time.UTC)
+	end := now.AddDate(r.years, 0, 0)
+	var all []idgen.Layout
+	fewest := math.MaxInt
+	for _, unit := range units {
+		ticks := uint64(end.Unix()-epoch.Unix()+1) * uint64(time.Second/unit)
+		perTick := math.Ceil(float64(r.rate) * unit.Seconds())
+		t, w, s := bits.Len64(ticks), bits.Len64(uint64(r.processes-1)), max(bits.Len64(uint64(perTick)-1), 1)
+		need := t + w + s
+		fewest = min(fewest, need)
+		if need > r.bits {
+			continue
+		}
+		fields := []idgen.Field{idgen.Time(t)}
+		if w > 0 {
+			fields = append(fields, idgen.Worker(w))
+		}
+		l, err := idgen.NewLayout(epoch, unit, append(fields, idgen.Sequence(s))...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no layout fits: it needs %d bits, and %d are allowed; lower --processes, --rate or --years, or raise --max", fewest, r.bits)
+	}
+	return all, nil
+}
+
+func (a *app) rangeCommand() *cobra.Command {
+	var from, to, layout string
+	cmd := &cobra.Command{
+		Use:   "range --from TIME --to TIME",
+		Short: "Print the ids of a range of time, for a WHERE clause",
+		Long: `Range prints the smallest and the largest id of a range of time. --from is part of the
+range, and --to is not. A time is a day, such as 2026-11-23, or a time as in RFC 3339,
+such as 2026-11-23T08:00:00+01:00. Days begin at midnight UTC.`,
+		Example: `  snowkey range --from 2026-11-01 --to 2026-12-01
+  snowkey range --from 2026-11-23T08:00:00+01:00 --to 2026-11-23T08:05:00+01:00 --layout jssafe`,
+		Args: flagsOnly,
+		RunE: func(*cobra.Command, []string) error {
+			l, err := parseLayout(layout)
+			if err != nil {
+				return err
+			}
+			first, last, err := idRange(l, from, to)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.stdout, map[string]string{"from": strconv.FormatInt(first, 10), "to": strconv.FormatInt(last, 10)})
+			}
+			_, err = fmt.Fprintf(a.stdout, "BETWEEN %d AND %d\n", first, last)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "the first `time`")
+	cmd.Flags().StringVar(&to, "to", "", "the `time` at which the range ends")
+	registerLayout(cmd, &layout, "default", layoutFlagUsage)
+	return cmd
+}
+
+// idRange returns the smallest and the largest id from a time until just before another.
+func idRange(l idgen.Layout, from, to string) (first, last int64, err error) {
+	start, err := parseTime("from", from)
+	if err != nil {
+		return 0, 0, err
+	}
+	end, err := parseTime("to", to)
+	if err != nil {
+		return 0, 0, err
+	}
+	if !start.Before(end) {
+		return 0, 0, &usageError{fmt.Sprintf("--from %s is not before --to %s", from, to)}
+	}
+	// A tick belongs to the range if it begins in it.
+	first, err = l.MinID(start.Add(l.Unit() - 1))
+	if err != nil {
+		return 0, 0, err
+	}
+	last, err = l.MaxID(end.Add(-1))
+	if err == nil && first > last {
+		err = fmt.Errorf("no tick of %v begins between %s and %s", l.Unit(), from, to)
+	}
+	return first, last, err
+}
+
+func parseTime(flag, text string) (time.Time, error) {
+	t, err := time.Parse(time.DateOnly, text)
+	t2, err2 := time.Parse(time.RFC3339Nano, text)
+	if err == nil || err2 == nil {
+		return cmp.Or(t, t2), nil
+	}
+	if text == "" {
+		return time.Time{}, &usageError{"--from and --to are needed"}
+	}
+	return time.Time{}, &usageError{fmt.Sprintf("--%s is %q; write a time such as 2026-11-23 or 2026-11-23T08:00:00Z", flag, text)}
+}

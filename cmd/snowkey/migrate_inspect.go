@@ -1,0 +1,38 @@
+package main
+
+import (
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) migrateInspectCommand() *cobra.Command {
+	var options catalog.Options
+	cmd := &cobra.Command{
+		Use:   "inspect",
+		Short: "Report every auto-increment key, and what is in the way",
+		Long: `Inspect reports every auto-increment key of a database: its type and counter, what holds
+and uses it, and what is in the way of generated keys. It changes nothing.`,
+		Example: `  snowkey migrate inspect
+  snowkey migrate inspect --dsn shop.db --json`,
+		Args: flagsOnly,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			db, err := a.open(a.getenv, false)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			report, err := catalog.Inspect(cmd.Context(), db, options)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.stdout, report)
+			}
+			return report.WriteText(a.stdout)
+		},
+	}
+	a.source.register(cmd)
+	cmd.Flags().StringArrayVar(&options.Schemas, "schema", nil, "a `schema` to inspect, exactly as it is called; may be given again")
+	registerChildren(cmd, &options)
+	return cmd
+}

@@ -1,0 +1,397 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/keeper"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/filestore"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+	"github.com/spf13/cobra"
+)
+
+// A store keeps leases, and knows its namespaces.
+type store interface {
+	lease.Store
+	Namespaces(ctx context.Context) ([]string, error)
+}
+
+// leases are the flags that name a namespace of a store.
+type leases struct {
+	dir, table, namespace, layout string
+	config                        snowkey.Config
+}
+
+func (l *leases) register(a *app, cmd *cobra.Command, namespace, usage string) {
+	a.source.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&l.dir, "dir", "", "the `directory` of package filestore, instead of a database")
+	flags.StringVar(&l.table, "table", "", "the `table` of the leases, if it is not snowkey_lease")
+	flags.StringVar(&l.namespace, "namespace", namespace, usage)
+}
+
+// registerConfig adds the flags that have to be the same as in the processes.
+func (l *leases) registerConfig(cmd *cobra.Command) {
+	registerLayout(cmd, &l.layout, "", layoutFlagUsage+"; by default that of the namespace, if it has only one")
+	flags := cmd.Flags()
+	flags.DurationVar(&l.config.Window, "window", 10*time.Second, "the Window of the processes")
+	flags.DurationVar(&l.config.TTL, "ttl", 0, "the TTL of the processes (default one and a half times --window)")
+	flags.DurationVar(&l.config.MaxClockSkew, "max-clock-skew", time.Second, "the MaxClockSkew of the processes")
+	flags.Int64Var(&l.config.MinWorker, "min-worker", 0, "the MinWorker of the processes")
+	flags.Int64Var(&l.config.MaxWorker, "max-worker", 0, "the MaxWorker of the processes (default the largest of the layout)")
+}
+
+// open opens the store.
+func (l *leases) open(a *app) (s store, end func() error, err error) {
+	if l.dir != "" {
+		if a.dsn != "" || a.file != "" {
+			return nil, nil, &usageError{"--dir excludes --dsn and --dsn-file"}
+		}
+		return filestore.Dir(l.dir), func() error { return nil }, nil
+	}
+	db, dialect, err := a.openAs(a.getenv, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	tables, err := sqlStore(dialect, l.table, db)
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return tables, db.Close, nil
+}
+
+// sqlStore returns the store of a dialect.
+func sqlStore(dialect, table string, db *sql.DB) (*sqlstore.Store, error) {
+	s := sqlstore.SQLite(db)
+	switch dialect {
+	case "postgres":
+		s = sqlstore.Postgres(db)
+	case "mysql":
+		s = sqlstore.MySQL(db)
+	}
+	if table == "" {
+		return s, nil
+	}
+	return s.WithTable(table)
+}
+
+// configure returns the configuration of the processes of the namespace.
+func (l *leases) configure(ctx context.Context, s store) (snowkey.Config, error) {
+	cfg := l.config
+	cfg.Namespace = l.namespace
+	layout, err := l.layoutOf(ctx, s)
+	cfg.Layout = layout
+	return cfg, err
+}
+
+// layoutOf returns the layout that was named, or the only one of the namespace.
+func (l *leases) layoutOf(ctx context.Context, s store) (idgen.Layout, error) {
+	if l.layout != "" {
+		return parseLayout(l.layout)
+	}
+	stored, _, err := s.Layouts(ctx, l.namespace)
+	switch {
+	case err != nil:
+		return idgen.Layout{}, err
+	case len(stored) == 0:
+		return idgen.Layout{}, fmt.Errorf("namespace %q: %w", l.namespace, lease.ErrNoNamespace)
+	case len(stored) > 1:
+		return idgen.Layout{}, &usageError{fmt.Sprintf("the namespace %q has %d layouts; choose one with --layout:\n  %s", l.namespace, len(stored), strings.Join(stored, "\n  "))}
+	}
+	return idgen.ParseLayout(stored[0])
+}
+
+func (a *app) workersCommand() *cobra.Command {
+	var l leases
+	var free, watch bool
+	var interval time.Duration
+	cmd := &cobra.Command{
+		Use:   "workers",
+		Short: "Show which process has which worker number",
+		Long: `Workers lists the worker numbers that are leased: namespace, number, state, the time of
+the claim by the clock of the holder's host, the time until the lease expires unless it is
+renewed, and the label of the process. A lease that has expired is free for others after
+MaxClockSkew.`,
+		Example: `  snowkey workers
+  snowkey workers --namespace orders --json
+  snowkey workers --dir /var/lib/app/snowkey --all`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &usageError{"workers takes only flags, or the command free"}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, end, err := l.open(a)
+			if err != nil {
+				return err
+			}
+			defer end()
+			ctx := cmd.Context()
+			for {
+				all, err := l.workers(ctx, s, free)
+				if err != nil {
+					return err
+				}
+				if watch && terminal(a.stdout) && !a.json {
+					fmt.Fprint(a.stdout, "\x1b[H\x1b[2J") // clears the screen
+				}
+				if err := a.writeWorkers(all, watch); err != nil || !watch {
+					return err
+				}
+				select {
+				case <-ctx.Done():
+					return nil
+				case <-time.After(interval):
+				}
+			}
+		},
+	}
+	l.register(a, cmd, "", "the `namespace`; by default all")
+	flags := cmd.Flags()
+	flags.BoolVar(&free, "all", false, "list free worker numbers too")
+	flags.BoolVar(&watch, "watch", false, "list them again and again, until Ctrl-C")
+	flags.DurationVar(&interval, "interval", 2*time.Second, "the pause of --watch")
+	cmd.AddCommand(a.freeCommand())
+	return cmd
+}
+
+func (l *leases) workers(ctx context.Context, s store, free bool) ([]keeper.Worker, error) {
+	namespaces := []string{l.namespace}
+	if l.namespace == "" {
+		var err error
+		if namespaces, err = s.Namespaces(ctx); err != nil {
+			return nil, err
+		}
+	}
+	all := []keeper.Worker{}
+	for _, name := range namespaces {
+		some, err := keeper.Workers(ctx, s, name, free)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+func (a *app) writeWorkers(all []keeper.Worker, oneLine bool) error {
+	if a.json && oneLine {
+		return writeLine(a.stdout, all)
+	}
+	if a.json {
+		return writeJSON(a.stdout, all)
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(a.stdout, "no worker number is leased")
+		return err
+	}
+	layouts := make(map[string]bool)
+	for _, w := range all {
+		layouts[w.Layout] = true
+	}
+	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "NAMESPACE\tWORKER\tSTATE\tSINCE\tEXPIRES\tLABEL%s\n", when(len(layouts) > 1, "\tLAYOUT"))
+	for _, w := range all {
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s%s\n", printable(w.Namespace), w.Number, w.State, at(w.Since, time.RFC3339), at(w.Expires, milliseconds),
+			printable(w.Label), when(len(layouts) > 1, "\t"+w.Layout))
+	}
+	return table.Flush()
+}
+
+func when(condition bool, text string) string {
+	if condition {
+		return text
+	}
+	return ""
+}
+
+func at(t *time.Time, format string) string {
+	if t == nil {
+		return "-"
+	}
+	return t.Format(format)
+}
+
+// printable quotes a text that holds more than letters, digits and signs, because it
+// comes from another process and is printed on a terminal.
+func printable(text string) string {
+	quoted := strconv.Quote(text)
+	if text == "" || quoted != `"`+text+`"` {
+		return quoted
+	}
+	return text
+}
+
+func (a *app) freeCommand() *cobra.Command {
+	var l leases
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "free N",
+		Short: "End the lease of a worker number",
+		Long: `Free ends the lease of a worker number, for instance of a machine that is gone, so that the
+next process need not wait until it expires. No id repeats: the next holder begins above all ids
+that were granted. A process that still runs loses its lease at its next renewal, and
+claims another number.`,
+		Example: `  snowkey workers free 3 --yes`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return &usageError{"free takes one worker number"}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			number, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil || number < 0 {
+				return &usageError{"free takes a worker number, such as 3; snowkey workers lists them"}
+			}
+			s, end, err := l.open(a)
+			if err != nil {
+				return err
+			}
+			defer end()
+			layout, err := l.layoutOf(cmd.Context(), s)
+			if err != nil {
+				return err
+			}
+			if !yes {
+				question := fmt.Sprintf("end the lease of worker %d in the namespace %q?", number, l.namespace)
+				if err := a.confirm(question, "a process that holds this worker number loses its lease"); err != nil {
+					return err
+				}
+			}
+			w, err := keeper.FreeWorker(cmd.Context(), s, l.namespace, layout.String(), number)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.stdout, w)
+			}
+			_, err = fmt.Fprintf(a.stdout, "worker %d is free; it was %s by %s\n", number, w.State, printable(w.Label))
+			return err
+		},
+	}
+	l.register(a, cmd, "default", "the `namespace`")
+	registerLayout(cmd, &l.layout, "", layoutFlagUsage+"; by default that of the namespace, if it has only one")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	var l leases
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what is wrong with the leases of a namespace and with its store",
+		Long: `Doctor looks for rows of a namespace, and for settings of its database, that look wrong, and
+says what to do. It changes nothing. Give it the settings of the processes. The exit
+status is 1 if it finds something.`,
+		Example: `  snowkey doctor
+  snowkey doctor --namespace orders --window 30s`,
+		Args: flagsOnly,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, end, err := l.open(a)
+			if err != nil {
+				return err
+			}
+			defer end()
+			cfg, err := l.configure(cmd.Context(), s)
+			if err != nil {
+				return err
+			}
+			findings, err := snowkey.Doctor(cmd.Context(), s, cfg)
+			if err != nil {
+				return err
+			}
+			if err := a.writeFindings(findings); err != nil || len(findings) == 0 {
+				return err
+			}
+			return fmt.Errorf("%d findings", len(findings))
+		},
+	}
+	l.register(a, cmd, "default", "the `namespace`")
+	l.registerConfig(cmd)
+	return cmd
+}
+
+func (a *app) writeFindings(findings []lease.Finding) error {
+	if a.json {
+		type finding struct {
+			Kind   string `json:"kind"`
+			Text   string `json:"text"`
+			Remedy string `json:"remedy"`
+		}
+		all := []finding{}
+		for _, f := range findings {
+			all = append(all, finding(f))
+		}
+		return writeJSON(a.stdout, all)
+	}
+	if len(findings) == 0 {
+		fmt.Fprintln(a.stdout, "nothing looks wrong")
+	}
+	return writeEach(a.stdout, findings)
+}
+
+func writeEach(w io.Writer, findings []lease.Finding) error {
+	for _, f := range findings {
+		if _, err := fmt.Fprintf(w, "%s: %s\n  → %s\n", f.Kind, f.Text, f.Remedy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) fenceCommand() *cobra.Command {
+	var l leases
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "fence",
+		Short: "Make new leases start above all ids that may have been lost",
+		Long: `Fence makes all leases that are claimed from now on start above every id that may have been
+issued before. Call it after a restore that the database does not show, such as a snapshot
+of a disk, before processes start again. docs/leases.md lists these restores. Ids then
+start up to --window and twice --max-clock-skew ahead of the clock. Give it the settings of
+the processes.`,
+		Example: `  snowkey fence --yes
+  snowkey fence --namespace orders --yes`,
+		Args: flagsOnly,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, end, err := l.open(a)
+			if err != nil {
+				return err
+			}
+			defer end()
+			cfg, err := l.configure(cmd.Context(), s)
+			if err != nil {
+				return err
+			}
+			if !yes {
+				if err := a.confirm(fmt.Sprintf("raise the fence of the namespace %q?", l.namespace), "a fence cannot be taken back"); err != nil {
+					return err
+				}
+			}
+			if err := snowkey.Fence(cmd.Context(), s, cfg); err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.stdout, map[string]string{"fenced": l.namespace})
+			}
+			_, err = fmt.Fprintf(a.stdout, "the namespace %q is fenced; leases that are claimed from now on start above every earlier id\n", l.namespace)
+			return err
+		},
+	}
+	l.register(a, cmd, "default", "the `namespace`")
+	l.registerConfig(cmd)
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/keeper"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/filestore"
+)
+
+// eachStore runs f for each kind of store. The arguments name it.
+func eachStore(t *testing.T, f func(t *testing.T, s store, args []string)) {
+	t.Run("filestore", func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "leases")
+		f(t, filestore.Dir(dir), []string{"--dir", dir})
+	})
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		s, err := sqlStore(db.Dialect, "", db.Connect(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(t, s, []string{"--dsn", db.DSN})
+	})
+}
+
+// hold leases a worker number for as long as the test runs.
+func hold(t *testing.T, s store, cfg snowkey.Config) *idgen.Pool {
+	t.Helper()
+	cfg.MaxClockSkew = 10 * time.Millisecond
+	ids, err := snowkey.Open(t.Context(), s, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ids.Close(context.Background()) }) // a test may have closed it
+	return ids
+}
+
+func TestWorkers(t *testing.T) {
+	eachStore(t, func(t *testing.T, s store, args []string) {
+		workers := func(more ...string) (all []keeper.Worker) {
+			t.Helper()
+			got := call(t, nil, append(append([]string{"workers", "--json"}, args...), more...)...)
+			if err := json.Unmarshal([]byte(got.out), &all); err != nil || got.status != 0 {
+				t.Fatalf("%+v: %v", got, err)
+			}
+			return all
+		}
+		before := time.Now().Truncate(time.Second)
+		a := hold(t, s, snowkey.Config{Label: "pod a"})
+		hold(t, s, snowkey.Config{Label: "pod b\x1b[31m", Namespace: "orders", Layout: idgen.JSSafe()})
+		number, _ := a.Worker()
+		all := workers()
+		if len(all) != 2 {
+			t.Fatalf("%+v", all)
+		}
+		first, second := all[0], all[1]
+		if first.Namespace != "default" || first.Number != number || first.State != "leased" || first.Label != "pod a" || first.Layout != idgen.DefaultLayout().String() ||
+			first.Since.Before(before) || first.Since.After(time.Now()) || !first.Expires.After(time.Now()) || first.Expires.After(time.Now().Add(20*time.Second)) {
+			t.Errorf("%+v", first)
+		}
+		if second.Namespace != "orders" || second.Layout != idgen.JSSafe().String() {
+			t.Errorf("%+v", second)
+		}
+		if one := workers("--namespace", "orders"); len(one) != 1 || one[0].Number != second.Number {
+			t.Errorf("%+v", one)
+		}
+		got := call(t, nil, append([]string{"workers"}, args...)...)
+		if got.status != 0 || !strings.Contains(got.out, "pod a") || strings.Contains(got.out, "\x1b") || !strings.Contains(got.out, `pod b\x1b[31m`) {
+			t.Errorf("%+v", got)
+		}
+		if err := a.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if one := workers("--namespace", "default"); len(one) != 0 {
+			t.Errorf("after Close: %+v", one)
+		}
+		for _, w := range workers("--namespace", "default", "--all") {
+			if w.State != "free" || w.Since != nil || w.Expires != nil {
+				t.Errorf("%+v", w)
+			}
+		}
+	})
+}
+
+// The number of a process that was killed can be leased at once after it was freed. Its
+// holder, if it still runs, loses the lease. No id repeats.
+func TestWorkersFree(t *testing.T) {
+	eachStore(t, func(t *testing.T, s store, args []string) {
+		lost := make(chan struct{})
+		cfg := snowkey.Config{Window: time.Second, MinWorker: 7, MaxWorker: 8, OnLost: func(*lease.LostError) { close(lost) }}
+		old := hold(t, s, cfg)
+		number, _ := old.Worker()
+		n := strconv.FormatInt(number, 10)
+		seen := make(map[int64]bool)
+		draw := func(ids *idgen.Pool, n int) {
+			t.Helper()
+			for range n {
+				id, err := ids.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if seen[id] {
+					t.Errorf("%d was issued before", id)
+				}
+				seen[id] = true
+			}
+		}
+		draw(old, 100)
+		free := func(more ...string) called {
+			return call(t, nil, append(append([]string{"workers", "free"}, args...), more...)...)
+		}
+		if got := free(n); got.status != 1 || !strings.Contains(got.errors, "--yes") {
+			t.Errorf("without --yes: %+v", got)
+		}
+		if got := free("500", "--yes"); got.status != 1 {
+			t.Errorf("a number without a row: %+v", got)
+		}
+		if got := free(n, "--yes", "--namespace", "nowhere"); got.status != 1 || !strings.Contains(got.errors, "nowhere") {
+			t.Errorf("no namespace: %+v", got)
+		}
+		// The old holder renews at any moment, so the first try may miss.
+		got := free(n, "--yes")
+		for i := 0; got.status != 0 && i < 20; i++ {
+			got = free(n, "--yes")
+		}
+		if got.status != 0 || !strings.Contains(got.out, "worker "+n+" is free; it was leased") {
+			t.Fatalf("%+v", got)
+		}
+		draw(old, 100)
+		next := hold(t, s, snowkey.Config{Window: time.Second, MinWorker: number, MaxWorker: number})
+		draw(next, 100)
+		draw(old, 1)
+		<-lost
+		draw(next, 100)
+	})
+}
+
+func TestDoctorAndFence(t *testing.T) {
+	eachStore(t, func(t *testing.T, s store, args []string) {
+		doctor := append([]string{"doctor"}, args...)
+		fence := append([]string{"fence"}, args...)
+		if err := s.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range [][]string{doctor, append(fence, "--yes")} {
+			if got := call(t, nil, command...); got.status != 1 || !strings.Contains(got.errors, `"default"`) {
+				t.Errorf("without a namespace: %+v", got)
+			}
+		}
+		ids := hold(t, s, snowkey.Config{MinWorker: 1, MaxWorker: 1})
+		if got := call(t, nil, append(doctor, "--min-worker", "1", "--max-worker", "1")...); got.status != 1 || !strings.Contains(got.out, "crowded: ") || !strings.Contains(got.out, "→") {
+			t.Errorf("%+v", got)
+		}
+		var found []struct{ Kind, Text, Remedy string }
+		got := call(t, nil, append(doctor, "--json", "--min-worker", "1", "--max-worker", "1")...)
+		if err := json.Unmarshal([]byte(got.out), &found); err != nil || len(found) == 0 || found[len(found)-1].Kind != "crowded" || found[len(found)-1].Remedy == "" {
+			t.Errorf("%+v: %v", got, err)
+		}
+		if got := call(t, nil, doctor...); strings.Contains(got.out, "crowded") {
+			t.Errorf("of all workers: %+v", got)
+		}
+		if err := ids.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := call(t, nil, fence...); got.status != 1 || !strings.Contains(got.errors, "--yes") {
+			t.Errorf("without --yes: %+v", got)
+		}
+		if got := call(t, nil, append(fence, "--yes", "--window", "20s")...); got.status != 0 || !strings.Contains(got.out, "is fenced") {
+			t.Fatalf("%+v", got)
+		}
+		next, err := idOf(t, s)
+		if ahead := time.Until(idgen.DefaultLayout().Decode(next).Time); err != nil || ahead < 10*time.Second {
+			t.Errorf("the next id is %v ahead: %v", ahead, err)
+		}
+	})
+}
+
+// idOf leases a worker number and returns the bound at which its lease starts, as an id.
+func idOf(t *testing.T, s store) (int64, error) {
+	cfg := snowkey.Config{Window: time.Minute, MaxAhead: 24 * time.Hour, MaxClockSkew: 10 * time.Millisecond}
+	ids, err := snowkey.Open(t.Context(), s, cfg)
+	if err != nil {
+		return 0, err
+	}
+	id, err := ids.Next(t.Context())
+	return id, errors.Join(err, ids.Close(t.Context()))
+}
+
+func TestWatch(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "leases")
+	hold(t, filestore.Dir(dir), snowkey.Config{Label: "pod a"})
+	ctx, stop := context.WithCancel(t.Context())
+	var out, wrong bytes.Buffer
+	lists := 0
+	status := run(ctx, system{strings.NewReader(""), writerFunc(func(text string) {
+		out.WriteString(text)
+		if lists += strings.Count(text, "pod a"); lists == 3 {
+			stop()
+		}
+	}), &wrong, func(string) string { return "" }}, []string{"workers", "--watch", "--interval", "1ms", "--dir", dir})
+	if status != 0 || lists < 3 || wrong.Len() > 0 {
+		t.Errorf("status %d: %s%s", status, out.String(), wrong.String())
+	}
+}
+
+// The statements that init prints create tables on which a role with only the granted
+// privileges can lease worker numbers.
+func TestInit(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		got := call(t, nil, "init", "--dialect", db.Dialect, "--json", "--table", "app_leases")
+		var printed struct {
+			Statements []string
+			Applied    bool
+		}
+		if err := json.Unmarshal([]byte(got.out), &printed); err != nil || got.status != 0 || printed.Applied {
+			t.Fatalf("%+v: %v", got, err)
+		}
+		conn := db.Connect(t)
+		for range 2 { // they change nothing if the tables exist
+			for _, statement := range printed.Statements {
+				if _, err := conn.Exec(statement); err != nil {
+					t.Fatalf("%s: %v", statement, err)
+				}
+			}
+		}
+		named, err := sqlStore(db.Dialect, "app_leases", conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hold(t, named, snowkey.Config{SkipMigrate: true})
+
+		for range 2 {
+			if got := call(t, nil, "init", "--dsn", db.DSN, "--apply"); got.status != 0 || !strings.Contains(got.out, "the tables exist") {
+				t.Errorf("%+v", got)
+			}
+		}
+		usual, err := sqlStore(db.Dialect, "", conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hold(t, usual, snowkey.Config{SkipMigrate: true})
+	})
+}
