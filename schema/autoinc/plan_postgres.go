@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	_ "embed" // for the queries
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -32,7 +31,11 @@ type postgresPlanner struct {
 	sequences map[catalog.Name]postgresSequence
 	obstacles []obstacle
 
-	roots   map[catalog.Name]catalog.Name     // the partitioned table of a partition
+	roots       map[catalog.Name]catalog.Name   // the partitioned table of a partition, or of itself
+	members     map[catalog.Name][]catalog.Name // the partitions of a partitioned table, the deepest first, and itself
+	partitioned map[catalog.Name]bool
+	copies      []referenceCopy
+
 	widened map[catalog.Name][]catalog.Column // by table
 	indexes []postgresIndex                   // of these columns
 	checks  []postgresCheck
@@ -147,15 +150,8 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	if p.obstacles, err = database.List(ctx, conn, postgresObstacles, (*obstacle).dest); err != nil {
 		return err
 	}
-	partitions, err := database.List(ctx, conn, postgresPartitions, func(n *[2]catalog.Name) []any {
-		return []any{&n[0].Schema, &n[0].Name, &n[1].Schema, &n[1].Name}
-	})
-	if err != nil {
+	if err := p.readPartitions(ctx, conn); err != nil {
 		return err
-	}
-	p.roots = make(map[catalog.Name]catalog.Name)
-	for _, n := range partitions {
-		p.roots[n[0]] = n[1]
 	}
 	published, err := database.List(ctx, conn, "SELECT schemaname, tablename, pubname FROM pg_publication_tables ORDER BY pubname", func(o *obstacle) []any {
 		return []any{&o.Table.Schema, &o.Table.Name, &o.text}
@@ -183,11 +179,6 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	return p.readViews(ctx, conn)
 }
 
-const postgresPartitions = `SELECT n.nspname, c.relname, rn.nspname, r.relname
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_class r ON r.oid = pg_partition_root(c.oid) JOIN pg_namespace rn ON rn.oid = r.relnamespace
-WHERE c.relispartition AND c.relkind IN ('r', 'p')`
-
 // narrow returns the columns to widen, by table. A foreign key may be declared on a
 // partition, but its column has the type of the partitioned table's.
 func (p *postgresPlanner) narrow() (tables []catalog.Name, columns map[catalog.Name][]catalog.Column) {
@@ -195,9 +186,7 @@ func (p *postgresPlanner) narrow() (tables []catalog.Name, columns map[catalog.N
 	columns = make(map[catalog.Name][]catalog.Column)
 	for _, table := range found {
 		for _, c := range of[table] {
-			if root, ok := p.roots[table]; ok {
-				c.Table = root
-			}
+			c.Table = p.root(table)
 			if slices.ContainsFunc(columns[c.Table], sameAs(c)) {
 				continue
 			}
@@ -213,10 +202,9 @@ func (p *postgresPlanner) narrow() (tables []catalog.Name, columns map[catalog.N
 // everywhere returns the columns and the same columns of all partitions.
 func (p *postgresPlanner) everywhere(columns []catalog.Column) []catalog.Column {
 	all := slices.Clone(columns)
-	for _, partition := range slices.SortedFunc(maps.Keys(p.roots), compareNames) {
-		for _, c := range columns {
-			if p.roots[partition] == c.Table {
-				c.Table = partition
+	for _, c := range columns {
+		for _, member := range p.members[c.Table] {
+			if c.Table = member; !slices.ContainsFunc(columns, sameAs(c)) {
 				all = append(all, c)
 			}
 		}
@@ -279,9 +267,16 @@ func (p *postgresPlanner) widen() {
 				relations = append(relations, c.Table)
 			}
 		}
+		references := p.held(p.everywhere(columns[table]))
+		for _, r := range references {
+			if p.root(r.Parent) == table && r.Parent != table && slices.ContainsFunc(columns[table], func(c catalog.Column) bool { return slices.Contains(r.Keys, c.Name) }) {
+				p.refuse(columns[table][0], "plan with -online, or drop it, apply the phase widen, and create it again",
+					"the foreign key %s references the partition %s, and Postgres does not alter the type of what it references", p.Quote(r.Name), p.name(r.Parent))
+			}
+		}
 		views := p.viewsOf(relations, names)
 		unit := p.begin()
-		p.lock(Widen, unit, againstAll, table, p.held(p.everywhere(columns[table])))
+		p.lock(Widen, unit, againstAll, table, references)
 		p.dropViews(Widen, unit, columns[table][0], views)
 		p.add(Widen, Step{
 			Text: "widen " + p.List(names) + " of " + p.name(table),
@@ -292,7 +287,7 @@ func (p *postgresPlanner) widen() {
 			Done:     p.wide(table, names), Lasting: true,
 		})
 		for _, k := range p.keys {
-			if k.Column.Table == table && slices.Contains(names, k.Column.Name) && p.narrowSequence(k) {
+			if p.root(k.Column.Table) == table && slices.Contains(names, k.Column.Name) && p.narrowSequence(k) {
 				p.add(Widen, Step{
 					Text: "let the sequence of " + p.column(k.Column) + " count on beyond 32 bits",
 					SQL:  "ALTER SEQUENCE " + p.name(k.Counter.Sequence) + " AS bigint", Unit: unit,
@@ -318,9 +313,9 @@ func (p *postgresPlanner) wide(table catalog.Name, names []string) string {
 // children come first, as they do for a writer of one, who then looks at its
 // parents.
 func (p *postgresPlanner) lock(phase PhaseName, unit int, mode string, table catalog.Name, references []reference) {
-	touched := []catalog.Name{table}
+	touched := []catalog.Name{p.root(table)} // with its partitions
 	for _, r := range references {
-		touched = append(touched, r.Child, r.Parent)
+		touched = append(touched, p.root(r.Child), p.root(r.Parent))
 	}
 	var names []string
 	placed := make(map[catalog.Name]bool)
@@ -331,8 +326,8 @@ func (p *postgresPlanner) lock(phase PhaseName, unit int, mode string, table cat
 		}
 		placed[table] = true
 		for _, r := range p.references {
-			if r.Parent == table {
-				place(r.Child)
+			if p.root(r.Parent) == table {
+				place(p.root(r.Child))
 			}
 		}
 		if slices.Contains(touched, table) {
@@ -377,13 +372,14 @@ func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
 	if fact.inherited {
 		p.refuse(c, "alter the parent of its table by hand", "its table inherits it, or is a partition: the parent must be altered with it")
 	}
+	everywhere := p.everywhere([]catalog.Column{c})
 	for _, o := range p.obstacles {
-		if same(o.Column, c) {
+		if slices.ContainsFunc(everywhere, sameAs(o.Column)) {
 			p.refuse(c, "drop that, or change it, apply the phase widen, and make it again; or leave the table out (Except, -except)", "%s", o.text)
 		}
 	}
 	for _, u := range p.uses {
-		if u.dependent != "" && u.table == c.Table && u.column == c.Name {
+		if u.dependent != "" && slices.ContainsFunc(everywhere, sameAs(catalog.Column{Table: u.table, Name: u.column})) {
 			p.refuse(c, "drop it, apply the phase widen, and create it again", "%s uses it, and Postgres does not alter its type meanwhile", u.dependent)
 		}
 	}
@@ -426,7 +422,7 @@ func (p *postgresPlanner) drop() {
 	for _, k := range keys {
 		table, column := p.name(k.Column.Table), p.Quote(k.Column.Name)
 		action := "DROP DEFAULT"
-		undo := []string{fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", table, column, k.Default)}
+		undo := p.defaults(k.Column, column)
 		if identity(k) == 1 {
 			action = "DROP IDENTITY"
 			s := p.sequences[k.Counter.Sequence]

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	_ "embed" // for the queries
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,8 +35,10 @@ type onlinePlanner struct {
 	*postgresPlanner
 	statistics []postgresStatistic
 	grants     []columnGrant
-	silent     bool        // whether this user may keep triggers from firing
-	swapped    []reference // those that have their name already
+	silent     bool                    // whether this user may keep triggers from firing
+	swapped    []reference             // those that have their name already
+	renamed    []catalog.Name          // tables whose columns have their name already
+	afterwards map[catalog.Name][]Step // by partition: what follows the swaps, see later
 }
 
 func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
@@ -48,13 +51,16 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		p.refuse(columns[tables[0]][0], "plan without -online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.Version)
 		return nil
 	}
-	o := onlinePlanner{postgresPlanner: p}
+	o := onlinePlanner{postgresPlanner: p, afterwards: make(map[catalog.Name][]Step)}
 	if err := o.read(ctx, conn, tables); err != nil {
 		return err
 	}
 	p.note(Widen, "Beside each narrow column a new one of 64 bits is made, which a trigger keeps equal, and which takes its place at the end, one table after the other. Readers and writers go on; SELECT * has one more column meanwhile.")
 	p.note(Widen, "Afterwards the column is the last of its table: first change every INSERT that names no columns and every reader that depends on their order.")
 	p.note(Widen, "Free space for a second copy of each table is needed, and every row is updated once: adjust -batch-size and -pause so that vacuum keeps up.")
+	if slices.ContainsFunc(tables, func(table catalog.Name) bool { return o.partitioned[table] }) {
+		p.note(Widen, "Partitions may be made, attached and dropped during this phase. One that is detached has to be attached again, or dropped, before the phase can be completed or reversed.")
+	}
 	for _, table := range tables {
 		o.prepare(table)
 	}
@@ -69,11 +75,26 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 	for _, table := range tables {
 		all = append(all, columns[table]...)
 	}
-	for _, r := range p.held(all) {
-		o.reference(r)
+	references := p.held(p.everywhere(all))
+	for _, r := range references {
+		if !o.late(r) {
+			o.reference(r)
+		}
 	}
 	for _, table := range tables {
 		o.swap(table)
+	}
+	for _, r := range references {
+		if o.late(r) {
+			o.complete(r)
+		}
+	}
+	for _, partition := range slices.SortedFunc(maps.Keys(o.afterwards), compareNames) {
+		unit := o.begin()
+		for _, s := range o.afterwards[partition] {
+			s.Unit = unit
+			o.add(Widen, s)
+		}
 	}
 	return nil
 }
@@ -106,20 +127,20 @@ func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn, tables []catal
 	for _, table := range tables {
 		for _, c := range o.widened[table] {
 			o.mayWiden(c)
+			fresh := catalog.Column{Table: table, Name: o.fresh(c)}
+			everywhere := o.everywhere([]catalog.Column{c, fresh})
 			for _, problem := range problems {
-				if same(problem.Column, c) || problem.Table == table && problem.Name == o.fresh(c) {
+				if slices.ContainsFunc(everywhere, sameAs(problem.Column)) {
 					o.refuse(c, remedy, "%s", problem.text)
 				}
 			}
 			for _, x := range o.indexes {
-				if x.table == table && x.columns.has(c.Name) && x.problems != "" {
+				if o.root(x.table) == table && x.columns.has(c.Name) && x.problems != "" {
 					o.refuse(c, remedy, "the index %s would have to be made again for the new column, and %s", o.Quote(x.name), x.problems)
 				}
 			}
-			for _, k := range o.keys {
-				if same(k.Column, c) {
-					o.refuseSequence(k, remedy)
-				}
+			for _, k := range o.counting(c) {
+				o.refuseSequence(k, remedy)
 			}
 		}
 	}
@@ -129,6 +150,9 @@ func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn, tables []catal
 func (o *onlinePlanner) refuseSequence(k catalog.Key, remedy string) {
 	if o.facts[exactPlace(k.Column)].identity == "" {
 		return
+	}
+	if o.root(k.Column.Table) != k.Column.Table {
+		o.refuse(k.Column, remedy, "it is the identity of one partition")
 	}
 	if len(k.SharedWith) > 0 {
 		o.refuse(k.Column, remedy, "others count with the sequence of its identity, which would be another")
@@ -144,8 +168,8 @@ func (p *postgresPlanner) fresh(c catalog.Column) string { return database.Own("
 // replaced returns the columns of a table with the fresh ones for the narrow.
 func (o *onlinePlanner) replaced(table catalog.Name, names []string) (replaced []string) {
 	for _, name := range names {
-		c := catalog.Column{Table: table, Name: name}
-		if slices.ContainsFunc(o.widened[table], sameAs(c)) {
+		c := catalog.Column{Table: o.root(table), Name: name}
+		if slices.ContainsFunc(o.widened[c.Table], sameAs(c)) {
 			name = o.fresh(c)
 		}
 		replaced = append(replaced, name)
@@ -196,6 +220,7 @@ func (o *onlinePlanner) prepare(table catalog.Name) {
 	}
 	alter := "ALTER TABLE " + name + " "
 	o.lock(Widen, unit, againstAll, table, nil)
+	o.checkPartitions(table, unit, true)
 	add("add columns of 64 bits to "+name, alter+strings.Join(adds, ", "), alter+strings.Join(drops, ", "))
 	add("make the function that keeps them equal",
 		// Names are in it, which could hold any dollar quote.
@@ -209,14 +234,14 @@ func (o *onlinePlanner) prepare(table catalog.Name) {
 
 // fill fills the columns, and proves that they are equal.
 func (o *onlinePlanner) fill(table catalog.Name) {
-	var sets, differ, validate []string
+	var sets, differ, constraints []string
 	for _, c := range o.widened[table] {
 		fresh, old := o.Quote(o.fresh(c)), o.Quote(c.Name)
 		sets = append(sets, fresh+" = "+old)
 		differ = append(differ, fresh+" IS DISTINCT FROM "+old)
-		validate = append(validate, "VALIDATE CONSTRAINT "+o.Quote(database.Own(samePrefix, c.Name)))
+		constraints = append(constraints, o.Quote(database.Own(samePrefix, c.Name)))
 		if o.facts[exactPlace(c)].notNull {
-			validate = append(validate, "VALIDATE CONSTRAINT "+o.Quote(database.Own(setPrefix, c.Name)))
+			constraints = append(constraints, o.Quote(database.Own(setPrefix, c.Name)))
 		}
 	}
 	var before, after []string
@@ -224,40 +249,90 @@ func (o *onlinePlanner) fill(table catalog.Name) {
 		// Triggers on updates do not see that a row is filled, such as one that sets updated_at.
 		before, after = []string{"SET SESSION session_replication_role = replica"}, []string{"RESET session_replication_role"}
 	}
-	o.add(Widen, Step{
+	for _, member := range o.family(table) {
+		if !o.partitioned[member] {
+			o.add(Widen, o.filling(member, sets, differ, before, after))
+		}
+	}
+	o.validate(table, "prove that the new columns are filled in every row", constraints)
+}
+
+// filling fills the columns of one table or partition.
+func (o *onlinePlanner) filling(table catalog.Name, sets, differ, before, after []string) Step {
+	s := Step{
 		Text: "fill the new columns of " + o.name(table), Run: Backfill, Before: before, After: after,
 		SQL: fmt.Sprintf("UPDATE %s SET %s WHERE ctid >= ('(' || $1::bigint || ',0)')::tid AND ctid < ('(' || $2::bigint || ',0)')::tid AND (%s)",
 			o.name(table), strings.Join(sets, ", "), strings.Join(differ, " OR ")),
 		Size: fmt.Sprintf("SELECT pg_relation_size(c.oid) / current_setting('block_size')::bigint, CASE WHEN c.relpages > 0 AND c.reltuples > 0 THEN ceil(c.reltuples / c.relpages)::bigint ELSE 50 END FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s",
 			o.Literal(table.Schema), o.Literal(table.Name)),
 		Locks: "the rows of a batch, for a moment", Rewrites: "every row, a batch at a time",
-	})
-	o.add(Widen, Step{
-		Text: "prove that every row of " + o.name(table) + " is filled", Unit: o.begin(), Before: unhurried,
-		SQL:   "ALTER TABLE " + o.name(table) + " " + strings.Join(validate, ", "),
-		Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on; it reads the table once",
-	})
+	}
+	if gone := o.orGone(table); gone != "" {
+		s.Done = "SELECT 0" + gone
+	}
+	return s
 }
 
-// reference makes a foreign key between the new columns, beside the old one.
+// late reports whether a foreign key can be added only by the swap, because it references a
+// constraint that the swap adds to a partitioned table. The swap adds such a foreign key
+// without a check of the rows, and complete checks them.
+func (o *onlinePlanner) late(r reference) bool {
+	return o.partitioned[r.Parent] && !slices.Equal(o.replaced(r.Parent, r.Keys), r.Keys)
+}
+
+// reference makes a foreign key between the new columns, beside the old one. If the child is
+// partitioned, its partitions get theirs first. Postgres attaches them to the foreign key of
+// the table, and does not read the rows again.
 func (o *onlinePlanner) reference(r reference) {
-	fresh := r
-	fresh.Name = database.Own("snowkey_fk", r.Name)
-	fresh.Columns, fresh.Keys = o.replaced(r.Child, r.Columns), o.replaced(r.Parent, r.Keys)
-	unit := o.begin()
-	o.lock(Widen, unit, againstWriters, r.Child, []reference{r})
-	o.add(Widen, Step{
-		Text: "add a foreign key like " + o.Quote(r.Name) + " between the new columns", Unit: unit,
-		SQL:   "ALTER TABLE " + o.name(r.Child) + " ADD " + o.constraint(fresh) + " NOT VALID",
-		Locks: fmt.Sprintf("SHARE ROW EXCLUSIVE on %s and %s: writers wait for a moment", o.name(r.Child), o.name(r.Parent)),
-		Undo:  []string{fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s", o.name(r.Child), o.Quote(fresh.Name))},
-	})
-	if r.Valid {
+	for _, fresh := range o.copiesOf(r) {
+		like := fresh.Name
+		fresh.Name = database.Own("snowkey_fk", fresh.Name)
+		fresh.Columns, fresh.Keys = o.replaced(r.Child, r.Columns), o.replaced(r.Parent, r.Keys)
+		unit := o.begin()
+		o.lock(Widen, unit, againstWriters, r.Child, []reference{r})
 		o.add(Widen, Step{
-			Text: "check it on every row", Unit: o.begin(), Before: unhurried,
-			SQL:   fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", o.name(r.Child), o.Quote(fresh.Name)),
-			Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on",
+			Text: "add a foreign key like " + o.Quote(like) + " between the new columns", Unit: unit,
+			SQL:   o.addConstraint(fresh),
+			Locks: fmt.Sprintf("SHARE ROW EXCLUSIVE on %s and %s: writers wait for a moment", o.name(fresh.Child), o.name(r.Parent)),
+			Undo:  []string{o.dropConstraint(fresh)},
 		})
+		o.validateReference(fresh)
+	}
+}
+
+// addConstraint adds a foreign key without a check of the rows. On a partitioned table, the
+// partitions must have it already, and it must have been checked there.
+func (o *onlinePlanner) addConstraint(r reference) string {
+	add := o.alter(r.Child) + "ADD " + o.constraint(r)
+	if r.Valid && o.partitioned[r.Child] {
+		return add
+	}
+	return add + " NOT VALID"
+}
+
+func (o *onlinePlanner) dropConstraint(r reference) string {
+	return o.alter(r.Child) + "DROP CONSTRAINT IF EXISTS " + o.Quote(r.Name)
+}
+
+func (o *onlinePlanner) validateReference(r reference) {
+	if r.Valid && !o.partitioned[r.Child] {
+		o.validate(r.Child, "check it on every row", []string{o.Quote(r.Name)})
+	}
+}
+
+// complete checks a foreign key that a swap has added, and adds it to a partitioned child,
+// of which only the partitions have it.
+func (o *onlinePlanner) complete(r reference) {
+	for _, c := range o.copiesOf(r) {
+		o.validateReference(c)
+		if o.partitioned[c.Child] {
+			unit := o.begin()
+			o.lock(Widen, unit, againstWriters, c.Child, []reference{c})
+			o.add(Widen, Step{
+				Text: "add the foreign key " + o.Quote(c.Name) + ", which the partitions have already", Unit: unit, SQL: o.addConstraint(c),
+				Locks: fmt.Sprintf("SHARE ROW EXCLUSIVE on %s and %s: writers wait for a moment", o.name(c.Child), o.name(c.Parent)),
+			})
+		}
 	}
 }
 
@@ -265,17 +340,41 @@ func (o *onlinePlanner) reference(r reference) {
 // reads no row.
 func (o *onlinePlanner) swap(table catalog.Name) {
 	unit, name := o.begin(), o.name(table)
-	references := slices.DeleteFunc(o.held(o.widened[table]), func(r reference) bool { return slices.ContainsFunc(o.swapped, r.same) })
-	o.swapped = append(o.swapped, references...)
-	views := o.viewsOf([]catalog.Name{table}, o.names(table))
+	var references, undone []reference
+	for _, r := range o.held(o.everywhere(o.widened[table])) {
+		first := !slices.ContainsFunc(o.swapped, r.same)
+		if first || o.late(r) && o.root(r.Parent) == table {
+			references = append(references, r)
+		}
+		// Postgres cannot alter a column of a partition that a foreign key references.
+		if first || o.root(r.Parent) == table && o.partitioned[table] {
+			undone = append(undone, r)
+		}
+	}
+	o.swapped, o.renamed = append(o.swapped, references...), append(o.renamed, table)
+	views := o.viewsOf(o.family(table), o.names(table))
 	add := func(text, format string, args ...any) {
 		o.add(Widen, Step{Text: text, SQL: fmt.Sprintf(format, args...), Unit: unit, Locks: "what was locked for the swap"})
 	}
 	o.lock(Widen, unit, againstAll, table, references)
+	o.checkPartitions(table, unit, false)
 	o.dropViews(Widen, unit, o.widened[table][0], views)
 	for _, r := range references {
-		add("drop the old foreign key", "ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.Quote(r.Name))
-		add("give the new one its name", "ALTER TABLE %s RENAME CONSTRAINT %s TO %s", o.name(r.Child), o.Quote(database.Own("snowkey_fk", r.Name)), o.Quote(r.Name))
+		copies := o.copiesOf(r)
+		if o.late(r) {
+			for _, c := range slices.Backward(copies) {
+				add("drop the foreign key, which is added again below", "%s", o.dropConstraint(c))
+			}
+			continue
+		}
+		add("drop the old foreign key", "%sDROP CONSTRAINT %s", o.alter(r.Child), o.Quote(r.Name))
+		for _, c := range copies {
+			add := add
+			if c.Child != r.Child {
+				add = o.later(c.Child)
+			}
+			add("give the new one its name", "%sRENAME CONSTRAINT %s TO %s", o.alter(c.Child), o.Quote(database.Own("snowkey_fk", c.Name)), o.Quote(c.Name))
+		}
 	}
 	add("drop the trigger", "DROP TRIGGER %s ON %s", syncTrigger, name)
 	add("drop its function", "DROP FUNCTION %s()", o.name(catalog.Name{Schema: table.Schema, Name: database.Own(syncPrefix, table.Name)}))
@@ -292,13 +391,11 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 			}
 			drops = append(drops, "DROP CONSTRAINT "+o.Quote(database.Own(setPrefix, c.Name)))
 		}
-		if fact.expression != "" {
-			add("give the new column the default", "ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", name, fresh, fact.expression)
+		for _, statement := range o.defaults(c, fresh) {
+			add("give the new column the default", "%s", statement)
 		}
-		for _, k := range o.keys {
-			if same(k.Column, c) {
-				o.counter(k, fresh, add)
-			}
+		for _, k := range o.counting(c) {
+			o.counter(k, fresh, add)
 		}
 	}
 	for _, c := range o.widened[table] {
@@ -308,30 +405,64 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 		Text: "drop the old columns, with their indexes and constraints", Unit: unit,
 		SQL:   "ALTER TABLE " + name + " " + strings.Join(drops, ", "),
 		Locks: "what was locked for the swap",
-		Undo:  o.narrowAgain(table, references),
+		Undo:  o.narrowAgain(table, undone),
 		Done:  o.wide(table, o.names(table)), Lasting: true,
 	})
 	for _, c := range o.widened[table] {
 		add("give the new column its name", "ALTER TABLE %s RENAME COLUMN %s TO %s", name, o.Quote(o.fresh(c)), o.Quote(c.Name))
-		if k := slices.IndexFunc(o.keys, func(k catalog.Key) bool { return same(k.Column, c) }); k >= 0 && o.facts[exactPlace(c)].identity != "" {
-			sequence := o.keys[k].Counter.Sequence
-			add("give its sequence the name of the old", "ALTER SEQUENCE %s RENAME TO %s", o.name(o.freshSequence(sequence)), o.Quote(sequence.Name))
+		for _, k := range o.counting(c) {
+			if sequence := k.Counter.Sequence; o.facts[exactPlace(k.Column)].identity != "" {
+				add("give its sequence the name of the old", "ALTER SEQUENCE %s RENAME TO %s", o.name(o.freshSequence(sequence)), o.Quote(sequence.Name))
+			}
 		}
-		fact := o.facts[exactPlace(c)]
-		if fact.comment != "" {
-			add("comment on it", "COMMENT ON COLUMN %s IS %s", o.column(c), o.Literal(fact.comment))
+		if required := o.facts[exactPlace(c)].required; required != "" {
+			add("give its constraint the name of the old", "ALTER TABLE %s RENAME CONSTRAINT %s TO %s", name, o.Quote(database.Own("snowkey_required", c.Name)), o.Quote(required))
 		}
-		if fact.required != "" {
-			add("give its constraint the name of the old", "ALTER TABLE %s RENAME CONSTRAINT %s TO %s", name, o.Quote(database.Own("snowkey_required", c.Name)), o.Quote(fact.required))
-		}
-		for action := range strings.SplitSeq(fact.settings, ", SET") {
-			if action = strings.TrimPrefix(action, "SET"); action != "" {
-				add("collect statistics as for the old column; ANALYZE does", "ALTER TABLE %s ALTER COLUMN %s SET%s", name, o.Quote(c.Name), action)
+		for _, member := range o.family(table) {
+			fact := o.fact(member, c)
+			if fact.comment != "" {
+				add("comment on it", "%s", o.ifThere(member, fmt.Sprintf("COMMENT ON COLUMN %s IS %s", o.column(fact.Column), o.Literal(fact.comment))))
+			}
+			for action := range strings.SplitSeq(fact.settings, ", SET") {
+				if action = strings.TrimPrefix(action, "SET"); action != "" {
+					add("collect statistics as for the old column; ANALYZE does", "ALTER TABLE %sONLY %s ALTER COLUMN %s SET%s", o.ifExists(member), o.name(member), o.Quote(c.Name), action)
+				}
 			}
 		}
 	}
-	o.renameParts(table, add)
+	for _, member := range o.family(table) {
+		o.renameParts(member, add)
+	}
+	for _, r := range references {
+		if o.late(r) {
+			if !slices.Contains(o.renamed, o.root(r.Child)) {
+				r.Columns = o.replaced(r.Child, r.Columns)
+			}
+			for _, c := range o.copiesOf(r) {
+				if !o.partitioned[c.Child] {
+					add("add the foreign key, which is checked at the end", "%s", o.addConstraint(c))
+				}
+			}
+		}
+	}
 	o.makeViews(Widen, unit, views)
+}
+
+// later returns a function that adds steps after all swaps, in a transaction for the
+// partition alone. This keeps the swap of a table with many partitions short. The steps give
+// names to copies of what the table has, and these go with it if the swap is undone.
+func (o *onlinePlanner) later(partition catalog.Name) func(text, format string, args ...any) {
+	return func(text, format string, args ...any) {
+		o.afterwards[partition] = append(o.afterwards[partition], Step{
+			Text: text, SQL: fmt.Sprintf(format, args...), Locks: fmt.Sprintf(postgresExclusive, o.name(partition)) + ", which is at once",
+		})
+	}
+}
+
+// fact returns what is known of a column in a partition of its table.
+func (o *onlinePlanner) fact(partition catalog.Name, c catalog.Column) postgresColumn {
+	c.Table = partition
+	return o.facts[exactPlace(c)]
 }
 
 // narrowAgain returns SQL that reverses a swap. The columns remain the last ones of
@@ -340,23 +471,27 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) (undo []string) {
 	var types []string
 	for _, r := range references {
-		undo = append(undo, fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", o.name(r.Child), o.Quote(r.Name)))
+		for _, c := range slices.Backward(o.copiesOf(r)) {
+			undo = append(undo, o.dropConstraint(c))
+		}
 	}
 	for _, c := range o.widened[table] {
-		for _, k := range o.keys {
-			if same(k.Column, c) && o.narrowSequence(k) {
-				undo = append(undo, "ALTER SEQUENCE "+o.name(k.Counter.Sequence)+" AS integer")
+		for _, k := range o.counting(c) {
+			if o.narrowSequence(k) {
+				undo = append(undo, "ALTER SEQUENCE "+o.ifExists(k.Column.Table)+o.name(k.Counter.Sequence)+" AS integer")
 			}
 		}
 		types = append(types, fmt.Sprintf("ALTER COLUMN %s TYPE %s", o.Quote(c.Name), c.Type))
 	}
 	undo = append(undo, o.narrowed(table, []string{"ALTER TABLE " + o.name(table) + " " + strings.Join(types, ", ")})...)
 	for _, r := range references {
-		add := "ALTER TABLE " + o.name(r.Child) + " ADD " + o.constraint(r)
-		if !r.Valid {
-			add += " NOT VALID"
+		for _, c := range o.copiesOf(r) { // each with its name
+			add := o.alter(c.Child) + "ADD " + o.constraint(c)
+			if !c.Valid {
+				add += " NOT VALID"
+			}
+			undo = append(undo, add)
 		}
-		undo = append(undo, add)
 	}
 	return undo
 }
@@ -370,10 +505,10 @@ func (o *onlinePlanner) counter(k catalog.Key, fresh string, add func(text, form
 	fact, table, sequence := o.facts[exactPlace(k.Column)], o.name(k.Column.Table), k.Counter.Sequence
 	if fact.identity == "" {
 		if k.Mechanism == catalog.Serial {
-			add("let the sequence belong to it", "ALTER SEQUENCE %s OWNED BY %s.%s", o.name(sequence), table, fresh)
+			add("let the sequence belong to it", "%s", o.ifThere(k.Column.Table, fmt.Sprintf("ALTER SEQUENCE %s OWNED BY %s.%s", o.name(sequence), table, fresh)))
 		}
 		if o.narrowSequence(k) {
-			add("let the sequence count on beyond 32 bits", "ALTER SEQUENCE %s AS bigint", o.name(sequence))
+			add("let the sequence count on beyond 32 bits", "ALTER SEQUENCE %s%s AS bigint", o.ifExists(k.Column.Table), o.name(sequence))
 		}
 		return
 	}

@@ -9,7 +9,10 @@ SELECT n.nspname, c.relname, i.relname, x.indisunique, coalesce(k.conname, ''), 
 			AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid AND d.refobjsubid = a.attnum))
 	)::text, '[]'),
 	CASE WHEN k.condeferrable THEN ' DEFERRABLE' ELSE '' END || CASE WHEN k.condeferred THEN ' INITIALLY DEFERRED' ELSE '' END,
-	CASE WHEN x.indexprs IS NULL AND x.indpred IS NULL THEN '' ELSE pg_get_indexdef(x.indexrelid) END,
+	-- Without ONLY, CREATE INDEX takes the indexes of the partitions into that of their table.
+	coalesce('ALTER TABLE ' || format('%I.%I', n.nspname, c.relname) || ' ADD CONSTRAINT ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid), replace(pg_get_indexdef(x.indexrelid),
+		format(' ON ONLY %I.%I USING ', n.nspname, c.relname), format(' ON %I.%I USING ', n.nspname, c.relname))),
+	x.indexprs IS NOT NULL OR x.indpred IS NOT NULL, h.inhparent IS NOT NULL,
 	x.indisclustered, coalesce(obj_description(i.oid, 'pg_class'), ''), coalesce(obj_description(k.oid, 'pg_constraint'), ''),
 	concat_ws(', ',
 		CASE WHEN k.contype = 'x' THEN 'it excludes rows' END,
@@ -21,4 +24,7 @@ JOIN pg_class i ON i.oid = x.indexrelid
 JOIN pg_class c ON c.oid = x.indrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 LEFT JOIN pg_constraint k ON k.conindid = x.indexrelid AND k.conrelid = x.indrelid AND k.contype IN ('p', 'u', 'x')
-ORDER BY n.nspname, c.relname, i.relname
+LEFT JOIN pg_inherits h ON h.inhrelid = x.indexrelid
+LEFT JOIN pg_class hi ON hi.oid = h.inhparent
+-- Of equal indexes of a partition, the first is taken into the first of its table.
+ORDER BY n.nspname, c.relname, hi.relname, i.relname

@@ -21,7 +21,7 @@ const (
 FROM pg_constraint k
 JOIN pg_class c ON c.oid = k.conrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE k.contype = 'c'
+WHERE k.contype = 'c' AND k.coninhcount = 0
 ORDER BY n.nspname, c.relname, k.conname`
 
 	postgresStatistics = `SELECT n.nspname, c.relname, pg_get_statisticsobjdef(s.oid),
@@ -35,7 +35,7 @@ ORDER BY s.stxname`
 
 	postgresGrants = `SELECT n.nspname, c.relname, a.attname, p.privilege_type, coalesce(r.rolname, ''), CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END
 FROM pg_attribute a
-JOIN pg_class c ON c.oid = a.attrelid AND c.relkind = 'r'
+JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p')
 JOIN pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL aclexplode(a.attacl) AS p
 LEFT JOIN pg_roles r ON r.oid = p.grantee
@@ -54,7 +54,9 @@ type (
 		kind       string // of the constraint: p, u or empty
 		columns    lists  // their names
 		detail     string // of the constraint: when it is checked, as SQL
-		reparsed   string // its SQL, if it has expressions
+		was        string // its SQL
+		parsed     bool   // it has expressions
+		attached   bool   // it is part of an index of the partitioned table
 		clustered  bool
 		comment    string
 		says       string // the constraint's comment
@@ -94,7 +96,7 @@ func (p *postgresPlanner) readParts(ctx context.Context, conn *sql.Conn) error {
 	tables, columns := p.narrow()
 	p.widened = columns
 	indexes, err := database.List(ctx, conn, postgresIndexes, func(x *postgresIndex) []any {
-		return []any{&x.table.Schema, &x.table.Name, &x.name, &x.unique, &x.constraint, &x.kind, &x.columns, &x.detail, &x.reparsed, &x.clustered, &x.comment, &x.says, &x.problems}
+		return []any{&x.table.Schema, &x.table.Name, &x.name, &x.unique, &x.constraint, &x.kind, &x.columns, &x.detail, &x.was, &x.parsed, &x.attached, &x.clustered, &x.comment, &x.says, &x.problems}
 	})
 	if err != nil {
 		return err
@@ -116,8 +118,10 @@ func (p *postgresPlanner) readParts(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	for _, table := range tables {
-		if err := p.rehearse(ctx, conn, table); err != nil {
-			return err
+		for _, member := range p.family(table) {
+			if err := p.rehearse(ctx, conn, member); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -148,28 +152,41 @@ func (o *onlinePlanner) readOnlineParts(ctx context.Context, conn *sql.Conn) err
 // narrowed surrounds the SQL that makes columns narrow again. A type is changed by
 // parsing each expression again, with casts that were not there before it became bigint;
 // a query without these casts would not use such an index. So what has expressions is
-// dropped before and made as it was.
+// dropped before and made as it was. With -online so are the indexes of partitions, because
+// Postgres would give them other names.
 func (p *postgresPlanner) narrowed(table catalog.Name, alter []string) (undo []string) {
-	indexes, checks := p.partsOf(table)
 	var again []string
-	for _, x := range indexes {
-		if x.reparsed == "" {
-			continue
+	for _, member := range p.family(table) {
+		indexes, checks := p.partsOf(member)
+		for _, x := range indexes {
+			if !x.parsed && !(p.options.Online && (x.attached || p.partitioned[member])) {
+				continue
+			}
+			name := p.name(catalog.Name{Schema: member.Schema, Name: x.name})
+			switch {
+			case x.attached: // it goes with the other
+			case x.kind != "":
+				undo = append(undo, p.alter(member)+"DROP CONSTRAINT "+p.Quote(x.constraint))
+			default:
+				undo = append(undo, "DROP INDEX "+p.ifExists(member)+name)
+			}
+			again = append(again, p.ifThere(member, x.was))
+			if x.comment != "" {
+				again = append(again, p.ifThere(member, "COMMENT ON INDEX "+name+" IS "+p.Literal(x.comment)))
+			}
+			if x.says != "" {
+				again = append(again, p.ifThere(member, fmt.Sprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", p.Quote(x.constraint), p.name(member), p.Literal(x.says))))
+			}
+			if x.clustered {
+				again = append(again, p.alter(member)+"CLUSTER ON "+p.Quote(x.name))
+			}
 		}
-		name := p.name(catalog.Name{Schema: table.Schema, Name: x.name})
-		undo, again = append(undo, "DROP INDEX "+name), append(again, x.reparsed)
-		if x.comment != "" {
-			again = append(again, "COMMENT ON INDEX "+name+" IS "+p.Literal(x.comment))
-		}
-		if x.clustered {
-			again = append(again, "ALTER TABLE "+p.name(table)+" CLUSTER ON "+p.Quote(x.name))
-		}
-	}
-	for _, k := range checks {
-		undo = append(undo, fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s", p.name(table), p.Quote(k.name)))
-		again = append(again, fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s", p.name(table), p.Quote(k.name), k.was))
-		if k.comment != "" {
-			again = append(again, fmt.Sprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", p.Quote(k.name), p.name(table), p.Literal(k.comment)))
+		for _, k := range checks {
+			undo = append(undo, p.alter(member)+"DROP CONSTRAINT "+p.Quote(k.name))
+			again = append(again, p.alter(member)+"ADD CONSTRAINT "+p.Quote(k.name)+" "+k.was)
+			if k.comment != "" {
+				again = append(again, p.ifThere(member, fmt.Sprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", p.Quote(k.name), p.name(member), p.Literal(k.comment))))
+			}
 		}
 	}
 	return slices.Concat(undo, alter, again)
@@ -177,7 +194,7 @@ func (p *postgresPlanner) narrowed(table catalog.Name, alter []string) (undo []s
 
 // touches reports whether one of the columns is replaced.
 func (p *postgresPlanner) touches(table catalog.Name, columns lists) bool {
-	return slices.ContainsFunc(p.widened[table], func(c catalog.Column) bool { return columns.has(c.Name) })
+	return slices.ContainsFunc(p.widened[p.root(table)], func(c catalog.Column) bool { return columns.has(c.Name) })
 }
 
 // rehearse reads the definitions of indexes and checks for the new columns. It makes an
@@ -187,8 +204,9 @@ func (p *postgresPlanner) touches(table catalog.Name, columns lists) bool {
 // expression has no meaning for bigint.
 func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table catalog.Name) error {
 	const copied = "pg_temp.snowkey_like"
+	columns := p.widened[p.root(table)]
 	indexes, checks := p.partsOf(table)
-	parsed := len(checks) > 0 || slices.ContainsFunc(indexes, func(x *postgresIndex) bool { return x.reparsed != "" })
+	parsed := len(checks) > 0 || slices.ContainsFunc(indexes, func(x *postgresIndex) bool { return x.parsed })
 	if !parsed && (!p.options.Online || len(indexes) == 0) {
 		return nil
 	}
@@ -201,7 +219,7 @@ func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table ca
 		if ctx.Err() != nil {
 			return fmt.Errorf("autoinc: %w", ctx.Err())
 		}
-		p.refuse(p.widened[table][0], "if an index or a check has no meaning for bigint, drop it, apply the phase widen, and make another; if a privilege is missing, plan as a user who may create temporary tables",
+		p.refuse(columns[0], "if an index or a check has no meaning for bigint, drop it, apply the phase widen, and make another; if a privilege is missing, plan as a user who may create temporary tables",
 			"the definitions of the indexes and checks of %s for the new columns cannot be found: %v", p.name(table), err)
 		return nil
 	}
@@ -223,14 +241,14 @@ func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table ca
 	if len(copies) != len(originals) {
 		return refuse(fmt.Errorf("a copy of the table has %d indexes, and the table %d", len(copies), len(originals)))
 	}
-	statements := make([]string, 0, len(copies)+2*len(p.widened[table]))
+	statements := make([]string, 0, len(copies)+2*len(columns))
 	for i, name := range copies {
 		statements = append(statements, fmt.Sprintf("ALTER INDEX pg_temp.%s RENAME TO snowkey_like_%d", p.Quote(name), i))
 	}
-	for _, c := range p.widened[table] {
+	for _, c := range columns {
 		statements = append(statements, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE bigint", copied, p.Quote(c.Name)))
 	}
-	for _, c := range p.widened[table] {
+	for _, c := range columns {
 		statements = append(statements, fmt.Sprintf("ALTER TABLE %s RENAME COLUMN %s TO %s", copied, p.Quote(c.Name), p.Quote(p.fresh(c))))
 	}
 	for _, statement := range statements {
@@ -272,47 +290,80 @@ func (p *postgresPlanner) partsOf(table catalog.Name) (indexes []*postgresIndex,
 // check adds checks of the new columns beside the old ones. The old column's drop removes
 // the old ones.
 func (o *onlinePlanner) check(table catalog.Name) {
-	_, checks := o.partsOf(table)
-	for _, k := range checks {
-		fresh := o.Quote(database.Own("snowkey_check", k.name))
-		unit := o.begin()
-		o.lock(Widen, unit, againstAll, table, nil)
-		o.add(Widen, Step{
-			Text: "add a check like " + o.Quote(k.name) + " of the new columns of " + o.name(table), Unit: unit,
-			SQL:   fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s NOT VALID", o.name(table), fresh, k.definition),
-			Locks: fmt.Sprintf(postgresExclusive, o.name(table)) + ", which is at once",
-			Undo:  []string{fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT IF EXISTS %s", o.name(table), fresh)},
-		})
-		if k.valid {
+	for _, member := range o.family(table) {
+		_, checks := o.partsOf(member)
+		for _, k := range checks {
+			fresh := o.Quote(database.Own("snowkey_check", k.name))
+			unit := o.begin()
+			o.lock(Widen, unit, againstAll, table, nil)
 			o.add(Widen, Step{
-				Text: "check it on every row", Unit: o.begin(), Before: unhurried,
-				SQL:   fmt.Sprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s", o.name(table), fresh),
-				Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on",
+				Text: "add a check like " + o.Quote(k.name) + " of the new columns of " + o.name(member), Unit: unit,
+				SQL:   fmt.Sprintf("%sADD CONSTRAINT %s %s NOT VALID", o.alter(member), fresh, k.definition),
+				Locks: fmt.Sprintf(postgresExclusive, o.name(table)) + ", which is at once",
+				Undo:  []string{o.alter(member) + "DROP CONSTRAINT IF EXISTS " + fresh},
 			})
+			if k.valid {
+				o.validate(member, "check it on every row", []string{fresh})
+			}
 		}
 	}
 }
 
-// index makes the indexes of the new columns.
-func (o *onlinePlanner) index(table catalog.Name) {
-	indexes, _ := o.partsOf(table)
-	for _, x := range indexes {
-		unique := ""
-		if x.unique {
-			unique = "UNIQUE "
-		}
-		fresh := o.freshIndex(x)
+// validate plans that constraints of a table are checked on every row, one partition after
+// the other.
+func (o *onlinePlanner) validate(table catalog.Name, text string, constraints []string) {
+	for _, member := range o.family(table) {
 		o.add(Widen, Step{
-			Text: "make an index like " + o.Quote(x.name) + " for the new columns of " + o.name(table),
-			SQL:  fmt.Sprintf("CREATE %sINDEX CONCURRENTLY %s ON %s USING %s", unique, o.Quote(fresh.Name), o.name(table), x.method),
-			Done: fmt.Sprintf("SELECT count(*) FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_namespace n ON n.oid = i.relnamespace WHERE n.nspname = %s AND i.relname = %s AND x.indisvalid",
-				o.Literal(fresh.Schema), o.Literal(fresh.Name)),
-			Retry:  "DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh), // a failed attempt leaves one that is not valid
-			Before: unhurried,
-			Locks:  "SHARE UPDATE EXCLUSIVE: readers and writers go on; it waits until older transactions have ended",
-			Undo:   []string{"DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh)},
+			Text: text + " of " + o.name(member), Unit: o.begin(), Before: unhurried,
+			SQL:   o.alter(member) + "VALIDATE CONSTRAINT " + strings.Join(constraints, ", VALIDATE CONSTRAINT "),
+			Locks: "SHARE UPDATE EXCLUSIVE: readers and writers go on; it reads the table once",
 		})
 	}
+}
+
+// index makes the indexes of the new columns. The index of a partitioned table follows the
+// indexes of its partitions, and Postgres attaches them to it. Postgres cannot make a
+// constraint of a partitioned table from an index, so the swap adds such constraints.
+func (o *onlinePlanner) index(table catalog.Name) {
+	for _, member := range o.family(table) {
+		indexes, _ := o.partsOf(member)
+		for _, x := range indexes {
+			if !o.partitioned[member] {
+				o.indexAlone(x)
+			} else if x.kind == "" {
+				unit := o.begin()
+				o.lock(Widen, unit, againstWriters, table, nil)
+				o.add(Widen, Step{
+					Text: "make an index like " + o.Quote(x.name) + ", to which the indexes of the partitions are attached", Unit: unit,
+					SQL:   o.ifThere(member, o.createIndex(x, "")),
+					Locks: "SHARE ROW EXCLUSIVE on " + o.name(table) + ": writers wait for a moment",
+					Undo:  []string{"DROP INDEX IF EXISTS " + o.name(o.freshIndex(x))},
+				})
+			}
+		}
+	}
+}
+
+func (o *onlinePlanner) createIndex(x *postgresIndex, how string) string {
+	unique := ""
+	if x.unique {
+		unique = "UNIQUE "
+	}
+	return fmt.Sprintf("CREATE %sINDEX %s%s ON %s USING %s", unique, how, o.Quote(o.freshIndex(x).Name), o.name(x.table), x.method)
+}
+
+func (o *onlinePlanner) indexAlone(x *postgresIndex) {
+	fresh := o.freshIndex(x)
+	o.add(Widen, Step{
+		Text: "make an index like " + o.Quote(x.name) + " for the new columns of " + o.name(x.table),
+		SQL:  o.createIndex(x, "CONCURRENTLY "),
+		Done: fmt.Sprintf("SELECT count(*)%s FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_namespace n ON n.oid = i.relnamespace WHERE n.nspname = %s AND i.relname = %s AND x.indisvalid",
+			o.orGone(x.table), o.Literal(fresh.Schema), o.Literal(fresh.Name)),
+		Retry:  "DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh), // a failed attempt leaves one that is not valid
+		Before: unhurried,
+		Locks:  "SHARE UPDATE EXCLUSIVE: readers and writers go on; it waits until older transactions have ended",
+		Undo:   []string{"DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh)},
+	})
 }
 
 func (o *onlinePlanner) freshIndex(x *postgresIndex) catalog.Name {
@@ -322,46 +373,52 @@ func (o *onlinePlanner) freshIndex(x *postgresIndex) catalog.Name {
 // renameParts gives the new parts the names of the old ones, which the drop of the old
 // columns has removed, and adds what needs no second copy.
 func (o *onlinePlanner) renameParts(table catalog.Name, add func(text, format string, args ...any)) {
-	name := o.name(table)
+	name, alter := o.name(table), o.alter(table)
+	there := func(format string, args ...any) string { return o.ifThere(table, fmt.Sprintf(format, args...)) }
 	indexes, checks := o.partsOf(table)
 	for _, x := range indexes {
-		fresh := o.freshIndex(x)
-		switch x.kind {
-		case "p":
-			add("make the primary key of its index", "ALTER TABLE %s ADD CONSTRAINT %s PRIMARY KEY USING INDEX %s%s", name, o.Quote(x.constraint), o.Quote(fresh.Name), x.detail)
-		case "u":
-			add("make the constraint of its index", "ALTER TABLE %s ADD CONSTRAINT %s UNIQUE USING INDEX %s%s", name, o.Quote(x.constraint), o.Quote(fresh.Name), x.detail)
+		fresh, add := o.freshIndex(x), add
+		if x.attached && x.kind == "" {
+			add = o.later(table)
+		}
+		switch {
+		case x.kind != "" && o.partitioned[table]:
+			add("add the constraint, which the partitions have already", "%s", there("%s", x.was))
+		case x.kind == "p":
+			add("make the primary key of its index", "%sADD CONSTRAINT %s PRIMARY KEY USING INDEX %s%s", alter, o.Quote(x.constraint), o.Quote(fresh.Name), x.detail)
+		case x.kind == "u":
+			add("make the constraint of its index", "%sADD CONSTRAINT %s UNIQUE USING INDEX %s%s", alter, o.Quote(x.constraint), o.Quote(fresh.Name), x.detail)
 		default:
-			add("give the index the name of the old", "ALTER INDEX %s RENAME TO %s", o.name(fresh), o.Quote(x.name))
+			add("give the index the name of the old", "ALTER INDEX %s%s RENAME TO %s", o.ifExists(table), o.name(fresh), o.Quote(x.name))
 		}
 		if x.comment != "" {
-			add("comment on it", "COMMENT ON INDEX %s IS %s", o.name(catalog.Name{Schema: table.Schema, Name: x.name}), o.Literal(x.comment))
+			add("comment on it", "%s", there("COMMENT ON INDEX %s IS %s", o.name(catalog.Name{Schema: table.Schema, Name: x.name}), o.Literal(x.comment)))
 		}
 		if x.says != "" {
-			add("comment on its constraint", "COMMENT ON CONSTRAINT %s ON %s IS %s", o.Quote(x.constraint), name, o.Literal(x.says))
+			add("comment on its constraint", "%s", there("COMMENT ON CONSTRAINT %s ON %s IS %s", o.Quote(x.constraint), name, o.Literal(x.says)))
 		}
 		if x.clustered {
-			add("let CLUSTER order the table by it again", "ALTER TABLE %s CLUSTER ON %s", name, o.Quote(x.name))
+			add("let CLUSTER order the table by it again", "%sCLUSTER ON %s", alter, o.Quote(x.name))
 		}
 	}
 	for _, k := range checks {
-		add("give the check the name of the old", "ALTER TABLE %s RENAME CONSTRAINT %s TO %s", name, o.Quote(database.Own("snowkey_check", k.name)), o.Quote(k.name))
+		add("give the check the name of the old", "%sRENAME CONSTRAINT %s TO %s", alter, o.Quote(database.Own("snowkey_check", k.name)), o.Quote(k.name))
 		if k.comment != "" {
-			add("comment on it", "COMMENT ON CONSTRAINT %s ON %s IS %s", o.Quote(k.name), name, o.Literal(k.comment))
+			add("comment on it", "%s", there("COMMENT ON CONSTRAINT %s ON %s IS %s", o.Quote(k.name), name, o.Literal(k.comment)))
 		}
 	}
 	for _, s := range o.statistics {
 		if s.table == table {
-			add("make the statistics again; ANALYZE fills them", "%s", s.definition)
+			add("make the statistics again; ANALYZE fills them", "%s", there("%s", s.definition))
 		}
 	}
 	for _, g := range o.grants {
-		if g.Table == table && slices.ContainsFunc(o.widened[table], sameAs(g.Column)) {
+		if g.Table == table && slices.Contains(o.names(o.root(table)), g.Name) {
 			role := "PUBLIC"
 			if g.role != "" {
 				role = o.Quote(g.role)
 			}
-			add("grant what was granted on the old column", "GRANT %s (%s) ON %s TO %s%s", g.privilege, o.Quote(g.Name), name, role, g.option)
+			add("grant what was granted on the old column", "%s", there("GRANT %s (%s) ON %s TO %s%s", g.privilege, o.Quote(g.Name), name, role, g.option))
 		}
 	}
 }

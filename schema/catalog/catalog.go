@@ -124,10 +124,31 @@ func (c *catalog) inherited() []Key {
 	}
 	for i := range c.keys {
 		if k := &c.keys[i]; above(k) == k {
+			if k.Partitioned {
+				k.Inheritors = append(k.Inheritors, c.silentPartitions(*k, own)...)
+			}
 			keys = append(keys, *k)
 		}
 	}
 	return keys
+}
+
+// silentPartitions returns the partitions of a key's table that do not count by themselves.
+// In Postgres 16 and earlier, no partition has the identity of its table.
+func (c *catalog) silentPartitions(k Key, own map[place]*Key) (found []Name) {
+	tables := []Name{k.Column.Table}
+	for i := 0; i < len(tables); i++ { // which grows meanwhile
+		for _, link := range c.inherits {
+			if link.parent != tables[i] {
+				continue
+			}
+			tables = append(tables, link.child)
+			if own[c.place(link.child, k.Column.Name)] == nil {
+				found = append(found, link.child)
+			}
+		}
+	}
+	return found
 }
 
 // shared sets SharedWith in keys that take numbers from the same sequence.

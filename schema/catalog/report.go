@@ -55,8 +55,8 @@ type Key struct {
 	PrimaryKey  []string  `json:"primaryKey,omitempty"` // the columns of the table's primary key
 	Counter     Counter   `json:"counter"`
 	Partitioned bool      `json:"partitioned,omitempty"`
-	// Inheritors are the partitions and the inheriting tables of Postgres whose rows
-	// take numbers from the same sequence.
+	// Inheritors are the partitions of Postgres, and the inheriting tables whose rows take
+	// numbers from the same sequence.
 	Inheritors  []Name       `json:"inheritors,omitempty"`
 	ForeignKeys []ForeignKey `json:"foreignKeys,omitempty"`
 	SharedWith  []Column     `json:"sharedWith,omitempty"` // other columns that count with the same sequence, or own it

@@ -23,8 +23,9 @@ var errKilled = errors.New("killed")
 func (s shop) state(t *testing.T) string {
 	t.Helper()
 	queries := map[string]string{
-		"postgres": `SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || a.attnotnull || a.attidentity::text || a.atthasdef || coalesce(c.relacl::text, '') FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE c.relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema') AND a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v')
-			UNION ALL SELECT conrelid::regclass || ' ' || conname || pg_get_constraintdef(oid) || convalidated FROM pg_constraint WHERE NOT (contype = 'n' AND coninhcount > 0) AND connamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
+		"postgres": `SELECT c.relname || ' ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || a.attnotnull || a.attidentity::text || coalesce(pg_get_expr(d.adbin, d.adrelid), '') || coalesce(c.relacl::text, '') FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum WHERE c.relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema') AND a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p', 'v')
+			UNION ALL SELECT inhrelid::regclass || ' is a part of ' || inhparent::regclass FROM pg_inherits
+			UNION ALL SELECT conrelid::regclass || ' ' || conname || pg_get_constraintdef(oid) || convalidated FROM pg_constraint c WHERE NOT (contype = 'n' AND coninhcount > 0) AND NOT EXISTS (SELECT FROM pg_constraint o WHERE o.oid = c.conparentid AND o.conrelid = c.conrelid) AND connamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
 			UNION ALL SELECT tgname || pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
 			UNION ALL SELECT relname || pg_get_viewdef(oid) FROM pg_class WHERE relkind = 'v' AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
 			UNION ALL SELECT indexrelid::regclass || pg_get_indexdef(indexrelid) || indisvalid FROM pg_index JOIN pg_class c ON c.oid = indrelid WHERE c.relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
@@ -79,50 +80,54 @@ func modes(t *testing.T, test func(t *testing.T, db dbtest.DB, options autoinc.P
 // Apply continues, and the result is the same as without a kill.
 func TestKilledAtEveryPoint(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		undisturbed := newShop(t, dbtest.Open(t, db.Dialect))
-		applyAll(t, undisturbed.conn, plan(t, undisturbed.conn, options), autoinc.ApplyOptions{})
-		s := newShop(t, db)
-		p := plan(t, s.conn, options)
-		killed := make(map[string]bool)
-		ctx := failpoint.WithHook(t.Context(), func(point string) error {
-			if killed[point] {
-				return nil
-			}
-			killed[point] = true
-			// Of the long transactions of the online way, every third statement.
-			if step, ok := strings.CutPrefix(point, "record "); ok && options.Online && !strings.Contains(step, " ") && len(killed)%3 != 0 {
-				return nil
-			}
-			return errKilled
-		})
-		for calls := 0; ; calls++ {
-			phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
-			if errors.Is(err, autoinc.ErrBusy) {
-				continue // the server has yet to notice that the last is gone
-			}
-			if err != nil && !errors.Is(err, errKilled) {
-				t.Fatalf("after %d kills: %v", len(killed), err)
-			}
-			if err == nil && phase.Name == "" {
-				break
-			}
-			if calls > 100_000 {
-				t.Fatal("no end")
-			}
-		}
-		steps := 0
-		for _, phase := range p.Phases {
-			steps += len(phase.Steps)
-		}
-		if len(killed) < 2*steps {
-			t.Errorf("%d points for %d steps", len(killed), steps)
-		}
-		if v := verify(t, s.conn, p); v.Err() != nil {
-			t.Errorf("not proven:\n%s", verdicts(t, v))
-		}
-		require(t, "the end", s.state(t), undisturbed.state(t))
-		t.Logf("%d kills at %d steps", len(killed), steps)
+		killAtEveryPoint(t, newShop, db, options)
 	})
+}
+
+func killAtEveryPoint(t *testing.T, newShop func(*testing.T, dbtest.DB) shop, db dbtest.DB, options autoinc.PlanOptions) {
+	undisturbed := newShop(t, dbtest.Open(t, db.Dialect))
+	applyAll(t, undisturbed.conn, plan(t, undisturbed.conn, options), autoinc.ApplyOptions{})
+	s := newShop(t, db)
+	p := plan(t, s.conn, options)
+	killed := make(map[string]bool)
+	ctx := failpoint.WithHook(t.Context(), func(point string) error {
+		if killed[point] {
+			return nil
+		}
+		killed[point] = true
+		// Of the long transactions of the online way, every third statement.
+		if step, ok := strings.CutPrefix(point, "record "); ok && options.Online && !strings.Contains(step, " ") && len(killed)%3 != 0 {
+			return nil
+		}
+		return errKilled
+	})
+	for calls := 0; ; calls++ {
+		phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
+		if errors.Is(err, autoinc.ErrBusy) {
+			continue // the server has yet to notice that the last is gone
+		}
+		if err != nil && !errors.Is(err, errKilled) {
+			t.Fatalf("after %d kills: %v", len(killed), err)
+		}
+		if err == nil && phase.Name == "" {
+			break
+		}
+		if calls > 100_000 {
+			t.Fatal("no end")
+		}
+	}
+	steps := 0
+	for _, phase := range p.Phases {
+		steps += len(phase.Steps)
+	}
+	if len(killed) < 2*steps {
+		t.Errorf("%d points for %d steps", len(killed), steps)
+	}
+	if v := verify(t, s.conn, p); v.Err() != nil {
+		t.Errorf("not proven:\n%s", verdicts(t, v))
+	}
+	require(t, "the end", s.state(t), undisturbed.state(t))
+	t.Logf("%d kills at %d steps", len(killed), steps)
 }
 
 // Each point of a rebuild of SQLite's by itself, from the beginning: the kill

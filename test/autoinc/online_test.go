@@ -45,43 +45,17 @@ func TestOnlineParts(t *testing.T) {
 		"INSERT INTO users (email) SELECT 'user' || n FROM generate_series(1, 300) n",
 		"INSERT INTO posts (user_id, number, state) SELECT n, n, CASE n WHEN 5 THEN 'running' ELSE 'done' END FROM generate_series(1, 300) n WHERE n <> 7",
 	}
-	const parts = `SELECT relname || ' ' || coalesce(obj_description(c.oid, 'pg_class'), '') || coalesce(x.indisclustered::text, '') || c.reloptions::text FROM pg_class c JOIN pg_index x ON x.indexrelid = c.oid WHERE c.relnamespace = 'public'::regnamespace
-		UNION ALL SELECT conname || coalesce(obj_description(oid, 'pg_constraint'), '') FROM pg_constraint WHERE connamespace = 'public'::regnamespace
-		UNION ALL SELECT matviewname || definition || ispopulated || coalesce(obj_description(matviewname::regclass, 'pg_class'), '') FROM pg_matviews WHERE schemaname = 'public'
-		UNION ALL SELECT attrelid::regclass || attname || coalesce(attstattarget::text, '') || coalesce(attoptions::text, '') FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid IN ('users'::regclass, 'posts'::regclass)
-		UNION ALL SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext
-		UNION ALL SELECT attrelid::regclass || attname || attacl::text FROM pg_attribute WHERE attacl IS NOT NULL AND NOT attisdropped AND attrelid > 16000
-		ORDER BY 1`
-	state := func(s shop) string {
-		rows, err := s.conn.Query(parts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer rows.Close()
-		var text strings.Builder
-		text.WriteString(s.state(t))
-		for rows.Next() {
-			var line *string
-			if err := rows.Scan(&line); err != nil {
-				t.Fatal(err)
-			}
-			if line != nil {
-				text.WriteString(*line + "\n")
-			}
-		}
-		return text.String()
-	}
 	widened := func(online bool) (s shop, p *autoinc.Plan, before, after string) {
 		db, conn := one(t, "postgres")
 		conn.SetMaxOpenConns(4)
 		s = shop{DB: db, conn: conn}
 		exec(t, conn, schema...)
-		before = state(s)
+		before = s.parts(t)
 		p = plan(t, conn, autoinc.PlanOptions{Online: online})
 		if _, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		return s, p, before, state(s)
+		return s, p, before, s.parts(t)
 	}
 	_, _, _, want := widened(false)
 	s, p, before, got := widened(true)
@@ -97,5 +71,38 @@ func TestOnlineParts(t *testing.T) {
 	if err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	require(t, "the schema after undo", state(s), before)
+	require(t, "the schema after undo", s.parts(t), before)
+}
+
+// onlineParts is what the catalog says of the parts of tables, beside their state.
+const onlineParts = `SELECT relname || ' ' || coalesce(obj_description(c.oid, 'pg_class'), '') || coalesce(x.indisclustered::text, '') || coalesce(c.reloptions::text, '') FROM pg_class c JOIN pg_index x ON x.indexrelid = c.oid WHERE c.relnamespace = 'public'::regnamespace
+		UNION ALL SELECT conrelid::regclass || conname || obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+		UNION ALL SELECT matviewname || definition || ispopulated || coalesce(obj_description(matviewname::regclass, 'pg_class'), '') FROM pg_matviews WHERE schemaname = 'public'
+		UNION ALL SELECT attrelid::regclass || attname || coalesce(attstattarget::text, '') || coalesce(attoptions::text, '') FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid > 16000 AND attrelid IN (SELECT oid FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace)
+		UNION ALL SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext
+		UNION ALL SELECT attrelid::regclass || attname || attacl::text FROM pg_attribute WHERE attacl IS NOT NULL AND NOT attisdropped AND attrelid > 16000
+		ORDER BY 1`
+
+func (s shop) parts(t *testing.T) string {
+	t.Helper()
+	rows, err := s.conn.Query(onlineParts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var text strings.Builder
+	text.WriteString(s.state(t))
+	for rows.Next() {
+		var line *string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		if line != nil {
+			text.WriteString(*line + "\n")
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
 }

@@ -32,42 +32,11 @@ func unlocked(f func() error) error {
 func TestUndoFromEveryPoint(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
-		want := s.before(t)
-		p := plan(t, s.conn, options)
-		undone, step := 0, 7
+		step := 7
 		if db.Dialect == "sqlite" {
 			step = 1
 		}
-		for stop := 0; ; stop += step {
-			point := 0
-			var at string
-			ctx := failpoint.WithHook(t.Context(), func(name string) error {
-				if point++; point <= stop {
-					return nil
-				}
-				at = name
-				return errKilled
-			})
-			err := unlocked(func() error {
-				for {
-					phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
-					if err != nil || phase.Name == "" {
-						return err
-					}
-				}
-			})
-			if err != nil && !errors.Is(err, errKilled) {
-				t.Fatalf("killed at %s: %v", at, err)
-			}
-			if failed := unlocked(func() error { return autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}) }); failed != nil {
-				t.Fatalf("undo after a kill at %s: %v", at, failed)
-			}
-			require(t, "the state after a kill at "+at+" and undo", s.before(t), want)
-			undone++
-			if err == nil {
-				break
-			}
-		}
+		undoFromEveryPoint(t, s, options, step)
 		var n int
 		if err := s.conn.QueryRow(s.sql("SELECT count(*) FROM line JOIN orders ON id = order_id JOIN [Us'er] ON [Order] = orders.user_id")).Scan(&n); err != nil || n != 50 {
 			t.Errorf("%d rows: %v", n, err)
@@ -77,41 +46,80 @@ func TestUndoFromEveryPoint(t *testing.T) {
 		if err := s.conn.QueryRow(s.sql("SELECT max([Order]) FROM [Us'er]")).Scan(&key); err != nil || key != 51 {
 			t.Errorf("the next key is %d: %v", key, err)
 		}
-		t.Logf("reversed %d times", undone)
 	})
+}
+
+func undoFromEveryPoint(t *testing.T, s shop, options autoinc.PlanOptions, step int) {
+	want := s.before(t)
+	p := plan(t, s.conn, options)
+	undone := 0
+	for stop := 0; ; stop += step {
+		point := 0
+		var at string
+		ctx := failpoint.WithHook(t.Context(), func(name string) error {
+			if point++; point <= stop {
+				return nil
+			}
+			at = name
+			return errKilled
+		})
+		err := unlocked(func() error {
+			for {
+				phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
+				if err != nil || phase.Name == "" {
+					return err
+				}
+			}
+		})
+		if err != nil && !errors.Is(err, errKilled) {
+			t.Fatalf("killed at %s: %v", at, err)
+		}
+		if failed := unlocked(func() error { return autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}) }); failed != nil {
+			t.Fatalf("undo after a kill at %s: %v", at, failed)
+		}
+		require(t, "the state after a kill at "+at+" and undo", s.before(t), want)
+		undone++
+		if err == nil {
+			break
+		}
+	}
+	t.Logf("reversed %d times", undone)
 }
 
 // Undo is killed at each point, and continues.
 func TestUndoKilledAtEveryPoint(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
-		s := newShop(t, db)
-		want := s.before(t)
-		p := plan(t, s.conn, options)
-		applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-		killed := make(map[string]bool)
-		ctx := failpoint.WithHook(t.Context(), func(point string) error {
-			if killed[point] {
-				return nil
-			}
-			killed[point] = true
-			return errKilled
-		})
-		for {
-			err := unlocked(func() error { return autoinc.Undo(ctx, s.conn, p, autoinc.ApplyOptions{}) })
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, errKilled) {
-				t.Fatalf("after %d kills: %v", len(killed), err)
-			}
-			err = unlocked(func() error { _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); return err })
-			if !errors.Is(err, autoinc.ErrUnfinished) {
-				t.Fatalf("Apply after %d kills of Undo: %v", len(killed), err)
-			}
-		}
-		require(t, "the state", s.before(t), want)
-		t.Logf("%d kills", len(killed))
+		killUndoAtEveryPoint(t, newShop(t, db), options)
 	})
+}
+
+func killUndoAtEveryPoint(t *testing.T, s shop, options autoinc.PlanOptions) {
+	want := s.before(t)
+	p := plan(t, s.conn, options)
+	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+	killed := make(map[string]bool)
+	ctx := failpoint.WithHook(t.Context(), func(point string) error {
+		if killed[point] {
+			return nil
+		}
+		killed[point] = true
+		return errKilled
+	})
+	for {
+		err := unlocked(func() error { return autoinc.Undo(ctx, s.conn, p, autoinc.ApplyOptions{}) })
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errKilled) {
+			t.Fatalf("after %d kills: %v", len(killed), err)
+		}
+		err = unlocked(func() error { _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); return err })
+		if !errors.Is(err, autoinc.ErrUnfinished) {
+			t.Fatalf("Apply after %d kills of Undo: %v", len(killed), err)
+		}
+	}
+	require(t, "the state", s.before(t), want)
+	t.Logf("%d kills", len(killed))
 }
 
 // The statements that a plan prints take it back by hand, and Apply notices it.

@@ -206,6 +206,9 @@ func TestPostgresPartitionsAndInheritance(t *testing.T) {
 		`ALTER TABLE events ATTACH PARTITION events_own FOR VALUES FROM ('2027-01-01') TO ('2028-01-01')`,
 		`CREATE TABLE notes (event_id bigint, day date, FOREIGN KEY (event_id, day) REFERENCES events) PARTITION BY RANGE (day)`,
 		`CREATE TABLE notes_1 PARTITION OF notes DEFAULT`,
+		`CREATE TABLE logs (id int GENERATED ALWAYS AS IDENTITY, day date, PRIMARY KEY (id, day)) PARTITION BY RANGE (day)`,
+		`CREATE TABLE logs_1 PARTITION OF logs DEFAULT`,
+		`CREATE TABLE log_notes (log_id int, day date, FOREIGN KEY (log_id, day) REFERENCES logs_1)`,
 		`CREATE TABLE animals (id serial PRIMARY KEY)`,
 		`CREATE TABLE cats (PRIMARY KEY (id)) INHERITS (animals)`,
 		`CREATE TABLE paws (cat_id integer PRIMARY KEY REFERENCES cats)`,
@@ -214,9 +217,10 @@ func TestPostgresPartitionsAndInheritance(t *testing.T) {
 	report := inspect(t, conn, catalog.Options{})
 	events, animals := key(t, report, "events"), key(t, report, "animals")
 	key(t, report, "events_own") // counts with a sequence of its own
-	if len(report.Keys) != 3 {
+	if len(report.Keys) != 4 {
 		t.Errorf("%d keys:\n%s", len(report.Keys), text(t, report))
 	}
+	require(t, "children of a partition", children(key(t, report, "logs")), "log_notes.log_id")
 	if !events.Partitioned || len(events.Inheritors) != 3 {
 		t.Errorf("the partitions are %v", events.Inheritors)
 	}

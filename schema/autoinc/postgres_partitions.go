@@ -1,0 +1,170 @@
+package autoinc
+
+import (
+	"context"
+	"database/sql"
+	_ "embed" // for the query
+	"fmt"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/catalog"
+	"github.com/snowkey-go/snowkey/schema/internal/database"
+)
+
+const postgresPartitions = `SELECT n.nspname, c.relname, c.relkind = 'p', an.nspname, a.relname, a.oid = pg_partition_root(c.oid)
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL pg_partition_ancestors(c.oid) AS up (oid)
+JOIN pg_class a ON a.oid = up.oid JOIN pg_namespace an ON an.oid = a.relnamespace
+WHERE c.relkind = 'p' OR c.relispartition AND c.relkind = 'r'
+ORDER BY (SELECT count(*) FROM pg_partition_ancestors(c.oid)) DESC, 1, 2`
+
+//go:embed postgres_copies.sql
+var postgresCopies string
+
+// A referenceCopy is a foreign key as a partition of its child has it. Its name may differ,
+// and it may be valid although that of the table is not.
+type referenceCopy struct {
+	of, is struct {
+		child catalog.Name
+		name  string
+	}
+	valid bool
+}
+
+func (p *postgresPlanner) readPartitions(ctx context.Context, conn *sql.Conn) error {
+	type row struct {
+		member, ancestor    catalog.Name
+		partitioned, isRoot bool
+	}
+	rows, err := database.List(ctx, conn, postgresPartitions, func(r *row) []any {
+		return []any{&r.member.Schema, &r.member.Name, &r.partitioned, &r.ancestor.Schema, &r.ancestor.Name, &r.isRoot}
+	})
+	if err != nil {
+		return err
+	}
+	p.roots, p.members, p.partitioned = make(map[catalog.Name]catalog.Name), make(map[catalog.Name][]catalog.Name), make(map[catalog.Name]bool)
+	for _, r := range rows {
+		p.members[r.ancestor] = append(p.members[r.ancestor], r.member)
+		p.partitioned[r.member] = r.partitioned
+		if r.isRoot {
+			p.roots[r.member] = r.ancestor
+		}
+	}
+	p.copies, err = database.List(ctx, conn, postgresCopies, func(c *referenceCopy) []any {
+		return []any{&c.of.child.Schema, &c.of.child.Name, &c.of.name, &c.is.child.Schema, &c.is.child.Name, &c.is.name, &c.valid}
+	})
+	return err
+}
+
+// root returns the table that a partition is a part of, or the table itself.
+func (p *postgresPlanner) root(table catalog.Name) catalog.Name {
+	if root, ok := p.roots[table]; ok {
+		return root
+	}
+	return table
+}
+
+// family returns a table after its partitions, the deepest first.
+func (p *postgresPlanner) family(table catalog.Name) []catalog.Name {
+	if members := p.members[table]; members != nil {
+		return members
+	}
+	return []catalog.Name{table}
+}
+
+// copiesOf returns a foreign key after its copies in the partitions of its child, the
+// deepest first.
+func (p *postgresPlanner) copiesOf(r reference) (all []reference) {
+	for _, c := range p.copies {
+		if c.of.child == r.Child && c.of.name == r.Name {
+			r := r
+			r.Child, r.Name, r.Valid = c.is.child, c.is.name, c.valid
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// ifExists is for statements about a partition, which may be dropped while the plan is
+// applied. They then do nothing.
+func (p *postgresPlanner) ifExists(table catalog.Name) string {
+	if p.root(table) == table {
+		return ""
+	}
+	return "IF EXISTS "
+}
+
+func (p *postgresPlanner) alter(table catalog.Name) string {
+	return "ALTER TABLE " + p.ifExists(table) + p.name(table) + " "
+}
+
+// ifThere is for statements that have no IF EXISTS.
+func (p *postgresPlanner) ifThere(table catalog.Name, statement string) string {
+	if p.root(table) == table {
+		return statement
+	}
+	return "DO " + p.Literal(fmt.Sprintf("BEGIN IF to_regclass(%s) IS NOT NULL THEN %s; END IF; END", p.Literal(p.name(table)), statement))
+}
+
+// counting returns the keys that a column of a table is, of which partitions may have their
+// own.
+func (p *postgresPlanner) counting(c catalog.Column) (keys []catalog.Key) {
+	for _, k := range p.keys {
+		if p.root(k.Column.Table) == c.Table && k.Column.Name == c.Name {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// defaults returns SQL that gives a column, under a name, the default of c. Partitions get
+// that of their table, unless they had another or none.
+func (p *postgresPlanner) defaults(c catalog.Column, name string) (statements []string) {
+	expression := p.facts[exactPlace(c)].expression
+	if expression != "" {
+		statements = append(statements, fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s", p.name(c.Table), name, expression))
+	}
+	for _, member := range p.family(c.Table) {
+		of := c
+		of.Table = member
+		switch own := p.facts[exactPlace(of)].expression; own {
+		case expression:
+		case "":
+			statements = append(statements, fmt.Sprintf("ALTER TABLE IF EXISTS ONLY %s ALTER COLUMN %s DROP DEFAULT", p.name(member), name))
+		default:
+			statements = append(statements, fmt.Sprintf("ALTER TABLE IF EXISTS ONLY %s ALTER COLUMN %s SET DEFAULT %s", p.name(member), name, own))
+		}
+	}
+	return statements
+}
+
+// orGone makes a query true once a partition is gone.
+func (p *postgresPlanner) orGone(table catalog.Name) string {
+	if p.root(table) == table {
+		return ""
+	}
+	return fmt.Sprintf(" + (to_regclass(%s) IS NULL)::int", p.Literal(p.name(table)))
+}
+
+// checkPartitions adds a step that fails if a partition of the plan was detached, or if
+// there are others. A partition that is made after the new columns has them, with the
+// trigger. Before that, there must be no others, because their rows would not be filled.
+func (o *onlinePlanner) checkPartitions(table catalog.Name, unit int, others bool) {
+	if !o.partitioned[table] {
+		return
+	}
+	var names []string
+	for _, member := range o.family(table) {
+		names = append(names, "("+o.Literal(o.name(member))+")")
+	}
+	condition, remedy := "", "attach the partition again, or drop it"
+	if others {
+		condition, remedy = "p.name IS NULL OR ", "reverse this phase with snowkey migrate undo, and plan again"
+	}
+	o.add(Widen, Step{
+		Text: "check that the partitions of " + o.name(table) + " are those of the plan", Unit: unit, Run: Check,
+		SQL: fmt.Sprintf("SELECT coalesce(p.name, t.relid::regclass::text) AS partition FROM (VALUES %s) AS p (name) FULL JOIN pg_partition_tree(%s::regclass) AS t ON t.relid = to_regclass(p.name) WHERE %st.relid IS NULL AND to_regclass(p.name) IS NOT NULL LIMIT 1",
+			strings.Join(names, ", "), o.Literal(o.name(table)), condition),
+		Locks: "nothing", Remedy: remedy,
+	})
+}
