@@ -109,7 +109,7 @@ func TestStatsWhileNumbersAreSkipped(t *testing.T) {
 
 func TestStatsWaits(t *testing.T) {
 	var now atomic.Int64
-	start := DefaultLayout().Epoch().Add(time.Hour)
+	start := time.Now() // later than the ids of an earlier run of this test, which had the same worker number
 	clock := func() time.Time { return start.Add(time.Duration(now.Load())) }
 	p, err := NewPool(Config{Worker: func(int) (int64, error) { return 77, nil }, Clock: clock, MaxAhead: time.Millisecond, MaxWait: time.Minute})
 	if err != nil {
