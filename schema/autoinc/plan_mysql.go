@@ -148,7 +148,7 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 		for _, t := range tables {
 			for _, c := range k.Columns() {
 				if t.name == c.Table && t.kind == "SYSTEM VERSIONED" {
-					p.refuse(c, "leave the table of the key out (Except, -except), or ALTER TABLE … DROP SYSTEM VERSIONING, which deletes the history, and add it again at the end",
+					p.refuse(c, "leave the table of the key out (Except, --except), or ALTER TABLE … DROP SYSTEM VERSIONING, which deletes the history, and add it again at the end",
 						"its table %s is system-versioned, and the server refuses to change its columns (4119)", p.name(c.Table))
 				}
 			}

@@ -244,7 +244,7 @@ func (p *postgresPlanner) widen() {
 	for _, name := range p.publications {
 		p.note(Widen, "The publication %s sends these tables to subscribers. On each subscriber first: make the same columns bigint, and create the table %s as it is here if the publication is FOR ALL TABLES.", p.Quote(name), progressTable)
 	}
-	p.note(Widen, "Every key and every child gets 64 bits, one table at a time. Each table is rewritten once; its readers and writers wait meanwhile. If that takes too long, plan with -online.")
+	p.note(Widen, "Every key and every child gets 64 bits, one table at a time. Each table is rewritten once; its readers and writers wait meanwhile. If that takes too long, plan with --online.")
 	p.note(Widen, "A statement that a client has prepared, and that returns a column whose type has changed, fails once (0A000, cached plan must not change result type): have clients connect again, or try again.")
 	for _, table := range tables {
 		var actions, back, names []string
@@ -270,7 +270,7 @@ func (p *postgresPlanner) widen() {
 		references := p.held(p.everywhere(columns[table]))
 		for _, r := range references {
 			if p.root(r.Parent) == table && r.Parent != table && slices.ContainsFunc(columns[table], func(c catalog.Column) bool { return slices.Contains(r.Keys, c.Name) }) {
-				p.refuse(columns[table][0], "plan with -online, or drop it, apply the phase widen, and create it again",
+				p.refuse(columns[table][0], "plan with --online, or drop it, apply the phase widen, and create it again",
 					"the foreign key %s references the partition %s, and Postgres does not alter the type of what it references", p.Quote(r.Name), p.name(r.Parent))
 			}
 		}
@@ -375,7 +375,7 @@ func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
 	everywhere := p.everywhere([]catalog.Column{c})
 	for _, o := range p.obstacles {
 		if slices.ContainsFunc(everywhere, sameAs(o.Column)) {
-			p.refuse(c, "drop that, or change it, apply the phase widen, and make it again; or leave the table out (Except, -except)", "%s", o.text)
+			p.refuse(c, "drop that, or change it, apply the phase widen, and make it again; or leave the table out (Except, --except)", "%s", o.text)
 		}
 	}
 	for _, u := range p.uses {

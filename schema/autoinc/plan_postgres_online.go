@@ -48,7 +48,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 		return nil
 	}
 	if p.major() < 14 {
-		p.refuse(columns[tables[0]][0], "plan without -online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.Version)
+		p.refuse(columns[tables[0]][0], "plan without --online", "Postgres %s cannot read a range of blocks, by which the new column is filled; 14 and later can", p.Version)
 		return nil
 	}
 	o := onlinePlanner{postgresPlanner: p, afterwards: make(map[catalog.Name][]Step)}
@@ -57,7 +57,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 	}
 	p.note(Widen, "Beside each narrow column a new one of 64 bits is made, which a trigger keeps equal, and which takes its place at the end, one table after the other. Readers and writers go on; SELECT * has one more column meanwhile.")
 	p.note(Widen, "Afterwards the column is the last of its table: first change every INSERT that names no columns and every reader that depends on their order.")
-	p.note(Widen, "Free space for a second copy of each table is needed, and every row is updated once: adjust -batch-size and -pause so that vacuum keeps up.")
+	p.note(Widen, "Free space for a second copy of each table is needed, and every row is updated once: adjust --batch-size and --pause so that vacuum keeps up.")
 	if slices.ContainsFunc(tables, func(table catalog.Name) bool { return o.partitioned[table] }) {
 		p.note(Widen, "Partitions may be made, attached and dropped during this phase. One that is detached has to be attached again, or dropped, before the phase can be completed or reversed.")
 	}
@@ -123,7 +123,7 @@ func (o *onlinePlanner) read(ctx context.Context, conn *sql.Conn, tables []catal
 	if err := o.readOnlineParts(ctx, conn); err != nil {
 		return err
 	}
-	const remedy = "plan without -online, or drop it, apply the phase widen, and create it again"
+	const remedy = "plan without --online, or drop it, apply the phase widen, and create it again"
 	for _, table := range tables {
 		for _, c := range o.widened[table] {
 			o.mayWiden(c)

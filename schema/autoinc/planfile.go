@@ -160,7 +160,7 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 		return nil, fmt.Errorf("autoinc: %w", err)
 	}
 	if first != "-- sum: "+sum(body) {
-		return nil, fail(ErrPlan, "the plan is not as it was written: its sum differs; plan again, and leave the file as it is; leave out tables with Except (-except), or run statements of your own beside it")
+		return nil, fail(ErrPlan, "the plan is not as it was written: its sum differs; plan again, and leave the file as it is; leave out tables with Except (--except), or run statements of your own beside it")
 	}
 	p, err := parsePlan(string(body))
 	if err != nil {

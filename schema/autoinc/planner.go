@@ -95,10 +95,10 @@ func (p *planner) refuseKey(k catalog.Key) {
 	}
 	switch part := slices.Contains(k.PrimaryKey, k.Column.Name); {
 	case !part:
-		p.refuse(k.Column, "leave its table out of the plan (Except, -except), and decide by hand: an order number or a version may be meant to count",
+		p.refuse(k.Column, "leave its table out of the plan (Except, --except), and decide by hand: an order number or a version may be meant to count",
 			"it is not the primary key, which is %q", k.PrimaryKey)
 	case !k.Primary() && !p.options.Composite:
-		p.refuse(k.Column, "if it is meant to count within the rest of the key, leave its table out of the plan (Except, -except); else plan it too (Composite, -composite)",
+		p.refuse(k.Column, "if it is meant to count within the rest of the key, leave its table out of the plan (Except, --except); else plan it too (Composite, --composite)",
 			"it is not the whole primary key, which is %q", k.PrimaryKey)
 	}
 	if k.Column.Bits == 0 {

@@ -43,7 +43,7 @@ WHERE a.attnum > 0 AND NOT a.attisdropped
 ORDER BY 1, 2, 3, 4, 5`
 )
 
-// The parts of a table are what -online makes a second time, for a new column that is to
+// The parts of a table are what --online makes a second time, for a new column that is to
 // take the place of an old one.
 type (
 	postgresIndex struct {
@@ -127,7 +127,7 @@ func (p *postgresPlanner) readParts(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// readOnlineParts reads what else -online makes a second time, and how.
+// readOnlineParts reads what else --online makes a second time, and how.
 func (o *onlinePlanner) readOnlineParts(ctx context.Context, conn *sql.Conn) error {
 	statistics, err := database.List(ctx, conn, postgresStatistics, func(s *postgresStatistic) []any {
 		return []any{&s.table.Schema, &s.table.Name, &s.definition, &s.columns}
@@ -152,7 +152,7 @@ func (o *onlinePlanner) readOnlineParts(ctx context.Context, conn *sql.Conn) err
 // narrowed surrounds the SQL that makes columns narrow again. A type is changed by
 // parsing each expression again, with casts that were not there before it became bigint;
 // a query without these casts would not use such an index. So what has expressions is
-// dropped before and made as it was. With -online so are the indexes of partitions, because
+// dropped before and made as it was. With --online so are the indexes of partitions, because
 // Postgres would give them other names.
 func (p *postgresPlanner) narrowed(table catalog.Name, alter []string) (undo []string) {
 	var again []string

@@ -176,7 +176,7 @@ func (s server) judgeCandidate(k *Key, c candidate) {
 	}
 	k.find(LikelyChild, Warning, c.column,
 		fmt.Sprintf("%s is %s and may hold %s without a foreign key: its name fits, and %s", s.column(c.column), c.column.Type, s.column(k.Column), values),
-		fmt.Sprintf("decide: -child %[1]s=%[2]s makes it wide together with the key, and -not-child %[1]s leaves it as it is", path(c.column), path(k.Column)))
+		fmt.Sprintf("decide: --child %[1]s=%[2]s makes it wide together with the key, and --not-child %[1]s leaves it as it is", path(c.column), path(k.Column)))
 }
 
 // path is how flags name a column.

@@ -57,7 +57,7 @@ func TestUndeclaredChildren(t *testing.T) {
 		require(t, "the columns", strings.Join(found, "\n"), strings.Join(want, "\n"))
 
 		_, err = autoinc.NewPlan(t.Context(), conn, options)
-		if want != nil && (!errors.Is(err, autoinc.ErrRefused) || strings.Count(err.Error(), "-not-child ") != len(want)) {
+		if want != nil && (!errors.Is(err, autoinc.ErrRefused) || strings.Count(err.Error(), "--not-child ") != len(want)) {
 			t.Fatalf("undecided: %v", err)
 		}
 		at := func(table, column string) catalog.Column {

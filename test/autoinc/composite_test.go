@@ -20,7 +20,7 @@ func TestCompositeKey(t *testing.T) {
 		exec(t, conn, "CREATE TABLE items (ordered int NOT NULL, line "+counting+", note varchar(20), PRIMARY KEY (ordered, line))",
 			"CREATE TABLE parcels (id int PRIMARY KEY, ordered int NOT NULL, line int NOT NULL, FOREIGN KEY (ordered, line) REFERENCES items (ordered, line))",
 			"INSERT INTO items (ordered, note) VALUES (1, 'a'), (1, 'b'), (2, 'c')", "INSERT INTO parcels VALUES (1, 1, 2)")
-		if _, err := autoinc.NewPlan(t.Context(), conn, options); !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "-composite") {
+		if _, err := autoinc.NewPlan(t.Context(), conn, options); !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), "--composite") {
 			t.Errorf("got %v", err)
 		}
 		options.Composite = true

@@ -9,7 +9,7 @@ import (
 
 // An ordinary schema of Postgres has more than columns: partial indexes, expressions,
 // operator classes, checks, statistics, privileges, comments, and triggers that set
-// updated_at. With -online all of it is as it would be without.
+// updated_at. With --online all of it is as it would be without.
 func TestOnlineParts(t *testing.T) {
 	schema := []string{
 		"CREATE TABLE users (id serial PRIMARY KEY, email text, updated_at timestamptz NOT NULL DEFAULT 'epoch')",
@@ -59,7 +59,7 @@ func TestOnlineParts(t *testing.T) {
 	}
 	_, _, _, want := widened(false)
 	s, p, before, got := widened(true)
-	require(t, "the schema after -online", got, want)
+	require(t, "the schema after --online", got, want)
 	var touched int
 	if err := s.conn.QueryRow("SELECT (SELECT count(*) FROM users WHERE updated_at <> 'epoch') + (SELECT count(*) FROM posts WHERE updated_at <> 'epoch')").Scan(&touched); err != nil || touched != 0 {
 		t.Errorf("the trigger has changed %d rows: %v", touched, err)

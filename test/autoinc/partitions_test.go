@@ -106,13 +106,13 @@ func wide(text string) string {
 	return b.String()
 }
 
-// With -online, only the types of partitioned tables change, and Undo takes them back.
+// With --online, only the types of partitioned tables change, and Undo takes them back.
 func TestPartitions(t *testing.T) {
 	db, _ := one(t, "postgres")
 	s := partitionedShop(t, db)
 	before, rows := s.parts(t), s.rows(t)
 	if _, err := autoinc.NewPlan(t.Context(), s.conn, autoinc.PlanOptions{Composite: true}); !errors.Is(err, autoinc.ErrRefused) || !strings.Contains(err.Error(), `"of_first"`) {
-		t.Errorf("a foreign key to a partition, without -online: %v", err)
+		t.Errorf("a foreign key to a partition, without --online: %v", err)
 	}
 	p := plan(t, s.conn, partitioned)
 	if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{BatchSize: 1}); err != nil {
@@ -132,11 +132,11 @@ func TestPartitions(t *testing.T) {
 	exec(t, s.conn, "ALTER TABLE notes DROP CONSTRAINT of_first", "DROP TABLE seconds")
 	p, rows = plan(t, s.conn, autoinc.PlanOptions{Composite: true}), s.rows(t)
 	applyAll(t, s.conn, p, autoinc.ApplyOptions{})
-	require(t, "the rows without -online", s.rows(t), rows)
+	require(t, "the rows without --online", s.rows(t), rows)
 	if err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	require(t, "the rows after undo without -online", s.rows(t), rows)
+	require(t, "the rows after undo without --online", s.rows(t), rows)
 }
 
 // A plan for partitioned tables is killed at each point, and continues; is reversed from

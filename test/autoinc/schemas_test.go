@@ -36,7 +36,7 @@ func TestSchemas(t *testing.T) {
 }
 
 // eachSchema calls test for each file NAME.DIALECT.sql of a folder, offline and with
-// -online.
+// --online.
 func eachSchema(t *testing.T, folder string, test func(t *testing.T, s shop, options autoinc.PlanOptions)) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.*.sql"))
 	if err != nil || len(files) == 0 {
