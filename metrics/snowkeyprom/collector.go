@@ -1,0 +1,117 @@
+// Package snowkeyprom exports the state of a pool of ids to Prometheus.
+//
+//	prometheus.MustRegister(snowkeyprom.NewCollector(ids))
+//
+// The metrics are:
+//
+//	snowkey_ids_issued_total                 ids that calls have returned
+//	snowkey_waits_total{for}                 calls that waited for the clock or the lease
+//	snowkey_wait_seconds_total{for}          how long they waited together
+//	snowkey_clock_errors_total               calls that failed because the clock was behind
+//	snowkey_lead_seconds                     how far the latest id is ahead of the clock
+//	snowkey_names                            generators of the pool
+//	snowkey_state{state}                     1 for the state of the pool, 0 for the others
+//	snowkey_layout_remaining_seconds         until the layout is exhausted
+//
+// and if the worker number is leased:
+//
+//	snowkey_worker_number                    the worker number, if there is a lease
+//	snowkey_lease_window_seconds             how long ids can be issued without a renewal
+//	snowkey_lease_claims_total               leases that were claimed
+//	snowkey_lease_losses_total               leases that were lost
+//	snowkey_lease_renewals_total{result}     renewals, ok or failed
+//	snowkey_lease_renewal_seconds            a summary of how long they took
+//
+// To export several pools, give each a label:
+//
+//	prometheus.WrapRegistererWith(prometheus.Labels{"pool": "orders"}, registry).MustRegister(…)
+package snowkeyprom
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+var (
+	issued    = describe("ids_issued_total", "Ids that calls have returned.")
+	waits     = describe("waits_total", "Calls that waited for the clock or the lease.", "for")
+	waited    = describe("wait_seconds_total", "How long calls waited for the clock or the lease.", "for")
+	refused   = describe("clock_errors_total", "Calls that failed because the clock was behind.")
+	lead      = describe("lead_seconds", "How far the latest id is ahead of the clock.")
+	names     = describe("names", "Generators of the pool.")
+	state     = describe("state", "1 for the state of the pool, 0 for the other states.", "state")
+	remaining = describe("layout_remaining_seconds", "How long until the layout is exhausted.")
+
+	worker   = describe("worker_number", "The leased worker number.")
+	window   = describe("lease_window_seconds", "How long ids can be issued without another renewal.")
+	claims   = describe("lease_claims_total", "Leases that were claimed.")
+	losses   = describe("lease_losses_total", "Leases that were lost.")
+	renewals = describe("lease_renewals_total", "Renewals of the lease by their result.", "result")
+	renewing = describe("lease_renewal_seconds", "How long renewals took.")
+)
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("snowkey_"+name, help, labels, nil)
+}
+
+type collector struct{ pool *idgen.Pool }
+
+// NewCollector returns a collector of the metrics of a pool. If the pool is nil, it collects
+// those of [idgen.Default] at the time of the collection. The collector is safe for
+// concurrent use. A collection takes no id, and its time grows with the number of names
+// of the pool.
+func NewCollector(pool *idgen.Pool) prometheus.Collector { return collector{pool} }
+
+// Describe implements [prometheus.Collector].
+func (c collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{issued, waits, waited, refused, lead, names, state, remaining, worker, window, claims, losses, renewals, renewing} {
+		to <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	pool := c.pool
+	if pool == nil {
+		pool = idgen.Default()
+	}
+	if pool == nil {
+		return
+	}
+	count := func(d *prometheus.Desc, n float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, n, labels...)
+	}
+	gauge := func(d *prometheus.Desc, n float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels...)
+	}
+	s, h := pool.Stats(), pool.Health()
+	count(issued, float64(s.Issued))
+	count(waits, float64(s.Waits), "clock")
+	count(waited, s.WaitTime.Seconds(), "clock")
+	count(waits, float64(s.LeaseWaits), "lease")
+	count(waited, s.LeaseWaitTime.Seconds(), "lease")
+	count(refused, float64(s.ClockErrors))
+	gauge(lead, s.Lead.Seconds())
+	gauge(names, float64(s.Names))
+	gauge(remaining, h.Remaining.Seconds())
+	for other := idgen.Serving; other <= idgen.Closed; other++ {
+		is := 0.0
+		if other == h.State {
+			is = 1
+		}
+		gauge(state, is, other.String())
+	}
+	if s.Window == idgen.NoLimit {
+		return // the worker number is not leased
+	}
+	if number, ok := pool.Worker(); ok {
+		gauge(worker, float64(number))
+	}
+	gauge(window, s.Window.Seconds())
+	count(claims, float64(s.Lease.Claims))
+	count(losses, float64(s.Lease.Losses))
+	count(renewals, float64(s.Lease.Renewals), "ok")
+	count(renewals, float64(s.Lease.Failures), "failed")
+	to <- prometheus.MustNewConstSummary(renewing, uint64(s.Lease.Renewals+s.Lease.Failures), s.Lease.RenewalTime.Seconds(), nil)
+}

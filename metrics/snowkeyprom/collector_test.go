@@ -1,0 +1,163 @@
+package snowkeyprom_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/lease/filestore"
+	"github.com/snowkey-go/snowkey/metrics/snowkeyprom"
+)
+
+// scrape returns the series that a Prometheus reads from the collector, with their values.
+func scrape(t *testing.T, c prometheus.Collector) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	if err := registry.Register(c); err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}).ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	series := make(map[string]float64)
+	for line := range strings.Lines(answer.Body.String()) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name != "#" {
+			var n float64
+			if _, err := fmt.Sscan(value, &n); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			series[name] = n
+		}
+	}
+	return series
+}
+
+func TestLeasedPool(t *testing.T) {
+	store := filestore.Dir(t.TempDir())
+	ids, err := snowkey.Open(t.Context(), store, snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond, MinWorker: 5, MaxWorker: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ids.NextN(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ids.Named("orders").Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := snowkeyprom.NewCollector(ids)
+	problems, err := testutil.CollectAndLint(c)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("promlint: %v, %v", problems, err)
+	}
+	got := scrape(t, c)
+	for name, want := range map[string]float64{
+		"snowkey_ids_issued_total": 4, "snowkey_names": 2, `snowkey_state{state="serving"}`: 1, `snowkey_state{state="unleased"}`: 0,
+		"snowkey_worker_number": 5, "snowkey_lease_claims_total": 1, "snowkey_lease_losses_total": 0, `snowkey_lease_renewals_total{result="failed"}`: 0,
+		"snowkey_clock_errors_total": 0,
+	} {
+		if n, ok := got[name]; !ok || n != want {
+			t.Errorf("%s is %v (%v), want %v", name, n, ok, want)
+		}
+	}
+	if w := got["snowkey_lease_window_seconds"]; w <= 0 || w > 2 {
+		t.Errorf("the window is %v s", w)
+	}
+	if years := got["snowkey_layout_remaining_seconds"] / 3600 / 24 / 365; years < 60 || years > 70 {
+		t.Errorf("the layout lasts %v years", years)
+	}
+	for deadline := time.Now().Add(10 * time.Second); got[`snowkey_lease_renewals_total{result="ok"}`] == 0; got = scrape(t, c) {
+		if time.Now().After(deadline) {
+			t.Fatal("no renewal was counted")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got["snowkey_lease_renewal_seconds_count"] == 0 || got["snowkey_lease_renewal_seconds_sum"] <= 0 {
+		t.Errorf("the summary of renewals is %v of %v s", got["snowkey_lease_renewal_seconds_count"], got["snowkey_lease_renewal_seconds_sum"])
+	}
+
+	if err := ids.Suspend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer stop()
+	if _, err := ids.Next(ctx); err == nil {
+		t.Error("a suspended pool has issued an id")
+	}
+	got = scrape(t, c)
+	if _, ok := got["snowkey_worker_number"]; ok || got[`snowkey_state{state="unleased"}`] != 1 || got["snowkey_lease_window_seconds"] != 0 ||
+		got[`snowkey_waits_total{for="lease"}`] != 1 || got[`snowkey_wait_seconds_total{for="lease"}`] < 0.01 || got["snowkey_ids_issued_total"] != 4 {
+		t.Errorf("of a suspended pool: %v", got)
+	}
+	if err := ids.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := scrape(t, c); got[`snowkey_state{state="closed"}`] != 1 || got["snowkey_ids_issued_total"] != 4 {
+		t.Errorf("of a closed pool: %v", got)
+	}
+}
+
+func TestUnleasedPool(t *testing.T) {
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ids.Close(t.Context())
+	for name := range scrape(t, snowkeyprom.NewCollector(ids)) {
+		if strings.Contains(name, "lease_") || strings.Contains(name, "worker") {
+			t.Errorf("%s is about a lease", name)
+		}
+	}
+}
+
+// Without a pool, there are no series until the process has a default pool.
+func TestDefaultPool(t *testing.T) {
+	c := snowkeyprom.NewCollector(nil)
+	if got := scrape(t, c); len(got) > 0 {
+		t.Errorf("without a pool: %v", got)
+	}
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ids.Close(t.Context())
+	idgen.SetDefault(ids)
+	defer idgen.SetDefault(nil)
+	if got := scrape(t, c); got["snowkey_names"] != 1 {
+		t.Errorf("with a pool: %v", got)
+	}
+}
+
+// The documentation of the package lists the metrics that there are.
+func TestDocumentation(t *testing.T) {
+	text, err := os.ReadFile("collector.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := make(map[string]bool)
+	for _, m := range regexp.MustCompile(`(?m)^//\t(snowkey_[a-z_]+)`).FindAllStringSubmatch(string(text), -1) {
+		documented[m[1]] = true
+	}
+	descriptions := make(chan *prometheus.Desc, 100)
+	snowkeyprom.NewCollector(nil).Describe(descriptions)
+	close(descriptions)
+	described := make(map[string]bool)
+	for d := range descriptions {
+		described[regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(d.String())[1]] = true
+	}
+	if !maps.Equal(documented, described) {
+		t.Errorf("documented are %v, and there are %v", slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(described)))
+	}
+}
