@@ -85,4 +85,8 @@ require (
 
 require github.com/snowkey-go/snowkey/hooks/pgxid v0.1.0
 
-require github.com/snowkey-go/snowkey/internal/dbtest v0.1.0
+require (
+	github.com/prometheus/client_golang v1.20.5
+	github.com/snowkey-go/snowkey/internal/dbtest v0.1.0
+	github.com/snowkey-go/snowkey/metrics/snowkeyprom v0.1.0
+)

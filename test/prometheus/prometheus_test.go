@@ -1,0 +1,198 @@
+// Package prometheus tests the metrics, the alerts and the dashboard of snowkeyprom with a
+// real Prometheus.
+package prometheus
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease/filestore"
+	"github.com/snowkey-go/snowkey/metrics/snowkeyprom"
+)
+
+const folder = "../../metrics/snowkeyprom/"
+
+var write = flag.Bool("write", false, "write prometheusrule.yml")
+
+// The manifest for the Prometheus Operator has the rules of alerts.yml.
+func TestManifest(t *testing.T) {
+	text, err := os.ReadFile(folder + "alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, groups, ok := strings.Cut(string(text), "\ngroups:\n")
+	if !ok {
+		t.Fatal("alerts.yml has no groups")
+	}
+	var b strings.Builder
+	b.WriteString("# The rules of alerts.yml for the Prometheus Operator.\n# go test ./test/prometheus -run Manifest -args -write makes it.\n" +
+		"apiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\nmetadata:\n  name: snowkey\nspec:\n  groups:\n")
+	for line := range strings.Lines(groups) {
+		b.WriteString("  " + line)
+	}
+	if *write {
+		if err := os.WriteFile(folder+"prometheusrule.yml", []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	manifest, err := os.ReadFile(folder + "prometheusrule.yml")
+	if err != nil || string(manifest) != b.String() {
+		t.Errorf("prometheusrule.yml does not have the rules of alerts.yml (%v); run go test ./test/prometheus -run Manifest -args -write", err)
+	}
+}
+
+// Each alert fires when it should, and not before.
+func TestAlerts(t *testing.T) {
+	_, promtool := dbtest.Prometheus(t)
+	path, err := filepath.Abs(folder + "alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("testdata/alerts_test.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := filepath.Join(t.TempDir(), "tests.yml")
+	if err := os.WriteFile(tests, []byte(strings.ReplaceAll(string(text), "alerts.yml", path)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"check", "rules", path}, {"test", "rules", tests}} {
+		if out, err := exec.Command(promtool, args...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", args, err, out)
+		}
+	}
+	rules, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(rules)) {
+		if _, name, ok := strings.Cut(strings.TrimSpace(line), "alert: "); ok && strings.Count(string(text), "alertname: "+name) < 2 {
+			t.Errorf("%s is not tested: it needs a time at which it fires, and one at which it does not", name)
+		}
+	}
+}
+
+// A Prometheus that scrapes a leased pool has series for each query of the dashboard.
+func TestDashboard(t *testing.T) {
+	program, _ := dbtest.Prometheus(t)
+	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ids.Close(t.Context())
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(snowkeyprom.NewCollector(ids))
+	target := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	defer target.Close()
+	api := serve(t, program, strings.TrimPrefix(target.URL, "http://"))
+
+	text, err := os.ReadFile(folder + "dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(text, &dashboard); err != nil || len(dashboard.Panels) < 8 {
+		t.Fatalf("dashboard.json: %v, %d panels", err, len(dashboard.Panels))
+	}
+	deadline := time.Now().Add(time.Minute)
+	for _, p := range dashboard.Panels {
+		if len(p.Targets) == 0 {
+			t.Errorf("%s has no query", p.Title)
+		}
+		for _, q := range p.Targets {
+			expr := strings.ReplaceAll(q.Expr, "$__rate_interval", "5s")
+			for n, answer := 0, ""; n == 0; time.Sleep(100 * time.Millisecond) {
+				if n, answer = query(t, api, expr); n == 0 && time.Now().After(deadline) {
+					t.Errorf("%s: %s has no series: %s", p.Title, q.Expr, answer)
+					break
+				}
+				if _, err := ids.Next(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// serve starts a Prometheus that scrapes the target, and returns the address of its API.
+func serve(t *testing.T, program, target string) string {
+	t.Helper()
+	dir := t.TempDir()
+	rules, err := filepath.Abs(folder + "alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf("global: {scrape_interval: 200ms, evaluation_interval: 1s}\nrule_files: [%q]\nscrape_configs:\n- job_name: snowkey\n  static_configs: [{targets: [%q]}]\n", rules, target)
+	if err := os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	cmd := exec.CommandContext(t.Context(), program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address)
+	var log strings.Builder
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // with the error of the signal
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if answer, err := http.Get("http://" + address + "/-/ready"); err == nil {
+			answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return "http://" + address
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("Prometheus does not answer")
+		}
+	}
+}
+
+// query returns how many series the query has, and the whole answer.
+func query(t *testing.T, api, expr string) (n int, body string) {
+	t.Helper()
+	answer, err := http.Get(api + "/api/v1/query?query=" + url.QueryEscape(expr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var result struct {
+		Status, Error string
+		Data          struct{ Result []json.RawMessage }
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&result); err != nil || result.Status != "success" {
+		t.Fatalf("%s: %v, %s", expr, err, result.Error)
+	}
+	return len(result.Data.Result), fmt.Sprintf("%+v", result)
+}
