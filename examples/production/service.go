@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/healthz"
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
@@ -25,15 +26,15 @@ type User struct {
 type service struct {
 	*http.ServeMux
 	db     *gorm.DB
-	ids    *idgen.Pool
+	readyz http.Handler
 	ending atomic.Bool
 }
 
 func newService(db *gorm.DB, ids *idgen.Pool) *service {
-	s := &service{ServeMux: http.NewServeMux(), db: db, ids: ids}
+	s := &service{ServeMux: http.NewServeMux(), db: db, readyz: healthz.Ready(ids)}
 	s.HandleFunc("POST /users", s.create)
 	s.HandleFunc("GET /users/{id}", s.get)
-	s.HandleFunc("GET /livez", func(http.ResponseWriter, *http.Request) {})
+	s.Handle("GET /livez", healthz.Live(ids))
 	s.HandleFunc("GET /readyz", s.ready)
 	return s
 }
@@ -74,18 +75,14 @@ func (s *service) get(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(user)
 }
 
-// ready answers the readiness probe: requests are welcome while rows can get keys.
-// The liveness probe does not ask, since a restart would not bring keys sooner.
-func (s *service) ready(w http.ResponseWriter, _ *http.Request) {
-	health := s.ids.Health()
-	if s.ending.Load() || health.State > idgen.Waiting {
-		w.WriteHeader(http.StatusServiceUnavailable)
+// ready answers the readiness probe: requests are welcome while rows can get keys, until
+// the pod ends.
+func (s *service) ready(w http.ResponseWriter, r *http.Request) {
+	if s.ending.Load() {
+		http.Error(w, "the pod is ending", http.StatusServiceUnavailable)
+		return
 	}
-	text := health.State.String()
-	if health.Reason != nil {
-		text += ": " + health.Reason.Error()
-	}
-	w.Write([]byte(text + "\n"))
+	s.readyz.ServeHTTP(w, r)
 }
 
 // drain stops a server without failing a request. Kubernetes goes on sending

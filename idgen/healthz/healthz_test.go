@@ -1,0 +1,104 @@
+package healthz_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/healthz"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/filestore"
+)
+
+func get(t *testing.T, h http.Handler) (status int, body map[string]any) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("%v, %v, %s", err, w.Header(), w.Body)
+	}
+	return w.Code, body
+}
+
+func TestProbes(t *testing.T) {
+	clock := time.Now()
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7), Clock: func() time.Time { return clock }, MaxWait: time.Second, MaxBehind: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ids.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check := func(name string, ready, live int, state string, has ...string) {
+		t.Helper()
+		got, body := get(t, healthz.Ready(ids))
+		alive, _ := get(t, healthz.Live(ids))
+		if got != ready || alive != live || body["state"] != state {
+			t.Errorf("%s: %d, %d, %v; want %d, %d, %s", name, got, alive, body, ready, live, state)
+		}
+		for _, key := range has {
+			if body[key] == nil {
+				t.Errorf("%s: %v has no %s", name, body, key)
+			}
+		}
+	}
+	check("at once", 200, 200, "serving", "worker", "behindSeconds")
+	clock = clock.Add(-500 * time.Millisecond)
+	check("after a short wait", 200, 200, "waiting")
+	clock = clock.Add(-10 * time.Second)
+	check("the clock is behind", 503, 200, "failing", "behindSeconds")
+	if _, body := get(t, healthz.Ready(ids)); body["behindSeconds"].(float64) < 10 {
+		t.Errorf("%v, want 10 seconds or more", body)
+	}
+	clock = clock.Add(-time.Hour)
+	check("the clock is far behind", 503, 200, "down")
+	if err := ids.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check("closed", 503, 503, "closed")
+	if _, body := get(t, healthz.Ready(ids)); body["worker"] != nil {
+		t.Errorf("a closed pool has a worker number: %v", body)
+	}
+}
+
+// Without a lease, the body has the reason.
+func TestSuspendedPool(t *testing.T) {
+	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ids.Close(t.Context())
+	if err := ids.Suspend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	status, body := get(t, healthz.Ready(ids))
+	if status != 503 || body["state"] != "unleased" || body["reason"] != lease.ErrSuspended.Error() {
+		t.Errorf("%d, %v", status, body)
+	}
+	if status, _ := get(t, healthz.Live(ids)); status != 200 {
+		t.Errorf("the liveness probe answers %d", status)
+	}
+}
+
+func TestDefaultPool(t *testing.T) {
+	status, body := get(t, healthz.Ready(nil))
+	if reason, _ := body["reason"].(string); status != 503 || !strings.Contains(reason, idgen.ErrNoPool.Error()) {
+		t.Errorf("without a pool: %d, %v", status, body)
+	}
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(8)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ids.Close(t.Context())
+	idgen.SetDefault(ids)
+	defer idgen.SetDefault(nil)
+	if status, body := get(t, healthz.Ready(nil)); status != 200 || body["worker"] != 8.0 {
+		t.Errorf("with a pool: %d, %v", status, body)
+	}
+}
