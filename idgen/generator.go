@@ -150,11 +150,7 @@ func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first in
 			continue
 		}
 		if lead > s.maxAhead {
-			err := g.wait(ctx, s, final)
-			if err != nil {
-				s.skipped.Add(n)
-			}
-			return s, first, err
+			return s, first, g.wait(ctx, s, final)
 		}
 		return s, first, nil
 	}

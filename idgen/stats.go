@@ -3,15 +3,14 @@ package idgen
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
 // Stats count what a pool has done since it was made, over all of its generators. They
 // are for dashboards; [Health] says what the pool would do now.
 type Stats struct {
-	// Issued is the number of ids that calls have returned. It never decreases. An
-	// [Unordered] takes numbers in blocks, and all numbers of a block count as issued.
+	// Issued is the number of ids that were made. It never decreases. It includes the ids
+	// of calls that gave up waiting for the clock, and all ids of the blocks that an
+	// [Unordered] has taken.
 	Issued int64
 
 	// Waits is the number of calls that waited for the clock, and WaitTime is how long
@@ -32,11 +31,19 @@ type Stats struct {
 
 	Names int // how many generators there are, with the one of the name ""
 
-	Lease LeaseStats // zero if the worker number is not leased
-}
+	// Lease counts what happened to the leases of the pool. All is zero if the worker
+	// number is not leased.
+	Lease struct {
+		Claims   int64 // worker numbers that were leased
+		Renewals int64 // renewals that the store confirmed
+		Failures int64 // renewals that the store did not answer, or answered with an error
+		Losses   int64 // leases that were lost
 
-// LeaseStats count what happened to the leases of a pool.
-type LeaseStats = leased.Stats
+		// RenewalTime is how long all renewals took together, and LastRenewal how long
+		// the last one took, whether it failed or not.
+		RenewalTime, LastRenewal time.Duration
+	}
+}
 
 // Stats returns the pool's counters. It takes the lock that [Pool.Named] takes for a new
 // name, and a time that grows with the number of names. It is not for each id. The Stats

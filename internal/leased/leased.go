@@ -47,16 +47,10 @@ type Issuer interface {
 	Correct(offset time.Duration)
 }
 
-// Stats count what happened to the leases of a [Keeper].
+// Stats are the Lease of [idgen.Stats], which describes the fields.
 type Stats struct {
-	Claims   int64 // worker numbers that were leased
-	Renewals int64 // renewals that the store confirmed
-	Failures int64 // renewals that the store did not answer, or answered with an error
-	Losses   int64 // leases that were lost
-
-	// RenewalTime is how long all renewals took together, and LastRenewal how long the
-	// last one took, whether it failed or not.
-	RenewalTime, LastRenewal time.Duration
+	Claims, Renewals, Failures, Losses int64
+	RenewalTime, LastRenewal           time.Duration
 }
 
 // A Keeper leases a worker number for an [Issuer] and renews it. Its methods are

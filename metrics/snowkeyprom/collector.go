@@ -4,7 +4,7 @@
 //
 // The metrics are:
 //
-//	snowkey_ids_issued_total                 ids that calls have returned
+//	snowkey_ids_issued_total                 ids that were made
 //	snowkey_waits_total{for}                 calls that waited for the clock or the lease
 //	snowkey_wait_seconds_total{for}          how long they waited together
 //	snowkey_clock_errors_total               calls that failed because the clock was behind
@@ -34,7 +34,7 @@ import (
 )
 
 var (
-	issued    = describe("ids_issued_total", "Ids that calls have returned.")
+	issued    = describe("ids_issued_total", "Ids that were made.")
 	waits     = describe("waits_total", "Calls that waited for the clock or the lease.", "for")
 	waited    = describe("wait_seconds_total", "How long calls waited for the clock or the lease.", "for")
 	refused   = describe("clock_errors_total", "Calls that failed because the clock was behind.")

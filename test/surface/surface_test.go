@@ -22,7 +22,7 @@ var limits = []struct {
 	limit    int
 }{
 	{[]string{"."}, 4},
-	{[]string{"idgen"}, 80},
+	{[]string{"idgen"}, 82},
 	{[]string{"idgen/worker"}, 7},
 	{[]string{"lease"}, 32},
 	{[]string{"schema/autoinc", "schema/catalog"}, 45},
