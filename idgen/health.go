@@ -53,11 +53,8 @@ func (g *Generator) Health() Health {
 	}
 	now := g.clock.now()
 	next := g.next(last, 1, now)
-	h := Health{
-		Remaining: max(g.end-max(now, 0), 0),
-		Behind:    max(g.lead(next, now), 0),
-	}
-	h.Expiring = h.Remaining < warnBefore
+	h := g.remaining(now)
+	h.Behind = max(g.lead(next, now), 0)
 	switch {
 	case g.counter(next) >= g.limit:
 		h.State = Exhausted
@@ -74,13 +71,21 @@ func (g *Generator) Health() Health {
 	return h
 }
 
+// remaining returns a Health that says how long the layout lasts.
+func (c *core) remaining(now time.Duration) Health {
+	left := max(c.end-max(now, 0), 0)
+	return Health{Remaining: left, Expiring: left < warnBefore}
+}
+
 // unleased returns the health of a sealed generator.
 func (g *Generator) unleased() Health {
+	h := g.remaining(g.clock.now())
 	select {
 	case <-g.closed:
-		return Health{State: Closed}
+		h.State = Closed
 	default:
-		_, reason := g.watch()
-		return Health{State: Unleased, Reason: reason}
+		h.State = Unleased
+		_, h.Reason = g.watch()
 	}
+	return h
 }

@@ -36,7 +36,7 @@ type Stats struct {
 	Lease struct {
 		Claims   int64 // worker numbers that were leased
 		Renewals int64 // renewals that the store confirmed
-		Failures int64 // renewals that the store did not answer, or answered with an error
+		Failures int64 // renewals that the store refused, did not answer, or answered with an error
 		Losses   int64 // leases that were lost
 
 		// RenewalTime is how long all renewals took together, and LastRenewal how long
@@ -83,7 +83,8 @@ func (p *Pool) Stats() Stats {
 
 // issued returns the last number, or a negative one if the sequence is sealed, and how
 // many ids the generator has issued. While calls skip numbers at the same time, it may
-// count too few. The caller holds the pool's lock.
+// count too few. The count of a sequence stays too low if a call is paused between the
+// two steps of take until two more leases have ended. The caller holds the pool's lock.
 func (g *Generator) issued() (last, n int64) {
 	s := g.seq.Load()
 	n = g.before
