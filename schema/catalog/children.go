@@ -78,6 +78,11 @@ type candidate struct {
 	rows    int   // that were looked at
 	known   int   // of these, those whose value is a key
 	err     error // of reading them, if for example the privilege is missing
+
+	// A polymorphic column holds keys of several tables. The column named kind has the
+	// table's name, and named are the keys of the tables that were found in it.
+	kind  string
+	named []Column
 }
 
 // sample is how many rows of a column are compared with the keys.
@@ -99,6 +104,10 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 		}
 		decided[c.place(column.Table, column.Name)] = true
 	}
+	kinds, err := c.kindColumns(ctx, conn, s)
+	if err != nil {
+		return nil, err
+	}
 	for _, column := range c.numbers {
 		if !column.narrow() || decided[c.place(column.Table, column.Name)] || !slices.Contains(report.Schemas, column.Table.Schema) {
 			continue
@@ -118,11 +127,72 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 				best = found
 			}
 		}
-		if best.quality > 0 {
+		if name, ok := strings.CutSuffix(column.Name, "_id"); ok && best.quality == 0 {
+			if kind, ok := kinds[c.place(column.Table, name+"_type")]; ok {
+				best, err = s.polymorphic(ctx, conn, column, kind, report.Keys)
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+		if best.key.Name != "" {
 			likely = append(likely, best)
 		}
 	}
 	return likely, nil
+}
+
+// In Rails and in Laravel, a row of items can belong to a user or to a company: items has
+// owner_id with the key, and owner_type with the name of the class, such as User. MySQL
+// and Postgres have this view in common.
+const kindColumns = `SELECT table_schema, table_name, column_name FROM information_schema.columns
+WHERE RIGHT(column_name, 5) = '_type' AND data_type NOT LIKE '%int%'`
+
+// kindColumns returns the names of the columns that may say which table a key is from.
+func (c *catalog) kindColumns(ctx context.Context, conn *sql.Conn, s server) (map[place]string, error) {
+	if s.Dialect == database.SQLite {
+		return nil, nil // it has no narrow integers
+	}
+	all, err := database.List(ctx, conn, kindColumns, func(c *Column) []any { return []any{&c.Table.Schema, &c.Table.Name, &c.Name} })
+	names := make(map[place]string)
+	for _, column := range all {
+		names[c.place(column.Table, column.Name)] = column.Name
+	}
+	return names, err
+}
+
+// polymorphic returns a candidate for the first key whose table the column kind names. If
+// the table has no rows, we can't know the tables, and the first key has to stand for all
+// of them. The candidate is zero if there are rows and none of them names a table.
+func (s server) polymorphic(ctx context.Context, conn *sql.Conn, column Column, kind string, keys []Key) (candidate, error) {
+	query := fmt.Sprintf("SELECT DISTINCT CAST(k AS CHAR(100)) FROM (SELECT %[1]s AS k FROM %[2]s LIMIT %[3]d) s WHERE k IS NOT NULL", s.Quote(kind), s.name(column.Table), sample)
+	found := candidate{column: column, kind: kind}
+	var values []string
+	values, found.err = database.List(ctx, conn, query, func(v *string) []any { return []any{v} })
+	if ctx.Err() != nil {
+		return candidate{}, fmt.Errorf("catalog: %w", ctx.Err())
+	}
+	for i, k := range keys {
+		if !k.Primary() || k.Column.Table.Schema != column.Table.Schema {
+			continue
+		}
+		names := singulars(plain(k.Column.Table.Name))
+		if len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return slices.Contains(names, plain(class(v))) }) {
+			if found.key.Name == "" {
+				found.key, found.of = k.Column, i
+			}
+			if len(values) > 0 {
+				found.named = append(found.named, k.Column)
+			}
+		}
+	}
+	return found, nil
+}
+
+// class returns the name of a class without its module: Post of Blog::Post and of
+// App\Models\Post.
+func class(name string) string {
+	return name[strings.LastIndexAny(name, `:\./`)+1:]
 }
 
 // resembles reports how well the name of a column fits a key: 0 is not at all.
@@ -130,7 +200,6 @@ func resembles(column, key Column) int {
 	if column.Table.Schema != key.Table.Schema {
 		return 0
 	}
-	plain := func(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "") }
 	name, id := plain(column.Name), plain(key.Name)
 	if id != "id" && strings.HasSuffix(name, id) { // actor_id references actors.actor_id
 		return 3 + len(id)
@@ -145,6 +214,10 @@ func resembles(column, key Column) int {
 		return 1
 	}
 	return best
+}
+
+func plain(name string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", "")
 }
 
 // singulars returns a table's name and what may be its singular in English.
@@ -168,6 +241,22 @@ func (s server) compareValues(ctx context.Context, conn *sql.Conn, c *candidate)
 }
 
 func (s server) judgeCandidate(k *Key, c candidate) {
+	if c.kind != "" {
+		of := "and the table has no rows that tell of which"
+		if c.err != nil {
+			of = fmt.Sprintf("and of which cannot be read (%v)", c.err)
+		} else if len(c.named) > 0 {
+			var names []string
+			for _, key := range c.named {
+				names = append(names, s.column(key))
+			}
+			of = "here of " + strings.Join(names, ", ")
+		}
+		k.find(LikelyChild, Warning, c.column,
+			fmt.Sprintf("%s is %s and may hold keys of the tables that %s names, %s", s.column(c.column), c.column.Type, s.Quote(c.kind), of),
+			fmt.Sprintf("decide: --child %[1]s=%[2]s makes it wide together with that key, which is enough for the keys of all tables, and --not-child %[1]s leaves it as it is", path(c.column), path(k.Column)))
+		return
+	}
 	values := "it has no rows to compare"
 	if c.err != nil {
 		values = fmt.Sprintf("its values cannot be compared (%v)", c.err)

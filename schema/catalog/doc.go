@@ -33,7 +33,7 @@
 //
 // The report lists declared foreign keys: self-references, columns of composite
 // foreign keys, and foreign keys to a column that is itself a foreign key to the
-// key. It does not guess references that are not declared.
+// key. Columns that may hold a key without a foreign key are findings, [LikelyChild].
 //
 // Postgres records which columns a view uses. MySQL and SQLite do not, so there a view
 // is listed if its definition contains the table and either the column or a star. A

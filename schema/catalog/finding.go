@@ -11,6 +11,13 @@ type Finding struct {
 	Column   Column   `json:"column,omitzero"` // the key's or the child's; none in the findings of a [Report]
 	Text     string   `json:"text"`            // what was found, with names and numbers
 	Remedy   string   `json:"remedy"`          // what to do
+
+	// Definition has the statements that create a [NarrowRoutine] again with bigint in
+	// place of every narrower type. Review them before you run them: not every integer
+	// holds a key, and strings, which may be dynamic SQL, are unchanged. A trigger that
+	// MySQL has to drop loses its place in the order of triggers, and a function or a
+	// procedure there loses the privileges that were granted on it.
+	Definition string `json:"definition,omitempty"`
 }
 
 // A Severity is how much a finding matters.

@@ -93,7 +93,7 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 		return Report{}, err
 	}
 	for _, r := range routines {
-		s.judgeRoutine(report.Keys, r)
+		s.judgeRoutine(ctx, conn, report.Keys, r)
 	}
 	for _, l := range likely {
 		s.judgeCandidate(&report.Keys[l.of], l)

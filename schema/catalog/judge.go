@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"math/big"
 	"strings"
@@ -166,13 +168,19 @@ func (s server) judgeTable(k *Key) {
 
 // judgeRoutine adds a finding to the first key whose table, or the table of one of its
 // children, the routine mentions.
-func (s server) judgeRoutine(keys []Key, r database.Routine) {
+func (s server) judgeRoutine(ctx context.Context, conn *sql.Conn, keys []Key, r database.Routine) {
 	for i := range keys {
 		for _, column := range keys[i].Columns() {
 			if r.Mentions(column.Table.Name) {
 				keys[i].find(NarrowRoutine, s.ifWidened(&keys[i]), keys[i].Column,
 					fmt.Sprintf("%s mentions %s and uses integers of fewer than 64 bits", r, s.name(column.Table)),
-					"make its parameters, variables and casts that hold a key bigint before the key is widened")
+					"make its parameters, variables and casts that hold a key bigint before the key is widened; snowkey migrate inspect --definitions prints a definition to start from")
+				definition, err := r.Widened(ctx, conn, s.Server)
+				if err != nil {
+					definition = "-- " + database.Printable(err.Error()) + "\n"
+				}
+				findings := keys[i].Findings
+				findings[len(findings)-1].Definition = definition
 				return
 			}
 		}

@@ -99,3 +99,55 @@ func TestUndeclaredChildren(t *testing.T) {
 		}
 	})
 }
+
+// A polymorphic column holds keys of the tables that another column names, as in Rails and
+// Laravel. One declared parent makes it wide, and keys of the others fit as well.
+func TestPolymorphicChildren(t *testing.T) {
+	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
+		if db.Dialect == "sqlite" {
+			t.Skip("every integer of SQLite has 64 bits")
+		}
+		conn := db.Connect(t)
+		id := map[string]string{"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY"}[db.Dialect]
+		exec(t, conn,
+			"CREATE TABLE users (id "+id+")", "CREATE TABLE build_jobs (id "+id+")", "CREATE TABLE unnamed (id "+id+")",
+			"CREATE TABLE items (owner_id int, owner_type varchar(40), source_id int, source_type text, kind_id int, kind_type int, empty_id int, empty_type varchar(9))",
+			"CREATE TABLE bare (thing_id int, thing_type varchar(40))",
+			"INSERT INTO users (id) VALUES (1), (2)",
+			`INSERT INTO items VALUES (1, 'User', 7, 'Billing::Invoice', 1, 1, NULL, 'unknown'), (1, 'App\\Models\\BuildJob', 8, NULL, 1, 2, NULL, NULL)`)
+		var found []string
+		for _, k := range inspect(t, conn, catalog.Options{}).Keys {
+			for _, f := range k.Findings {
+				if f.Kind == catalog.LikelyChild {
+					found = append(found, k.Column.Table.Name+" "+f.Column.Name+": "+f.Text[strings.LastIndex(f.Text, ", "):])
+					if !strings.Contains(f.Remedy, "--child "+f.Column.Table.Schema+"."+f.Column.Table.Name+"."+f.Column.Name+"=") {
+						t.Error(f.Remedy)
+					}
+				}
+			}
+		}
+		slices.Sort(found)
+		if len(found) != 2 || !strings.HasPrefix(found[0], "build_jobs owner_id") || !strings.Contains(found[0], "users") || !strings.HasPrefix(found[1], "build_jobs thing_id") {
+			t.Errorf("found %q", found)
+		}
+		at := func(table, column string) catalog.Column {
+			return catalog.Column{Table: catalog.Name{Name: table}, Name: column}
+		}
+		if _, err := autoinc.NewPlan(t.Context(), conn, options); !errors.Is(err, autoinc.ErrRefused) {
+			t.Fatalf("undecided: %v", err)
+		}
+		options.Children = []catalog.ForeignKey{{Child: at("items", "owner_id"), Parent: at("users", "id")}}
+		options.NotChildren = []catalog.Column{at("bare", "thing_id")}
+		p := plan(t, conn, options)
+		applyAll(t, conn, p, autoinc.ApplyOptions{})
+		if v := verify(t, conn, p); v.Err() != nil {
+			t.Errorf("not proven:\n%s", verdicts(t, v))
+		}
+		exec(t, conn, "INSERT INTO build_jobs (id) VALUES (7350000000000000001), (7350000000000000002)",
+			"INSERT INTO items (owner_id, owner_type) VALUES (7350000000000000002, 'BuildJob')")
+		var n int
+		if err := conn.QueryRow("SELECT COUNT(*) FROM items i JOIN build_jobs j ON j.id = i.owner_id").Scan(&n); err != nil || n != 1 {
+			t.Errorf("%d rows: %v", n, err)
+		}
+	})
+}

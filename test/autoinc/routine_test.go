@@ -1,6 +1,9 @@
 package autoinc_test
 
 import (
+	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +20,7 @@ func TestNarrowRoutines(t *testing.T) {
 			t.Skip("every integer of SQLite has 64 bits")
 		}
 		conn := db.Connect(t)
-		schema := map[string][]string{
+		tables := map[string][]string{
 			"postgres": {
 				"CREATE TABLE inventory (id serial PRIMARY KEY)",
 				"CREATE FUNCTION in_stock(p_id integer) RETURNS bool LANGUAGE sql AS 'SELECT EXISTS (SELECT FROM inventory WHERE id = p_id)'",
@@ -32,18 +35,28 @@ func TestNarrowRoutines(t *testing.T) {
 				"CREATE FUNCTION film_in_stock() RETURNS BIGINT READS SQL DATA BEGIN DECLARE n MEDIUMINT; SELECT id INTO n FROM inventory LIMIT 1; RETURN n; END",
 				"CREATE FUNCTION roomy(p_id BIGINT) RETURNS BOOLEAN READS SQL DATA RETURN EXISTS (SELECT 1 FROM inventory WHERE id = p_id)",
 				"CREATE FUNCTION elsewhere(n INT) RETURNS INT DETERMINISTIC RETURN n + 1",
+				"CREATE FUNCTION literal() RETURNS VARCHAR(40) READS SQL DATA BEGIN DECLARE n INT; SELECT id INTO n FROM inventory LIMIT 0; RETURN 'an int, it\\'s'; END",
+				"CREATE FUNCTION whole(p_id BIGINT) RETURNS BOOLEAN READS SQL DATA RETURN EXISTS (SELECT 1 FROM inventory WHERE id = CAST(p_id AS SIGNED INTEGER))",
 				"CREATE TRIGGER forget BEFORE UPDATE ON inventory FOR EACH ROW BEGIN DECLARE n INT; SET n = NEW.id; END",
 			},
 		}[db.Dialect]
-		exec(t, conn, schema...)
-		report, err := catalog.Inspect(t.Context(), conn, catalog.Options{})
-		if err != nil {
-			t.Fatal(err)
+		exec(t, conn, tables...)
+		schema := ""
+		if db.Dialect == "mysql" {
+			// Its functions of all databases are inspected, and other tests have databases.
+			if err := conn.QueryRow("SELECT DATABASE()").Scan(&schema); err != nil {
+				t.Fatal(err)
+			}
 		}
-		var found []string
-		for _, f := range report.Keys[0].Findings {
-			if f.Kind == catalog.NarrowRoutine {
+		if db.Dialect == "postgres" {
+			exec(t, conn, "REVOKE ALL ON FUNCTION in_stock FROM PUBLIC", "GRANT EXECUTE ON FUNCTION in_stock TO pg_monitor WITH GRANT OPTION",
+				"COMMENT ON FUNCTION in_stock IS 'what''s integer here'")
+		}
+		var found, definitions []string
+		for _, f := range inspect(t, conn, catalog.Options{}).Keys[0].Findings {
+			if f.Kind == catalog.NarrowRoutine && (db.Dialect == "postgres" || strings.Contains(f.Text, schema+".")) {
 				found = append(found, f.Text)
+				definitions = append(definitions, f.Definition)
 			}
 		}
 		p := plan(t, conn, options)
@@ -51,7 +64,7 @@ func TestNarrowRoutines(t *testing.T) {
 		applyAll(t, conn, p, autoinc.ApplyOptions{})
 		v := verify(t, conn, p)
 		for what, text := range map[string]string{"inspect": strings.Join(found, "\n"), "the plan": notes, "verify": verdicts(t, v)} {
-			for name, narrow := range map[string]bool{"in_stock(": true, "film_in_stock": true, "forget": true, "roomy": false, "elsewhere": false} {
+			for name, narrow := range map[string]bool{"in_stock(": true, "film_in_stock": true, "forget": true, "roomy": false, "whole": false, "elsewhere": false} {
 				if db.Dialect == "mysql" {
 					name = strings.ReplaceAll(name, "in_stock(", ".in_stock")
 				}
@@ -63,5 +76,95 @@ func TestNarrowRoutines(t *testing.T) {
 		if v.Err() != nil {
 			t.Error(v.Err())
 		}
+
+		// The definitions run as they are printed, and then the routines take wide keys.
+		one, err := conn.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer one.Close()
+		for _, statement := range statements(db.Dialect, strings.Join(definitions, "")) {
+			if _, err := one.ExecContext(t.Context(), statement); err != nil {
+				t.Fatalf("%s\n%v", statement, err)
+			}
+		}
+		var here, there, literal int
+		exec(t, conn, "INSERT INTO inventory (id) VALUES (7350000000000000001)")
+		for n, want := range map[int64]int{7350000000000000001: 1, 7350000000000000002: 0} {
+			query := fmt.Sprintf("SELECT (SELECT COUNT(*) FROM inventory WHERE in_stock(%d) AND id = %[1]d)", n)
+			if err := one.QueryRowContext(t.Context(), query).Scan(&here); err != nil || here != want {
+				t.Errorf("in_stock(%d): %d: %v", n, here, err)
+			}
+		}
+		if db.Dialect == "mysql" {
+			exec(t, conn, "UPDATE inventory SET id = 7350000000000000003 WHERE id = 7350000000000000001")
+			err = one.QueryRowContext(t.Context(), "SELECT film_in_stock() = 7350000000000000003, literal() = 'an int, it''s'").Scan(&there, &literal)
+		} else {
+			exec(t, conn, "CALL forget()")
+			err = one.QueryRowContext(t.Context(), `SELECT (SELECT COUNT(*) FROM film_in_stock()), (SELECT COUNT(*) FROM pg_proc
+				WHERE oid = 'in_stock(bigint)'::regprocedure AND proacl::text LIKE '%pg_monitor=X*/%' AND proacl::text NOT LIKE '{=%' AND obj_description(oid, 'pg_proc') = 'what''s integer here')`).Scan(&there, &literal)
+		}
+		if err != nil || there != 1 || literal != 1 {
+			t.Errorf("film_in_stock is %d, and the second %d: %v", there, literal, err)
+		}
+		// Only the string is left, which may be dynamic SQL.
+		for line := range strings.Lines(verdicts(t, verify(t, conn, p))) {
+			if (db.Dialect == "postgres" || strings.Contains(line, schema+".")) && strings.Contains(line, "of fewer than 64 bits") && !strings.Contains(line, ".literal:") {
+				t.Errorf("still narrow: %s", line)
+			}
+		}
 	})
+}
+
+// The functions of Sakila and of Pagila work with generated keys when their definitions
+// have been replaced by the rewritten ones.
+func TestRoutinesOfSakila(t *testing.T) {
+	for _, c := range []struct{ dialect, file, call string }{
+		{"postgres", "pagila.postgres.sql", "SELECT count(*) FROM film_in_stock(7350000000000000001, 7350000000000000002)"},
+		{"mysql", "sakila.mysql.sql", "SELECT inventory_in_stock(7350000000000000004)"},
+	} {
+		t.Run(c.dialect, func(t *testing.T) {
+			if !slices.Contains(dbtest.Databases(t), c.dialect) {
+				t.Skip(c.dialect + " is not tested")
+			}
+			db := dbtest.Open(t, c.dialect)
+			s := shop{DB: db, conn: db.Connect(t)}
+			s.load(t, filepath.Join("testdata", "schemas", c.file))
+			var script strings.Builder
+			all := make(map[string]bool)
+			for _, k := range inspect(t, s.conn, catalog.Options{}).Keys {
+				for _, f := range k.Findings {
+					if strings.Contains(f.Text, "in_stock") && (db.Dialect == "postgres" || strings.Contains(f.Definition, k.Column.Table.Schema)) && !all[f.Text] {
+						script.WriteString(f.Definition)
+						all[f.Text] = true
+					}
+				}
+			}
+			one, err := s.conn.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer one.Close()
+			for _, statement := range statements(db.Dialect, script.String()) {
+				if _, err := one.ExecContext(t.Context(), statement); err != nil {
+					t.Fatalf("%s\n%v", statement, err)
+				}
+			}
+			p := plan(t, s.conn, autoinc.PlanOptions{Composite: true, Options: catalog.Options{LikelyChildren: true}})
+			applyAll(t, s.conn, p, autoinc.ApplyOptions{})
+			insert := []string{"SET session_replication_role = replica", "INSERT INTO inventory (inventory_id, film_id, store_id, last_update) VALUES (7350000000000000004, 7350000000000000001, 7350000000000000002, now())"}
+			if db.Dialect == "mysql" {
+				insert[0] = "SET foreign_key_checks = 0"
+			}
+			for _, statement := range insert {
+				if _, err := one.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var n int
+			if err := one.QueryRowContext(t.Context(), c.call).Scan(&n); err != nil || n != 1 {
+				t.Errorf("%s: %d: %v", c.call, n, err)
+			}
+		})
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // A Routine is a function, a procedure or a trigger of the database that uses integers of
@@ -13,11 +15,14 @@ import (
 type Routine struct {
 	Kind string // such as function
 	Name string // as the server writes it, with its parameters
-	text string
+
+	text         string
+	schema, name string // on MySQL and MariaDB
+	table        string // of a trigger
 }
 
 const (
-	postgresRoutines = `SELECT CASE p.prokind WHEN 'p' THEN 'procedure' ELSE 'function' END, p.oid::regprocedure::text, pg_get_functiondef(p.oid)
+	postgresRoutines = `SELECT CASE p.prokind WHEN 'p' THEN 'procedure' ELSE 'function' END, p.oid::regprocedure::text, pg_get_functiondef(p.oid), '', '', ''
 FROM pg_proc p
 JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
 JOIN pg_language l ON l.oid = p.prolang AND l.lanname NOT IN ('c', 'internal')
@@ -27,16 +32,44 @@ ORDER BY 2`
 	// A parameter of the position 0 is what a function returns.
 	mysqlRoutines = `SELECT LOWER(r.ROUTINE_TYPE), CONCAT(r.ROUTINE_SCHEMA, '.', r.ROUTINE_NAME), CONCAT(COALESCE(r.ROUTINE_DEFINITION, ''), ' ', COALESCE((
 	SELECT GROUP_CONCAT(p.DTD_IDENTIFIER SEPARATOR ' ') FROM information_schema.PARAMETERS p
-	WHERE p.SPECIFIC_SCHEMA = r.ROUTINE_SCHEMA AND p.SPECIFIC_NAME = r.SPECIFIC_NAME AND p.ORDINAL_POSITION > 0), ''))
+	WHERE p.SPECIFIC_SCHEMA = r.ROUTINE_SCHEMA AND p.SPECIFIC_NAME = r.SPECIFIC_NAME AND p.ORDINAL_POSITION > 0), '')), r.ROUTINE_SCHEMA, r.ROUTINE_NAME, ''
 FROM information_schema.ROUTINES r WHERE r.ROUTINE_SCHEMA NOT IN ` + MySQLSystem + `
-UNION ALL SELECT 'trigger', CONCAT(TRIGGER_SCHEMA, '.', TRIGGER_NAME), CONCAT(EVENT_OBJECT_TABLE, ' ', ACTION_STATEMENT)
+UNION ALL SELECT 'trigger', CONCAT(TRIGGER_SCHEMA, '.', TRIGGER_NAME), CONCAT(EVENT_OBJECT_TABLE, ' ', ACTION_STATEMENT), TRIGGER_SCHEMA, TRIGGER_NAME, EVENT_OBJECT_TABLE
 FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA NOT IN ` + MySQLSystem + ` AND TRIGGER_NAME NOT LIKE 'snowkey%'
 ORDER BY 1, 2`
 )
 
-var narrowType = regexp.MustCompile(`(?i)\b(int2?|int4|integer|tinyint|smallint|mediumint|(small)?serial|(UN)?SIGNED INT(EGER)?)\b`)
+// A cast to SIGNED INTEGER has 64 bits in MySQL, and TINYINT(1) is how it writes BOOLEAN.
+// Both are matched first, so that they do not match as narrow types.
+const narrowType = `\b(?:UN)?SIGNED\s+INT(?:EGER)?\b|\bTINYINT\(1\)|\b(int2|int4|int|integer|tinyint|smallint|mediumint|smallserial|serial)\b`
 
-// NarrowRoutines returns the routines that use integers of fewer than 64 bits. The server shows only those that the account may see. SQLite has none.
+var (
+	narrow = regexp.MustCompile(`(?i)` + narrowType)
+
+	// Strings, quoted names and comments keep the words in them.
+	code      = regexp.MustCompile(`(?is)'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|` + narrowType)
+	mysqlCode = regexp.MustCompile("(?is)" + `'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|--\s[^\n]*|#[^\n]*|/\*.*?\*/|` + "`[^`]*`|" + narrowType)
+)
+
+func isNarrow(text string) bool {
+	return slices.ContainsFunc(narrow.FindAllStringSubmatch(text, -1), func(match []string) bool { return match[1] != "" })
+}
+
+// widen returns SQL with bigint in place of narrower types.
+func widen(sql string, code *regexp.Regexp) string {
+	var b strings.Builder
+	done := 0
+	for _, at := range code.FindAllStringSubmatchIndex(sql, -1) {
+		if from, to := at[2], at[3]; from >= 0 && !strings.HasSuffix(strings.ToLower(sql[from:to]), "serial") {
+			b.WriteString(sql[done:from] + "bigint")
+			done = to
+		}
+	}
+	return b.String() + sql[done:]
+}
+
+// NarrowRoutines returns the routines that use integers of fewer than 64 bits. The server
+// shows only those that the account may see. SQLite has none.
 func NarrowRoutines(ctx context.Context, conn *sql.Conn, s Server) ([]Routine, error) {
 	query := postgresRoutines
 	switch {
@@ -45,14 +78,14 @@ func NarrowRoutines(ctx context.Context, conn *sql.Conn, s Server) ([]Routine, e
 	case s.IsMySQL():
 		query = mysqlRoutines
 	}
-	all, err := List(ctx, conn, query, func(r *Routine) []any { return []any{&r.Kind, &r.Name, &r.text} })
-	var narrow []Routine
+	all, err := List(ctx, conn, query, func(r *Routine) []any { return []any{&r.Kind, &r.Name, &r.text, &r.schema, &r.name, &r.table} })
+	var found []Routine
 	for _, r := range all {
-		if narrowType.MatchString(r.text) {
-			narrow = append(narrow, r)
+		if isNarrow(r.text) {
+			found = append(found, r)
 		}
 	}
-	return narrow, err
+	return found, err
 }
 
 // Mentions reports whether the routine has the name of the table in it, as a word.
@@ -61,3 +94,77 @@ func (r Routine) Mentions(table string) bool {
 }
 
 func (r Routine) String() string { return fmt.Sprintf("the %s %s", r.Kind, r.Name) }
+
+// The statements that restore what DROP FUNCTION loses: the owner, the privileges and the
+// comment. The first column has the types of the parameters and of the result.
+const postgresRestore = `SELECT pg_get_function_arguments(p.oid) || ' ' || COALESCE(pg_get_function_result(p.oid), ''), concat_ws(E'\n',
+	format('ALTER %1$s %2$s OWNER TO %3$I;', k.kind, k.name, pg_get_userbyid(p.proowner)),
+	CASE WHEN p.proacl IS NOT NULL THEN format('REVOKE ALL ON %1$s %2$s FROM PUBLIC;', k.kind, k.name) END,
+	(SELECT string_agg(format('GRANT EXECUTE ON %1$s %2$s TO %3$s%4$s;', k.kind, k.name,
+		CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
+		CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' END), E'\n') FROM aclexplode(p.proacl) a WHERE a.grantee <> p.proowner),
+	format('COMMENT ON %1$s %2$s IS %3$L;', k.kind, k.name, obj_description(p.oid, 'pg_proc')))
+FROM pg_proc p, LATERAL (SELECT CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure::text) k (kind, name)
+WHERE p.oid = $1::regprocedure`
+
+// Widened returns statements that create the routine again with bigint in place of every
+// narrower integer type outside of strings, for a person to review: not every integer
+// holds a key.
+func (r Routine) Widened(ctx context.Context, conn *sql.Conn, s Server) (string, error) {
+	if s.IsMySQL() {
+		return r.widenedMySQL(ctx, conn, s)
+	}
+	type restore struct{ types, after string }
+	found, err := One(ctx, conn, postgresRestore, func(f *restore) []any { return []any{&f.types, &f.after} }, r.Name)
+	if err != nil {
+		return "", err
+	}
+	create := strings.TrimSpace(widen(r.text, code)) + ";\n"
+	if widen(found.types, code) != found.types { // CREATE OR REPLACE would make another function
+		create = fmt.Sprintf("DROP %s %s;\n%s%s\n", strings.ToUpper(r.Kind), r.Name, create, widen(found.after, code))
+	}
+	// The body may call a function whose definition comes later.
+	return "BEGIN;\nSET LOCAL check_function_bodies = off;\n" + create + "COMMIT;\n", nil
+}
+
+func (r Routine) widenedMySQL(ctx context.Context, conn *sql.Conn, s Server) (string, error) {
+	kind := strings.ToUpper(r.Kind)
+	rows, err := conn.QueryContext(ctx, fmt.Sprintf("SHOW CREATE %s %s", kind, s.Path(r.schema, r.name)))
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return "", err
+	}
+	// The first five columns are the name, the mode, the statement, and the character set
+	// and collation of the connection that created it. Servers add others behind these.
+	values := make([]sql.NullString, max(len(columns), 5))
+	dest := make([]any, len(columns))
+	for i := range dest {
+		dest[i] = &values[i]
+	}
+	if !rows.Next() {
+		return "", fmt.Errorf("%s is gone: %w", r, rows.Err())
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return "", err
+	}
+	if !values[2].Valid {
+		return "", fmt.Errorf("the account may not read the definition of %s", r)
+	}
+	create := widen(values[2].String, mysqlCode)
+	before, after := "", ""
+	switch {
+	case s.Dialect == MariaDB:
+		create = "CREATE OR REPLACE" + strings.TrimPrefix(create, "CREATE")
+	case r.table != "":
+		before = fmt.Sprintf("LOCK TABLES %s WRITE;;\nDROP TRIGGER %s;;\n", s.Quote(r.table), s.Quote(r.name))
+		after = "UNLOCK TABLES;;\n"
+	default:
+		before = fmt.Sprintf("DROP %s %s;;\n", kind, s.Quote(r.name))
+	}
+	return fmt.Sprintf("USE %s;\nSET @mode = @@sql_mode, @collation = @@collation_connection, sql_mode = %s, collation_connection = %s;\nDELIMITER ;;\n%s%s;;\n%sDELIMITER ;\nSET sql_mode = @mode, collation_connection = @collation;\n",
+		s.Quote(r.schema), s.Literal(values[1].String), s.Literal(values[4].String), before, create, after), rows.Err()
+}
