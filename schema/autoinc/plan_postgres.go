@@ -227,6 +227,15 @@ func (p *postgresPlanner) refuseCounter(k catalog.Key) {
 	if fact.identity == "" {
 		return
 	}
+	// In Postgres 17 and later partitions share the identity. ATTACH PARTITION gives it to
+	// the partition, but not to the partitions of that one, and then DROP IDENTITY fails.
+	for _, name := range k.Inheritors {
+		partition := catalog.Column{Table: name, Name: k.Column.Name}
+		if k.Partitioned && p.major() >= 17 && p.facts[exactPlace(partition)].identity == "" {
+			p.refuse(k.Column, "detach that partition from its table and attach it again, which gives it the identity",
+				"its partition %s does not have the identity (55000)", p.name(name))
+		}
+	}
 	for _, other := range k.SharedWith {
 		if !slices.ContainsFunc(p.keys, func(k catalog.Key) bool { return same(k.Column, other) }) {
 			p.refuse(k.Column, fmt.Sprintf("give %s a sequence of its own, or plan its table too", p.column(other)),

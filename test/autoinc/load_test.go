@@ -198,17 +198,16 @@ func TestBackfillWaitsForReplicas(t *testing.T) {
 		"CREATE TABLE users (id serial PRIMARY KEY)", "INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 50000)")
 	p := plan(t, conn, autoinc.PlanOptions{Online: true})
 	standby := dbtest.StandbyOf(t, primary).Connect(t)
-	exec(t, standby, "SELECT pg_wal_replay_pause()")
-	pauses, filled := 0, int64(0)
+	stopped, pauses := false, 0
 	_, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{BatchSize: 500, Pause: 30 * time.Millisecond, MaxLag: 300 * time.Millisecond, Progress: func(p autoinc.Progress) {
 		switch {
-		case p.Event == autoinc.Filled:
-			filled = p.Done
+		case p.Event == autoinc.Filled && !stopped:
+			stopped = true
+			exec(t, standby, "SELECT pg_wal_replay_pause()")
 		case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "a replica is"):
-			if pauses++; pauses == 1 {
-				if filled == 0 {
-					t.Error("it lagged before the first batch")
-				}
+			// On a busy machine, the standby may also lag before that.
+			if stopped {
+				pauses++
 				exec(t, standby, "SELECT pg_wal_replay_resume()")
 			}
 		}
