@@ -24,13 +24,17 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE k.contype = 'c' AND k.coninhcount = 0
 ORDER BY n.nspname, c.relname, k.conname`
 
-	postgresStatistics = `SELECT n.nspname, c.relname, pg_get_statisticsobjdef(s.oid),
+	// The server lists columns by their place in the table, which changes when a wide column
+	// takes the place of another. By name, the definition stays the same.
+	postgresStatistics = `SELECT n.nspname, c.relname, coalesce(replace(pg_get_statisticsobjdef(s.oid), ' ON ' || k.by_place, ' ON ' || k.by_name), pg_get_statisticsobjdef(s.oid)),
 	coalesce((SELECT json_agg(json_build_array(a.attname)) FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum > 0 AND (
 		a.attnum = ANY (s.stxkeys::int2[]) OR EXISTS (
 			SELECT FROM pg_depend d WHERE d.classid = 'pg_statistic_ext'::regclass AND d.objid = s.oid AND d.refobjid = s.stxrelid AND d.refobjsubid = a.attnum)))::text, '[]')
 FROM pg_statistic_ext s
 JOIN pg_class c ON c.oid = s.stxrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum), string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname)
+	FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum = ANY (s.stxkeys::int2[])) k (by_place, by_name)
 ORDER BY s.stxname`
 
 	postgresGrants = `SELECT n.nspname, c.relname, a.attname, p.privilege_type, coalesce(r.rolname, ''), CASE WHEN p.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END

@@ -79,7 +79,8 @@ const onlineParts = `SELECT relname || ' ' || coalesce(obj_description(c.oid, 'p
 		UNION ALL SELECT conrelid::regclass || conname || obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE connamespace = 'public'::regnamespace
 		UNION ALL SELECT matviewname || definition || ispopulated || coalesce(obj_description(matviewname::regclass, 'pg_class'), '') FROM pg_matviews WHERE schemaname = 'public'
 		UNION ALL SELECT attrelid::regclass || attname || coalesce(attstattarget::text, '') || coalesce(attoptions::text, '') FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid > 16000 AND attrelid IN (SELECT oid FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace)
-		UNION ALL SELECT pg_get_statisticsobjdef(oid) FROM pg_statistic_ext
+		UNION ALL SELECT stxname || (SELECT string_agg(attname, ' ' ORDER BY attname) FROM pg_attribute WHERE attrelid = stxrelid AND attnum = ANY (stxkeys::int2[])) FROM pg_statistic_ext
+		UNION ALL SELECT objoid::regclass || ' ' || a.attname || ' ' || description FROM pg_description JOIN pg_attribute a ON a.attrelid = objoid AND a.attnum = objsubid WHERE classoid = 'pg_class'::regclass AND objsubid > 0 AND objoid > 16000
 		UNION ALL SELECT attrelid::regclass || attname || attacl::text FROM pg_attribute WHERE attacl IS NOT NULL AND NOT attisdropped AND attrelid > 16000
 		ORDER BY 1`
 

@@ -17,7 +17,7 @@ func TestMatrixSchemas(t *testing.T) {
 			continue
 		}
 		eachSchema(t, folder, func(t *testing.T, s shop, options autoinc.PlanOptions) {
-			p, before, rows := plan(t, s.conn, options), s.before(t), s.rows(t)
+			p, before, rows := plan(t, s.conn, options), s.whole(t), s.rows(t)
 			for phases := 1; phases <= len(phaseNames); phases++ {
 				for range phases {
 					if _, err := autoinc.Apply(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
@@ -28,7 +28,7 @@ func TestMatrixSchemas(t *testing.T) {
 				if err := autoinc.Undo(t.Context(), s.conn, p, autoinc.ApplyOptions{}); err != nil {
 					t.Fatal(err)
 				}
-				require(t, "the catalog after undo", s.before(t), before)
+				require(t, "the catalog after undo", s.whole(t), before)
 				require(t, "the rows after undo", s.rows(t), rows)
 			}
 			applyAll(t, s.conn, p, autoinc.ApplyOptions{})
