@@ -1,0 +1,148 @@
+//go:build matrix
+
+package autoinc_test
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/autoinc"
+)
+
+// A table of ROWS rows (5,000,000) and its parents are migrated while clients insert,
+// update and delete parents with their children, a reader keeps its lock for 20 s again and
+// again, and the connection of Apply is killed after 20 s, 40 s and so on. The log has the figures that
+// docs/leaving-auto-increment.md gives.
+func TestMatrixLarge(t *testing.T) {
+	rows, err := strconv.Atoi(cmp.Or(os.Getenv("ROWS"), "5000000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []struct {
+		dialect string
+		online  bool
+	}{{"postgres", true}, {"postgres", false}, {"mysql", false}} {
+		if !slices.Contains(dbtest.Databases(t), mode.dialect) {
+			continue
+		}
+		t.Run(fmt.Sprintf("%s online=%t", mode.dialect, mode.online), func(t *testing.T) {
+			large(t, dbtest.Open(t, mode.dialect), rows, mode.online)
+		})
+	}
+}
+
+func large(t *testing.T, db dbtest.DB, rows int, online bool) {
+	parents := max(rows/10, 2000)
+	if db.Dialect == "postgres" {
+		separator := "?"
+		if strings.Contains(db.DSN, "?") {
+			separator = "&"
+		}
+		db.DSN += separator + "default_query_exec_mode=simple_protocol" // prepared statements fail once when a type changes
+	}
+	conn := db.Connect(t)
+	if db.Dialect == "postgres" {
+		exec(t, conn, "CREATE TABLE users (id serial PRIMARY KEY, name text)",
+			"CREATE TABLE orders (id serial PRIMARY KEY, user_id int NOT NULL REFERENCES users ON DELETE CASCADE, total int NOT NULL DEFAULT 0)",
+			fmt.Sprintf("INSERT INTO users SELECT nextval('users_id_seq'), 'n' FROM generate_series(1, %d)", parents),
+			fmt.Sprintf("INSERT INTO orders (user_id) SELECT n %% %d + 1 FROM generate_series(1, %d) n", parents, rows),
+			"CREATE INDEX ON orders (user_id)", "VACUUM ANALYZE")
+	} else {
+		exec(t, conn, "CREATE TABLE users (id INT AUTO_INCREMENT PRIMARY KEY, name varchar(9))",
+			"CREATE TABLE orders (id INT AUTO_INCREMENT PRIMARY KEY, user_id INT NOT NULL, total INT NOT NULL DEFAULT 0, KEY (user_id), FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE)",
+			"INSERT INTO users (name) VALUES ('n')")
+		for n := 1; n < parents; n *= 2 {
+			exec(t, conn, fmt.Sprintf("INSERT INTO users (name) SELECT name FROM users LIMIT %d", parents-n))
+		}
+		for n := 0; n < rows; n += parents {
+			exec(t, conn, fmt.Sprintf("INSERT INTO orders (user_id) SELECT id FROM users LIMIT %d", rows-n))
+		}
+	}
+	p := plan(t, conn, autoinc.PlanOptions{Online: online})
+
+	// The last parents are not among those that are deleted.
+	some := func() int { return rand.N(parents/2) + parents/2 }
+	c := write(t, conn,
+		func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO users (name) VALUES ('new')"); return err },
+		func(tx *sql.Tx) error {
+			_, err := tx.Exec(fmt.Sprintf("INSERT INTO orders (user_id) SELECT id FROM users WHERE id = %d", some()))
+			return err
+		},
+		func(tx *sql.Tx) error {
+			_, err := tx.Exec(fmt.Sprintf("UPDATE orders SET total = total + 1 WHERE user_id = %d", some()))
+			return err
+		},
+		func(tx *sql.Tx) error {
+			_, err := tx.Exec(fmt.Sprintf("DELETE FROM users WHERE id = %d", rand.N(parents/2)+1))
+			return err
+		})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() { // a reader that takes its time, and rests before the next one
+		for ctx.Err() == nil {
+			if tx, err := conn.BeginTx(ctx, nil); err == nil {
+				var n int
+				_ = tx.QueryRow("SELECT count(*) FROM orders o JOIN users u ON u.id = o.user_id WHERE o.id < 9").Scan(&n)
+				pause(ctx, 20*time.Second)
+				_ = tx.Rollback()
+			}
+			pause(ctx, 40*time.Second)
+		}
+	}()
+	began, kills := time.Now(), 0
+	// attempt calls Apply for the phase widen, and ends it after a while as a crash would.
+	attempt := func() error {
+		apply, cancel := context.WithCancel(ctx)
+		defer cancel()
+		timer := time.AfterFunc(time.Duration(1+kills)*20*time.Second, func() { // later each time, so that a long step can end
+			kills++
+			if db.Dialect == "postgres" {
+				killApply(t, conn, db)
+			} else {
+				cancel() // KILL would end the connections of the clients as well
+			}
+		})
+		defer timer.Stop()
+		_, err := autoinc.Apply(apply, conn, p, autoinc.ApplyOptions{Phase: autoinc.Widen})
+		return err
+	}
+	for err := attempt(); err != nil; err = attempt() {
+		if !errors.Is(err, autoinc.ErrBusy) {
+			t.Logf("after %v: %v", time.Since(began).Round(time.Second), err)
+		}
+		if time.Since(began) > time.Hour {
+			t.Fatal("it does not come to an end")
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
+	took := time.Since(began)
+	c.stop()
+	stop()
+	applyAll(t, conn, p, autoinc.ApplyOptions{})
+	if v := verify(t, conn, p); v.Err() != nil {
+		t.Errorf("not proven:\n%s", verdicts(t, v))
+	}
+	var orphans int
+	if err := conn.QueryRow("SELECT COUNT(*) FROM orders o LEFT JOIN users u ON u.id = o.user_id WHERE u.id IS NULL").Scan(&orphans); err != nil || orphans > 0 {
+		t.Errorf("%d orphans: %v", orphans, err)
+	}
+	t.Logf("%d rows: widen took %v with %d kills; %d writes, the longest %v; failed: %v", rows+parents, took.Round(time.Second), kills, c.writes, c.longest.Round(time.Millisecond), c.errors)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
