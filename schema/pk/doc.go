@@ -8,90 +8,91 @@
 //
 // # Which type
 //
-// Most schemas should use [ID]. The other types are for a column or a Go type that
-// already exists:
+// Most schemas should use [ID]. The other types exist for columns or Go types that are
+// already in place:
 //
 //	column                   Go int64                Go string
 //	BIGINT                   ID, or Of[User]         String
 //	VARCHAR(20), decimal     Text                    a plain string
 //	CHAR(13), sortable       SortText                a plain string
 //
-// [Of] is an ID whose type also names the entity, so the compiler rejects a post's key
-// where a user's key is expected.
+// [Of] is an ID whose type also names the entity, so that the compiler rejects a post's
+// key where a user's key is expected.
 //
-// Choose the type by the column. ID, Of and String send an integer, so they are for
-// BIGINT columns. Text and SortText send text, so they are for text columns. If the
-// type does not match the column, queries may find the wrong rows, or none, without an
-// error:
+// Choose the type by the column. ID, Of and String send an integer, so they must only
+// be used with BIGINT columns. Text and SortText send text, and need a text column. If
+// the type and the column don't match, queries may return the wrong rows, or none at
+// all, without an error:
 //
-//   - An integer compared with a text column: MySQL converts both to float64, which
-//     makes neighbouring keys equal. A DELETE … WHERE id = ? then deletes all of these
-//     rows, and uses no index. MariaDB compares exactly with =, but as float64 in FIELD
-//     and LEAST. SQLite finds no row in COALESCE, CASE, HAVING and other expressions.
-//     pgx rejects the integer if it knows the type of the column.
+//   - An integer compared with a text column: MySQL converts both sides to float64,
+//     which makes neighbouring keys equal. A DELETE … WHERE id = ? then deletes all of
+//     their rows, and can't use an index either. MariaDB compares exactly with =, but
+//     as float64 in FIELD and LEAST. SQLite finds no row in COALESCE, CASE, HAVING and
+//     some other expressions. pgx rejects the integer if it knows the type of the
+//     column.
 //   - Text compared with a BIGINT column: MySQL and MariaDB convert the text to float64
-//     in expressions such as CASE, COALESCE and FIELD. SQLite finds no row in such
-//     expressions.
+//     in expressions such as CASE, COALESCE and FIELD, whereas SQLite finds no row in
+//     them.
 //
-// The tests run every type against its columns in a hundred forms of queries and
-// changes.
+// The tests check every type against its columns with about a hundred different queries
+// and updates.
 //
-// Scanning is less strict: every type scans an integer, or text in its own form, from a
-// column of any type.
+// Scanning is more forgiving: every type can scan an integer, or text in its own
+// format, from a column of any type.
 //
 // # Text
 //
-// Decimal text is what [strconv.FormatInt] writes and nothing else: no plus sign, no
-// leading zeros, no spaces, no fraction, no exponent. Sortable text is 13 characters of
-// Crockford's base32 in capitals, padded with zeros on the left, so the texts sort in
-// the same order as the numbers. TSIDs are written in the same way:
+// Decimal text is exactly what [strconv.FormatInt] writes: no plus sign, leading zeros,
+// spaces, fraction or exponent. Sortable text is 13 characters of upper-case Crockford
+// base32, padded with zeros on the left so that the text sorts in the same order as the
+// numbers. TSIDs use the same format:
 //
 //	9223372036854775807  =  7ZZZZZZZZZZZZ
 //	                        │└────────────  5 bits each, of 0-9 A-H J K M N P-T V-Z
 //	                        └─────────────  the top 3 bits: 0 to 7
 //
-// Both forms are strict: every number has exactly one spelling. Lower case and the
-// aliases that Crockford allows (I and L for 1, O for 0) are rejected. Otherwise one
-// key could have several URLs and cache entries, and a query on a text column would
-// miss a key that was stored in another spelling. The two forms overlap, because 13
-// digits are valid in both, so no function guesses which of them a text is in.
+// Both formats are strict in that every number has exactly one spelling, so lower case
+// and the aliases that Crockford allows (I and L for 1, O for 0) are rejected.
+// Otherwise one key could end up with several URLs and cache entries, and a query on a
+// text column would miss a key stored in another spelling. Note that 13 digits are
+// valid in both formats. That's why no function in this package guesses the format.
 //
 // # JSON
 //
-// Keys are written as JSON strings, because JavaScript rounds numbers above 2^53. When
-// a key is read, both strings and integers are accepted, and null leaves the key
-// unchanged.
+// Keys are written as JSON strings, because JavaScript rounds numbers above 2^53.
+// Decoding accepts both strings and integers, and null leaves the key unchanged.
 //
-// If a document is stored in a JSON column, its keys are therefore strings. Select a
-// key as text (doc->>'id', on MariaDB JSON_UNQUOTE(JSON_EXTRACT(doc, '$.id'))) to scan
-// it into any type. Compare it with a Text, because comparing it with an integer has
-// the problems described above. Functions such as JSON_ARRAYAGG make JSON numbers from
-// a BIGINT column, and these are also read exactly.
+// This also means that the keys of a document stored in a JSON column are strings. To
+// scan a key from such a document, select it as text (doc->>'id', or on MariaDB
+// JSON_UNQUOTE(JSON_EXTRACT(doc, '$.id'))), which works with every type. To compare it,
+// use a Text, since comparing it with an integer has the problems described above.
+// Functions such as JSON_ARRAYAGG turn a BIGINT column into JSON numbers. These are
+// also decoded exactly.
 //
-// Do not embed a key in a struct, but give its field a name. A struct that embeds a
-// key, as in struct{ pk.ID; Name string }, also gets the methods of the key, so
-// encoding/json writes the key in place of the whole struct.
+// Avoid embedding a key in a struct. A struct such as struct{ pk.ID; Name string }
+// inherits the methods of the key, including MarshalJSON, so encoding/json would write
+// just the key instead of the whole struct. Give the field a name instead.
 //
 // # Zero and negative numbers
 //
-// Keys are positive numbers. To the ORM integrations, zero means that a row has no key
-// yet. The types in this package do not treat it specially: NULL is scanned as 0, and 0
-// is written as 0. If a NULL must come back as NULL, use a pointer or [sql.Null].
-// [String] distinguishes the two without them.
+// Keys are positive numbers, and the ORM integrations take zero to mean that a row has
+// no key yet. The types in this package don't treat zero specially: NULL is scanned as
+// 0, and 0 is written as 0. Use a pointer or [sql.Null] if NULL must be preserved, or a
+// [String], which can tell NULL from 0 by itself.
 //
 // Calling Value on a nil pointer panics, because Value has a value receiver.
-// database/sql, pgx and the ORMs do not make this call. With libraries that do, use
-// sql.Null instead of a pointer.
+// database/sql, pgx and the ORMs never do this. With a library that does, use sql.Null
+// instead of a pointer.
 //
 // Generators never issue negative numbers, but existing tables may contain them, for
-// example unsigned 64-bit keys stored in a signed column. They pass unchanged through
-// SQL, JSON and decimal text. Sortable text cannot express them, so a [SortText] can
-// scan a negative integer, but writing it returns an error.
+// example when unsigned 64-bit keys are stored in a signed column. SQL, JSON and
+// decimal text carry negative numbers unchanged. Sortable text can't represent them, so
+// although a [SortText] can scan a negative integer, writing it returns an error.
 //
 // # Other encodings
 //
-// encoding/xml, flag (TextVar), YAML and MessagePack libraries call MarshalText, and so
-// does encoding/json for keys that are the names of an object's members. encoding/gob
-// stores the integer. GraphQL servers generated by gqlgen call MarshalGQL, the binders
-// of gin and echo call UnmarshalParam, and GORM's migrator calls GormDataType.
+// MarshalText is used by encoding/xml, flag (TextVar), YAML and MessagePack libraries,
+// and by encoding/json when a key is the name of an object member. encoding/gob stores
+// the integer. GraphQL servers generated by gqlgen call MarshalGQL, the binders of gin
+// and echo call UnmarshalParam, and GORM's migrator calls GormDataType.
 package pk

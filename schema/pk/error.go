@@ -2,9 +2,10 @@ package pk
 
 import "fmt"
 
-// An Error reports a value that a type of this package rejected, and why. It is
-// returned by all functions and methods that parse, scan or decode, and by those that
-// encode if the type cannot express the value. The receiver is then unchanged.
+// An Error reports a value that a type of this package rejected, and why. Every
+// function or method that parses, scans or decodes may return an *Error, in which case
+// the receiver is unchanged. Those that encode return one if the type can't express the
+// value.
 type Error struct {
 	Type   string // the type that rejected the value, such as "pk.ID"
 	Value  string // the rejected value in Go syntax, shortened
@@ -15,8 +16,8 @@ func (e *Error) Error() string {
 	return "pk: " + e.Type + " cannot hold " + e.Value + ": " + e.Reason
 }
 
-// maxQuoted is how many bytes of a rejected text an error repeats. It is enough to show
-// any key in full, while text from outside the program can be megabytes long.
+// maxQuoted limits how many bytes of a rejected text an error quotes. It's enough to
+// show any key in full, while text from outside the program can be megabytes long.
 const maxQuoted = 32
 
 func (f form) refuse(value any, reason string) error {

@@ -52,7 +52,7 @@ func ExampleParse() {
 	// "00042" - want plain decimal such as "1234567890123456789": digits only, no leading zero
 }
 
-// A short text form. Its order is the order of the keys.
+// SortText also gives any key a short text form, which sorts in the order of the keys.
 func ExampleSortText() {
 	ids := []pk.ID{1234567890123456789, 42, 1234567890123456788}
 	var texts []string
@@ -70,8 +70,8 @@ func ExampleSortText() {
 	// 128GGYHYYK08N 1234567890123456789 <nil>
 }
 
-// Keys in an existing VARCHAR column. The program has a number, and the database
-// compares text with text.
+// Use Text for an existing VARCHAR column, so that the program works with a number
+// while the database compares text with text.
 func ExampleText() {
 	var key pk.Text
 	_ = key.Scan([]byte("1234567890123456789")) // what a driver delivers
@@ -88,7 +88,7 @@ type (
 	}
 )
 
-// Typed keys: the wrong entity does not compile.
+// With typed keys, passing the key of the wrong entity is a compile error.
 func ExampleOf() {
 	ada := Author{ID: 1234567890123456789}
 	book := Book{ID: 1234567890123456788, Author: ada.ID}
@@ -103,7 +103,7 @@ func ExampleOf() {
 	// true true
 }
 
-// A struct that keeps its key as a string, over a BIGINT column.
+// Use String if a struct keeps its key as a string, but the column is a BIGINT.
 func ExampleString() {
 	type Account struct {
 		ID     pk.String

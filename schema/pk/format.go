@@ -8,8 +8,8 @@ import (
 )
 
 // A form describes how a type writes its number as text. The exported types differ only
-// in their form and in what they send to the database. The code that they share is in
-// this file and in parse.go.
+// in their form and in what they send to the database, and share the code in this file
+// and in parse.go.
 type form struct {
 	name     string       // the type, for errors
 	entity   reflect.Type // the T of Of[T], for errors; nil elsewhere
@@ -19,7 +19,7 @@ type form struct {
 
 const (
 	maxDecimal = len("-9223372036854775808")
-	sortLen    = 13 // characters of 5 bits that 63 bits need
+	sortLen    = 13 // 63 bits at 5 bits per character
 	alphabet   = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 )
 
@@ -32,8 +32,8 @@ func (f form) appendText(dst []byte, n int64) ([]byte, error) {
 	return f.append(dst, n), nil
 }
 
-// append appends n as text. It writes a negative number in decimal even if the form is
-// sortable. People can read that text, but the sortable form does not parse it.
+// append appends n as text. Even in a sortable form, a negative number is written in
+// decimal. That's readable, although the sortable form won't parse it.
 func (f form) append(dst []byte, n int64) []byte {
 	if !f.sortable || n < 0 {
 		return strconv.AppendInt(dst, n, 10)
@@ -61,8 +61,9 @@ func (f form) json(n int64) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
-// graphQL writes the same text as json. gqlgen's interface cannot return an error, so a
-// negative number in a sortable form is written in decimal.
+// graphQL writes the same text as json, except for a negative number in a sortable
+// form. Since gqlgen's interface gives us no way to return an error, we write it in
+// decimal.
 func (f form) graphQL(w io.Writer, n int64) {
 	dst := f.append(append(make([]byte, 0, maxDecimal+2), '"'), n)
 	_, _ = w.Write(append(dst, '"'))

@@ -10,8 +10,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// FuzzDecimal compares Parse with big.Int. Parse accepts only the text that strconv
-// writes for an int64.
+// FuzzDecimal compares Parse with big.Int. Parse should only accept text that strconv
+// would write for an int64.
 func FuzzDecimal(f *testing.F) {
 	for _, n := range append(edges, negativeEdges...) {
 		f.Add(decimal(n))
@@ -31,7 +31,8 @@ func FuzzDecimal(f *testing.F) {
 	})
 }
 
-// FuzzSortable checks that a text that ParseSort accepts is the text of its number.
+// FuzzSortable checks that if ParseSort accepts a text, the number it returns is
+// written as that same text.
 func FuzzSortable(f *testing.F) {
 	for _, n := range edges {
 		f.Add(sortable(n))
@@ -52,7 +53,8 @@ func FuzzSortable(f *testing.F) {
 	})
 }
 
-// FuzzOrder compares the texts of two keys as a database does.
+// FuzzOrder checks that the text of two keys, compared as a database would compare it,
+// sorts like the keys.
 func FuzzOrder(f *testing.F) {
 	f.Add(int64(low), int64(high))
 	f.Add(int64(1<<60-1), int64(1<<60))
@@ -64,7 +66,8 @@ func FuzzOrder(f *testing.F) {
 	})
 }
 
-// FuzzJSON gives one document to the key types and to encoding/json.
+// FuzzJSON decodes one document with the key types and with encoding/json, and compares
+// the results.
 func FuzzJSON(f *testing.F) {
 	for _, n := range append(edges, negativeEdges...) {
 		f.Add([]byte(decimal(n)))
@@ -80,7 +83,7 @@ func FuzzJSON(f *testing.F) {
 		if !json.Valid(doc) || decoder.Decode(&plain) != nil {
 			return
 		}
-		want, ok := int64(7), true // null keeps what is there
+		want, ok := int64(7), true // null leaves the key unchanged
 		short, shortOK := want, true
 		switch v := plain.(type) {
 		case nil:
@@ -109,7 +112,7 @@ func FuzzJSON(f *testing.F) {
 			t.Fatalf("%s became SortText %d, %v; want %d, %v", doc, sort.Int64(), err, short, shortOK)
 		}
 
-		// And back: what was read is written as a string that reads the same.
+		// Encoding must produce a string that decodes to the same key.
 		text, err := json.Marshal(id)
 		var spelled string
 		if err != nil || json.Unmarshal(text, &spelled) != nil || spelled != decimal(id.Int64()) {
@@ -118,7 +121,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// FuzzScan gives one column value to every type, as text and as bytes.
+// FuzzScan scans one column value into every type, both as text and as bytes.
 func FuzzScan(f *testing.F) {
 	f.Add([]byte(decimal(high)), int64(high), uint64(high))
 	f.Add([]byte(sortable(high)), int64(-1), uint64(1<<63))
@@ -161,7 +164,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// canonical reads text that is an int64 in the only spelling Go writes.
+// canonical parses text that spells an int64 the way Go would write it.
 func canonical(text string) (int64, bool) {
 	n, ok := new(big.Int).SetString(text, 10)
 	if !ok || !n.IsInt64() || n.String() != text {

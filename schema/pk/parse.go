@@ -16,8 +16,8 @@ const (
 	reasonJSON     = `want a JSON string or integer without fraction or exponent, such as "1234567890123456789"`
 )
 
-// parse reads a number in the form's only spelling. If the text is invalid, reason says
-// why; otherwise reason is empty.
+// parse parses text in the format of f. It returns a non-empty reason if the text is
+// invalid.
 func parse[S string | []byte](f form, s S) (n int64, reason string) {
 	if f.sortable {
 		return parseSortable(s)
@@ -81,8 +81,7 @@ var valueOf = func() (values [256]int8) {
 	return values
 }()
 
-// set parses s into dst. If s is invalid, set returns an *Error and leaves dst
-// unchanged.
+// set parses s into dst. It returns an *Error and leaves dst unchanged if s is invalid.
 func set[K ~int64, S string | []byte](f form, dst *K, s S) error {
 	n, reason := parse(f, s)
 	if reason != "" {
@@ -92,8 +91,8 @@ func set[K ~int64, S string | []byte](f form, dst *K, s S) error {
 	return nil
 }
 
-// scan stores src in dst. It accepts the values that database drivers deliver, and keys
-// of dst's own type or of type ID. It rejects a typed key of another entity.
+// scan stores src in dst. It accepts what database drivers deliver, as well as keys of
+// dst's own type or of type ID, but not the typed key of another entity.
 func scan[K ~int64](f form, dst *K, src any) error {
 	var n int64
 	var reason string
@@ -133,7 +132,7 @@ func scan[K ~int64](f form, dst *K, src any) error {
 	return nil
 }
 
-// unpad removes the blanks with which Postgres pads the text in a CHAR(n) column.
+// unpad removes the blanks that Postgres adds to the text in a CHAR(n) column.
 func unpad[S string | []byte](f form, s S) S {
 	if f.textual {
 		for len(s) > 0 && s[len(s)-1] == ' ' {
@@ -143,9 +142,9 @@ func unpad[S string | []byte](f form, s S) S {
 	return s
 }
 
-// unmarshalJSON decodes one JSON value without surrounding space. It can use
-// parseDecimal, because the integers of JSON, except for "-0", are spelled like our
-// decimal text.
+// unmarshalJSON decodes one JSON value without surrounding space. We can use
+// parseDecimal here, because JSON spells its integers the way we spell decimal text.
+// The exception is "-0", which isn't one of our spellings.
 func unmarshalJSON[K ~int64](f form, dst *K, data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -164,8 +163,8 @@ func unmarshalJSON[K ~int64](f form, dst *K, data []byte) error {
 	return nil
 }
 
-// unmarshalGQL stores v in dst. It accepts the types into which GraphQL servers decode
-// a literal or a variable.
+// unmarshalGQL stores v in dst. It accepts the types that GraphQL servers decode a
+// literal or a variable into.
 func unmarshalGQL[K ~int64](f form, dst *K, v any) error {
 	switch v := v.(type) {
 	case nil:
@@ -178,7 +177,7 @@ func unmarshalGQL[K ~int64](f form, dst *K, v any) error {
 		return scan(f, dst, int64(v))
 	case int64:
 		return scan(f, dst, v)
-	// Generated code passes a key if it has already parsed the text.
+	// Generated code passes a key if it has already parsed the text itself.
 	case K, ID:
 		return scan(f, dst, v)
 	case *K:

@@ -25,20 +25,20 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Consecutive keys above 2^53, which are equal as float64.
+// These are consecutive keys above 2^53, which become equal as float64.
 const (
 	low  = 1234567890123456788
 	high = 1234567890123456789
 )
 
-// An entity may hold its own key.
+// The type parameter of Of may be the entity that holds the key.
 type (
 	user struct{ ID pk.Of[user] }
 	post struct{ ID pk.Of[post] }
 )
 
-// A key is what every type of the package does by value, a pointer what its
-// address does.
+// key has the methods that every type of the package has on its value, and pointer
+// those that it has on its address.
 type (
 	key interface {
 		comparable
@@ -62,7 +62,7 @@ type (
 	}
 )
 
-// edges is every number at which a form or an encoding changes.
+// edges has the numbers around which a form or an encoding changes.
 var edges = []int64{
 	0, 1, 9, 10, 31, 32, 33, 1023, 1024, 1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<60 - 1, 1 << 60, low, high,
 	999999999999999999, 1000000000000000000, math.MaxInt64 - 1, math.MaxInt64,
@@ -72,8 +72,8 @@ var negativeEdges = []int64{-1, -9, -10, -high, math.MinInt64 + 1, math.MinInt64
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// sortable is an independent rendering: big.Int knows base 32 with another
-// alphabet.
+// sortable is an independent implementation of the sortable form. It relies on big.Int,
+// which supports base 32, if with another alphabet.
 func sortable(n int64) string {
 	s := strings.Map(func(r rune) rune {
 		return rune("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[strings.IndexRune("0123456789abcdefghijklmnopqrstuv", r)])
@@ -116,12 +116,12 @@ func TestString(t *testing.T) {
 	}.run(t)
 }
 
-// A spec is what one type promises; run checks every promise.
+// A spec describes what one type promises, and run tests each promise.
 type spec[K key, P pointer[K]] struct {
 	make     func(int64) K
-	text     func(int64) string       // String, text and, quoted, JSON
-	value    func(int64) driver.Value // what the database gets
-	negative bool                     // whether negative numbers have a text
+	text     func(int64) string       // what String, text and JSON (in quotes) should contain
+	value    func(int64) driver.Value // what the database should receive
+	negative bool                     // whether negative numbers can be written as text
 	column   string
 }
 
@@ -196,8 +196,9 @@ func (s spec[K, P]) roundTrip(t *testing.T) {
 	}
 }
 
-// scanOwn gives a type its own kind, which String alone does not take: it
-// would be unchecked text.
+// scanOwn scans a key of the type itself. String is the exception: it doesn't scan
+// another String, which would be unchecked text, so we convert it to a plain string
+// first.
 func scanOwn[K key, P pointer[K]](p P, src any) error {
 	switch v := src.(type) {
 	case pk.String:
@@ -223,7 +224,8 @@ func (s spec[K, P]) scan(t *testing.T) {
 	if err := P(&got).Scan(uint64(math.MaxInt64)); err != nil || got != s.make(math.MaxInt64) {
 		t.Errorf("Scan(uint64) = %v, %v", got, err)
 	}
-	// Data from an existing table is kept even if the form has no text for it.
+	// Data from an existing table must survive, even if the form can't write it as
+	// text.
 	if err := P(&got).Scan(int64(-high)); err != nil || got != s.make(-high) {
 		t.Errorf("Scan(%d) = %v, %v", int64(-high), got, err)
 	}
@@ -269,7 +271,7 @@ func (s spec[K, P]) bad() []string {
 func (s spec[K, P]) textRefuses(t *testing.T) {
 	for _, text := range append(s.bad(), strings.Repeat("9", 1<<20), strings.Repeat(`"`, 1<<20)) {
 		if text == "" && any(*new(K)) == any(pk.String("")) {
-			continue // its zero value, see TestStringNull
+			continue // for a String this is the zero value, see TestStringNull
 		}
 		got := s.make(7)
 		err := P(&got).UnmarshalText([]byte(text))
@@ -302,7 +304,7 @@ func (s spec[K, P]) jsonRefuses(t *testing.T) {
 			t.Errorf("json.Unmarshal of %s was refused and left %v", in, got)
 		}
 	}
-	// A JSON decoder never passes these values, but a direct caller may.
+	// A JSON decoder never passes any of these, but a direct caller might.
 	for _, in := range []string{``, ` `, `"`, `""`, `5 `, ` 5`, `"5`, `5"`, `+5`, `05`, `nul`, "\x00", strings.Repeat("[", 1<<20)} {
 		got := s.make(7)
 		mustRefuse(t, fmt.Sprintf("UnmarshalJSON of %.40s", in), P(&got).UnmarshalJSON([]byte(in)))
@@ -334,8 +336,8 @@ func (s spec[K, P]) graphQL(t *testing.T) {
 	}
 }
 
-// encodings goes through the standard library's encoders, which find the
-// methods by themselves.
+// encodings tests the encoders of the standard library, which should find our methods
+// by themselves.
 func (s spec[K, P]) encodings(t *testing.T) {
 	type row struct {
 		K    K           `json:"k" xml:"k,attr"`
@@ -426,7 +428,7 @@ func (s spec[K, P]) encodings(t *testing.T) {
 func (s spec[K, P]) allocations(t *testing.T) {
 	k, buf := s.make(high), make([]byte, 0, 64)
 	text, object := []byte(s.text(high)), []byte(`"`+s.text(high)+`"`)
-	into := 0.0 // allocations of a parse: String keeps a string
+	into := 0.0 // allocations of a parse; only String needs one, to keep its text
 	if _, ok := any(k).(pk.String); ok {
 		into = 1
 	}
@@ -496,7 +498,7 @@ func TestErrorMessages(t *testing.T) {
 	}
 }
 
-// Published TSIDs: the sortable form is theirs.
+// The sortable form should match published TSIDs.
 func TestSortTextVectors(t *testing.T) {
 	for n, text := range map[pk.SortText]string{
 		388400145978465528: "0ARYZVZXW377R", // README of odan/tsid
@@ -516,7 +518,8 @@ func TestSortTextVectors(t *testing.T) {
 func TestSortTextOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 100_000 {
-		// Shifting makes every magnitude equally likely, and near pairs common.
+		// The shift makes every magnitude equally likely, and pairs that are close
+		// together common.
 		a := int64(random.Uint64() >> (1 + random.UintN(63)))
 		b := int64(random.Uint64() >> (1 + random.UintN(63)))
 		if random.IntN(2) == 0 {
@@ -578,7 +581,7 @@ func TestStringNull(t *testing.T) {
 	}
 }
 
-// A String is a Go string, so a program can put anything into it.
+// Since a String is a Go string, a program can assign any text to it.
 func TestStringRefusesToWrite(t *testing.T) {
 	for _, text := range badDecimal[1:] {
 		k := pk.String(text)
@@ -619,7 +622,7 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-// The json tag that was needed without a key type may stay.
+// Models that already have a json:",string" tag should be able to keep it.
 func TestJSONStringOption(t *testing.T) {
 	type row struct {
 		ID pk.ID `json:"id,string"`

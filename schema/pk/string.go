@@ -6,13 +6,13 @@ import (
 	"log/slog"
 )
 
-// A String is a key in a BIGINT column for structs whose key is a Go string.
-// It holds decimal text and sends an integer.
+// A String is a key in a BIGINT column, for structs whose key is a Go string. It holds
+// decimal text, but sends an integer.
 //
-// The zero value "" is written as NULL in SQL and as null in JSON. A NULL is scanned as
-// "", so a NULL can be distinguished from the number 0. A null in JSON leaves the key
-// unchanged. Any other text is validated with [Parse] before it is written, so invalid
-// text is never sent to the database. Values are safe for concurrent use.
+// The zero value "" is written as NULL in SQL and as null in JSON. Since NULL is
+// scanned as "", a String can tell NULL from the number 0. A null in JSON leaves the
+// key unchanged. Any other text is checked with [Parse] before it is written, so
+// invalid text never reaches the database. Values are safe for concurrent use.
 type String string
 
 var stringForm = form{name: "pk.String"}
@@ -33,7 +33,7 @@ func (s String) IsZero() bool { return s == "" || s == "0" }
 // String returns the text without checking it.
 func (s String) String() string { return string(s) }
 
-// Value implements [driver.Valuer] with an int64, or nil for "".
+// Value implements [driver.Valuer]. It returns an int64, or nil for "".
 func (s String) Value() (driver.Value, error) {
 	id, err := s.ID()
 	if s == "" || err != nil {
@@ -42,8 +42,8 @@ func (s String) Value() (driver.Value, error) {
 	return int64(id), nil
 }
 
-// Scan implements [database/sql.Scanner]. It takes what [ID.Scan] takes; nil
-// becomes "".
+// Scan implements [database/sql.Scanner]. It accepts everything [ID.Scan] does, except
+// that nil becomes "".
 func (s *String) Scan(src any) error {
 	if id, ok := src.(*ID); src == nil || ok && id == nil {
 		*s = ""
@@ -61,13 +61,14 @@ func (s String) AppendText(dst []byte) ([]byte, error) {
 	return append(dst, s...), nil
 }
 
-// MarshalText implements [encoding.TextMarshaler] with the text itself.
+// MarshalText implements [encoding.TextMarshaler]. It returns the text itself, or an
+// error if the text is not a key.
 func (s String) MarshalText() ([]byte, error) {
 	return s.AppendText(make([]byte, 0, maxDecimal))
 }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse]. Empty text becomes
-// "", because MarshalText writes "" as empty text.
+// UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse]. Unlike Parse, it
+// accepts empty text, because that is what MarshalText writes for "".
 func (s *String) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*s = ""
@@ -77,11 +78,11 @@ func (s *String) UnmarshalText(text []byte) error {
 	return s.hold(&id, set(stringForm, &id, text))
 }
 
-// UnmarshalParam serves gin and echo as [ID.UnmarshalParam] does. Empty text
-// becomes "".
+// UnmarshalParam implements the binder interfaces of gin and echo; see
+// [ID.UnmarshalParam]. Empty text becomes "".
 func (s *String) UnmarshalParam(param string) error { return s.UnmarshalText([]byte(param)) }
 
-// MarshalJSON implements [encoding/json.Marshaler] with a JSON string, or null
+// MarshalJSON implements [encoding/json.Marshaler]. It writes a JSON string, or null
 // for "".
 func (s String) MarshalJSON() ([]byte, error) {
 	id, err := s.ID()
@@ -94,8 +95,7 @@ func (s String) MarshalJSON() ([]byte, error) {
 	return stringForm.json(int64(id))
 }
 
-// UnmarshalJSON implements [encoding/json.Unmarshaler] as [ID.UnmarshalJSON]
-// does.
+// UnmarshalJSON implements [encoding/json.Unmarshaler]; see [ID.UnmarshalJSON].
 func (s *String) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -113,7 +113,7 @@ func (s String) MarshalGQL(w io.Writer) {
 	_, _ = w.Write(text)
 }
 
-// UnmarshalGQL takes a GraphQL string or integer; nil changes nothing.
+// UnmarshalGQL accepts a GraphQL string or integer. nil leaves the key unchanged.
 func (s *String) UnmarshalGQL(v any) error {
 	switch own := v.(type) {
 	case nil:
@@ -130,14 +130,14 @@ func (s *String) UnmarshalGQL(v any) error {
 	return s.hold(&id, unmarshalGQL(stringForm, &id, v))
 }
 
-// LogValue implements [slog.LogValuer] with the text.
+// LogValue implements [slog.LogValuer] and returns the text.
 func (s String) LogValue() slog.Value { return slog.StringValue(string(s)) }
 
 // GormDataType returns the column type for GORM's migrator.
 func (String) GormDataType() string { return "bigint" }
 
-// hold sets s to the text of id. If err, which comes from the function that has set id,
-// is not nil, hold only returns err.
+// hold sets s to the text of id, unless err is set. It returns err, which is the
+// result of the function that stored the id, so callers can wrap that call in hold.
 func (s *String) hold(id *ID, err error) error {
 	if err == nil {
 		*s = String(id.String())

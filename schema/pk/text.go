@@ -8,10 +8,10 @@ import (
 
 // A Text is a key in a text column that stores it in decimal, such as VARCHAR(20).
 //
-// Use Text for tables that already store their keys as decimal text. An [ID] can scan
-// such a column, but in a WHERE clause it may match the wrong rows; see the package
-// documentation. Decimal texts of different lengths do not sort as numbers do. Texts of
-// type [SortText] do.
+// Use Text for tables that already store their keys as decimal text. An [ID] could scan
+// such a column too, but in a WHERE clause it may match the wrong rows; see the package
+// documentation. Note that decimal text of different lengths doesn't sort the way
+// numbers do. If the order matters, use [SortText] instead.
 //
 // The zero value is 0. Values are safe for concurrent use.
 type Text int64
@@ -30,41 +30,42 @@ func (t Text) IsZero() bool { return t == 0 }
 // String returns the number in decimal.
 func (t Text) String() string { return textForm.string(int64(t)) }
 
-// Value implements [driver.Valuer] with decimal text as a string.
+// Value implements [driver.Valuer] and returns decimal text as a string.
 func (t Text) Value() (driver.Value, error) { return t.String(), nil }
 
-// Scan implements [database/sql.Scanner]. It takes what [ID.Scan] takes, and also text
-// with trailing blanks, as Postgres returns it from a CHAR column.
+// Scan implements [database/sql.Scanner]. It accepts everything [ID.Scan] does, and
+// ignores trailing blanks, which Postgres returns for a CHAR column.
 func (t *Text) Scan(src any) error { return scan(textForm, t, src) }
 
 // AppendText implements [encoding.TextAppender] and does not allocate.
 func (t Text) AppendText(dst []byte) ([]byte, error) { return textForm.appendText(dst, int64(t)) }
 
-// MarshalText implements [encoding.TextMarshaler] with decimal text.
+// MarshalText implements [encoding.TextMarshaler]. It writes decimal text.
 func (t Text) MarshalText() ([]byte, error) { return textForm.text(int64(t)) }
 
 // UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse].
 func (t *Text) UnmarshalText(text []byte) error { return set(textForm, t, text) }
 
-// UnmarshalParam serves gin and echo as [ID.UnmarshalParam] does.
+// UnmarshalParam implements the binder interfaces of gin and echo; see
+// [ID.UnmarshalParam].
 func (t *Text) UnmarshalParam(param string) error { return set(textForm, t, param) }
 
-// MarshalJSON implements [encoding/json.Marshaler] as [ID.MarshalJSON] does.
+// MarshalJSON implements [encoding/json.Marshaler]; see [ID.MarshalJSON].
 func (t Text) MarshalJSON() ([]byte, error) { return textForm.json(int64(t)) }
 
-// UnmarshalJSON implements [encoding/json.Unmarshaler] as [ID.UnmarshalJSON] does.
+// UnmarshalJSON implements [encoding/json.Unmarshaler]; see [ID.UnmarshalJSON].
 func (t *Text) UnmarshalJSON(data []byte) error { return unmarshalJSON(textForm, t, data) }
 
 // MarshalGQL writes a GraphQL string.
 func (t Text) MarshalGQL(w io.Writer) { textForm.graphQL(w, int64(t)) }
 
-// UnmarshalGQL takes a GraphQL string or integer; nil changes nothing.
+// UnmarshalGQL accepts a GraphQL string or integer. nil leaves the key unchanged.
 func (t *Text) UnmarshalGQL(v any) error { return unmarshalGQL(textForm, t, v) }
 
-// LogValue implements [slog.LogValuer] with a string.
+// LogValue implements [slog.LogValuer] and returns a string.
 func (t Text) LogValue() slog.Value { return textForm.log(int64(t)) }
 
-// GormDataType returns the column type for GORM's migrator. Tag the field
-// `gorm:"size:20"` too. Otherwise GORM derives a size of 64 from the int64, and alters
-// the column in every AutoMigrate.
+// GormDataType returns the column type for GORM's migrator. The field should also be
+// tagged `gorm:"size:20"`. Otherwise GORM derives a size of 64 from the int64, and
+// every AutoMigrate alters the column.
 func (Text) GormDataType() string { return "varchar(20)" }
