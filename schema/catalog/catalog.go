@@ -8,40 +8,40 @@ import (
 	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
-// A catalog is what was read from a database, before assemble groups it by key.
+// A catalog holds what was read from a database, before assemble groups it by key.
 type catalog struct {
-	schemas   []string // all that may be asked for
-	inspected []string // those that are, if nobody asks
-	keys      []Key    // of all schemas, without what uses them
+	schemas   []string // all schemas that the caller may choose from
+	inspected []string // the schemas to inspect by default
+	keys      []Key    // from all schemas; assemble adds what uses them
 	links     []link
-	numbers   []Column // of integers, in tables
+	numbers   []Column // the integer columns of tables
 	inherits  []inheritance
 	uses      []use
 	triggers  []Trigger
 	unseen    []Finding
 
-	// foldTable and foldColumn map names that the server treats as equal to the same
-	// spelling.
+	// foldTable and foldColumn normalize names, so that names which the server treats
+	// as equal are spelled the same.
 	foldTable, foldColumn func(string) string
 }
 
 // A link is a column of a foreign key.
 type link struct {
-	constraint string // tells constraints apart
+	constraint string // identifies the constraint
 	ForeignKey
 }
 
 type inheritance struct{ child, parent Name }
 
-// A use is a view or something else that uses columns of a table.
+// A use records that a view or another object uses columns of a table.
 type use struct {
 	view      View
-	dependent string // what it is, if no view
+	dependent string // describes the object if it isn't a view
 	table     Name
-	columns   []string // folded; a star is all of them
+	columns   []string // folded; a star stands for all columns
 }
 
-// A place is where a column is.
+// A place identifies a column by its folded names.
 type place struct{ schema, table, column string }
 
 func (c *catalog) place(table Name, column string) place {
@@ -50,7 +50,7 @@ func (c *catalog) place(table Name, column string) place {
 
 func exact(name string) string { return name }
 
-// byTable returns the names of columns by their tables.
+// byTable groups the names of columns by table.
 func byTable(columns []Column) map[Name][]string {
 	names := make(map[Name][]string)
 	for _, c := range columns {
@@ -59,7 +59,7 @@ func byTable(columns []Column) map[Name][]string {
 	return names
 }
 
-// assemble returns the keys in the given schemas, each with everything that uses it.
+// assemble returns the keys in the given schemas, along with everything that uses them.
 func (c *catalog) assemble(schemas []string) []Key {
 	keys := c.shared(c.inherited())
 	keys = slices.DeleteFunc(keys, func(k Key) bool { return !slices.Contains(schemas, k.Column.Table.Schema) })
@@ -90,8 +90,9 @@ func (c *catalog) assemble(schemas []string) []Key {
 	return keys
 }
 
-// inherited returns the keys without those that a table inherits from its parent,
-// because they take numbers from the parent's sequence and are altered with the parent.
+// inherited returns the keys without those that a table inherits from its parent. We
+// leave these out because they take their numbers from the parent's sequence, and
+// altering the parent alters them as well.
 func (c *catalog) inherited() []Key {
 	parents := make(map[Name][]Name)
 	for _, i := range c.inherits {
@@ -101,7 +102,7 @@ func (c *catalog) inherited() []Key {
 	for i, k := range c.keys {
 		own[c.place(k.Column.Table, k.Column.Name)] = &c.keys[i]
 	}
-	// above returns the key of the farthest ancestor, or k itself.
+	// above returns the key of the most distant ancestor, or k itself if there is none.
 	var above func(k *Key) *Key
 	above = func(k *Key) *Key {
 		for _, parent := range parents[k.Column.Table] {
@@ -133,11 +134,12 @@ func (c *catalog) inherited() []Key {
 	return keys
 }
 
-// silentPartitions returns the partitions of a key's table that do not count by themselves.
-// In Postgres 16 and earlier, no partition has the identity of its table.
+// silentPartitions returns those partitions of a key's table that aren't auto-increment
+// themselves. In Postgres 16 and earlier that's every partition of a table with an
+// identity column, because partitions don't inherit the identity.
 func (c *catalog) silentPartitions(k Key, own map[place]*Key) (found []Name) {
 	tables := []Name{k.Column.Table}
-	for i := 0; i < len(tables); i++ { // which grows meanwhile
+	for i := 0; i < len(tables); i++ { // the slice grows as we go
 		for _, link := range c.inherits {
 			if link.parent != tables[i] {
 				continue
@@ -151,7 +153,7 @@ func (c *catalog) silentPartitions(k Key, own map[place]*Key) (found []Name) {
 	return found
 }
 
-// shared sets SharedWith in keys that take numbers from the same sequence.
+// shared sets SharedWith in keys that take their numbers from the same sequence.
 func (c *catalog) shared(keys []Key) []Key {
 	by := make(map[Name][]Column)
 	for _, k := range keys {
@@ -176,7 +178,7 @@ func (c *catalog) shared(keys []Key) []Key {
 
 func (c Column) same(other Column) bool { return c.Table == other.Table && c.Name == other.Name }
 
-// children returns the foreign keys by the column that they reference.
+// children groups the foreign keys by the column they reference.
 func (c *catalog) children() map[place][]ForeignKey {
 	columns := make(map[string][]string)
 	for _, l := range c.links {
@@ -194,7 +196,7 @@ func (c *catalog) children() map[place][]ForeignKey {
 	return children
 }
 
-// held returns the foreign keys to k, the foreign keys to those columns, and so on.
+// held returns the foreign keys to k, the foreign keys to their columns, and so on.
 func (c *catalog) held(k Key, children map[place][]ForeignKey) (all []ForeignKey) {
 	seen := make(map[place]bool)
 	next := k.Columns()
@@ -214,8 +216,8 @@ func (c *catalog) held(k Key, children map[place][]ForeignKey) (all []ForeignKey
 	return all
 }
 
-// used adds the views and other objects that use the key, or a column that references
-// it. The map has the uses of each table.
+// used adds the views and other objects that use the key or a column that references
+// it. uses holds the uses of each table.
 func (c *catalog) used(k *Key, uses map[place][]use) {
 	add := func(v View) {
 		if !slices.ContainsFunc(k.Views, func(known View) bool { return known.Name == v.Name }) {
@@ -233,7 +235,7 @@ func (c *catalog) used(k *Key, uses map[place][]use) {
 			}
 		}
 	}
-	for i := 0; i < len(k.Views); i++ { // which grows meanwhile
+	for i := 0; i < len(k.Views); i++ { // the slice grows as we go
 		for _, u := range uses[c.place(k.Views[i].Name, "")] {
 			if u.dependent == "" {
 				u.view.Indirect = true

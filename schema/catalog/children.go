@@ -10,11 +10,11 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// Many schemas have columns that hold a key without a foreign key that says so. Such a
-// column must become wide together with the key, or else the first generated key does
-// not fit. Nothing in a catalog proves that a column is one. So Inspect reports columns
-// whose names, types and values look like it, and the caller decides with
-// [Options.Children] and [Options.NotChildren].
+// Many schemas have columns that hold a key without a foreign key to say so. Such a
+// column has to be widened together with the key, otherwise the first generated key
+// won't fit. Since nothing in a catalog proves that a column holds keys, Inspect
+// reports the columns whose names, types and values look like it. It's up to the caller
+// to decide, with [Options.Children] and [Options.NotChildren].
 
 const postgresNumbers = `SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
 	format_type(CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE a.atttypid END, NULL)
@@ -25,7 +25,7 @@ JOIN pg_type t ON t.oid = a.atttypid
 WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND COALESCE(NULLIF(t.typbasetype, 0), t.oid) IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype)
 ORDER BY n.nspname, c.relname, a.attnum`
 
-// declareAll adds the columns that the caller knows to hold a key.
+// declareAll adds the columns that, according to the caller, hold a key.
 func (c *catalog) declareAll(s server, options Options) error {
 	for _, fk := range options.Children {
 		child, err := c.number(s, fk.Child)
@@ -44,13 +44,13 @@ func (c *catalog) declareAll(s server, options Options) error {
 func (c *catalog) declare(child, parent Column) {
 	c.links = append(c.links, link{
 		constraint: "without " + path(child),
-		// Nothing deletes or updates through it, so it needs no index.
+		// Without a constraint, nothing deletes or updates through this column, so it
+		// doesn't need an index.
 		ForeignKey: ForeignKey{Child: child, Parent: parent, Indexed: true, Undeclared: true},
 	})
 }
 
-// number returns the integer column that the caller has named. The caller may leave out
-// the schema.
+// number returns the integer column that the caller named, with or without its schema.
 func (c *catalog) number(s server, named Column) (Column, error) {
 	at := c.place(named.Table, named.Name)
 	var found []Column
@@ -73,19 +73,19 @@ func (c *catalog) number(s server, named Column) (Column, error) {
 type candidate struct {
 	column  Column
 	key     Column
-	of      int   // the key's place in the report
-	quality int   // of the name
-	rows    int   // that were looked at
-	known   int   // of these, those whose value is a key
-	err     error // of reading them, if for example the privilege is missing
+	of      int   // index of the key in the report
+	quality int   // how well the name fits, see resembles
+	rows    int   // how many rows we looked at
+	known   int   // how many of these rows have a value that is a key
+	err     error // why the rows couldn't be read, such as a missing privilege
 
-	// A polymorphic column holds keys of several tables. The column named kind has the
-	// table's name, and named are the keys of the tables that were found in it.
+	// A polymorphic column holds keys of several tables. kind is the column that names
+	// the table, and named has the keys of the tables that we found there.
 	kind  string
 	named []Column
 }
 
-// sample is how many rows of a column are compared with the keys.
+// sample is how many rows of a column we compare with the keys.
 const sample = 10_000
 
 // findChildren returns the columns that may hold a key without a foreign key.
@@ -142,16 +142,18 @@ func (s server) findChildren(ctx context.Context, conn *sql.Conn, c *catalog, re
 	return likely, nil
 }
 
-// In Rails and in Laravel, a row of items can belong to a user or to a company: items has
-// owner_id with the key, and owner_type with the name of the class, such as User. MySQL
-// and Postgres have this view in common.
+// In Rails and in Laravel, a row of items can belong either to a user or to a company.
+// The key is in items.owner_id, and items.owner_type has the name of the class, such as
+// User. The information schema works the same on MySQL and Postgres, so both share this
+// query.
 const kindColumns = `SELECT table_schema, table_name, column_name FROM information_schema.columns
 WHERE RIGHT(column_name, 5) = '_type' AND data_type NOT LIKE '%int%'`
 
-// kindColumns returns the names of the columns that may say which table a key is from.
+// kindColumns returns the names of the columns that may say which table a key belongs
+// to.
 func (c *catalog) kindColumns(ctx context.Context, conn *sql.Conn, s server) (map[place]string, error) {
 	if s.Dialect == database.SQLite {
-		return nil, nil // it has no narrow integers
+		return nil, nil // SQLite has no narrow integers
 	}
 	all, err := database.List(ctx, conn, kindColumns, func(c *Column) []any { return []any{&c.Table.Schema, &c.Table.Name, &c.Name} })
 	names := make(map[place]string)
@@ -161,9 +163,10 @@ func (c *catalog) kindColumns(ctx context.Context, conn *sql.Conn, s server) (ma
 	return names, err
 }
 
-// polymorphic returns a candidate for the first key whose table the column kind names. If
-// the table has no rows, we can't know the tables, and the first key has to stand for all
-// of them. The candidate is zero if there are rows and none of them names a table.
+// polymorphic returns a candidate for the first key whose table is named in the column
+// kind. If the table has no rows, there's no way to know which tables it refers to, so
+// the first key stands in for all of them. If there are rows but none of them names a
+// table, the candidate is zero.
 func (s server) polymorphic(ctx context.Context, conn *sql.Conn, column Column, kind string, keys []Key) (candidate, error) {
 	query := fmt.Sprintf("SELECT DISTINCT CAST(k AS CHAR(100)) FROM (SELECT %[1]s AS k FROM %[2]s LIMIT %[3]d) s WHERE k IS NOT NULL", s.Quote(kind), s.name(column.Table), sample)
 	found := candidate{column: column, kind: kind}
@@ -189,13 +192,13 @@ func (s server) polymorphic(ctx context.Context, conn *sql.Conn, column Column, 
 	return found, nil
 }
 
-// class returns the name of a class without its module: Post of Blog::Post and of
-// App\Models\Post.
+// class returns the name of a class without its module, such as Post for Blog::Post and
+// for App\Models\Post.
 func class(name string) string {
 	return name[strings.LastIndexAny(name, `:\./`)+1:]
 }
 
-// resembles reports how well the name of a column fits a key: 0 is not at all.
+// resembles rates how well the name of a column fits a key, where 0 means not at all.
 func resembles(column, key Column) int {
 	if column.Table.Schema != key.Table.Schema {
 		return 0
@@ -220,7 +223,7 @@ func plain(name string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", "")
 }
 
-// singulars returns a table's name and what may be its singular in English.
+// singulars returns a table's name along with its possible singulars in English.
 func singulars(table string) []string {
 	names := []string{table}
 	for _, ending := range []struct{ many, one string }{{"ies", "y"}, {"es", ""}, {"s", ""}} {
@@ -232,7 +235,7 @@ func singulars(table string) []string {
 }
 
 // compareValues counts how many values in the first rows of the column are keys. It
-// ignores 0, which programs without foreign keys often store instead of NULL.
+// ignores 0, which programs that don't use foreign keys often store instead of NULL.
 func (s server) compareValues(ctx context.Context, conn *sql.Conn, c *candidate) error {
 	query := fmt.Sprintf(`SELECT COUNT(*), COUNT(p.k) FROM (SELECT %[1]s AS v FROM %[2]s LIMIT %[3]d) s LEFT JOIN (SELECT %[4]s AS k FROM %[5]s) p ON p.k = s.v WHERE s.v <> 0`,
 		s.Quote(c.column.Name), s.name(c.column.Table), sample, s.Quote(c.key.Name), s.name(c.key.Table))
@@ -268,5 +271,5 @@ func (s server) judgeCandidate(k *Key, c candidate) {
 		fmt.Sprintf("decide: --child %[1]s=%[2]s makes it wide together with the key, and --not-child %[1]s leaves it as it is", path(c.column), path(k.Column)))
 }
 
-// path is how flags name a column.
+// path returns the name of a column as it is written in flags.
 func path(c Column) string { return c.Table.Schema + "." + c.Table.Name + "." + c.Name }

@@ -32,18 +32,19 @@ WHERE t.name = ?2 COLLATE NOCASE AND (?1 = '' OR d.name = ?1 COLLATE NOCASE) AND
 ORDER BY d.seq, x.cid`
 )
 
-// readColumns returns the columns of one table or view; none if it is not there.
+// readColumns returns the columns of one table or view, or none if it doesn't exist.
 func (s server) readColumns(ctx context.Context, conn *sql.Conn, table Name) ([]Column, error) {
 	columns, err := database.List(ctx, conn, s.syntax().columns, func(c *Column) []any {
 		return append(c.path(), &c.Type, typed(s.Dialect, c))
 	}, table.Schema, table.Name)
-	// Databases attached to SQLite may have a table of that name too. The first counts.
+	// Databases attached to SQLite may have a table of that name too, in which case the
+	// first one wins.
 	return slices.DeleteFunc(columns, func(c Column) bool { return c.Table != columns[0].Table }), err
 }
 
-// keepsAnything reports whether a column stores both numbers and text, although its
-// type is neither. SQLite has such columns if they have no type, and MySQL if they hold
-// bytes.
+// keepsAnything reports whether a column can store both numbers and text, even though
+// its type is neither. On SQLite these are the columns without a type, and on MySQL
+// those that hold bytes.
 func (s server) keepsAnything(c Column) bool {
 	kind := strings.ToLower(c.Type)
 	return kind == "" && s.syntax().untyped ||
@@ -51,7 +52,7 @@ func (s server) keepsAnything(c Column) bool {
 }
 
 // textSize returns how many characters a text column can hold, or 0 if there is no
-// limit or it is not known.
+// limit or it isn't known.
 func textSize(c Column) int {
 	n, ok := ddl.ParseType(c.Type).Digits()
 	if !ok || !c.Text {

@@ -12,60 +12,60 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// A Field describes a field of a model that holds keys: the column that stores it, and
-// what the program assumes about that column.
+// A Field describes a field of a model that holds keys. It names the column that stores
+// the field, and says what the program assumes about this column.
 type Field struct {
-	// Model is what findings call the field, such as "shop.User.ID".
+	// Model is the name used for the field in findings, such as "shop.User.ID".
 	Model string
 
-	// Table and Column name the column that stores the field. If the table has no
-	// schema, it is the table that the connection finds under this name.
+	// Table and Column name the column that stores the field. A table without a schema
+	// is looked up the way the connection would look it up.
 	Table  Name
 	Column string
 
 	// Counts is true if the database numbers the rows, and false if the program sends
-	// the key. For a field that counts, the fields below are ignored.
+	// the key. If it is true, the fields below are ignored.
 	Counts bool
 
-	// Foreign says that the field holds the key of another row.
+	// Foreign is true if the field holds the key of another row.
 	Foreign bool
 
 	// Unsigned is true if the program assumes that the column is UNSIGNED, which only
 	// MySQL and MariaDB have.
 	Unsigned bool
 
-	// Text is true if the program writes keys as text of up to Size characters, where 0
-	// means that the size is not known. If it is false, the program writes 64-bit
-	// numbers.
+	// Text is true if the program writes keys as text of up to Size characters, and
+	// false if it writes 64-bit numbers. A Size of 0 means that the size is not known.
 	Text bool
 	Size int
 }
 
-// What only [Compare] finds.
+// These kinds of findings are only reported by [Compare].
 const (
-	MissingTable  Kind = "missing-table"  // the database has no table of the model's
-	MissingColumn Kind = "missing-column" // the table has no column of the field's
-	NotCounting   Kind = "not-counting"   // the model leaves the key to the database, which does not count
-	NumberKey     Kind = "number-key"     // the model writes text, and the column keeps numbers
-	TextKey       Kind = "text-key"       // the model writes numbers, and the column keeps text
+	MissingTable  Kind = "missing-table"  // the database does not have the model's table
+	MissingColumn Kind = "missing-column" // the table does not have the field's column
+	NotCounting   Kind = "not-counting"   // the model expects the database to assign the key, but the column is not auto-increment
+	NumberKey     Kind = "number-key"     // the model writes text, but the column holds numbers
+	TextKey       Kind = "text-key"       // the model writes numbers, but the column holds text
 )
 
 // Compare compares the key columns that a program expects with the columns of the
-// database. Each integration's Check, which programs call when they start and in CI, is
-// built on Compare. Compare changes nothing, and uses a single connection until it
-// returns. Concurrent calls are safe, as the database is.
+// database. Most programs don't call it directly, but run the Check of an integration
+// when they start and in CI, which is built on it. Compare changes nothing, and uses a
+// single connection until it returns. It is safe for concurrent use.
 //
-// It returns nil if nothing was found, or a [*MismatchError] with all findings:
+// Compare returns nil if it finds nothing wrong. Otherwise it returns a
+// [*MismatchError] with all findings, which can be:
 //
-//   - there is no such table or column
+//   - the table or column does not exist
 //   - the column, or a foreign key to it, cannot hold every key
-//   - the program sends keys, and the column still counts or is GENERATED ALWAYS
-//   - the program leaves the key to the database, and the column does not count
-//   - one of the two takes keys for text, and the other for numbers
+//   - the program sends keys, but the column still counts or is GENERATED ALWAYS
+//   - the program expects the database to assign the key, but the column does not count
+//   - the program uses text for keys and the column numbers, or the reverse
 //   - only one of the two is UNSIGNED
 //
-// Other errors are [ErrDialect], or wrap the driver's. What the account may
-// not see is not found.
+// Any other error is [ErrDialect], or wraps the driver's error. Note that Compare can't
+// find problems in objects that the account is not allowed to see.
 func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
 	if len(fields) == 0 {
 		return nil
@@ -90,13 +90,13 @@ func Compare(ctx context.Context, db *sql.DB, fields []Field) error {
 	return &MismatchError{Findings: c.findings}
 }
 
-// A MismatchError lists where models and the columns of the database do not match.
+// A MismatchError lists where the models and the columns of the database do not match.
 type MismatchError struct {
-	Findings []Finding // the gravest first, and at least one
+	Findings []Finding // never empty, the most severe first
 }
 
-// Severity returns the highest severity of the findings. With less than [Blocker], a
-// program may start and log the error.
+// Severity returns the highest severity of the findings. If it is less than [Blocker],
+// a program can start anyway, but should log the error.
 func (e *MismatchError) Severity() Severity {
 	worst := Note
 	for _, f := range e.Findings {
@@ -105,7 +105,7 @@ func (e *MismatchError) Severity() Severity {
 	return worst
 }
 
-// Error lists all findings with their remedies, each on lines of its own.
+// Error lists all findings with their remedies, each on separate lines.
 func (e *MismatchError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "catalog: the models and the database do not match, %s:", database.Plural(len(e.Findings), "finding"))
@@ -115,18 +115,19 @@ func (e *MismatchError) Error() string {
 	return b.String()
 }
 
-// A comparison is what is known while fields are compared.
+// A comparison holds the state of Compare.
 type comparison struct {
 	server
-	tables   map[Name][]Column // by their names in the program; none if there is no table
+	tables   map[Name][]Column // by the name used in the program; empty if the table doesn't exist
 	counting map[place]Key
 	catalog  *catalog
 	children map[place][]ForeignKey
 	findings []Finding
 }
 
-// readSteadily retries read if it fails. Programs often start while a migration alters
-// tables, so a table that one query has seen may be gone before the next query.
+// readSteadily retries read if it fails. Programs are often started while a migration
+// is still altering tables, and then a table that one query has seen may be gone by the
+// next.
 func (c *comparison) readSteadily(ctx context.Context, conn *sql.Conn, fields []Field) error {
 	const attempts = 4
 	for attempt := 1; ; attempt++ {
@@ -140,9 +141,9 @@ func (c *comparison) readSteadily(ctx context.Context, conn *sql.Conn, fields []
 	}
 }
 
-// read reads the columns of all tables that the fields name, and then the catalog of
-// the schemas that contain these tables. It does not need the current values of
-// counters.
+// read reads the columns of all tables that the fields name, followed by the catalog of
+// the schemas that these tables are in. We don't need the current values of the
+// counters here.
 func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) error {
 	c.tables = make(map[Name][]Column)
 	var schemas []string
@@ -172,7 +173,7 @@ func (c *comparison) read(ctx context.Context, conn *sql.Conn, fields []Field) e
 	return nil
 }
 
-// find adds a finding, unless another field has led to it already.
+// find adds a finding, unless we already have it because of another field.
 func (c *comparison) find(f Finding) {
 	known := func(other Finding) bool { return other.Kind == f.Kind && other.Column.same(f.Column) }
 	if !slices.ContainsFunc(c.findings, known) {
@@ -241,8 +242,8 @@ func (c *comparison) compare(field Field) {
 	}
 }
 
-// fence returns the trigger that refuses rows without a key, if a migration has created
-// it on the table.
+// fence returns the trigger that rejects rows without a key, if a migration has created
+// one on the table.
 func (c *comparison) fence(key Key) (Trigger, bool) {
 	table := key.Column.Table
 	i := slices.IndexFunc(c.catalog.triggers, func(t Trigger) bool {
@@ -254,7 +255,7 @@ func (c *comparison) fence(key Key) (Trigger, bool) {
 	return c.catalog.triggers[i], true
 }
 
-// compareType looks at what the column can hold.
+// compareType checks whether the column's type suits the field.
 func (c *comparison) compareType(field Field, column Column) {
 	narrow := NarrowKey
 	if field.Foreign {
@@ -297,7 +298,8 @@ func (c *comparison) compareType(field Field, column Column) {
 
 var signs = map[bool]string{false: "signed (BIGINT)", true: "unsigned (BIGINT UNSIGNED)"}
 
-// compareSize looks at how long a text can be. SQLite does not care.
+// compareSize checks whether the column's text is long enough. SQLite doesn't enforce a
+// length, so there is nothing to check there.
 func (c *comparison) compareSize(field Field, column Column, kind Kind) {
 	size := textSize(column)
 	if !field.Text || size == 0 || size >= field.Size || !c.syntax().limitsText {

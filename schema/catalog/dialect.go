@@ -9,27 +9,27 @@ import (
 	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
-// A dialect is what differs between the kinds of servers.
+// A dialect has everything that differs between the kinds of servers.
 type dialect struct {
-	// read returns the catalog; wanted are the schemas that the caller chose.
+	// read returns the catalog. wanted has the schemas that the caller chose, if any.
 	read func(s server, ctx context.Context, conn *sql.Conn, wanted []string) (*catalog, error)
 
-	// readQuickly is read without where the counters stand.
+	// readQuickly is like read, but may leave out the current values of the counters.
 	readQuickly func(s server, ctx context.Context, conn *sql.Conn, wanted []string) (*catalog, error)
 
-	columns       string                   // a query for the columns of a table, by its schema and name
-	fold          func(name string) string // makes equal what the server takes for one column
-	keepsAnything []string                 // parts of types that hold numbers and text alike
-	untyped       bool                     // whether a column without a type does too
-	limitsText    bool                     // whether VARCHAR(n) limits anything
-	signs         bool                     // whether there are UNSIGNED columns
+	columns       string                   // a query for the columns of a table; takes its schema and name
+	fold          func(name string) string // makes column names equal if the server treats them as the same
+	keepsAnything []string                 // parts of the names of types that can hold numbers as well as text
+	untyped       bool                     // whether a column without a type can hold both, too
+	limitsText    bool                     // whether the server enforces n in VARCHAR(n)
+	signs         bool                     // whether columns can be UNSIGNED
 
-	widen   func(s server, c Column) string // how a column gets 64 bits
+	widen   func(s server, c Column) string // how to make a column 64 bits wide
 	view    func(s server, k *Key) (Severity, string)
 	trigger advice
 }
 
-// An advice is how much a finding matters and what to do.
+// An advice says how severe a finding is and what to do about it.
 type advice struct {
 	severity Severity
 	remedy   string

@@ -4,29 +4,30 @@ import (
 	"fmt"
 )
 
-// A Finding is one thing to know before leaving auto-increment.
+// A Finding is something to know before you stop using auto-increment.
 type Finding struct {
 	Kind     Kind     `json:"kind"`
 	Severity Severity `json:"severity"`
-	Column   Column   `json:"column,omitzero"` // the key's or the child's; none in the findings of a [Report]
+	Column   Column   `json:"column,omitzero"` // the key or the child; not set in the findings of a [Report]
 	Text     string   `json:"text"`            // what was found, with names and numbers
 	Remedy   string   `json:"remedy"`          // what to do
 
-	// Definition has the statements that create a [NarrowRoutine] again with bigint in
-	// place of every narrower type. Review them before you run them: not every integer
-	// holds a key, and strings, which may be dynamic SQL, are unchanged. A trigger that
-	// MySQL has to drop loses its place in the order of triggers, and a function or a
-	// procedure there loses the privileges that were granted on it.
+	// Definition has the statements that recreate a [NarrowRoutine] with bigint in
+	// place of every narrower type. Make sure to review them before you run them,
+	// because not every integer holds a key, and strings, which may be dynamic SQL, are
+	// left unchanged. Also note that MySQL has to drop the routine first. A trigger
+	// then loses its place in the order of triggers, and a function or procedure loses
+	// the privileges granted on it.
 	Definition string `json:"definition,omitempty"`
 }
 
-// A Severity is how much a finding matters.
+// A Severity says how much a finding matters.
 type Severity int
 
 const (
 	Note    Severity = iota // good to know
-	Warning                 // the way off auto-increment has to take it into account
-	Blocker                 // to be dealt with before the first generated key is inserted
+	Warning                 // the migration to generated keys has to take it into account
+	Blocker                 // must be dealt with before the first generated key is inserted
 )
 
 var severities = []string{"note", "warning", "blocker"}
@@ -59,23 +60,23 @@ const (
 	NarrowKey       Kind = "narrow-key"       // the key has fewer than 64 bits
 	NarrowChild     Kind = "narrow-child"     // a foreign key to it has fewer than 64 bits
 	AlwaysGenerated Kind = "always-generated" // GENERATED ALWAYS refuses a key that the program sends
-	StillCounts     Kind = "still-counts"     // the database still numbers a row that has no key
+	StillCounts     Kind = "still-counts"     // the database still assigns a number to a row without a key
 	SignMismatch    Kind = "sign-mismatch"    // only one of a key and its child is UNSIGNED
-	TextChild       Kind = "text-child"       // a foreign key keeps the key as text
-	LikelyChild     Kind = "likely-child"     // a column may hold the key, and has no foreign key
+	TextChild       Kind = "text-child"       // a foreign key stores the key as text
+	LikelyChild     Kind = "likely-child"     // a column may hold the key, but has no foreign key
 	UnindexedChild  Kind = "unindexed-child"  // a foreign key has no index
 	NearEnd         Kind = "near-end"         // three quarters of the numbers are used
-	Jumped          Kind = "jumped"           // the counter is higher than counting can explain
+	Jumped          Kind = "jumped"           // the counter is higher than counting could have made it
 	NarrowSequence  Kind = "narrow-sequence"  // the sequence ends before its column does
-	SharedSequence  Kind = "shared-sequence"  // several columns count with one sequence
-	LateSequence    Kind = "late-sequence"    // the default has the name of its sequence as text, so the server does not track it
+	SharedSequence  Kind = "shared-sequence"  // several columns take their numbers from one sequence
+	LateSequence    Kind = "late-sequence"    // the default names its sequence as text, so the server does not track it
 	Partitioned     Kind = "partitioned"      // the table has partitions
 	Inherited       Kind = "inherited"        // other tables inherit the column
 	ViewDepends     Kind = "view"             // a view uses the key or a child
-	Depends         Kind = "dependent"        // another object that prevents Postgres from altering the type
+	Depends         Kind = "dependent"        // another object keeps Postgres from altering the type
 	NarrowRoutine   Kind = "narrow-routine"   // a function, procedure or trigger uses integers of fewer than 64 bits
 	Triggered       Kind = "trigger"          // the table has a trigger
 	NotPrimary      Kind = "not-primary"      // the column is not the whole primary key
-	NotNumeric      Kind = "not-numeric"      // the column counts, but it does not hold numbers
-	Unseen          Kind = "unseen"           // the account may not see everything
+	NotNumeric      Kind = "not-numeric"      // the column counts, but does not hold numbers
+	Unseen          Kind = "unseen"           // the account may not be allowed to see everything
 )

@@ -10,35 +10,37 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// Options say what [Inspect] looks at. Most programs use the zero value.
+// Options control what [Inspect] looks at. The zero value suits most programs.
 type Options struct {
 	// Dialect is the kind of server. By default, Inspect detects it.
 	Dialect Dialect
 
-	// Schemas are the exact names of the schemas to report; on MySQL they are
-	// databases, on SQLite main and attached databases. Foreign keys and views in
-	// other schemas are reported too. Defaults to all schemas except the system's
-	// own, or on MySQL to the connection's database if it has one.
+	// Schemas are the exact names of the schemas to report. On MySQL these are
+	// databases, and on SQLite the main and attached databases. Foreign keys and views
+	// in other schemas are reported as well. Defaults to all schemas except the
+	// system's own, or on MySQL to the connection's database if it has one.
 	Schemas []string
 
-	// Children are columns that hold a key without a foreign key. Only the names of
-	// Child and Parent count; an empty schema stands for the only one that fits.
+	// Children are columns that hold a key without a foreign key. Only the names in
+	// Child and Parent are used. A schema may be left empty if there is only one column
+	// that fits.
 	Children []ForeignKey
 
-	// LikelyChildren adds every column to Children that would be reported as a
-	// [LikelyChild].
+	// LikelyChildren adds every column to Children that would otherwise be reported as
+	// a [LikelyChild].
 	LikelyChildren bool
 
-	// NotChildren are columns that are not to be reported as a [LikelyChild].
+	// NotChildren are columns that must not be reported as a [LikelyChild].
 	NotChildren []Column
 }
 
 // Inspect reads the catalog of db and reports every auto-increment key in it. It
-// changes nothing, and uses a single connection until it returns. Concurrent calls
-// are safe, as the database is.
+// changes nothing, and uses a single connection until it returns. It is safe for
+// concurrent use.
 //
-// An error is [ErrDialect], [ErrSchema] or [ErrColumn], or it wraps the driver's error. Objects
-// that the account may not see are not an error, but a finding, [Unseen].
+// The error is [ErrDialect], [ErrSchema] or [ErrColumn], or wraps the driver's error.
+// Note that it is not an error if the account isn't allowed to see some objects. The
+// report has a finding of the kind [Unseen] instead.
 func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	var report Report
 	err := withConn(ctx, db, func(conn *sql.Conn) (err error) {
@@ -48,8 +50,8 @@ func Inspect(ctx context.Context, db *sql.DB, options Options) (Report, error) {
 	return report, err
 }
 
-// InspectConn is [Inspect] on a given connection, for callers that have set up the
-// connection's session.
+// InspectConn is like [Inspect], but uses the given connection. It is for callers that
+// have already set up the connection's session.
 func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, error) {
 	found, err := database.Identify(ctx, conn, options.Dialect)
 	if err != nil {
@@ -101,12 +103,12 @@ func InspectConn(ctx context.Context, conn *sql.Conn, options Options) (Report, 
 	return report, nil
 }
 
-// ErrSchema says that a schema of [Options.Schemas] does not exist, or that the
-// account may not see it.
+// ErrSchema is returned if a schema of [Options.Schemas] does not exist, or if the
+// account is not allowed to see it.
 var ErrSchema = errors.New("there is no schema of this name that this account may see")
 
-// ErrColumn says that [Options] name a column that does not exist, holds no integers, or
-// has the same name in several schemas.
+// ErrColumn is returned if [Options] name a column that does not exist, does not hold
+// integers, or exists in several schemas.
 var ErrColumn = errors.New("there is no single column of integers of this name")
 
 func missingSchema(name string, schemas []string) error {

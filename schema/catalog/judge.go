@@ -10,10 +10,10 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// nearEnd is the used share of a counter's numbers from which [NearEnd] is reported.
+// nearEnd is the share of used numbers from which [NearEnd] is reported.
 const nearEnd = 0.75
 
-// judge adds the findings to a key.
+// judge adds all findings about a key.
 func (s server) judge(k *Key) {
 	s.judgeWidth(k)
 	s.judgeCounting(k)
@@ -117,7 +117,7 @@ func (s server) judgeChild(k *Key, fk ForeignKey) {
 	}
 }
 
-// columns returns the columns of a constraint.
+// columns returns the quoted names of all columns of the constraint.
 func (s server) columns(fk ForeignKey) string {
 	if len(fk.Columns) == 0 {
 		return s.Quote(fk.Child.Name)
@@ -166,8 +166,8 @@ func (s server) judgeTable(k *Key) {
 	}
 }
 
-// judgeRoutine adds a finding to the first key whose table, or the table of one of its
-// children, the routine mentions.
+// judgeRoutine adds a finding to the first key that the routine has to do with: it must
+// mention the key's table, or the table of one of the key's children.
 func (s server) judgeRoutine(ctx context.Context, conn *sql.Conn, keys []Key, r database.Routine) {
 	for i := range keys {
 		for _, column := range keys[i].Columns() {
@@ -197,8 +197,9 @@ func (s server) judgeView(k *Key, view View) {
 		fmt.Sprintf("the view %s %s %s or a column that references it", s.name(view.Name), how, s.column(k.Column)), remedy)
 }
 
-// ifWidened returns the severity of an object that prevents a column's type from being
-// altered: Warning if the key or one of its children has to be widened, otherwise Note.
+// ifWidened returns the severity for an object that keeps us from altering a column's
+// type. That's Warning if the key or one of its children has to be widened, otherwise
+// Note.
 func (s server) ifWidened(k *Key) Severity {
 	if k.Column.narrow() {
 		return Warning

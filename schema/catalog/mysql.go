@@ -20,7 +20,8 @@ const (
 	mysqlColumns = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%auto_increment%', COALESCE(COLUMN_DEFAULT, '')
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem
 
-	// Joins of these tables are slow on either server, and are made in Go.
+	// Joins of these tables are slow on MySQL and on MariaDB, so we join them in Go
+	// instead.
 	mysqlConstraints = `SELECT CONSTRAINT_SCHEMA, CONSTRAINT_NAME, TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME,
 	COALESCE(REFERENCED_TABLE_SCHEMA, ''), COALESCE(REFERENCED_TABLE_NAME, ''), COALESCE(REFERENCED_COLUMN_NAME, '')
 FROM information_schema.KEY_COLUMN_USAGE
@@ -44,7 +45,8 @@ type mysqlSetting struct {
 	account      string
 }
 
-// readMySQL reads the information schema, which obeys no transaction.
+// readMySQL reads the information schema. There's no point in a transaction here,
+// because the information schema doesn't take part in one.
 func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) (*catalog, error) {
 	if s.Dialect == MySQL {
 		restore, err := freshStatistics(ctx, conn)
@@ -59,7 +61,7 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) 
 	if err != nil {
 		return nil, err
 	}
-	c := &catalog{foldTable: exact, foldColumn: exact} // the server writes columns as their tables do
+	c := &catalog{foldTable: exact, foldColumn: exact} // column names always have the spelling of their tables
 	if set.foldsTables != 0 {
 		c.foldTable = strings.ToLower
 	}
@@ -105,8 +107,8 @@ func (s server) readMySQL(ctx context.Context, conn *sql.Conn, wanted []string) 
 	return c, nil
 }
 
-// freshStatistics makes MySQL read the counters from the tables. Otherwise its
-// information schema may return values that are up to a day old.
+// freshStatistics makes MySQL read the counters from the tables themselves. Otherwise
+// its information schema may return values that are up to a day old.
 func freshStatistics(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
 	before, err := database.One(ctx, conn, "SELECT @@SESSION.information_schema_stats_expiry", database.Number)
 	if err != nil {
@@ -119,13 +121,13 @@ func freshStatistics(ctx context.Context, conn *sql.Conn) (restore func(), err e
 	if err := set(ctx, 0); err != nil {
 		return nil, fmt.Errorf("catalog: reading the catalog: %w", err)
 	}
-	return func() { _ = set(context.WithoutCancel(ctx), before) }, nil // if it fails, so has the connection
+	return func() { _ = set(context.WithoutCancel(ctx), before) }, nil // if this fails, the connection is unusable anyway
 }
 
 type mysqlColumn struct {
 	Column
 	counts     bool
-	expression string // the default
+	expression string // the column's default
 }
 
 func (c *mysqlColumn) dest() []any {
@@ -152,7 +154,7 @@ func (s server) readMySQLConstraints(ctx context.Context, conn *sql.Conn, c *cat
 	for _, u := range usages {
 		child, ok := known[c.place(u.child.Table, u.child.Name)]
 		if !ok {
-			child = u.child // the table has come or gone meanwhile
+			child = u.child // the table was created or dropped since we read the columns
 		}
 		if u.parent.Name == "" {
 			primary = append(primary, child)
@@ -164,15 +166,16 @@ func (s server) readMySQLConstraints(ctx context.Context, conn *sql.Conn, c *cat
 		}
 		c.links = append(c.links, link{
 			constraint: fmt.Sprintf("%q %q", u.schema, u.name),
-			// InnoDB creates an index for a foreign key and does not allow dropping it.
+			// InnoDB creates an index for every foreign key, and doesn't allow dropping
+			// it.
 			ForeignKey: ForeignKey{Name: u.name, Child: child, Parent: parent, Indexed: true},
 		})
 	}
 	return primary, nil
 }
 
-// sequenceDefault finds the name of the sequence in a column default of MariaDB, which
-// always qualifies the name with the schema.
+// sequenceDefault matches the name of the sequence in the default of a column. MariaDB
+// always qualifies this name with the schema.
 var sequenceDefault = regexp.MustCompile("(?i)\\bnextval\\((`(?:[^`]|``)*`\\.`(?:[^`]|``)*`)\\)")
 
 func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, columns []mysqlColumn, primary []Column, set mysqlSetting) error {
@@ -205,7 +208,7 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 		switch {
 		case column.counts && ok:
 			k.Mechanism = AutoIncrement
-			// MySQL leaves out a counter that has not begun.
+			// MySQL returns NULL if the counter has never been used.
 			k.Counter = Counter{next: newNumber(set.offset), Step: set.step, start: newNumber(set.offset), top: power(64)}
 			if t.next.Valid {
 				next, err := parseNumber(t.next.V)
@@ -234,7 +237,7 @@ func (s server) readMySQLKeys(ctx context.Context, conn *sql.Conn, c *catalog, c
 }
 
 // readMariaDBSequence reads the state of a sequence. The next number that it returns is
-// above all numbers that connections have cached.
+// above any number that a connection may have cached.
 func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *catalog, name Name) Counter {
 	counter := Counter{Sequence: name}
 	var next, low, high int64
@@ -255,8 +258,8 @@ func (s server) readMariaDBSequence(ctx context.Context, conn *sql.Conn, c *cata
 	return counter
 }
 
-// readMySQLViews reads the definitions of the views. The server writes them with
-// qualified names.
+// readMySQLViews reads the definitions of the views. We can rely on qualified names
+// here, because that's how the server writes them.
 func (s server) readMySQLViews(ctx context.Context, conn *sql.Conn, c *catalog) error {
 	type view struct {
 		name       Name
@@ -270,7 +273,8 @@ func (s server) readMySQLViews(ctx context.Context, conn *sql.Conn, c *catalog) 
 		var tables []Name
 		var columns []string
 		for _, n := range ddl.Names(v.definition, true) {
-			// A table is database.table. A column is one more, or follows an alias.
+			// A table is written as database.table. A column has another part in front
+			// of its name, or follows an alias.
 			if len(n) == 2 {
 				tables = append(tables, Name{n[0], n[1]})
 			}
@@ -285,7 +289,8 @@ func (s server) readMySQLViews(ctx context.Context, conn *sql.Conn, c *catalog) 
 	return nil
 }
 
-// missingGrants returns what an account lacks to see everything.
+// missingGrants returns the privileges that the account would still need to see
+// everything.
 func missingGrants(grants []string) (missing []string) {
 	everywhere := regexp.MustCompile(`^GRANT (.*) ON \*\.\* TO `)
 	has := make(map[string]bool)

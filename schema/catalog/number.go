@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// A number is a whole number that int64 may not hold.
+// A number is an integer that may not fit in an int64, such as 2^64-1 on MySQL.
 type number struct{ big.Int }
 
 func newNumber(n int64) *number {
@@ -14,7 +14,7 @@ func newNumber(n int64) *number {
 	return &number
 }
 
-// parseNumber reads what a database writes.
+// parseNumber parses decimal text from a database.
 func parseNumber(text string) (*number, error) {
 	var n number
 	if _, ok := n.SetString(text, 10); !ok {
@@ -23,7 +23,7 @@ func parseNumber(text string) (*number, error) {
 	return &n, nil
 }
 
-// text returns the decimal, or nothing of no number.
+// text returns the number in decimal, or "" if there is none.
 func (n *number) text() string {
 	if n == nil {
 		return ""

@@ -39,8 +39,8 @@ WHERE x.indisprimary
 ORDER BY n.nspname, c.relname, i`
 )
 
-// readPostgres reads the catalog in one snapshot. It reads the counters afterwards,
-// because sequences are not part of a snapshot.
+// readPostgres reads the catalog in one snapshot. The counters have to be read
+// separately, because sequences aren't part of a snapshot.
 func (s server) readPostgres(ctx context.Context, conn *sql.Conn, _ []string) (*catalog, error) {
 	c, counting, err := s.readPostgresCatalog(ctx, conn)
 	if err != nil {
@@ -72,8 +72,7 @@ func (s server) readPostgres(ctx context.Context, conn *sql.Conn, _ []string) (*
 }
 
 // readPostgresCatalog reads the catalog without the current values of the counters. It
-// also returns the rows of the query for keys, in the same order as the keys of the
-// catalog.
+// also returns the rows of the query for keys, in the order of the catalog's keys.
 func (s server) readPostgresCatalog(ctx context.Context, conn *sql.Conn) (*catalog, []postgresKey, error) {
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
@@ -125,9 +124,9 @@ func (s server) readPostgresCatalog(ctx context.Context, conn *sql.Conn) (*catal
 // A postgresKey is a row of the query for keys.
 type postgresKey struct {
 	Key
-	start, top sql.Null[int64] // where the sequence begins and ends
+	start, top sql.Null[int64] // the first and the last number of the sequence
 	mayRead    bool
-	owner      Column // of the sequence
+	owner      Column // the column that owns the sequence
 }
 
 func (k *postgresKey) dest() []any {
@@ -147,7 +146,7 @@ func postgresLink(l *link) []any {
 		[]any{&l.Indexed})
 }
 
-// key returns the key of a row, without where its counter stands.
+// key returns the Key of a row, except for the current value of its counter.
 func (k postgresKey) key(primaryKeys map[Name][]string) Key {
 	key := k.Key
 	key.PrimaryKey = primaryKeys[key.Column.Table]
@@ -163,9 +162,9 @@ func (k postgresKey) key(primaryKeys map[Name][]string) Key {
 	return key
 }
 
-// readSequences returns the next number of each sequence that the role may read. It
-// reads up to 500 sequences with one statement, because each of them is locked, and a
-// transaction can hold only a limited number of locks.
+// readSequences returns the next number of each sequence that the role may read. We
+// read at most 500 sequences per statement, because the statement locks each of them,
+// and the number of locks that a transaction can hold is limited.
 func (s server) readSequences(ctx context.Context, conn *sql.Conn, keys []postgresKey) (map[Name]*number, error) {
 	const most = 500
 	next := make(map[Name]*number)

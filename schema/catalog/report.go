@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// A Report is what [Inspect] found.
+// A Report is the result of [Inspect].
 type Report struct {
 	Dialect  Dialect   `json:"dialect"`
 	Version  string    `json:"version"`            // of the server
-	Schemas  []string  `json:"schemas"`            // those inspected; MySQL calls them databases
-	Keys     []Key     `json:"keys"`               // by table
-	Findings []Finding `json:"findings,omitempty"` // those of no single key
-	Triggers []Trigger `json:"-"`                  // of all tables, also of those without a key
+	Schemas  []string  `json:"schemas"`            // the schemas inspected; MySQL calls them databases
+	Keys     []Key     `json:"keys"`               // sorted by table
+	Findings []Finding `json:"findings,omitempty"` // findings that don't concern a single key
+	Triggers []Trigger `json:"-"`                  // of all tables, including those without a key
 }
 
 // all returns the findings of the report and of all its keys.
@@ -34,7 +34,7 @@ func (r Report) all() iter.Seq[Finding] {
 	}
 }
 
-// A Mechanism is how a column numbers its rows.
+// A Mechanism says how the database assigns a column's numbers.
 type Mechanism string
 
 const (
@@ -43,28 +43,28 @@ const (
 	IdentityAlways    Mechanism = "identity always"     // Postgres: GENERATED ALWAYS AS IDENTITY
 	SequenceDefault   Mechanism = "sequence default"    // Postgres, MariaDB: any other default from a sequence
 	AutoIncrement     Mechanism = "auto_increment"      // MySQL, MariaDB
-	Autoincrement     Mechanism = "autoincrement"       // SQLite: never gives a number twice
+	Autoincrement     Mechanism = "autoincrement"       // SQLite: never assigns a number again
 	Rowid             Mechanism = "rowid"               // SQLite: the largest number in the table, plus one
 )
 
-// A Key is a column that numbers its rows by itself.
+// A Key is a column to which the database assigns numbers.
 type Key struct {
 	Column      Column    `json:"column"`
 	Mechanism   Mechanism `json:"mechanism"`
-	Default     string    `json:"default,omitempty"`    // the expression, where there is one
+	Default     string    `json:"default,omitempty"`    // the expression, if the column has one
 	PrimaryKey  []string  `json:"primaryKey,omitempty"` // the columns of the table's primary key
 	Counter     Counter   `json:"counter"`
 	Partitioned bool      `json:"partitioned,omitempty"`
-	// Inheritors are the partitions of Postgres, and the inheriting tables whose rows take
-	// numbers from the same sequence.
+	// Inheritors are partitions of the table on Postgres, as well as inheriting tables
+	// whose rows take their numbers from the same sequence.
 	Inheritors  []Name       `json:"inheritors,omitempty"`
 	ForeignKeys []ForeignKey `json:"foreignKeys,omitempty"`
-	SharedWith  []Column     `json:"sharedWith,omitempty"` // other columns that count with the same sequence, or own it
+	SharedWith  []Column     `json:"sharedWith,omitempty"` // other columns that use the same sequence, or own it
 	Views       []View       `json:"views,omitempty"`
 	Triggers    []Trigger    `json:"triggers,omitempty"`
-	// Dependents are all other objects that prevent Postgres from altering the type of
-	// the column or of a child, such as policies, rules and generated columns. Postgres
-	// itself describes them.
+	// Dependents are all other objects that keep Postgres from altering the type of the
+	// column or of a child, such as policies, rules and generated columns. The
+	// descriptions come from Postgres itself.
 	Dependents []string  `json:"dependents,omitempty"`
 	Findings   []Finding `json:"findings,omitempty"`
 }
@@ -76,7 +76,7 @@ func (k *Key) find(kind Kind, severity Severity, column Column, text, remedy str
 	k.Findings = append(k.Findings, Finding{Kind: kind, Severity: severity, Column: column, Text: text, Remedy: remedy})
 }
 
-// Columns returns the key and every column that holds it, each once.
+// Columns returns the key and all columns that hold it, without duplicates.
 func (k Key) Columns() []Column {
 	columns := []Column{k.Column}
 	for _, name := range k.Inheritors {
@@ -92,26 +92,26 @@ func (k Key) Columns() []Column {
 	return columns
 }
 
-// A Name names a table, a view or a sequence, without quotes.
+// A Name is the unquoted name of a table, view or sequence.
 type Name struct {
 	Schema string `json:"schema"` // MySQL: the database
 	Name   string `json:"name"`
 }
 
-// A Column is a column and what it can hold.
+// A Column describes a column and what it can hold.
 type Column struct {
 	Table Name   `json:"table"`
 	Name  string `json:"name"`
 	Type  string `json:"type"` // as the database writes it
-	// Bits is the number of bits, including the sign, of the largest whole numbers that
-	// the column stores exactly. It is 64 at most, and 0 if the column does not hold
-	// numbers or its type is not known.
+	// Bits is the number of bits, sign included, of the largest integers that the
+	// column stores exactly. It is at most 64, or 0 if the column doesn't hold numbers
+	// or its type is not known.
 	Bits     int  `json:"bits"`
 	Unsigned bool `json:"unsigned,omitempty"`
-	Text     bool `json:"text,omitempty"` // whether it holds text
+	Text     bool `json:"text,omitempty"` // whether the column holds text
 }
 
-// narrow reports whether a number of 64 bits does not fit.
+// narrow reports whether 64-bit numbers don't fit.
 func (c Column) narrow() bool { return c.Bits > 0 && c.Bits < 64 }
 
 // limits returns the smallest and the largest number that the column holds.
@@ -133,28 +133,28 @@ func power(bits uint) *number {
 }
 
 // A Counter describes where the numbers of a column come from. Its fields are decimal
-// text, because MySQL counts to 2^64-1 and JavaScript rounds numbers above 2^53. A
-// field is empty if its value is not known, and then a finding says why.
+// text because MySQL counts up to 2^64-1, while JavaScript already rounds numbers above
+// 2^53. A field is empty if its value isn't known, in which case a finding says why.
 type Counter struct {
-	Sequence Name    `json:"sequence,omitzero"` // Postgres and MariaDB: if there is one
-	Next     string  `json:"next,omitempty"`    // what the next row without a key gets
-	Step     int64   `json:"step"`              // from number to number
-	End      string  `json:"end,omitempty"`     // the last number: of the counter or the column, whichever comes first
+	Sequence Name    `json:"sequence,omitzero"` // only on Postgres and MariaDB
+	Next     string  `json:"next,omitempty"`    // the number of the next row without a key
+	Step     int64   `json:"step"`              // the difference between consecutive numbers
+	End      string  `json:"end,omitempty"`     // the last number of the counter or of the column, whichever comes first
 	Left     string  `json:"left,omitempty"`    // how many numbers are left
-	Used     float64 `json:"used"`              // how much is used up, from 0 to 1
+	Used     float64 `json:"used"`              // how many numbers are used, from 0 to 1
 
-	// Narrow says that the sequence itself ends within 32 bits.
+	// Narrow is true if the sequence itself ends within 32 bits.
 	Narrow bool `json:"-"`
 
 	next, end, left *number
 
-	start *number // the first number that the counter can give
+	start *number // the first number that the counter can assign
 	top   *number // the last number of the sequence itself
-	owner *Column // Postgres: whose table's end is the sequence's end
+	owner *Column // Postgres: the sequence is dropped together with this column's table
 }
 
-// measure sets End, Left and Used for a counter that counts from start to top and whose
-// numbers are stored in the column.
+// measure sets End, Left and Used of a counter that counts from start to top and stores
+// its numbers in the column.
 func (c *Counter) measure(column Column) {
 	c.Narrow = c.top != nil && c.top.Cmp(&power(31).Int) <= 0
 	defer func() { c.Next, c.End, c.Left = c.next.text(), c.end.text(), c.left.text() }()
@@ -181,39 +181,42 @@ func (c *Counter) measure(column Column) {
 	}
 }
 
-// steps returns how many numbers there are from one to the other, both included.
+// steps returns how many numbers there are between from and to, including both.
 func steps(from, to *number, step int64) *number {
 	n := newNumber(0)
 	n.Sub(&to.Int, &from.Int)
 	n.Quo(&n.Int, big.NewInt(step))
 	n.Add(&n.Int, big.NewInt(1))
-	// The quotient of a short way back is 0 too.
+	// If to is less than one step behind from, the quotient is 0 as well, and we'd
+	// return 1.
 	if way := to.Cmp(&from.Int); way != 0 && (way > 0) != (step > 0) {
 		n.SetInt64(0)
 	}
 	return n
 }
 
-// A ForeignKey is one column of a constraint, one that holds the key.
+// A ForeignKey is one column of a foreign key constraint, namely the one that holds the
+// key.
 type ForeignKey struct {
-	Name    string   `json:"name,omitempty"` // SQLite has none
+	Name    string   `json:"name,omitempty"` // always empty on SQLite
 	Child   Column   `json:"child"`
 	Parent  Column   `json:"parent"`            // the key, or a column that is itself a foreign key to it
 	Columns []string `json:"columns,omitempty"` // all columns of the constraint, if there are several
-	Indexed bool     `json:"indexed"`           // whether an index begins with the constraint's columns
+	Indexed bool     `json:"indexed"`           // whether there's an index that begins with the constraint's columns
 
-	// Undeclared is whether there is no such constraint, and [Options.Children] has it.
+	// Undeclared is true if the constraint doesn't exist, but comes from
+	// [Options.Children].
 	Undeclared bool `json:"undeclared,omitempty"`
 }
 
-// A View is one that uses the key or a column that holds it.
+// A View is a view that uses the key or a column that holds it.
 type View struct {
 	Name         Name `json:"name"`
 	Materialized bool `json:"materialized,omitempty"`
-	Indirect     bool `json:"indirect,omitempty"` // it uses another view that does
+	Indirect     bool `json:"indirect,omitempty"` // it uses the key only through another view
 }
 
-// A Trigger is one on the key's table.
+// A Trigger is a trigger on the key's table.
 type Trigger struct {
 	Table Name   `json:"table"`
 	Name  string `json:"name"`

@@ -20,7 +20,7 @@ const (
 	SQLite   = database.SQLite
 )
 
-// ErrDialect says that a server is of a kind or version that is not supported.
+// ErrDialect is returned for a server whose kind or version isn't supported.
 var ErrDialect = database.ErrDialect
 
 // A server reads the catalog of a database server.
@@ -30,13 +30,14 @@ func (s server) name(n Name) string { return s.Path(n.Schema, n.Name) }
 
 func (s server) column(c Column) string { return s.Path(c.Table.Schema, c.Table.Name, c.Name) }
 
-// typed scans the name of a column's type into what the column can hold.
+// typed returns a Scanner that takes the name of a column's type and sets what the
+// column can hold.
 func typed(d database.Dialect, c *Column) sql.Scanner {
 	return d.ScanType(&c.Bits, &c.Unsigned, &c.Text)
 }
 
-// Identify returns the dialect of the server of db. Errors wrap [ErrDialect] or the
-// driver's.
+// Identify returns the dialect of the server that db is connected to. Its errors wrap
+// [ErrDialect] or the driver's error.
 func Identify(ctx context.Context, db *sql.DB) (Dialect, error) {
 	var found Dialect
 	err := withConn(ctx, db, func(conn *sql.Conn) error {
@@ -47,7 +48,7 @@ func Identify(ctx context.Context, db *sql.DB) (Dialect, error) {
 	return found, err
 }
 
-// withConn calls f with a connection of db.
+// withConn calls f with a connection from db, which it closes afterwards.
 func withConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
 	if db == nil {
 		return errors.New("catalog: there is no database; pass an open *sql.DB")

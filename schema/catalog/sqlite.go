@@ -15,9 +15,9 @@ import (
 const (
 	sqliteSchemas = `SELECT name FROM pragma_database_list WHERE name <> 'temp' ORDER BY seq`
 
-	// The primary key is an alias of the rowid if it consists of one column whose type
-	// is exactly INTEGER, and if it has no index of its own. In a table WITHOUT ROWID
-	// it has one.
+	// The primary key is an alias of the rowid if it is a single column whose type is
+	// exactly INTEGER, and if it doesn't have an index of its own. In a table WITHOUT
+	// ROWID it does.
 	sqliteColumns = `SELECT t.name, x.name, x.type, x.type, x.pk, m.sql,
 	x.pk = 1 AND upper(x.type) = 'INTEGER'
 	AND (SELECT count(*) FROM pragma_table_xinfo(t.name, ?1) WHERE pk > 0) = 1
@@ -33,7 +33,7 @@ FROM pragma_table_list AS t JOIN pragma_foreign_key_list(t.name, ?1) AS f
 WHERE t.schema = ?1 AND t.type = 'table'
 ORDER BY t.name, f.id, f.seq`
 
-	// A partial index does not serve every row.
+	// We skip partial indexes, since they don't cover every row.
 	sqliteIndexes = `SELECT t.name, i.name, coalesce(c.name, '')
 FROM pragma_table_list AS t JOIN pragma_index_list(t.name, ?1) AS i JOIN pragma_index_info(i.name, ?1) AS c
 WHERE t.schema = ?1 AND t.type = 'table' AND i.partial = 0
@@ -64,8 +64,8 @@ func (s server) readSQLite(ctx context.Context, conn *sql.Conn, _ []string) (*ca
 	return c, nil
 }
 
-// A sqliteSchema reads the main database or an attached one. No object in one of them
-// can refer to an object in another.
+// A sqliteSchema reads either the main database or an attached one. We can look at each
+// one separately, because their objects can't refer to each other.
 type sqliteSchema struct {
 	server
 	conn    *sql.Conn
@@ -76,12 +76,12 @@ type sqliteSchema struct {
 
 type sqliteColumn struct {
 	Column
-	primary int    // its place in the primary key, from 1, or 0
-	sql     string // of the table
-	rowid   bool   // whether it is the rowid under another name
+	primary int    // position in the primary key, counted from 1; 0 if not part of it
+	sql     string // the statement that created the table
+	rowid   bool   // whether the column is an alias of the rowid
 }
 
-// query puts the schema into a statement.
+// query inserts the name of the schema into a statement.
 func (s *sqliteSchema) query(text string) string {
 	return strings.ReplaceAll(text, "{schema}", s.Quote(s.name))
 }
@@ -141,7 +141,7 @@ func (s *sqliteSchema) readKeys(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		last := largest.V // 0 in an empty table
+		last := largest.V // 0 if the table is empty
 		if slices.ContainsFunc(ddl.Tokens(column.sql, false), func(t ddl.Token) bool { return t.Is("AUTOINCREMENT") }) {
 			k.Mechanism = Autoincrement
 			for _, sequence := range sequences {
@@ -158,8 +158,8 @@ func (s *sqliteSchema) readKeys(ctx context.Context) error {
 	return nil
 }
 
-// find returns a column of a table by its name. If the name is empty, it returns the
-// column at this position of the primary key.
+// find returns the column of a table with the given name. If the name is empty, it
+// returns the column at the given position of the primary key instead.
 func (s *sqliteSchema) find(table, name string, primary int) (sqliteColumn, bool) {
 	i := slices.IndexFunc(s.columns, func(c sqliteColumn) bool {
 		same := ddl.Lower(c.Name) == ddl.Lower(name) || name == "" && c.primary == primary
@@ -189,7 +189,7 @@ func (s *sqliteSchema) readLinks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	constraints := make(map[string][]string) // their columns
+	constraints := make(map[string][]string) // maps each constraint to its columns
 	id := func(r row) string { return fmt.Sprintf("%q %q %d", s.name, r.child, r.id) }
 	for _, r := range rows {
 		constraints[id(r)] = append(constraints[id(r)], ddl.Lower(r.from))
@@ -198,7 +198,7 @@ func (s *sqliteSchema) readLinks(ctx context.Context) error {
 		child, ok := s.find(r.child, r.from, 0)
 		parent, known := s.find(r.parent, r.to, r.position+1)
 		if !ok || !known {
-			continue // SQLite lets a foreign key reference what is not there
+			continue // SQLite accepts a foreign key that references something that doesn't exist
 		}
 		columns := constraints[id(r)]
 		fk := ForeignKey{Child: child.Column, Parent: parent.Column, Indexed: child.rowid && len(columns) == 1}
@@ -210,7 +210,7 @@ func (s *sqliteSchema) readLinks(ctx context.Context) error {
 	return nil
 }
 
-// covers reports whether an index begins with the columns, in any order.
+// covers reports whether an index begins with the given columns, in any order.
 func covers(index, columns []string) bool {
 	if len(index) < len(columns) {
 		return false
@@ -223,7 +223,7 @@ func covers(index, columns []string) bool {
 	return true
 }
 
-// readIndexes returns the columns of the indexes of each table.
+// readIndexes returns the columns of each index, grouped by table.
 func (s *sqliteSchema) readIndexes(ctx context.Context) (map[string][][]string, error) {
 	type row struct{ table, index, column string }
 	rows, err := database.List(ctx, s.conn, sqliteIndexes, func(r *row) []any { return []any{&r.table, &r.index, &r.column} }, s.name)
@@ -243,9 +243,9 @@ func (s *sqliteSchema) readIndexes(ctx context.Context) (map[string][][]string, 
 	return indexes, nil
 }
 
-// readViews finds out which tables and columns each view uses. SQLite keeps only the
-// text of a view, in which a name may be that of a table or of a column, and in which
-// the rowid has several names.
+// readViews finds out which tables and columns each view uses. It has to guess a
+// little, because SQLite only keeps the text of a view. A name in it may belong to a
+// table or to a column, and the rowid goes by several names.
 func (s *sqliteSchema) readViews(ctx context.Context) error {
 	type view struct{ name, sql string }
 	views, err := database.List(ctx, s.conn, s.query(sqliteViews), func(v *view) []any { return []any{&v.name, &v.sql} })
@@ -253,7 +253,7 @@ func (s *sqliteSchema) readViews(ctx context.Context) error {
 		return err
 	}
 	tables := make(map[string]Name)
-	rowids := make(map[string]string) // the column that is the rowid of a table
+	rowids := make(map[string]string) // maps each table to its column that is an alias of the rowid
 	for _, column := range s.columns {
 		tables[ddl.Lower(column.Table.Name)] = column.Table
 		if column.rowid {

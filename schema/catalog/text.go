@@ -11,9 +11,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// WriteText writes the report for people. The most severe findings of each key come
-// first. It escapes control characters in names as Go does, so that a name cannot move
-// the cursor of a terminal.
+// WriteText writes the report for people to read, with the most severe findings of each
+// key first. Control characters in names are escaped as in a Go string, so that a name
+// can't move the cursor of a terminal.
 func (r Report) WriteText(w io.Writer) error {
 	s := server{database.Server{Dialect: r.Dialect, Version: r.Version}}
 	var b bytes.Buffer
@@ -70,7 +70,7 @@ func (s server) counter(c Counter) string {
 	return strings.Join(parts, ", ")
 }
 
-// detail tells what is out of the ordinary with a foreign key.
+// detail describes anything unusual about a foreign key.
 func (s server) detail(k Key, fk ForeignKey) string {
 	var details []string
 	if len(fk.Columns) > 0 {

@@ -1,5 +1,5 @@
-// Package database is what schema/catalog and schema/autoinc share: the dialects,
-// how a server identifies itself, and how rows of a catalog are read.
+// Package database has what schema/catalog and schema/autoinc share: the dialects, the
+// detection of servers, and helpers that read the rows of a catalog.
 package database
 
 import (
@@ -29,10 +29,10 @@ const (
 	SQLite   Dialect = "sqlite"
 )
 
-// A grammar is how a dialect writes SQL.
+// A grammar has what differs in how the dialects write SQL.
 type grammar struct {
-	mark      string // around names
-	backslash bool   // whether it escapes in strings
+	mark      string // quotes names
+	backslash bool   // whether a backslash escapes characters in strings
 	shape     func(ddl.Type) ddl.Shape
 	banner    string // the query for the version
 	oldest    int    // the first supported version: major*1000 + minor
@@ -47,17 +47,17 @@ var grammars = map[Dialect]grammar{
 	SQLite:   {`"`, false, ddl.SQLiteShape, "SELECT sqlite_version()", 3_037},
 }
 
-// ErrDialect says that a server is of a kind or version that is not supported.
+// ErrDialect is returned for a server whose kind or version isn't supported.
 var ErrDialect = errors.New("this database server is not supported; use PostgreSQL 12, MySQL 8.0, MariaDB 10.6, SQLite 3.37 or later")
 
-// A Server is a kind of server and its version.
+// A Server describes a server by its kind and version.
 type Server struct {
 	Dialect Dialect
 	Version string
 }
 
-// Identify asks a server for its kind and version. Errors wrap [ErrDialect] or
-// the driver's.
+// Identify queries the kind and version of a server. Its errors wrap [ErrDialect] or
+// the driver's error.
 func Identify(ctx context.Context, conn *sql.Conn, want Dialect) (Server, error) {
 	queries := []string{grammars[Postgres].banner, grammars[SQLite].banner}
 	if want != "" {
@@ -74,7 +74,7 @@ func Identify(ctx context.Context, conn *sql.Conn, want Dialect) (Server, error)
 			return Server{}, fmt.Errorf("schema: %w", ctx.Err())
 		}
 		if err != nil {
-			failed = errors.Join(failed, err) // a function that this kind of server does not have, or worse
+			failed = errors.Join(failed, err) // usually because this kind of server doesn't have the function
 			continue
 		}
 		s, known := parseBanner(banner, query == grammars[SQLite].banner)
@@ -90,9 +90,9 @@ func Identify(ctx context.Context, conn *sql.Conn, want Dialect) (Server, error)
 	return Server{}, fmt.Errorf("schema: the server returns no version like that of %s: %w (%w)", cmp.Or(want, "any dialect"), ErrDialect, failed)
 }
 
-// parseBanner reads what a server answers: "PostgreSQL 15.18 (Debian …", "9.7.4",
-// "10.11.19-MariaDB-0+deb12u1", "3.54.1". Servers that only speak the protocol of
-// another are not supported.
+// parseBanner parses the version that a server reports, such as "PostgreSQL 15.18
+// (Debian …", "9.7.4", "10.11.19-MariaDB-0+deb12u1" or "3.54.1". Servers that only
+// speak another server's protocol aren't supported.
 func parseBanner(banner string, sqlite bool) (s Server, known bool) {
 	rest, postgres := strings.CutPrefix(banner, "PostgreSQL ")
 	switch {
@@ -118,23 +118,23 @@ func parseBanner(banner string, sqlite bool) (s Server, known bool) {
 	major, minor, _ := strings.Cut(s.Version, ".")
 	minor, _, _ = strings.Cut(minor, ".")
 	high, err := strconv.Atoi(major)
-	low, _ := strconv.Atoi(minor) // "18beta1" has none
+	low, _ := strconv.Atoi(minor) // "18beta1" has no minor version
 	return s, err == nil && high*1_000+low >= grammars[s.Dialect].oldest
 }
 
 // IsMySQL reports whether the server is MySQL or MariaDB.
 func (s Server) IsMySQL() bool { return s.Dialect == MySQL || s.Dialect == MariaDB }
 
-// Quote encloses a name in the quotes of the dialect.
+// Quote quotes a name as the dialect requires.
 func (s Server) Quote(name string) string {
 	mark := grammars[s.Dialect].mark
 	return mark + strings.ReplaceAll(name, mark, mark+mark) + mark
 }
 
-// Path quotes a name with its qualifiers.
+// Path quotes a name and its qualifiers, and joins them with dots.
 func (s Server) Path(names ...string) string { return s.join(names, ".") }
 
-// List quotes names and separates them with commas.
+// List quotes the names and joins them with commas.
 func (s Server) List(names []string) string { return s.join(names, ", ") }
 
 func (s Server) join(names []string, separator string) string {
@@ -145,7 +145,7 @@ func (s Server) join(names []string, separator string) string {
 	return strings.Join(quoted, separator)
 }
 
-// Literal encloses text in quotes as the dialect does.
+// Literal quotes text as a string literal of the dialect.
 func (s Server) Literal(text string) string {
 	if grammars[s.Dialect].backslash {
 		text = strings.ReplaceAll(text, `\`, `\\`)
@@ -153,8 +153,8 @@ func (s Server) Literal(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// ScanType returns a scanner that reads the name of a column type and stores what
-// the column can hold.
+// ScanType returns a Scanner that takes the name of a column type, and stores what such
+// a column can hold.
 func (d Dialect) ScanType(bits *int, unsigned, text *bool) sql.Scanner {
 	return typeScanner(func(name string) {
 		holds := grammars[d].shape(ddl.ParseType(name))
@@ -174,14 +174,14 @@ func (store typeScanner) Scan(source any) error {
 	return nil
 }
 
-// Prefixes of the triggers that keep keys out that are not generated.
+// These are the prefixes of the triggers that reject keys which aren't generated.
 const (
 	FencePrefix = "snowkey_fence"
 	GuardPrefix = "snowkey_guard"
 )
 
-// Own returns the name of an object of this project that belongs to a table,
-// short enough for every server.
+// Own returns a name for an object that we create for a table. The name is short enough
+// for every server.
 func Own(prefix, table string) string {
 	const most = 63
 	name := prefix + "_" + table
@@ -196,10 +196,10 @@ func Own(prefix, table string) string {
 	return name[:cut] + sum
 }
 
-// BeyondCounting is a number that auto-increment does not reach.
+// BeyondCounting is a number that auto-increment can't be expected to reach.
 const BeyondCounting = 1_000_000_000_000
 
-// MySQLSystem are the databases of MySQL and MariaDB themselves.
+// MySQLSystem lists the system databases of MySQL and MariaDB.
 const MySQLSystem = `('mysql', 'information_schema', 'performance_schema', 'sys', 'ndbinfo')`
 
 // PostgresUses is a query for the views and other objects that use columns.
@@ -212,8 +212,8 @@ type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// List returns the rows of a query; dest returns where the columns of a row are
-// scanned to.
+// List returns the rows of a query. dest returns the destinations for the columns of a
+// row, as in [sql.Rows.Scan].
 func List[T any](ctx context.Context, q Querier, query string, dest func(*T) []any, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -234,7 +234,7 @@ func List[T any](ctx context.Context, q Querier, query string, dest func(*T) []a
 	return list, nil
 }
 
-// One returns the only row of a query.
+// One returns the row of a query that must return exactly one.
 func One[T any](ctx context.Context, q Querier, query string, dest func(*T) []any, args ...any) (T, error) {
 	rows, err := List(ctx, q, query, dest, args...)
 	if err == nil && len(rows) != 1 {
@@ -246,14 +246,14 @@ func One[T any](ctx context.Context, q Querier, query string, dest func(*T) []an
 	return rows[0], nil
 }
 
-// Text scans one column of text.
+// Text is a dest for [List] that scans a single text column.
 func Text(s *string) []any { return []any{s} }
 
-// Number scans one column of whole numbers.
+// Number is a dest for [List] that scans a single integer column.
 func Number(n *int64) []any { return []any{n} }
 
-// Printable escapes characters that do not print, line ends included, so that a
-// name cannot move the cursor of a terminal.
+// Printable escapes characters that don't print, line endings included, so that a name
+// can't move the cursor of a terminal.
 func Printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -267,7 +267,7 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// Plural returns a number with its noun.
+// Plural returns a number with its noun, in the plural unless n is 1.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -275,7 +275,7 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Sleep returns after d, or with an error when ctx ends.
+// Sleep waits for d, or returns an error if ctx ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -9,16 +9,17 @@ import (
 	"strings"
 )
 
-// A Routine is a function, a procedure or a trigger of the database that uses integers of
-// fewer than 64 bits, as a parameter, a variable, a cast or a result. If such an integer
-// holds a key, the routine fails with a generated key, or stores another number.
+// A Routine is a function, procedure or trigger in the database that uses integers of
+// fewer than 64 bits, be it as a parameter, a variable, a cast or a result. If one of
+// them holds a key, the routine fails once it gets a generated key, or stores another
+// number.
 type Routine struct {
 	Kind string // such as function
-	Name string // as the server writes it, with its parameters
+	Name string // as written by the server, with the parameters
 
 	text         string
 	schema, name string // on MySQL and MariaDB
-	table        string // of a trigger
+	table        string // for a trigger
 }
 
 const (
@@ -29,7 +30,7 @@ JOIN pg_language l ON l.oid = p.prolang AND l.lanname NOT IN ('c', 'internal')
 WHERE p.prokind IN ('f', 'p') AND p.proname NOT LIKE 'snowkey%' AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
 ORDER BY 2`
 
-	// A parameter of the position 0 is what a function returns.
+	// The parameter at position 0 is the result of a function.
 	mysqlRoutines = `SELECT LOWER(r.ROUTINE_TYPE), CONCAT(r.ROUTINE_SCHEMA, '.', r.ROUTINE_NAME), CONCAT(COALESCE(r.ROUTINE_DEFINITION, ''), ' ', COALESCE((
 	SELECT GROUP_CONCAT(p.DTD_IDENTIFIER SEPARATOR ' ') FROM information_schema.PARAMETERS p
 	WHERE p.SPECIFIC_SCHEMA = r.ROUTINE_SCHEMA AND p.SPECIFIC_NAME = r.SPECIFIC_NAME AND p.ORDINAL_POSITION > 0), '')), r.ROUTINE_SCHEMA, r.ROUTINE_NAME, ''
@@ -39,14 +40,16 @@ FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA NOT IN ` + MySQLSystem + `
 ORDER BY 1, 2`
 )
 
-// A cast to SIGNED INTEGER has 64 bits in MySQL, and TINYINT(1) is how it writes BOOLEAN.
-// Both are matched first, so that they do not match as narrow types.
+// A cast to SIGNED INTEGER has 64 bits in MySQL, and TINYINT(1) is how MySQL writes
+// BOOLEAN. Both come first in this expression, so that they won't match as narrow
+// types.
 const narrowType = `\b(?:UN)?SIGNED\s+INT(?:EGER)?\b|\bTINYINT\(1\)|\b(int2|int4|int|integer|tinyint|smallint|mediumint|smallserial|serial)\b`
 
 var (
 	narrow = regexp.MustCompile(`(?i)` + narrowType)
 
-	// Strings, quoted names and comments keep the words in them.
+	// These also match strings, quoted names and comments, so that widen leaves them
+	// alone.
 	code      = regexp.MustCompile(`(?is)'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|` + narrowType)
 	mysqlCode = regexp.MustCompile("(?is)" + `'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|--\s[^\n]*|#[^\n]*|/\*.*?\*/|` + "`[^`]*`|" + narrowType)
 )
@@ -55,7 +58,7 @@ func isNarrow(text string) bool {
 	return slices.ContainsFunc(narrow.FindAllStringSubmatch(text, -1), func(match []string) bool { return match[1] != "" })
 }
 
-// widen returns SQL with bigint in place of narrower types.
+// widen replaces narrower integer types with bigint.
 func widen(sql string, code *regexp.Regexp) string {
 	var b strings.Builder
 	done := 0
@@ -68,8 +71,8 @@ func widen(sql string, code *regexp.Regexp) string {
 	return b.String() + sql[done:]
 }
 
-// NarrowRoutines returns the routines that use integers of fewer than 64 bits. The server
-// shows only those that the account may see. SQLite has none.
+// NarrowRoutines returns the routines that use integers of fewer than 64 bits, as far
+// as the account may see them. There are none on SQLite.
 func NarrowRoutines(ctx context.Context, conn *sql.Conn, s Server) ([]Routine, error) {
 	query := postgresRoutines
 	switch {
@@ -88,15 +91,16 @@ func NarrowRoutines(ctx context.Context, conn *sql.Conn, s Server) ([]Routine, e
 	return found, err
 }
 
-// Mentions reports whether the routine has the name of the table in it, as a word.
+// Mentions reports whether the routine contains the name of the table as a whole word.
 func (r Routine) Mentions(table string) bool {
 	return regexp.MustCompile(`(?i)(^|[^\pL\pN_$])` + regexp.QuoteMeta(table) + `($|[^\pL\pN_$])`).MatchString(r.text)
 }
 
 func (r Routine) String() string { return fmt.Sprintf("the %s %s", r.Kind, r.Name) }
 
-// The statements that restore what DROP FUNCTION loses: the owner, the privileges and the
-// comment. The first column has the types of the parameters and of the result.
+// This query returns the statements that restore what DROP FUNCTION loses: the owner,
+// the privileges and the comment. Its first column has the types of the parameters and
+// of the result.
 const postgresRestore = `SELECT pg_get_function_arguments(p.oid) || ' ' || COALESCE(pg_get_function_result(p.oid), ''), concat_ws(E'\n',
 	format('ALTER %1$s %2$s OWNER TO %3$I;', k.kind, k.name, pg_get_userbyid(p.proowner)),
 	CASE WHEN p.proacl IS NOT NULL THEN format('REVOKE ALL ON %1$s %2$s FROM PUBLIC;', k.kind, k.name) END,
@@ -107,9 +111,9 @@ const postgresRestore = `SELECT pg_get_function_arguments(p.oid) || ' ' || COALE
 FROM pg_proc p, LATERAL (SELECT CASE p.prokind WHEN 'p' THEN 'PROCEDURE' ELSE 'FUNCTION' END, p.oid::regprocedure::text) k (kind, name)
 WHERE p.oid = $1::regprocedure`
 
-// Widened returns statements that create the routine again with bigint in place of every
-// narrower integer type outside of strings, for a person to review: not every integer
-// holds a key.
+// Widened returns statements that recreate the routine with bigint in place of every
+// narrower integer type outside of strings. They're meant to be reviewed by a person
+// first, since not every integer holds a key.
 func (r Routine) Widened(ctx context.Context, conn *sql.Conn, s Server) (string, error) {
 	if s.IsMySQL() {
 		return r.widenedMySQL(ctx, conn, s)
@@ -120,10 +124,10 @@ func (r Routine) Widened(ctx context.Context, conn *sql.Conn, s Server) (string,
 		return "", err
 	}
 	create := strings.TrimSpace(widen(r.text, code)) + ";\n"
-	if widen(found.types, code) != found.types { // CREATE OR REPLACE would make another function
+	if widen(found.types, code) != found.types { // with other types, CREATE OR REPLACE would make a second function
 		create = fmt.Sprintf("DROP %s %s;\n%s%s\n", strings.ToUpper(r.Kind), r.Name, create, widen(found.after, code))
 	}
-	// The body may call a function whose definition comes later.
+	// The body may call a function that is only recreated later.
 	return "BEGIN;\nSET LOCAL check_function_bodies = off;\n" + create + "COMMIT;\n", nil
 }
 
@@ -138,8 +142,9 @@ func (r Routine) widenedMySQL(ctx context.Context, conn *sql.Conn, s Server) (st
 	if err != nil {
 		return "", err
 	}
-	// The first five columns are the name, the mode, the statement, and the character set
-	// and collation of the connection that created it. Servers add others behind these.
+	// The first five columns are the name, the mode, the statement, and the character
+	// set and collation of the connection that created the routine. Some servers add
+	// more columns after these.
 	values := make([]sql.NullString, max(len(columns), 5))
 	dest := make([]any, len(columns))
 	for i := range dest {
