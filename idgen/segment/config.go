@@ -12,50 +12,51 @@ import (
 
 // Config configures a [Segment]. Only Name must be set.
 type Config struct {
-	// Name identifies the numbers in the store. Processes that fill the same table
-	// use the same name, and each table may have a name of its own. The store creates
-	// a name on first use. At most 64 bytes.
+	// Name identifies the numbers in the store. Processes that fill the same table must
+	// use the same name, while each table can have its own. Names are created on first
+	// use. A name has at most 64 bytes.
 	Name string
 
-	// MinValue and MaxValue limit the numbers, both included. You may raise MinValue
-	// at any time, for instance above the largest number in a table. A name that
-	// already exists then continues there. MinValue defaults to 1. MaxValue defaults
-	// to 2^63-2, the largest possible; set math.MaxInt32 for a column of 32 bits.
+	// MinValue and MaxValue are the smallest and the largest number to issue. MinValue
+	// may be raised at any time, for instance above the largest number in a table, and
+	// an existing name then continues from there. It defaults to 1. MaxValue defaults
+	// to 2^63-2, which is the largest possible. Set it to math.MaxInt32 for a 32-bit
+	// column.
 	MinValue, MaxValue int64
 
-	// Offset and Stride are for writers with separate databases whose rows are
-	// merged later. All writers have the same Stride, which is the largest number of
-	// writers. Each has a different Offset from 0 to Stride-1, and gets the numbers n
-	// for which n % Stride is Offset. To change the Stride, stop all writers and
-	// raise MinValue above every number that was granted. Stride is at most 2^32.
-	// Defaults to 0 and 1, which gives all numbers.
+	// Offset and Stride are meant for writers with separate databases whose rows are
+	// going to be merged. All writers must use the same Stride, which is the largest
+	// number of writers, and each a different Offset from 0 to Stride-1. A writer then
+	// gets the numbers n for which n % Stride is its Offset. Before changing the
+	// Stride, stop all writers and raise MinValue above every number that was granted.
+	// Stride is at most 2^32. The defaults are 0 and 1, which give all numbers.
 	Offset, Stride int64
 
-	// MinStep and MaxStep limit the step, which is how many numbers a statement
-	// fetches. When a process ends, the numbers that it has not used become a gap of
-	// about one to two steps. If a call needs more than MaxStep numbers, they are also
-	// fetched with one statement. MaxStep is at most 2^32. Defaults to 100 and
-	// 1,048,576, or to MinStep if that is larger.
+	// MinStep and MaxStep limit the step, which is how many numbers one statement
+	// fetches. When a process ends, its unused numbers leave a gap of about one to two
+	// steps. A call that needs more than MaxStep numbers still fetches them with one
+	// statement. MaxStep is at most 2^32. The defaults are 100 and 1,048,576, or
+	// MinStep if that is larger.
 	MinStep, MaxStep int64
 
 	// Ahead is how long the numbers of one step should last. The Segment adapts the
-	// step to demand, between MinStep and MaxStep. If the store is unavailable, the
-	// fetched numbers last for Ahead to 2 × Ahead. If a statement takes less than a
-	// hundredth of Ahead, demand can rise a hundredfold without a wait. Defaults to
-	// 1 s.
+	// step to demand, between MinStep and MaxStep. If the store becomes unavailable,
+	// the fetched numbers last for Ahead to 2 × Ahead. As long as a statement takes
+	// less than a hundredth of Ahead, demand can rise a hundredfold without any call
+	// having to wait. Defaults to 1 s.
 	Ahead time.Duration
 
-	// Timeout is how long a statement may take before its context ends. Once the
-	// Store has returned, the Segment sends another statement. Numbers that the first
-	// statement may have reserved are skipped. Defaults to 5 s.
+	// Timeout is how long a statement may take before its context ends. The Segment
+	// sends another statement once the Store has returned, and skips the numbers that
+	// the first statement may have reserved. Defaults to 5 s.
 	Timeout time.Duration
 
-	// Logger receives a message when the store fails and when it grants numbers
-	// again. Defaults to slog.Default().
+	// Logger receives a message when the store fails, and another when it grants
+	// numbers again. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
-// withDefaults returns cfg with every zero replaced.
+// withDefaults returns cfg with zero fields set to their defaults.
 func (cfg Config) withDefaults() Config {
 	cfg.MinValue = cmp.Or(cfg.MinValue, 1)
 	cfg.MaxValue = cmp.Or(cfg.MaxValue, math.MaxInt64-1)
@@ -100,7 +101,7 @@ func (cfg Config) within(start, end int64) run {
 
 // place returns the place of number, or of the next number that has a place.
 func (cfg Config) place(number int64) int64 {
-	place := (number - cfg.Offset) / cfg.Stride // rounds up below 0, else down
+	place := (number - cfg.Offset) / cfg.Stride // division truncates, so this rounds up below 0 and down otherwise
 	if number > place*cfg.Stride+cfg.Offset {
 		place++
 	}

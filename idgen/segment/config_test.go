@@ -10,8 +10,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
 )
 
-// Writers with separate stores share the numbers by their Offset, with any bounds in
-// the stores.
+// Writers with separate stores must never issue the same number if their Offsets
+// differ, whatever the bounds in their stores.
 func TestStrides(t *testing.T) {
 	for offset := range int64(3) {
 		store := new(segmenttest.Memory)

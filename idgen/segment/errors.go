@@ -8,8 +8,8 @@ import (
 // ErrClosed is returned by a [Segment] after [Segment.Close].
 var ErrClosed = errors.New("segment: the segment is closed")
 
-// An ExhaustedError is returned if fewer numbers are left up to MaxValue than a call
-// requests. Repeating the call does not help.
+// An ExhaustedError is returned if there are fewer numbers left up to MaxValue than a
+// call requests. There's no point in retrying the call.
 type ExhaustedError struct {
 	Name     string
 	MaxValue int64
@@ -19,8 +19,8 @@ func (e *ExhaustedError) Error() string {
 	return fmt.Sprintf("segment: the numbers of %q have reached MaxValue %d; raise MaxValue, and first widen the column if it holds no larger numbers", e.Name, e.MaxValue)
 }
 
-// A StoreError means that the store returned an error, did not reply in time, or granted
-// numbers that were not requested.
+// A StoreError is returned if the store returned an error, did not reply in time, or
+// granted numbers that were not requested.
 type StoreError struct {
 	Name string
 	Err  error
@@ -33,7 +33,7 @@ func (e *StoreError) Error() string {
 // Unwrap returns Err.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// A ConfigError is returned by [New] for a [Config] that is not valid.
+// A ConfigError is returned by [New] if the [Config] is not valid.
 type ConfigError struct {
 	Field  string
 	Reason string // what is wrong and what to do

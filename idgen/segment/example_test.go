@@ -11,8 +11,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
 )
 
-// Numbers without gaps between them, as long as the process lives. A program has
-// segmentstore.Postgres(db) in place of the memory.
+// The numbers have no gaps for as long as the process lives. In a real program, replace
+// the in-memory store with one such as segmentstore.Postgres(db).
 func ExampleSegment() {
 	ctx := context.Background()
 	orders, err := segment.New(new(segmenttest.Memory), segment.Config{Name: "orders"})
@@ -27,8 +27,8 @@ func ExampleSegment() {
 	// Output: 1 [2 3 4]
 }
 
-// A column of 32 bits ends where its numbers do, and not with a row that the
-// database refuses.
+// With MaxValue, a segment for a 32-bit column returns an error when its numbers are
+// used up. Otherwise the database would be the first to notice, and reject the row.
 func ExampleExhaustedError() {
 	ctx := context.Background()
 	last, err := segment.New(new(segmenttest.Memory), segment.Config{

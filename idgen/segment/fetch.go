@@ -8,22 +8,23 @@ import (
 	"time"
 )
 
-// demand measures how fast a [Segment] uses numbers, and chooses the step accordingly.
+// demand measures how fast a [Segment] uses numbers, and adapts the step to it.
 type demand struct {
-	step    int64     // how many numbers a fetch requests
+	step    int64     // how many numbers a fetch should request
 	granted int64     // how many numbers were granted
-	drawn   int64     // how many of these had been used at since
+	drawn   int64     // how many of them had been used by the time since
 	since   time.Time // when the step was last set
 }
 
-// maxGrowth limits how much a short burst makes the step grow. The step grows again
-// only after a whole step was used.
+// maxGrowth limits how far a short burst can grow the step. It grows again only after a
+// whole step has been used.
 const maxGrowth = 8
 
-// adapt sets the step to how many numbers would be used in cfg.Ahead at the rate since
-// the last change. It changes the step only after a whole step was used since then. left
-// is how many granted numbers are not used yet. So the step grows while demand is high,
-// and falls at once after demand was low, without a timer.
+// adapt sets the step to the amount of numbers that would be used in cfg.Ahead, judging
+// by the rate since the last change. Since it waits until at least a whole step has
+// been used, the step grows while demand is high, and drops at once after a period of
+// low demand, without the need for a timer. left is how many granted numbers haven't
+// been used yet.
 func (d *demand) adapt(cfg *Config, left int64, now time.Time) {
 	drawn := d.granted - left
 	n := drawn - d.drawn
@@ -37,14 +38,15 @@ func (d *demand) adapt(cfg *Config, left int64, now time.Time) {
 	d.drawn, d.since = drawn, now
 }
 
-// The pause after a fetch that failed. It doubles with each failure in a row. A random
-// part, up to half, is subtracted, so that fetches that collided do not collide again.
+// After a failed fetch we pause, and double the pause with each further failure in a
+// row. A random part of up to half the pause is subtracted, so that fetches that
+// collided don't collide again.
 const (
 	firstPause = 10 * time.Millisecond
 	mostPause  = time.Second
 )
 
-// refill starts a fetch if one is needed. The caller holds mu.
+// refill starts a fetch if one is needed. The caller must hold mu.
 func (s *Segment) refill() {
 	if s.done != nil || !s.needsFetch() {
 		return
@@ -55,13 +57,14 @@ func (s *Segment) refill() {
 	go s.fetch(ctx)
 }
 
-// needsFetch reports whether calls wait for numbers, or the chain has less than one step
-// of numbers. The caller holds mu.
+// needsFetch reports whether there are calls waiting for numbers, or less than one step
+// of numbers in the chain. The caller must hold mu.
 func (s *Segment) needsFetch() bool {
 	return s.ended() == nil && (len(s.queue) > 0 || s.ready < s.demand.step)
 }
 
-// fetch calls the store until needsFetch returns false. Only one fetch runs at a time.
+// fetch calls the store until needsFetch returns false. There must be only one at a
+// time.
 func (s *Segment) fetch(ctx context.Context) {
 	pause := firstPause
 	for {
@@ -82,8 +85,8 @@ func (s *Segment) fetch(ctx context.Context) {
 	}
 }
 
-// plan returns what to fetch next. If nothing is needed, plan marks the running fetch as
-// ended before it releases the lock, so that a later call starts another fetch.
+// plan returns what to fetch next. If nothing is needed, plan marks the running fetch
+// as ended before releasing the lock, so that a later call will start another one.
 func (s *Segment) plan() (f Fetch, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,10 +105,10 @@ func (s *Segment) plan() (f Fetch, ok bool) {
 	return Fetch{Name: s.cfg.Name, Min: s.bound, Limit: s.cfg.MaxValue + 1, Span: count * s.cfg.Stride}, true
 }
 
-// fetchOnce calls the store once. It returns an error if the numbers that the store
-// granted are outside of the requested range. If ctx ends before the store returns,
-// fetchOnce records that at once, but still waits for the store, so that the calls to the
-// store do not overlap.
+// fetchOnce calls the store once. It returns an error if the store granted numbers
+// outside the requested range. If ctx ends before the store returns, we record the
+// timeout at once but keep waiting for the store, so that calls to the store never
+// overlap.
 func (s *Segment) fetchOnce(ctx context.Context, f Fetch) (start int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
@@ -116,7 +119,7 @@ func (s *Segment) fetchOnce(ctx context.Context, f Fetch) (start int64, err erro
 	})
 	start, err = s.store.Fetch(ctx, f)
 	if !stop() {
-		<-reported // so that the store's reply is recorded after the timeout
+		<-reported // make sure that the store's reply is recorded after the timeout
 	}
 	if err == nil && (start < f.Min || start > f.Limit) {
 		err = fmt.Errorf("it granted numbers from %d on, not within %d to %d; see with segmenttest.Run what is wrong with it", start, f.Min, f.Limit)
@@ -124,8 +127,9 @@ func (s *Segment) fetchOnce(ctx context.Context, f Fetch) (start int64, err erro
 	return start, err
 }
 
-// record adds the numbers that a fetch granted to the chain, or stores why it failed. If a
-// fetch failed, numbers that the store may have granted nevertheless are skipped.
+// record adds the numbers that a fetch granted to the chain, or stores why it failed.
+// The store may have granted numbers even though the fetch failed. In that case we skip
+// them.
 func (s *Segment) record(f Fetch, start int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
 )
 
-// A store that has forgotten what it granted, or grants something else, repeats
-// no number of a Segment.
+// Even if the store forgets what it granted, or grants something else, a Segment must
+// not issue a number again.
 func TestStoreForgetsAGrant(t *testing.T) {
 	store := new(segmenttest.Memory)
 	s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
@@ -46,7 +46,7 @@ func TestWrongAnswersAreErrors(t *testing.T) {
 	}
 }
 
-// A lost reply skips what was granted, and that alone.
+// If a reply is lost, the numbers that were granted are skipped, but no others.
 func TestSkipsLostReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, fault := range []segmenttest.Fault{segmenttest.LoseReply, segmenttest.HangAfter} {
@@ -59,16 +59,16 @@ func TestSkipsLostReplies(t *testing.T) {
 				return segmenttest.None
 			})
 			s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10})
-			appends(t, s, 20, base, 1) // the first fetch, of 20
+			appends(t, s, 20, base, 1) // the first fetch, which is for 20 numbers
 			appends(t, s, 10, base+20, 1)
 			draws(t, s, base+40, base+41)
 		}
 	})
 }
 
-// While the store is unavailable, fetched numbers are issued. After that, calls wait
-// until their context ends, and return the reason. When the store answers again, calls
-// continue at once.
+// While the store is unavailable, the fetched numbers should still be issued. After
+// that, calls must wait until their context ends, and return the reason. Once the store
+// answers again, they should continue at once.
 func TestStoreIsUnavailable(t *testing.T) {
 	for name, fault := range map[string]segmenttest.Fault{"refuses": segmenttest.Refuse, "hangs": segmenttest.Hang} {
 		t.Run(name, func(t *testing.T) {
@@ -116,8 +116,8 @@ func TestStoreIsUnavailable(t *testing.T) {
 	}
 }
 
-// A store that does not return when its context ends makes calls wait, and Health and
-// the error of a call say so. Its late answer counts.
+// If a store ignores the end of its context, calls have to wait, but Health and the
+// errors of the calls should say why. The late answer should still be used.
 func TestStoreIgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, hang := new(segmenttest.Memory), make(chan struct{})
@@ -143,7 +143,8 @@ func TestStoreIgnoresItsContext(t *testing.T) {
 	})
 }
 
-// No goroutine outlives the filling of the chain: the bubble would not end.
+// After the chain has been filled, no goroutine may be left. If there is one, the
+// bubble doesn't end.
 func TestNoGoroutineWithoutCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
@@ -161,12 +162,12 @@ func TestNoGoroutineWithoutCalls(t *testing.T) {
 	})
 }
 
-// When demand rises a hundredfold, a call waits for at most one statement if a
-// statement takes a fiftieth of Ahead. It does not wait if a statement takes less than
-// a hundredth.
+// If demand rises a hundredfold and a statement takes a fiftieth of Ahead, a call
+// should wait for at most one statement. If a statement takes less than a hundredth, no
+// call should have to wait.
 func TestDemandJumps(t *testing.T) {
 	for _, takes := range []time.Duration{time.Millisecond, 9 * time.Millisecond, 20 * time.Millisecond} {
-		for sixth := range time.Duration(6) { // wherever it is in its chain
+		for sixth := range time.Duration(6) { // the jump may come at any point of the chain
 			t.Run(fmt.Sprintf("a statement takes %v, %d", takes, sixth), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					store := new(segmenttest.Memory)
@@ -186,7 +187,7 @@ func TestDemandJumps(t *testing.T) {
 	}
 }
 
-// The step follows demand: a statement every Ahead, or about so.
+// The step should follow demand such that there is about one statement per Ahead.
 func TestStepFollowsDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
@@ -218,14 +219,14 @@ func TestStepFollowsDemand(t *testing.T) {
 	})
 }
 
-// A burst does not make the step what it would be if the burst went on.
+// After a short burst, the step shouldn't be as large as if the burst had gone on.
 func TestStepAfterABurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
 		takes := time.Millisecond
 		slow(store, &takes)
 		s := newSegment(t, store, segment.Config{})
-		appends(t, s, 50, base, 1) // less than a step says nothing
+		appends(t, s, 50, base, 1) // less than a step must not change it
 		time.Sleep(time.Minute)
 		if step := s.Health().Step; step != 100 {
 			t.Errorf("the step is %d after 50 numbers", step)

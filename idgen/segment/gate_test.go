@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A rowStore is a Store for one process. Package segmenttest cannot be imported
-// here, because it imports this package.
+// A rowStore is a Store for a single process. We can't use package segmenttest here,
+// because it imports this package.
 type rowStore struct{ bound int64 }
 
 func (s *rowStore) Fetch(_ context.Context, f Fetch) (int64, error) {
@@ -28,10 +28,11 @@ func rowSegment(t *testing.T, cfg Config) *Segment {
 	return s
 }
 
-// begin is the first half of Next: a call that is interrupted before it compares.
+// begin is the first half of Next, for a call that is interrupted before its
+// comparison.
 func begin(s *Segment) (place int64) { return atomic.AddInt64(s.drawn, 1) }
 
-// end is the second half.
+// end is the second half of Next.
 func end(t *testing.T, s *Segment, place int64) int64 {
 	t.Helper()
 	if place <= atomic.LoadInt64(s.plain) {
@@ -44,7 +45,7 @@ func end(t *testing.T, s *Segment, place int64) int64 {
 	return id
 }
 
-// awaitFetch waits for a fetch that runs.
+// awaitFetch waits for the running fetch to end, if there is one.
 func awaitFetch(s *Segment) {
 	s.mu.Lock()
 	done := s.done
@@ -54,9 +55,9 @@ func awaitFetch(s *Segment) {
 	}
 }
 
-// Calls are interrupted between the addition and the comparison, at any place of a
-// run, while others draw on, until runs have come and gone. All numbers are there,
-// and each is there once.
+// This test interrupts calls between the addition and the comparison, at every place of
+// a run, while other calls use up that run and more. Every number must be issued
+// exactly once.
 func TestCallsThatAreInterrupted(t *testing.T) {
 	const step = 5
 	for _, tt := range []struct {
@@ -68,7 +69,7 @@ func TestCallsThatAreInterrupted(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var twice, missing, shut int
-			for before := range 2 * step { // how much of a run is drawn when the calls begin
+			for before := range 2 * step { // how much of the run is used before the calls begin
 				for interrupted := 1; interrupted < 2*step; interrupted++ {
 					for meanwhile := range 4 * step {
 						s := rowSegment(t, Config{MinStep: step, MaxStep: step})
@@ -98,7 +99,7 @@ func TestCallsThatAreInterrupted(t *testing.T) {
 						}
 						draw(4 * step)
 						awaitFetch(s)
-						draw(1) // finds numbers in the chain, if the gate is not open already
+						draw(1) // takes numbers from the chain, unless the gate is open already
 						s.mu.Lock()
 						if !s.gate.isOpen {
 							shut++
@@ -123,8 +124,9 @@ func TestCallsThatAreInterrupted(t *testing.T) {
 	}
 }
 
-// Near the largest number a gate does not open, because late calls would make it
-// overflow. Numbers are issued under the lock then, up to the last.
+// Close to the largest number the gate doesn't open any more, because late calls could
+// make drawn overflow. All numbers up to the last one should still be issued, under the
+// lock.
 func TestAtTheLargestNumber(t *testing.T) {
 	const largest = math.MaxInt64 - 1
 	for _, interrupted := range []int{0, 1, 5} {

@@ -11,44 +11,45 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// maxBatch prevents a call from allocating more memory than a machine has.
+// maxBatch keeps a single call from allocating more memory than the machine has.
 const maxBatch = 1 << 24
 
-// A Segment is a source of dense numbers. It is safe for concurrent use. It runs no
-// goroutine while it has enough numbers, so a Segment that is used until the process
-// ends need not be closed. The zero Segment is not valid; use [New].
+// A Segment is a source of dense numbers. It is safe for concurrent use. Since no
+// goroutine runs while it has enough numbers, there is no need to close a Segment that
+// is used until the process ends. The zero Segment is not valid; use [New].
 type Segment struct {
 	store Store
 	cfg   Config
 
 	gate         gate
-	drawn, plain *int64 // copied from the gate, so that Next is short enough to be inlined
+	drawn, plain *int64 // copies of the gate's pointers, which keep Next small enough to be inlined
 
-	mu        sync.Mutex // guards the fields below, and opening and shutting of the gate
-	chain     []run      // the runs after the one in the gate
-	ready     int64      // how many numbers chain has
-	queue     []*waiter  // the calls that wait, in their order
+	mu        sync.Mutex // guards the fields below, and must be held to open or shut the gate
+	chain     []run      // the runs that follow the one in the gate
+	ready     int64      // how many numbers there are in chain
+	queue     []*waiter  // the waiting calls, in the order in which they will be served
 	demand    demand
-	bound     int64 // the end of what was granted; nothing below it may be granted again
+	bound     int64 // the end of the last grant; nothing below it may be granted again
 	exhausted bool  // bound is above MaxValue
 	closed    bool
-	reason    error // why the last fetch failed; nil if it did not
+	reason    error // why the last fetch failed, or nil if it succeeded
 
-	// The fetch that runs: cancel ends it, and done is closed when it has ended. Nil
-	// while none runs.
+	// Set while a fetch is running: cancel ends the fetch, and done is closed when it
+	// has ended.
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// A run is a segment, or a part of one: the places from first to last. The number
-// at a place is place*Stride + Offset. So the numbers that this Segment may issue have
-// consecutive places, and if Stride is 1, each number is equal to its place.
+// A run is a segment or a part of one, given by its first and last place. The number at
+// a place is place*Stride + Offset. We count in places because the numbers that this
+// Segment may issue need not be consecutive, but their places always are. If Stride is
+// 1, each number is equal to its place.
 type run struct{ first, last int64 }
 
 func (r run) count() int64 { return r.last - r.first + 1 }
 
-// New returns a Segment that takes its numbers from store. It fetches nothing until the
-// first call for a number. The error is a [*ConfigError].
+// New returns a Segment that takes its numbers from store. It does not contact the
+// store until the first call for a number. The error is a [*ConfigError].
 func New(store Store, cfg Config) (*Segment, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(store); err != nil {
@@ -65,15 +66,15 @@ func New(store Store, cfg Config) (*Segment, error) {
 }
 
 // Next returns one number. If all fetched numbers are used, Next waits for the store
-// until ctx ends. Calls that wait are served in the order in which they began to wait.
+// until ctx ends. Waiting calls are served in the order in which they started to wait.
 // The error is an [*ExhaustedError], [ErrClosed], or the error of ctx if ctx ended
 // during the wait. If the last fetch failed, the error also wraps its [*StoreError].
 //
-// The fast path is an atomic addition and a comparison, and the compiler can inline it.
-// An inlined call takes as long as the addition, 2.1 ns on an EPYC of 2022. A call that
-// is not inlined, for instance through [idgen.Source], takes 2.2 to 3.5 ns, because the
-// addition waits for earlier memory writes, and a call adds some. The comment on the
-// type gate explains why no number is returned to two calls.
+// The fast path is just an atomic addition and a comparison, which the compiler can
+// inline. An inlined call takes as long as the addition, which is 2.1 ns on an EPYC of
+// 2022. A call that isn't inlined, for instance through [idgen.Source], takes 2.2 to
+// 3.5 ns, because the addition waits for earlier memory writes, and a call adds some.
+// See the comment on the type gate for why two calls never get the same number.
 func (s *Segment) Next(ctx context.Context) (n int64, err error) {
 	if n = atomic.AddInt64(s.drawn, 1); n > atomic.LoadInt64(s.plain) {
 		n, err = s.beyond(ctx, n)
@@ -81,8 +82,8 @@ func (s *Segment) Next(ctx context.Context) (n int64, err error) {
 	return
 }
 
-// beyond completes a call of Next that got a place above plain. If the call owns the
-// place, beyond returns the place's number. Otherwise it takes a number under the lock.
+// beyond completes a call of Next whose place is above plain. If the call owns the
+// place, beyond returns its number. Otherwise it has to take a number under the lock.
 func (s *Segment) beyond(ctx context.Context, place int64) (int64, error) {
 	if s.gate.owned(place) {
 		return s.number(place), nil
@@ -96,10 +97,10 @@ func (s *Segment) beyond(ctx context.Context, place int64) (int64, error) {
 
 func (s *Segment) number(place int64) int64 { return place*s.cfg.Stride + s.cfg.Offset }
 
-// Append appends n numbers to dst in ascending order and returns the extended
-// slice. It takes them in one step, so no other call gets a number between them. It
+// Append appends n numbers to dst in ascending order and returns the extended slice.
+// All of them are taken in one step, so no other call gets a number in between. Append
 // returns the errors of [Segment.Next], and a [*idgen.CountError] if n is below 0 or
-// above 16,777,216. After an error, dst is unchanged and no number is skipped.
+// above 16,777,216. If there is an error, dst is unchanged and no number is skipped.
 func (s *Segment) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	if n < 0 || n > maxBatch {
 		return dst, &idgen.CountError{Count: int64(n), Max: maxBatch}
@@ -127,13 +128,14 @@ func (s *Segment) fill(dst []int64, runs ...run) []int64 {
 	return dst
 }
 
-// left returns how many numbers were granted and are not used yet. The caller holds mu.
+// left returns how many granted numbers have not been used yet. The caller must hold
+// mu.
 func (s *Segment) left() int64 { return s.gate.left() + s.ready }
 
-// take takes the n smallest numbers that are ready, or none if fewer than n are ready.
-// The caller holds mu.
+// take takes the n smallest numbers that are ready, or none at all if fewer than n are
+// ready. The caller must hold mu.
 func (s *Segment) take(n int64) (runs []run) {
-	// Another call may have opened the gate since ours found no number in it.
+	// Another call may have opened the gate since our call found it empty.
 	if r, ok := s.gate.take(n); ok {
 		return []run{r}
 	}
@@ -155,9 +157,9 @@ func (s *Segment) take(n int64) (runs []run) {
 	return runs
 }
 
-// recall shuts the gate and puts the numbers that are left in it back at the beginning
-// of the chain. From then until publish, every call for numbers has to take the lock.
-// The caller holds mu.
+// recall shuts the gate and moves the numbers left in it back to the start of the
+// chain. From now until publish, every call for numbers has to take the lock. The
+// caller must hold mu.
 func (s *Segment) recall() {
 	if r := s.gate.shut(); r.count() > 0 {
 		s.chain = slices.Insert(s.chain, 0, r)
@@ -165,9 +167,9 @@ func (s *Segment) recall() {
 	}
 }
 
-// publish opens the gate for the first run in the chain, if the gate can be opened for
-// it, so that calls take its numbers without the lock. The caller holds mu and has
-// called recall.
+// publish opens the gate for the first run of the chain, so that calls can take its
+// numbers without the lock. It does nothing if the gate can't be opened for this run
+// yet. The caller must hold mu and must have called recall.
 func (s *Segment) publish() {
 	if len(s.chain) > 0 && s.gate.open(s.chain[0], s.cfg.Stride == 1) {
 		s.ready -= s.chain[0].count()
@@ -175,16 +177,16 @@ func (s *Segment) publish() {
 	}
 }
 
-// A waiter is a call that waits for n numbers.
+// A waiter is a call waiting for n numbers.
 type waiter struct {
 	n      int64
-	served chan struct{} // closed when what follows is set
+	served chan struct{} // closed once the fields below are set
 	runs   []run
 	err    error
 }
 
-// draw takes n numbers under the lock. If too few are ready, it waits in the queue until
-// they were fetched. If it returns an error, it has taken none.
+// draw takes n numbers under the lock. If fewer are ready, it waits in the queue until
+// they have been fetched. If it returns an error, no number was taken.
 func (s *Segment) draw(ctx context.Context, n int64) ([]run, error) {
 	w := &waiter{n: n, served: make(chan struct{})}
 	s.mu.Lock()
@@ -197,18 +199,18 @@ func (s *Segment) draw(ctx context.Context, n int64) ([]run, error) {
 	case <-ctx.Done():
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if i := slices.Index(s.queue, w); i >= 0 { // else it was served
+		if i := slices.Index(s.queue, w); i >= 0 { // otherwise we were served in the meantime
 			s.queue = slices.Delete(s.queue, i, i+1)
-			s.serve() // there may be enough numbers for the next call
+			s.serve() // the numbers left may be enough for the next call
 			return nil, s.waitError(ctx)
 		}
 	}
 	return w.runs, w.err
 }
 
-// serve gives the waiting calls their numbers, in the order of the queue, until too few
-// are ready. If no more numbers will be fetched, it gives them an error instead. The
-// caller holds mu.
+// serve gives the waiting calls their numbers, in the order of the queue, for as long
+// as enough are ready. If no more numbers are going to be fetched, the calls get an
+// error instead. The caller must hold mu.
 func (s *Segment) serve() {
 	for len(s.queue) > 0 {
 		w := s.queue[0]
@@ -222,8 +224,8 @@ func (s *Segment) serve() {
 	}
 }
 
-// ended returns the reason if no number will be fetched any more, and otherwise nil. The
-// caller holds mu.
+// ended returns the reason why no more numbers are going to be fetched, or nil if there
+// is none. The caller must hold mu.
 func (s *Segment) ended() error {
 	switch {
 	case s.closed:
@@ -241,10 +243,10 @@ func (s *Segment) waitError(ctx context.Context) error {
 	return fmt.Errorf("segment: waiting for numbers of %q: %w: %w", s.cfg.Name, ctx.Err(), s.reason)
 }
 
-// Close closes the segment: calls that wait return [ErrClosed], and no number is
-// issued afterwards. Numbers that were fetched but not issued are never used. If a
-// fetch is running, Close cancels it and waits for it to end, but no longer than ctx
-// lasts. Close can be called again.
+// Close closes the segment. Waiting calls return [ErrClosed], and no number is issued
+// from then on. Numbers that were fetched but not issued are never used. If a fetch is
+// running, Close cancels it and waits for it to end, but not beyond the end of ctx.
+// Close may be called more than once.
 func (s *Segment) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

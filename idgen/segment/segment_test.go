@@ -20,13 +20,13 @@ import (
 
 var _ idgen.Source = (*segment.Segment)(nil)
 
-// base is above 2^53, where a number that passed through a float shows.
+// base is above 2^53, so that a number that was converted to a float would be noticed.
 const base int64 = 1<<53 + 1
 
 var silent = slog.New(slog.DiscardHandler)
 
-// newSegment returns a Segment named "orders" that begins at base, unless cfg
-// says otherwise, and is closed at the test's end.
+// newSegment returns a Segment that is closed at the end of the test. Unless cfg says
+// otherwise, it's named "orders" and begins at base.
 func newSegment(t *testing.T, store segment.Store, cfg segment.Config) *segment.Segment {
 	t.Helper()
 	if cfg.Name == "" {
@@ -59,7 +59,7 @@ func mustNext(t testing.TB, src idgen.Source) int64 {
 	return id
 }
 
-// draws fails unless the source hands out want.
+// draws fails the test unless the source returns the numbers in want, one by one.
 func draws(t *testing.T, src idgen.Source, want ...int64) {
 	t.Helper()
 	for _, want := range want {
@@ -69,7 +69,8 @@ func draws(t *testing.T, src idgen.Source, want ...int64) {
 	}
 }
 
-// appends fails unless the source hands out n numbers from first on, a step apart.
+// appends fails the test unless the source returns n numbers that begin at first and
+// are step apart.
 func appends(t *testing.T, src idgen.Source, n int, first, step int64) {
 	t.Helper()
 	ids, err := src.Append(t.Context(), []int64{-1}, n)
@@ -87,7 +88,7 @@ func TestIsDense(t *testing.T) {
 	s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: 3, MaxStep: 10})
 	next := base
 	for i := range 1000 {
-		n := 1 + i%7*i%13 // some longer than a step
+		n := 1 + i%7*i%13 // sometimes more than a step
 		appends(t, s, n, next, 1)
 		next += int64(n)
 		draws(t, s, next, next+1)
@@ -105,9 +106,9 @@ func TestBeginsAtOne(t *testing.T) {
 	draws(t, s, 1, 2, 3)
 }
 
-// drawAll draws from sources in goroutines, one number and several numbers at a time,
-// and returns all numbers in order. The numbers of each goroutine must ascend. With
-// neighbours, the numbers of one Append must be consecutive.
+// drawAll takes numbers from the sources in 64 goroutines, both single ones and several
+// at a time, and returns all of them sorted. The numbers of each goroutine must ascend.
+// If neighbours is set, the numbers of a single Append must also be consecutive.
 func drawAll(t *testing.T, sources []idgen.Source, each int, neighbours bool) []int64 {
 	t.Helper()
 	var mu sync.Mutex
@@ -180,7 +181,7 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// A Segment issues the last numbers of a range with any Offset and Stride.
+// With any Offset and Stride, a Segment must issue the numbers right up to MaxValue.
 func TestLastNumbers(t *testing.T) {
 	for _, most := range []int64{math.MaxInt32, math.MaxInt64 - 1} {
 		for stride := range int64(12) {
@@ -207,7 +208,7 @@ func TestLastNumbers(t *testing.T) {
 	}
 }
 
-// A call for more than is left takes nothing.
+// A call that requests more numbers than there are left must not take any.
 func TestLargeCallsAreExhaustedFirst(t *testing.T) {
 	s := newSegment(t, new(segmenttest.Memory), segment.Config{MaxValue: base + 9, MinStep: 3, MaxStep: 3})
 	draws(t, s, base)
@@ -238,12 +239,12 @@ func (f storeFunc) Fetch(ctx context.Context, fetch segment.Fetch) (int64, error
 	return f(ctx, fetch)
 }
 
-// slow has the store take so long for each call.
+// slow makes every call of the store take as long as d says.
 func slow(store *segmenttest.Memory, d *time.Duration) {
 	store.Fault(func() segmenttest.Fault { time.Sleep(*d); return segmenttest.None })
 }
 
-// A call that gives up takes no number, and does not keep others from theirs.
+// A call that gives up must not take a number, nor hold up other calls.
 func TestCallsThatGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
@@ -282,8 +283,7 @@ func TestCallsThatGiveUp(t *testing.T) {
 	})
 }
 
-// Calls that wait are served in their order, and small ones do not starve a
-// large one.
+// Waiting calls are served in order, so that small ones can't starve a large one.
 func TestServesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(segmenttest.Memory)
@@ -306,8 +306,8 @@ func TestServesInOrder(t *testing.T) {
 	})
 }
 
-// rate draws n numbers a second for a time, each in a goroutine of its own, and
-// returns the longest that one waited.
+// rate takes n numbers per second, each in its own goroutine, and returns how long the
+// slowest call took.
 func rate(t *testing.T, s *segment.Segment, n int, d time.Duration) (longest time.Duration) {
 	t.Helper()
 	var mu sync.Mutex
@@ -353,7 +353,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// Close waits for a store that does not look at its context, until its own ends.
+// If the store ignores its context, Close waits for it until Close's own context ends.
 func TestCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSegment(t, storeFunc(func(_ context.Context, f segment.Fetch) (int64, error) {

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Searches the model of a Segment's gate: it must have no error, each broken variant of it must have one.
+# Searches the model of a Segment's gate for errors. The model itself must not have any, but each of its broken variants must.
 #
-#	idgen/segment/model/check.sh         a quarter of a minute on two cores and 2 GB; what CI runs
-#	idgen/segment/model/check.sh full    bigger bounds: a minute and a half, and up to 8 GB
+#	idgen/segment/model/check.sh         takes 15 seconds on two cores, and 2 GB; this is what CI runs
+#	idgen/segment/model/check.sh full    larger bounds: takes a minute and a half, and up to 8 GB
 #
-# It fails if a configuration is not what it should be. JOBS is how many run at a time.
+# It fails if the result for any configuration isn't the expected one. Set JOBS to the number of searches to run at a time.
 model=gate.pml
 . "$(dirname "$0")/../../../internal/spin/search.sh"
 

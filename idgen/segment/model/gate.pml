@@ -1,18 +1,18 @@
 /*
- * The gate of a Segment (../gate.go): calls draw places from it by an addition and a comparison, which are two
- * steps, while others shut it and open it for another run. The claim: no place is handed out twice, none that the store did
- * not grant, and none is lost. check.sh searches all interleavings.
+ * This is a model of the gate of a Segment (../gate.go). Calls draw places from the gate with an addition and a comparison,
+ * which are two separate steps, while other calls shut the gate and open it for another run. We check that no place is handed
+ * out twice, that the store has granted every place handed out, and that no place is lost. check.sh searches all interleavings.
  *
- * Two callers draw one place at a time, as Next does, and one draws two, as Append does. The store grants runs of one or
- * three places, with and without a gap before them. The broken variants are at BROKEN_.
+ * Two of the callers draw one place at a time, as Next does, and a third one draws two, as Append does. The store grants runs
+ * of one or three places, with or without a gap before them. Each BROKEN_ macro selects a variant that breaks one rule.
  */
 #ifndef FIRST
-#define FIRST   2         /* how many calls the first caller makes, */
-#define SECOND  2         /* the second, */
-#define APPENDS 1         /* and the one that draws two at a time */
+#define FIRST   2         /* number of calls by the first caller, */
+#define SECOND  2         /* by the second, */
+#define APPENDS 1         /* and by the third, which draws two places at a time */
 #endif
 
-#define FAR     100       /* behind all that is granted, as far in the code */
+#define FAR     100       /* above every granted place, like far in the code */
 #define MOST    40
 
 byte drawn = FAR;
@@ -20,11 +20,11 @@ short plain = -1, last = -1;
 byte late, awaited;
 bool isOpen, locked;
 
-byte first[5], final[5];  /* the chain: runs that were granted, the next of them at 0 */
-byte chain;               /* how long it is */
+byte first[5], final[5];  /* the chain of granted runs, the next one at index 0 */
+byte chain;               /* its length */
 byte granted = 1;         /* the first place that was not granted */
 bool ours[MOST];          /* granted to this process */
-byte had[MOST];           /* how often it was handed out */
+byte had[MOST];           /* how many times it was handed out */
 byte done;
 
 inline lock()   { atomic { !locked -> locked = true } }
@@ -38,11 +38,11 @@ inline issue(place) {
 	}
 }
 
-/* The chain is guarded by the lock, so what is done with it is one step. */
+/* The chain is guarded by the lock, so each operation on it can be a single step. */
 inline pop()            { d_step { chain--; first[0] = first[1]; final[0] = final[1]; first[1] = first[2]; final[1] = final[2]; first[2] = first[3]; final[2] = final[3]; first[3] = 0; final[3] = 0 } }
 inline push(from, to)   { d_step { chain++; first[3] = first[2]; final[3] = final[2]; first[2] = first[1]; final[2] = final[1]; first[1] = first[0]; final[1] = final[0]; first[0] = from; final[0] = to } }
 
-/* grant appends a run of some places, which other processes' may precede. */
+/* grant appends a run of one or three places. There may be a gap before it, which was granted to another process. */
 inline grant() {
 	if :: granted = granted + 2 :: skip fi;
 	if :: n = 1 :: n = 3 fi;
@@ -53,7 +53,7 @@ inline grant() {
 	}
 }
 
-/* owned: ok says whether place belongs to who moved drawn onto it. */
+/* owned sets ok to whether the caller that incremented drawn to place owns it. */
 inline owned(place) {
 #ifdef BROKEN_COUNT_FIRST
 	if :: place < FAR -> late++ :: else fi;
@@ -72,7 +72,7 @@ inline owned(place) {
 #endif
 }
 
-/* take: ok says whether places were taken, from p on. */
+/* take sets ok to whether it took the wanted number of places, which begin at p. */
 inline take(wanted) {
 	do
 	::	l = last;
@@ -129,7 +129,7 @@ inline open() {
 	fi
 }
 
-/* under draws n places under the lock, which the caller holds. */
+/* under draws places under the lock. The caller must hold the lock. */
 inline under(wanted) {
 	n = wanted;
 	take(wanted);
@@ -190,7 +190,7 @@ active proctype append() {
 	done++
 }
 
-/* When all is done, each place was handed out, or can be. */
+/* Once all callers are done, every place must have been handed out, or still be available. */
 active proctype audit() {
 	byte i, k;
 	done == 3;

@@ -13,14 +13,15 @@ type dialect struct {
 	session.Dialect
 	ddl string // the statement that creates the table
 
-	// fetch is the statement that reads and raises the bound, with {table} for the
-	// table. @min, @limit and @span are the fields of segment.Fetch. @end is the bound of
-	// a new name. No expression exceeds @limit, which may be the largest integer.
+	// fetch is the statement that reads and raises the bound. {table} stands for the
+	// table, @min, @limit and @span for the fields of segment.Fetch, and @end for the
+	// bound of a new name. @limit may be the largest integer, so no expression may
+	// exceed it.
 	fetch string
 
-	// write runs the statement and returns the start of the segment after the
-	// statement was committed. ok is false if the row has another version. If no number
-	// is left, either ok is false or start is not below the limit.
+	// write runs the statement, and returns the start of the segment once the statement
+	// has been committed. ok is false if the row has another protocol version. If there
+	// are no numbers left, either ok is false or start is at least the limit.
 	write func(ctx context.Context, db *sql.DB, mark, query string, values []any) (start int64, ok bool, err error)
 }
 
@@ -37,10 +38,10 @@ var postgres = &dialect{
 	Dialect: session.Postgres,
 	ddl:     postgresDDL,
 	write:   session.WritePostgres,
-	// Reading from the CTE named here changes three settings for this transaction only,
-	// so that it works with poolers. The commit waits for the disk. The wait for a locked
-	// row is limited. The setting snowkey.write contains the mark with which package
-	// session verifies the commit.
+	// The CTE named here changes three settings for this transaction only, so it also
+	// works with poolers. They make the commit wait for the disk and limit the wait for
+	// a locked row. The third one, snowkey.write, contains the mark that package
+	// session uses to verify the commit.
 	fetch: `WITH here AS MATERIALIZED (
 	SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', @patience, true), set_config('snowkey.write', @mark, true))
 INSERT INTO {table} AS segment (name, start, bound) SELECT @name, @min, @end FROM here
@@ -54,9 +55,9 @@ RETURNING start`,
 var mysql = &dialect{
 	Dialect: session.MySQL,
 	ddl:     mysqlDDL,
-	// MySQL assigns from left to right, so no column is read after its assignment.
-	// Only MariaDB executes the first comment. MySQL cannot limit the wait for a row in
-	// one statement.
+	// MySQL assigns from left to right, so we must not read a column after assigning
+	// it. The first comment is only executed by MariaDB. MySQL has no way to limit the
+	// wait for a row in a single statement.
 	fetch: `/*M! SET STATEMENT innodb_lock_wait_timeout = 2 FOR */ INSERT INTO {table} (name, start, bound) VALUES (@name, LAST_INSERT_ID(@min), @end)
 ON DUPLICATE KEY UPDATE
 	start = IF(protocol = {protocol}, LAST_INSERT_ID(GREATEST(bound, @min)), start + 0 * LAST_INSERT_ID(-1)),

@@ -14,32 +14,32 @@ import (
 	"github.com/snowkey-go/snowkey/internal/session"
 )
 
-// A Store keeps bounds in a table of a database. [Postgres], [MySQL] and [SQLite]
-// return one. The methods of the zero Store return an error.
+// A Store keeps bounds in a table of a database. Use [Postgres], [MySQL] or [SQLite] to
+// create one. The methods of the zero Store return an error.
 //
-// A Store is safe for concurrent use by any number of processes. It uses a connection
-// only while it reads or writes.
+// A Store is safe for concurrent use by any number of processes. It only holds a
+// connection while it reads or writes.
 type Store struct {
 	db      *sql.DB
 	dialect *dialect
-	table   string // as it was given
-	fetch   string // the statement
+	table   string // not quoted
+	fetch   string // the fetch statement of the dialect, with the names filled in
 
-	inspected atomic.Bool // whether the table was found to be usable
+	inspected atomic.Bool // whether the table was checked and is usable
 }
 
 var _ segment.Store = (*Store)(nil)
 
 const defaultTable = "snowkey_segment"
 
-// Postgres returns a store in the database of db, which is PostgreSQL 12 or later.
+// Postgres returns a store in the database of db, which must be PostgreSQL 12 or later.
 func Postgres(db *sql.DB) *Store { return newStore(db, postgres, defaultTable) }
 
-// MySQL returns a store in the database of db, which is MySQL 8 or later, or
+// MySQL returns a store in the database of db, which must be MySQL 8 or later, or
 // MariaDB 10.6 or later.
 func MySQL(db *sql.DB) *Store { return newStore(db, mysql, defaultTable) }
 
-// SQLite returns a store in the database of db, which is SQLite 3.35 or later.
+// SQLite returns a store in the database of db, which must be SQLite 3.35 or later.
 func SQLite(db *sql.DB) *Store { return newStore(db, sqlite, defaultTable) }
 
 func newStore(db *sql.DB, d *dialect, table string) *Store {
@@ -53,12 +53,12 @@ func (s *Store) name(statement string) string {
 	return strings.NewReplacer("{table}", s.dialect.Quote(s.table), "{protocol}", protocol.Known()).Replace(statement)
 }
 
-// A TableNameError is returned for a name that a table cannot have.
+// A TableNameError is returned for a name that is not a valid table name.
 type TableNameError = session.TableNameError
 
-// WithTable returns a store of the same database whose table is name instead of
-// snowkey_segment. The name may begin with the name of a schema or database and a
-// dot. Upper and lower case differ if they do in the database. The error is a
+// WithTable returns a store in the same database that uses the table name instead of
+// snowkey_segment. The name may be qualified by a schema or database and a dot. Whether
+// upper and lower case differ depends on the database. The error is a
 // [*TableNameError].
 func (s *Store) WithTable(name string) (*Store, error) {
 	if err := s.check(); err != nil {
@@ -70,11 +70,11 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	return newStore(s.db, s.dialect, name), nil
 }
 
-// Migrate creates the table if it does not exist, and only then needs the privilege to
-// create tables. Many processes may call Migrate at the same time. If the table exists,
-// Migrate checks it. The error is a [*VersionError] if the table has another protocol
-// version. It is a [*TableError] if the table has a trigger, a rule, row-level security,
-// or an engine other than InnoDB.
+// Migrate creates the table if it doesn't exist yet, and only needs the privilege to
+// create tables in that case. Many processes may call Migrate at the same time. If the
+// table does exist, Migrate checks it. It returns a [*VersionError] if the table has
+// another protocol version, and a [*TableError] if it has a trigger, a rule, row-level
+// security, or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -100,19 +100,20 @@ func (s *Store) inspect(ctx context.Context) (there bool, err error) {
 	return there, nil
 }
 
-// A VersionError says that another version of Snowkey made the table, and that
-// this one does not write to it.
+// A VersionError is returned if the table was created by another version of Snowkey
+// that uses a different protocol. This version must not write to it.
 type VersionError = protocol.VersionError
 
-// A TableError says that segments cannot be kept in the table as it is.
+// A TableError is returned if the table is not suitable for segments.
 type TableError = session.TableError
 
-// A SessionError says that a write is impossible, because each connection of the *sql.DB
-// that was tried had an open transaction.
+// A SessionError is returned if a write is impossible because all connections of the
+// *sql.DB that were tried had an open transaction.
 type SessionError = session.Error
 
-// Fetch implements [segment.Store]. It returns once the grant is committed. If Migrate
-// was not called, the first Fetch checks the table and returns the same errors.
+// Fetch implements [segment.Store]. It returns once the grant has been committed. If
+// Migrate has not been called, the first Fetch checks the table in its place, and
+// returns the same errors.
 func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err error) {
 	if err := s.check(); err != nil {
 		return 0, err
@@ -140,7 +141,7 @@ func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err er
 	return f.Limit, nil
 }
 
-// refusal returns an error if a name's row has another protocol version.
+// refusal returns an error if the row of a name has another protocol version.
 func (s *Store) refusal(ctx context.Context, name string) error {
 	var version int64
 	query, values := s.dialect.Bind(s.name("SELECT protocol FROM {table} WHERE name = @name"), map[string]any{"name": name})

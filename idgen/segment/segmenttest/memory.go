@@ -8,9 +8,10 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment"
 )
 
-// A Memory is a [segment.Store] in memory whose faults and losses a test controls. It
-// starts no goroutine, and only calls with the fault Hang or HangAfter block, until
-// their ctx ends. So a Memory works in the bubbles of testing/synctest.
+// A Memory is an in-memory [segment.Store] that lets a test cause faults and losses. It
+// starts no goroutine, and no call blocks, except that one with the fault Hang or
+// HangAfter blocks until its ctx ends. A Memory can therefore be used in the bubbles of
+// testing/synctest.
 //
 // The zero value is an empty store. A Memory is safe for concurrent use.
 type Memory struct {
@@ -22,13 +23,14 @@ type Memory struct {
 
 var _ segment.Store = (*Memory)(nil)
 
-// ErrFault is returned by a [Memory] for a fault that the test configured.
+// ErrFault is returned by a [Memory] because the test asked for a fault.
 var ErrFault = errors.New("segmenttest: the store failed, as the test demands")
 
-// A Fault is what goes wrong with one call of a [Memory].
+// A Fault says what goes wrong in a call to a [Memory].
 type Fault uint8
 
-// The faults. A call that hangs blocks until its ctx ends, and returns the error of ctx.
+// The faults. A call that hangs blocks until its ctx ends, and then returns the error
+// of ctx.
 const (
 	None      Fault = iota // the call succeeds
 	Refuse                 // the call fails and grants nothing
@@ -37,9 +39,9 @@ const (
 	HangAfter              // the call grants numbers and then hangs
 )
 
-// Fault sets the function that chooses the fault of each further call of Fetch. If f is
-// nil, calls have no fault. f is called before the call takes effect. No lock is held
-// then, so f may sleep to make the store slow.
+// Fault sets the function that chooses the fault of each further call to Fetch. If f is
+// nil, there are no faults. f is called before the call takes effect and without a lock
+// held, so it may sleep to make the store slow.
 func (m *Memory) Fault(f func() Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +91,7 @@ func (m *Memory) set(name string, bound int64) {
 	m.bounds[name] = bound
 }
 
-// Fetches returns the requests that were passed to Fetch, also in calls that failed.
+// Fetches returns the requests passed to Fetch so far, including those that failed.
 func (m *Memory) Fetches() []segment.Fetch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,7 +105,7 @@ func (m *Memory) Bound(name string) int64 {
 	return m.bounds[name]
 }
 
-// SetBound overwrites the bound of a name, as a restored backup does.
+// SetBound overwrites the bound of a name, as restoring a backup would.
 func (m *Memory) SetBound(name string, bound int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

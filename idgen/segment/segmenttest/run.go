@@ -13,10 +13,10 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment"
 )
 
-// Run tests that stores do what [segment.Store] promises. open is called
-// once for each property and returns an empty store that is used until t ends. A
-// store may return an error for one of two concurrent calls, as databases do. That
-// call must not have had an effect.
+// Run tests that a store fulfills the contract of [segment.Store]. open is called once
+// for each property, and must return an empty store that can be used until t ends. The
+// store may return an error for one of two concurrent calls, as databases do, but then
+// that call must not have had any effect.
 func Run(t *testing.T, open func(t *testing.T) segment.Store) {
 	for _, p := range properties {
 		t.Run(p.name, func(t *testing.T) {
@@ -27,7 +27,8 @@ func Run(t *testing.T, open func(t *testing.T) segment.Store) {
 	}
 }
 
-// A property returns an error if the store does not have it.
+// A property is something that every store must have. check returns an error if the
+// store doesn't.
 type property struct {
 	name  string
 	check func(context.Context, segment.Store) error
@@ -46,10 +47,10 @@ var properties = []property{
 	{"a call whose context has ended does nothing", cancelled},
 }
 
-// base is above 2^53, where a number that passed through a float shows.
+// base is above 2^53, so that a number that was converted to a float would be noticed.
 const base int64 = 1<<53 + 1
 
-// grants fetches numbers and returns an error if the first is not want.
+// grants fetches numbers and returns an error unless the first one is want.
 func grants(ctx context.Context, store segment.Store, f segment.Fetch, want int64) error {
 	start, err := store.Fetch(ctx, f)
 	if err != nil {
@@ -92,10 +93,10 @@ func above(ctx context.Context, store segment.Store) error {
 	}
 	return errors.Join(
 		atLeast(base, base),
-		atLeast(base+9, base+10),    // granted already
-		atLeast(base+20, base+20),   // the bound itself
-		atLeast(base+100, base+100), // skips
-		atLeast(1, base+110),        // what was skipped does not come back
+		atLeast(base+9, base+10),    // below the bound, so it has no effect
+		atLeast(base+20, base+20),   // equal to the bound
+		atLeast(base+100, base+100), // skips numbers
+		atLeast(1, base+110),        // the skipped numbers must not come back
 	)
 }
 
@@ -104,12 +105,12 @@ func limit(ctx context.Context, store segment.Store) error {
 	errs := []error{
 		grants(ctx, store, f, base),
 		grants(ctx, store, f, base+10),
-		grants(ctx, store, f, base+20), // five of them
+		grants(ctx, store, f, base+20), // only five are left
 	}
 	for range 3 {
 		errs = append(errs, grants(ctx, store, f, f.Limit))
 	}
-	f.Limit += 100 // no number above the old limit was granted
+	f.Limit += 100 // numbers above the old limit must not have been granted
 	return errors.Join(append(errs, grants(ctx, store, f, base+25))...)
 }
 
@@ -118,7 +119,7 @@ func otherLimit(ctx context.Context, store segment.Store) error {
 	low.Limit = base + 50
 	return errors.Join(
 		grants(ctx, store, high, base),
-		grants(ctx, store, low, low.Limit), // the bound is far above it
+		grants(ctx, store, low, low.Limit), // the bound is already far above the limit
 		grants(ctx, store, high, base+100),
 	)
 }
@@ -141,7 +142,7 @@ func names(ctx context.Context, store segment.Store) error {
 	list := []string{
 		"a", "A", "ä", "a'b", `a"b`, "a`b", `a\b`, `\`, "a;b--", "100%", "$1", "?", "@min", "{table}", "a\nb", " a", "日本語", "🜁",
 		"0123456789012345678901234567890123456789012345678901234567890123", // 64 bytes
-		"ääääääääääääääääääääääääääääääää",                                 // 64 bytes as well
+		"ääääääääääääääääääääääääääääääää",                                 // these are 64 bytes as well
 	}
 	var errs []error
 	for round := range int64(2) {
@@ -153,14 +154,15 @@ func names(ctx context.Context, store segment.Store) error {
 	return errors.Join(errs...)
 }
 
-// A granted is a segment that the store granted. It is empty if no number was left.
+// A granted is a segment that the store granted, or empty if there were no numbers
+// left.
 type granted struct{ start, end int64 }
 
-// race starts 64 goroutines that each fetch n segments at the same time. A call that
-// fails is repeated, up to 1,000 times per goroutine. When the numbers are exhausted, the
-// segments are empty.
+// race runs 64 goroutines that each fetch n segments, all at the same time. Calls that
+// fail are retried, up to 1,000 times per goroutine. Once the numbers are exhausted,
+// the segments are empty.
 func race(ctx context.Context, store segment.Store, n int, f segment.Fetch) ([]granted, error) {
-	const most = 1000 // refusals
+	const most = 1000 // failed calls per goroutine
 	var mu sync.Mutex
 	var all []granted
 	var errs []error
@@ -193,7 +195,7 @@ func race(ctx context.Context, store segment.Store, n int, f segment.Fetch) ([]g
 	return all, errors.Join(errs...)
 }
 
-// dense fails if segments overlap, or leave a gap.
+// dense returns an error if the segments overlap or leave a gap.
 func dense(all []granted, start int64) error {
 	for _, g := range all {
 		if g.start != start {

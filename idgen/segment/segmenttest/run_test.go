@@ -14,14 +14,15 @@ func TestMemory(t *testing.T) {
 	Run(t, func(*testing.T) segment.Store { return new(Memory) })
 }
 
-// variant is a store of a bound for each key, which answers as grant says.
+// A variant is a store that keeps a bound for each key and grants whatever grant
+// returns.
 type variant struct {
 	mu     sync.Mutex
 	bounds map[string]int64
 	key    func(name string) string
 	grant  func(bound int64, known bool, f segment.Fetch) (start, next int64)
-	torn   bool // reads and writes in two steps
-	deaf   bool // does not look at ctx
+	torn   bool // reads and writes in two separate steps
+	deaf   bool // ignores ctx
 }
 
 func (v *variant) Fetch(ctx context.Context, f segment.Fetch) (int64, error) {
@@ -45,7 +46,7 @@ func (v *variant) Fetch(ctx context.Context, f segment.Fetch) (int64, error) {
 	return start, nil
 }
 
-// right grants as it should.
+// right is a correct grant function.
 func right(bound int64, _ bool, f segment.Fetch) (start, next int64) {
 	start = max(bound, f.Min)
 	if start >= f.Limit {
@@ -54,13 +55,13 @@ func right(bound int64, _ bool, f segment.Fetch) (start, next int64) {
 	return start, f.End(start)
 }
 
-// TestTheSuiteCatchesBrokenStores has each variant fail the property that it
-// lacks.
+// TestTheSuiteCatchesBrokenStores checks that each broken store fails the test of the
+// property that it violates.
 func TestTheSuiteCatchesBrokenStores(t *testing.T) {
 	for _, tt := range []struct {
 		*variant
 		name string
-		want string // the property that must catch it; "" if the variant is sound
+		want string // the property that has to catch it; "" if the store is correct
 	}{
 		{name: "sound", variant: &variant{grant: right}},
 		{name: "reads and writes in two steps", variant: &variant{grant: right, torn: true}, want: "64 fetchers get segments of their own"},
