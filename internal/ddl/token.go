@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Token is a word, a quoted name, a string or a sign of SQL, with its place in
-// the text. Spaces and comments are not tokens.
+// A Token is a word, quoted name, string or sign in SQL, along with its position in the
+// text. Spaces and comments don't become tokens.
 type Token struct {
 	Text       string // without quotes
 	Kind       Kind
@@ -25,16 +25,17 @@ const (
 	Sign               // any other character
 )
 
-// Is reports whether t is one of these keywords or signs.
+// Is reports whether t is one of the given keywords or signs.
 func (t Token) Is(words ...string) bool {
 	return (t.Kind == Word || t.Kind == Sign) && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, t.Text) })
 }
 
-// Named reports whether t is this name, quoted or not, as SQLite compares names.
+// Named reports whether t is the given name, quoted or not. It compares names as SQLite
+// does.
 func (t Token) Named(name string) bool { return Lower(t.Text) == Lower(name) }
 
-// Tokens splits SQL. With backslash, a backslash escapes the next character of a
-// string, as it does in MySQL.
+// Tokens splits SQL into tokens. If backslash is set, a backslash in a string escapes
+// the next character, as it does in MySQL.
 func Tokens(sql string, backslash bool) (all []Token) {
 	for at := 0; at < len(sql); {
 		rest := sql[at:]
@@ -73,7 +74,8 @@ func Tokens(sql string, backslash bool) (all []Token) {
 	return all
 }
 
-// through returns the length of s up to the end of mark, or all of s.
+// through returns the length of s up to and including mark, or all of s if there is no
+// mark. The search for mark begins at from.
 func through(s string, from int, mark string) int {
 	if i := strings.Index(s[from:], mark); i >= 0 {
 		return from + i + len(mark)
@@ -85,8 +87,8 @@ func letter(r rune) bool {
 	return r == '_' || r == '$' || r >= utf8.RuneSelf || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// unquote returns the quoted text at the start of sql and its length with the
-// quotes. A doubled quote stands for one.
+// unquote returns the quoted text at the start of sql, and its length including the
+// quotes. A doubled quote stands for a single one.
 func unquote(sql string, backslash bool) (text string, size int) {
 	var b strings.Builder
 	for i := 1; i < len(sql); i++ {
@@ -104,16 +106,16 @@ func unquote(sql string, backslash bool) (text string, size int) {
 	return b.String(), len(sql)
 }
 
-// Star is the part of a name that stands for all columns. It is empty, which no
-// real name is.
+// Star is the last part of a name such as t.*, which stands for all columns. It's
+// empty, because no real name is.
 const Star = ""
 
-// Names returns the names in SQL, each with its qualifiers: schema, table,
-// column. Keywords are among them. A star is a name if it stands for columns, and
-// not for a product or in count(*).
+// Names returns the names in SQL, each with its qualifiers: schema, table, column. It
+// makes no attempt to leave out keywords. A star is only included if it stands for
+// columns, as opposed to a product or the star in count(*).
 func Names(sql string, backslash bool) (names [][]string) {
 	dot := false  // whether the next name continues the last one
-	item := false // whether a star here would be columns
+	item := false // whether a star would stand for columns here
 	add := func(name string) {
 		if dot && len(names) > 0 {
 			names[len(names)-1] = append(names[len(names)-1], name)
@@ -138,7 +140,7 @@ func Names(sql string, backslash bool) (names [][]string) {
 	return names
 }
 
-// Lower folds the ASCII letters, as SQLite does in names.
+// Lower converts ASCII letters to lower case, as SQLite does to compare names.
 func Lower(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

@@ -9,7 +9,7 @@ func TestTokens(t *testing.T) {
 	for _, tc := range []struct {
 		sql       string
 		backslash bool
-		want      string // kind and text of each
+		want      string // text and kind of each token
 	}{
 		{"", false, "[]"},
 		{"a.b", false, "[{a 0} {. 3} {b 0}]"},

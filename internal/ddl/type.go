@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// A Type is a column type as it is written in SQL.
+// A Type is a column type as written in SQL.
 type Type struct {
-	Name     string // in lower case, up to the parentheses or UNSIGNED: "double precision"
-	Args     []int  // the numbers in parentheses: of varchar(20), 20
+	Name     string // in lower case, up to the parentheses or UNSIGNED, such as "double precision"
+	Args     []int  // the numbers in parentheses, such as 20 for varchar(20)
 	Unsigned bool
 }
 
-// ParseType reads a column type, such as "DECIMAL(10, 2) UNSIGNED". What follows
-// the type, such as NOT NULL, becomes a part of the name where no parentheses are
-// between them; see [Type.Class].
+// ParseType parses a column type, such as "DECIMAL(10, 2) UNSIGNED". Note that anything
+// after the type, such as NOT NULL, becomes a part of the name, unless there are
+// parentheses in between. [Type.Class] ignores it.
 func ParseType(text string) (t Type) {
 	var words []string
 	depth, named, sign := 0, false, 1
@@ -48,17 +48,17 @@ func ParseType(text string) (t Type) {
 	return t
 }
 
-// A Class is a group of types, over all dialects.
+// A Class is a group of similar types in all dialects.
 type Class int
 
 const (
 	Other  Class = iota
-	Float        // of 53 bits at most
-	Int          // of fewer than 64 bits, but on SQLite
-	BigInt       // of 64 bits
-	Serial       // of a counter
+	Float        // at most 53 bits
+	Int          // fewer than 64 bits, except on SQLite
+	BigInt       // 64 bits
+	Serial       // an integer with a sequence of its own
 	Decimal
-	Char // text of a limited size
+	Char // text of limited size
 	Text // text of any size
 )
 
@@ -72,7 +72,7 @@ var classes = map[Class][]string{
 	Text:    {"text"},
 }
 
-// Class returns the group that the first word of the name is in.
+// Class returns the class of the first word of the name.
 func (t Type) Class() Class {
 	first, _, _ := strings.Cut(t.Name, " ")
 	for class, names := range classes {
@@ -83,8 +83,8 @@ func (t Type) Class() Class {
 	return Other
 }
 
-// Digits returns how many characters or whole digits the parentheses allow; ok is
-// false without parentheses.
+// Digits returns how many characters, or digits before the decimal point, the
+// parentheses allow. ok is false if there are no parentheses.
 func (t Type) Digits() (n int, ok bool) {
 	if len(t.Args) == 0 {
 		return 0, false
@@ -95,14 +95,14 @@ func (t Type) Digits() (n int, ok bool) {
 	return t.Args[0], true
 }
 
-// A Shape is what a column can hold.
+// A Shape says what a column can hold.
 type Shape struct {
-	Bits     int // of whole numbers, with the sign, 64 at most; 0 if it does not hold numbers
+	Bits     int // of integers, including the sign, at most 64; 0 if it does not hold numbers
 	Unsigned bool
 	Text     bool
 }
 
-// PostgresShape reads the names that format_type of Postgres writes.
+// PostgresShape expects the name of a type as returned by format_type of Postgres.
 func PostgresShape(t Type) (s Shape) {
 	switch t.Name {
 	case "smallint":
@@ -114,7 +114,7 @@ func PostgresShape(t Type) (s Shape) {
 	case "numeric":
 		s.Bits = decimalBits(t, 64)
 	case "real":
-		s.Bits = 25 // of the fraction, and the sign
+		s.Bits = 25 // the bits of the fraction, plus the sign
 	case "double precision":
 		s.Bits = 54
 	case "text", "character varying", "character", "citext":
@@ -123,8 +123,8 @@ func PostgresShape(t Type) (s Shape) {
 	return s
 }
 
-// MySQLShape reads the names that the information schema of MySQL and MariaDB
-// writes.
+// MySQLShape expects the name of a type as found in the information schema of MySQL and
+// MariaDB.
 func MySQLShape(t Type) Shape {
 	s := Shape{Unsigned: t.Unsigned}
 	switch t.Name {
@@ -150,8 +150,8 @@ func MySQLShape(t Type) Shape {
 	return s
 }
 
-// SQLiteShape follows the rules of affinity of SQLite: a column of any integer
-// type holds 64 bits, and UNSIGNED has no effect.
+// SQLiteShape follows SQLite's rules for type affinity. A column of any integer type
+// can hold 64 bits, and UNSIGNED has no effect.
 func SQLiteShape(t Type) Shape {
 	has := func(part string) bool { return strings.Contains(t.Name, part) }
 	switch {
@@ -167,13 +167,13 @@ func SQLiteShape(t Type) Shape {
 	return Shape{Bits: 64}
 }
 
-// decimalBits returns the bits of a DECIMAL, which has so many digits without
-// parentheses.
+// decimalBits returns the number of bits that a DECIMAL can hold. digits is the default
+// number of digits, for a type without parentheses.
 func decimalBits(t Type, digits int) int {
 	if n, ok := t.Digits(); ok {
 		digits = n
 	}
-	if digits >= 19 { // 2^63 has 19
+	if digits >= 19 { // 2^63 has 19 digits
 		return 64
 	}
 	return int(float64(max(digits, 0))*math.Log2(10)) + 1

@@ -1,4 +1,4 @@
-// Package keytype decides which Go types can hold a key, and reads and sets fields of
+// Package keytype decides which Go types can hold a key, and gets and sets fields of
 // these types.
 package keytype
 
@@ -14,13 +14,13 @@ import (
 
 var pkPath = reflect.TypeFor[pk.ID]().PkgPath()
 
-// IsPK reports whether t is a type of package pk. It compares package paths, because
-// there is no list of all instances of pk.Of.
+// IsPK reports whether t is one of the types of package pk. We have to go by the
+// package path, because there is no way to list all instances of pk.Of.
 func IsPK(t reflect.Type) bool {
 	return t.PkgPath() == pkPath && (t.Kind() == reflect.Int64 || t.Kind() == reflect.String)
 }
 
-// Holds reports whether t has room for every key: 64 bits, or decimal text.
+// Holds reports whether t can hold every key, which takes 64 bits or decimal text.
 func Holds(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Int64, reflect.Uint64, reflect.String:
@@ -31,16 +31,16 @@ func Holds(t reflect.Type) bool {
 	return false
 }
 
-// Empty reports whether v holds no key. This is so if v is its zero value, the text
-// "0", or a pointer to one of them. The text "0" counts because JSON such as {"id":0}
+// Empty reports whether v holds no key, which is the case if it is the zero value, the
+// text "0", or a pointer to one of these. We include "0" because JSON such as {"id":0}
 // sets a pk.String to "0".
 func Empty(v reflect.Value) bool {
 	return v.IsZero() || v.Kind() == reflect.String && v.String() == "0" || v.Kind() == reflect.Pointer && Empty(v.Elem())
 }
 
-// Set stores the key id in v. The type of v must hold keys, or point to a type that
-// does. Set replaces a pointer with a new one, because two rows may have the same
-// pointer to a zero.
+// Set stores the key id in v. The type of v must be able to hold keys, or point to a
+// type that is. A pointer is always replaced with a new one, because two rows may share
+// a pointer to the same zero.
 func Set(v reflect.Value, id int64) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -55,18 +55,18 @@ func Set(v reflect.Value, id int64) {
 	}
 }
 
-// New returns a settable value of type t that holds id. The type must be one that [Set]
-// accepts.
+// New returns a settable value of type t that holds id. See [Set] for which types are
+// allowed.
 func New(t reflect.Type, id int64) reflect.Value {
 	v := reflect.New(t).Elem()
 	Set(v, id)
 	return v
 }
 
-// Clash returns a problem and its remedy if keys of type t are text and the column
-// stores numbers, or the other way round. Otherwise both are empty. With such a column,
-// databases compare some keys as floating-point numbers, so that a query also finds
-// rows with neighbouring keys, or they find no row.
+// Clash returns a problem and its remedy if keys of type t are text but the column
+// stores numbers, or the other way around. If they don't clash, both are empty. With
+// such a column, databases compare some keys as floating-point numbers, so a query may
+// also find rows with neighbouring keys, or it may find no row at all.
 func Clash(t reflect.Type, column ddl.Type) (problem, remedy string) {
 	text := TextSize(t) > 0
 	switch column.Class() {
@@ -82,8 +82,8 @@ func Clash(t reflect.Type, column ddl.Type) (problem, remedy string) {
 	return "", ""
 }
 
-// TextSize returns the number of characters of the longest key if t stores keys as
-// text, or 0 if t stores them as integers. The type must hold keys.
+// TextSize returns the length of the longest key in characters if t stores keys as
+// text, or 0 if t stores them as integers. The type must be able to hold keys.
 func TextSize(t reflect.Type) int {
 	longest, _ := driver.DefaultParameterConverter.ConvertValue(New(t, math.MaxInt64).Interface())
 	text, _ := longest.(string)

@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// A VersionError says that a table or file has another protocol version. This program
-// does not write to it.
+// A VersionError is returned for a table or file that has another protocol version.
+// This program must not write to it.
 type VersionError struct {
 	Where string // the table, or the file
-	Found string // its version, or what it has instead of a version
+	Found string // its version, or what was found in place of one
 }
 
 func (e *VersionError) Error() string {
@@ -17,5 +17,5 @@ func (e *VersionError) Error() string {
 		e.Where, e.Found, Known(), e.Found)
 }
 
-// Known is the version that this program reads and writes.
+// Known returns [Version] as text.
 func Known() string { return strconv.Itoa(Version) }

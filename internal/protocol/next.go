@@ -3,6 +3,7 @@
 // Package protocol holds the version of the tables and files of Snowkey.
 package protocol
 
-// Version is the protocol version of a future release. Tests build a program with this
-// build tag, to check that it and the current program refuse each other's tables.
+// Version is the protocol version of a future release. Tests use this build tag to
+// build a program that must not accept the tables of the current program, nor the
+// reverse.
 const Version = 3

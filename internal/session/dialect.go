@@ -12,19 +12,19 @@ import (
 // A Dialect is a kind of database.
 type Dialect int
 
-// The databases in which stores keep their tables. MySQL stands for MariaDB too.
+// The databases in which stores keep their tables. MySQL includes MariaDB.
 const (
 	Postgres Dialect = iota
 	MySQL
 	SQLite
 )
 
-// ErrNoDatabase is returned by the methods of a store that has no database.
+// ErrNoDatabase is returned by the methods of a store without a database.
 var ErrNoDatabase = errors.New("there is no database; make the store with Postgres, MySQL or SQLite and an open *sql.DB")
 
-// A TableNameError is returned for a name that a table cannot have. A name has at most 51
-// ASCII letters, digits and underscores. A schema or database name of the same form
-// and a dot may precede it.
+// A TableNameError is returned for a name that is not allowed for a table. A name has
+// at most 51 ASCII letters, digits and underscores. It may be preceded by the name of a
+// schema or database, which must have the same form, and a dot.
 type TableNameError struct {
 	Name string
 }
@@ -35,7 +35,7 @@ func (e *TableNameError) Error() string {
 
 var tableName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]{0,50}\.)?[A-Za-z_][A-Za-z0-9_]{0,50}$`)
 
-// CheckName returns a [*TableNameError] if name cannot be the name of a table.
+// CheckName returns a [*TableNameError] if name is not allowed for a table.
 func CheckName(name string) error {
 	if !tableName.MatchString(name) {
 		return &TableNameError{name}
@@ -43,7 +43,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// SplitName returns the schema, which is "" if the name has none, and the table.
+// SplitName splits a name into schema and table. The schema is "" if the name has none.
 func SplitName(name string) (schema, table string) {
 	if before, after, ok := strings.Cut(name, "."); ok {
 		return before, after
@@ -51,8 +51,8 @@ func SplitName(name string) (schema, table string) {
 	return "", name
 }
 
-// Quote encloses each part of a name in quotes, so that the database preserves upper and
-// lower case, and so that reserved words can be names.
+// Quote quotes each part of a name. Quotes preserve upper and lower case, and allow
+// reserved words as names.
 func (d Dialect) Quote(name string) string {
 	quote := `"`
 	if d == MySQL {
@@ -76,14 +76,14 @@ func (d Dialect) Create(ctx context.Context, db *sql.DB, statement string) error
 
 var parameter = regexp.MustCompile(`@@?[a-z_]+`)
 
-// Bind replaces the @names in a statement by parameters for values, which are int64
-// or string. It does not change the @@variables of MySQL. Text becomes ASCII; see
-// [ToASCII].
+// Bind replaces the @names in a statement with parameters for values, which must be
+// int64 or string. The @@variables of MySQL are left alone. Text is converted to ASCII;
+// see [ToASCII].
 //
-// For PostgreSQL the parameters have explicit types, because with the simple protocol the
-// server would have to guess the types. For MySQL the values become literals, because
-// with parameters the driver would prepare the statement, which costs a round trip and
-// server time. The literals mean the same in every sql_mode.
+// On PostgreSQL the parameters get explicit types, because with the simple protocol the
+// server would otherwise have to guess them. On MySQL we use literals instead, which
+// mean the same in every sql_mode. With parameters, the driver would have to prepare
+// the statement, which costs a round trip and server time.
 func (d Dialect) Bind(text string, values map[string]any) (query string, args []any) {
 	query = parameter.ReplaceAllStringFunc(text, func(name string) string {
 		if name[1] == '@' {

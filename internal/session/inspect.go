@@ -9,7 +9,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/protocol"
 )
 
-// A TableError says that a table cannot be used as it is. The table was not changed.
+// A TableError is returned for a table that can't be used in its current state. The
+// table has not been changed.
 type TableError struct {
 	Table  string
 	Reason string // what is wrong with it
@@ -20,11 +21,11 @@ func (e *TableError) Error() string {
 	return fmt.Sprintf("snowkey: the table %s %s; %s", e.Table, e.Reason, e.Remedy)
 }
 
-// Inspect reports whether all tables in names exist. It returns a [*TableError] if a
-// table has something that makes it unusable, such as a trigger that may change what is
-// written, and a [*protocol.VersionError] if a table has another version. Either all
-// names must have the same schema, or none may have one, and [CheckName] must accept
-// each name. Inspect runs one statement.
+// Inspect reports whether all tables in names exist, using a single statement. It
+// returns a [*protocol.VersionError] if a table has another version, and a
+// [*TableError] if something about a table makes it unusable, such as a trigger that
+// may change what is written. The names must have passed [CheckName]. They must all
+// have the same schema, or none at all.
 func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (there bool, err error) {
 	schema, _ := SplitName(names[0])
 	var quoted, plain []string
@@ -74,7 +75,7 @@ func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (ther
 	return there, rows.Err()
 }
 
-// reasons has the Reason and the Remedy of a TableError for each kind of problem.
+// reasons has the Reason and Remedy of the TableError for each kind of problem.
 var reasons = map[string][2]string{
 	"trigger":            {"has the trigger %s, which may change what is written", "drop the trigger"},
 	"rule":               {"has the rule %s, which may change what is written", "drop the rule"},
@@ -82,9 +83,9 @@ var reasons = map[string][2]string{
 	"engine":             {"is kept by the engine %s, which forgets commits", "use ENGINE = InnoDB; for leases call snowkey.Fence too"},
 }
 
-// The version of a table is the default of its column protocol. A table without
-// that column is of version 1. The class is joined, because a snapshot may not show
-// a table yet that to_regclass finds.
+// The version of a table is the default of its column protocol, or 1 if it doesn't have
+// that column. The join with pg_class looks redundant, but a snapshot may not show a
+// table yet that to_regclass already finds.
 const inspectPostgres = `WITH tables AS (SELECT t.name, c.oid AS id FROM (VALUES {quoted}) AS t (name) LEFT JOIN pg_class c ON c.oid = to_regclass(t.name)),
 versions AS (SELECT t.name, COALESCE((SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 	WHERE a.attrelid = t.id AND a.attname = 'protocol' AND NOT a.attisdropped), '1') AS version FROM tables t WHERE t.id IS NOT NULL)
@@ -94,9 +95,9 @@ UNION ALL SELECT 'trigger', t.name, g.tgname::text FROM tables t JOIN pg_trigger
 UNION ALL SELECT 'rule', t.name, r.rulename::text FROM tables t JOIN pg_rewrite r ON r.ev_class = t.id AND r.ev_enabled <> 'D'
 UNION ALL SELECT 'row-level security', name, '' FROM tables WHERE id IS NOT NULL AND row_security_active(id)`
 
-// On MySQL one query of the information schema is fast for all tables. MariaDB opens
-// every table, unless the query is for one table of one schema, so there each table has
-// queries of its own.
+// On MySQL, one query of the information schema is fast for any number of tables.
+// MariaDB opens every table, unless the query asks for a single table of a single
+// schema, so there we need separate queries for each table.
 const inspectMySQL = `SELECT 'engine', t.table_name, t.engine FROM information_schema.tables t
 WHERE t.table_schema = {schema} AND t.table_name IN ({names}) AND t.engine <> 'InnoDB'
 UNION ALL SELECT CASE WHEN t.table_name IS NULL THEN 'missing' ELSE 'version' END, names.name, COALESCE(c.column_default, '1') FROM ({each}) names

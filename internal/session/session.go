@@ -1,23 +1,23 @@
-// Package session runs the SQL statements of a store on connections that it shares with
-// the application, and verifies that each write was actually committed. It also hides
-// the differences between databases, such as parameter syntax, table names and the
-// queries that inspect a table.
+// Package session runs the SQL statements of a store on connections that are shared
+// with the application, and verifies that every write was really committed. It also
+// hides the differences between databases, such as the syntax of parameters and table
+// names, and the queries that inspect a table.
 //
-// A *sql.DB may return a connection on which the application has changed settings.
-// For example, autocommit may be off, a transaction may be open, or completion_type may
-// be CHAIN, so that each COMMIT starts the next transaction. In such a session the
-// server may report success for a write that it has not committed, and roll the write
-// back when the connection closes.
+// A *sql.DB may hand us a connection on which the application has changed settings. For
+// instance, autocommit may be off, a transaction may be open, or completion_type may be
+// CHAIN, in which case each COMMIT starts the next transaction. In such a session the
+// server may report success for a write that isn't committed, and that it rolls back
+// when the connection is closed.
 //
-// Therefore each function runs one write on one connection and verifies that the write
-// was committed. One write then takes this many round trips:
+// That's why each function runs its write on a single connection and verifies the
+// commit. The number of round trips per write is then:
 //
 //	PostgreSQL       2  the write leaves a mark in its transaction, and a read shows whether that transaction is over
 //	MySQL, MariaDB   2  SET TRANSACTION fails inside a transaction; the write follows. 3 with autocommit=0: a COMMIT
 //	SQLite           3  BEGIN IMMEDIATE, the write, COMMIT, in the process itself
 //
-// If a connection has an open transaction, it is discarded, and the write runs on
-// another one. The *sql.DB may also discard connections at any time.
+// A connection with an open transaction is discarded, and the write is tried again on
+// another one. Note that a *sql.DB may discard connections on its own at any time, too.
 package session
 
 import (
@@ -37,7 +37,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/failpoint"
 )
 
-// An Error says that writes are not possible on the connections of the application.
+// An Error is returned if writes aren't possible on the connections of the application.
 type Error struct {
 	Setting string // "open transaction"
 	Remedy  string
@@ -52,11 +52,11 @@ var errOpen = &Error{
 	Remedy:  "end each transaction before its connection returns to the pool, use db.BeginTx instead of BEGIN statements, or give the store a *sql.DB of its own",
 }
 
-// maxDiscards is how many connections one write discards before it gives up.
+// maxDiscards limits how many connections a single write may discard.
 const maxDiscards = 8
 
-// onConn runs f on one connection. While f reports that the connection has an
-// open transaction, it discards that connection and takes another.
+// onConn runs f on a connection. If f reports that the connection has an open
+// transaction, onConn discards the connection and tries again with another one.
 func onConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) (open bool, err error)) error {
 	for range maxDiscards {
 		conn, err := db.Conn(ctx)
@@ -73,14 +73,14 @@ func onConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) (open bool, err e
 	return errOpen
 }
 
-// discard closes the connection and does not return it to the pool.
+// discard closes the connection instead of returning it to the pool.
 func discard(conn *sql.Conn) {
 	conn.Raw(func(any) error { return driver.ErrBadConn })
 	conn.Close()
 }
 
-// closed returns the connection to the *sql.DB. It ignores errors that say that the
-// connection is broken, because the statement has reported that already.
+// closed returns the connection to the *sql.DB. Errors that mean that the connection is
+// broken are ignored, since the statement has already reported the problem.
 func closed(conn *sql.Conn) error {
 	if err := conn.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) && !errors.Is(err, driver.ErrBadConn) {
 		return err
@@ -88,9 +88,9 @@ func closed(conn *sql.Conn) error {
 	return nil
 }
 
-// WritePostgres runs a write that returns one number. It reports false if no row was
-// changed. The write must evaluate set_config('snowkey.write', mark, true), and no
-// two writes may have the same mark.
+// WritePostgres runs a write that returns one number. changed is false if no row was
+// changed. The write must evaluate set_config('snowkey.write', mark, true), and each
+// write needs a mark of its own.
 func WritePostgres(ctx context.Context, db *sql.DB, mark, query string, args []any) (answer int64, changed bool, err error) {
 	err = onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
 		err := conn.QueryRowContext(ctx, failpoint.Statement(ctx, query), args...).Scan(&answer)
@@ -98,7 +98,8 @@ func WritePostgres(ctx context.Context, db *sql.DB, mark, query string, args []a
 			return false, nil
 		}
 		if err == nil {
-			// If ctx ended after the row was read, the driver may drop the error of the commit.
+			// If ctx ended after the row was read, the driver may not report that the
+			// commit failed.
 			err = ctx.Err()
 		}
 		if err != nil {
@@ -111,8 +112,8 @@ func WritePostgres(ctx context.Context, db *sql.DB, mark, query string, args []a
 	return answer, changed && err == nil, err
 }
 
-// Patience returns the lock_timeout of PostgreSQL for a write, in milliseconds. It is
-// the time until ctx ends, and 2 s if ctx has no deadline.
+// Patience returns PostgreSQL's lock_timeout for a write, in milliseconds. It's the
+// time until ctx ends, or 2 s if ctx has no deadline.
 func Patience(ctx context.Context) string {
 	patience := 2 * time.Second
 	if deadline, ok := ctx.Deadline(); ok {
@@ -121,25 +122,25 @@ func Patience(ctx context.Context) string {
 	return strconv.FormatInt(patience.Milliseconds()+1, 10)
 }
 
-// isMarked reports whether the transaction that set the mark is still open. The end
-// of a transaction removes the mark.
+// isMarked reports whether the transaction that set the mark is still open. We can tell
+// because the mark disappears at the end of the transaction.
 func isMarked(ctx context.Context, conn *sql.Conn, mark string) (bool, error) {
 	var now sql.Null[string]
 	err := conn.QueryRowContext(ctx, "SELECT current_setting('snowkey.write', true)").Scan(&now)
 	return now.V == mark, err
 }
 
-// isAborted reports whether the error of a statement has aborted a transaction
-// that was open before, such as a read-only one.
+// isAborted reports whether the error of a statement has aborted a transaction that was
+// already open before it. That happens with a read-only transaction, for example.
 func isAborted(ctx context.Context, conn *sql.Conn, err error) bool {
 	if SQLState(err) == "" {
-		return false // not an error of the server
+		return false // the error isn't from the server
 	}
 	var one int
 	return SQLState(conn.QueryRowContext(ctx, "SELECT 1").Scan(&one)) == "25P02"
 }
 
-// createPostgres runs a statement that commits by itself and returns no rows.
+// createPostgres runs a statement that commits on its own and returns no rows.
 func createPostgres(ctx context.Context, db *sql.DB, statement string) error {
 	return onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
 		mark := rand.Text()
@@ -154,14 +155,14 @@ func createPostgres(ctx context.Context, db *sql.DB, statement string) error {
 	})
 }
 
-// WriteMySQL runs a write on MySQL or MariaDB. It reports false if no row was changed.
-// WriteMySQL calls commits with the write's result to find out whether autocommit was
-// on. If autocommit was off, or if commits is nil, WriteMySQL sends a COMMIT.
+// WriteMySQL runs a write on MySQL or MariaDB. changed is false if no row was changed.
+// To find out whether autocommit was on, WriteMySQL calls commits with the result of
+// the write. If it was off, or if commits is nil, WriteMySQL sends a COMMIT.
 func WriteMySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query string, args []any) (result sql.Result, changed bool, err error) {
 	err = onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
-		// This statement fails inside a transaction, which shows that one is open.
-		// Otherwise it applies to the next statement only, and replaces the session's
-		// isolation level and read-only default.
+		// Inside a transaction this statement fails, which is how we notice an open
+		// one. Otherwise it only affects the next statement, for which it overrides the
+		// session's isolation level and read-only default.
 		if _, err := conn.ExecContext(ctx, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE"); err != nil {
 			return slices.Contains(inTransaction, Number(err)), err
 		}
@@ -181,14 +182,15 @@ func WriteMySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, 
 	return result, changed && err == nil, err
 }
 
-// inTransaction are the errors of SET TRANSACTION inside a transaction and inside an
-// XA transaction.
+// inTransaction has the errors that SET TRANSACTION returns inside a transaction and
+// inside an XA transaction.
 var inTransaction = []uint16{1568, 1399}
 
-// WriteSQLite runs a write that returns one number. It reports false if no row was
-// changed. It needs no mark, and ignores that parameter. If the connection has an open
-// transaction, WriteSQLite returns an error and does not discard the connection, because
-// a database in memory is lost when its connection closes.
+// WriteSQLite runs a write that returns one number. changed is false if no row was
+// changed. SQLite doesn't need a mark, so that parameter is ignored. If the connection
+// has an open transaction, WriteSQLite returns an error but doesn't discard the
+// connection, because closing the connection of an in-memory database would destroy the
+// database.
 func WriteSQLite(ctx context.Context, db *sql.DB, _, query string, args []any) (answer int64, changed bool, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -196,8 +198,9 @@ func WriteSQLite(ctx context.Context, db *sql.DB, _, query string, args []any) (
 	}
 	defer conn.Close()
 	answer, changed, err = writeSQLite(ctx, conn, query, args)
-	// If ctx has ended, a driver may report an error for a statement that SQLite has
-	// executed, or no error for one that it has skipped. That includes BEGIN and COMMIT.
+	// Once ctx has ended, we can't rely on the driver's errors. It may report an error
+	// for a statement that SQLite has executed, or no error for one that was skipped,
+	// and that includes BEGIN and COMMIT.
 	if errors.Is(err, errOpen) {
 		return 0, false, err
 	}
@@ -222,8 +225,8 @@ func writeSQLite(ctx context.Context, conn *sql.Conn, query string, args []any) 
 	return answer, changed, err
 }
 
-// rollback ends the transaction even after ctx has ended. If that fails, the
-// connection is discarded.
+// rollback ends the transaction even if ctx has already ended. If that fails, it
+// discards the connection.
 func rollback(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 	if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
@@ -233,10 +236,11 @@ func rollback(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// ToASCII returns the form in which text is stored. Text is stored as ASCII, because a
-// connection whose character set is not the one that the driver assumes would change all
-// other characters, and then one name would be stored in two ways. An empty string is
-// stored as "-", because MariaDB can be configured to store an empty string as NULL.
+// ToASCII returns text in the form in which we store it. It has to be ASCII, because if
+// a connection's character set isn't the one that the driver assumes, all other
+// characters get converted, and the same name would be stored in two ways. An empty
+// string is stored as "-", because MariaDB can be configured to store empty strings as
+// NULL.
 func ToASCII(text string) string {
 	switch text {
 	case "":
@@ -248,8 +252,8 @@ func ToASCII(text string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// FromASCII is the inverse of [ToASCII]. If s is not a text that ToASCII can return,
-// FromASCII returns s itself.
+// FromASCII is the inverse of [ToASCII]. It returns s unchanged if ToASCII can't have
+// returned it.
 func FromASCII(s string) string {
 	if s == "-" {
 		return ""
@@ -271,9 +275,9 @@ func SQLState(err error) string {
 	return ""
 }
 
-// Number returns the number of a MySQL error, or 0 if err is not an error of
-// go-sql-driver/mysql. It reads the field Number of the driver's error type by
-// reflection, so that this package need not import the driver.
+// Number returns the number of a MySQL error, or 0 if err isn't an error of
+// go-sql-driver/mysql. It uses reflection to read the field Number of the driver's
+// error type, so that we don't have to import the driver.
 func Number(err error) uint16 {
 	for err != nil {
 		v := reflect.ValueOf(err)
