@@ -19,33 +19,34 @@ import (
 
 // ApplyOptions configure [Apply]. The zero value applies the next phase.
 type ApplyOptions struct {
-	// Phase is the phase to apply. All earlier phases must be complete. Defaults to
-	// the first phase that is not complete.
+	// Phase is the phase to apply. All earlier phases must be complete. Defaults to the
+	// first phase that is not complete.
 	Phase PhaseName
 
-	// BatchSize is how many rows a backfill fills at a time, about. Defaults to 10,000.
+	// BatchSize is roughly how many rows a backfill fills at a time. Defaults to
+	// 10,000.
 	BatchSize int
 
-	// Pause is how long a backfill rests after each batch. Defaults to no rest.
+	// Pause is how long a backfill waits after each batch. Defaults to no pause.
 	Pause time.Duration
 
-	// MaxLag is how far a replica may be behind. While one is further behind, a backfill
-	// pauses. Only Postgres has backfills, and it tells the lag to superusers and members
-	// of pg_monitor. Defaults to 10 s.
+	// MaxLag is how far a replica may lag behind before a backfill pauses. Only
+	// Postgres has backfills, and it only shows the lag to superusers and members of
+	// pg_monitor. Defaults to 10 s.
 	MaxLag time.Duration
 
-	// LockTimeout is how long a statement waits for a lock. Other sessions queue behind
-	// it meanwhile, so Apply then gives up, rests, and tries again up to 19 times, with
-	// pauses that grow to minutes. Defaults to 0.1 s on Postgres. Elsewhere it defaults
-	// to 5 s, because a failed attempt may have copied a whole table; MySQL and MariaDB
-	// know whole seconds only.
+	// LockTimeout is how long a statement waits for a lock. Because other sessions
+	// queue up behind it, Apply gives up after that time and tries again, up to 19
+	// times, with pauses that grow to minutes. Defaults to 0.1 s on Postgres. Elsewhere
+	// it defaults to 5 s, since a failed attempt may have copied a whole table. On
+	// MySQL and MariaDB it is rounded up to whole seconds.
 	LockTimeout time.Duration
 
-	// DryRun reports the steps to Progress without running them.
+	// DryRun reports the steps to Progress, but does not run them.
 	DryRun bool
 
 	// Progress is called when a step begins or ends, and after each batch of a
-	// backfill. The calls come from the goroutine that called Apply.
+	// backfill. It is called by the goroutine that called Apply.
 	Progress func(Progress)
 }
 
@@ -53,38 +54,38 @@ type ApplyOptions struct {
 type Progress struct {
 	Phase PhaseName
 	Step  Step
-	Event string // [Began] to [Would]
-	// Total is how many blocks a backfill has, and Done how many of them are filled.
+	Event string // one of Began to Would
+	// Total is the number of blocks of a backfill, and Done how many have been filled.
 	Done, Total int64
-	Err         error // why it is Retried
+	Err         error // why the step is Retried
 }
 
-// What has happened to a [Step].
+// What happened to a [Step].
 const (
 	Began   = "began"
-	Filled  = "filled" // a batch of a backfill
+	Filled  = "filled" // a batch of a backfill was filled
 	Retried = "retried"
 	Ended   = "ended"
-	Skipped = "skipped" // it was taken before
-	Would   = "would"   // it would be taken, if this were no dry run
+	Skipped = "skipped" // it had already been applied
+	Would   = "would"   // it would be applied if this were not a dry run
 )
 
-// Apply applies one phase of a plan and returns it, or returns a phase without a
-// name if all are complete. It keeps its progress in a table of the database. After a
-// crash at any point, call Apply again: it skips the steps that were already applied.
-// Only one Apply at a time can run in a database.
+// Apply applies one phase of a plan and returns it. If all phases are complete, it
+// returns a phase without a name. Apply keeps its progress in a table of the database.
+// After a crash at any point, call Apply again, and it will skip the steps that were
+// already applied. Only one Apply can run in a database at a time.
 //
-// Before a phase begins, Apply plans it again. If the result differs, it returns
-// [ErrPlan]: the database has changed, or is another one.
+// Before a phase begins, Apply plans the phase again. If the result differs, either the
+// database has changed or it is another one, and Apply returns [ErrPlan].
 //
-// Apply takes a connection of its own, changes the session's settings as the plan
-// needs them, and restores them afterwards. Because it needs a real session, connect to
-// Postgres directly, not through a pooler in transaction mode.
+// Apply uses a connection of its own. It changes settings of the session as the plan
+// requires, and restores them afterwards. Since it needs a real session, you should
+// connect to Postgres directly, and not through a pooler in transaction mode.
 //
-// If ctx ends during a backfill, Apply completes and records the current batch. The next
-// Apply continues with the batch after it.
+// If ctx ends during a backfill, Apply still completes and records the current batch.
+// The next Apply continues after it.
 //
-// Errors wrap [ErrPlan], [ErrPhase], [ErrBusy], [ErrUnfinished], an error of
+// The error wraps [ErrPlan], [ErrPhase], [ErrBusy], [ErrUnfinished], an error of
 // [NewPlan], or an error of the driver.
 func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (phase Phase, err error) {
 	err = withApplier(ctx, db, plan, options, func(a *applier) error {
@@ -94,7 +95,7 @@ func Apply(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) (p
 	return phase, err
 }
 
-// withApplier calls f with an applier over a connection of its own.
+// withApplier calls f with an applier that has its own connection.
 func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions, f func(*applier) error) error {
 	if db == nil || plan == nil {
 		return errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
@@ -124,14 +125,14 @@ func withApplier(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptio
 	return f(a)
 }
 
-// An applier applies one phase over one connection.
+// An applier applies one phase on a single connection.
 type applier struct {
 	server
 	conn    *sql.Conn
 	plan    *Plan
 	options ApplyOptions
 	ledger  ledger
-	restore []string // how the session was
+	restore []string // statements that restore the session's settings
 	spoilt  bool     // whether the connection must not be used again
 }
 
@@ -174,8 +175,8 @@ func (a *applier) apply(ctx context.Context) (Phase, error) {
 	return phase, err
 }
 
-// entries reads the progress, or returns nil if its table does not exist. It leaves out
-// and forgets what was recorded and then reversed by hand.
+// entries reads the progress. It returns nil if the table doesn't exist. Entries of
+// steps that somebody has since reversed by hand are deleted and left out.
 func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 	there, err := a.ledger.exists(ctx, a.conn)
 	if err != nil || !there {
@@ -193,7 +194,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 	}
 	for _, phase := range slices.Backward(a.plan.Phases) {
 		if phase.Name == Fence && a.plan.phase(Drop).begun(entries) {
-			continue // the fence is no longer needed
+			continue // once the counter is gone, the fence is no longer needed
 		}
 		for _, steps := range phase.units() {
 			held, err := a.held(ctx, steps, entries)
@@ -203,7 +204,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 			if held {
 				continue
 			}
-			if phase.Name == Widen { // its steps build on each other
+			if phase.Name == Widen { // later steps of this phase depend on earlier ones
 				steps = phase.Steps
 			}
 			gone := append([]string{string(phase.Name)}, ids(steps)...)
@@ -221,7 +222,7 @@ func (a *applier) entries(ctx context.Context) (map[string]entry, error) {
 	return entries, nil
 }
 
-// held reports whether the steps of a unit that were taken still have their effect.
+// held reports whether those steps of a unit that were applied still have their effect.
 func (a *applier) held(ctx context.Context, steps []Step, entries map[string]entry) (bool, error) {
 	for _, s := range steps {
 		if s.Lasting && entries[s.ID].taken() {
@@ -239,7 +240,7 @@ func (a *applier) next(entries map[string]entry) (Phase, error) {
 		complete := entries[string(phase.Name)].state == done
 		switch {
 		case phase.Name == a.options.Phase:
-			return phase, nil // again, if it is complete: its steps are skipped
+			return phase, nil // if it's complete already, its steps will be skipped
 		case !complete && a.options.Phase == "":
 			return phase, nil
 		case !complete:
@@ -261,7 +262,7 @@ func (a *applier) noPhase() error {
 	return fail(ErrPhase, "there is no phase %q; there are %q", string(a.options.Phase), phaseNames)
 }
 
-// compare plans again and refuses a phase if the result differs.
+// compare plans the phase again, and returns an error if the result differs.
 func (a *applier) compare(ctx context.Context, phase Phase) error {
 	options := PlanOptions{Options: catalog.Options{Dialect: a.plan.Dialect, Children: a.plan.children, NotChildren: a.plan.notChildren}, Online: a.plan.Online, Floor: a.plan.Floor, Composite: true}
 	for _, k := range a.plan.keys {
@@ -269,7 +270,7 @@ func (a *applier) compare(ctx context.Context, phase Phase) error {
 		options.Schemas = append(options.Schemas, k.Column.Table.Schema)
 	}
 	if len(a.plan.keys) == 0 {
-		return nil // nothing to do is the same everywhere
+		return nil // an empty plan fits any database
 	}
 	fresh, err := makePlan(ctx, a.conn, options, func(*planner) {})
 	if errors.Is(err, ErrTable) || errors.Is(err, catalog.ErrSchema) {
@@ -297,11 +298,12 @@ func (a *applier) compare(ctx context.Context, phase Phase) error {
 	return nil
 }
 
-// take takes the steps of one transaction, or a single step in none.
+// take applies the steps of one transaction, or a single step outside of one.
 func (a *applier) take(ctx context.Context, phase Phase, steps []Step, entries map[string]entry) error {
-	// A check that passed before a crash may fail now, as long as the phase is not complete.
+	// A check that passed before a crash may fail by now, so we repeat it until the
+	// phase is complete.
 	again := steps[0].Run == Check && steps[0].Unit == 0 && entries[string(phase.Name)].state != done
-	if entries[steps[0].ID].taken() && !again { // and so are all of its transaction
+	if entries[steps[0].ID].taken() && !again { // which means that its whole transaction was committed
 		for _, s := range steps {
 			a.tell(phase, s, Skipped)
 		}
@@ -325,9 +327,9 @@ func (a *applier) attempt(ctx context.Context, phase Phase, steps []Step, before
 	})
 }
 
-// around does something with the session that the steps of a unit need.
+// around calls do with the session settings that the steps of a unit need.
 func (a *applier) around(ctx context.Context, steps []Step, do func() error) (err error) {
-	if a.Dialect == catalog.Postgres { // a step may have set it otherwise
+	if a.Dialect == catalog.Postgres { // an earlier step may have changed it
 		if err := a.set(ctx, steps[0], []string{a.lockTimeout()}); err != nil {
 			return err
 		}
@@ -336,7 +338,7 @@ func (a *applier) around(ctx context.Context, steps []Step, do func() error) (er
 		return err
 	}
 	defer func() {
-		// The connection is dropped rather than left with another setting.
+		// If we can't restore the settings, it's better to drop the connection.
 		if after := a.set(context.WithoutCancel(ctx), steps[0], steps[len(steps)-1].After); after != nil {
 			a.spoilt = true
 			err = errors.Join(err, after)
@@ -357,13 +359,14 @@ func (a *applier) set(ctx context.Context, s Step, settings []string) error {
 	return nil
 }
 
-// together takes steps in one transaction, which records them too.
+// together applies steps in a single transaction, which also records them.
 func (a *applier) together(ctx context.Context, phase Phase, steps []Step) error {
 	if err := a.at(ctx, "begin "+steps[0].ID); err != nil {
 		return err
 	}
 	err := a.inTransaction(ctx, steps, func() error {
-		// Another Apply may have been first, where no lock keeps it out.
+		// Another Apply may have been faster if there is no lock to keep it out, as on
+		// SQLite.
 		entries, err := a.ledger.read(ctx, a.conn)
 		if err != nil {
 			return err
@@ -396,13 +399,14 @@ var errTaken = errors.New("taken by another")
 // inTransaction calls do in a transaction, and commits it if do returns nil.
 func (a *applier) inTransaction(ctx context.Context, steps []Step, do func() error) error {
 	if _, err := a.conn.ExecContext(ctx, a.syntax().begin); err != nil {
-		// Drivers of SQLite report the end of ctx even where the transaction has begun.
+		// SQLite drivers report the end of ctx even if the transaction has begun.
 		a.spoilt = a.spoilt || ctx.Err() != nil
 		return failedStep(steps[0], err)
 	}
 	err := do()
 	if err == nil {
-		// And they report no error for a COMMIT that they left out because ctx has ended.
+		// They also report no error for a COMMIT that they skipped because ctx has
+		// ended.
 		if _, err = a.conn.ExecContext(ctx, "COMMIT"); cmp.Or(err, ctx.Err()) == nil {
 			return nil
 		}
@@ -414,9 +418,9 @@ func (a *applier) inTransaction(ctx context.Context, steps []Step, do func() err
 	return err
 }
 
-// alone applies a step that is not in a transaction. It records first that the step has
-// begun, so that after a crash the next Apply knows that the step may have been
-// applied.
+// alone applies a step that doesn't run in a transaction. It first records that the
+// step has begun, so that after a crash the next Apply knows that the step may have
+// been applied.
 func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) error {
 	if s.Done != "" {
 		taken, err := a.asked(ctx, s)
@@ -434,7 +438,7 @@ func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) 
 		}
 	}
 	switch {
-	case s.Run == Check || s.Run == Count: // nothing is half done by reading
+	case s.Run == Check || s.Run == Count: // reading can't be left half done
 	case before.state != started:
 		before = entry{state: started}
 		if err := a.record(ctx, s, before); err != nil {
@@ -448,7 +452,8 @@ func (a *applier) alone(ctx context.Context, phase Phase, s Step, before entry) 
 	}
 	a.tell(phase, s, Began)
 	if err := a.run(ctx, phase, s, before); err != nil {
-		// An attempt whose connection was lost may have gone on by itself.
+		// If the connection was lost, the server may have completed the statement
+		// nevertheless.
 		if s.Done != "" && !a.spoilt && ctx.Err() == nil {
 			if taken, failed := a.asked(ctx, s); failed == nil && taken {
 				a.tell(phase, s, Ended)
@@ -468,7 +473,7 @@ func (a *applier) record(ctx context.Context, s Step, e entry) error {
 	return a.ledger.write(ctx, a.conn, s.ID, e)
 }
 
-// asked asks whether a step has been taken.
+// asked runs the step's Done query to find out whether the step was applied.
 func (a *applier) asked(ctx context.Context, s Step) (bool, error) {
 	taken, err := database.One(ctx, a.conn, s.Done, func(n *int) []any { return []any{n} })
 	if err != nil {
@@ -477,7 +482,7 @@ func (a *applier) asked(ctx context.Context, s Step) (bool, error) {
 	return taken != 0, nil
 }
 
-// run runs a step and records it.
+// run runs a step and records the result.
 func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) error {
 	after := entry{state: done}
 	switch {
@@ -515,7 +520,7 @@ func (a *applier) run(ctx context.Context, phase Phase, s Step, before entry) er
 	return a.record(ctx, s, after)
 }
 
-// check runs a query that must return no row.
+// check runs a query that must not return a row.
 func (a *applier) check(ctx context.Context, s Step) error {
 	rows, err := a.conn.QueryContext(ctx, s.SQL)
 	if err != nil {
@@ -548,22 +553,22 @@ func (a *applier) check(ctx context.Context, s Step) error {
 		cmp.Or(s.Remedy, "find all such rows, and correct them"), strings.TrimSuffix(s.SQL, " LIMIT 1"))
 }
 
-// tell tells Progress of a step.
+// tell reports an event of a step to Progress.
 func (a *applier) tell(phase Phase, s Step, event string) {
 	a.options.Progress(Progress{Phase: phase.Name, Step: s, Event: event})
 }
 
-// at is a point at which a crash may come. Tests say so in ctx.
+// at marks a point where tests can simulate a crash, which they request in ctx.
 func (a *applier) at(ctx context.Context, point string) error {
 	err := failpoint.At(ctx, point)
 	if err != nil {
-		a.spoilt = true // as a killed process leaves its connection
+		a.spoilt = true // like the connection of a process that was killed
 	}
 	return err
 }
 
-// transient reports whether a retry makes sense: another session held a lock, and the
-// statement has changed nothing.
+// transient reports whether it makes sense to retry. That's the case if another session
+// held a lock, because then the statement hasn't changed anything.
 func (a *applier) transient(err error) bool {
 	if a.spoilt || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -580,7 +585,7 @@ func (a *applier) transient(err error) bool {
 	return false
 }
 
-// close gives the connection back as it was, or drops it.
+// close restores the session's settings and returns the connection, or drops it.
 func (a *applier) close(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	for _, setting := range a.restore {

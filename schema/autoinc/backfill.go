@@ -8,11 +8,11 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// backfill fills a range of blocks at a time, from the first to the last that
-// there was when it began: rows that came later are filled as they come. Each
-// range is recorded, and can be filled again safely.
+// backfill fills one range of blocks at a time, up to the last block that existed when
+// it began. Later rows don't need it, because the trigger already fills them. Each
+// range is recorded, and it's safe to fill a range again.
 func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entry) error {
-	type size struct{ blocks, rows int64 } // rows in a block, about
+	type size struct{ blocks, rows int64 } // rows is an estimate of the rows per block
 	of, err := database.One(ctx, a.conn, s.Size, func(s *size) []any { return []any{&s.blocks, &s.rows} })
 	if err != nil {
 		return failedStep(s, err)
@@ -29,7 +29,7 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 		}
 		end := min(filled+batch, total)
 		err := a.patiently(ctx, func() error {
-			// The end of ctx does not break off a batch, but stops before the next.
+			// If ctx ends, we don't interrupt the batch, but stop before the next one.
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -51,8 +51,9 @@ func (a *applier) backfill(ctx context.Context, phase Phase, s Step, before entr
 	return nil
 }
 
-// awaitReplicas rests while a standby or a logical subscriber of Postgres lags. The server
-// shows the lag to superusers and members of pg_monitor only; others do not rest.
+// awaitReplicas waits while a standby or a logical subscriber of Postgres lags behind.
+// Since the server only shows the lag to superusers and members of pg_monitor, other
+// users never wait.
 func (a *applier) awaitReplicas(ctx context.Context, again func(error)) error {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		lag, err := database.One(ctx, a.conn, "SELECT coalesce(max(extract(epoch FROM replay_lag)) * 1000, 0)::bigint FROM pg_stat_replication WHERE state <> 'backup'", database.Number)

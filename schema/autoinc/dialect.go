@@ -8,30 +8,30 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// A dialect is what differs between the kinds of servers.
+// A dialect has everything that differs between the kinds of servers.
 type dialect struct {
 	plan    func(p *planner, ctx context.Context, conn *sql.Conn) error
 	prepare func(a *applier, ctx context.Context) error // sets up the session of Apply
 
-	lockTimeout time.Duration // of ApplyOptions, if they have none
+	lockTimeout time.Duration // the default for ApplyOptions
 
-	// setting is the query for the session setting that decides how the server writes
-	// definitions, set is the statement that changes it, and plain is its value for a
-	// plan. They are empty if the dialect has no such setting.
+	// setting is a query for the session setting that decides how the server writes
+	// definitions. The statement set changes it, and plain is the value that we need to
+	// make a plan. All three are empty if the dialect has no such setting.
 	setting, set, plain string
 
-	begin string // begins a transaction that excludes other writers, if it can
+	begin string // begins a transaction, and excludes other writers where that's possible
 
 	// These are for the progress table: a query for whether it exists, the type of its
-	// text columns, and the clause that makes an INSERT update an existing row.
+	// text columns, and a clause that lets an INSERT update an existing row.
 	exists, text, upsert string
 
-	// What Verify reads: columns as they are now, and foreign keys.
+	// The rest is for Verify, which reads the current columns and foreign keys.
 	now        string
 	references func(p *planner, ctx context.Context, conn *sql.Conn) error
-	fold       bool     // whether foreign keys have names as they were written
-	empty      string   // inserts a row without values, after the table's name
-	modes      []string // each sql_mode to try that in; none if there is no sql_mode
+	fold       bool     // whether foreign keys keep names in the spelling in which they were written
+	empty      string   // what follows the table's name in an INSERT of a row without values
+	modes      []string // the sql_modes to try that INSERT with; none if the server has no sql_mode
 }
 
 const (
@@ -52,7 +52,7 @@ var mysqlDialect = dialect{
 		return my.read(ctx)
 	},
 	empty: " () VALUES ()",
-	modes: []string{"", mysqlMode}, // a session that is not strict gets a 0 instead of an error
+	modes: []string{"", mysqlMode}, // without a strict mode, a missing key becomes 0 instead of an error
 }
 
 var postgresDialect = dialect{
@@ -82,7 +82,7 @@ var sqliteDialect = dialect{
 	empty:      " DEFAULT VALUES",
 }
 
-// syntax returns what is particular to the dialect of the server.
+// syntax returns the dialect of the server.
 func (s server) syntax() dialect {
 	switch s.Dialect {
 	case catalog.Postgres:

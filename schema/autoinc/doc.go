@@ -1,10 +1,10 @@
-// Package autoinc migrates a live application from auto-increment keys to
-// generated keys.
+// Package autoinc migrates a live application from auto-increment keys to generated
+// keys.
 //
-// Package schema/catalog reports a database's keys. From them, [NewPlan] makes a plan
-// of SQL statements in phases, which a person reviews ([Plan.WriteText], [ReadPlan]).
-// [Apply] applies one phase. After a crash, call it again to continue. [Verify] checks
-// the result:
+// Package schema/catalog reports the keys of a database, and [NewPlan] turns the report
+// into a plan: SQL statements, grouped into phases, which somebody should review
+// ([Plan.WriteText], [ReadPlan]). [Apply] applies one phase at a time. If it crashes,
+// just call it again to continue. [Verify] checks the result:
 //
 //	plan, err := autoinc.NewPlan(ctx, db, autoinc.PlanOptions{})
 //	…
@@ -24,13 +24,13 @@
 //
 // # Why Apply can be repeated
 //
-// Apply keeps its progress in a table of the database. The table has a row for each
-// step, with the plan's checksum. If a step runs in a transaction, Apply records it in
-// that transaction. Otherwise Apply records the step before it runs and again after
-// it. If only the first record exists, Apply uses a query from the plan to find out
-// whether the step was applied. Before the first step of a phase, Apply plans that
-// phase again, and refuses to run it if the result differs.
+// Apply records its progress in a table of the database, which has a row for each step
+// under the plan's checksum. A step that runs in a transaction is recorded in the same
+// transaction. Any other step is recorded before it runs and again afterwards. If a
+// crash leaves only the first record, Apply uses a query from the plan to find out
+// whether the step was applied. Before the first step of a phase, Apply plans the phase
+// again and refuses to run it if the result differs.
 //
-// The package requires the standard library only, and no driver. Names in texts
-// are quoted as the database quotes them.
+// The package has no dependencies beyond the standard library, not even a driver. Names
+// in its messages are quoted the way the database quotes them.
 package autoinc

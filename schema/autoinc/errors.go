@@ -9,36 +9,38 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// Errors of this package wrap one of these, an error of [catalog.Inspect], or an
+// The errors of this package wrap one of these, an error of [catalog.Inspect], or an
 // error of the driver.
 var (
-	// ErrRefused says that there is no plan, because data would be lost or because
-	// this package cannot migrate a key. The text lists all reasons with remedies.
+	// ErrRefused means that there is no plan, either because data would be lost or
+	// because this package can't migrate a key. The message lists all reasons and
+	// remedies.
 	ErrRefused = errors.New("there is no plan")
 
-	// ErrTable says that a table of [PlanOptions] has no auto-increment key.
+	// ErrTable means that a table named in [PlanOptions] has no auto-increment key.
 	ErrTable = errors.New("the table has no auto-increment key")
 
-	// ErrPlan says that a plan does not fit the database, or was edited.
+	// ErrPlan means that a plan does not fit the database, or was edited.
 	ErrPlan = errors.New("the plan cannot be applied")
 
-	// ErrPhase says that a phase does not exist, or that an earlier one is not
+	// ErrPhase means that a phase does not exist, or that an earlier phase is not
 	// complete.
 	ErrPhase = errors.New("the phase cannot be applied yet")
 
-	// ErrBusy says that another [Apply] is running in this database.
+	// ErrBusy means that another [Apply] is already running in this database.
 	ErrBusy = errors.New("another process is applying a plan")
 
-	// ErrUnfinished says that [Apply] has stopped in the middle of a phase of
-	// another plan. The catalog does not show the state before that phase, such as
-	// foreign keys that must be added again.
+	// ErrUnfinished means that [Apply] has stopped in the middle of a phase of another
+	// plan. That plan has to be completed or reversed first, because the catalog no
+	// longer shows the state before its phase, such as foreign keys that must be added
+	// again.
 	ErrUnfinished = errors.New("another plan is unfinished")
 
-	// ErrRefuted says that [Verify] has refuted something.
+	// ErrRefuted means that at least one proof of [Verify] failed.
 	ErrRefuted = errors.New("the verification failed")
 )
 
-// A failure is an error with a text of its own that wraps one of the above.
+// A failure is an error with its own message that wraps one of the errors above.
 type failure struct {
 	kind error
 	text string
@@ -52,16 +54,16 @@ func fail(kind error, format string, args ...any) error {
 	return &failure{kind, fmt.Sprintf(format, args...)}
 }
 
-// A refusal is one reason why there is no plan.
+// A refusal is one of the reasons why there is no plan.
 type refusal struct {
-	column catalog.Column // which key or child
+	column catalog.Column // the key or child concerned
 	reason string
 	remedy string
 }
 
 func refused(s server, refusals []refusal) error {
 	type reason struct{ reason, remedy string }
-	var reasons []reason // in the order in which they were found
+	var reasons []reason // in the order in which we found them
 	columns := make(map[reason][]string)
 	for _, r := range refusals {
 		key := reason{r.reason, r.remedy}
@@ -78,7 +80,7 @@ func refused(s server, refusals []refusal) error {
 	return fail(ErrRefused, "%s", b.String())
 }
 
-// failedStep says which step has failed. [Apply] may be called again.
+// failedStep returns an error that says which step failed. [Apply] may be called again.
 func failedStep(s Step, err error) error {
 	return fmt.Errorf("autoinc: step %s (%s): %w", s.ID, s.Text, err)
 }

@@ -10,33 +10,33 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// A state is how far a step or a phase has come.
+// A state says how far a step or a phase has got.
 type state string
 
 const (
-	started   state = "started"   // of a step in no transaction: it may have been taken
-	done      state = "done"      // of a step in no transaction, and of a phase
-	committed state = "committed" // with the rest of its transaction, which leaves nothing half done
-	seen      state = "seen"      // of a step that only reads
+	started   state = "started"   // a step outside of a transaction has begun, and may have been applied
+	done      state = "done"      // a step outside of a transaction, or a phase, is complete
+	committed state = "committed" // the step was committed together with the rest of its transaction
+	seen      state = "seen"      // a step that only reads is complete
 )
 
-// A ledger is the table in which Apply records its progress. It has a row for each step
-// and one for each phase, under the plan's checksum.
+// A ledger is the table in which Apply records its progress. Under the checksum of the
+// plan, it has a row for each step and for each phase.
 type ledger struct {
 	server
 	table catalog.Name
 	sum   string
 }
 
-// An entry is what the ledger says of a step or a phase.
+// An entry is the row of a step or a phase.
 type entry struct {
 	state  state
-	detail string // of a count, the number; of a backfill, the blocks that are done
+	detail string // the result of a count, or the blocks that a backfill has filled
 }
 
 func (e entry) taken() bool { return e.state == done || e.state == committed || e.state == seen }
 
-// A session is a connection or a transaction on it.
+// A session is a connection, or a transaction on a connection.
 type session interface {
 	database.Querier
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
@@ -68,7 +68,7 @@ func (l ledger) create(ctx context.Context, s session) error {
 	return nil
 }
 
-// read returns the entries of the plan.
+// read returns all entries of the plan.
 func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry, error) {
 	type row struct {
 		step string
@@ -86,7 +86,7 @@ func (l ledger) read(ctx context.Context, q database.Querier) (map[string]entry,
 	return entries, nil
 }
 
-// write puts an entry in the place of the last.
+// write adds an entry, or replaces the existing one.
 func (l ledger) write(ctx context.Context, s session, step string, e entry) error {
 	table, plan, at := l.name(l.table), l.Literal(l.sum), l.Literal(step)
 	insert := fmt.Sprintf("INSERT INTO %s (plan, step, state, detail) VALUES (%s, %s, %s, %s) ", table, plan, at, l.Literal(string(e.state)), l.Literal(e.detail))
@@ -110,7 +110,7 @@ func (l ledger) forget(ctx context.Context, s session, steps ...string) error {
 	return nil
 }
 
-// drop drops the table if it has no entries.
+// drop drops the table if there are no entries left.
 func (l ledger) drop(ctx context.Context, s session) error {
 	n, err := database.One(ctx, s, "SELECT count(*) FROM "+l.name(l.table), database.Number)
 	if err != nil || n > 0 {
@@ -123,7 +123,7 @@ func (l ledger) drop(ctx context.Context, s session) error {
 }
 
 // refuseUnfinished returns an error that wraps [ErrUnfinished] if a plan with another
-// checksum has stopped in the middle of a phase.
+// checksum stopped in the middle of a phase.
 func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier, own string) error {
 	if there, err := l.exists(ctx, q); err != nil || !there {
 		return err
@@ -135,7 +135,7 @@ func (l ledger) refuseUnfinished(ctx context.Context, q database.Querier, own st
 	}
 	complete := make(map[[2]string]bool)
 	for _, r := range rows {
-		complete[[2]string{r.plan, r.step}] = true // the phases are of interest
+		complete[[2]string{r.plan, r.step}] = true // we only look up phases here
 	}
 	for _, r := range rows {
 		phase, _, _ := strings.Cut(r.step, "/")

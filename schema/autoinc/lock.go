@@ -11,16 +11,17 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// locking is how a step of Postgres is run that locks all tables of its transaction.
+// locking is how we run a step that, on Postgres, locks all tables of its transaction.
 const locking = "lock"
 
-// lock locks tables in the way that disturbs other sessions least. Other sessions queue
-// behind a statement that waits for ACCESS EXCLUSIVE, so the statement may not wait longer
-// than LockTimeout for all tables together.
+// lock locks tables in a way that disturbs other sessions as little as possible. While
+// a statement waits for ACCESS EXCLUSIVE, other sessions queue up behind it, so it must
+// not wait longer than LockTimeout for all tables together.
 //
-// It is also stopped before deadlock_timeout. A session checks for deadlocks only after
-// it has waited that long. So if an application locks the same tables in another order,
-// Apply gives up first, and Postgres ends no statement of the application.
+// The wait must also end before deadlock_timeout, because only after that time does a
+// session check for deadlocks. This way, if an application locks the same tables in
+// another order, it's Apply that gives up first, and Postgres doesn't cancel any
+// statement of the application.
 func (a *applier) lock(ctx context.Context, s Step) error {
 	deadlock, err := database.One(ctx, a.conn, "SELECT setting::bigint FROM pg_settings WHERE name = 'deadlock_timeout'", database.Number)
 	if err != nil {
@@ -28,8 +29,8 @@ func (a *applier) lock(ctx context.Context, s Step) error {
 	}
 	timeout := max(min(a.options.LockTimeout.Milliseconds(), deadlock/2), 1)
 	err = a.set(ctx, s, []string{
-		// Readers and writers do not wait for this lock, but it waits for an autovacuum,
-		// which Postgres ends after deadlock_timeout.
+		// This lock doesn't make readers and writers wait, but it has to wait for an
+		// autovacuum, which Postgres cancels after deadlock_timeout.
 		fmt.Sprintf("SELECT set_config('lock_timeout', '%dms', true)", deadlock+1000),
 		inMode(s, "SHARE UPDATE EXCLUSIVE").SQL,
 		fmt.Sprintf("SELECT set_config('statement_timeout', '%dms', true)", timeout),
@@ -43,7 +44,7 @@ func (a *applier) lock(ctx context.Context, s Step) error {
 	return err
 }
 
-// inMode returns a step that locks the same tables in another mode.
+// inMode returns a step that locks the same tables, but in another mode.
 func inMode(s Step, mode string) Step {
 	s.SQL = s.SQL[:strings.LastIndex(s.SQL, " IN ")] + " IN " + mode + " MODE"
 	return s
@@ -51,7 +52,8 @@ func inMode(s Step, mode string) Step {
 
 var errLocked = errors.New("other sessions use the tables")
 
-// unhurried is for statements that no reader or writer has to wait for.
+// unhurried waits for locks without a limit. It's for statements that don't make any
+// reader or writer wait.
 var unhurried = []string{"SELECT set_config('lock_timeout', '0', false)"}
 
 func sqlState(err error) string {
@@ -64,8 +66,9 @@ func sqlState(err error) string {
 	return ""
 }
 
-// patiently retries while another session holds a lock. The pauses double, up to two
-// minutes, and vary at random, so that they do not keep time with another program.
+// patiently retries for as long as another session holds a lock, up to 20 attempts in
+// total. The pauses double, up to two minutes. They are also randomized, so that we
+// don't fall into step with another program.
 func (a *applier) patiently(ctx context.Context, try func() error, again func(error)) error {
 	const attempts = 20
 	pause := 50 * time.Millisecond

@@ -9,14 +9,15 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// While foreign keys are dropped, writers go on. Triggers stand in for the foreign keys:
-// those of a child refuse rows without a parent, and those of a parent delete, change or
-// protect the child's rows. They read with locks, as a foreign key does, so that a row and
-// its parent cannot come and go at the same time. There is no moment without protection,
-// because the triggers are made before the foreign keys are dropped, and dropped after the
-// foreign keys were added again.
+// Writers keep running while foreign keys are dropped. Until the foreign keys are back,
+// we use triggers in their place. The triggers on a child reject rows without a parent,
+// and the triggers on a parent delete, change or protect the rows of its children. Like
+// a foreign key, they take locks when they read, so that a row can't be inserted while
+// its parent is being deleted. There is no gap in the protection: the triggers are
+// created before the foreign keys are dropped, and dropped only after the foreign keys
+// have been added again.
 
-// A standIn is one trigger.
+// A standIn is one of these triggers.
 type standIn struct {
 	table catalog.Name
 	when  string // such as BEFORE INSERT
@@ -28,7 +29,7 @@ func (s standIn) name() catalog.Name {
 	return catalog.Name{Schema: s.table.Schema, Name: database.Own("snowkey_fk_"+initials, s.table.Name)}
 }
 
-// standIns returns the triggers for references, at most one for each table and event.
+// standIns returns the triggers for the references, at most one per table and event.
 func (p *mysqlPlanner) standIns(references []reference) (all []standIn) {
 	add := func(table catalog.Name, when, statement string) {
 		i := slices.IndexFunc(all, func(s standIn) bool { return s.table == table && s.when == when })
@@ -52,7 +53,8 @@ func (p *mysqlPlanner) standIns(references []reference) (all []standIn) {
 		}
 		and := func(list []string) string { return strings.Join(list, " AND ") }
 		child, parent := p.name(r.Child), p.name(r.Parent)
-		// The error is that of a foreign key, so that programs treat it alike.
+		// We use the error numbers of a foreign key, so that programs treat the errors
+		// alike.
 		refuse := func(number int, text string) string {
 			return fmt.Sprintf("SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = %d, MESSAGE_TEXT = %s", number, p.Literal(text))
 		}
@@ -73,9 +75,10 @@ func (p *mysqlPlanner) standIns(references []reference) (all []standIn) {
 		add(r.Child, "BEFORE UPDATE", "IF NOT ("+and(changed)+") AND "+and(given)+own+" THEN "+orphan+"; END IF")
 
 		protect := refuse(1451, text+", and has rows for this one")
-		// The children go before their parent. Otherwise a foreign key that is still there
-		// would delete them without firing their triggers, and so leave orphans of theirs.
-		// A trigger cannot change rows of its own table (1442), so it refuses.
+		// The children have to be deleted before their parent. Otherwise a foreign key
+		// that still exists would delete them without firing their triggers, and their
+		// own children would become orphans. A trigger can't change rows of its own
+		// table (1442), so in that case it rejects the statement instead.
 		can := r.Child != r.Parent
 		switch {
 		case can && r.OnDelete == "CASCADE":
@@ -105,8 +108,9 @@ func (p *mysqlPlanner) standIns(references []reference) (all []standIn) {
 	return all
 }
 
-// standInSteps returns the steps that make the triggers, and those that drop them. Each is
-// the undo of the other, so that the way back is protected too.
+// standInSteps returns the steps that create the triggers and the steps that drop them.
+// Each of them is the undo of the other, so the references are also protected while the
+// plan is being reversed.
 func (p *mysqlPlanner) standInSteps(references []reference) (made, dropped []Step) {
 	for _, s := range p.standIns(references) {
 		name := s.name()

@@ -11,11 +11,11 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// DefaultFloor is the floor if [PlanOptions.Floor] is 0. An auto-increment counter does
-// not get that far in practice, and generated keys are far above it.
+// DefaultFloor is used if [PlanOptions.Floor] is 0. In practice no auto-increment
+// counter gets that far, and generated keys are well above it.
 const DefaultFloor = database.BeyondCounting
 
-// PlanOptions say what [NewPlan] plans. The zero value plans the migration of every
+// PlanOptions control what [NewPlan] plans. The zero value plans the migration of every
 // key that [catalog.Inspect] finds.
 type PlanOptions struct {
 	catalog.Options
@@ -24,65 +24,65 @@ type PlanOptions struct {
 	// with an auto-increment key.
 	Tables []catalog.Name
 
-	// Except are the tables that keep auto-increment.
+	// Except are tables that should keep auto-increment.
 	Except []catalog.Name
 
 	// Online widens tables while the application reads and writes them, as far as the
-	// server can. On Postgres a second column replaces the first one. On MySQL and
-	// MariaDB only the foreign keys are added without locking. Online takes longer and
-	// needs more disk space.
+	// server allows. On Postgres, each column is replaced with a second one. On MySQL
+	// and MariaDB, only the foreign keys can be added without locking. An online
+	// migration takes longer and needs more disk space.
 	Online bool
 
-	// Composite allows keys that are one column of a composite primary key. Without it
-	// NewPlan refuses them, because such a number may be meant to count from 1 within
-	// the other columns.
+	// Composite allows keys that are one column of a composite primary key. NewPlan
+	// refuses these by default, because such a number may be meant to count from 1 for
+	// each value of the other columns.
 	Composite bool
 
-	// Floor is the least key that a new row may have once the guard phase is
-	// applied. It must be above every auto-increment key, and no generated key may
-	// be below it. Defaults to DefaultFloor.
+	// Floor is the smallest key that a new row may have once the guard phase has been
+	// applied. It must be above every auto-increment key, and every generated key must
+	// be at least as large. Defaults to DefaultFloor.
 	Floor int64
 }
 
-// A Plan is the SQL, in order, that migrates keys of one database from
+// A Plan has the SQL statements, in order, that migrate the keys of one database from
 // auto-increment to generated keys. [NewPlan] makes a plan, [Plan.WriteText] writes it
-// for a reviewer, [ReadPlan] reads that text, [Apply] runs the plan and [Verify] checks
-// the result.
+// for a reviewer, and [ReadPlan] reads that text back. [Apply] then runs the plan, and
+// [Verify] checks the result.
 type Plan struct {
 	Dialect  catalog.Dialect
-	Version  string // of the server it was made for
-	Database string // the name of the database it was made for; of SQLite, of its file
+	Version  string // of the server for which the plan was made
+	Database string // the name of the database, or of its file on SQLite
 	Online   bool
 	Floor    int64
-	Progress catalog.Name // the table in which Apply keeps its progress
-	Phases   []Phase      // all of them, in order; one may have no steps
+	Progress catalog.Name // the table that holds the progress of Apply
+	Phases   []Phase      // all phases in order, including those without steps
 
 	keys        []plannedKey
-	children    []catalog.ForeignKey // those of the options
+	children    []catalog.ForeignKey // as given in the options
 	notChildren []catalog.Column
 }
 
-// A plannedKey is what [Verify] has to find again.
+// A plannedKey is what [Verify] needs to know about a key.
 type plannedKey struct {
-	Column     catalog.Column    `json:"column"` // as it was
+	Column     catalog.Column    `json:"column"` // before the migration
 	Mechanism  catalog.Mechanism `json:"mechanism"`
 	Also       []catalog.Name    `json:"also,omitempty"`       // partitions and inheriting tables
 	Holders    []catalog.Column  `json:"holders,omitempty"`    // the columns of foreign keys to it
 	References []reference       `json:"references,omitempty"` // the foreign keys themselves
 }
 
-// A reference is a foreign key as a whole.
+// A reference is a complete foreign key.
 type reference struct {
-	Name     string       `json:"name,omitempty"` // SQLite has none
+	Name     string       `json:"name,omitempty"` // always empty on SQLite
 	Child    catalog.Name `json:"child"`
 	Columns  []string     `json:"columns"`
 	Parent   catalog.Name `json:"parent"`
-	Keys     []string     `json:"keys"` // the columns that are referenced
+	Keys     []string     `json:"keys"` // the referenced columns
 	OnUpdate string       `json:"onUpdate"`
 	OnDelete string       `json:"onDelete"`
-	Match    string       `json:"match,omitempty"`  // how it matches, if not as usual, as SQL
-	Detail   string       `json:"detail,omitempty"` // when it is checked, if not at once, as SQL
-	Valid    bool         `json:"valid"`            // Postgres: whether it was ever checked on all rows
+	Match    string       `json:"match,omitempty"`  // the MATCH clause as SQL, unless it is the default
+	Detail   string       `json:"detail,omitempty"` // when the foreign key is checked, as SQL, unless that is at once
+	Valid    bool         `json:"valid"`            // Postgres: whether all rows have been checked
 }
 
 func (r reference) same(other reference) bool {
@@ -92,79 +92,81 @@ func (r reference) same(other reference) bool {
 // A PhaseName names a phase.
 type PhaseName string
 
-// The phases, in their order.
+// The phases, in order.
 const (
-	Widen    PhaseName = "widen"     // keys and children get 64 bits
-	Readers  PhaseName = "readers"   // nothing in the database: readers are to be shipped
-	Fence    PhaseName = "fence"     // writers that send no key are stopped
-	SwitchOn PhaseName = "switch-on" // writers begin to send generated keys
-	Drop     PhaseName = "drop"      // the counter goes
-	Guard    PhaseName = "guard"     // small keys are refused, whoever sends them
+	Widen    PhaseName = "widen"     // makes keys and children 64 bits wide
+	Readers  PhaseName = "readers"   // no change; readers must be deployed that accept 64 bits
+	Fence    PhaseName = "fence"     // stops writers that send no key
+	SwitchOn PhaseName = "switch-on" // allows writers to send generated keys
+	Drop     PhaseName = "drop"      // drops the counter
+	Guard    PhaseName = "guard"     // rejects small keys from all writers
 )
 
-// phaseNames are the phases in their order.
+// phaseNames lists the phases in order.
 var phaseNames = []PhaseName{Widen, Readers, Fence, SwitchOn, Drop, Guard}
 
-// A Phase is a part of a plan. Between two phases people have work to do, such as
-// shipping a new release of the application.
+// A Phase is a part of a plan. Between two phases there is work for people, such as
+// deploying a new release of the application.
 type Phase struct {
 	Name  PhaseName
-	Notes []string // what it is for, and what is to be done by hand before the next
+	Notes []string // what the phase is for, and what must be done by hand before the next one
 	Steps []Step
 }
 
-// How the SQL of a [Step] is run.
+// How to run the SQL of a [Step].
 const (
 	Exec     = "exec"     // once
-	Check    = "check"    // a query that must return no row
-	Count    = "count"    // a query whose number is kept, for Verify
-	Backfill = "backfill" // a range of blocks at a time, which stand for $1 and $2
+	Check    = "check"    // a query that must not return a row
+	Count    = "count"    // a query whose result is kept for Verify
+	Backfill = "backfill" // once for each range of blocks, from $1 to $2
 )
 
 // A Step is one statement.
 type Step struct {
-	ID   string // the phase and a number: widen/3
-	Text string // what it does
-	Run  string // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables, or fails at once
+	ID   string // the phase and a number, such as widen/3
+	Text string // a description
+	Run  string // [Exec], [Check], [Count] or [Backfill]; or "lock", which locks tables without waiting for long
 	SQL  string
 
-	// Unit is the number of the transaction that the step belongs to; all steps with
-	// the same number run in one transaction. A step with unit 0 runs outside of a
-	// transaction, because the server cannot run it inside one.
+	// Unit is the number of the transaction that the step belongs to. All steps with
+	// the same number run in one transaction. A step with unit 0 runs outside of any
+	// transaction, because the server can't run it inside one.
 	Unit int
 
-	Locks    string // what it locks, and who waits
-	Rewrites string // what it rewrites or copies; nothing if empty
+	Locks    string // what it locks, and who has to wait
+	Rewrites string // what it rewrites or copies, if anything
 
-	// Undo is the SQL that reverses the step once all later steps of the plan have been
-	// reversed. It is empty if there is nothing to reverse.
+	// Undo is the SQL that reverses the step. It can only be used after all later steps
+	// of the plan have been reversed. It is empty if there is nothing to reverse.
 	Undo []string
 
-	// Remedy says what to do if a Check finds a row.
+	// Remedy says what to do if a Check returns a row.
 	Remedy string
 
-	// Before and After are SQL that changes settings of the session before the step and
-	// restores them afterwards. In a transaction, Before belongs to its first step and
-	// After to its last one.
+	// Before and After are SQL that changes settings of the session before the step,
+	// and restores them afterwards. For a transaction, Before is set on the first step
+	// and After on the last one.
 	Before, After []string
 
-	// Done is a query that returns one truth value: whether the step has already been
-	// applied. After a crash, Apply runs it for steps that are not in a transaction.
+	// Done is a query for whether the step has already been applied, and returns a
+	// single truth value. Apply uses it after a crash, for steps that don't run in a
+	// transaction.
 	Done string
 
-	// Lasting says that Done stays true for the rest of the migration. Apply then also
-	// runs Done before each later phase, because somebody may have reversed the step by
+	// Lasting is true if Done stays true for the rest of the migration. Apply then also
+	// runs Done before each later phase, in case somebody has reversed the step by
 	// hand.
 	Lasting bool
 
-	// Retry is SQL that removes what a failed attempt left in the database.
+	// Retry is SQL that removes what a failed attempt may have left in the database.
 	Retry string
 
-	// Size is a query for how many blocks a Backfill has.
+	// Size is a query for the number of blocks that a Backfill has to fill.
 	Size string
 }
 
-// units returns the steps by transaction. A step in none is by itself.
+// units groups the steps by transaction. A step outside of a transaction is a unit of
+// its own.
 func (p Phase) units() (units [][]Step) {
 	for i, s := range p.Steps {
 		if i > 0 && s.Unit != 0 && s.Unit == p.Steps[i-1].Unit {
@@ -176,7 +178,7 @@ func (p Phase) units() (units [][]Step) {
 	return units
 }
 
-// begun reports whether a step of the phase has an entry.
+// begun reports whether any step of the phase has an entry.
 func (p Phase) begun(entries map[string]entry) bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { _, known := entries[s.ID]; return known })
 }
@@ -188,7 +190,7 @@ func ids(steps []Step) (ids []string) {
 	return ids
 }
 
-// phase returns the phase of a name, or one without steps.
+// phase returns the phase with the given name, or one without steps if there is none.
 func (p *Plan) phase(name PhaseName) Phase {
 	for _, phase := range p.Phases {
 		if phase.Name == name {
@@ -198,10 +200,10 @@ func (p *Plan) phase(name PhaseName) Phase {
 	return Phase{Name: name}
 }
 
-// NewPlan inspects a database and plans the migration of its auto-increment keys.
-// It changes nothing, and uses a single connection until it returns.
+// NewPlan inspects a database and plans the migration of its auto-increment keys. It
+// does not change anything, and uses a single connection until it returns.
 //
-// Errors wrap [ErrRefused], [ErrTable], [ErrUnfinished], or an error of
+// The error wraps [ErrRefused], [ErrTable], [ErrUnfinished], or an error of
 // [catalog.Inspect].
 func NewPlan(ctx context.Context, db *sql.DB, options PlanOptions) (*Plan, error) {
 	if db == nil {
@@ -227,7 +229,8 @@ func (p *Plan) server() server {
 	return server{database.Server{Dialect: p.Dialect, Version: p.Version}}
 }
 
-// makePlan plans over one connection. It calls refuse when the keys are known.
+// makePlan makes a plan using the given connection. It calls refuse once it has chosen
+// the keys.
 func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, refuse func(*planner)) (*Plan, error) {
 	if options.Floor == 0 {
 		options.Floor = DefaultFloor
@@ -267,13 +270,13 @@ func makePlan(ctx context.Context, conn *sql.Conn, options PlanOptions, refuse f
 	return p.plan(), nil
 }
 
-// mysqlMode is the sql_mode for making and applying plans. It is strict, but it allows
-// invalid dates, so that a copy of a table keeps dates that do not exist. Names are
-// quoted with backticks, and a backslash escapes.
+// mysqlMode is the sql_mode in which plans are made and applied. It's strict, except
+// that it allows invalid dates, so that a copy of a table can keep dates that don't
+// exist. It quotes names with backticks, and a backslash in a string escapes.
 const mysqlMode = "STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_ENGINE_SUBSTITUTION"
 
-// plainly changes the session so that the server always writes definitions in the same
-// form, with qualified names and the same quotes.
+// plainly changes the session so that the server writes definitions in the same form
+// every time, with qualified names and the same quotes.
 func (s server) plainly(ctx context.Context, conn *sql.Conn) (restore func(), err error) {
 	setting, set, plain := s.syntax().setting, s.syntax().set, s.syntax().plain
 	if setting == "" {
@@ -286,5 +289,5 @@ func (s server) plainly(ctx context.Context, conn *sql.Conn) (restore func(), er
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf(set, s.Literal(plain))); err != nil {
 		return nil, fmt.Errorf("autoinc: %w", err)
 	}
-	return func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, s.Literal(was))) }, nil // if it fails, so has the connection
+	return func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(set, s.Literal(was))) }, nil // if this fails, the connection is unusable anyway
 }

@@ -28,7 +28,7 @@ FROM information_schema.REFERENTIAL_CONSTRAINTS`
 	mysqlExtras = `SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, COLUMN_TYPE, EXTRA LIKE '%GENERATED%' AND EXTRA NOT LIKE '%DEFAULT_GENERATED%', EXTRA LIKE '%INVISIBLE%'
 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem
 
-	// The privileges of the user on a table.
+	// A query for the privileges that the user has on a table.
 	mysqlPrivileges = `SELECT p.PRIVILEGE_TYPE FROM (
 	SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES
 	UNION ALL SELECT GRANTEE, PRIVILEGE_TYPE FROM information_schema.SCHEMA_PRIVILEGES WHERE ? LIKE TABLE_SCHEMA
@@ -39,8 +39,8 @@ WHERE p.GRANTEE = CONCAT("'", REPLACE(CURRENT_USER(), "@", "'@'"), "'")`
 WHERE TABLE_SCHEMA NOT IN ` + database.MySQLSystem + ` AND TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')`
 )
 
-// A mysqlColumn is a column, whether the server computes it, and whether SELECT * leaves
-// it out.
+// A mysqlColumn is a column, with whether the server computes it (generated) and
+// whether SELECT * leaves it out (invisible).
 type mysqlColumn struct {
 	catalog.Column
 	generated, invisible bool
@@ -161,7 +161,8 @@ func (p *mysqlPlanner) read(ctx context.Context) error {
 }
 
 // refusePrivileges refuses tables on which the user lacks a privilege that the plan
-// needs. Otherwise Apply would stop halfway, after it has dropped foreign keys.
+// needs. We want to know now, because otherwise Apply would stop halfway, with foreign
+// keys already dropped.
 func (p *mysqlPlanner) refusePrivileges(ctx context.Context) error {
 	type facts struct {
 		role      string
@@ -176,7 +177,7 @@ func (p *mysqlPlanner) refusePrivileges(ctx context.Context) error {
 		p.note(Widen, "The server keeps a binary log. Prepare what reads it with types of its own, such as Debezium, for keys of 64 bits.")
 	}
 	if f.role != "NONE" {
-		return nil // a role's privileges are not in the list
+		return nil // the privileges of a role aren't in the list, so we can't tell
 	}
 	for _, k := range p.keys {
 		for _, c := range k.Columns() {
@@ -185,7 +186,7 @@ func (p *mysqlPlanner) refusePrivileges(ctx context.Context) error {
 				return err
 			}
 			needed := []string{"SELECT", "INSERT", "ALTER", "CREATE", "DROP", "INDEX", "REFERENCES", "TRIGGER"}
-			for _, r := range p.references { // what stands in for it acts as this user
+			for _, r := range p.references { // the triggers that replace a foreign key run as this user
 				if r.Child == c.Table && r.OnDelete == "CASCADE" && !slices.Contains(needed, "DELETE") {
 					needed = append(needed, "DELETE")
 				}
@@ -194,7 +195,7 @@ func (p *mysqlPlanner) refusePrivileges(ctx context.Context) error {
 				}
 			}
 			if f.log && !f.able {
-				needed = append(needed, "SUPER") // or triggers cannot be made (1419)
+				needed = append(needed, "SUPER") // needed to create triggers (1419)
 			}
 			lacking := slices.DeleteFunc(needed, func(privilege string) bool { return slices.Contains(owned, privilege) })
 			if len(lacking) > 0 {
@@ -206,7 +207,7 @@ func (p *mysqlPlanner) refusePrivileges(ctx context.Context) error {
 	return nil
 }
 
-// definition returns the columns of a table, as the server writes them.
+// definition returns the CREATE TABLE statement of a table, as written by the server.
 func (p *mysqlPlanner) definition(ctx context.Context, table catalog.Name) (string, error) {
 	if known, ok := p.definitions[table]; ok {
 		return known, nil
@@ -217,11 +218,11 @@ func (p *mysqlPlanner) definition(ctx context.Context, table catalog.Name) (stri
 	return r.definition, err
 }
 
-// plainInteger is a type that is widened to bigint.
+// plainInteger matches the types that can be widened to bigint.
 var plainInteger = regexp.MustCompile(`^(tinyint|smallint|mediumint|int|bigint)(\([0-9]+\))?( unsigned)?$`)
 
-// modified returns a column's definition twice: as it is now, and with 64 bits. Both
-// have all other attributes of the column, such as NOT NULL and COMMENT.
+// modified returns the current definition of a column, and the same definition with 64
+// bits. Both include all other attributes of the column, such as NOT NULL and COMMENT.
 func (p *mysqlPlanner) modified(ctx context.Context, c catalog.Column) (was, wide string, err error) {
 	create, err := p.definition(ctx, c.Table)
 	if err != nil {
@@ -249,8 +250,8 @@ func (p *mysqlPlanner) modified(ctx context.Context, c catalog.Column) (was, wid
 	return "", "", nil
 }
 
-// connected returns the columns that must have one type: the given columns, and all
-// that foreign keys connect to them in either direction.
+// connected returns all columns that must have the same type: the given ones, and any
+// column that foreign keys connect to them, in either direction.
 func (p *mysqlPlanner) connected(columns []catalog.Column) []catalog.Column {
 	add := func(table catalog.Name, name string) {
 		c := catalog.Column{Table: table, Name: name}
@@ -258,7 +259,7 @@ func (p *mysqlPlanner) connected(columns []catalog.Column) []catalog.Column {
 			columns = append(columns, known.Column)
 		}
 	}
-	for i := 0; i < len(columns); i++ { // which grows meanwhile
+	for i := 0; i < len(columns); i++ { // the slice grows as we go
 		c := columns[i]
 		for _, r := range p.references {
 			for j := range r.Columns {
@@ -274,8 +275,8 @@ func (p *mysqlPlanner) connected(columns []catalog.Column) []catalog.Column {
 	return columns
 }
 
-// widen plans each set of columns that foreign keys connect. It drops the foreign keys,
-// widens the columns, and adds the foreign keys again.
+// widen plans each set of columns that are connected by foreign keys. The foreign keys
+// have to be dropped before the columns can be widened, and are added again afterwards.
 func (p *mysqlPlanner) widen(ctx context.Context) error {
 	p.note(Widen, "Foreign keys are dropped before the columns that they tie are widened, and added again afterwards: the server has no other way. Triggers check these references meanwhile, and do what ON DELETE and ON UPDATE say. They differ from foreign keys: they fire the triggers of the rows that a cascade deletes or changes; they refuse to delete a row that others of its own table reference; and a statement that deletes from a table and reads its children fails (1442).")
 	p.note(Widen, "There is no transaction around these statements. Once this phase has begun, complete it.")
@@ -283,13 +284,13 @@ func (p *mysqlPlanner) widen(ctx context.Context) error {
 		p.note(Widen, "This server has no online way to change a column's type: it copies the table, and writers wait meanwhile (gh-ost and pt-online-schema-change copy otherwise, and have rules of their own for foreign keys). Foreign keys are dropped and added without locking.")
 	}
 	var seen []catalog.Column
-	var groups [][]catalog.Column // none has a table of another, so that each table is copied once
+	var groups [][]catalog.Column // no two groups share a table, so that each table is copied only once
 	for _, k := range p.keys {
 		if slices.ContainsFunc(seen, sameAs(k.Column)) {
 			continue
 		}
 		set := p.connected([]catalog.Column{k.Column})
-		var undeclared []catalog.Column // whose sign may differ, because no constraint compares them
+		var undeclared []catalog.Column // these may differ in sign, because there's no constraint that compares them
 		for _, fk := range k.ForeignKeys {
 			if fk.Undeclared {
 				undeclared = append(undeclared, fk.Child)
@@ -433,10 +434,10 @@ func (p *mysqlPlanner) widenGroup(ctx context.Context, columns []catalog.Column)
 	return nil
 }
 
-// ownIndex returns SQL that turns the index of a foreign key into an index of the user,
-// without building it again. If the server has created the index for the foreign key,
-// it would otherwise replace it with an index of another name when the foreign key is
-// added again.
+// ownIndex returns SQL that turns the index of a foreign key into an ordinary index,
+// without rebuilding it. This matters if the server created the index for the foreign
+// key. When the foreign key is added again, the server would replace such an index with
+// one of another name.
 func (p *mysqlPlanner) ownIndex(ctx context.Context, r reference) (string, error) {
 	create, err := p.definition(ctx, r.Child)
 	if err != nil {
@@ -456,10 +457,10 @@ func (p *mysqlPlanner) ownIndex(ctx context.Context, r reference) (string, error
 	return "", nil
 }
 
-// parentsFirst sorts tables so that a parent comes before its children, except where
-// two tables reference each other. The order matters because adding foreign keys to a
-// table makes MariaDB copy the table. While MariaDB swaps in the copy, an existing
-// foreign key of a child would reject new rows with error 1452.
+// parentsFirst sorts tables so that parents come before their children, except where
+// two tables reference each other. The order matters because MariaDB copies a table to
+// add foreign keys to it. While MariaDB swaps in the copy, an existing foreign key of a
+// child would reject new rows with error 1452.
 func parentsFirst(tables []catalog.Name, references []reference) (ordered []catalog.Name) {
 	left := slices.Clone(tables)
 	for len(left) > 0 {
@@ -474,10 +475,10 @@ func parentsFirst(tables []catalog.Name, references []reference) (ordered []cata
 	return ordered
 }
 
-// constraint writes a foreign key as SQL.
+// constraint returns the definition of a foreign key in SQL.
 func (s server) constraint(r reference) string {
 	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", s.Quote(r.Name), s.List(r.Columns), s.name(r.Parent), s.List(r.Keys)) + r.Match
-	unsaid := "NO ACTION" // what a foreign key does that does not say
+	unsaid := "NO ACTION" // what the server assumes if the definition doesn't say
 	if s.Dialect == catalog.MariaDB {
 		unsaid = "RESTRICT"
 	}
@@ -490,7 +491,7 @@ func (s server) constraint(r reference) string {
 	return text + r.Detail
 }
 
-// counted is a query of whether so many of the references are there.
+// counted returns a query for whether exactly n of the references exist.
 func (s server) counted(child catalog.Name, references []reference, n int) string {
 	var names []string
 	for _, r := range references {
@@ -500,7 +501,7 @@ func (s server) counted(child catalog.Name, references []reference, n int) strin
 		n, s.Literal(child.Schema), s.Literal(child.Name), strings.Join(names, ", "))
 }
 
-// orphans is a query of a row that references none.
+// orphans returns a query for a row whose parent doesn't exist.
 func (s server) orphans(r reference) string {
 	var columns, ties, set []string
 	for i := range r.Columns {
@@ -513,7 +514,8 @@ func (s server) orphans(r reference) string {
 		strings.Join(columns, ", "), s.name(r.Child), strings.Join(set, " AND "), s.name(r.Parent), strings.Join(ties, " AND "))
 }
 
-// message is what a trigger says, in the 128 characters that it may have.
+// message returns the error message of a trigger, which may have at most 128
+// characters.
 func (p *mysqlPlanner) message(k catalog.Key, what string) string {
 	const most = 128
 	text := "snowkey: " + k.Column.Table.Name + "." + k.Column.Name + " is to be generated, and " + what
@@ -523,7 +525,7 @@ func (p *mysqlPlanner) message(k catalog.Key, what string) string {
 	return p.Literal(text)
 }
 
-// trigger is a step that refuses rows of a table on a condition.
+// trigger returns a step that rejects new rows of a table if they meet a condition.
 func (p *mysqlPlanner) trigger(k catalog.Key, prefix, text, condition, what string) Step {
 	table := k.Column.Table
 	name := catalog.Name{Schema: table.Schema, Name: database.Own(prefix, table.Name)}
@@ -536,7 +538,7 @@ func (p *mysqlPlanner) trigger(k catalog.Key, prefix, text, condition, what stri
 	}
 }
 
-// triggers is a query of whether a trigger is there, or is not.
+// triggers returns a query for whether a trigger exists (n is 1), or doesn't (n is 0).
 func (s server) triggers(name catalog.Name, n int) string {
 	return fmt.Sprintf("SELECT COUNT(*) = %d FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = %s AND TRIGGER_NAME = %s", n, s.Literal(name.Schema), s.Literal(name.Name))
 }
@@ -584,7 +586,7 @@ func (p *mysqlPlanner) drop(ctx context.Context, k catalog.Key) error {
 		Done: fmt.Sprintf("SELECT COUNT(*) = 1 FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s AND COLUMN_NAME = %s AND EXTRA NOT LIKE '%%auto_increment%%'",
 			p.Literal(k.Column.Table.Schema), p.Literal(k.Column.Table.Name), p.Literal(k.Column.Name)),
 		Lasting: true,
-		Undo:    []string{"ALTER TABLE " + table + " MODIFY " + counting}, // the counter then goes on from the largest key
+		Undo:    []string{"ALTER TABLE " + table + " MODIFY " + counting}, // the counter then continues from the largest key
 		Before:  []string{"SET SESSION foreign_key_checks = 0"}, After: []string{"SET SESSION foreign_key_checks = 1"},
 	}
 	if p.Dialect == catalog.MariaDB {
@@ -599,8 +601,8 @@ func (p *mysqlPlanner) drop(ctx context.Context, k catalog.Key) error {
 	return nil
 }
 
-// withoutAutoIncrement removes AUTO_INCREMENT from a column's definition. It leaves
-// comments and defaults that contain the word unchanged.
+// withoutAutoIncrement removes AUTO_INCREMENT from the definition of a column. It isn't
+// fooled by comments and defaults that contain the word.
 func withoutAutoIncrement(definition string) (string, bool) {
 	for _, t := range ddl.Tokens(definition, true) {
 		if t.Is("AUTO_INCREMENT") {

@@ -7,13 +7,13 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Tables come after those that they reference, themselves left out, and a ring
-// of tables ends somewhere.
+// Tables should come after the tables they reference, other than themselves. If tables
+// reference each other in a ring, the sort must still terminate.
 func TestParentsFirst(t *testing.T) {
 	for _, tc := range []struct{ references, want string }{
 		{"", "[]"},
 		{"a>a", "[a]"},
-		{"a>b b>c", "[b a]"}, // c has no foreign keys to add
+		{"a>b b>c", "[b a]"}, // c has no foreign keys to add, so it isn't in the list
 		{"a>b b>b c>a c>b", "[b a c]"},
 		{"a>b b>a c>a", "[a b c]"}, // a ring
 	} {

@@ -31,20 +31,20 @@ type postgresPlanner struct {
 	sequences map[catalog.Name]postgresSequence
 	obstacles []obstacle
 
-	roots       map[catalog.Name]catalog.Name   // the partitioned table of a partition, or of itself
-	members     map[catalog.Name][]catalog.Name // the partitions of a partitioned table, the deepest first, and itself
+	roots       map[catalog.Name]catalog.Name   // maps a partition to its partitioned table, which is also mapped to itself
+	members     map[catalog.Name][]catalog.Name // maps a partitioned table to its partitions, the deepest first, and itself
 	partitioned map[catalog.Name]bool
 	copies      []referenceCopy
 
-	widened map[catalog.Name][]catalog.Column // by table
-	indexes []postgresIndex                   // of these columns
+	widened map[catalog.Name][]catalog.Column // the columns to widen, by table
+	indexes []postgresIndex                   // the indexes on these columns
 	checks  []postgresCheck
 
-	publications []string // of tables of the plan
+	publications []string // publications that contain tables of the plan
 }
 
-// An obstacle is a reason why the type of a column cannot be altered, or why the column
-// cannot be replaced.
+// An obstacle is a reason why the type of a column can't be altered, or why the column
+// can't be replaced.
 type obstacle struct {
 	catalog.Column
 	text string
@@ -55,26 +55,26 @@ func (o *obstacle) dest() []any { return append(path(&o.Column), &o.text) }
 // A use is a view or another object that uses a column.
 type use struct {
 	view         catalog.Name
-	dependent    string // what it is, if it is not a view
+	dependent    string // describes the object if it isn't a view
 	table        catalog.Name
 	column       string
 	materialized bool
 }
 
-// A postgresColumn is what decides how a column may be altered.
+// A postgresColumn has what we need to know before altering a column.
 type postgresColumn struct {
 	catalog.Column
 	relation   string // r, p or f
 	inherited  bool
 	notNull    bool
 	domain     bool
-	expression string // its own default
+	expression string // the column's own default
 	identity   string
 	generated  string
-	granted    bool // whether it has privileges of its own
+	granted    bool // whether privileges were granted on the column itself
 	comment    string
-	required   string // the name of its NOT NULL constraint, if the server names them
-	settings   string // of its statistics, as actions separated by commas
+	required   string // the name of its NOT NULL constraint, on servers that name them
+	settings   string // of its statistics, as ALTER COLUMN actions separated by commas
 }
 
 func (c *postgresColumn) dest() []any {
@@ -179,8 +179,9 @@ func (p *postgresPlanner) read(ctx context.Context, conn *sql.Conn) error {
 	return p.readViews(ctx, conn)
 }
 
-// narrow returns the columns to widen, by table. A foreign key may be declared on a
-// partition, but its column has the type of the partitioned table's.
+// narrow returns the columns to widen, grouped by table. If a foreign key was declared
+// on a partition, we return the column of the partitioned table instead, which
+// determines the type.
 func (p *postgresPlanner) narrow() (tables []catalog.Name, columns map[catalog.Name][]catalog.Column) {
 	found, of := p.planner.narrow()
 	columns = make(map[catalog.Name][]catalog.Column)
@@ -199,7 +200,7 @@ func (p *postgresPlanner) narrow() (tables []catalog.Name, columns map[catalog.N
 	return tables, columns
 }
 
-// everywhere returns the columns and the same columns of all partitions.
+// everywhere returns the columns, along with the same columns of all partitions.
 func (p *postgresPlanner) everywhere(columns []catalog.Column) []catalog.Column {
 	all := slices.Clone(columns)
 	for _, c := range columns {
@@ -212,7 +213,7 @@ func (p *postgresPlanner) everywhere(columns []catalog.Column) []catalog.Column 
 	return all
 }
 
-// refuseCounter refuses keys whose counter cannot be taken off by itself.
+// refuseCounter refuses keys whose counter can't be removed on its own.
 func (p *postgresPlanner) refuseCounter(k catalog.Key) {
 	fact := p.facts[exactPlace(k.Column)]
 	switch {
@@ -227,8 +228,9 @@ func (p *postgresPlanner) refuseCounter(k catalog.Key) {
 	if fact.identity == "" {
 		return
 	}
-	// In Postgres 17 and later partitions share the identity. ATTACH PARTITION gives it to
-	// the partition, but not to the partitions of that one, and then DROP IDENTITY fails.
+	// In Postgres 17 and later, partitions share the identity. ATTACH PARTITION gives
+	// it to the partition itself but not to any partitions below it, and then DROP
+	// IDENTITY fails.
 	for _, name := range k.Inheritors {
 		partition := catalog.Column{Table: name, Name: k.Column.Name}
 		if k.Partitioned && p.major() >= 17 && p.facts[exactPlace(partition)].identity == "" {
@@ -246,8 +248,8 @@ func (p *postgresPlanner) refuseCounter(k catalog.Key) {
 
 const postgresExclusive = "ACCESS EXCLUSIVE on %s: readers and writers wait until the transaction ends"
 
-// widen plans one transaction for each table. It alters all of the table's columns at
-// once, and drops and creates the views that use them.
+// widen plans one transaction for each table. It alters all columns of the table at
+// once, and drops the views that use these columns and creates them again.
 func (p *postgresPlanner) widen() {
 	tables, columns := p.narrow()
 	for _, name := range p.publications {
@@ -308,7 +310,7 @@ func (p *postgresPlanner) widen() {
 	}
 }
 
-// wide is a query of whether columns have 64 bits.
+// wide returns a query for whether the columns have 64 bits.
 func (p *postgresPlanner) wide(table catalog.Name, names []string) string {
 	var literals []string
 	for _, name := range names {
@@ -318,11 +320,11 @@ func (p *postgresPlanner) wide(table catalog.Name, names []string) string {
 		len(names), p.Literal(table.Schema), p.Literal(table.Name), strings.Join(literals, ", "))
 }
 
-// lock locks a table and those at the other ends of references, all at once. The
-// children come first, as they do for a writer of one, who then looks at its
-// parents.
+// lock locks a table and the tables at the other end of its references, all at once.
+// Children come first, in the same order as for a session that writes to a child and
+// then has to look up its parents.
 func (p *postgresPlanner) lock(phase PhaseName, unit int, mode string, table catalog.Name, references []reference) {
-	touched := []catalog.Name{p.root(table)} // with its partitions
+	touched := []catalog.Name{p.root(table)} // the partitions are locked along with it
 	for _, r := range references {
 		touched = append(touched, p.root(r.Child), p.root(r.Parent))
 	}
@@ -362,13 +364,14 @@ const (
 	againstWriters = "SHARE ROW EXCLUSIVE"
 )
 
-// narrowSequence reports whether the key has a sequence of its own that ends before the
-// last bigint. The sequence of an identity column changes together with the column.
+// narrowSequence reports whether the key has its own sequence, and this sequence ends
+// before the last bigint. Identity columns don't need this, because their sequence
+// changes along with the column.
 func (p *postgresPlanner) narrowSequence(k catalog.Key) bool {
 	return k.Mechanism == catalog.Serial && k.Counter.Narrow
 }
 
-// mayWiden refuses a column whose type cannot be altered by this package.
+// mayWiden refuses a column if we can't alter its type.
 func (p *postgresPlanner) mayWiden(c catalog.Column) bool {
 	fact := p.facts[exactPlace(c)]
 	before := len(p.refusals)
@@ -419,7 +422,8 @@ func (p *postgresPlanner) switchOn() {
 
 func (p *postgresPlanner) drop() {
 	p.note(Drop, "From here on a writer that sends no key fails (23502). The sequences of defaults stay, because other columns may use them; drop them when none does.")
-	// Defaults go first: an identity's sequence cannot be dropped under them.
+	// Defaults have to go first, because they may use the sequence of an identity,
+	// which can't be dropped until then.
 	keys := slices.Clone(p.keys)
 	identity := func(k catalog.Key) int {
 		if p.facts[exactPlace(k.Column)].identity != "" {
@@ -470,14 +474,14 @@ $snowkey$`,
 				Unit: p.begin(), Locks: "nothing",
 				Done: fmt.Sprintf("SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %s AND p.proname = %s",
 					p.Literal(schema), p.Literal(database.GuardPrefix)), Lasting: true,
-				Undo: []string{"DO $snowkey$ BEGIN DROP FUNCTION IF EXISTS " + function(schema) + "(); EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $snowkey$"}, // another plan's
+				Undo: []string{"DO $snowkey$ BEGIN DROP FUNCTION IF EXISTS " + function(schema) + "(); EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $snowkey$"}, // another plan may still use it
 			})
 		}
 	}
 	for _, k := range p.keys {
 		tables := []catalog.Name{k.Column.Table}
 		if !k.Partitioned {
-			tables = append(tables, k.Inheritors...) // each fires its own triggers
+			tables = append(tables, k.Inheritors...) // inheriting tables have their own triggers
 		}
 		for _, table := range tables {
 			if p.guarded(k, table) {

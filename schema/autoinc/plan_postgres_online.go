@@ -27,18 +27,18 @@ type postgresSequence struct {
 const postgresSequences = `SELECT n.nspname, c.relname, q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, q.seqcycle, c.relacl IS NOT NULL
 FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace`
 
-// An onlinePlanner widens columns while applications use their tables. It adds a 64-bit
-// column for each narrow one. A trigger keeps the two equal for new rows, and a
-// backfill copies the old rows in batches. The new column gets indexes and foreign keys
-// of its own, and at the end it replaces the narrow column.
+// An onlinePlanner widens columns while applications keep using the tables. It adds a
+// 64-bit column next to each narrow one. A trigger keeps the two equal for new rows,
+// and a backfill copies the old rows in batches. The new column gets its own indexes
+// and foreign keys, and finally replaces the narrow column.
 type onlinePlanner struct {
 	*postgresPlanner
 	statistics []postgresStatistic
 	grants     []columnGrant
 	silent     bool                    // whether this user may keep triggers from firing
-	swapped    []reference             // those that have their name already
-	renamed    []catalog.Name          // tables whose columns have their name already
-	afterwards map[catalog.Name][]Step // by partition: what follows the swaps, see later
+	swapped    []reference             // foreign keys that have their final names already
+	renamed    []catalog.Name          // tables whose columns have their final names already
+	afterwards map[catalog.Name][]Step // by partition: the steps that come after all swaps, see later
 }
 
 func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error {
@@ -99,7 +99,7 @@ func (p *postgresPlanner) widenOnline(ctx context.Context, conn *sql.Conn) error
 	return nil
 }
 
-// major returns the server's major version.
+// major returns the major version of the server.
 func (p *postgresPlanner) major() int {
 	major, _, _ := strings.Cut(p.Version, ".")
 	n, _ := strconv.Atoi(major)
@@ -162,10 +162,10 @@ func (o *onlinePlanner) refuseSequence(k catalog.Key, remedy string) {
 	}
 }
 
-// fresh is the name of the column that takes the place of another.
+// fresh returns the name of the new column that is going to replace c.
 func (p *postgresPlanner) fresh(c catalog.Column) string { return database.Own("snowkey_new", c.Name) }
 
-// replaced returns the columns of a table with the fresh ones for the narrow.
+// replaced returns the names, but with the new column for each narrow one.
 func (o *onlinePlanner) replaced(table catalog.Name, names []string) (replaced []string) {
 	for _, name := range names {
 		c := catalog.Column{Table: o.root(table), Name: name}
@@ -190,11 +190,12 @@ const (
 	setPrefix  = "snowkey_set"
 )
 
-// The trigger fires after all others, in the order of their names.
+// Triggers fire in the order of their names, and this one has to come last.
 const syncTrigger = "zzzz_snowkey_sync"
 
-// prepare adds the columns, and the trigger that keeps them equal, in one short
-// transaction. If it is undone after the swap, it finds nothing left to drop.
+// prepare adds the columns, along with the trigger that keeps them equal, in a single
+// short transaction. After a swap has been undone there is nothing left for its Undo to
+// drop, which is why the Undo has IF EXISTS everywhere.
 func (o *onlinePlanner) prepare(table catalog.Name) {
 	var adds, checks, sets, drops, unchecks []string
 	check := func(prefix string, c catalog.Column, condition string) {
@@ -223,7 +224,7 @@ func (o *onlinePlanner) prepare(table catalog.Name) {
 	o.checkPartitions(table, unit, true)
 	add("add columns of 64 bits to "+name, alter+strings.Join(adds, ", "), alter+strings.Join(drops, ", "))
 	add("make the function that keeps them equal",
-		// Names are in it, which could hold any dollar quote.
+		// The body contains names, which may contain any dollar quote.
 		"CREATE FUNCTION "+function+"() RETURNS trigger LANGUAGE plpgsql AS "+o.Literal("BEGIN "+strings.Join(sets, " ")+" RETURN NEW; END"),
 		"DROP FUNCTION IF EXISTS "+function+"()")
 	add("have every new row and every update pass through it",
@@ -232,7 +233,7 @@ func (o *onlinePlanner) prepare(table catalog.Name) {
 	add("refuse a row in which they are not equal, from here on", alter+strings.Join(checks, ", "), alter+strings.Join(unchecks, ", "))
 }
 
-// fill fills the columns, and proves that they are equal.
+// fill fills the new columns, and then proves that they are equal to the old ones.
 func (o *onlinePlanner) fill(table catalog.Name) {
 	var sets, differ, constraints []string
 	for _, c := range o.widened[table] {
@@ -246,7 +247,8 @@ func (o *onlinePlanner) fill(table catalog.Name) {
 	}
 	var before, after []string
 	if o.silent {
-		// Triggers on updates do not see that a row is filled, such as one that sets updated_at.
+		// This hides the backfill from triggers on updates, such as one that sets
+		// updated_at.
 		before, after = []string{"SET SESSION session_replication_role = replica"}, []string{"RESET session_replication_role"}
 	}
 	for _, member := range o.family(table) {
@@ -257,7 +259,7 @@ func (o *onlinePlanner) fill(table catalog.Name) {
 	o.validate(table, "prove that the new columns are filled in every row", constraints)
 }
 
-// filling fills the columns of one table or partition.
+// filling returns the step that fills the columns of a single table or partition.
 func (o *onlinePlanner) filling(table catalog.Name, sets, differ, before, after []string) Step {
 	s := Step{
 		Text: "fill the new columns of " + o.name(table), Run: Backfill, Before: before, After: after,
@@ -273,16 +275,17 @@ func (o *onlinePlanner) filling(table catalog.Name, sets, differ, before, after 
 	return s
 }
 
-// late reports whether a foreign key can be added only by the swap, because it references a
-// constraint that the swap adds to a partitioned table. The swap adds such a foreign key
-// without a check of the rows, and complete checks them.
+// late reports whether a foreign key can't be added before the swap, because it
+// references a constraint that only the swap adds to a partitioned table. The swap then
+// adds the foreign key without checking the rows, which is left to complete.
 func (o *onlinePlanner) late(r reference) bool {
 	return o.partitioned[r.Parent] && !slices.Equal(o.replaced(r.Parent, r.Keys), r.Keys)
 }
 
-// reference makes a foreign key between the new columns, beside the old one. If the child is
-// partitioned, its partitions get theirs first. Postgres attaches them to the foreign key of
-// the table, and does not read the rows again.
+// reference adds a foreign key between the new columns, next to the old foreign key. If
+// the child is partitioned, its partitions get their foreign keys first. When Postgres
+// attaches these to the foreign key of the table, it doesn't have to read the rows
+// again.
 func (o *onlinePlanner) reference(r reference) {
 	for _, fresh := range o.copiesOf(r) {
 		like := fresh.Name
@@ -300,8 +303,9 @@ func (o *onlinePlanner) reference(r reference) {
 	}
 }
 
-// addConstraint adds a foreign key without a check of the rows. On a partitioned table, the
-// partitions must have it already, and it must have been checked there.
+// addConstraint returns SQL that adds a foreign key without checking the rows. On a
+// partitioned table this requires that the partitions already have the foreign key, and
+// that it has been validated there.
 func (o *onlinePlanner) addConstraint(r reference) string {
 	add := o.alter(r.Child) + "ADD " + o.constraint(r)
 	if r.Valid && o.partitioned[r.Child] {
@@ -320,8 +324,9 @@ func (o *onlinePlanner) validateReference(r reference) {
 	}
 }
 
-// complete checks a foreign key that a swap has added, and adds it to a partitioned child,
-// of which only the partitions have it.
+// complete validates a foreign key that a swap has added. If the child is partitioned,
+// so far only the partitions have the foreign key, and complete also adds it to the
+// child itself.
 func (o *onlinePlanner) complete(r reference) {
 	for _, c := range o.copiesOf(r) {
 		o.validateReference(c)
@@ -337,7 +342,7 @@ func (o *onlinePlanner) complete(r reference) {
 }
 
 // swap replaces the old columns of a table with the new ones, in one transaction that
-// reads no row.
+// doesn't read any rows.
 func (o *onlinePlanner) swap(table catalog.Name) {
 	unit, name := o.begin(), o.name(table)
 	var references, undone []reference
@@ -346,7 +351,8 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 		if first || o.late(r) && o.root(r.Parent) == table {
 			references = append(references, r)
 		}
-		// Postgres cannot alter a column of a partition that a foreign key references.
+		// Postgres can't alter a column of a partition while a foreign key references
+		// it.
 		if first || o.root(r.Parent) == table && o.partitioned[table] {
 			undone = append(undone, r)
 		}
@@ -448,9 +454,11 @@ func (o *onlinePlanner) swap(table catalog.Name) {
 	o.makeViews(Widen, unit, views)
 }
 
-// later returns a function that adds steps after all swaps, in a transaction for the
-// partition alone. This keeps the swap of a table with many partitions short. The steps give
-// names to copies of what the table has, and these go with it if the swap is undone.
+// later returns a function that adds steps to run after all swaps, in a separate
+// transaction for the partition. This keeps the swap of a table with many partitions
+// short. The steps only rename copies of objects that the table has. They need no Undo,
+// because the copies are dropped along with the table's own objects if the swap is
+// undone.
 func (o *onlinePlanner) later(partition catalog.Name) func(text, format string, args ...any) {
 	return func(text, format string, args ...any) {
 		o.afterwards[partition] = append(o.afterwards[partition], Step{
@@ -459,15 +467,16 @@ func (o *onlinePlanner) later(partition catalog.Name) func(text, format string, 
 	}
 }
 
-// fact returns what is known of a column in a partition of its table.
+// fact returns what we know about a column in one partition of its table.
 func (o *onlinePlanner) fact(partition catalog.Name, c catalog.Column) postgresColumn {
 	c.Table = partition
 	return o.facts[exactPlace(c)]
 }
 
-// narrowAgain returns SQL that reverses a swap. The columns remain the last ones of
-// their table. Foreign keys between this table and tables that still have both columns
-// were moved to the new columns by the swap, and are moved back to the old ones here.
+// narrowAgain returns SQL that reverses a swap, except that the columns remain the last
+// ones of their table. The swap has also moved foreign keys to the new columns of other
+// tables. As long as those tables still have both columns, we have to move these
+// foreign keys back to the old ones.
 func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) (undo []string) {
 	var types []string
 	for _, r := range references {
@@ -485,7 +494,7 @@ func (o *onlinePlanner) narrowAgain(table catalog.Name, references []reference) 
 	}
 	undo = append(undo, o.narrowed(table, []string{"ALTER TABLE " + o.name(table) + " " + strings.Join(types, ", ")})...)
 	for _, r := range references {
-		for _, c := range o.copiesOf(r) { // each with its name
+		for _, c := range o.copiesOf(r) { // each copy has a name of its own
 			add := o.alter(c.Child) + "ADD " + o.constraint(c)
 			if !c.Valid {
 				add += " NOT VALID"

@@ -23,7 +23,7 @@ FROM pragma_table_list AS t JOIN pragma_foreign_key_list(t.name, 'main') AS f
 WHERE t.schema = 'main' AND t.type = 'table'
 ORDER BY t.name, f.id, f.seq`
 
-	// Generated columns are not to be copied.
+	// This excludes generated columns, which must not be copied.
 	sqliteStored = `SELECT x.name FROM pragma_table_xinfo(?1, 'main') AS x WHERE x.hidden = 0 ORDER BY x.cid`
 
 	sqliteStrict = `SELECT strict FROM pragma_table_list WHERE schema = 'main' AND name = ?1`
@@ -31,7 +31,7 @@ ORDER BY t.name, f.id, f.seq`
 	sqliteOrphans = `SELECT f."table", f.rowid, f.parent FROM pragma_foreign_key_check AS f LIMIT 1`
 )
 
-// A sqliteObject is an entry of the schema.
+// A sqliteObject is a row of sqlite_master.
 type sqliteObject struct{ kind, name, table, sql string }
 
 func (p *planner) planSQLite(ctx context.Context, conn *sql.Conn) error {
@@ -46,7 +46,7 @@ func (p *planner) planSQLite(ctx context.Context, conn *sql.Conn) error {
 		}
 	}
 	if len(p.refusals) > 0 {
-		return nil // the rest is asked of main
+		return nil // the rest only looks at main
 	}
 	objects, err := database.List(ctx, conn, sqliteObjects, func(o *sqliteObject) []any { return []any{&o.kind, &o.name, &o.table, &o.sql} })
 	if err != nil {
@@ -112,7 +112,8 @@ func (p *planner) readSQLiteReferences(ctx context.Context, conn *sql.Conn) erro
 		}
 		last = r
 		reference := &p.references[len(p.references)-1]
-		// Names are as they were written; the report has them as their tables do.
+		// These names have the spelling of the foreign key, whereas the report has the
+		// spelling of the tables, so we convert them.
 		for _, k := range p.keys {
 			if ddl.Lower(k.Column.Table.Name) == ddl.Lower(r.parent) {
 				reference.Parent.Name = k.Column.Table.Name
@@ -136,8 +137,8 @@ func (p *planner) readSQLiteReferences(ctx context.Context, conn *sql.Conn) erro
 	return nil
 }
 
-// refuseOrphans refuses a database that has rows without their parent. After a rebuild,
-// nothing would distinguish them from rows that the rebuild itself broke.
+// refuseOrphans refuses a database in which some rows have no parent. After a rebuild
+// we couldn't tell these rows from rows that the rebuild itself broke.
 func (p *planner) refuseOrphans(ctx context.Context, conn *sql.Conn) error {
 	type orphan struct {
 		table  string
@@ -155,15 +156,16 @@ func (p *planner) refuseOrphans(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// sqliteFence refuses rows without a key. According to the documentation of SQLite, the
-// key that a trigger sees is undefined in such a row. In every version so far it has
-// been -1.
+// sqliteFence returns a step that rejects rows without a key. According to the SQLite
+// documentation, the key that a trigger sees in such a row is undefined, but it has
+// been -1 in every version so far.
 func (p *planner) sqliteFence(k catalog.Key) Step {
 	return p.sqliteTrigger(k, database.FencePrefix, "refuse rows of "+p.name(k.Column.Table)+" that come without a key",
 		"coalesce(NEW."+p.Quote(k.Column.Name)+", -1) = -1", "this row came without")
 }
 
-// sqliteTrigger is a step that refuses rows of a table on a condition.
+// sqliteTrigger returns a step that rejects new rows of a table if they meet a
+// condition.
 func (p *planner) sqliteTrigger(k catalog.Key, prefix, text, condition, what string) Step {
 	table := k.Column.Table
 	name := database.Own(prefix, table.Name)
@@ -188,7 +190,7 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.K
 	if err != nil {
 		return err
 	}
-	var create, was string // the new table, and the old one under the same name
+	var create, was string // create the new table, and the old one under the same temporary name
 	var again []sqliteObject
 	for _, o := range objects {
 		own := ddl.Lower(o.table) == ddl.Lower(table.Name)
@@ -209,7 +211,7 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.K
 			p.refuse(k.Column, fmt.Sprintf("drop %s and its triggers, apply the plan, create it again with content_rowid=%s, and rebuild it", p.Quote(o.name), p.Quote(k.Column.Name)),
 				"the search index %s finds rows by the rowid of the table, which is another number than the key once the table is rebuilt", p.Quote(o.name))
 		}
-		// The hidden rowid of the new table is another number.
+		// The new table has a hidden rowid, which is not the key.
 		if (o.kind == "view" || o.kind == "trigger") && names(o.sql, table.Name) && usesRowid(o, table.Name) && !slices.Contains([]string{"rowid", "oid", "_rowid_"}, ddl.Lower(k.Column.Name)) {
 			p.refuse(k.Column, fmt.Sprintf("have it use %s", p.Quote(k.Column.Name)), "the %s %q uses the rowid of a table by that name, which is not the key any more once the table is rebuilt", o.kind, o.name)
 		}
@@ -257,7 +259,7 @@ func (p *planner) sqliteRebuild(ctx context.Context, conn *sql.Conn, k catalog.K
 	return nil
 }
 
-// tiedTo returns a table and those that reference it.
+// tiedTo returns a table along with the tables that reference it.
 func (p *planner) tiedTo(table catalog.Name) []catalog.Name {
 	tables := []catalog.Name{table}
 	for _, r := range p.references {

@@ -14,9 +14,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// A plan's file is SQL with comments. Each statement stands between its header
-// and a line that ends it, so that no name, comment or string in a statement can
-// be taken for a header:
+// A plan is stored as SQL with comments. Each statement is enclosed by its header and a
+// line that marks its end. This way no name, comment or string in a statement can be
+// mistaken for a header:
 //
 //	-- snowkey migration plan 2
 //	-- sum: the SHA-256 of all lines that follow
@@ -35,10 +35,11 @@ import (
 //	-- end: widen/1
 const planTitle = "-- snowkey migration plan 2"
 
-// more begins the header of a statement's next line.
+// more is the header of the next line of an undo statement.
 const more = "undo+"
 
-// WriteText writes the plan as an SQL file for a reviewer. [ReadPlan] reads this file.
+// WriteText writes the plan as an SQL file for a reviewer. Use [ReadPlan] to read it
+// back.
 func (p *Plan) WriteText(w io.Writer) error {
 	body, err := p.body()
 	if err != nil {
@@ -48,7 +49,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 	return err
 }
 
-// sum returns what tells the plan from any other.
+// sum returns the plan's checksum, which identifies the plan.
 func (p *Plan) sum() (string, error) {
 	body, err := p.body()
 	return sum(body), err
@@ -136,8 +137,8 @@ func (p *Plan) body() ([]byte, error) {
 	return b.Bytes(), wrong
 }
 
-// ReadPlan reads a file that [Plan.WriteText] has written. If the file was edited
-// afterwards, it returns an error that wraps [ErrPlan].
+// ReadPlan reads a file written by [Plan.WriteText]. It returns an error that wraps
+// [ErrPlan] if the file has been edited since.
 func ReadPlan(r io.Reader) (*Plan, error) {
 	input := bufio.NewReader(r)
 	line := func() (string, error) {
@@ -166,7 +167,7 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 	if err != nil {
 		return nil, fail(ErrPlan, "%v; plan again", err)
 	}
-	// What was read is what would be written, or the reading is wrong.
+	// If writing the plan again gives anything else, we have misread it.
 	if again, err := p.body(); err != nil || !bytes.Equal(again, body) {
 		return nil, fail(ErrPlan, "the plan is not one that this version writes; plan again")
 	}
@@ -176,7 +177,7 @@ func ReadPlan(r io.Reader) (*Plan, error) {
 func parsePlan(body string) (*Plan, error) {
 	p := new(Plan)
 	var step *Step
-	var sql []string // of the step; nil until its header ends
+	var sql []string // lines of the current step; nil until its header ends
 	phase := func() *Phase {
 		if len(p.Phases) == 0 {
 			p.Phases = append(p.Phases, Phase{})

@@ -11,17 +11,17 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// progressTable is where Apply keeps its progress.
+// progressTable is the table that holds the progress of Apply.
 const progressTable = "snowkey_migration"
 
-// A planner makes one plan.
+// A planner makes a single plan.
 type planner struct {
 	server
 	options    PlanOptions
 	report     catalog.Report
 	database   string
-	keys       []catalog.Key // whose counters go
-	references []reference   // every foreign key of the database
+	keys       []catalog.Key // the keys to migrate
+	references []reference   // all foreign keys of the database
 	refusals   []refusal
 	steps      map[PhaseName][]Step
 	notes      map[PhaseName][]string
@@ -35,7 +35,7 @@ func (p *planner) refuse(column catalog.Column, remedy, format string, args ...a
 	}
 }
 
-// add puts a step at the end of a phase.
+// add appends a step to a phase.
 func (p *planner) add(phase PhaseName, s Step) {
 	if p.steps == nil {
 		p.steps = make(map[PhaseName][]Step)
@@ -58,7 +58,7 @@ func (p *planner) begin() int {
 	return p.unit
 }
 
-// choose selects the keys to plan, and refuses those that cannot be migrated on any
+// choose selects the keys to plan. It refuses those that can't be migrated on any
 // server.
 func (p *planner) choose() error {
 	counts := func(n catalog.Name) bool {
@@ -119,7 +119,8 @@ func (p *planner) refuseKey(k catalog.Key) {
 	}
 }
 
-// noteRoutines tells of functions, procedures and triggers that may not take wide keys.
+// noteRoutines adds notes about functions, procedures and triggers that may not accept
+// 64-bit keys.
 func (p *planner) noteRoutines() {
 	for _, k := range p.keys {
 		for _, f := range k.Findings {
@@ -130,9 +131,9 @@ func (p *planner) noteRoutines() {
 	}
 }
 
-// refuseUndecided refuses columns of fewer than 64 bits that may hold a key, as long as
-// the caller has not decided. If such a column does hold it, the first row with a
-// generated key fails, or stores another number on a server that is not strict.
+// refuseUndecided refuses narrow columns that may hold a key, until the caller has
+// decided about them. If such a column does hold keys, the first row with a generated
+// key would fail, or on a server that isn't strict, store another number.
 func (p *planner) refuseUndecided() {
 	for _, k := range p.keys {
 		for _, f := range k.Findings {
@@ -143,24 +144,24 @@ func (p *planner) refuseUndecided() {
 	}
 }
 
-// plain reports whether a name can be shown on one line as it is.
+// plain reports whether a name can be shown on a single line without escapes.
 func plain(name string) bool { return utf8.ValidString(name) && database.Printable(name) == name }
 
-// fenced reports whether the fence is up on the table of a key.
+// fenced reports whether the key's table already has the fence.
 func (p *planner) fenced(k catalog.Key) bool {
 	return slices.ContainsFunc(k.Triggers, func(t catalog.Trigger) bool {
 		return t.Table == k.Column.Table && t.Name == database.Own(database.FencePrefix, t.Table.Name)
 	})
 }
 
-// guarded reports whether the guard is up on a table.
+// guarded reports whether a table already has the guard.
 func (p *planner) guarded(k catalog.Key, table catalog.Name) bool {
 	return slices.ContainsFunc(k.Triggers, func(t catalog.Trigger) bool {
 		return t.Table == table && t.Name == database.Own(database.GuardPrefix, t.Table.Name)
 	})
 }
 
-// held returns the references that touch one of the columns.
+// held returns the references that involve at least one of the columns.
 func (p *planner) held(columns []catalog.Column) (all []reference) {
 	for _, r := range p.references {
 		touches := slices.ContainsFunc(columns, func(c catalog.Column) bool {
@@ -173,8 +174,8 @@ func (p *planner) held(columns []catalog.Column) (all []reference) {
 	return all
 }
 
-// narrow returns all columns of fewer than 64 bits that hold one of the keys, by table
-// and without duplicates.
+// narrow returns all narrow columns that hold one of the keys, grouped by table and
+// without duplicates.
 func (p *planner) narrow() (tables []catalog.Name, columns map[catalog.Name][]catalog.Column) {
 	columns = make(map[catalog.Name][]catalog.Column)
 	add := func(c catalog.Column) {
@@ -185,8 +186,8 @@ func (p *planner) narrow() (tables []catalog.Name, columns map[catalog.Name][]ca
 			columns[c.Table] = append(columns[c.Table], c)
 		}
 	}
-	// The tables of children come first. They are usually larger than their parents,
-	// and the plan cannot continue before they are widened.
+	// Children come first, since their tables are usually larger than the parents'
+	// tables, and nothing else can be done until they are widened.
 	for _, k := range p.keys {
 		for _, fk := range k.ForeignKeys {
 			add(fk.Child)
@@ -198,7 +199,7 @@ func (p *planner) narrow() (tables []catalog.Name, columns map[catalog.Name][]ca
 	return tables, columns
 }
 
-// tables returns every table of the plan, each once.
+// tables returns all tables of the plan, without duplicates.
 func (p *planner) tables() (all []catalog.Name) {
 	for _, k := range p.keys {
 		all = append(all, k.Column.Table)
@@ -214,8 +215,8 @@ func compareNames(a, b catalog.Name) int {
 	return cmp.Or(cmp.Compare(a.Schema, b.Schema), cmp.Compare(a.Name, b.Name))
 }
 
-// count adds steps that count the rows of each table, so that Verify notices missing
-// rows.
+// count adds steps that count the rows of each table, so that Verify notices if rows
+// are missing.
 func (p *planner) count() {
 	for _, table := range p.tables() {
 		p.add(Widen, Step{
@@ -226,10 +227,10 @@ func (p *planner) count() {
 	}
 }
 
-// counting is the query that counts the rows of a table.
+// counting returns the query that counts the rows of a table.
 func (s server) counting(table catalog.Name) string { return "SELECT count(*) FROM " + s.name(table) }
 
-// plan puts together what was planned.
+// plan assembles the plan.
 func (p *planner) plan() *Plan {
 	plan := &Plan{
 		Dialect: p.Dialect, Version: p.Version, Database: p.database, Online: p.options.Online, Floor: p.options.Floor,

@@ -21,8 +21,8 @@ ORDER BY (SELECT count(*) FROM pg_partition_ancestors(c.oid)) DESC, 1, 2`
 //go:embed postgres_copies.sql
 var postgresCopies string
 
-// A referenceCopy is a foreign key as a partition of its child has it. Its name may differ,
-// and it may be valid although that of the table is not.
+// A referenceCopy is a foreign key as it appears on a partition of its child. It may
+// have another name, and it may be valid even if the foreign key of the table is not.
 type referenceCopy struct {
 	of, is struct {
 		child catalog.Name
@@ -56,7 +56,7 @@ func (p *postgresPlanner) readPartitions(ctx context.Context, conn *sql.Conn) er
 	return err
 }
 
-// root returns the table that a partition is a part of, or the table itself.
+// root returns the partitioned table that a partition belongs to, or the table itself.
 func (p *postgresPlanner) root(table catalog.Name) catalog.Name {
 	if root, ok := p.roots[table]; ok {
 		return root
@@ -64,7 +64,8 @@ func (p *postgresPlanner) root(table catalog.Name) catalog.Name {
 	return table
 }
 
-// family returns a table after its partitions, the deepest first.
+// family returns the partitions of a table, the deepest first, followed by the table
+// itself.
 func (p *postgresPlanner) family(table catalog.Name) []catalog.Name {
 	if members := p.members[table]; members != nil {
 		return members
@@ -72,8 +73,8 @@ func (p *postgresPlanner) family(table catalog.Name) []catalog.Name {
 	return []catalog.Name{table}
 }
 
-// copiesOf returns a foreign key after its copies in the partitions of its child, the
-// deepest first.
+// copiesOf returns the copies of a foreign key on the partitions of its child, the
+// deepest first, followed by the foreign key itself.
 func (p *postgresPlanner) copiesOf(r reference) (all []reference) {
 	for _, c := range p.copies {
 		if c.of.child == r.Child && c.of.name == r.Name {
@@ -85,8 +86,8 @@ func (p *postgresPlanner) copiesOf(r reference) (all []reference) {
 	return all
 }
 
-// ifExists is for statements about a partition, which may be dropped while the plan is
-// applied. They then do nothing.
+// ifExists returns the IF EXISTS for statements about a partition. A partition may be
+// dropped while the plan is being applied, in which case they should do nothing.
 func (p *postgresPlanner) ifExists(table catalog.Name) string {
 	if p.root(table) == table {
 		return ""
@@ -98,7 +99,7 @@ func (p *postgresPlanner) alter(table catalog.Name) string {
 	return "ALTER TABLE " + p.ifExists(table) + p.name(table) + " "
 }
 
-// ifThere is for statements that have no IF EXISTS.
+// ifThere does the same as ifExists, for statements that don't support IF EXISTS.
 func (p *postgresPlanner) ifThere(table catalog.Name, statement string) string {
 	if p.root(table) == table {
 		return statement
@@ -106,8 +107,8 @@ func (p *postgresPlanner) ifThere(table catalog.Name, statement string) string {
 	return "DO " + p.Literal(fmt.Sprintf("BEGIN IF to_regclass(%s) IS NOT NULL THEN %s; END IF; END", p.Literal(p.name(table)), statement))
 }
 
-// counting returns the keys that a column of a table is, of which partitions may have their
-// own.
+// counting returns the keys of a column, which can be several, because partitions may
+// have their own counters.
 func (p *postgresPlanner) counting(c catalog.Column) (keys []catalog.Key) {
 	for _, k := range p.keys {
 		if p.root(k.Column.Table) == c.Table && k.Column.Name == c.Name {
@@ -117,8 +118,9 @@ func (p *postgresPlanner) counting(c catalog.Column) (keys []catalog.Key) {
 	return keys
 }
 
-// defaults returns SQL that gives a column, under a name, the default of c. Partitions get
-// that of their table, unless they had another or none.
+// defaults returns SQL that sets the default of a column called name to the default of
+// c. Partitions get the default of their table, unless theirs was different or they had
+// none.
 func (p *postgresPlanner) defaults(c catalog.Column, name string) (statements []string) {
 	expression := p.facts[exactPlace(c)].expression
 	if expression != "" {
@@ -138,7 +140,7 @@ func (p *postgresPlanner) defaults(c catalog.Column, name string) (statements []
 	return statements
 }
 
-// orGone makes a query true once a partition is gone.
+// orGone makes a query also return true if the partition no longer exists.
 func (p *postgresPlanner) orGone(table catalog.Name) string {
 	if p.root(table) == table {
 		return ""
@@ -146,9 +148,11 @@ func (p *postgresPlanner) orGone(table catalog.Name) string {
 	return fmt.Sprintf(" + (to_regclass(%s) IS NULL)::int", p.Literal(p.name(table)))
 }
 
-// checkPartitions adds a step that fails if a partition of the plan was detached, or if
-// there are others. A partition that is made after the new columns has them, with the
-// trigger. Before that, there must be no others, because their rows would not be filled.
+// checkPartitions adds a step that fails if a partition of the plan was detached. If
+// others is set, it also fails if there are partitions that aren't in the plan. That's
+// necessary as long as the new columns don't exist, because nothing would fill the rows
+// of such a partition. Later on, new partitions are created with these columns and the
+// trigger.
 func (o *onlinePlanner) checkPartitions(table catalog.Name, unit int, others bool) {
 	if !o.partitioned[table] {
 		return

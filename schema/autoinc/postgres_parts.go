@@ -47,25 +47,25 @@ WHERE a.attnum > 0 AND NOT a.attisdropped
 ORDER BY 1, 2, 3, 4, 5`
 )
 
-// The parts of a table are what --online makes a second time, for a new column that is to
-// take the place of an old one.
+// The parts of a table are the objects that --online has to create a second time, for a
+// new column that is going to replace an old one.
 type (
 	postgresIndex struct {
 		table      catalog.Name
 		name       string
 		unique     bool
 		constraint string
-		kind       string // of the constraint: p, u or empty
-		columns    lists  // their names
-		detail     string // of the constraint: when it is checked, as SQL
-		was        string // its SQL
-		parsed     bool   // it has expressions
-		attached   bool   // it is part of an index of the partitioned table
+		kind       string // kind of the constraint: p, u or empty
+		columns    lists  // the names of the columns
+		detail     string // when the constraint is checked, as SQL
+		was        string // the SQL that creates the index
+		parsed     bool   // whether it has expressions
+		attached   bool   // whether it is part of an index of the partitioned table
 		clustered  bool
 		comment    string
-		says       string // the constraint's comment
+		says       string // the comment on the constraint
 		problems   string
-		method     string // the definition for the new columns, from the method on
+		method     string // the definition for the new columns, starting with the method
 	}
 
 	postgresCheck struct {
@@ -74,11 +74,11 @@ type (
 		valid      bool
 		comment    string
 		columns    lists
-		was        string // its definition
-		definition string // for the new columns
+		was        string // the current definition
+		definition string // the definition for the new columns
 	}
 
-	// postgresStatistic is an object of CREATE STATISTICS.
+	// A postgresStatistic is an object created by CREATE STATISTICS.
 	postgresStatistic struct {
 		table      catalog.Name
 		definition string
@@ -95,7 +95,7 @@ func (l lists) has(name string) bool {
 	return slices.ContainsFunc(l, func(row []string) bool { return row[0] == name })
 }
 
-// readParts reads the indexes and checks of the columns that are widened.
+// readParts reads the indexes and checks of the columns to be widened.
 func (p *postgresPlanner) readParts(ctx context.Context, conn *sql.Conn) error {
 	tables, columns := p.narrow()
 	p.widened = columns
@@ -131,7 +131,8 @@ func (p *postgresPlanner) readParts(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// readOnlineParts reads what else --online makes a second time, and how.
+// readOnlineParts reads the remaining objects that --online has to create a second
+// time.
 func (o *onlinePlanner) readOnlineParts(ctx context.Context, conn *sql.Conn) error {
 	statistics, err := database.List(ctx, conn, postgresStatistics, func(s *postgresStatistic) []any {
 		return []any{&s.table.Schema, &s.table.Name, &s.definition, &s.columns}
@@ -153,11 +154,12 @@ func (o *onlinePlanner) readOnlineParts(ctx context.Context, conn *sql.Conn) err
 	return nil
 }
 
-// narrowed surrounds the SQL that makes columns narrow again. A type is changed by
-// parsing each expression again, with casts that were not there before it became bigint;
-// a query without these casts would not use such an index. So what has expressions is
-// dropped before and made as it was. With --online so are the indexes of partitions, because
-// Postgres would give them other names.
+// narrowed surrounds the SQL that makes columns narrow again. When Postgres changes a
+// type, it parses each expression again, including the casts that were added when the
+// column became bigint. An index with these casts would no longer be used by queries
+// without them. That's why we drop everything that has expressions first, and create it
+// again as it was. With --online we do the same for indexes of partitions, since
+// Postgres would otherwise rename them.
 func (p *postgresPlanner) narrowed(table catalog.Name, alter []string) (undo []string) {
 	var again []string
 	for _, member := range p.family(table) {
@@ -168,7 +170,7 @@ func (p *postgresPlanner) narrowed(table catalog.Name, alter []string) (undo []s
 			}
 			name := p.name(catalog.Name{Schema: member.Schema, Name: x.name})
 			switch {
-			case x.attached: // it goes with the other
+			case x.attached: // dropped along with the index it is attached to
 			case x.kind != "":
 				undo = append(undo, p.alter(member)+"DROP CONSTRAINT "+p.Quote(x.constraint))
 			default:
@@ -196,16 +198,16 @@ func (p *postgresPlanner) narrowed(table catalog.Name, alter []string) (undo []s
 	return slices.Concat(undo, alter, again)
 }
 
-// touches reports whether one of the columns is replaced.
+// touches reports whether any of the columns is replaced.
 func (p *postgresPlanner) touches(table catalog.Name, columns lists) bool {
 	return slices.ContainsFunc(p.widened[p.root(table)], func(c catalog.Column) bool { return columns.has(c.Name) })
 }
 
-// rehearse reads the definitions of indexes and checks for the new columns. It makes an
-// empty copy of the table, replaces the columns there, and asks the server for the
-// definitions. The copy is temporary, and its transaction is rolled back. So the server
-// itself writes every expression, operator class and collation, and it also says if an
-// expression has no meaning for bigint.
+// rehearse finds out the definitions of indexes and checks for the new columns. It
+// creates an empty copy of the table, replaces the columns there, and asks the server
+// for the definitions. The copy is temporary, and the transaction is rolled back. That
+// way the server itself writes every expression, operator class and collation, and also
+// reports if an expression makes no sense for bigint.
 func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table catalog.Name) error {
 	const copied = "pg_temp.snowkey_like"
 	columns := p.widened[p.root(table)]
@@ -230,7 +232,7 @@ func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table ca
 	if _, err := tx.ExecContext(ctx, "CREATE TEMPORARY TABLE snowkey_like (LIKE "+p.name(table)+" INCLUDING INDEXES INCLUDING CONSTRAINTS)"); err != nil {
 		return refuse(err)
 	}
-	// The copy has its indexes in the same order, with other names.
+	// The indexes of the copy are in the same order, but have other names.
 	of := func(relation string) ([]string, error) {
 		return database.List(ctx, tx, "SELECT i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = "+p.Literal(relation)+"::regclass ORDER BY x.indexrelid", database.Text)
 	}
@@ -276,7 +278,7 @@ func (p *postgresPlanner) rehearse(ctx context.Context, conn *sql.Conn, table ca
 	return nil
 }
 
-// partsOf returns the indexes and checks of a table that are made a second time.
+// partsOf returns those indexes and checks of a table that are created a second time.
 func (p *postgresPlanner) partsOf(table catalog.Name) (indexes []*postgresIndex, checks []*postgresCheck) {
 	for i := range p.indexes {
 		if p.indexes[i].table == table {
@@ -291,8 +293,8 @@ func (p *postgresPlanner) partsOf(table catalog.Name) (indexes []*postgresIndex,
 	return indexes, checks
 }
 
-// check adds checks of the new columns beside the old ones. The old column's drop removes
-// the old ones.
+// check adds checks on the new columns next to the old checks, which will be dropped
+// together with the old columns.
 func (o *onlinePlanner) check(table catalog.Name) {
 	for _, member := range o.family(table) {
 		_, checks := o.partsOf(member)
@@ -313,8 +315,8 @@ func (o *onlinePlanner) check(table catalog.Name) {
 	}
 }
 
-// validate plans that constraints of a table are checked on every row, one partition after
-// the other.
+// validate adds steps that check constraints on every row of a table, one partition at
+// a time.
 func (o *onlinePlanner) validate(table catalog.Name, text string, constraints []string) {
 	for _, member := range o.family(table) {
 		o.add(Widen, Step{
@@ -325,9 +327,10 @@ func (o *onlinePlanner) validate(table catalog.Name, text string, constraints []
 	}
 }
 
-// index makes the indexes of the new columns. The index of a partitioned table follows the
-// indexes of its partitions, and Postgres attaches them to it. Postgres cannot make a
-// constraint of a partitioned table from an index, so the swap adds such constraints.
+// index creates the indexes on the new columns. For a partitioned table, the partitions
+// get their indexes first, and Postgres then attaches these to the index of the table.
+// There's no way to turn an index of a partitioned table into a constraint, so
+// constraints of such a table are left to the swap.
 func (o *onlinePlanner) index(table catalog.Name) {
 	for _, member := range o.family(table) {
 		indexes, _ := o.partsOf(member)
@@ -363,7 +366,7 @@ func (o *onlinePlanner) indexAlone(x *postgresIndex) {
 		SQL:  o.createIndex(x, "CONCURRENTLY "),
 		Done: fmt.Sprintf("SELECT count(*)%s FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_namespace n ON n.oid = i.relnamespace WHERE n.nspname = %s AND i.relname = %s AND x.indisvalid",
 			o.orGone(x.table), o.Literal(fresh.Schema), o.Literal(fresh.Name)),
-		Retry:  "DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh), // a failed attempt leaves one that is not valid
+		Retry:  "DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh), // a failed attempt leaves an invalid index behind
 		Before: unhurried,
 		Locks:  "SHARE UPDATE EXCLUSIVE: readers and writers go on; it waits until older transactions have ended",
 		Undo:   []string{"DROP INDEX CONCURRENTLY IF EXISTS " + o.name(fresh)},
@@ -374,8 +377,8 @@ func (o *onlinePlanner) freshIndex(x *postgresIndex) catalog.Name {
 	return catalog.Name{Schema: x.table.Schema, Name: database.Own("snowkey_index", x.name)}
 }
 
-// renameParts gives the new parts the names of the old ones, which the drop of the old
-// columns has removed, and adds what needs no second copy.
+// renameParts gives the new parts the names of the old ones, which are gone along with
+// the old columns. It also adds the parts that could not be created in advance.
 func (o *onlinePlanner) renameParts(table catalog.Name, add func(text, format string, args ...any)) {
 	name, alter := o.name(table), o.alter(table)
 	there := func(format string, args ...any) string { return o.ifThere(table, fmt.Sprintf(format, args...)) }

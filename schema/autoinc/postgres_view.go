@@ -16,27 +16,27 @@ import (
 //go:embed postgres_views.sql
 var postgresViews string
 
-// A postgresView is a view and all that goes when it is dropped.
+// A postgresView is a view, along with everything that is lost when it is dropped.
 type postgresView struct {
 	name       catalog.Name
 	definition string
 	options    string
 	owner      string
 	comment    string
-	grants     lists // privilege, role, option
-	defaults   lists // roles that are granted something on each new view
-	comments   lists // column, comment
-	stored     bool  // it is a materialized view
+	grants     lists // of the form privilege, role, option
+	defaults   lists // roles that default privileges grant something to on each new view
+	comments   lists // of the form column, comment
+	stored     bool  // whether it is a materialized view
 	populated  bool
-	indexes    lists  // of a materialized view: each is made by some statements
-	lost       string // what is not made again
+	indexes    lists  // of a materialized view, with the statements that create each of them
+	lost       string // what we can't create again
 }
 
 func (v *postgresView) dest() []any {
 	return []any{&v.name.Schema, &v.name.Name, &v.definition, &v.options, &v.owner, &v.comment, &v.grants, &v.defaults, &v.comments, &v.stored, &v.populated, &v.indexes, &v.lost}
 }
 
-// kind is how statements name the kind of view.
+// kind returns the kind of view, as used in statements.
 func (v *postgresView) kind() string {
 	if v.stored {
 		return "MATERIALIZED VIEW"
@@ -44,7 +44,7 @@ func (v *postgresView) kind() string {
 	return "VIEW"
 }
 
-// lists scan a JSON array of arrays of text.
+// lists can be scanned from a JSON array of arrays of text.
 type lists [][]string
 
 // Scan implements sql.Scanner.
@@ -64,8 +64,8 @@ func (p *postgresPlanner) readViews(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// viewsOf returns the views that use the columns, directly or through another view.
-// Each view comes after all views that it uses.
+// viewsOf returns the views that use the columns, be it directly or through another
+// view. Each view comes after the views that it uses.
 func (p *postgresPlanner) viewsOf(tables []catalog.Name, columns []string) (ordered []postgresView) {
 	within := make(map[catalog.Name]bool)
 	var reach func(table catalog.Name, columns []string)
@@ -105,7 +105,7 @@ func (p *postgresPlanner) viewsOf(tables []catalog.Name, columns []string) (orde
 	return ordered
 }
 
-// dropViews drops views, the last first.
+// dropViews drops the views in reverse order.
 func (p *postgresPlanner) dropViews(phase PhaseName, unit int, column catalog.Column, views []postgresView) {
 	for _, v := range slices.Backward(views) {
 		if v.lost != "" {
@@ -126,7 +126,7 @@ func (p *postgresPlanner) dropViews(phase PhaseName, unit int, column catalog.Co
 	}
 }
 
-// makeViews makes views again.
+// makeViews creates the views again.
 func (p *postgresPlanner) makeViews(phase PhaseName, unit int, views []postgresView) {
 	for _, v := range views {
 		for i, s := range p.viewSteps(v) {
@@ -142,7 +142,8 @@ func (p *postgresPlanner) makeViews(phase PhaseName, unit int, views []postgresV
 	}
 }
 
-// viewSteps make a view with its owner, privileges and comments.
+// viewSteps returns the steps that create a view with its owner, privileges and
+// comments.
 func (p *postgresPlanner) viewSteps(v postgresView) (steps []Step) {
 	name := p.name(v.name)
 	add := func(text, sql string) { steps = append(steps, Step{Text: text, SQL: sql}) }

@@ -9,8 +9,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// prepare checks that the server is the one that the plan was made for, takes the lock
-// that prevents a second Apply, and sets up the session.
+// prepare checks that this is the kind of server that the plan was made for, and sets
+// up the session. It also takes the lock that keeps other processes from applying a
+// plan.
 func (a *applier) prepare(ctx context.Context) error {
 	found, err := database.Identify(ctx, a.conn, "")
 	if err != nil {
@@ -22,12 +23,12 @@ func (a *applier) prepare(ctx context.Context) error {
 	return a.syntax().prepare(a, ctx)
 }
 
-// lockName returns the name of the lock for one Apply at a time.
+// lockName returns the name of the lock that allows only one Apply at a time.
 func (a *applier) lockName() string {
 	return fmt.Sprintf("snowkey_migration %.16x", sha256.Sum256([]byte(a.ledger.name(a.plan.Progress))))
 }
 
-// setting changes a setting of the session, and remembers how it was.
+// setting changes a setting of the session, and remembers how to restore it.
 func (a *applier) setting(ctx context.Context, change, restore string) error {
 	if _, err := a.conn.ExecContext(ctx, change); err != nil {
 		return fmt.Errorf("autoinc: setting up the session: %w", err)
@@ -36,7 +37,7 @@ func (a *applier) setting(ctx context.Context, change, restore string) error {
 	return nil
 }
 
-// lockTimeout sets how long Postgres waits for a lock.
+// lockTimeout returns the statement that limits how long Postgres waits for a lock.
 func (a *applier) lockTimeout() string {
 	return fmt.Sprintf("SELECT set_config('lock_timeout', '%dms', false)", max(a.options.LockTimeout/time.Millisecond, 1))
 }
@@ -55,9 +56,9 @@ func (a *applier) preparePostgres(ctx context.Context) error {
 	}
 	a.restore = append(a.restore, "SELECT pg_advisory_unlock("+key+")")
 	settings := [][2]string{
-		{"lock_timeout", "0"}, // each step sets it
+		{"lock_timeout", "0"}, // each step sets its own
 		{"statement_timeout", "0"},
-		{"search_path", ""}, // every name of the plan has its schema
+		{"search_path", ""}, // all names in a plan are qualified
 		{"row_security", "off"},
 		{"standard_conforming_strings", "on"},
 	}
@@ -110,7 +111,7 @@ func (a *applier) prepareMySQL(ctx context.Context) error {
 	return nil
 }
 
-// refuseReadOnly refuses a server that is a standby.
+// refuseReadOnly returns an error if the server is a standby, or read-only.
 func (a *applier) refuseReadOnly(ctx context.Context, query string) error {
 	readOnly, err := database.One(ctx, a.conn, query, database.Number)
 	if err == nil && readOnly != 0 {
@@ -119,8 +120,8 @@ func (a *applier) refuseReadOnly(ctx context.Context, query string) error {
 	return err
 }
 
-// prepareSQLite needs no such lock. Every step runs in a transaction that excludes
-// other writers and that reads the progress first.
+// prepareSQLite doesn't need a lock. Every step runs in a transaction that excludes
+// other writers, and starts by reading the progress.
 func (a *applier) prepareSQLite(ctx context.Context) error {
 	for pragma, value := range map[string]int64{
 		"busy_timeout":       max(int64(a.options.LockTimeout/time.Millisecond), 1),

@@ -9,17 +9,18 @@ import (
 )
 
 // withoutCounter rewrites the CREATE TABLE statement of a table whose key is an alias
-// of the rowid. The new table has the name in as, and its key is an ordinary column, so
-// an INSERT must send the key.
+// of the rowid. The resulting table is called as, and its key is an ordinary column,
+// which an INSERT must provide.
 func withoutCounter(sql, column, as string, strict bool) (string, error) {
 	words := ddl.Tokens(sql, false)
-	// CREATE TABLE name ( … ), as SQLite keeps it; it drops IF NOT EXISTS and the schema.
+	// SQLite always stores this as CREATE TABLE name ( … ), without IF NOT EXISTS and
+	// without a schema.
 	if len(words) < 4 || !words[0].Is("CREATE") || !words[1].Is("TABLE") || !words[3].Is("(") {
 		return "", fmt.Errorf("its definition does not begin with CREATE TABLE name (")
 	}
 	kind := "BIGINT"
 	if strict {
-		kind = "INT" // which is not INTEGER, and the only other that STRICT knows
+		kind = "INT" // STRICT tables allow no other integer type than INT and INTEGER
 	}
 	type edit struct {
 		start, end int
@@ -43,7 +44,8 @@ func withoutCounter(sql, column, as string, strict bool) (string, error) {
 				}
 				edits = append(edits, edit{word.Start, word.End, kind + notNull})
 			case defines && i == 1:
-				// A quoted type, such as "INTEGER", counts as well.
+				// A quoted type such as "INTEGER" also makes the column an alias of the
+				// rowid.
 				if strings.EqualFold(word.Text, "INTEGER") {
 					return "", fmt.Errorf("the type of %s is in quotes", column)
 				}
@@ -60,7 +62,7 @@ func withoutCounter(sql, column, as string, strict bool) (string, error) {
 	return sql, nil
 }
 
-// renamed rewrites the name of a table in its CREATE TABLE, as SQLite keeps it.
+// renamed replaces the name in a CREATE TABLE statement as SQLite stores it.
 func renamed(sql, as string) string {
 	words := ddl.Tokens(sql, false)
 	if len(words) < 3 {
@@ -69,7 +71,7 @@ func renamed(sql, as string) string {
 	return sql[:words[2].Start] + as + sql[words[2].End:]
 }
 
-// items splits what is between the parentheses of a CREATE TABLE.
+// items splits the contents of the parentheses of a CREATE TABLE statement.
 func items(words []ddl.Token) (all [][]ddl.Token) {
 	depth := 1
 	var item []ddl.Token
@@ -93,14 +95,16 @@ func items(words []ddl.Token) (all [][]ddl.Token) {
 	return slices.DeleteFunc(all, func(item []ddl.Token) bool { return len(item) == 0 })
 }
 
-// isConstraint reports whether an item of a CREATE TABLE defines no column.
+// isConstraint reports whether an item of a CREATE TABLE statement is a constraint
+// rather than a column.
 func isConstraint(item []ddl.Token) bool {
 	return item[0].Is("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
 }
 
-// usesRowid reports whether a view or trigger that names a table may use its rowid. A
-// trigger of the table that does not name it otherwise can do so with NEW and OLD only:
-// a rowid by itself is that of another table, such as a search index.
+// usesRowid reports whether a view or trigger that mentions a table may use its rowid.
+// If a trigger of the table doesn't mention the table again, it can only use the rowid
+// with NEW or OLD. Any other rowid belongs to a different table, such as a search
+// index.
 func usesRowid(o sqliteObject, table string) bool {
 	words := ddl.Tokens(o.sql, false)
 	own := ddl.Lower(o.table) == ddl.Lower(table)
@@ -122,8 +126,8 @@ func usesRowid(o sqliteObject, table string) bool {
 	return false
 }
 
-// searches reports whether a table is an index for full-text search whose rows belong
-// to the rows of table, by their rowid and not by the column.
+// searches reports whether a table is a full-text index whose rows are linked to the
+// rows of table by their rowid rather than by the column.
 func searches(sql, table, column string) bool {
 	words := ddl.Tokens(sql, false)
 	option := func(name, value string) bool {
@@ -139,7 +143,7 @@ func searches(sql, table, column string) bool {
 	return len(words) > 2 && words[0].Is("CREATE") && words[1].Is("VIRTUAL") && option("content", table) && !option("content_rowid", column)
 }
 
-// names reports whether SQL has a name in it.
+// names reports whether some SQL contains a name.
 func names(sql, name string) bool {
 	return slices.ContainsFunc(ddl.Tokens(sql, false), func(t ddl.Token) bool { return t.Named(name) })
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// Undo reverses what [Apply] did, the last step first, and forgets it. If
-// [ApplyOptions].Phase is set, it reverses that phase and those after it, else the
-// whole plan. The database is then as it was. Two things differ: on Postgres, columns
-// that were widened online stay the last of their table, and a counter goes on from the
-// largest key below the floor.
+// Undo reverses what [Apply] did, starting with the last step, and deletes its record.
+// If [ApplyOptions].Phase is set, Undo reverses that phase and those after it,
+// otherwise the whole plan. This restores the database to its earlier state, with two
+// exceptions. On Postgres, columns that were widened online remain the last ones of
+// their table, and a counter continues from the largest key below the floor.
 //
-// Undo may be called again after a crash at any point. Apply returns [ErrUnfinished]
-// until Undo has completed.
+// Undo may be called again after a crash at any point. Until it has completed, Apply
+// returns [ErrUnfinished].
 //
-// If a table has a generated key, Undo changes nothing and returns an error that wraps
-// [ErrRefused], because a narrow column cannot hold it, and a counter would go on from
-// it. Other errors are as for Apply.
+// If a table already has a generated key, Undo does not change anything and returns an
+// error that wraps [ErrRefused]. A narrow column couldn't hold such a key, and a
+// counter would continue from it. Other errors are the same as for Apply.
 func Undo(ctx context.Context, db *sql.DB, plan *Plan, options ApplyOptions) error {
 	return withApplier(ctx, db, plan, options, func(a *applier) error { return a.undo(ctx) })
 }
 
-// undoing is the entry of a plan that is being reversed.
+// undoing is the entry that marks a plan as being reversed.
 const undoing = "undo"
 
 func (a *applier) undo(ctx context.Context) error {
@@ -95,7 +95,7 @@ func (a *applier) undo(ctx context.Context) error {
 	}, quiet)
 }
 
-// refuseGenerated refuses to reverse anything if a key was generated.
+// refuseGenerated returns an error if there are generated keys.
 func (a *applier) refuseGenerated(ctx context.Context) error {
 	for _, k := range a.plan.keys {
 		column := a.Quote(k.Column.Name)
@@ -111,14 +111,14 @@ func (a *applier) refuseGenerated(ctx context.Context) error {
 	return nil
 }
 
-// reverse reverses the steps of a unit, the last first.
+// reverse reverses the steps of a unit, starting with the last one.
 func (a *applier) reverse(ctx context.Context, phase Phase, steps []Step) error {
 	back := func() error {
 		for _, s := range steps {
 			if s.Run == locking {
 				// The statements that reverse a step may need a stronger lock than the
-				// step itself. If it were taken later, another session with a weaker
-				// lock could cause a deadlock.
+				// step itself. We take that lock now, because taking it later could
+				// cause a deadlock with another session that holds a weaker one.
 				if err := a.lock(ctx, inMode(s, againstAll)); err != nil {
 					return err
 				}

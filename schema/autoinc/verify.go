@@ -17,26 +17,26 @@ import (
 	"github.com/snowkey-go/snowkey/schema/internal/database"
 )
 
-// A Verification is what [Verify] found, one proof after the other.
+// A Verification is the result of [Verify], a list of proofs.
 type Verification struct {
 	Proofs []Proof `json:"proofs"`
 }
 
-// A Proof is the result of one check of a database that has left auto-increment.
+// A Proof is the result of a single check.
 type Proof struct {
-	Subject string `json:"subject"` // a column, a table or a foreign key, quoted
+	Subject string `json:"subject"` // a quoted column, table or foreign key
 	Verdict string `json:"verdict"`
-	Text    string `json:"text"` // what was looked at, and what was found
+	Text    string `json:"text"` // what was checked, and the result
 }
 
 // The verdicts of a [Proof].
 const (
 	Proven  = "proven"
-	Open    = "open" // neither: it takes a person to tell
+	Open    = "open" // neither of the two, so somebody has to look at it
 	Refuted = "refuted"
 )
 
-// Err returns an error that wraps [ErrRefuted] if anything is refuted, and nil otherwise.
+// Err returns an error that wraps [ErrRefuted] if any proof is refuted, otherwise nil.
 func (v Verification) Err() error {
 	refuted := slices.DeleteFunc(slices.Clone(v.Proofs), func(p Proof) bool { return p.Verdict != Refuted })
 	if len(refuted) == 0 {
@@ -45,7 +45,7 @@ func (v Verification) Err() error {
 	return fail(ErrRefuted, "%d of %s refuted, the first for %s: %s", len(refuted), database.Plural(len(v.Proofs), "proof"), database.Printable(refuted[0].Subject), database.Printable(refuted[0].Text))
 }
 
-// WriteText writes the verification for people.
+// WriteText writes the verification for people to read.
 func (v Verification) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	count := make(map[string]int)
@@ -58,22 +58,24 @@ func (v Verification) WriteText(w io.Writer) error {
 	return err
 }
 
-// Verify proves from the catalog and from the data that the keys of a plan have
-// left auto-increment:
+// Verify proves, by means of the catalog and the data, that the keys of a plan no
+// longer use auto-increment:
 //
 //   - keys and children have 64 bits
-//   - every foreign key exists, is valid, and resolves on every row
-//   - no table has fewer rows than when the plan was begun
+//   - every foreign key exists, is still valid, and resolves on every row
+//   - no table has fewer rows than when the plan was first applied
 //   - no key counts
-//   - a row without a key is refused
+//   - a row without a key is rejected
 //
-// The last point follows from the catalog: the column is NOT NULL and has no default.
-// Verify also tries to insert such a row, in a transaction that it rolls back. It does
-// so only in tables without other triggers than the plan's, because those might do
-// something that a rollback does not undo.
+// Fewer rows are only reported as [Open], because the application may have deleted
+// some. The last point follows from the catalog if the column is NOT NULL and has no
+// default. Verify also tries to insert such a row, in a transaction that it rolls back.
+// It only does so if the table has no triggers other than the plan's, since other
+// triggers might do something that can't be rolled back.
 //
-// Verify reads each table at least once, which can take long, and needs write
-// privileges for the rows that it tries to insert. Errors are as in [catalog.Inspect].
+// Note that Verify reads each table at least once, which can take long, and needs write
+// privileges for the rows that it tries to insert. It returns the same errors as
+// [catalog.Inspect].
 func Verify(ctx context.Context, db *sql.DB, plan *Plan) (Verification, error) {
 	if db == nil || plan == nil {
 		return Verification{}, errors.New("autoinc: there is no database or no plan; pass an open *sql.DB and what NewPlan or ReadPlan returned")
@@ -121,7 +123,7 @@ type verifier struct {
 	report     catalog.Report
 }
 
-// A verifiedColumn is a column as it is now.
+// A verifiedColumn describes the current state of a column.
 type verifiedColumn struct {
 	catalog.Column
 	nullable bool
@@ -167,7 +169,7 @@ func (v *verifier) verify(ctx context.Context) error {
 	return v.verifyInserts(ctx)
 }
 
-// read reads the catalog as it is now.
+// read reads the current catalog.
 func (v *verifier) read(ctx context.Context) error {
 	var schemas []string
 	for _, k := range v.plan.keys {
@@ -177,7 +179,7 @@ func (v *verifier) read(ctx context.Context) error {
 	}
 	var err error
 	v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{Schemas: schemas})
-	if errors.Is(err, catalog.ErrSchema) { // then the columns are refuted
+	if errors.Is(err, catalog.ErrSchema) { // in which case the columns will be refuted
 		v.report, err = catalog.InspectConn(ctx, v.conn, catalog.Options{})
 	}
 	if err != nil {
@@ -202,14 +204,14 @@ func (v *verifier) verifyWidths() {
 	seen := make(map[place]bool)
 	for _, k := range v.plan.keys {
 		columns := append([]catalog.Column{k.Column}, k.Holders...)
-		for i := 0; i < len(columns); i++ { // which grows meanwhile
+		for i := 0; i < len(columns); i++ { // the slice grows as we go
 			was := columns[i]
 			at := exactPlace(was)
 			if seen[at] {
 				continue
 			}
 			seen[at] = true
-			// A foreign key may have been added after the plan was made.
+			// A foreign key may have been added since the plan was made.
 			for _, r := range v.references {
 				for j, key := range r.Keys {
 					if r.Parent == was.Table && key == was.Name && j < len(r.Columns) {
@@ -232,7 +234,8 @@ func (v *verifier) verifyWidths() {
 	}
 }
 
-// verifyRoutines leaves open whether functions, procedures and triggers take wide keys.
+// verifyRoutines adds open proofs, because we can't tell whether functions, procedures
+// and triggers accept 64-bit keys.
 func (v *verifier) verifyRoutines(ctx context.Context) error {
 	routines, err := database.NarrowRoutines(ctx, v.conn, v.Server)
 	for _, r := range routines {
@@ -244,7 +247,7 @@ func (v *verifier) verifyRoutines(ctx context.Context) error {
 	return err
 }
 
-// tables returns the tables of the keys and of the columns that hold them.
+// tables returns the tables of the keys and of the columns that hold the keys.
 func (p *Plan) tables() (all []catalog.Name) {
 	for _, k := range p.keys {
 		for _, c := range append([]catalog.Column{k.Column}, k.Holders...) {
@@ -256,9 +259,9 @@ func (p *Plan) tables() (all []catalog.Name) {
 	return all
 }
 
-// is reports whether two references have the same tables and columns. SQLite keeps
-// names as they were written, and it leaves out the columns of a referenced primary
-// key.
+// is reports whether two references have the same tables and columns. We can't simply
+// compare them on SQLite, which keeps names as they were written and leaves out the
+// columns of a referenced primary key.
 func (v *verifier) is(a, b reference) bool {
 	if !v.syntax().fold {
 		return a.same(b)
@@ -315,7 +318,7 @@ func (v *verifier) verifyReferences(ctx context.Context) error {
 }
 
 // any reports whether a query returns a row. It selects a count, because the result
-// type of a prepared statement must not change when the columns do.
+// type of a prepared statement must not change along with the columns.
 func (v *verifier) any(ctx context.Context, query string) (bool, error) {
 	n, err := database.One(ctx, v.conn, "SELECT count(*) FROM ("+query+") AS found", func(n *int) []any { return []any{n} })
 	return n > 0, err
@@ -356,7 +359,7 @@ func (v *verifier) verifyCounts(ctx context.Context) error {
 	return nil
 }
 
-// there reports whether the table is that a step counts.
+// there reports whether the table that a step counts still exists.
 func (v *verifier) there(count string) bool {
 	for _, c := range v.columns {
 		if count == v.counting(c.Table) {
@@ -384,7 +387,7 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 		subject := v.column(k.Column)
 		c, ok := v.columns[exactPlace(k.Column)]
 		if !ok {
-			continue // which is refuted already
+			continue // already refuted by verifyWidths
 		}
 		foreign := slices.ContainsFunc(v.report.Triggers, func(t catalog.Trigger) bool {
 			return t.Table == k.Column.Table && t.Name != database.Own(database.FencePrefix, t.Table.Name) && t.Name != database.Own(database.GuardPrefix, t.Table.Name)
@@ -403,7 +406,7 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 			return err
 		case taken:
 			v.say(subject, Refuted, "a row without a key was taken%s, and rolled back; apply the phase %s", how, Guard)
-		case unclear != nil && v.syntax().modes != nil: // without a strict mode, a missing key is a 0
+		case unclear != nil && v.syntax().modes != nil: // without a strict mode, a missing key becomes 0
 			v.say(subject, Open, "the column has no default and takes no null, and a row without a key was refused for another reason: %v; apply the phase %s", unclear, Guard)
 		case unclear != nil:
 			v.say(subject, Proven, "the column has no default and takes no null")
@@ -414,8 +417,8 @@ func (v *verifier) verifyInserts(ctx context.Context) error {
 	return nil
 }
 
-// try inserts a row without a key and rolls it back. If the row was refused for another
-// reason than its missing key, the result is open.
+// try inserts a row without a key and rolls it back. If the row was rejected for some
+// other reason than the missing key, unclear is that reason.
 func (v *verifier) try(ctx context.Context, key catalog.Column) (taken bool, how string, unclear, err error) {
 	insert, modes := "INSERT INTO "+v.name(key.Table)+v.syntax().empty, v.syntax().modes
 	if len(modes) > 0 {
@@ -440,7 +443,7 @@ func (v *verifier) try(ctx context.Context, key catalog.Column) (taken bool, how
 			return false, "", nil, fmt.Errorf("autoinc: %w", ctx.Err())
 		}
 		switch {
-		case refused != nil && mode == "" && !missesKey(refused, key): // a strict mode always refuses
+		case refused != nil && mode == "" && !missesKey(refused, key): // a strict mode always rejects the row
 			unclear = refused
 		case refused != nil:
 		default:
@@ -453,8 +456,8 @@ func (v *verifier) try(ctx context.Context, key catalog.Column) (taken bool, how
 	return taken, how, unclear, nil
 }
 
-// missesKey reports whether a row was refused because it has no key: by the fence, by
-// the guard, or because the column is NOT NULL and has no default.
+// missesKey reports whether a row was rejected because it has no key, whether by the
+// fence, by the guard, or because the column is NOT NULL and has no default.
 func missesKey(err error, key catalog.Column) bool {
 	text := err.Error()
 	if strings.Contains(text, "snowkey: ") {
