@@ -14,13 +14,13 @@
 //
 // # The phases
 //
-//	widen      keys and children get 64 bits
-//	readers    a stop: deploy readers that accept 64 bits
-//	fence      rows without a key are refused, where the first generated key would
-//	           move the counter: MySQL, MariaDB, SQLite
-//	switch-on  keys may be sent; a stop: deploy writers that send generated keys
-//	drop       the counter is dropped
-//	guard      new rows with a small key are refused
+//	widen      makes keys and children 64 bits wide
+//	readers    changes nothing: deploy readers that accept 64 bits
+//	fence      rejects rows without a key; only on MySQL, MariaDB and SQLite,
+//	           where the first generated key would move the counter
+//	switch-on  allows keys to be sent: deploy writers that send generated keys
+//	drop       drops the counter
+//	guard      rejects new rows with a small key
 //
 // # Why Apply can be repeated
 //

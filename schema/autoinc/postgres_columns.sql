@@ -1,8 +1,8 @@
--- Every column of whole numbers, with what decides how it may be altered.
+-- Every integer column, with everything that decides how it may be altered.
 SELECT n.nspname, c.relname, a.attname, c.relkind::text, a.attinhcount > 0, a.attnotnull, t.typtype = 'd',
 	coalesce(pg_get_expr(f.adbin, f.adrelid), ''), a.attidentity::text, a.attgenerated::text, a.attacl IS NOT NULL,
 	coalesce(col_description(c.oid, a.attnum), ''),
-	-- Postgres 18 names them.
+	-- From Postgres 18 on, NOT NULL constraints have names.
 	coalesce((SELECT k.conname FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum]), ''),
 	concat_ws(', ', CASE WHEN a.attstattarget >= 0 THEN 'SET STATISTICS ' || a.attstattarget END,
 		'SET (' || array_to_string(a.attoptions, ', ') || ')')

@@ -1,5 +1,5 @@
--- Every foreign key as its child and the partitions of its child have it. The
--- server adds copies for the partitions of the parent, too; these are left out.
+-- Every foreign key, along with its copies on the partitions of its child. The server also
+-- adds copies for the partitions of the parent, which we leave out.
 WITH RECURSIVE copies AS (
 	SELECT f.oid, f.conrelid AS child, f.conname AS name, f.conrelid, f.confrelid, f.conname, f.convalidated
 	FROM pg_constraint f WHERE f.contype = 'f' AND f.conparentid = 0

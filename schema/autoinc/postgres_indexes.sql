@@ -1,5 +1,5 @@
--- Every index with its columns, also those in its expressions, and with what keeps a
--- plan from making another like it.
+-- Every index with its columns, including those in its expressions. The last column says
+-- what keeps us from creating another index like it.
 SELECT n.nspname, c.relname, i.relname, x.indisunique, coalesce(k.conname, ''), coalesce(k.contype::text, ''),
 	coalesce((
 		SELECT json_agg(json_build_array(a.attname) ORDER BY a.attnum)
@@ -9,7 +9,7 @@ SELECT n.nspname, c.relname, i.relname, x.indisunique, coalesce(k.conname, ''), 
 			AND d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indrelid AND d.refobjsubid = a.attnum))
 	)::text, '[]'),
 	CASE WHEN k.condeferrable THEN ' DEFERRABLE' ELSE '' END || CASE WHEN k.condeferred THEN ' INITIALLY DEFERRED' ELSE '' END,
-	-- Without ONLY, CREATE INDEX takes the indexes of the partitions into that of their table.
+	-- Without ONLY, CREATE INDEX attaches existing indexes of the partitions to the new index.
 	coalesce('ALTER TABLE ' || format('%I.%I', n.nspname, c.relname) || ' ADD CONSTRAINT ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid), replace(pg_get_indexdef(x.indexrelid),
 		format(' ON ONLY %I.%I USING ', n.nspname, c.relname), format(' ON %I.%I USING ', n.nspname, c.relname))),
 	x.indexprs IS NOT NULL OR x.indpred IS NOT NULL, h.inhparent IS NOT NULL,
@@ -26,5 +26,6 @@ JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspn
 LEFT JOIN pg_constraint k ON k.conindid = x.indexrelid AND k.conrelid = x.indrelid AND k.contype IN ('p', 'u', 'x')
 LEFT JOIN pg_inherits h ON h.inhrelid = x.indexrelid
 LEFT JOIN pg_class hi ON hi.oid = h.inhparent
--- Of equal indexes of a partition, the first is taken into the first of its table.
+-- If a partition has several equal indexes, Postgres attaches the first one to the first
+-- index of the table, so the order matters.
 ORDER BY n.nspname, c.relname, hi.relname, i.relname

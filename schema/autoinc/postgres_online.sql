@@ -1,5 +1,5 @@
--- What else goes when a column is dropped, or is in the way of another that
--- takes its place.
+-- Everything else that would be lost when a column is dropped, or that keeps a new column
+-- from replacing it.
 SELECT n.nspname, c.relname, a.attname, 'the constraint ' || quote_ident(k.conname) || ' checks it'
 FROM pg_constraint k
 JOIN pg_class c ON c.oid = k.conrelid

@@ -1,5 +1,5 @@
--- Every view, with what is lost when it is dropped. The last column names what
--- a plan does not make again.
+-- Every view, with everything that is lost when the view is dropped. The last column names
+-- what a plan cannot create again.
 SELECT n.nspname, v.relname, pg_get_viewdef(v.oid), coalesce(array_to_string(v.reloptions, ', '), ''), pg_get_userbyid(v.relowner),
 	coalesce(obj_description(v.oid, 'pg_class'), ''),
 	coalesce((

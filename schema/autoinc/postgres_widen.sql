@@ -1,5 +1,6 @@
--- What keeps the type of a column from being altered, beside what depends on it.
-WITH RECURSIVE rows AS ( -- the types that have rows of a table in them
+-- Everything that keeps us from altering the type of a column, except for objects that
+-- depend on the column.
+WITH RECURSIVE rows AS ( -- the types that contain rows of a table
 	SELECT c.oid AS relation, c.reltype AS type FROM pg_class c WHERE c.relkind IN ('r', 'p', 'f') AND c.reltype <> 0
 	UNION
 	SELECT r.relation, t.oid FROM rows r JOIN pg_type t ON t.typelem = r.type AND t.typcategory = 'A' OR t.typbasetype = r.type

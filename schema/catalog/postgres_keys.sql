@@ -1,6 +1,6 @@
--- Every column that counts, with its sequence: by identity, by a default of its
--- own, or by that of its domain. A default with currval repeats a number of
--- another column and does not count.
+-- Every auto-increment column, with its sequence. The numbers may come from an identity,
+-- from the default of the column, or from the default of its domain. A default with currval
+-- only repeats the number of another column, so it is not included.
 WITH counting AS (
 	SELECT a.attrelid, a.attnum, '' AS expression,
 		CASE a.attidentity WHEN 'a' THEN 'identity always' ELSE 'identity by default' END AS mechanism,

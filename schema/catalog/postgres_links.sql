@@ -1,5 +1,5 @@
--- Every column of every foreign key, in the constraint's order. Those that
--- partitions have from their table have a parent, and are left out.
+-- Every column of every foreign key, in the order of the constraint. We leave out foreign
+-- keys that partitions got from their table, which have a parent.
 WITH links AS (
 	SELECT f.oid, f.conname, f.conrelid, f.confrelid, f.conkey, f.confkey, i AS position,
 		EXISTS (

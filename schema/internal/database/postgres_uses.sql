@@ -1,6 +1,6 @@
--- What uses a column such that its type cannot be altered: views with their
--- names, and the rest as Postgres describes it. A view that uses a column of a
--- view is here too.
+-- Everything that uses a column and so keeps us from altering its type. Views are listed by
+-- name, and other objects with the description that Postgres gives. This includes views
+-- that use a column of another view.
 SELECT DISTINCT tn.nspname, t.relname, a.attname,
 	coalesce(vn.nspname, ''), coalesce(v.relname, ''), coalesce(v.relkind = 'm', false),
 	CASE WHEN v.oid IS NULL THEN pg_describe_object(d.classid, d.objid, d.objsubid) ELSE '' END
