@@ -72,7 +72,9 @@ func (s *Segment) fetch(ctx context.Context) {
 		if !ok {
 			return
 		}
+		began := time.Now()
 		start, err := s.fetchOnce(ctx, f)
+		s.fetched(began, err)
 		if s.record(f, start, err); err == nil {
 			pause = firstPause
 			continue

@@ -33,6 +33,8 @@ type Segment struct {
 	exhausted bool  // bound is above MaxValue
 	closed    bool
 	reason    error // why the last fetch failed, or nil if it succeeded
+	stats     Stats // without Issued
+	dropped   int64 // how many numbers were left when the Segment was closed
 
 	// Set while a fetch is running: cancel ends the fetch, and done is closed when it
 	// has ended.
@@ -196,9 +198,19 @@ func (s *Segment) draw(ctx context.Context, n int64) ([]run, error) {
 	s.mu.Unlock()
 	select {
 	case <-w.served:
+		return w.runs, w.err
+	default:
+	}
+	began := time.Now()
+	select {
+	case <-w.served:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waited(began)
 	case <-ctx.Done():
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.waited(began)
 		if i := slices.Index(s.queue, w); i >= 0 { // otherwise we were served in the meantime
 			s.queue = slices.Delete(s.queue, i, i+1)
 			s.serve() // the numbers left may be enough for the next call
@@ -251,6 +263,7 @@ func (s *Segment) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	s.recall()
+	s.dropped += s.ready
 	s.chain, s.ready = nil, 0
 	s.serve()
 	done := s.done

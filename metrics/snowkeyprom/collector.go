@@ -1,4 +1,5 @@
-// Package snowkeyprom exports the state of a pool of ids to Prometheus.
+// Package snowkeyprom exports the state of a pool of ids to Prometheus, and that of a
+// segment of dense numbers.
 //
 //	prometheus.MustRegister(snowkeyprom.NewCollector(ids))
 //
@@ -22,7 +23,17 @@
 //	snowkey_lease_renewals_total{result}     renewals, ok or failed
 //	snowkey_lease_renewal_seconds            a summary of how long they took
 //
-// To export several pools, give each a label:
+// [NewSegmentCollector] exports a source of dense numbers:
+//
+//	snowkey_segment_issued_total             numbers that calls have got
+//	snowkey_segment_ready                    fetched numbers that are not used yet
+//	snowkey_segment_remaining                numbers that are left to fetch
+//	snowkey_segment_waits_total              calls that had to wait for a fetch
+//	snowkey_segment_wait_seconds_total       how long they waited together
+//	snowkey_segment_fetches_total{result}    fetches, ok or failed
+//	snowkey_segment_fetch_seconds            a summary of how long they took
+//
+// To export several pools or segments, give each a label:
 //
 //	prometheus.WrapRegistererWith(prometheus.Labels{"pool": "orders"}, registry).MustRegister(…)
 package snowkeyprom
@@ -31,6 +42,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/segment"
 )
 
 var (
@@ -49,6 +61,14 @@ var (
 	losses   = describe("lease_losses_total", "Leases that were lost.")
 	renewals = describe("lease_renewals_total", "Renewals of the lease by their result.", "result")
 	renewing = describe("lease_renewal_seconds", "How long renewals took.")
+
+	segmentIssued    = describe("segment_issued_total", "Numbers that calls have got.")
+	segmentReady     = describe("segment_ready", "Fetched numbers that are not used yet.")
+	segmentRemaining = describe("segment_remaining", "Numbers that are left to fetch.")
+	segmentWaits     = describe("segment_waits_total", "Calls that had to wait for a fetch.")
+	segmentWaited    = describe("segment_wait_seconds_total", "How long calls waited for a fetch.")
+	segmentFetches   = describe("segment_fetches_total", "Fetches by their result.", "result")
+	segmentFetching  = describe("segment_fetch_seconds", "How long fetches took.")
 )
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -79,12 +99,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	if pool == nil {
 		return
 	}
-	count := func(d *prometheus.Desc, n float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, n, labels...)
-	}
-	gauge := func(d *prometheus.Desc, n float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, labels...)
-	}
+	count, gauge := values(to)
 	s, h := pool.Stats(), pool.Health()
 	count(issued, float64(s.Issued))
 	count(waits, float64(s.Waits), "clock")
@@ -114,4 +129,41 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	count(renewals, float64(s.Lease.Renewals), "ok")
 	count(renewals, float64(s.Lease.Failures), "failed")
 	to <- prometheus.MustNewConstSummary(renewing, uint64(s.Lease.Renewals+s.Lease.Failures), s.Lease.RenewalTime.Seconds(), nil)
+}
+
+// values returns the functions that send the value of a counter and of a gauge.
+func values(to chan<- prometheus.Metric) (count, gauge func(d *prometheus.Desc, n float64, labels ...string)) {
+	of := func(kind prometheus.ValueType) func(*prometheus.Desc, float64, ...string) {
+		return func(d *prometheus.Desc, n float64, labels ...string) {
+			to <- prometheus.MustNewConstMetric(d, kind, n, labels...)
+		}
+	}
+	return of(prometheus.CounterValue), of(prometheus.GaugeValue)
+}
+
+type segmentCollector struct{ segment *segment.Segment }
+
+// NewSegmentCollector returns a collector of the metrics of a segment. It is safe for
+// concurrent use, and a collection uses up no number.
+func NewSegmentCollector(s *segment.Segment) prometheus.Collector { return segmentCollector{s} }
+
+// Describe implements [prometheus.Collector].
+func (c segmentCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{segmentIssued, segmentReady, segmentRemaining, segmentWaits, segmentWaited, segmentFetches, segmentFetching} {
+		to <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c segmentCollector) Collect(to chan<- prometheus.Metric) {
+	count, gauge := values(to)
+	s, h := c.segment.Stats(), c.segment.Health()
+	count(segmentIssued, float64(s.Issued))
+	gauge(segmentReady, float64(h.Ready))
+	gauge(segmentRemaining, float64(h.Remaining))
+	count(segmentWaits, float64(s.Waits))
+	count(segmentWaited, s.WaitTime.Seconds())
+	count(segmentFetches, float64(s.Fetches), "ok")
+	count(segmentFetches, float64(s.Failures), "failed")
+	to <- prometheus.MustNewConstSummary(segmentFetching, uint64(s.Fetches+s.Failures), s.FetchTime.Seconds(), nil)
 }

@@ -18,6 +18,8 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
 	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 	"github.com/snowkey-go/snowkey/metrics/snowkeyprom"
@@ -143,6 +145,40 @@ func TestDefaultPool(t *testing.T) {
 	}
 }
 
+func TestSegment(t *testing.T) {
+	store := new(segmenttest.Memory)
+	s, err := segment.New(store, segment.Config{Name: "invoices", MinValue: 1, MinStep: 10, MaxValue: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(t.Context(), nil, 7); err != nil {
+		t.Fatal(err)
+	}
+	c := snowkeyprom.NewSegmentCollector(s)
+	problems, err := testutil.CollectAndLint(c)
+	if err != nil || len(problems) > 0 {
+		t.Errorf("promlint: %v, %v", problems, err)
+	}
+	// Fetches go on in the background until enough numbers are ready.
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := scrape(t, c)
+	stats := s.Stats()
+	for name, want := range map[string]float64{
+		"snowkey_segment_issued_total": 7, "snowkey_segment_ready": 0, "snowkey_segment_waits_total": 1,
+		`snowkey_segment_fetches_total{result="ok"}`: float64(stats.Fetches), "snowkey_segment_fetch_seconds_count": float64(stats.Fetches + stats.Failures),
+		"snowkey_segment_remaining": float64(s.Health().Remaining),
+	} {
+		if n, ok := got[name]; !ok || n != want {
+			t.Errorf("%s is %v (%v), want %v", name, n, ok, want)
+		}
+	}
+	if stats.Fetches == 0 || got["snowkey_segment_wait_seconds_total"] <= 0 {
+		t.Errorf("%+v, %v", stats, got)
+	}
+}
+
 // The documentation of the package lists the metrics that there are.
 func TestDocumentation(t *testing.T) {
 	text, err := os.ReadFile("collector.go")
@@ -155,6 +191,7 @@ func TestDocumentation(t *testing.T) {
 	}
 	descriptions := make(chan *prometheus.Desc, 100)
 	snowkeyprom.NewCollector(nil).Describe(descriptions)
+	snowkeyprom.NewSegmentCollector(nil).Describe(descriptions)
 	close(descriptions)
 	described := make(map[string]bool)
 	for d := range descriptions {

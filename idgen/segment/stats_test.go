@@ -1,0 +1,83 @@
+package segment_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmenttest"
+)
+
+func TestStats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(segmenttest.Memory)
+		s := newSegment(t, store, segment.Config{MinStep: 10, MaxStep: 10, Timeout: time.Second})
+		require := func(when string, want segment.Stats) {
+			t.Helper()
+			synctest.Wait()
+			if got := s.Stats(); got != want {
+				t.Errorf("%s: %+v, want %+v", when, got, want)
+			}
+		}
+		require("before the first call", segment.Stats{})
+		draws(t, s, base)
+		require("after the first call", segment.Stats{Issued: 1, Waits: 1, Fetches: 2})
+		appends(t, s, 7, base+1, 1)
+		require("after a batch", segment.Stats{Issued: 8, Waits: 1, Fetches: 2})
+
+		store.Fault(func() segmenttest.Fault { return segmenttest.Hang })
+		appends(t, s, 12, base+8, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := s.Next(ctx); err == nil {
+			t.Error("the store hangs, and Next has returned a number")
+		}
+		time.Sleep(700 * time.Millisecond)
+		want := segment.Stats{Issued: 20, Waits: 2, WaitTime: 300 * time.Millisecond, Fetches: 2, Failures: 1, FetchTime: time.Second, LastFetch: time.Second}
+		require("after a timeout", want)
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := s.Stats(); got.Issued != 20 {
+			t.Errorf("closed: %+v", got)
+		}
+	})
+}
+
+// Under concurrent calls, Issued must be the exact number of numbers that calls have got,
+// whichever way they took them. Numbers dropped by Close don't count.
+func TestStatsAreExact(t *testing.T) {
+	s := newSegment(t, new(segmenttest.Memory), segment.Config{MinStep: 10})
+	var got atomic.Int64
+	var group sync.WaitGroup
+	for worker := range 8 {
+		group.Go(func() {
+			for i := range 2000 {
+				if worker%2 == 0 || i%7 > 0 {
+					if _, err := s.Next(t.Context()); err == nil {
+						got.Add(1)
+					}
+				} else if numbers, err := s.Append(t.Context(), nil, i%50); err == nil {
+					got.Add(int64(len(numbers)))
+				}
+				if last := s.Stats().Issued; last > got.Load()+8*50 {
+					t.Errorf("%d issued, and calls have returned %d", last, got.Load())
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, when := range []string{"open", "closed"} {
+		if n := s.Stats().Issued; n != got.Load() {
+			t.Errorf("%s: %d issued, and calls have returned %d", when, n, got.Load())
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
