@@ -25,11 +25,11 @@ type Config struct {
 	MinValue, MaxValue int64
 
 	// Offset and Stride are meant for writers with separate databases whose rows are
-	// going to be merged. All writers must use the same Stride, which is the largest
-	// number of writers, and each a different Offset from 0 to Stride-1. A writer then
-	// gets the numbers n for which n % Stride is its Offset. Before changing the
-	// Stride, stop all writers and raise MinValue above every number that was granted.
-	// Stride is at most 2^32. The defaults are 0 and 1, which give all numbers.
+	// going to be merged. All writers must use the same Stride, which limits their
+	// number, and each a different Offset from 0 to Stride-1. A writer then gets the
+	// numbers n for which n % Stride is its Offset. Before changing the Stride, stop
+	// all writers and raise MinValue above every number that was granted. Stride is at
+	// most 2^32. The defaults are 0 and 1, which give all numbers.
 	Offset, Stride int64
 
 	// MinStep and MaxStep limit the step, which is how many numbers one statement

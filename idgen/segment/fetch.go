@@ -20,11 +20,11 @@ type demand struct {
 // whole step has been used.
 const maxGrowth = 8
 
-// adapt sets the step to the amount of numbers that would be used in cfg.Ahead, judging
-// by the rate since the last change. Since it waits until at least a whole step has
-// been used, the step grows while demand is high, and drops at once after a period of
-// low demand, without the need for a timer. left is how many granted numbers haven't
-// been used yet.
+// adapt sets the step to as many numbers as would be used in cfg.Ahead, judging by the
+// rate since the last change. It doesn't change the step until at least a whole step
+// has been used. This lets the step grow while demand is high, and drop at once after a
+// period of low demand, without the need for a timer. left is how many granted numbers
+// haven't been used yet.
 func (d *demand) adapt(cfg *Config, left int64, now time.Time) {
 	drawn := d.granted - left
 	n := drawn - d.drawn

@@ -75,8 +75,8 @@ func New(store Store, cfg Config) (*Segment, error) {
 // The fast path is just an atomic addition and a comparison, which the compiler can
 // inline. An inlined call takes as long as the addition, which is 2.1 ns on an EPYC of
 // 2022. A call that isn't inlined, for instance through [idgen.Source], takes 2.2 to
-// 3.5 ns, because the addition waits for earlier memory writes, and a call adds some.
-// See the comment on the type gate for why two calls never get the same number.
+// 3.5 ns, because the addition waits for earlier memory writes, and a call adds more of
+// them. See the comment on the type gate for why two calls never get the same number.
 func (s *Segment) Next(ctx context.Context) (n int64, err error) {
 	if n = atomic.AddInt64(s.drawn, 1); n > atomic.LoadInt64(s.plain) {
 		n, err = s.beyond(ctx, n)

@@ -237,8 +237,8 @@ func rollback(ctx context.Context, conn *sql.Conn) error {
 }
 
 // ToASCII returns text in the form in which we store it. It has to be ASCII, because if
-// a connection's character set isn't the one that the driver assumes, all other
-// characters get converted, and the same name would be stored in two ways. An empty
+// a connection doesn't use the character set that the driver assumes, all other
+// characters get converted. The same name would then be stored in two ways. An empty
 // string is stored as "-", because MariaDB can be configured to store empty strings as
 // NULL.
 func ToASCII(text string) string {

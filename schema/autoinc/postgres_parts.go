@@ -24,8 +24,9 @@ JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE k.contype = 'c' AND k.coninhcount = 0
 ORDER BY n.nspname, c.relname, k.conname`
 
-	// The server lists columns by their place in the table, which changes when a wide column
-	// takes the place of another. By name, the definition stays the same.
+	// The server lists the columns by their position in the table, which changes when a wide
+	// column replaces a narrow one. We sort them by name instead, so that the definition stays
+	// the same.
 	postgresStatistics = `SELECT n.nspname, c.relname, coalesce(replace(pg_get_statisticsobjdef(s.oid), ' ON ' || k.by_place, ' ON ' || k.by_name), pg_get_statisticsobjdef(s.oid)),
 	coalesce((SELECT json_agg(json_build_array(a.attname)) FROM pg_attribute a WHERE a.attrelid = s.stxrelid AND a.attnum > 0 AND (
 		a.attnum = ANY (s.stxkeys::int2[]) OR EXISTS (

@@ -51,8 +51,8 @@ const (
 
 // Compare compares the key columns that a program expects with the columns of the
 // database. Most programs don't call it directly, but run the Check of an integration
-// when they start and in CI, which is built on it. Compare changes nothing, and uses a
-// single connection until it returns. It is safe for concurrent use.
+// when they start and in CI, and these are built on Compare. Compare changes nothing,
+// and uses a single connection until it returns. It is safe for concurrent use.
 //
 // Compare returns nil if it finds nothing wrong. Otherwise it returns a
 // [*MismatchError] with all findings, which can be:

@@ -195,8 +195,7 @@ func steps(from, to *number, step int64) *number {
 	return n
 }
 
-// A ForeignKey is one column of a foreign key constraint, namely the one that holds the
-// key.
+// A ForeignKey is the column of a foreign key constraint that holds the key.
 type ForeignKey struct {
 	Name    string   `json:"name,omitempty"` // always empty on SQLite
 	Child   Column   `json:"child"`
