@@ -1,0 +1,60 @@
+package snowkeyotel
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// Trace returns a store that does what the given one does, and makes a span of each claim
+// ("snowkey.lease.claim"), renewal ("snowkey.lease.renew") and release
+// ("snowkey.lease.release"). Pass it to snowkey.Open in place of the store. A pool calls
+// them every few seconds at most, and never for an id. The spans have the attributes
+// snowkey.namespace, snowkey.worker.number and snowkey.lease.granted, which is false if
+// another process has taken the row in the meantime. A renewal has no parent span, because
+// it runs in the background.
+func Trace(store lease.Store, provider trace.TracerProvider) lease.Store {
+	return tracedStore{store, provider.Tracer(scope)}
+}
+
+type tracedStore struct {
+	lease.Store
+	tracer trace.Tracer
+}
+
+func (s tracedStore) start(ctx context.Context, name string, terms lease.Terms, worker int64) (context.Context, trace.Span) {
+	return s.tracer.Start(ctx, "snowkey.lease."+name, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(attribute.String("snowkey.namespace", terms.Namespace), attribute.Int64("snowkey.worker.number", worker)))
+}
+
+func end(span trace.Span, granted bool, err error) {
+	if err != nil {
+		span.RecordError(err)
+		span.SetStatus(codes.Error, err.Error())
+	} else {
+		span.SetAttributes(attribute.Bool("snowkey.lease.granted", granted))
+	}
+	span.End()
+}
+
+func (s tracedStore) Claim(ctx context.Context, c lease.Claim) (row lease.Row, ok bool, err error) {
+	ctx, span := s.start(ctx, "claim", c.Terms, c.Seen.Worker)
+	defer func() { end(span, ok, err) }()
+	return s.Store.Claim(ctx, c)
+}
+
+func (s tracedStore) Renew(ctx context.Context, r lease.Renewal) (row lease.Row, ok bool, err error) {
+	ctx, span := s.start(ctx, "renew", r.Terms, r.Held.Worker)
+	defer func() { end(span, ok, err) }()
+	return s.Store.Renew(ctx, r)
+}
+
+func (s tracedStore) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (ok bool, err error) {
+	ctx, span := s.start(ctx, "release", terms, held.Worker)
+	defer func() { end(span, ok, err) }()
+	return s.Store.Release(ctx, terms, held, unused)
+}
