@@ -80,5 +80,5 @@ func TestTraceOfAnError(t *testing.T) {
 // A traced store is a store like any other.
 func TestSuite(t *testing.T) {
 	provider := trace.NewTracerProvider()
-	leasetest.Run(t, func(t *testing.T) lease.Store { return snowkeyotel.Trace(filestore.Dir(t.TempDir()), provider) })
+	leasetest.Run(t, func(t *testing.T) lease.Store { return snowkeyotel.Trace(new(leasetest.Memory), provider) })
 }
