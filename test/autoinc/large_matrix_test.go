@@ -37,7 +37,7 @@ func TestMatrixLarge(t *testing.T) {
 			continue
 		}
 		t.Run(fmt.Sprintf("%s online=%t", mode.dialect, mode.online), func(t *testing.T) {
-			large(t, dbtest.Open(t, mode.dialect), rows, mode.online)
+			large(t, dbtest.Durable(t, mode.dialect), rows, mode.online)
 		})
 	}
 }
