@@ -140,13 +140,13 @@ func (s *Segment) record(f Fetch, start int64, err error) {
 	}
 	if err != nil {
 		if s.reason == nil {
-			s.cfg.log().Warn("segment: the store grants no numbers; those that were fetched go on", "name", f.Name, "left", s.left(), "error", err)
+			s.cfg.log().Warn("segment: a fetch failed; numbers that were fetched before are still issued", "name", f.Name, "left", s.left(), "error", err)
 		}
 		s.reason = &StoreError{Name: f.Name, Err: err}
 		return
 	}
 	if s.reason != nil {
-		s.cfg.log().Info("segment: the store grants numbers again", "name", f.Name)
+		s.cfg.log().Info("segment: fetches succeed again", "name", f.Name)
 		s.reason = nil
 	}
 	s.bound = f.End(start)

@@ -182,7 +182,7 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 		case !p.HasNamespace:
 			err, k.looks = k.createNamespace(ctx, p), 0
 		case p.Fingerprint != p.Current:
-			k.log().Warn("lease: the database is another than before, or was restored; ids continue above everything that may have been lost", "namespace", k.cfg.Namespace)
+			k.log().Warn("lease: the database was replaced or restored; ids continue above everything that may have been lost", "namespace", k.cfg.Namespace)
 			err = k.store.Fence(ctx, k.terms, p.Fingerprint)
 		case p.HasFree && (p.Row.Bound <= k.terms.At(p.Now).Cap || p.LastWorker >= k.cfg.MaxWorker):
 			return k.take(ctx, p)

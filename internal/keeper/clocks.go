@@ -71,9 +71,9 @@ func (c *clocks) correct(offset time.Duration) {
 		return
 	}
 	if c.offset = offset; offset == 0 {
-		c.cfg.log().Info("lease: this host's clock agrees with the store's clock again")
+		c.cfg.log().Info("lease: this host's clock agrees with the store's clock again", "namespace", c.cfg.Namespace)
 	} else {
-		c.cfg.log().Warn("lease: this host's clock is wrong; ids follow the store's clock", "by", -offset)
+		c.cfg.log().Warn("lease: this host's clock is wrong; ids follow the store's clock", "namespace", c.cfg.Namespace, "offset", -offset)
 	}
 	c.issuer.Correct(offset)
 }

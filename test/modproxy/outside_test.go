@@ -42,6 +42,10 @@ var outsides = []outside{
 		[]string{"gorm.io/gorm.Open", "github.com/jackc/pgx/v5/stdlib.OpenDB"}, []string{"/hooks/gormid.New"}, []string{"", "/hooks/gormid"}},
 	{"bunid beside bun 1.2.16", []string{"github.com/uptrace/bun v1.2.16", "github.com/uptrace/bun/dialect/pgdialect v1.2.16"},
 		[]string{"github.com/uptrace/bun.NewDB", "github.com/uptrace/bun/dialect/pgdialect.New"}, []string{"/hooks/bunid.Use"}, []string{"", "/hooks/bunid"}},
+	{"snowkeyprom beside client_golang 1.20.5", []string{"github.com/prometheus/client_golang v1.20.5"}, []string{"github.com/prometheus/client_golang/prometheus.NewRegistry"},
+		[]string{"/metrics/snowkeyprom.NewCollector"}, []string{"", "/metrics/snowkeyprom"}},
+	{"snowkeyotel beside otel 1.24.0", []string{"go.opentelemetry.io/otel v1.24.0"}, []string{"go.opentelemetry.io/otel.GetMeterProvider"},
+		[]string{"/metrics/snowkeyotel.Register"}, []string{"", "/metrics/snowkeyotel"}},
 }
 
 // A program that adds Snowkey keeps the versions of all its modules. Its go.mod gains
