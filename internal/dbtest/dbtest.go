@@ -224,7 +224,7 @@ func sharedServer(dialect string) (*server, error) {
 	return srv, nil
 }
 
-// A server is a running database server, along with what is needed to reach it.
+// A server is a running database server, together with the data needed to reach it.
 type server struct {
 	engine
 	dsn     string // logs in as an administrator, to a database that always exists

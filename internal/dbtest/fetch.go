@@ -62,8 +62,8 @@ func fetch(packages string) error {
 }
 
 // usePrograms lets this process and its children find the programs and libraries that
-// were unpacked into dir. We append to the search paths so that those of the system
-// come first.
+// were unpacked into dir. We append to the search paths so that the system's own
+// programs come first.
 func usePrograms(dir string) error {
 	if err := appendPaths("PATH", dir, "usr/lib/postgresql/*/bin", "usr/sbin", "usr/bin"); err != nil {
 		return err

@@ -95,8 +95,8 @@ func postgresDSN(dsn, database string) (string, error) {
 
 var errBadPostgresDSN = errors.New("the Postgres DSN is not a URL; write special characters of the password as %XX")
 
-// changePostgresDSN handles both forms of a connection string. Since the DSN may
-// contain a password, no part of it ends up in the error.
+// changePostgresDSN handles both forms of a connection string. Its errors never contain
+// any part of the DSN, because that part might be the password.
 func changePostgresDSN(dsn, keywords string, change func(*url.URL)) (string, error) {
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
 		return dsn + " " + keywords, nil // a DSN of the form keyword=value, where the last one wins

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// A Proxy forwards connections to a server, and can be told to lose a reply or to hold
-// back a request. It doesn't parse the protocol, and simply counts the data of one read
-// as one request or reply. This works because drivers send a request in one piece, as
-// servers do with short replies.
+// A Proxy forwards connections to a server, and can lose a reply or hold back a request
+// when a test asks for it. It doesn't parse the protocol, and simply counts the data of
+// one read as one request or reply. This works because drivers send a request in one
+// piece, as servers do with short replies.
 //
 // A Proxy is safe for concurrent use. Use [DB.Through] to create one.
 type Proxy struct {
@@ -116,8 +116,8 @@ func (p *Proxy) KeepRequest(n int) (kept <-chan struct{}) {
 	return c.out
 }
 
-// Deliver sends the held request to the server, even if its sender has gone in the
-// meantime, and returns when the server has answered.
+// Deliver sends the held request to the server, even if its sender has gone by now, and
+// returns when the server has answered.
 func (p *Proxy) Deliver() error {
 	p.mu.Lock()
 	kept := p.kept
