@@ -44,8 +44,8 @@ var (
 	errNoFile      = errors.New("there is no such file; write the path of a database of SQLite that exists, or postgres://user:password@host:5432/database, or user:password@tcp(host:3306)/database")
 )
 
-// open opens the database. It does not connect. If write is set, a file of SQLite can be
-// written to.
+// open opens the database, but doesn't connect yet. An SQLite file can only be written
+// to if write is set.
 func (s source) open(getenv func(string) string, write bool) (*sql.DB, error) {
 	db, _, err := s.openAs(getenv, write)
 	return db, err
