@@ -108,8 +108,8 @@ func (s shop) load(t *testing.T, file string) {
 	}
 }
 
-// statements splits the text at each place where a line ends with the delimiter, except inside of
-// a body in dollar quotes, or between BEGIN and END of a trigger.
+// statements splits the text at each line that ends with the delimiter, except inside
+// of a body in dollar quotes, or between BEGIN and END of a trigger.
 func statements(dialect, text string) (all []string) {
 	delimiter, tag := ";", ""
 	var b strings.Builder
