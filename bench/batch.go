@@ -7,7 +7,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// batch measures the cost of an id in a call for a thousand.
+// batch measures the cost of an id when a single call returns a thousand.
 func batch(p *pools) topic {
 	const size = 1000
 	pace := pace{turn: 5 * time.Millisecond}
@@ -20,7 +20,7 @@ func batch(p *pools) topic {
 			{name: "Append of 1000", work: appends(p.room.Named("Append"), size), against: "counting into a slice", yardstick: counts(size), pace: pace, pieces: size, bar: bar},
 		},
 	}
-	// The peers have no call for several ids.
+	// None of the peers can return several ids from one call.
 	for _, peer := range []struct {
 		name string
 		one  workload

@@ -4,8 +4,7 @@ import (
 	"testing"
 )
 
-// Benchmark runs the workloads of the table, and their yardsticks, as ordinary
-// benchmarks.
+// Benchmark runs the table's workloads and their yardsticks as ordinary Go benchmarks.
 func Benchmark(b *testing.B) {
 	s, err := open(b.TempDir())
 	if err != nil {

@@ -2,7 +2,8 @@ package main
 
 import "time"
 
-// ceiling measures whether a generator at its maximum rate issues all ids of its layout.
+// ceiling measures whether a generator running at its maximum rate really issues every
+// id that its layout has room for.
 func ceiling(p *pools) topic {
 	const perTick = 4096
 	t := topic{
@@ -16,7 +17,8 @@ func ceiling(p *pools) topic {
 			work:      one(p.full.Named(name)).among(goroutines),
 			against:   "with room in the layout",
 			yardstick: one(p.room.Named(name)).among(goroutines),
-			// A generator at rest can run MaxAhead (10 ms) ahead. Draw these ids first.
+			// A generator that has been idle can run MaxAhead (10 ms) ahead of the
+			// clock, so draw these ids before we start to measure.
 			pace:  pace{turn: 500 * time.Millisecond, warm: 25 * perTick, same: true},
 			times: 2,
 			lines: func(r result) []line {
@@ -31,13 +33,14 @@ func ceiling(p *pools) topic {
 }
 
 // waiting measures what it costs to wait when a generator has reached its layout's
-// maximum rate. The cost is the CPU time of the process, minus the CPU time of the same
-// number of ids without waiting.
+// maximum rate. To get at that cost, we subtract the CPU time of the same number of ids
+// without waiting from the CPU time of the process.
 //
-// The layout has 256 ids per millisecond. Its generators wait as often as with
-// DefaultLayout, once a tick in every goroutine, but they make few ids between two waits.
-// With 4,096 ids a tick, the cores' contention for the counter hides the cost of waiting:
-// the difference was between -30 and 15 % of a core.
+// The layout only has 256 ids per millisecond. Its generators wait just as often as
+// with DefaultLayout, once a tick in every goroutine, but make few ids between two
+// waits. With 4,096 ids a tick, this can't be measured because contention for the
+// counter dwarfs the cost of waiting: the difference came out anywhere between -30 and
+// 15 % of a core.
 func waiting(p *pools) topic {
 	const perTick = 256
 	t := topic{

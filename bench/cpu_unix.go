@@ -10,8 +10,8 @@ import (
 // countsCPU reports whether cpuTime works on this system.
 const countsCPU = true
 
-// cpuTime returns the CPU time that the process has used, on all cores and in
-// the kernel.
+// cpuTime returns the CPU time that the process has used so far, summed over all cores
+// and including the time spent in the kernel.
 func cpuTime() time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -15,17 +15,17 @@ import (
 // connections is the maximum number of connections to a database.
 const connections = 16
 
-// A database is a server with an empty table for each kind of key.
+// A database is a server with a table, empty at first, for each kind of key.
 type database struct {
 	dialect string
 	version string
-	memory  string // the size of the server's buffer
+	memory  string // size of the server's buffer
 	sql     *sql.DB
-	pgx     *pgxpool.Pool // nil, unless it is Postgres
+	pgx     *pgxpool.Pool // nil unless this is Postgres
 }
 
-// newDatabase creates the tables in a server's database. Its connections are closed when
-// t ends.
+// newDatabase creates the tables in a server's database. Its connections are closed
+// when t ends.
 func newDatabase(t dbtest.TB, server dbtest.DB, conn *sql.DB) (db *database, err error) {
 	dialect := server.Dialect
 	db = &database{dialect: dialect, version: server.Version, sql: conn}
@@ -61,8 +61,8 @@ func newDatabase(t dbtest.TB, server dbtest.DB, conn *sql.DB) (db *database, err
 	return db, nil
 }
 
-// tableSQL returns the statements that create the table for keys of kind k. The table has
-// a second index, because most tables have one.
+// tableSQL returns the statements that create the table for keys of kind k. Since most
+// tables have a second index, so does this one.
 func (k keyKind) tableSQL(dialect string) []string {
 	time := map[string]string{"postgres": "timestamptz", "mysql": "datetime(6)"}[dialect]
 	return []string{
@@ -72,11 +72,11 @@ func (k keyKind) tableSQL(dialect string) []string {
 	}
 }
 
-// Sizes are the bytes of a table on disk.
+// sizes has the sizes of a table on disk, in bytes.
 type sizes struct {
-	rows   int64 // with the keys, if the index of the key holds the rows
-	key    int64 // the index of the key; 0 if it holds the rows
-	second int64 // the index on created_at
+	rows   int64 // includes the keys if the index of the key holds the rows
+	key    int64 // index of the key; 0 if it holds the rows
+	second int64 // index on created_at
 }
 
 func (s sizes) all() int64 { return s.rows + s.key + s.second }
@@ -87,7 +87,7 @@ func (db *database) sizes(k keyKind) (s sizes, err error) {
 			k.table, k.table+"_pkey", k.table+"_created_at").Scan(&s.rows, &s.key, &s.second)
 		return s, err
 	}
-	// These are exact after ANALYZE.
+	// The sizes are only exact after ANALYZE.
 	var table, kind, message, text string
 	if err := db.sql.QueryRow("ANALYZE TABLE "+k.table).Scan(&table, &kind, &message, &text); err != nil {
 		return s, err

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// rates measures the cost of an id at different rates.
+// rates measures how the cost of an id changes with the rate at which ids are drawn.
 func rates(sources []source) study {
 	offered := []int{1, 4, 16, 64, 256, 1024, 4096, 16384}
 	return study{title: "An id against the rate", measure: func(d time.Duration) (found findings, err error) {
@@ -74,8 +74,8 @@ func paced(s source, rate int, d time.Duration) (float64, error) {
 	return float64(busy) / float64(ids), nil
 }
 
-// cores measures the cost of an id with an increasing number of goroutines, up to more
-// than there are cores. It leaves out sources whose rate is limited by their layout.
+// cores measures how the cost of an id changes with the number of goroutines, from one
+// to more than there are cores. Sources whose layout limits their rate are left out.
 func cores(all []source) study {
 	list := []source{{name: "clock and atomic add", draw: timeAndAdd()}}
 	for _, s := range all {
@@ -140,7 +140,7 @@ func cores(all []source) study {
 	}}
 }
 
-// growing returns the powers of two up to last, and the number of cores.
+// growing returns the powers of two up to last, along with the number of cores.
 func growing(cores, last int) []int {
 	list := []int{cores}
 	for n := 1; n <= last; n *= 2 {

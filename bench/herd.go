@@ -23,35 +23,35 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// A herd has the numbers of processes and the durations of the studies.
+// A herd contains the numbers of processes and the durations used by the studies.
 type herd struct {
-	starts   []int         // how many processes start at once, for one run each
-	live     int           // how many run already when the others start
-	limit    time.Duration // for each start; a process without an id after this time has failed
-	stay     time.Duration // how long all processes run after a start
-	opens    int           // how often one process opens alone
-	rest     time.Duration // how long processes at rest are watched
+	starts   []int         // how many processes start at once, with one run for each
+	live     int           // how many are already running when the others start
+	limit    time.Duration // for each start; a process that has no id by then has failed
+	stay     time.Duration // how long all processes keep running after a start
+	opens    int           // how often a single process opens on its own
+	rest     time.Duration // how long we watch processes at rest
 	outage   time.Duration
-	running  int           // processes that run through the outage
-	warm     time.Duration // how long they run before it
+	running  int           // processes that run throughout the outage
+	warm     time.Duration // how long they run before it begins
 	workers  int           // worker numbers of the namespace that is full
-	waiters  int           // processes that wait for one of them
-	watch    time.Duration // how long the CPU of the server is watched
-	freed    int           // how many worker numbers become free, one after the other
+	waiters  int           // processes waiting for one of them
+	watch    time.Duration // how long we watch the CPU of the server
+	freed    int           // how many worker numbers become free, one after another
 	short    []shortLived
-	patience time.Duration // of a short-lived process for its worker number
+	patience time.Duration // how long a short-lived process waits for its worker number
 	cfg      snowkey.Config
-	external bool // whether servers that the environment names are measured too
+	external bool // whether to include servers named by the environment
 }
 
-// shortLived is a rate at which processes start, generate an id and end.
+// shortLived describes processes that start at a certain rate, generate an id, and end.
 type shortLived struct {
-	rate   int // a second
+	rate   int // starts per second
 	closes bool
 	lasts  time.Duration
 }
 
-// fullHerd has the sizes of the bars.
+// fullHerd returns the sizes at which the bars must be reached.
 func fullHerd(starts []int) herd {
 	return herd{
 		starts: starts, live: 16, limit: time.Minute, stay: 5 * time.Second,
@@ -64,19 +64,19 @@ func fullHerd(starts []int) herd {
 	}
 }
 
-// most is the number of connections that a server must allow. It includes connections
-// that the server has not closed yet although their clients have ended.
+// most returns the number of connections that a server must allow. It includes
+// connections whose clients have ended without the server having closed them yet.
 func (h herd) most() int { return max(slices.Max(h.starts)+h.live, h.running) + 300 }
 
-// A herdTable has the results of a herd, and the bars that it missed.
+// A herdTable contains the results of a herd, and the bars that were missed.
 type herdTable struct {
 	sheets []sheet
 	bars   int
 	missed []string
-	errors []string // the first error of each line, for the note
+	errors []string // the first error of each line, to be printed in the note
 }
 
-// failures prints how many failed and keeps the first error for the note.
+// failures prints the number of errors, and keeps the first one for the note.
 func (t *herdTable) failures(line string, errs []error) string {
 	if len(errs) > 0 {
 		t.errors = append(t.errors, fmt.Sprintf("The first error of %s: %s", line, strings.ReplaceAll(errs[0].Error(), "\n", "; ")))
@@ -84,7 +84,7 @@ func (t *herdTable) failures(line string, errs []error) string {
 	return fmt.Sprint(len(errs))
 }
 
-// verdict judges one of the bars of a line.
+// verdict judges the bars of a line.
 func (t *herdTable) verdict(name string, bars ...herdBar) string {
 	var missing []string
 	for _, b := range bars {
@@ -118,12 +118,12 @@ func barTexts(bars []herdBar) string {
 	return strings.Join(texts, ", ")
 }
 
-// A herdStudy is one sheet of the table, with lines for each server.
+// A herdStudy is one sheet of the table, with one or more lines for each server.
 type herdStudy struct {
 	title   string
 	note    string
 	columns []string
-	files   bool // whether SQLite and filestore have lines too
+	files   bool // whether there are lines for SQLite and filestore as well
 	measure func(h herd, s *herdServer, t *herdTable) ([][]string, error)
 }
 
@@ -131,8 +131,8 @@ func herdStudies() []herdStudy {
 	return []herdStudy{connecting, starting, opening, resting, returning, waiters, shortLives}
 }
 
-// measureHerd runs the studies whose titles contain the text only, and prints each study
-// when it ends.
+// measureHerd runs the studies whose titles contain only, and prints each of them as
+// soon as it's done.
 func measureHerd(w io.Writer, dir, only string, h herd) (t herdTable, err error) {
 	owner := &servers{dir: dir}
 	defer func() { err = errors.Join(err, owner.close()) }()
@@ -173,19 +173,19 @@ func measureHerd(w io.Writer, dir, only string, h herd) (t herdTable, err error)
 	return t, errors.Join(failed...)
 }
 
-// A herdServer has the store from which processes lease their worker numbers.
+// A herdServer is a store from which processes lease their worker numbers.
 type herdServer struct {
 	dbtest.DB
 	name   string
-	own    *dbtest.Process // nil if bench did not start the server
-	path   string          // of a filestore
-	listen string          // the port on which the server listens; empty for files
+	own    *dbtest.Process // nil if we didn't start the server ourselves
+	path   string          // the directory of a filestore
+	listen string          // the port that the server listens on; empty for files
 	owner  *servers
-	busy   bool // whether the server may still run statements of clients that have gone
+	busy   bool // whether the server may still be running statements of clients that are gone
 }
 
-// herdServers starts private servers with enough connections, and adds the servers that
-// the environment names. The notes list servers that are missing.
+// herdServers starts private servers that allow enough connections, and adds the
+// servers named by the environment. The notes list servers that are missing.
 func herdServers(owner *servers, h herd) (list []*herdServer, notes []string, err error) {
 	dialects := dbtest.Databases(owner)
 	for _, dialect := range dialects {
@@ -212,7 +212,7 @@ func herdServers(owner *servers, h herd) (list []*herdServer, notes []string, er
 	return list, notes, nil
 }
 
-// privateServer starts a server that a study can kill, or makes an SQLite file.
+// privateServer starts a server that a study can kill, or creates an SQLite file.
 func privateServer(owner *servers, h herd, dialect string) (s *herdServer, err error) {
 	defer refused(dialect, &err)
 	s = &herdServer{owner: owner}
@@ -223,10 +223,10 @@ func privateServer(owner *servers, h herd, dialect string) (s *herdServer, err e
 		return s, nil
 	case "postgres":
 		s.DB, s.own = dbtest.Killable(owner, dialect, fmt.Sprintf("max_connections=%d", h.most()))
-		s.DSN += "?sslmode=disable" // otherwise pgx opens one connection to try TLS, and then another
+		s.DSN += "?sslmode=disable" // otherwise pgx first opens a connection just to try TLS
 	default:
-		// With MariaDB's default back_log, some of a thousand concurrent connects wait a
-		// second, until TCP retries.
+		// With MariaDB's default back_log, some of a thousand concurrent connects have
+		// to wait a second until TCP retries.
 		s.DB, s.own = dbtest.Killable(owner, dialect, fmt.Sprintf("max_connections=%d", h.most()), fmt.Sprintf("back_log=%d", h.most()))
 	}
 	s.name = s.Version
@@ -234,7 +234,7 @@ func privateServer(owner *servers, h herd, dialect string) (s *herdServer, err e
 	return s, err
 }
 
-// namedServer uses the server that the environment variable names.
+// namedServer uses the server named by an environment variable.
 func namedServer(owner *servers, h herd, dialect, variable string) (s *herdServer, err error) {
 	defer refused(dialect, &err)
 	s = &herdServer{owner: owner, DB: dbtest.Open(owner, dialect)}
@@ -245,7 +245,7 @@ func namedServer(owner *servers, h herd, dialect, variable string) (s *herdServe
 	return s, enoughConnections(s.DB, h.most())
 }
 
-// enoughConnections refuses a server that allows fewer than n.
+// enoughConnections returns an error if the server allows fewer than n connections.
 func enoughConnections(db dbtest.DB, n int) error {
 	conn, err := sql.Open(db.Driver, db.DSN)
 	if err != nil {
@@ -266,7 +266,7 @@ func enoughConnections(db dbtest.DB, n int) error {
 	return nil
 }
 
-// settle waits until the server is idle for the next study.
+// settle waits until the server is idle, so that one study can't affect the next.
 func (s *herdServer) settle() error {
 	if !s.busy {
 		return nil
@@ -300,18 +300,18 @@ func (s *herdServer) settle() error {
 	return errors.New("the server is still busy after two minutes at rest")
 }
 
-// A keeper simulates a process: it has a pool with one connection, and leases a worker
-// number over it.
+// A keeper simulates a process. It has a pool with a single connection, over which it
+// leases a worker number.
 type keeper struct {
 	pool  *idgen.Pool
 	db    *sql.DB
 	tally tally
-	lost  *atomic.Int64 // leases; shared
+	lost  *atomic.Int64 // number of lost leases; shared between keepers
 
-	connected atomic.Pointer[func()] // called after each connect; nil at first
+	connected atomic.Pointer[func()] // called after each connect; initially nil
 }
 
-// store returns a store with a new connection.
+// store returns a store that uses its own connection.
 func (k *keeper) store(s *herdServer) (lease.Store, error) {
 	if s.path != "" {
 		return filestore.Dir(s.path), nil
@@ -377,8 +377,8 @@ func (k *keeper) close() error {
 	return errors.Join(errs...)
 }
 
-// closeAll closes keepers, a few at a time. A lease that is not released expires, so
-// an error only means that the server may be busy.
+// closeAll closes keepers, a few at a time. An error only tells us that the server may
+// be busy, because a lease that can't be released expires anyway.
 func (s *herdServer) closeAll(keepers []*keeper) {
 	slots := make(chan struct{}, 32)
 	var wg sync.WaitGroup
@@ -420,18 +420,18 @@ func (s *herdServer) openAll(n int, limit time.Duration, cfg snowkey.Config, los
 	return keepers, nil
 }
 
-// namespace returns a new namespace.
+// namespace returns the name of a new namespace.
 func (s *herdServer) namespace(kind string) string {
 	return fmt.Sprintf("%s %d", kind, namespaces.Add(1))
 }
 
 var namespaces atomic.Int64
 
-// durations are the sorted times of processes.
+// durations are the times that processes took. They are sorted when needed.
 type durations []time.Duration
 
-// within returns the time within which this share of n processes succeeded, or 0 if fewer
-// processes succeeded.
+// within returns the time within which the given share of n processes succeeded, or 0
+// if not that many did.
 func (t durations) within(share float64, n int) time.Duration {
 	slices.Sort(t)
 	i := max(int(share*float64(n)+0.999999)-1, 0)
@@ -441,7 +441,7 @@ func (t durations) within(share float64, n int) time.Duration {
 	return t[i]
 }
 
-// text prints the result of within.
+// text formats the result of within.
 func (t durations) text(share float64, n int, limit time.Duration) string {
 	if d := t.within(share, n); d > 0 {
 		return milliseconds(d)
@@ -449,7 +449,7 @@ func (t durations) text(share float64, n int, limit time.Duration) string {
 	return "> " + milliseconds(limit)
 }
 
-// met reports whether 99 % of n are within the bar.
+// met reports whether 99 % of n processes succeeded within the bar.
 func (t durations) met(n int, bar time.Duration) bool {
 	d := t.within(0.99, n)
 	return d > 0 && d <= bar

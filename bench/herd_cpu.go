@@ -18,7 +18,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// portOf returns the port on which the server of db listens.
+// portOf returns the port that db's server listens on.
 func portOf(db dbtest.DB) (string, error) {
 	if db.Driver == "pgx" {
 		cfg, err := pgx.ParseConfig(db.DSN)
@@ -35,8 +35,8 @@ func portOf(db dbtest.DB) (string, error) {
 	return port, err
 }
 
-// serverPID returns the process that listens on the port. It reads Linux's /proc, so it
-// finds only servers on this machine.
+// serverPID returns the process that listens on the port. Since it reads Linux's /proc,
+// it only finds servers on this machine.
 func serverPID(port string) (int, error) {
 	n, err := strconv.Atoi(port)
 	if err != nil {
@@ -50,7 +50,7 @@ func serverPID(port string) (int, error) {
 		}
 		for line := range strings.Lines(string(text)) {
 			f := strings.Fields(line)
-			// The local address, the state (0A is LISTEN) and the inode.
+			// We need the local address, the state (0A means LISTEN) and the inode.
 			if len(f) > 9 && f[3] == "0A" && strings.HasSuffix(f[1], fmt.Sprintf(":%04X", n)) {
 				socket = "socket:[" + f[9] + "]"
 			}
@@ -79,8 +79,8 @@ func serverPID(port string) (int, error) {
 	return slices.Min(pids), nil
 }
 
-// cpuUsed starts to measure the CPU time of the server and of this process. It returns a
-// function that formats the CPU time since then, divided by n.
+// cpuUsed starts to measure the CPU time of the server and of this process. Call the
+// returned function to get the CPU time since then, divided by n and formatted.
 func (s *herdServer) cpuUsed() (end func(n int) string) {
 	measure := func() (server, clients time.Duration, err error) {
 		clients = cpuTime()
@@ -107,8 +107,9 @@ func (s *herdServer) cpuUsed() (end func(n int) string) {
 	}
 }
 
-// cpuOf returns the CPU time of a server's process and of its children, including the
-// children that have ended. A server has many threads or many children, but not both.
+// cpuOf returns the CPU time of a server's process and its children, including children
+// that have already ended. This assumes that a server has either many threads or many
+// children, but not both.
 func cpuOf(pid int) (time.Duration, error) {
 	const tick = 10 * time.Millisecond // the unit of /proc/PID/stat on all of Go's architectures
 	var sum time.Duration
@@ -122,18 +123,20 @@ func cpuOf(pid int) (time.Duration, error) {
 		if err != nil {
 			continue // it has ended
 		}
-		// The name of the program, in brackets, can contain any characters.
+		// Cut off the name of the program. It's in brackets, and may contain spaces or
+		// even brackets itself.
 		f := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		used := f[11:13] // in user mode and in the kernel
 		switch {
 		case file == fmt.Sprintf("/proc/%d/stat", pid):
 			found = true
-			used = f[11:15] // and that of children that have ended
+			used = f[11:15] // also include children that have ended
 		case f[1] != strconv.Itoa(pid):
 			continue
 		default:
-			// The kernel rounds less than a tick down to zero, which matters with a thousand
-			// children. For processes with one thread it also reports nanoseconds.
+			// The kernel rounds anything below a tick down to zero, which matters when
+			// there are a thousand children. Fortunately, it also reports nanoseconds
+			// for processes with a single thread.
 			if text, err := os.ReadFile(file[:len(file)-len("stat")] + "schedstat"); err == nil {
 				ns, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
 				if err != nil {

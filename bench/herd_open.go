@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// opening measures a process that starts alone.
+// opening measures a process that starts while no others do.
 var opening = herdStudy{
 	title: "Opening: one process calls Open on a server at rest",
 	note: "The times are from Open to the first id, with the connection. A new namespace has 5 processes at most, each in one of its own.\n" +
@@ -16,7 +16,7 @@ var opening = herdStudy{
 	measure: func(h herd, s *herdServer, t *herdTable) (rows [][]string, err error) {
 		cfg := h.cfg
 		cfg.Namespace = s.namespace("open")
-		if _, _, err := openAlone(h, s, 1, func() string { return cfg.Namespace }); err != nil { // makes tables and rows
+		if _, _, err := openAlone(h, s, 1, func() string { return cfg.Namespace }); err != nil { // creates the tables and rows
 			return nil, err
 		}
 		for _, kind := range []string{"rows exist", "new"} {
@@ -40,7 +40,7 @@ var opening = herdStudy{
 	},
 }
 
-// openAlone opens n keepers one after the other.
+// openAlone opens n keepers one after another.
 func openAlone(h herd, s *herdServer, n int, namespace func() string) (took durations, sum usage, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*h.limit)
 	defer cancel()
@@ -61,7 +61,7 @@ func openAlone(h herd, s *herdServer, n int, namespace func() string) (took dura
 	return took, sum, nil
 }
 
-// resting measures what processes cost the database while they generate no ids.
+// resting measures what processes cost the database while they aren't generating ids.
 var resting = herdStudy{
 	title:   "At rest: what one process costs the database in a minute",
 	columns: []string{"", "Window", "statements", "round trips", "commits"},

@@ -10,7 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// returning measures how soon processes issue ids again after an outage.
+// returning measures how soon after an outage processes can issue ids again.
 var returning = herdStudy{
 	title: "After an outage: processes that run all need a new grant",
 	note: "The server is killed with kill -9 and started after the outage. One that the environment names is cut off by a proxy instead, which\n" +
@@ -31,11 +31,12 @@ var returning = herdStudy{
 			return nil, err
 		}
 		defer func() { s.closeAll(keepers); s.busy = true }()
-		// The first ids of a new namespace have a time in the future. Wait for this time.
+		// The first ids of a new namespace have a time in the future, so wait until
+		// that time has come.
 		time.Sleep(h.warm)
 		lost.Store(0)
 
-		// No bound is later than this time.
+		// No bound can be later than this.
 		ahead := cfg.Window + cfg.MaxClockSkew
 		if cfg.Window == 0 {
 			ahead = 11 * time.Second // the defaults
@@ -75,7 +76,7 @@ var returning = herdStudy{
 		if err := cut.end(); err != nil {
 			return nil, err
 		}
-		seen() // if no process has called it
+		seen() // in case no process has called it
 		wg.Wait()
 		var took durations
 		for _, end := range ends {
@@ -99,7 +100,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// drawAfter generates ids until one has a time after granted.
+// drawAfter generates ids until it gets one whose time is after granted.
 func (k *keeper) drawAfter(ctx context.Context, granted time.Time) error {
 	for {
 		id, err := k.pool.Next(ctx)
@@ -115,12 +116,13 @@ func (k *keeper) drawAfter(ctx context.Context, granted time.Time) error {
 
 // A cut starts and ends an outage.
 type cut struct {
-	server     *herdServer // to which processes connect
+	server     *herdServer // the server that processes should connect to
 	begin, end func() error
 	close      func()
 }
 
-// outage prepares an outage.
+// outage prepares an outage, which is a kill if we started the server ourselves, and
+// otherwise a proxy that refuses connections.
 func (s *herdServer) outage() (c cut, err error) {
 	if s.own != nil {
 		return cut{s, s.own.Kill, s.own.Start, func() {}}, nil

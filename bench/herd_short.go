@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// shortLives measures processes that start, generate an id and end.
+// shortLives measures processes that start, generate an id, and end right away.
 var shortLives = herdStudy{
 	title: "Short-lived processes: start, draw an id, end",
 	note: "A process without Close ends as one that is killed: its connection breaks, and its worker number stays in use for TTL + MaxClockSkew (16 s). With\n" +
@@ -37,7 +37,7 @@ var shortLives = herdStudy{
 	},
 }
 
-// closed closes k, and returns err, or the error of closing if err is nil.
+// closed closes k. Returns err if it's not nil, and otherwise the error from closing.
 func closed(k *keeper, err error) error {
 	if closing := k.close(); err == nil {
 		err = closing
@@ -45,7 +45,7 @@ func closed(k *keeper, err error) error {
 	return err
 }
 
-// live starts processes at the rate of life.
+// live starts processes at the rate that life asks for.
 func (s *herdServer) live(h herd, life shortLived, namespace string) (took durations, failed []error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -69,7 +69,7 @@ func (s *herdServer) live(h herd, life shortLived, namespace string) (took durat
 			}
 			mu.Unlock()
 			if !life.closes && k.db != nil {
-				k.db.Close() // so nothing that the keeper sends after this arrives
+				k.db.Close() // simulates a kill: nothing that the keeper sends after this arrives
 			}
 			k.close()
 		})

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// connecting measures the lowest possible time of a start.
+// connecting measures the lowest possible time that a start can take.
 var connecting = herdStudy{
 	title: "Connecting: many clients connect at once and run SELECT 1",
 	note: "This is the least that a start can take. The CPU time is that of the server and of the client, which share the cores.\n" +
@@ -34,8 +34,8 @@ var connecting = herdStudy{
 	},
 }
 
-// atOnce creates the keepers and calls f for all of them at the same time. It returns how
-// long the calls that succeeded took, and the errors of the others.
+// atOnce creates the keepers and calls f for all of them at the same time. It returns
+// how long the successful calls took, and the errors of all others.
 func (s *herdServer) atOnce(h herd, keepers []*keeper, f func(context.Context, *keeper) error) (took durations, failed []error) {
 	var (
 		mu    sync.Mutex
@@ -67,7 +67,7 @@ func (s *herdServer) atOnce(h herd, keepers []*keeper, f func(context.Context, *
 	return took, failed
 }
 
-// starting measures a deployment that starts all its processes at once.
+// starting measures a deployment whose processes all start at once.
 var starting = herdStudy{
 	title: "Starting: many processes call Open at once",
 	note: "The times are from Open to the first id, with the connection that each process opens. A new namespace issues its first id 1 s\n" +
@@ -97,10 +97,10 @@ var starting = herdStudy{
 }
 
 func startAll(h herd, s *herdServer, t *herdTable, n int, namespace string, isNew bool) (row []string, err error) {
-	var lostBefore, lostNow atomic.Int64 // of the processes that run already, and of the processes that start
+	var lostBefore, lostNow atomic.Int64 // of the processes already running, and of those that start
 	cfg := h.cfg
 	if cfg.Namespace = namespace; !isNew {
-		// If the previous start was too slow, it has not made all rows.
+		// If the previous start was too slow, some rows may still be missing.
 		keepers, err := s.openAll(n, 2*h.limit, cfg, nil)
 		if err != nil {
 			return nil, err

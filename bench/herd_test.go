@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestHerd measures every study of the herd with few processes and for a short time.
+// TestHerd runs every study of the herd briefly, with only a few processes.
 func TestHerd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -46,7 +46,8 @@ func TestHerd(t *testing.T) {
 	}
 }
 
-// TestTally checks the counts of known statements on each database.
+// TestTally runs statements on each database, and checks that they're counted
+// correctly.
 func TestTally(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, server dbtest.DB) {
 		var c tally
@@ -63,7 +64,7 @@ func TestTally(t *testing.T) {
 			}
 		}
 		must(db.Exec("CREATE TABLE counted (n INT PRIMARY KEY)"))
-		must(db.Exec("DELETE FROM counted")) // pgx pings a connection that is used again for the first time
+		must(db.Exec("DELETE FROM counted")) // a throwaway statement, because pgx pings a connection when it's first reused
 		before := c.now()
 		must(db.Exec("INSERT INTO counted VALUES (1)"))
 		tx, err := db.Begin()
@@ -82,7 +83,7 @@ func TestTally(t *testing.T) {
 			t.Fatalf("%d rows, %v; want 2", n, err)
 		}
 		got := c.now().minus(before)
-		// pgx prepares statements by itself. Each takes a round trip.
+		// pgx prepares statements on its own, each of which takes a round trip.
 		want := usage{statements: 6, failed: 1, commits: 2, prepares: got.prepares, trips: 6 + got.prepares}
 		switch server.Dialect {
 		case "sqlite":

@@ -13,7 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// waiters measures the cost of processes that wait for a worker number.
+// waiters measures the cost of processes that are waiting for a worker number.
 var waiters = herdStudy{
 	title: "Waiting: all worker numbers are in use",
 	note: "The holders lease their numbers for an hour, so that they send nothing. The CPU is that of the server's processes in per cent of a core,\n" +
@@ -33,7 +33,8 @@ var waiters = herdStudy{
 		defer db.Close()
 		db.SetMaxOpenConns(16)
 		db.SetMaxIdleConns(16)
-		// Rows that the holders add would have bounds an hour ahead.
+		// The first round only adds the rows. If it were done with the hour-long
+		// leases, the new rows would have bounds an hour ahead.
 		holders, err := s.hold(h, db, cfg)
 		if closing := closePools(holders); err == nil {
 			err = closing
@@ -102,7 +103,7 @@ var waiters = herdStudy{
 	},
 }
 
-// hold opens pools that together lease all worker numbers. They share one *sql.DB.
+// hold opens enough pools to lease all worker numbers. They share a single *sql.DB.
 func (s *herdServer) hold(h herd, db *sql.DB, cfg snowkey.Config) (holders []*idgen.Pool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*h.limit)
 	defer cancel()
@@ -146,7 +147,7 @@ func tallies(keepers []*keeper) (sum usage) {
 	return sum
 }
 
-// watchCPU returns how many cores the server's processes use over d.
+// watchCPU returns how many cores the server's processes keep busy over d.
 func watchCPU(pid int, noPID error, d time.Duration) (cores float64, err error) {
 	if noPID != nil {
 		return 0, nil

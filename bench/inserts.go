@@ -9,13 +9,13 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// steps is the number of equal steps in which a table is filled.
+// steps is the number of equal steps in which we fill a table.
 const steps = 10
 
-// inserts measures what each kind of key costs on a server. First it fills a table for
-// each kind with bulk inserts. This shows how the cost of an insert grows with the table,
-// and how large the table is on disk. Then it inserts rows into the full tables through
-// each integration.
+// inserts measures what each kind of key costs on a server. It first fills a table for
+// each kind using bulk inserts, which shows how the cost of an insert grows with the
+// table, and how large the table is on disk. After that, it inserts rows into the full
+// tables through each integration.
 func inserts(dir string, p *pools, dialect string, rows int) study {
 	return study{
 		title: "Inserts on " + map[string]string{"postgres": "PostgreSQL", "mysql": "MySQL or MariaDB"}[dialect],
@@ -41,7 +41,7 @@ func inserts(dir string, p *pools, dialect string, rows int) study {
 	}
 }
 
-// inserting is one such study.
+// inserting is the state of one such study.
 type inserting struct {
 	db    *database
 	d     time.Duration
@@ -49,7 +49,7 @@ type inserting struct {
 	found findings
 }
 
-// open prepares the kinds of keys for an integration, in their order.
+// open prepares every kind of key for an integration, in the order of keyKinds.
 func (in *inserting) open(orm integration) (ways []ways, err error) {
 	for _, k := range keyKinds() {
 		w, err := orm.open(in.db, k)
@@ -61,7 +61,7 @@ func (in *inserting) open(orm integration) (ways []ways, err error) {
 	return ways, nil
 }
 
-// fill fills the tables, by turns.
+// fill fills the tables, with the kinds of keys taking turns.
 func (in *inserting) fill() error {
 	orm := integrations(in.db.dialect)[0]
 	open, err := in.open(orm)
@@ -122,7 +122,7 @@ func (in *inserting) fill() error {
 	return nil
 }
 
-// compare inserts in the ways of each integration.
+// compare inserts rows through each integration, in each of its ways.
 func (in *inserting) compare() error {
 	s := sheet{
 		title: fmt.Sprintf("%s: rows a second, into these tables", in.db.version),
@@ -144,7 +144,7 @@ func (in *inserting) compare() error {
 		}
 		type way struct {
 			name string
-			rows float64 // of a piece
+			rows float64 // in each piece of work
 			work func(ways) workload
 		}
 		list := []way{{"one row", 1, func(w ways) workload { return w.one }}}
@@ -183,8 +183,8 @@ func (in *inserting) compare() error {
 	return nil
 }
 
-// race lets the kinds of keys take turns. Each turn inserts the same number of rows,
-// so that the tables stay equally large.
+// race lets the kinds of keys take turns. We insert the same number of rows in every
+// turn, because the tables have to stay equally large.
 func (in *inserting) race(sides []workload) ([][]turn, error) {
 	least := 0
 	for i, side := range sides {
@@ -203,8 +203,8 @@ func (in *inserting) race(sides []workload) ([][]turn, error) {
 	return race(sides, pieces, lasting(2*in.d*time.Duration(len(sides))))
 }
 
-// judge notes the kinds of keys that were faster than ours in at least three quarters
-// of the rounds.
+// judge notes which kinds of keys were faster than ours in at least three quarters of
+// the rounds.
 func (in *inserting) judge(what string, turns [][]turn) {
 	kinds := keyKinds()
 	for ours := range kinds {
@@ -220,7 +220,7 @@ func (in *inserting) judge(what string, turns [][]turn) {
 	}
 }
 
-// between prints the median and, with no brackets, the quartiles.
+// between is like format, but prints the quartiles without brackets.
 func (s spread) between() string {
 	return fmt.Sprintf("%.2f, %.2f–%.2f", s.median, s.low, s.high)
 }

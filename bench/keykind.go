@@ -6,14 +6,14 @@ import (
 	"github.com/snowkey-go/snowkey/bench/internal/uuid16"
 )
 
-// A keyKind is a kind of key, with its table.
+// A keyKind is a kind of key, and the table that uses it.
 type keyKind struct {
 	name   string
 	table  string
-	column map[string]string // its type, for each dialect
+	column map[string]string // SQL type of the column, by dialect
 
-	// make makes a UUID before the row is inserted. It is nil if the database or the
-	// integration generates the key.
+	// make returns a UUID to be inserted with a row. It is nil if the key is generated
+	// by the database or the integration.
 	make func() (uuid.UUID, error)
 
 	ours bool
@@ -31,7 +31,7 @@ func keyKinds() []keyKind {
 	}
 }
 
-// binary is make for a driver that sends 16 bytes.
+// binary adapts make to a driver that sends UUIDs as 16 bytes.
 func binary(make func() (uuid.UUID, error)) func() (uuid16.UUID, error) {
 	return func() (uuid16.UUID, error) {
 		id, err := make()
@@ -39,5 +39,5 @@ func binary(make func() (uuid.UUID, error)) func() (uuid16.UUID, error) {
 	}
 }
 
-// unset leaves the key to the database or the integration.
+// unset leaves it to the database or the integration to generate the key.
 func unset[K any]() (zero K, err error) { return zero, nil }

@@ -13,8 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// keys measures the cost of writing and reading a key as text and JSON. It compares this
-// cost with the standard library's for a plain number, and with the peers' for their keys.
+// keys measures the cost of writing and reading a key as text and JSON. The yardsticks
+// are the standard library with a plain number, and the peers with their own keys.
 func keys() topic {
 	const number = 1<<62 + 1 // 19 digits
 	var (
@@ -94,7 +94,8 @@ func keys() topic {
 	return t
 }
 
-// repeat makes a workload of a function that is slow, compared with a function call.
+// repeat turns a function into a workload. The function should be slow compared to a
+// function call, since that's included in the measurement.
 func repeat(f func() error) workload {
 	return func(n int) error {
 		for range n {

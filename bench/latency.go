@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// latencies measures how long single calls take when goroutines call as often as they
-// can, and which share of the layout's maximum rate is reached.
+// latencies measures how long single calls take when every goroutine calls as often as
+// it can, and how close that comes to the layout's maximum rate.
 func latencies(all []source) study {
 	var limited []source
 	for _, s := range all {
@@ -52,7 +52,8 @@ func latencies(all []source) study {
 	}}
 }
 
-// slower lists where a peer with an equally large layout is faster.
+// slower lists where a peer is faster than we are, for peers with an equally large
+// layout.
 func slower(sources []source, results []*crowded, goroutines int) (list []string) {
 	for i, ours := range sources {
 		if !ours.ours {
@@ -64,7 +65,7 @@ func slower(sources []source, results []*crowded, goroutines int) (list []string
 			}
 			for _, share := range []float64{0.5, 0.99, 0.999, 1} {
 				mine, its := results[i].calls.within(share), results[j].calls.within(share)
-				if mine > 1.25*its { // some clocks tick in tens of nanoseconds
+				if mine > 1.25*its { // leave some room, because some clocks tick in tens of nanoseconds
 					list = append(list, fmt.Sprintf("at the ceiling, %s: %g %% of calls within %s, with %s %s",
 						crowd(goroutines), 100*share, nanos(mine), peer.name, nanos(its)))
 				}
@@ -74,7 +75,8 @@ func slower(sources []source, results []*crowded, goroutines int) (list []string
 	return list
 }
 
-// crowds are numbers of goroutines: one, the number of cores, and last.
+// crowds returns the numbers of goroutines to measure: one, the number of cores, and
+// last.
 func crowds(last int) []int {
 	list := []int{1}
 	if n := runtime.GOMAXPROCS(0); n > 1 && n < last {
@@ -83,15 +85,15 @@ func crowds(last int) []int {
 	return append(list, last)
 }
 
-// crowded has the measurements of goroutines that request ids from a source without a
-// pause.
+// crowded holds the measurements of goroutines that request ids from a source without
+// ever pausing.
 type crowded struct {
 	calls  histogram
-	shares []float64 // of the layout's rate, in each turn
-	cores  []float64 // that were busy
+	shares []float64 // share of the layout's rate, for each turn
+	cores  []float64 // number of cores that were busy, for each turn
 }
 
-// measure lets this number of goroutines request ids for d.
+// measure lets the given number of goroutines request ids for d.
 func (c *crowded) measure(s source, goroutines int, d time.Duration) error {
 	if err := s.exhaust(); err != nil {
 		return err
@@ -127,7 +129,8 @@ func (c *crowded) measure(s source, goroutines int, d time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// A histogram counts durations to within a thirtieth. The zero value is empty.
+// A histogram counts durations with an accuracy of about 3 %. The zero value is empty
+// and ready to use.
 type histogram struct {
 	counts  [64 * 32]int
 	calls   int
@@ -148,14 +151,15 @@ func (h *histogram) merge(other *histogram) {
 	h.longest = max(h.longest, other.longest)
 }
 
-// bucket has 32 for each power of two, and one for each nanosecond below 32.
+// bucket returns the bucket for d. There are 32 of them for each power of two, but
+// below 32 ns, each nanosecond has its own.
 func bucket(d time.Duration) int {
 	n := uint64(max(d, 0))
 	shift := max(bits.Len64(n)-6, 0)
 	return shift*32 + int(n>>shift)
 }
 
-// within returns how many nanoseconds this share of the calls took at most.
+// within returns the time in nanoseconds that the given share of calls didn't exceed.
 func (h *histogram) within(share float64) float64 {
 	left := int(share * float64(h.calls))
 	for i, n := range h.counts {

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// machine describes this machine.
+// machine describes the machine that we're running on.
 func machine() string {
 	return fmt.Sprintf("%s %s/%s, %d CPUs, GOMAXPROCS %d%s",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.GOMAXPROCS(0), processor())
 }
 
-// processor returns the processor's name, if a file of the system has it.
+// processor returns the name of the processor, or an empty string on systems that don't
+// have /proc/cpuinfo.
 func processor() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

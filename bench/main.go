@@ -3,40 +3,40 @@
 //	make bench
 //
 // Each line compares a piece of work with a yardstick, which is either an alternative
-// or the lowest possible cost. The two take turns of some milliseconds, A B, B A and
-// so on, for one and a half seconds. Costs are medians of the turns. The ratio is the
-// median of the rounds' ratios, with its quartiles. On a noisy machine the quartiles
-// widen before the ratio moves. Ratios can be compared between machines, but costs
-// cannot.
+// or the lowest possible cost. The two take turns of a few milliseconds in the order A
+// B, B A and so on, for one and a half seconds. Costs are medians of the turns, and the
+// ratio is the median of the rounds' ratios, printed with its quartiles. If the machine
+// is noisy, the quartiles widen well before the ratio moves. Only ratios can be
+// compared between machines, so don't read much into costs.
 //
-// Some lines have a bar, which is a value that the result must reach. If a result does
-// not reach its bar, the table prints MISSED and lists the bar again at the end. The exit
-// status is 1 only if something could not be measured.
+// Some lines have a bar, which is a value that the result must reach. If a result
+// misses its bar, the table prints MISSED and lists the bar again at the end, but the
+// exit status is 1 only if something could not be measured.
 //
-// The studies after the table compare more than two workloads. They measure single calls
-// at a layout's maximum rate, how the cost of an id depends on the rate and on the number
-// of cores, and inserts. The inserts go into tables of -rows rows in Postgres and in
-// MySQL or MariaDB, through four integrations, with four kinds of keys.
+// The studies after the table compare more than two workloads. They measure single
+// calls at a layout's maximum rate, how the cost of an id depends on the rate and on
+// the number of cores, and inserts. The inserts go into tables of -rows rows in
+// Postgres and in MySQL or MariaDB, using four integrations and four kinds of keys.
 //
-// A run takes about eight minutes. For a quick look, use -t 100ms -rows 20000. The flag
-// -only selects topics by their titles. With -write the command also writes
+// A run takes about eight minutes. For a quick look, use -t 100ms -rows 20000. The
+// -only flag selects topics by their titles. With -write, the command also writes
 // docs/benchmarks.md and its plots; see make benchmarks.
 //
-// With -herd the command instead measures how processes start: a thousand at once, one
+// With -herd, the command instead measures how processes start: a thousand at once, one
 // alone, after an outage of the database, while all worker numbers are in use, and
-// processes that live only briefly. This takes about half an hour. The flags -starts and
-// -only select a part:
+// processes that only live briefly. This takes about half an hour, so you may want to
+// select a part with -starts and -only:
 //
 //	make herd BENCHFLAGS="-starts 64,256 -only Starting"
 //
-// The variables SNOWKEY_TEST_POSTGRES and SNOWKEY_TEST_MYSQL name additional servers to
-// measure. Their max_connections must be large enough.
+// To measure additional servers as well, set SNOWKEY_TEST_POSTGRES and
+// SNOWKEY_TEST_MYSQL. Make sure that their max_connections is large enough.
 //
 // The same workloads can be run as Go benchmarks, for benchstat and profiles:
 //
 //	GOWORK=$PWD/newest.work go test -bench . -count 10 ./bench
 //
-// bench is a module of its own, so that Snowkey does not depend on the peers that it
+// bench has its own module, because otherwise Snowkey would depend on the peers that it
 // is compared with.
 package main
 
@@ -117,7 +117,7 @@ func run(d time.Duration, rows int, only, page string) (err error) {
 	return nil
 }
 
-// measureTable opens the suite for one measurement.
+// measureTable opens the suite just for one measurement.
 func measureTable(dir, only string, d time.Duration) (t table, err error) {
 	s, err := open(dir)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// next measures the cost of an id without the limit of a layout.
+// next measures the cost of an id when the layout doesn't limit the rate.
 func next(p *pools) topic {
 	t := topic{name: "Next", title: "Next, with room in the layout, alone and on all cores"}
 	for _, goroutines := range []int{1, runtime.GOMAXPROCS(0)} {
@@ -25,13 +25,13 @@ func next(p *pools) topic {
 	return t
 }
 
-// timeAndAdd is the lowest possible cost of a time-ordered unique id: reading the
-// clock, and an atomic add. It is safe for concurrent use. All its callers update the
-// same word, as the callers of one generator do.
+// timeAndAdd has the lowest possible cost of a time-ordered unique id, which is reading
+// the clock plus an atomic add. It is safe for concurrent use. Its callers all update
+// the same word, just as the callers of a generator do.
 func timeAndAdd() workload {
 	start := time.Now()
 	word := new(struct {
-		_ [64]byte // on a cache line of its own, as in a generator
+		_ [64]byte // padding, to put the word on its own cache line as in a generator
 		atomic.Int64
 		_ [64]byte
 	})

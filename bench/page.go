@@ -16,16 +16,16 @@ import (
 //go:embed page.md.tmpl
 var pageText string
 
-// A report has the results of a run.
+// A report contains the results of a run.
 type report struct {
-	each  time.Duration // for a line
-	rows  int           // in each table
+	each  time.Duration // of each line
+	rows  int           // of each table
 	took  time.Duration
 	table table
 	found []findings
 }
 
-// write writes the page to path, and its plots beside it.
+// write writes the page to path, and its plots to files next to it.
 func (r report) write(path string) error {
 	text, err := template.New("page").Parse(pageText)
 	if err != nil {
@@ -78,8 +78,8 @@ func (r report) write(path string) error {
 	return os.WriteFile(path, []byte(page.String()), 0o644)
 }
 
-// versions lists the versions of the peers and integrations in this program. The
-// tables show the versions of the databases.
+// versions lists the versions of the peers and integrations that are linked into this
+// program. The databases are left out because the tables already show their versions.
 func versions() string {
 	info, _ := debug.ReadBuildInfo()
 	if info == nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/sony/sonyflake"
 )
 
-// peers measures what one id costs with each peer. The yardstick is one of our ids, in a
-// layout that does not limit the rate. The table also has our id in the default layout.
+// peers measures the cost of one id for each peer. The yardstick is one of our ids, in
+// a layout that doesn't limit the rate. For comparison, the table also shows our id in
+// the default layout.
 func peers(p *pools) (topic, error) {
 	bwmarrin, err := bwmarrinOne()
 	if err != nil {
@@ -30,7 +31,8 @@ func peers(p *pools) (topic, error) {
 			"  cause this cost. The CPU time shows the work. xid, ULID and UUID have 12 and 16 bytes and do not fit into a BIGINT.",
 	}
 	free := pace{turn: 5 * time.Millisecond}
-	// Long turns after a warm-up, for sources that run ahead after a rest.
+	// Some sources run ahead after a rest, which is why we need a warm-up and long
+	// turns.
 	limited := pace{turn: 100 * time.Millisecond}
 	for _, peer := range []struct {
 		name string
@@ -96,7 +98,7 @@ func xidOne(n int) error {
 	return nil
 }
 
-// ulidOne uses the package's default, monotonic entropy.
+// ulidOne uses the default entropy of the package, which is monotonic.
 func ulidOne(n int) error {
 	for range n {
 		ulid.Make()

@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// A plot is drawn as an SVG of its own.
+// A plot is drawn as an SVG file.
 type plot struct {
-	name   string // in the name of its file
+	name   string // part of the file name
 	title  string
 	x, y   axis
 	series []series
 	marks  []mark
 }
 
-// An axis starts at zero, or at the least value if it is logarithmic.
+// An axis starts at zero, or at the least value if it's logarithmic.
 type axis struct {
 	title string
 	log   bool
-	ticks []float64 // where to draw lines; none means at round numbers
+	ticks []float64 // where to draw lines; nil for round numbers
 }
 
 type series struct {
 	name   string
-	ours   bool // drawn bolder
+	ours   bool // drawn in a bolder line
 	points []point
 }
 
-// A point has the quartiles of y.
+// A point is a median, along with the quartiles of y.
 type point struct{ x, y, low, high float64 }
 
 // A mark is a vertical line.
@@ -39,15 +39,15 @@ type mark struct {
 	text string
 }
 
-// The size of the canvas, and the area for the lines. Each line's name is to the right of
-// this area.
+// The size of the canvas, and of the area within it that has the lines. We leave room
+// to the right of that area for the name of each line.
 const (
 	width, height            = 900, 420
 	left, right, top, bottom = 78.0, 640.0, 52.0, 360.0
 )
 
-// style gives each line a colour and dashes. The plot sets its own background, so it
-// is readable on every page.
+// style gives each line its own colour and dashes. It also sets the background, which
+// makes the plot readable on any page, light or dark.
 const style = `
   .back { fill: #ffffff } .grid { stroke: #d8dee4; stroke-width: 1 } .mark { stroke: #8c959f; stroke-dasharray: 2 4 }
   text { font: 13px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 600; font-size: 15px } .small { font-size: 12px; fill: #57606a }
@@ -66,7 +66,7 @@ const style = `
   }
 `
 
-const looks = 7 // that style has
+const looks = 7 // number of line styles above
 
 // svg draws the plot.
 func (p plot) svg() string {
@@ -131,8 +131,8 @@ func (p plot) svg() string {
 	return b.String()
 }
 
-// labels returns the vertical position of each line's name. A name is beside the end of
-// its line, unless it would overlap another name there.
+// labels returns the vertical position of each line's name. We put a name beside the
+// end of its line, and move it only if it would overlap another name there.
 func (p plot) labels(y scale) []float64 {
 	const apart = 18
 	type label struct {
@@ -156,7 +156,7 @@ func (p plot) labels(y scale) []float64 {
 			list[i].at = max(list[i].at, list[i-1].at+apart)
 		}
 	}
-	for i := len(list) - 1; i >= 0; i-- { // those that were pushed out below
+	for i := len(list) - 1; i >= 0; i-- { // push those that ended up below the plot back up
 		list[i].at = min(list[i].at, bottom+4-apart*float64(len(list)-1-i))
 	}
 	at := make([]float64, len(p.series))
@@ -166,11 +166,11 @@ func (p plot) labels(y scale) []float64 {
 	return at
 }
 
-// A scale puts values on the canvas.
+// A scale maps values to positions on the canvas.
 type scale struct {
 	log       bool
 	low, high float64
-	from, to  float64 // where low and high are
+	from, to  float64 // the positions of low and high
 	ticks     []float64
 }
 
@@ -182,7 +182,7 @@ func (s scale) at(value float64) float64 {
 	return s.from + (value-low)/(high-low)*(s.to-s.from)
 }
 
-// scale has all values between from and to.
+// scale returns a scale that puts all values between from and to.
 func (a axis) scale(values []float64, from, to float64) scale {
 	s := a.round(values, from, to)
 	if a.ticks != nil {
@@ -228,7 +228,7 @@ func (a axis) caption() string {
 	return a.title
 }
 
-// short prints a tick.
+// short prints a tick's value.
 func short(v float64) string {
 	switch {
 	case v >= 1e6:
@@ -244,6 +244,6 @@ func short(v float64) string {
 
 func escape(s string) string {
 	var b strings.Builder
-	xml.EscapeText(&b, []byte(s)) // a Builder takes everything
+	xml.EscapeText(&b, []byte(s)) // writing to a Builder can't fail
 	return b.String()
 }

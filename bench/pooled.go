@@ -8,8 +8,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// pooled measures the cost of an id for many goroutines that need no order. The
-// yardstick is the lowest possible cost of a unique number.
+// pooled measures the cost of an id for many goroutines that don't need their ids in
+// order. The yardstick is the lowest possible cost of a unique number.
 func pooled(p *pools) topic {
 	const size = 1000
 	cores := runtime.GOMAXPROCS(0)
@@ -50,7 +50,7 @@ func pooled(p *pools) topic {
 	return t
 }
 
-// unordered generates one id at a time. It is safe for concurrent use.
+// unordered generates one id per call. It is safe for concurrent use.
 func unordered(u *idgen.Unordered) workload {
 	ctx := context.Background()
 	return func(n int) error {
@@ -63,7 +63,8 @@ func unordered(u *idgen.Unordered) workload {
 	}
 }
 
-// appendsOwn appends to a slice of each caller's own. It is safe for concurrent use.
+// appendsOwn appends ids to a slice that each caller has for itself. It is safe for
+// concurrent use.
 func appendsOwn(u *idgen.Unordered, size int) workload {
 	ctx := context.Background()
 	return func(n int) (err error) {

@@ -9,12 +9,12 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/worker"
 )
 
-// pools have the generators of the benchmarks.
+// pools contains the generators that the benchmarks use.
 type pools struct {
-	// full has DefaultLayout: 4,096 ids per millisecond.
+	// full has DefaultLayout, which means 4,096 ids per millisecond.
 	full *idgen.Pool
-	// room has 4,194,304 ids per millisecond. That is more than a machine can generate,
-	// so no call waits.
+	// room has 4,194,304 ids per millisecond. No machine can generate that many, so
+	// calls never have to wait.
 	room *idgen.Pool
 	// narrow has 256 ids per millisecond.
 	narrow *idgen.Pool
@@ -46,7 +46,7 @@ func (p *pools) close() error {
 	return errors.Join(p.room.Close(ctx), p.full.Close(ctx), p.narrow.Close(ctx))
 }
 
-// one generates one id at a time. It is safe for concurrent use.
+// one generates one id per call. It is safe for concurrent use.
 func one(g *idgen.Generator) workload {
 	ctx := context.Background()
 	return func(n int) error {

@@ -2,12 +2,12 @@ package main
 
 import "time"
 
-// race lets workloads take turns, for as many rounds as more allows. In each round,
-// workload i does pieces[i] pieces of work. race returns the turns of each workload.
+// race lets workloads take turns for as many rounds as more allows, and returns the
+// turns of each workload. In each round, workload i does pieces[i] pieces of work.
 //
-// A workload can slow down the next one, for example because the server must still write
-// the pages that the first one changed. So over the rounds each workload follows every
-// other one equally often, and is the first equally often.
+// A workload can slow down the next one, for example because the server still has to
+// write the pages that were changed. To be fair, we make sure that over the rounds each
+// workload follows every other one equally often, and comes first equally often.
 func race(sides []workload, pieces []int, more func(rounds int) bool) ([][]turn, error) {
 	turns := make([][]turn, len(sides))
 	for round := 0; more(round); round++ {
@@ -22,9 +22,9 @@ func race(sides []workload, pieces []int, more func(rounds int) bool) ([][]turn,
 	return turns, nil
 }
 
-// order is the order of n workloads in a round: 0, n-1, 1, n-2 and so on, shifted by
-// one in each round. For an odd n, every second cycle is reversed. This is a Williams
-// square.
+// order returns the order of n workloads in a round: 0, n-1, 1, n-2 and so on, shifted
+// by one with every round. If n is odd, every second cycle is reversed. This is known
+// as a Williams square.
 func order(n, round int) []int {
 	list := make([]int, n)
 	for i := range list {
@@ -42,7 +42,7 @@ func order(n, round int) []int {
 	return list
 }
 
-// lasting allows rounds for d, and at least 3.
+// lasting allows as many rounds as fit into d, but at least 3.
 func lasting(d time.Duration) func(rounds int) bool {
 	start := time.Now()
 	return func(rounds int) bool { return rounds < 3 || time.Since(start) < d }
@@ -53,7 +53,7 @@ func times(n int) func(rounds int) bool {
 	return func(rounds int) bool { return rounds < n }
 }
 
-// ratios are the cost of a over the cost of b, round by round.
+// ratios returns the cost of a divided by the cost of b, computed for each round.
 func ratios(a, b []turn) spread {
 	list := make([]float64, len(a))
 	for i := range list {
@@ -62,7 +62,7 @@ func ratios(a, b []turn) spread {
 	return spreadOf(list)
 }
 
-// costs are the costs of a piece, in nanoseconds.
+// costs returns the costs of a piece of work, in nanoseconds.
 func costs(turns []turn) spread {
 	list := make([]float64, len(turns))
 	for i := range list {

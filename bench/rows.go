@@ -22,14 +22,14 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// rows measures by how much an insert of one row takes longer if our integration sets
-// the key, with GORM and with ent in their default settings. The yardstick inserts the
-// same row into a table of its own, with a key that was generated before, and without
-// the plugin or the hook.
+// rows measures how much longer it takes to insert a single row if our integration sets
+// the key, using GORM and ent in their default settings. The yardstick inserts the same
+// row into another table, without the plugin or hook and with a key generated
+// beforehand.
 //
-// The rows go into files on disk. In the first file, an insert waits for the disk, which
-// is SQLite's default. In the second file, an insert does not wait for the disk and is as
-// fast as SQLite can make it, so there is no bar.
+// The rows go into two files on disk. Inserts into the first one wait for the disk,
+// which is the default of SQLite. They don't wait in the second file, which is as fast
+// as SQLite can be made, so that line doesn't have a bar.
 func rows(dir string, p *pools) (t topic, closeFiles func() error, err error) {
 	idgen.SetDefault(p.full)
 	t = topic{name: "Rows", title: "Inserting a row into an SQLite file (WAL)"}
@@ -67,8 +67,9 @@ func rows(dir string, p *pools) (t topic, closeFiles func() error, err error) {
 }
 
 // added reports how much longer our inserts took than the yardstick's. A turn is one
-// insert. Because single inserts vary by more than this difference, added takes the median
-// of each hundred rounds, and prints the median and the quartiles of these medians.
+// insert. Single inserts vary by more than the difference that we're looking for, so
+// added takes the median of each hundred rounds, and prints the median and the
+// quartiles of these medians.
 func added(r result) []line {
 	more := r.values(func(ours, theirs turn) float64 { return ours.wallEach() - theirs.wallEach() })
 	var medians []float64
@@ -94,7 +95,7 @@ func openSQLite(path, synchronous string) (*sql.DB, error) {
 	return db, nil
 }
 
-// gormFilled and gormPreset are the rows of ent's schema, for GORM.
+// gormFilled and gormPreset are the same rows as in ent's schema.
 type (
 	gormFilled struct {
 		ID          pk.ID
@@ -160,8 +161,8 @@ func openEnt(db *sql.DB, g *idgen.Generator) (fills, presets workload, err error
 	return fills, presets, nil
 }
 
-// beforehand returns a function that returns one id per call. It generates a thousand ids
-// at a time, so that the cost of one id is close to zero.
+// beforehand returns a function that returns one id per call. It generates a thousand
+// ids at a time, which makes the cost of a single id close to zero.
 func beforehand(g *idgen.Generator) func() (int64, error) {
 	var ids []int64
 	return func() (id int64, err error) {

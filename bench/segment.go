@@ -15,9 +15,9 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
 )
 
-// segments measures the cost of a dense number while the database grants further numbers.
-// It also measures how many statements that takes, and how long a call waits when demand
-// suddenly rises.
+// segments measures the cost of a dense number while the database keeps granting more
+// of them. It also measures how many statements this takes, and how long calls have to
+// wait when demand suddenly rises.
 func segments(dir string) (t topic, closeAll func() error, err error) {
 	t = topic{
 		name:  "Segment",
@@ -53,7 +53,7 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 			return t, closeAll, err
 		}
 		sources = append(sources, source)
-		// The first calls wait for the first statements, so they are not measured.
+		// The first calls have to wait for the first statements, so don't measure them.
 		if err := drawn(source)(1 << 24); err != nil {
 			return t, closeAll, err
 		}
@@ -63,7 +63,7 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 			times:   2,
 			lines:   func(r result) []line { return []line{r.rated()} },
 		}
-		called := draws // with the cost of a call that is not inlined
+		called := draws // includes the cost of a call that can't be inlined
 		called.name, called.work, called.yardstick = version+", one goroutine, as an idgen.Source", drawnFrom(source), adds()
 		draws.bar = bar{"≥ 0.92, 0 allocs", func(r result) bool { return r.rate().median >= 0.92 && r.allocs == 0 }}
 		draws.lines = func(r result) []line { return []line{r.rated(), store.line(source)} }
@@ -80,9 +80,10 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 	return t, closeAll, nil
 }
 
-// drawn takes one number at a time from s. It is safe for concurrent use. It must not be
-// inlined into its caller. The caller is so long that the compiler would then not inline
-// Next in the function that drawn returns.
+// drawn takes one number at a time from s. It is safe for concurrent use.
+//
+// We must keep drawn from being inlined. Its caller is so long that the compiler would
+// then no longer inline Next in the function that drawn returns.
 //
 //go:noinline
 func drawn(s *segment.Segment) workload {
@@ -97,7 +98,7 @@ func drawn(s *segment.Segment) workload {
 	}
 }
 
-// drawnFrom does the same as drawn, but through the interface that the integrations use.
+// drawnFrom is like drawn, but goes through the interface that the integrations use.
 //
 //go:noinline
 func drawnFrom(s idgen.Source) workload {
@@ -112,8 +113,8 @@ func drawnFrom(s idgen.Source) workload {
 	}
 }
 
-// adds is the lowest possible cost of a unique number, an atomic add. It is safe for
-// concurrent use. All its callers update the same word.
+// adds has the lowest possible cost of a unique number, which is an atomic add. It is
+// safe for concurrent use, and all its callers update the same word.
 func adds() workload {
 	word := new(struct {
 		_ [64]byte
@@ -130,7 +131,7 @@ func adds() workload {
 	}
 }
 
-// counted is a store that counts its statements, and times them.
+// counted is a store that counts and times its statements.
 type counted struct {
 	store               segment.Store
 	statements, longest atomic.Int64
@@ -147,7 +148,7 @@ func (c *counted) Fetch(ctx context.Context, f segment.Fetch) (int64, error) {
 	return start, err
 }
 
-// line has the statements for a million numbers of source.
+// line returns how many statements a million of source's numbers have taken.
 func (c *counted) line(source *segment.Segment) line {
 	h := source.Health()
 	numbers := float64(1<<63-2) - float64(h.Remaining) - float64(h.Ready)
@@ -157,7 +158,7 @@ func (c *counted) line(source *segment.Segment) line {
 	}
 }
 
-// jumps repeats jumps of the demand by a factor of a hundred.
+// jumps repeatedly measures what happens when demand rises by a factor of a hundred.
 func jumps(name string, store *counted, d time.Duration) ([]line, error) {
 	var waits, statements, shares []float64
 	for began, round := time.Now(), 0; round < 3 || time.Since(began) < 2*d; round++ {
@@ -175,8 +176,9 @@ func jumps(name string, store *counted, d time.Duration) ([]line, error) {
 	}}, nil
 }
 
-// jump takes 1,000 numbers a second for d, and then 100,000 a second for d. It returns the
-// longest wait of a call at the higher rate, and the time of the longest statement.
+// jump takes 1,000 numbers a second for d, followed by 100,000 a second for d. It
+// returns the longest that a call had to wait at the higher rate, and how long the
+// longest statement took.
 func jump(name string, store *counted, d time.Duration) (wait, statement time.Duration, err error) {
 	ctx := context.Background()
 	own := &counted{store: store.store}

@@ -7,14 +7,14 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// servers starts private database servers. They flush every commit to disk and otherwise
-// have their default settings. It implements the interface TB of package dbtest.
+// servers starts private database servers. They have default settings, which means that
+// every commit is flushed to disk. It implements dbtest.TB.
 type servers struct {
 	dir  string
 	undo []func()
 }
 
-// A refusal is the reason why there is no server.
+// A refusal is the reason why we didn't get a server.
 type refusal string
 
 func (s *servers) Helper()                   {}
@@ -25,14 +25,14 @@ func (s *servers) Cleanup(undo func())       { s.undo = append(s.undo, undo) }
 func (s *servers) Skipf(f string, a ...any)  { panic(refusal(fmt.Sprintf(f, a...))) }
 func (s *servers) Fatalf(f string, a ...any) { panic(refusal(fmt.Sprintf(f, a...))) }
 
-// start starts a server. Its error names the server that is missing.
+// start starts a server. If there is none, the error says which one.
 func (s *servers) start(dialect string) (db dbtest.DB, conn *sql.DB, err error) {
 	defer refused(dialect, &err)
 	db = dbtest.Durable(s, dialect)
 	return db, db.Connect(s), nil
 }
 
-// refused converts a panic with a refusal to an error.
+// refused recovers from a panic with a refusal, and turns it into an error.
 func refused(dialect string, err *error) {
 	switch reason := recover().(type) {
 	case nil:

@@ -9,10 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// A sheet is a table with its own columns. The first column has the names of the rows.
+// A sheet is a table with its own columns, the first of which has the names of the
+// rows.
 type sheet struct {
 	title   string
-	note    string // what a reader must know to read the rows
+	note    string // what a reader needs to know to understand the rows
 	columns []string
 	rows    [][]string
 }
@@ -39,7 +40,8 @@ func (s sheet) print(w io.Writer) {
 	}
 }
 
-// markdown prints the sheet for the page, without its title.
+// markdown prints the sheet for the page. It leaves out the title, which the page
+// prints itself.
 func (s sheet) markdown(w io.Writer) {
 	fmt.Fprintln(w)
 	line := func(cells []string) {
@@ -59,7 +61,7 @@ func (s sheet) markdown(w io.Writer) {
 	}
 }
 
-// sheet returns the part without empty columns.
+// sheet returns the part as a sheet, without any columns that are empty.
 func (p part) sheet() sheet {
 	s := sheet{title: p.topic.title, note: p.topic.note}
 	names := heading.cells()
@@ -85,7 +87,7 @@ func (p part) sheet() sheet {
 	return s
 }
 
-// count prints a number with three significant digits, and a comma every three digits.
+// count prints a number with three significant digits and a comma every three digits.
 func count(n float64) string {
 	if n < 1000 {
 		return fmt.Sprintf("%.3g", n)

@@ -1,14 +1,14 @@
 package main
 
-// A source makes ids. It is safe for concurrent use.
+// A source generates ids. It is safe for concurrent use.
 type source struct {
 	name  string
 	draw  workload
-	limit float64 // ids per millisecond of its layout; 0 means more than a machine can generate
+	limit float64 // ids per millisecond of its layout; 0 if that's more than a machine can generate
 	ours  bool
 }
 
-// sources are our generators and the peers.
+// sources returns our own generators and the peers.
 func sources(p *pools) ([]source, error) {
 	bwmarrin, err := bwmarrinOne()
 	if err != nil {
@@ -29,7 +29,7 @@ func sources(p *pools) ([]source, error) {
 	}, nil
 }
 
-// exhaust uses up the ids that a source can issue ahead of the clock after it was idle, so
-// that they do not distort a measurement. Our generators can issue the ids of MaxAhead,
-// 10 ms.
+// exhaust uses up the ids that a source can issue ahead of the clock after it was idle,
+// which would otherwise distort the measurement. For our generators, this is as many as
+// MaxAhead (10 ms) has room for.
 func (s source) exhaust() error { return s.draw(int(25 * s.limit)) }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A study measures more than work and a yardstick: how a cost grows, or several
-// competitors.
+// A study measures what a trial can't: how a cost grows, or how several competitors
+// compare.
 type study struct {
 	title string
 
@@ -17,15 +17,15 @@ type study struct {
 	measure func(d time.Duration) (findings, error)
 }
 
-// Findings are the results of a study.
+// findings are the results of a study.
 type findings struct {
 	title  string
 	sheets []sheet
 	plots  []plot
-	behind []string // where others are faster
+	behind []string // where others are faster than we are
 }
 
-// studies prepares all studies. They fill each table with rows.
+// studies prepares all studies. They fill their tables with the given number of rows.
 func studies(dir string, p *pools, rows int) ([]study, error) {
 	sources, err := sources(p)
 	if err != nil {
@@ -40,7 +40,7 @@ func studies(dir string, p *pools, rows int) ([]study, error) {
 	}, nil
 }
 
-// measureStudies measures all studies, for about d a line.
+// measureStudies runs the studies whose titles contain only, for about d per line.
 func measureStudies(dir string, rows int, only string, d time.Duration) (all []findings, err error) {
 	p, err := openPools()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestPage measures every study for a very short time, and writes the page.
+// TestPage runs every study as briefly as possible, and writes the page.
 func TestPage(t *testing.T) {
 	found, err := measureStudies(t.TempDir(), 1, "", time.Millisecond)
 	if err != nil {
@@ -72,8 +72,8 @@ func TestPage(t *testing.T) {
 	t.Log(page)
 }
 
-// TestOrderIsFair checks a cycle: every workload has every place, and follows each other
-// one, equally often.
+// TestOrderIsFair checks that within a cycle, every workload comes in every place
+// equally often, and follows each of the others equally often.
 func TestOrderIsFair(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		cycle := n

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A suite has all topics of the table, and closes what they use.
+// A suite contains all topics of the table, and closes everything that they use.
 type suite struct {
 	topics []topic
 	close  func() error
 }
 
-// open prepares the suite. Its files are in dir.
+// open prepares the suite, whose files go into dir.
 func open(dir string) (*suite, error) {
 	kept.heap = make([]byte, 64<<20)
 	p, err := openPools()
@@ -37,7 +37,7 @@ func open(dir string) (*suite, error) {
 	return &suite{[]topic{next(p), pooled(p), ceiling(p), waiting(p), batch(p), keys(), segments, rows, peers}, end}, nil
 }
 
-// measure makes the table. Each line takes about d.
+// measure produces the table, which takes about d for each line.
 func (s *suite) measure(d time.Duration) (table, error) {
 	var t table
 	for _, topic := range s.topics {

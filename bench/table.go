@@ -13,13 +13,13 @@ const (
 	missed = "MISSED"
 )
 
-// A line is a line of the table, ready to print.
+// A line is one line of the table, formatted and ready to print.
 type line struct {
 	name, cost, cpu, allocs string
 	against, theirs         string
 	ratio                   string
 	bar, verdict            string
-	behind                  bool // the peer was cheaper, in three quarters of the rounds at least
+	behind                  bool // the peer was cheaper in at least three quarters of the rounds
 }
 
 func (l line) cells() [9]string {
@@ -31,7 +31,7 @@ var heading = line{
 	against: "yardstick", theirs: "its cost", ratio: "ratio (quartiles)", bar: "bar",
 }
 
-// A table prints lines in columns, under the titles of their topics.
+// A table prints its lines in columns, grouped under the titles of their topics.
 type table struct{ parts []part }
 
 type part struct {
@@ -68,7 +68,7 @@ func (t table) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s\n", t.summary())
 }
 
-// summary says how many bars were met, and names those that were not.
+// summary says how many bars were met, and lists those that weren't.
 func (t table) summary() string {
 	var bars int
 	var misses []string
@@ -100,12 +100,13 @@ func verdict(isMet bool) string {
 	return missed
 }
 
-// format prints the median, and the quartiles in brackets, each times scale.
+// format prints the median followed by the quartiles in brackets, all multiplied by
+// scale.
 func (s spread) format(verb string, scale float64) string {
 	return fmt.Sprintf(verb+" ("+verb+"–"+verb+")", scale*s.median, scale*s.low, scale*s.high)
 }
 
-// nanos prints a time with three digits.
+// nanos prints a time with three significant digits.
 func nanos(ns float64) string {
 	switch size := math.Abs(ns); {
 	case size >= 999.5e3:

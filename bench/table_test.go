@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestMeasure runs everything for a very short time. Every trial gives at least a
-// line.
+// TestMeasure runs everything as briefly as possible. Each trial must still produce at
+// least one line.
 func TestMeasure(t *testing.T) {
 	s, err := open(t.TempDir())
 	if err != nil {
@@ -53,7 +53,7 @@ func TestCompareTakesTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One call of each to measure its time, and then the turns.
+	// Expect one call of each to measure its time, followed by the turns.
 	if got, want := order.String(), "ab"+"ab"+"ba"+"ab"; got != want {
 		t.Errorf("turns are %s, want %s", got, want)
 	}
@@ -88,7 +88,7 @@ func TestAmongIsSoMany(t *testing.T) {
 	all.Add(64)
 	var calls atomic.Int64
 	w := workload(func(int) error {
-		if calls.Add(1) <= 64 { // each waits for the others
+		if calls.Add(1) <= 64 { // don't return before all of the others have started
 			all.Done()
 			all.Wait()
 		}

@@ -19,19 +19,19 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// A tally counts the traffic on the connections of one *sql.DB.
+// A tally counts the traffic on all connections of a *sql.DB.
 type tally struct {
-	connects   atomic.Int64 // that succeeded
-	statements atomic.Int64 // with BEGIN, COMMIT, ROLLBACK and statements that failed
-	failed     atomic.Int64 // of the statements
-	prepares   atomic.Int64 // with those of the driver's statement cache
-	commits    atomic.Int64 // COMMITs, and writes outside a transaction
-	trips      atomic.Int64 // round trips on the network, without those of connecting
+	connects   atomic.Int64 // successful ones only
+	statements atomic.Int64 // including BEGIN, COMMIT, ROLLBACK and statements that failed
+	failed     atomic.Int64 // statements that failed
+	prepares   atomic.Int64 // including those of the driver's statement cache
+	commits    atomic.Int64 // COMMITs, and writes outside of a transaction
+	trips      atomic.Int64 // network round trips, except those needed to connect
 
 	onConnect func() // called after each connect; may be nil
 }
 
-// counts has the values of a tally.
+// A usage is a snapshot of a tally.
 type usage struct{ connects, statements, failed, prepares, commits, trips int64 }
 
 func (t *tally) now() usage {
@@ -56,7 +56,7 @@ func each(count int64, n int) string {
 	return fmt.Sprintf("%.1f", float64(count)/float64(n))
 }
 
-// countedDB opens a pool whose connections count into t.
+// countedDB opens a *sql.DB whose connections are counted in t.
 func countedDB(server dbtest.DB, t *tally) (*sql.DB, error) {
 	var base driver.Connector
 	switch server.Driver {
@@ -74,7 +74,7 @@ func countedDB(server dbtest.DB, t *tally) (*sql.DB, error) {
 			return nil, err
 		}
 		cfg.DialFunc = dialCounted
-		cfg.Logger = &mysqldriver.NopLogger{} // it reports each connection that an outage breaks
+		cfg.Logger = &mysqldriver.NopLogger{} // it would report every connection that an outage breaks
 		if base, err = mysqldriver.NewConnector(cfg); err != nil {
 			return nil, err
 		}
@@ -124,7 +124,7 @@ func (c countedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // A wire counts a round trip for each read that follows a write.
 type wire struct {
-	*net.TCPConn // and so its SyscallConn, with which the MySQL driver looks for a closed connection
+	*net.TCPConn // embedded because the MySQL driver uses its SyscallConn to detect closed connections
 	t            atomic.Pointer[tally]
 	wrote        atomic.Bool
 }
@@ -159,7 +159,8 @@ func (w *wire) Read(b []byte) (int, error) {
 	return w.TCPConn.Read(b)
 }
 
-// A prepareCounter counts the statements that pgx prepares for its cache.
+// A prepareCounter counts the statements that pgx prepares for its cache, which it does
+// without going through database/sql.
 type prepareCounter struct{ t *tally }
 
 func (prepareCounter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
@@ -175,12 +176,12 @@ func (c prepareCounter) TracePrepareEnd(_ context.Context, _ *pgx.Conn, d pgx.Tr
 	}
 }
 
-// A countedConn counts the statements that are run on a connection, and passes all calls
-// on to the driver.
+// A countedConn counts the statements run on a connection, and otherwise passes all
+// calls on to the driver.
 type countedConn struct {
 	driver.Conn
 	t    *tally
-	open bool // whether a transaction is open
+	open bool // whether we're in a transaction
 }
 
 var (
@@ -196,9 +197,9 @@ var (
 
 var write = regexp.MustCompile(`(?i)\bINSERT\s+INTO\b|\bDELETE\s+FROM\b|\bUPDATE\s+\S+\s+((AS\s+)?\w+\s+)?SET\b|^\s*(CREATE|ALTER|DROP)\b`)
 
-// did counts a statement that has ended.
+// did counts a statement that has finished.
 func (c *countedConn) did(text string, err error) {
-	if err == driver.ErrSkip { // database/sql prepares it instead
+	if err == driver.ErrSkip { // database/sql will prepare it instead
 		return
 	}
 	c.t.statements.Add(1)

@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// A topic is a part of the table.
+// A topic is a section of the table.
 type topic struct {
-	name   string // in Go benchmarks
+	name   string // for the names of Go benchmarks
 	title  string
-	note   string // what a reader must know to read the lines
+	note   string // what a reader needs to know to understand the lines
 	trials []trial
 }
 
-// A trial is a workload beside its yardstick.
+// A trial is a workload together with its yardstick.
 type trial struct {
 	name      string
 	work      workload
 	against   string // the yardstick's name
 	yardstick workload
 	pace      pace
-	times     int // measured for this multiple of the usual time, because the results vary; 0 means 1
-	pieces    int // the printed cost is divided by this number; 0 means 1
+	times     int // measured this many times as long as usual because the results vary; 0 means 1
+	pieces    int // number to divide the printed cost by; 0 means 1
 	bar       bar
-	peer      side // which of the two is a peer's
+	peer      side // which of the two is a peer's, if any
 
-	// lines returns the lines of the table for a result. The default is one line that
+	// lines returns the table's lines for a result. If nil, there is a single line that
 	// compares the costs.
 	lines func(result) []line
 
-	// alone measures for about d, without a yardstick and without turns. If alone is
-	// set, work and yardstick are not.
+	// alone measures for about d, without a yardstick to take turns with. A trial must
+	// set either alone, or work and yardstick, but not both.
 	alone func(d time.Duration) ([]line, error)
 }
 
@@ -43,20 +43,20 @@ const (
 	itsYardstick
 )
 
-// A bar is a value that a trial must reach. The zero bar is reached by all.
+// A bar is a value that a trial must reach. Any result reaches the zero bar.
 type bar struct {
 	text string
 	met  func(result) bool
 }
 
-// A result has the measurements of a trial.
+// A result contains the measurements of a trial.
 type result struct {
 	trial
 	comparison
 	allocs int
 }
 
-// measure lets a trial run for about d, or several times that.
+// measure runs the trial for about d, or for times that long.
 func (t trial) measure(d time.Duration) ([]line, error) {
 	if t.alone != nil {
 		lines, err := t.alone(d)
@@ -80,7 +80,7 @@ func (t trial) measure(d time.Duration) ([]line, error) {
 	return []line{r.line()}, nil
 }
 
-// line compares the costs.
+// line returns a line that compares the costs.
 func (r result) line() line {
 	ratio, verb := r.ratio(), "%.2f"
 	if ratio.median < 0.1 {
@@ -100,27 +100,27 @@ func (r result) line() line {
 	}
 }
 
-// cost is the median time of a piece in nanoseconds.
+// cost returns the median time of a piece of work, in nanoseconds.
 func (r result) cost() float64 {
 	return r.each(func(ours, _ turn) float64 { return ours.wallEach() })
 }
 
-// cpu is the median CPU time of a piece, on all cores together.
+// cpu returns the median CPU time of a piece of work, summed over all cores.
 func (r result) cpu() float64 {
 	return r.each(func(ours, _ turn) float64 { return ours.cpuEach() })
 }
 
-// ratio is our cost over the cost of the yardstick.
+// ratio returns our cost divided by the yardstick's.
 func (r result) ratio() spread {
 	return r.spread(func(ours, theirs turn) float64 { return ours.wallEach() / theirs.wallEach() })
 }
 
-// rate is our rate over the rate of the yardstick.
+// rate returns our rate divided by the yardstick's.
 func (r result) rate() spread {
 	return r.spread(func(ours, theirs turn) float64 { return theirs.wallEach() / ours.wallEach() })
 }
 
-// rated compares rates, where line compares costs.
+// rated is like line, but compares rates instead of costs.
 func (r result) rated() line {
 	l := r.line()
 	l.ratio = r.rate().format("%.2f", 1) + " of its rate"

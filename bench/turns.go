@@ -8,9 +8,9 @@ import (
 
 // A turn is one measured run of a workload.
 type turn struct {
-	n    int           // pieces of work done
-	wall time.Duration // by the clock on the wall
-	cpu  time.Duration // of all cores together
+	n    int           // pieces of work that were done
+	wall time.Duration // elapsed time
+	cpu  time.Duration // CPU time, summed over all cores
 }
 
 func (t turn) wallEach() float64 { return float64(t.wall) / float64(t.n) }
@@ -23,7 +23,7 @@ func take(w workload, n int) (turn, error) {
 	return turn{n, wall, cpuTime() - cpu}, err
 }
 
-// fit returns how many pieces of work take about d.
+// fit returns how many pieces of work it takes to fill about d.
 func fit(w workload, d time.Duration) (int, error) {
 	for n := 1; ; n *= 2 {
 		t, err := take(w, n)
@@ -36,20 +36,21 @@ func fit(w workload, d time.Duration) (int, error) {
 	}
 }
 
-// A pace says how two workloads take turns.
+// A pace defines how two workloads take turns.
 type pace struct {
-	turn time.Duration // how long a turn is, and at most a quarter of the time; 0 means one piece of work
-	warm int           // pieces of work before each turn that do not count, for generators that run ahead after a rest
-	same bool          // the yardstick does the same number of pieces in a turn
+	turn time.Duration // length of a turn, at most a quarter of the total; 0 means one piece of work
+	warm int           // pieces of work to do before each turn without measuring, since generators run ahead after a rest
+	same bool          // do the same number of pieces of the yardstick in a turn
 }
 
-// A comparison has the turns of two workloads. Noise on the machine affects two
-// neighbouring turns in the same way, so their ratio is more precise than the ratio of two
-// means.
+// A comparison contains the turns of two workloads. Any noise on the machine affects
+// two neighbouring turns alike, which makes their ratio more precise than the ratio of
+// two means.
 type comparison struct{ ours, theirs []turn }
 
-// compare lets two workloads take turns for about d and at least 3 rounds. The order is
-// A B, B A, A B and so on, because the first workload in a round may be slower.
+// compare lets two workloads take turns for about d, but at least 3 rounds. Since the
+// first workload of a round may be slower, we alternate the order: A B, B A, A B and so
+// on.
 func compare(ours, theirs workload, p pace, d time.Duration) (comparison, error) {
 	length := min(p.turn, d/4)
 	n, err := fit(ours, length)
@@ -78,7 +79,7 @@ func compare(ours, theirs workload, p pace, d time.Duration) (comparison, error)
 	return c, nil
 }
 
-// take appends a turn of w to turns.
+// take runs w for one turn and appends it to turns.
 func (p pace) take(w workload, n int, turns *[]turn) error {
 	if p.warm > 0 {
 		if err := w(p.warm); err != nil {
@@ -90,7 +91,7 @@ func (p pace) take(w workload, n int, turns *[]turn) error {
 	return err
 }
 
-// values returns f of each round.
+// values returns the result of f for each round.
 func (c comparison) values(f func(ours, theirs turn) float64) []float64 {
 	values := make([]float64, len(c.ours))
 	for i := range values {
@@ -101,7 +102,7 @@ func (c comparison) values(f func(ours, theirs turn) float64) []float64 {
 
 func (c comparison) spread(f func(ours, theirs turn) float64) spread { return spreadOf(c.values(f)) }
 
-// A spread is the median of many measurements, with the quartiles.
+// A spread is the median of many measurements, along with their quartiles.
 type spread struct{ low, median, high float64 }
 
 func spreadOf(values []float64) spread {
@@ -114,9 +115,9 @@ func spreadOf(values []float64) spread {
 	}
 }
 
-// allocsEach returns the number of allocations per piece of work. It rounds down, as
-// package testing does, because the goroutines that among starts and the growth of a table
-// also allocate.
+// allocsEach returns the number of allocations per piece of work. Like package testing,
+// it rounds down, because the goroutines started by among and the growth of a table
+// allocate as well.
 func allocsEach(w workload, n int) (int, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// bulkRows is how many rows a bulk insert has.
+// bulkRows is the number of rows in a bulk insert.
 const bulkRows = 1000
 
-// Ways create rows through one integration with one kind of key. Both are safe for
-// concurrent use.
+// ways create rows through one integration with one kind of key. Both workloads are
+// safe for concurrent use.
 type ways struct {
-	one  workload // a row
-	bulk workload // bulkRows of them, in one call
+	one  workload // a single row
+	bulk workload // bulkRows rows in a single call
 }
 
-// An integration creates rows with its default settings.
+// An integration creates rows using its default settings.
 type integration struct {
 	name string
 	open func(*database, keyKind) (ways, error)
@@ -29,7 +29,7 @@ func integrations(dialect string) []integration {
 	return []integration{bare, {"GORM", openGORMRows}, {"ent", openEntRows}, {"bun", openBun}}
 }
 
-// waysOf returns ways that insert with one and many. The function create makes each row.
+// waysOf returns ways that insert using one and many. Rows are made by create.
 func waysOf[R any](create func() (R, error), one func(*R) error, many func([]R) error) ways {
 	return ways{
 		one: repeat(func() error {
@@ -66,8 +66,9 @@ const (
 
 var lastMoment atomic.Int64
 
-// moment returns the time in microseconds, which is the precision of the databases. It
-// never returns the same time again, so the index on created_at has an entry for each row.
+// moment returns the current time in microseconds, which is the precision of the
+// databases. It never returns the same time more than once, because the index on
+// created_at should have its own entry for each row.
 func moment() time.Time {
 	for {
 		last := lastMoment.Load()
@@ -78,7 +79,7 @@ func moment() time.Time {
 	}
 }
 
-// rowsWith returns a function that makes rows whose keys come from make.
+// rowsWith returns a function that creates rows, calling make for their keys.
 func rowsWith[K any](make func() (K, error)) func() (row[K], error) {
 	return func() (row[K], error) {
 		id, err := make()

@@ -13,8 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// These types are the rows as bun models. bun reads the names of the key column and of the
-// table from struct tags.
+// These types are the rows as bun models. We can't use row here, because bun reads the
+// names of the key column and the table from struct tags.
 type (
 	bunCounted struct {
 		bun.BaseModel `bun:"table:rows_auto"`

@@ -35,7 +35,7 @@ func openEntRows(db *database, k keyKind) (ways, error) {
 	}
 }
 
-// named sets the values that all rows have.
+// named sets the values that all rows share.
 func named[C interface {
 	SetName(string) C
 	SetEmail(string) C

@@ -9,11 +9,11 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A uuidRow has its key as 16 bytes.
+// A uuidRow has a key that is sent as 16 bytes.
 type uuidRow = row[uuid16.UUID]
 
-// openSQL inserts into MySQL with INSERT. After an insert of many rows, the program gets
-// the first key that the database made.
+// openSQL inserts into MySQL with INSERT. When many rows are inserted at once, MySQL
+// only returns the first of the keys that it generated.
 func openSQL(db *database, k keyKind) (ways, error) {
 	ctx := context.Background()
 	statement := func(columns string, rows int) string {

@@ -7,8 +7,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestWaysInsertRows checks that each way inserts rows, and that each row has a key of
-// its kind.
+// TestWaysInsertRows checks that each way inserts rows, and that all of them have the
+// right kind of key.
 func TestWaysInsertRows(t *testing.T) {
 	p, err := openPools()
 	if err != nil {
@@ -21,7 +21,7 @@ func TestWaysInsertRows(t *testing.T) {
 	})
 	idgen.SetDefault(p.full)
 	for _, dialect := range dbtest.Databases(t) {
-		if dialect != "sqlite" { // whose rows are another topic
+		if dialect != "sqlite" { // SQLite's rows are measured by another topic
 			t.Run(dialect, func(t *testing.T) { insertRows(t, dbtest.Open(t, dialect)) })
 		}
 	}
@@ -73,7 +73,7 @@ func insertRows(t *testing.T, server dbtest.DB) {
 			}
 			continue
 		}
-		// Auto-increment keys are 1, 2 and so on. Our keys start with the time.
+		// Auto-increment keys count from 1, whereas our keys start with the time.
 		var least int64
 		if err := db.sql.QueryRow("SELECT min(id) FROM " + k.table).Scan(&least); err != nil || k.ours != (least > 1<<40) {
 			t.Errorf("the least key of %s is %d, %v", k.table, least, err)

@@ -7,29 +7,30 @@ import (
 	"sync/atomic"
 )
 
-// A workload does one piece of work n times. The workload itself contains the loop,
-// because a function call for each piece would cost as much as the differences to be
-// measured. The program and `go test -bench` run the same workloads.
+// A workload does one piece of work n times. The loop is inside the workload because
+// calling a function for each piece would cost as much as the differences that we want
+// to measure. Both the program and `go test -bench` run these workloads.
 //
-// A workload is for one caller at a time, unless its comment says otherwise.
+// A workload must not be called concurrently unless its comment says that it can be.
 type workload func(n int) error
 
-// kept keeps the results of workloads, so that the compiler does not remove the work.
+// kept holds the results of workloads, which keeps the compiler from optimizing the
+// work away.
 var kept struct {
 	ids    []int64
 	text   []byte
 	number int64
 
-	// heap is as large as the heap of a usual program. If the heap were nearly empty,
-	// the garbage collector would run every millisecond, which would distort the
-	// results of workloads that allocate. heap takes no memory, because it is never
-	// touched.
+	// heap makes our heap as large as in an ordinary program. With a nearly empty heap,
+	// the garbage collector would run every millisecond, and distort the results of
+	// workloads that allocate. This doesn't actually take any memory, because heap is
+	// never touched.
 	heap []byte
 }
 
-// among divides the work between goroutines. Each goroutine takes one small part after
-// another until none is left, so that a goroutine that has no core for a while delays the
-// others only a little. The workload must be safe for concurrent use.
+// among divides the work between goroutines. They repeatedly take a small part until
+// nothing is left, so if one of them doesn't get a core for a while, it only delays the
+// others a little. The workload must be safe for concurrent use.
 func (w workload) among(goroutines int) workload {
 	if goroutines == 1 {
 		return w
@@ -57,7 +58,7 @@ func (w workload) among(goroutines int) workload {
 	}
 }
 
-// crowd prints a number of goroutines.
+// crowd describes a number of goroutines.
 func crowd(goroutines int) string {
 	if goroutines == 1 {
 		return "one goroutine"

@@ -16,7 +16,7 @@ import (
 
 const lockTimeoutUsage = "how long a statement waits for a lock, with others waiting behind it, before it tries again (default 100ms on Postgres, else 5s)"
 
-// registerPlan adds the flag that names the plan.
+// registerPlan adds the flag for the plan's file.
 func registerPlan(cmd *cobra.Command, path *string) {
 	cmd.Flags().StringVar(path, "plan", "", "the plan's `file`")
 }
@@ -27,12 +27,12 @@ func registerPhase(cmd *cobra.Command, phase *autoinc.PhaseName, usage string) {
 	for _, name := range phases {
 		all = append(all, string(name))
 	}
-	_ = cmd.RegisterFlagCompletionFunc("phase", cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is missing
+	_ = cmd.RegisterFlagCompletionFunc("phase", cobra.FixedCompletions(all, cobra.ShellCompDirectiveNoFileComp)) // can only fail if the flag is missing
 }
 
 var phases = []autoinc.PhaseName{autoinc.Widen, autoinc.Readers, autoinc.Fence, autoinc.SwitchOn, autoinc.Drop, autoinc.Guard}
 
-// planned opens the plan and its database.
+// planned reads the plan and opens its database.
 func (a *app) planned(path string) (*autoinc.Plan, *sql.DB, error) {
 	p, err := readPlan(path)
 	if err != nil {
@@ -116,7 +116,8 @@ func (a *app) apply(ctx context.Context, db *sql.DB, p *autoinc.Plan, path strin
 	return nil
 }
 
-// look returns the phase that apply would apply, and how many of its steps are left.
+// look returns the phase that apply would apply next, and how many of its steps are
+// left.
 func look(ctx context.Context, db *sql.DB, p *autoinc.Plan, options autoinc.ApplyOptions) (autoinc.Phase, int, error) {
 	left := 0
 	options.DryRun = true
@@ -129,7 +130,7 @@ func look(ctx context.Context, db *sql.DB, p *autoinc.Plan, options autoinc.Appl
 	return phase, left, err
 }
 
-// announce prints what a phase does.
+// announce prints what a phase is going to do.
 func announce(w io.Writer, p *autoinc.Plan, phase autoinc.Phase) {
 	number := slices.IndexFunc(p.Phases, func(other autoinc.Phase) bool { return other.Name == phase.Name }) + 1
 	fmt.Fprintf(w, "next is the phase %s, %d of %d:\n", phase.Name, number, len(p.Phases))
@@ -138,7 +139,8 @@ func announce(w io.Writer, p *autoinc.Plan, phase autoinc.Phase) {
 	}
 }
 
-// confirmPhase asks before a phase that refuses rows which were accepted before.
+// confirmPhase asks for confirmation before a phase after which the database refuses
+// rows that it used to accept.
 func (a *app) confirmPhase(phase autoinc.Phase) error {
 	switch phase.Name {
 	case autoinc.Fence, autoinc.Drop, autoinc.Guard:
@@ -149,33 +151,33 @@ func (a *app) confirmPhase(phase autoinc.Phase) error {
 	}
 }
 
-// confirm asks a question on the terminal. Elsewhere it returns an error that gives the
-// reason for the question and names --yes.
+// confirm asks a question if we're on a terminal. If not, it returns an error with the
+// reason for the question that tells the user to add --yes.
 func (a *app) confirm(question, reason string) error {
 	if !terminal(a.stdin) {
 		return errors.New(reason + "; call it again with --yes")
 	}
 	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
-	answer, _ := bufio.NewReader(a.stdin).ReadString('\n') // an error is the same as no
+	answer, _ := bufio.NewReader(a.stdin).ReadString('\n') // an error is as good as a no
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return errors.New("nothing was changed")
 	}
 	return nil
 }
 
-// A printer prints progress: a line for each step, and a bar for a backfill. As JSON it
-// prints an object for each event.
+// A printer prints progress, with a line for each step and a bar for a backfill. As
+// JSON, it prints an object for each event instead.
 type printer struct {
 	out, bar io.Writer
 	json     bool
-	tenths   int64 // of the bar that were printed
-	open     bool  // whether a bar is on the line
+	tenths   int64 // how many tenths of the bar have been printed
+	open     bool  // whether the current line has a bar
 }
 
 func (p *printer) print(progress autoinc.Progress) {
 	s := progress.Step
 	if p.json {
-		_ = writeLine(p.out, eventOf(progress)) // a reader that has gone does not stop a migration
+		_ = writeLine(p.out, eventOf(progress)) // keep migrating even if the reader is gone
 		return
 	}
 	if progress.Event != autoinc.Filled {
@@ -195,8 +197,8 @@ func (p *printer) print(progress autoinc.Progress) {
 	}
 }
 
-// fill draws the bar: over itself on a terminal, and a line for each tenth
-// elsewhere.
+// fill draws the bar. On a terminal, each new bar replaces the last one. Anywhere else,
+// we print one line for every tenth.
 func (p *printer) fill(progress autoinc.Progress) {
 	const width = 40
 	total := max(progress.Total, 1)
@@ -221,13 +223,13 @@ func (p *printer) endBar() {
 	p.open, p.tenths = false, 0
 }
 
-// An event is a progress as JSON.
+// An event is the JSON form of a progress.
 type event struct {
 	Event string            `json:"event"`
 	Phase autoinc.PhaseName `json:"phase"`
 	Step  string            `json:"step"`
 	Text  string            `json:"text"`
-	SQL   []string          `json:"sql,omitempty"` // of a dry run
+	SQL   []string          `json:"sql,omitempty"` // only in a dry run
 	Done  int64             `json:"done,omitempty"`
 	Total int64             `json:"total,omitempty"`
 	Error string            `json:"error,omitempty"`

@@ -23,11 +23,12 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// found are the commands that end with status 1 where they find something.
+// found lists the commands that exit with status 1 if they find something.
 var found = []string{"snowkey doctor", "snowkey migrate verify"}
 
-// A shell runs lines of the documentation in a folder with a database, in which worker 3
-// is leased, as are some of the namespace orders.
+// A shell runs lines from the documentation. It has its own folder and database, in
+// which worker number 3 is leased, along with some worker numbers of the namespace
+// orders.
 type shell struct {
 	dir string
 	env []string
@@ -77,12 +78,12 @@ func leaseAll(t *testing.T, db *sql.DB, dir string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { _ = ids.Close(context.Background()) }) // it may have lost the lease
+			t.Cleanup(func() { _ = ids.Close(context.Background()) }) // ignore the error, since the lease may be lost by now
 		}
 	}
 }
 
-// run runs one line, and fails the test unless it succeeds.
+// run runs one line, which must succeed.
 func (s shell) run(t *testing.T, line string) string {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -107,7 +108,7 @@ func (s shell) run(t *testing.T, line string) string {
 	return string(out)
 }
 
-// Each example in the help of a command runs.
+// TestExamples runs every example in the help of the commands.
 func TestExamples(t *testing.T) {
 	s := newShell(t)
 	var visit func(cmd *cobra.Command)
@@ -128,7 +129,7 @@ func TestExamples(t *testing.T) {
 	}
 	a := &app{}
 	root := a.root()
-	// A plan comes before what is done with it.
+	// We need a plan before we can run the examples that do something with it.
 	s.run(t, "snowkey migrate plan -o leave.sql && rm leave.sql && snowkey migrate plan -o leave.sql && cp leave.sql keep.sql")
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "migrate" {
@@ -152,6 +153,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+<<<<<<< HEAD
 // Each command on the pages runs, and prints what they say.
 func TestPages(t *testing.T) {
 	t.Run("command", func(t *testing.T) { page(t, "command.md", 10) })
@@ -160,6 +162,11 @@ func TestPages(t *testing.T) {
 
 func page(t *testing.T, name string, atLeast int) {
 	file, err := os.Open("../../docs/" + name)
+=======
+// TestPage runs each command on the page, which must print what the page says it does.
+func TestPage(t *testing.T) {
+	file, err := os.Open("../../docs/command.md")
+>>>>>>> prose-rest
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("a module by itself does not have the page")
 	}
@@ -186,7 +193,7 @@ func page(t *testing.T, name string, atLeast int) {
 			kind = ""
 		case kind == "```":
 			for _, command := range block {
-				if !strings.HasPrefix(command, "go install ") { // make release tests it
+				if !strings.HasPrefix(command, "go install ") { // already tested by make release
 					commands++
 					s.run(t, command)
 				}

@@ -70,8 +70,8 @@ does not connect.`,
 	return cmd
 }
 
-// openToInit opens the database. To print the statements of a dialect that was named, no
-// database is needed.
+// openToInit opens the database. We don't need one just to print the statements, as
+// long as the user has named the dialect.
 func (a *app) openToInit(apply bool) (*sql.DB, string, error) {
 	if !apply {
 		switch a.dialect {

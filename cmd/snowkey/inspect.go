@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A reading is what one text means in one form and one layout.
+// A reading is one way to read a text, using one form and one layout.
 type reading struct {
 	ID       string           `json:"id"`
 	Form     string           `json:"form"`
@@ -25,26 +25,26 @@ type reading struct {
 	Sequence int64            `json:"sequence"`
 	Fixed    map[string]int64 `json:"fixed,omitempty"`
 	Sortable string           `json:"sortable,omitempty"`
-	Above    bool             `json:"bitsAboveLayout,omitempty"` // the id has bits that the layout does not have
+	Above    bool             `json:"bitsAboveLayout,omitempty"` // the id has bits that don't fit into the layout
 
 	id     int64
 	layout idgen.Layout
 }
 
-// The forms in which package pk writes ids.
+// Package pk writes ids in these two forms.
 const (
 	decimal  = "decimal"
 	sortable = "sortable"
 )
 
-// formsOf reads a text in each form, or in one form only.
+// formsOf reads a text in both forms, or only in the given one.
 func formsOf(text, only string) (ids map[string]int64, err error) {
 	ids = make(map[string]int64)
 	var errs []error
 	if only != sortable {
 		id, err := pk.Parse(text)
 		if u, err2 := strconv.ParseUint(text, 10, 64); err != nil && err2 == nil && text[0] != '0' {
-			id, err = pk.ID(u), nil // of a layout of 64 bits
+			id, err = pk.ID(u), nil // it may have been made with a layout of 64 bits
 		}
 		if err == nil {
 			ids[decimal] = id.Int64()
@@ -91,8 +91,8 @@ func read(id int64, form, name string, l idgen.Layout) reading {
 	return r
 }
 
-// plausible reports whether an id of the layout can have been made between the layout's first
-// day, or 2010, and tomorrow.
+// plausible reports whether the id looks as if it had been made with this layout, which
+// means after the layout's first day and after 2010, but no later than tomorrow.
 func (r reading) plausible(now time.Time) bool {
 	from := r.layout.Epoch().AddDate(0, 0, 1)
 	if first := time.Date(2010, 1, 1, 0, 0, 0, 0, time.UTC); from.Before(first) {
@@ -158,7 +158,8 @@ type inspector struct {
 	out    *bufio.Writer
 }
 
-// lines reads an id from each line. It prints what is wrong with a line, and reads on.
+// lines reads one id from each line. If there is something wrong with a line, it says
+// so and continues with the next.
 func (i *inspector) lines(in io.Reader) error {
 	if terminal(in) {
 		fmt.Fprintln(i.stderr, "reading ids from the terminal, one a line; end with Ctrl-D")
@@ -236,7 +237,7 @@ func (i *inspector) readings(id int64, form string) []reading {
 
 const milliseconds = "2006-01-02T15:04:05.000Z07:00"
 
-// line prints a reading in one line.
+// line prints a reading on a single line.
 func (i *inspector) line(r reading) error {
 	buf := i.out.AvailableBuffer()
 	buf = append(buf, r.ID...)
@@ -256,10 +257,10 @@ func (i *inspector) line(r reading) error {
 	return err
 }
 
-// colors are the colours of the fields, from the highest.
+// colors are the colours of the fields, starting with the highest field.
 var colors = []string{"\x1b[36m", "\x1b[33m", "\x1b[32m", "\x1b[35m", "\x1b[34m"}
 
-// draw prints a reading in full, with its bits.
+// draw prints everything that we know about a reading, including its bits.
 func (i *inspector) draw(r reading) {
 	fmt.Fprintf(i.out, "%s, read as %s in the layout %s\n", r.ID, r.Form, r.Layout)
 	show := func(name string, value any) { fmt.Fprintf(i.out, "  %-10s  %v\n", name, value) }

@@ -13,7 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// callWith calls the program with a standard input.
+// callWith runs the program with the given standard input.
 func callWith(t *testing.T, stdin string, args ...string) called {
 	t.Helper()
 	var out, errors bytes.Buffer
@@ -21,7 +21,8 @@ func callWith(t *testing.T, stdin string, args ...string) called {
 	return called{status, out.String(), errors.String()}
 }
 
-// within returns a day on which a preset makes ids. Baidu ended before the default began.
+// within returns a day on which the preset could make ids. There's no day that works
+// for all of them, because baidu ended before the default began.
 func within(preset string) time.Time {
 	if preset == "baidu" {
 		return time.Date(2023, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -29,7 +30,8 @@ func within(preset string) time.Time {
 	return time.Date(2025, 11, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// Each id of each preset is decoded into the parts that it was composed of, in each form.
+// TestInspectPresets checks, for every preset and in both forms, that an id is decoded
+// into exactly the parts that it was composed of.
 func TestInspectPresets(t *testing.T) {
 	for _, preset := range presets {
 		at := within(preset.name)
@@ -75,7 +77,7 @@ func TestInspectDraws(t *testing.T) {
 	}
 }
 
-// A text that is valid in both forms is read in both.
+// TestInspectForms checks that a text which is valid in both forms is read in both.
 func TestInspectForms(t *testing.T) {
 	const text = "1234567890123"
 	if got := callWith(t, "", "inspect", text); strings.Count(got.out, "read as decimal") != 1 || strings.Count(got.out, "read as sortable") != 1 {
@@ -84,7 +86,7 @@ func TestInspectForms(t *testing.T) {
 	if got := callWith(t, "", "inspect", text, "--form", "decimal"); strings.Contains(got.out, "read as sortable") {
 		t.Errorf("%+v", got)
 	}
-	// Ids of a layout of 64 bits are unsigned.
+	// With a layout of 64 bits, ids are unsigned.
 	if got := callWith(t, "", "inspect", "9223372036854775809", "--layout", "discord"); got.status != 0 || !strings.HasPrefix(got.out, "9223372036854775809,") {
 		t.Errorf("%+v", got)
 	}
@@ -93,7 +95,8 @@ func TestInspectForms(t *testing.T) {
 	}
 }
 
-// Lines that are no ids are reported by their number, and the others are read.
+// TestInspectLines checks that lines without a valid id are reported by number, and
+// don't keep the other lines from being read.
 func TestInspectLines(t *testing.T) {
 	got := callWith(t, "284061204176896001\n\nx\n284061204176896002\r\n", "inspect")
 	want := called{
@@ -139,7 +142,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// A proposed layout has what was asked for, and no field could be a bit shorter.
+// TestDesign checks that a proposed layout meets the requirements, and that none of its
+// fields could be even one bit shorter.
 func TestDesign(t *testing.T) {
 	now := time.Now()
 	for _, want := range []requirement{
@@ -174,7 +178,7 @@ func TestDesign(t *testing.T) {
 	}
 }
 
-// The range has the ids of the ticks that begin in it, and no others.
+// TestRange checks that the range has the ids of exactly those ticks that begin in it.
 func TestRange(t *testing.T) {
 	for _, preset := range presets {
 		l := preset.layout

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// presets are the layouts that have a name.
+// presets are the layouts that can be used by name.
 var presets = []struct {
 	name   string
 	layout idgen.Layout
@@ -33,13 +33,13 @@ var presets = []struct {
 	{"datacenter-process", idgen.DatacenterProcess()},
 }
 
-// maxSafe is the largest integer that JavaScript reads exactly.
+// maxSafe is the largest integer that JavaScript can read without rounding.
 const maxSafe = 1<<53 - 1
 
 const layoutFlagUsage = "a preset, or a layout as snowkey layout prints it"
 
-// parseLayout reads the name of a preset or the text of a layout. Instead of │ and × it
-// accepts | and x.
+// parseLayout reads either the name of a preset or the text of a layout. In the latter,
+// | and x are accepted for │ and ×, which are hard to type.
 func parseLayout(text string) (idgen.Layout, error) {
 	for _, p := range presets {
 		if p.name == text {
@@ -63,7 +63,7 @@ func presetNames() (names []string) {
 	return names
 }
 
-// nameOf returns the name of the preset, or the text of a layout that is none.
+// nameOf returns the name of a preset. For any other layout, it returns the text.
 func nameOf(l idgen.Layout) string {
 	for _, p := range presets {
 		if p.layout.String() == l.String() {
@@ -73,27 +73,27 @@ func nameOf(l idgen.Layout) string {
 	return l.String()
 }
 
-// registerLayout adds the flag --layout.
+// registerLayout adds the --layout flag.
 func registerLayout(cmd *cobra.Command, text *string, value, usage string) {
 	cmd.Flags().StringVar(text, "layout", value, usage)
-	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is missing
+	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp)) // can only fail if the flag is missing
 }
 
-// A drawing describes a layout.
+// A drawing is the description of a layout.
 type drawing struct {
-	Name    string    `json:"name,omitempty"` // of a preset
+	Name    string    `json:"name,omitempty"` // only set for presets
 	Text    string    `json:"layout"`
 	Fields  []field   `json:"fields"`
 	Start   time.Time `json:"start"`
-	End     time.Time `json:"end"`     // of its positive ids
-	SafeEnd time.Time `json:"safeEnd"` // when ids may begin to exceed 2^53-1
+	End     time.Time `json:"end"`     // of the positive ids
+	SafeEnd time.Time `json:"safeEnd"` // when the first ids may exceed 2^53-1
 	Workers int64     `json:"workers"`
-	// PerSecond is how many ids one worker makes in a second without running ahead of the
-	// clock.
+	// PerSecond is the number of ids that one worker can make in a second without
+	// running ahead of the clock.
 	PerSecond float64 `json:"idsPerSecondAndWorker"`
 }
 
-// A field is a field of a layout. Bit 0 is the lowest bit of an id.
+// A field is a field of a layout and its position. Bit 0 is the lowest bit of an id.
 type field struct {
 	Name  string `json:"name"`
 	High  int    `json:"highBit"`
@@ -120,7 +120,7 @@ func draw(l idgen.Layout) drawing {
 	return d
 }
 
-// fieldsOf returns the fields of a layout with their places.
+// fieldsOf returns the fields of a layout, along with their positions.
 func fieldsOf(l idgen.Layout) (all []field) {
 	low := 0
 	for _, f := range l.Fields() {
@@ -158,7 +158,7 @@ func (d drawing) write(w io.Writer) {
 	}
 }
 
-// means says what the bits of a field amount to.
+// means describes what can be represented by the bits of a field.
 func (d drawing) means(f field) string {
 	switch n := uint64(1) << (f.High - f.Low + 1); {
 	case f.Fixed != nil:
@@ -174,7 +174,7 @@ func (d drawing) means(f field) string {
 	}
 }
 
-// group writes a number with commas.
+// group formats a number with a comma every three digits.
 func group(n uint64) string {
 	text := strconv.FormatUint(n, 10)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -247,11 +247,11 @@ func (a *app) listPresets() error {
 	return table.Flush()
 }
 
-// A requirement is what a layout has to do.
+// A requirement is what the user needs from a layout.
 type requirement struct {
 	processes, rate int64
 	years           int
-	bits            int // of the largest id
+	bits            int // number of bits in the largest id
 }
 
 func (a *app) design(want requirement, largest string) error {
@@ -266,7 +266,7 @@ func (a *app) design(want requirement, largest string) error {
 			return &usageError{fmt.Sprintf("--max is %q; write a number from 1 to 9223372036854775807, or js", largest)}
 		}
 	}
-	want.bits = bits.Len64(uint64(limit)+1) - 1 // so that all values of the bits are at most limit
+	want.bits = bits.Len64(uint64(limit)+1) - 1 // no value of this many bits may be above limit
 	if want.processes < 1 || want.rate < 1 || want.years < 1 {
 		return &usageError{"--processes, --rate and --years are 1 or more"}
 	}
@@ -290,11 +290,11 @@ func (a *app) design(want requirement, largest string) error {
 	return nil
 }
 
-// units are the ticks that design tries.
+// units are the ticks that design tries out.
 var units = []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second}
 
-// layouts returns a layout for each unit that leaves enough bits. They count from the
-// first day of this year.
+// layouts returns a layout for each unit that leaves enough bits for the other fields.
+// All of them start on the first day of this year.
 func (r requirement) layouts(now time.Time) ([]idgen.Layout, error) {
 	epoch := time.Date(now.UTC().Year(), 1, 1, 0, 0, 0, 0, time.UTC)
 	end := now.AddDate(r.years, 0, 0)
@@ -358,7 +358,8 @@ such as 2026-11-23T08:00:00+01:00. Days begin at midnight UTC.`,
 	return cmd
 }
 
-// idRange returns the smallest and the largest id from a time until just before another.
+// idRange returns the smallest and the largest id for the time from one time up to, but
+// not including, another.
 func idRange(l idgen.Layout, from, to string) (first, last int64, err error) {
 	start, err := parseTime("from", from)
 	if err != nil {
@@ -371,7 +372,7 @@ func idRange(l idgen.Layout, from, to string) (first, last int64, err error) {
 	if !start.Before(end) {
 		return 0, 0, &usageError{fmt.Sprintf("--from %s is not before --to %s", from, to)}
 	}
-	// A tick belongs to the range if it begins in it.
+	// A tick belongs to the range if that is where it begins.
 	first, err = l.MinID(start.Add(l.Unit() - 1))
 	if err != nil {
 		return 0, 0, err

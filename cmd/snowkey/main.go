@@ -1,17 +1,17 @@
-// Snowkey is the command line of the module. It decodes ids and draws layouts, shows and
-// frees the worker numbers that processes lease, creates the tables of leases, and takes
-// databases off auto-increment. "snowkey help" lists the commands.
+// Snowkey is the command line of the module. It decodes ids and draws layouts, shows
+// and frees the worker numbers leased by processes, creates the tables for leases, and
+// takes databases off auto-increment. Run "snowkey help" for a list of the commands.
 //
 // # Databases
 //
-// The database is named by --dsn, by a file (--dsn-file) or by the environment variable
-// SNOWKEY_DSN, which keeps the password from the process list. No command prints a
-// password.
+// Use --dsn to name the database. To keep the password out of the process list, put the
+// data source name into a file and use --dsn-file, or set the environment variable
+// SNOWKEY_DSN instead. No command ever prints a password.
 //
 // # Exit status
 //
-// The exit status is 0, 1 if the command failed or found something wrong, or 2 if the
-// arguments are wrong.
+// The exit status is 0 on success, 1 if the command failed or found something wrong,
+// and 2 if the arguments are wrong.
 package main
 
 import (
@@ -34,32 +34,32 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // so that a second signal ends the program
+	context.AfterFunc(ctx, stop) // restores the default, so a second signal ends the program
 	status := run(ctx, system{os.Stdin, os.Stdout, os.Stderr, os.Getenv}, os.Args[1:])
 	stop()
 	os.Exit(status)
 }
 
-// A system is what the program has around it.
+// A system is the environment that the program runs in. It's replaced in tests.
 type system struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
 }
 
-// An app is one call of the program, with the flags that all commands have.
+// An app is one invocation of the program, with the flags that all commands share.
 type app struct {
 	system
 	source
 	json bool
 }
 
-// A usageError says that the arguments are wrong.
+// A usageError reports that the arguments are wrong.
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
 
-// run returns the exit status.
+// run executes a command and returns the exit status.
 func run(ctx context.Context, sys system, args []string) int {
 	a := &app{system: sys}
 	root := a.root()
@@ -104,10 +104,10 @@ arguments are wrong.`,
 	return root
 }
 
-// singleDash finds the flag in pflag's error for -flag.
+// singleDash matches the error that pflag returns for a long flag with a single dash.
 var singleDash = regexp.MustCompile(`unknown shorthand flag: '.' in -([a-z][a-z-]+)$`)
 
-// group makes a command that only has commands of its own.
+// group turns cmd into a command that only has subcommands.
 func (a *app) group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(commands...)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -115,11 +115,11 @@ func (a *app) group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Comma
 		case len(args) == 0:
 			return &usageError{"which command? " + strings.Join(names(cmd), ", ")}
 		case !word.MatchString(args[0]):
-			return &usageError{"which command? The first argument is not one"} // it may be a data source name
+			return &usageError{"which command? The first argument is not one"} // don't print it, since it may be a data source name
 		}
 		return &usageError{fmt.Sprintf("%s has no command %q; it has %s", cmd.CommandPath(), args[0], strings.Join(names(cmd), ", "))}
 	}
-	cmd.RunE = func(*cobra.Command, []string) error { return nil } // Args never lets it run
+	cmd.RunE = func(*cobra.Command, []string) error { return nil } // never called, because Args always returns an error
 	return cmd
 }
 
@@ -134,8 +134,8 @@ func names(cmd *cobra.Command) (all []string) {
 	return all
 }
 
-// flagsOnly refuses arguments. It does not repeat them, because one may be a data source
-// name.
+// flagsOnly rejects all arguments. The error doesn't repeat them, because one of them
+// may be a data source name.
 func flagsOnly(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return &usageError{cmd.CommandPath() + " takes only flags; name the database by --dsn, --dsn-file or SNOWKEY_DSN"}
@@ -150,7 +150,7 @@ func version() string {
 	return "(devel)"
 }
 
-// colored reports whether the output may have colours.
+// colored reports whether we may use colours in the output.
 func (a *app) colored() bool {
 	return a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb" && runtime.GOOS != "windows" && terminal(a.stdout)
 }

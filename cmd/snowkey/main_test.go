@@ -13,7 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// called is what a call of the program came to.
+// called is the outcome of running the program.
 type called struct {
 	status      int
 	out, errors string
@@ -65,7 +65,8 @@ func TestInspect(t *testing.T) {
 	})
 }
 
-// A path may have any characters. A missing file is not created.
+// TestSQLiteFile checks that a path may contain any characters, and that a missing file
+// doesn't get created.
 func TestSQLiteFile(t *testing.T) {
 	dbtest.SQLite(t)
 	dir := t.TempDir()
@@ -81,7 +82,7 @@ func TestSQLiteFile(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Errorf("a file was made: %v, %v", entries, err)
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil { // an empty file is an empty database
+	if err := os.WriteFile(path, nil, 0o600); err != nil { // SQLite treats an empty file as an empty database
 		t.Fatal(err)
 	}
 	if got := call(t, nil, "migrate", "inspect", "--dsn", path); got.status != 0 || !strings.Contains(got.out, "0 auto-increment keys") {
@@ -89,7 +90,8 @@ func TestSQLiteFile(t *testing.T) {
 	}
 }
 
-// No error prints the password, also if the data source name is malformed.
+// TestPasswordIsNotPrinted checks that no error contains the password, not even if the
+// data source name is malformed.
 func TestPasswordIsNotPrinted(t *testing.T) {
 	const secret = "hunter2"
 	for _, dsn := range []string{
@@ -188,7 +190,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// The whole way, by commands.
+// TestMigrate goes through a whole migration, using only commands.
 func TestMigrate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)

@@ -76,7 +76,7 @@ func (a *app) newPlan(ctx context.Context, options autoinc.PlanOptions, tables, 
 	return autoinc.NewPlan(ctx, db, options)
 }
 
-// writeNew writes a file that does not exist yet.
+// writeNew writes a file, which must not exist yet.
 func writeNew(path string, write func(io.Writer) error) error {
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
@@ -90,7 +90,8 @@ func writeNew(path string, write func(io.Writer) error) error {
 	return errors.Join(err, file.Close())
 }
 
-// A planJSON is what plan --json writes of a plan. Apply reads only the text.
+// A planJSON is what plan --json prints. It's only for other programs to read, since
+// apply expects the text form of the plan.
 type planJSON struct {
 	Dialect  catalog.Dialect `json:"dialect"`
 	Version  string          `json:"version"`
@@ -127,7 +128,7 @@ func describe(p *autoinc.Plan) planJSON {
 	return all
 }
 
-// registerChildren adds the flags for columns that have no foreign key.
+// registerChildren adds the flags for columns that don't have a foreign key.
 func registerChildren(cmd *cobra.Command, options *catalog.Options) {
 	flags := cmd.Flags()
 	flags.Func("child", "`column=key` names a column that holds a key without a foreign key, such as orders.user_id=users.id; the word likely stands for all that inspect reports; may be given again", func(value string) error {
@@ -140,7 +141,7 @@ func registerChildren(cmd *cobra.Command, options *catalog.Options) {
 	flags.Func("not-child", "a `column` that looks as if it held a key and does not, such as orders.batch_id; may be given again", columns(&options.NotChildren))
 }
 
-// addChild reads a column, an equals sign and a key.
+// addChild parses text of the form column=key and adds it to fks.
 func addChild(fks *[]catalog.ForeignKey, text string) error {
 	child, parent, ok := strings.Cut(text, "=")
 	c, err := column(child)
@@ -152,7 +153,7 @@ func addChild(fks *[]catalog.ForeignKey, text string) error {
 	return nil
 }
 
-// columns returns a flag's function that reads columns.
+// columns returns a function for a flag, which parses a column and adds it to all.
 func columns(all *[]catalog.Column) func(string) error {
 	return func(value string) error {
 		c, err := column(value)
@@ -161,7 +162,7 @@ func columns(all *[]catalog.Column) func(string) error {
 	}
 }
 
-// column reads table.column or schema.table.column.
+// column parses table.column or schema.table.column.
 func column(text string) (catalog.Column, error) {
 	parts := strings.Split(text, ".")
 	if len(parts) == 2 {
@@ -173,7 +174,7 @@ func column(text string) (catalog.Column, error) {
 	return catalog.Column{Table: catalog.Name{Schema: parts[0], Name: parts[1]}, Name: parts[2]}, nil
 }
 
-// named finds the tables that are called so.
+// named finds the tables with the given names.
 func named(report catalog.Report, names []string) (tables []catalog.Name, err error) {
 	for _, name := range names {
 		var found []catalog.Name
@@ -194,7 +195,7 @@ func named(report catalog.Report, names []string) (tables []catalog.Name, err er
 	return tables, nil
 }
 
-// readPlan reads the plan's file.
+// readPlan reads a plan from its file.
 func readPlan(path string) (*autoinc.Plan, error) {
 	if path == "" {
 		return nil, errors.New("which plan? Name the file that snowkey migrate plan has written with --plan")

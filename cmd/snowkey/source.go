@@ -10,20 +10,21 @@ import (
 	"path/filepath"
 	"strings"
 
-	_ "github.com/glebarez/go-sqlite" // the driver "sqlite"
+	_ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/spf13/cobra"
 )
 
-// A source says where the database is. Its errors hold no part of a data source
-// name, of which any part may be the password when it is not what it should be.
+// A source tells us where to find the database. No part of a data source name may ever
+// end up in an error. If the name is malformed, we can't tell which part of it is the
+// password.
 type source struct {
 	dsn, file, dialect string
 }
 
-// register adds the flags that name the database.
+// register adds the flags by which users name the database.
 func (s *source) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&s.dsn, "dsn", "", "the data source `name`: postgres://user:password@host:5432/shop, user:password@tcp(host:3306)/shop, or shop.db; by default that in the environment variable SNOWKEY_DSN")
@@ -43,14 +44,15 @@ var (
 	errNoFile      = errors.New("there is no such file; write the path of a database of SQLite that exists, or postgres://user:password@host:5432/database, or user:password@tcp(host:3306)/database")
 )
 
-// open opens the database. It does not connect. If write is set, a file of SQLite can be
-// written to.
+// open opens the database, but doesn't connect yet. An SQLite file can only be written
+// to if write is set.
 func (s source) open(getenv func(string) string, write bool) (*sql.DB, error) {
 	db, _, err := s.openAs(getenv, write)
 	return db, err
 }
 
-// openAs opens the database, and returns its dialect: postgres, mysql or sqlite.
+// openAs is like open, but also returns the database's dialect, which is postgres,
+// mysql or sqlite.
 func (s source) openAs(getenv func(string) string, write bool) (db *sql.DB, dialect string, err error) {
 	dsn, err := s.read(getenv)
 	if err != nil {
@@ -92,7 +94,8 @@ func (s source) read(getenv func(string) string) (dsn string, err error) {
 	return dsn, nil
 }
 
-// guess returns the dialect that a data source name looks like.
+// guess guesses the dialect from the form of the data source name. Returns an empty
+// string if it can't.
 func guess(dsn string) string {
 	switch {
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
@@ -104,7 +107,7 @@ func guess(dsn string) string {
 	case strings.Contains(dsn, "host="), strings.Contains(dsn, "dbname="):
 		return "postgres"
 	case !strings.ContainsAny(dsn, "@=:"):
-		return "sqlite" // a path that does not exist
+		return "sqlite" // a path where there is no file
 	}
 	return ""
 }
@@ -116,8 +119,8 @@ func isFile(path string) bool {
 
 func openPostgres(dsn string) (*sql.DB, error) {
 	if strings.Contains(dsn, "://") {
-		// A # or ? in the password ends the host of a URL. A part of the password
-		// would then be looked up as a host and shown.
+		// A # or ? in the password ends the host part of a URL, which means that part
+		// of the password would be looked up as a host, and then be printed.
 		u, err := url.Parse(dsn)
 		if err != nil || u.Fragment != "" || u.User == nil && strings.Contains(dsn, "@") {
 			return nil, errPostgresDSN
@@ -142,7 +145,7 @@ func openMySQL(dsn string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// openSQLite opens a file that exists.
+// openSQLite opens an existing file.
 func openSQLite(dsn string, write bool) (*sql.DB, error) {
 	uri, ok := strings.CutPrefix(dsn, "file:")
 	if !ok {

@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A statusJSON is what status --json writes.
+// A statusJSON is what status --json prints.
 type statusJSON struct {
 	Complete []autoinc.PhaseName `json:"complete"`
-	Next     autoinc.PhaseName   `json:"next,omitempty"` // empty if all phases are complete
+	Next     autoinc.PhaseName   `json:"next,omitempty"` // empty once all phases are complete
 	Notes    []string            `json:"notes,omitempty"`
 	Steps    int                 `json:"steps"`
 	Left     int                 `json:"left"`
@@ -26,7 +26,7 @@ before it. It changes nothing.`,
 		Example: `  snowkey migrate status --plan leave.sql`,
 		Args:    flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, db, err := a.planned(path) // the session is set up as for apply
+			p, db, err := a.planned(path) // sets up the session just as apply does
 			if err != nil {
 				return err
 			}

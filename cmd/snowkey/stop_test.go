@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// A writerFunc is a function with which every text is written.
+// A writerFunc is a function that serves as an io.Writer.
 type writerFunc func(text string)
 
 func (f writerFunc) Write(p []byte) (int, error) {
@@ -19,8 +19,9 @@ func (f writerFunc) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A signal stops a backfill after the current batch. Apply says how to continue, and the next
-// continues with the batch after it.
+// TestStoppedBackfill checks that a signal stops a backfill after the current batch,
+// that apply then says how to continue, and that the next apply continues with the next
+// batch.
 func TestStoppedBackfill(t *testing.T) {
 	if !slices.Contains(dbtest.Databases(t), "postgres") {
 		t.Skip("only Postgres has backfills")
@@ -42,7 +43,7 @@ func TestStoppedBackfill(t *testing.T) {
 	var out, bar bytes.Buffer
 	status := run(ctx, system{strings.NewReader(""), &out, writerFunc(func(text string) {
 		bar.WriteString(text)
-		if strings.Contains(text, "%") { // of the bar
+		if strings.Contains(text, "%") { // this text belongs to the bar
 			stop()
 		}
 	}), func(name string) string { return env[name] }}, []string{"migrate", "apply", "--plan", file, "--batch-size", "1000"})

@@ -50,7 +50,7 @@ func (a *app) undo(ctx context.Context, db *sql.DB, p *autoinc.Plan, path string
 			if e.SQL != nil {
 				e.SQL = s.Undo
 			}
-			_ = writeLine(a.stdout, e) // a reader that has gone does not stop a migration
+			_ = writeLine(a.stdout, e) // keep going even if the reader is gone
 			return
 		}
 		switch progress.Event {

@@ -20,13 +20,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A store keeps leases, and knows its namespaces.
+// A store is a lease store that can list its namespaces.
 type store interface {
 	lease.Store
 	Namespaces(ctx context.Context) ([]string, error)
 }
 
-// leases are the flags that name a namespace of a store.
+// leases holds the flags that identify a namespace in a store.
 type leases struct {
 	dir, table, namespace, layout string
 	config                        snowkey.Config
@@ -40,7 +40,7 @@ func (l *leases) register(a *app, cmd *cobra.Command, namespace, usage string) {
 	flags.StringVar(&l.namespace, "namespace", namespace, usage)
 }
 
-// registerConfig adds the flags that have to be the same as in the processes.
+// registerConfig adds the flags that must have the same values as in the processes.
 func (l *leases) registerConfig(cmd *cobra.Command) {
 	registerLayout(cmd, &l.layout, "", layoutFlagUsage+"; by default that of the namespace, if it has only one")
 	flags := cmd.Flags()
@@ -51,7 +51,7 @@ func (l *leases) registerConfig(cmd *cobra.Command) {
 	flags.Int64Var(&l.config.MaxWorker, "max-worker", 0, "the MaxWorker of the processes (default the largest of the layout)")
 }
 
-// open opens the store.
+// open opens the store, and returns a function that closes it again.
 func (l *leases) open(a *app) (s store, end func() error, err error) {
 	if l.dir != "" {
 		if a.dsn != "" || a.file != "" {
@@ -70,7 +70,7 @@ func (l *leases) open(a *app) (s store, end func() error, err error) {
 	return tables, db.Close, nil
 }
 
-// sqlStore returns the store of a dialect.
+// sqlStore returns the lease store for a dialect.
 func sqlStore(dialect, table string, db *sql.DB) (*sqlstore.Store, error) {
 	s := sqlstore.SQLite(db)
 	switch dialect {
@@ -85,7 +85,7 @@ func sqlStore(dialect, table string, db *sql.DB) (*sqlstore.Store, error) {
 	return s.WithTable(table)
 }
 
-// configure returns the configuration of the processes of the namespace.
+// configure returns the configuration that the namespace's processes should have.
 func (l *leases) configure(ctx context.Context, s store) (snowkey.Config, error) {
 	cfg := l.config
 	cfg.Namespace = l.namespace
@@ -94,7 +94,8 @@ func (l *leases) configure(ctx context.Context, s store) (snowkey.Config, error)
 	return cfg, err
 }
 
-// layoutOf returns the layout that was named, or the only one of the namespace.
+// layoutOf returns the layout that the user has named. If none was named, the namespace
+// must have exactly one layout.
 func (l *leases) layoutOf(ctx context.Context, s store) (idgen.Layout, error) {
 	if l.layout != "" {
 		return parseLayout(l.layout)
@@ -223,8 +224,8 @@ func at(t *time.Time, format string) string {
 	return t.Format(format)
 }
 
-// printable quotes a text that holds more than letters, digits and signs, because it
-// comes from another process and is printed on a terminal.
+// printable quotes a text if it contains anything unusual. We can't trust these texts
+// because they come from other processes, and are about to be printed on a terminal.
 func printable(text string) string {
 	quoted := strconv.Quote(text)
 	if text == "" || quoted != `"`+text+`"` {

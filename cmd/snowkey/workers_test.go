@@ -19,7 +19,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
-// eachStore runs f for each kind of store. The arguments name it.
+// eachStore runs f for each kind of store. The arguments tell a command to use that
+// store.
 func eachStore(t *testing.T, f func(t *testing.T, s store, args []string)) {
 	t.Run("filestore", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "leases")
@@ -34,7 +35,7 @@ func eachStore(t *testing.T, f func(t *testing.T, s store, args []string)) {
 	})
 }
 
-// hold leases a worker number for as long as the test runs.
+// hold leases a worker number, which the test keeps until it ends.
 func hold(t *testing.T, s store, cfg snowkey.Config) *idgen.Pool {
 	t.Helper()
 	cfg.MaxClockSkew = 10 * time.Millisecond
@@ -42,7 +43,7 @@ func hold(t *testing.T, s store, cfg snowkey.Config) *idgen.Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = ids.Close(context.Background()) }) // a test may have closed it
+	t.Cleanup(func() { _ = ids.Close(context.Background()) }) // ignore the error, since the test may have closed it already
 	return ids
 }
 
@@ -93,8 +94,9 @@ func TestWorkers(t *testing.T) {
 	})
 }
 
-// The number of a process that was killed can be leased at once after it was freed. Its
-// holder, if it still runs, loses the lease. No id repeats.
+// TestWorkersFree frees the worker number of a process, as you would after the process
+// was killed. The number can then be leased again immediately. If its holder is still
+// running after all, it loses the lease, so no id is ever issued again.
 func TestWorkersFree(t *testing.T) {
 	eachStore(t, func(t *testing.T, s store, args []string) {
 		lost := make(chan struct{})
@@ -129,7 +131,8 @@ func TestWorkersFree(t *testing.T) {
 		if got := free(n, "--yes", "--namespace", "nowhere"); got.status != 1 || !strings.Contains(got.errors, "nowhere") {
 			t.Errorf("no namespace: %+v", got)
 		}
-		// The old holder renews at any moment, so the first try may miss.
+		// The old holder may renew its lease at any moment, so we may have to try
+		// again.
 		got := free(n, "--yes")
 		for i := 0; got.status != 0 && i < 20; i++ {
 			got = free(n, "--yes")
@@ -186,7 +189,8 @@ func TestDoctorAndFence(t *testing.T) {
 	})
 }
 
-// idOf leases a worker number and returns the bound at which its lease starts, as an id.
+// idOf leases a worker number, and returns the bound at which its lease starts as an
+// id.
 func idOf(t *testing.T, s store) (int64, error) {
 	cfg := snowkey.Config{Window: time.Minute, MaxAhead: 24 * time.Hour, MaxClockSkew: 10 * time.Millisecond}
 	ids, err := snowkey.Open(t.Context(), s, cfg)
@@ -214,8 +218,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// The statements that init prints create tables on which a role with only the granted
-// privileges can lease worker numbers.
+// TestInit checks that the statements printed by init create usable tables. A role must
+// be able to lease worker numbers with no more than the granted privileges.
 func TestInit(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		got := call(t, nil, "init", "--dialect", db.Dialect, "--json", "--table", "app_leases")
@@ -227,7 +231,7 @@ func TestInit(t *testing.T) {
 			t.Fatalf("%+v: %v", got, err)
 		}
 		conn := db.Connect(t)
-		for range 2 { // they change nothing if the tables exist
+		for range 2 { // running them again must not change anything
 			for _, statement := range printed.Statements {
 				if _, err := conn.Exec(statement); err != nil {
 					t.Fatalf("%s: %v", statement, err)

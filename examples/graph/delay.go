@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// A dial opens a connection for either driver.
+// A dial opens a connection, for either of the drivers.
 type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// delayed returns a dial whose connections delay all data that they send by d. Each
-// further round trip then takes d longer.
+// delayed returns a dial whose connections delay everything that they send by d, which
+// makes every round trip take that much longer.
 func delayed(dial dial, d time.Duration) dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -26,7 +26,8 @@ type delayedConn struct {
 	delay time.Duration
 }
 
-// Drivers call Write once for all data of a round trip, if these are a few kilobytes.
+// Write sleeps just once per round trip as long as the data has no more than a few
+// kilobytes, because drivers then send it with a single call.
 func (c delayedConn) Write(p []byte) (int, error) {
 	time.Sleep(c.delay)
 	return c.Conn.Write(p)

@@ -23,10 +23,11 @@ import (
 
 var openers = map[string]opener{"postgres": openPostgres, "mysql": openMySQL}
 
-// own is the schema of the test in SQL. MySQL also lists the tables of other tests.
+// own is the SQL for the test's schema. We need it because MySQL would also list the
+// tables of other tests.
 var own = map[string]string{"postgres": "CURRENT_SCHEMA", "mysql": "DATABASE()"}
 
-// each runs a subtest for every database that is measured.
+// each runs a subtest for every database that we can measure.
 func each(t *testing.T, test func(t *testing.T, dialect string)) {
 	for _, dialect := range dbtest.Databases(t) {
 		if openers[dialect] != nil {
@@ -35,8 +36,9 @@ func each(t *testing.T, test func(t *testing.T, dialect string)) {
 	}
 }
 
-// Every way stores the objects in memory with their keys. The orders are compared too,
-// so the children have the keys of the right parents.
+// TestWays checks that with every way, the database contains the same keys as the
+// objects in memory. It also compares the orders, since each child must have the key of
+// the right parent.
 func TestWays(t *testing.T) {
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(0)})
 	if err != nil {
@@ -51,7 +53,7 @@ func TestWays(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.close(context.Background())
-		for _, j := range s.jobs(pool, options{graphs: 3, late: 2, bulk: 401}) { // 1,203 lines are more than a statement's thousand
+		for _, j := range s.jobs(pool, options{graphs: 3, late: 2, bulk: 401}) { // 1,203 lines don't fit into one statement
 			for _, w := range j.ways {
 				for _, statement := range append(w.tables.drop(), w.tables.create(true)...) {
 					if err := s.exec(t.Context(), statement); err != nil {
@@ -82,7 +84,7 @@ func TestWays(t *testing.T) {
 	})
 }
 
-// stored returns the rows of a query, each in the given format.
+// stored returns the rows of a query, with each row formatted using format.
 func stored(t *testing.T, db *sql.DB, format, query string) (rows []string) {
 	t.Helper()
 	found, err := db.QueryContext(t.Context(), query)
@@ -118,7 +120,7 @@ func (c *cell) Scan(v any) error {
 	bytes, ok := v.([]byte)
 	if !ok {
 		*c = cell(fmt.Sprint(v))
-	} else if id, err := uuid.FromBytes(bytes); err == nil { // no other value has 16 bytes
+	} else if id, err := uuid.FromBytes(bytes); err == nil { // only UUIDs have 16 bytes
 		*c = cell(id.String())
 	} else {
 		*c = cell(bytes)
@@ -128,7 +130,7 @@ func (c *cell) Scan(v any) error {
 
 func (c *cell) String() string { return string(*c) }
 
-// Without a pool, no way writes rows.
+// TestNoKeys checks that no way writes any rows without a pool.
 func TestNoKeys(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		s, err := openers[dialect](t.Context(), dbtest.Open(t, dialect).DSN, options{})
@@ -144,9 +146,9 @@ func TestNoKeys(t *testing.T) {
 	})
 }
 
-// The program prints all jobs with and without foreign keys, and removes its tables.
-// This run is short. With SNOWKEY_GRAPH=1 and -v it prints the output of go run
-// ./examples/graph, on servers that flush to disk.
+// TestRun checks that the program prints all jobs, with and without foreign keys, and
+// drops its tables. It normally keeps the run short. With SNOWKEY_GRAPH=1 and -v, you
+// get the output of go run ./examples/graph instead, on servers that flush to disk.
 func TestRun(t *testing.T) {
 	each(t, func(t *testing.T, dialect string) {
 		o, open := options{rounds: 2, graphs: 2, late: 1, bulk: 5, delay: time.Microsecond}, dbtest.Open
@@ -200,7 +202,7 @@ other  2000      0.50               0.50–0.50
 	}
 }
 
-// A delayed connection sends data later by its delay.
+// TestDelayed checks that a delayed connection sends its data later by the delay.
 func TestDelayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()

@@ -9,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// keys makes keys before rows are sent, and converts them for a driver.
+// keys generates keys before rows are sent, and converts them for a driver.
 type keys[K any] struct {
 	draw func(ctx context.Context, to []K) error
 	arg  func(K) any
@@ -28,7 +28,7 @@ func (k keys[K]) fill(ctx context.Context, o *order[K]) error {
 	return nil
 }
 
-// snowkeys draws the keys of an order from pool in one call.
+// snowkeys draws all keys of an order from pool in a single call.
 func snowkeys(pool *idgen.Pool) keys[pk.ID] {
 	return keys[pk.ID]{
 		draw: func(ctx context.Context, to []pk.ID) error {
@@ -42,7 +42,7 @@ func snowkeys(pool *idgen.Pool) keys[pk.ID] {
 	}
 }
 
-// uuids are UUIDs of version 7, which google/uuid makes in ascending order.
+// uuids generates UUIDs of version 7, which come out of google/uuid in ascending order.
 func uuids(arg func(uuid.UUID) any) keys[uuid.UUID] {
 	return keys[uuid.UUID]{
 		draw: func(_ context.Context, to []uuid.UUID) (err error) {

@@ -1,18 +1,18 @@
-// Graph measures what client-generated keys save. It writes orders with three lines
-// and a payment each. The keys come from a pool, from auto-increment, or are UUIDs of
-// version 7. The ways take turns, and the table shows how much faster the pool's keys
-// are.
+// Graph measures what you can save with client-generated keys. It writes orders that
+// have three lines and a payment each, with keys that are taken from a pool, generated
+// by auto-increment, or UUIDs of version 7. The different ways take turns, and the
+// table shows how much faster the pool's keys are.
 //
 //	go run ./examples/graph -postgres postgres://user:password@127.0.0.1/scratch
 //	go run ./examples/graph -mysql 'user:password@tcp(127.0.0.1)/scratch'
 //
-// The two can also be given as GRAPH_POSTGRES and GRAPH_MYSQL. The program makes tables
-// whose names begin with snowkey_graph_, and removes them at the end. It takes a minute
-// for each database.
+// Instead of the flags, you can also set GRAPH_POSTGRES and GRAPH_MYSQL. The program
+// creates tables whose names begin with snowkey_graph_, and drops them when it's done.
+// It needs about a minute for each database.
 //
-// All ways use the same columns, indexes and transactions, and are optimised. After
-// each, every object in memory has the key of its row. docs/graph.md has the results
-// and explains them.
+// To keep the comparison fair, all ways use the same columns, indexes and transactions,
+// and are optimised. They also must give every object in memory the key of its row. See
+// docs/graph.md for the results and what they mean.
 package main
 
 import (
@@ -31,12 +31,12 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/worker"
 )
 
-// options set the amount of work.
+// options defines the amount of work.
 type options struct {
 	rounds int
-	graphs int // orders in a transaction that writes them one after another
-	late   int // the same with a delay
-	bulk   int // orders in a transaction that writes them in bulk
+	graphs int // orders per transaction, when written one after another
+	late   int // the same, on a delayed connection
+	bulk   int // orders per transaction, when written in bulk
 	delay  time.Duration
 }
 
@@ -76,7 +76,7 @@ func main() {
 	}
 }
 
-// opener connects to a kind of server.
+// opener connects to one kind of server.
 type opener func(ctx context.Context, dsn string, o options) (server, error)
 
 // run measures one server and prints a table for each job.
@@ -90,7 +90,7 @@ func run(ctx context.Context, out io.Writer, open opener, dsn string, o options)
 	}
 	defer s.close(ctx)
 
-	// A fixed worker number is enough here: no other process writes to these tables.
+	// A fixed worker number is enough, because no other process writes to these tables.
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(0)})
 	if err != nil {
 		return err

@@ -10,21 +10,21 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// The kinds of load.
+// There are two kinds of load.
 const (
 	perGraph = "one order after another"
 	bulk     = "in bulk"
 )
 
-// A job is a load and the ways to write it. The first way uses the pool's keys, and the
-// others are compared with it.
+// A job is a load along with the ways to write it. The first way always uses the pool's
+// keys, and the others are compared with it.
 type job struct {
 	title  string
-	orders int // in a transaction
+	orders int // per transaction
 	ways   []way
 }
 
-// A server is a database to measure.
+// A server is a database whose performance we measure.
 type server interface {
 	describe(ctx context.Context) (string, error)
 	exec(ctx context.Context, statement string) error
@@ -32,16 +32,16 @@ type server interface {
 	close(ctx context.Context)
 }
 
-// A result has the times of the ways of a job in each round.
+// A result has the times that a job's ways took in each round.
 type result struct {
 	job
 	foreignKeys bool
-	took        [][]time.Duration // of each way
+	took        [][]time.Duration // for each way
 }
 
-// measure lets the ways take turns, in tables that are empty at first. Noise on the
-// machine affects the ways of a round in the same way, so the ratio of a round is more
-// precise than the ratio of two means.
+// measure lets the ways take turns, starting with empty tables. Any noise on the
+// machine affects all ways of a round alike, which makes a round's ratio more precise
+// than the ratio of two means.
 func measure(ctx context.Context, s server, j job, foreignKeys bool, rounds int) (r result, err error) {
 	for _, w := range j.ways {
 		for _, statement := range append(w.tables.drop(), w.tables.create(foreignKeys)...) {
@@ -66,7 +66,7 @@ func measure(ctx context.Context, s server, j job, foreignKeys bool, rounds int)
 			if err != nil {
 				return r, fmt.Errorf("%s, %s: %w", j.title, j.ways[n].name, err)
 			}
-			if round > 0 { // the first prepares statements and fills caches
+			if round > 0 { // don't count the first round, which prepares statements and fills caches
 				r.took[n] = append(r.took[n], took)
 			}
 		}
@@ -74,13 +74,13 @@ func measure(ctx context.Context, s server, j job, foreignKeys bool, rounds int)
 	return r, nil
 }
 
-// each is the time of one order with the n-th way.
+// each returns the median time of one order with the n-th way.
 func (r result) each(n int) time.Duration {
 	sorted := slices.Sorted(slices.Values(r.took[n]))
 	return sorted[len(sorted)/2] / time.Duration(r.orders)
 }
 
-// faster is the time of the n-th way over the time of the first.
+// faster returns how many times as long as the first way the n-th way took.
 func (r result) faster(n int) spread {
 	ratios := make([]float64, len(r.took[n]))
 	for round := range ratios {
@@ -91,5 +91,5 @@ func (r result) faster(n int) spread {
 	return spread{ratios[last/4], (ratios[last/2] + ratios[last-last/2]) / 2, ratios[last-last/4]}
 }
 
-// A spread is the median of many ratios, with the quartiles.
+// A spread is the median of many ratios, along with their quartiles.
 type spread struct{ low, median, high float64 }

@@ -13,14 +13,16 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// mysql measures a MySQL or MariaDB through a connection without and with a delay.
+// mysql measures a MySQL or MariaDB, both through a direct connection and through one
+// with a delay.
 //
-// Its protocol has no batches. One text with several statements takes one round trip.
-// It cannot be a prepared statement, and needs the two settings below.
+// Since MySQL's protocol has no batches, the only way to send several statements in one
+// round trip is to put them all into one text. This can't be a prepared statement, and
+// only works with the two settings below.
 type mysql struct {
 	pools        []*sql.DB
 	direct, late *sql.Conn
-	step         int64 // from one key of a statement to the next
+	step         int64 // difference between two successive keys of a statement
 }
 
 func openMySQL(ctx context.Context, dsn string, o options) (_ server, err error) {
@@ -60,7 +62,7 @@ func openMySQL(ctx context.Context, dsn string, o options) (_ server, err error)
 
 func (m mysql) close(context.Context) {
 	for _, pool := range m.pools {
-		pool.Close() // and the connection
+		pool.Close() // closes the connection as well
 	}
 }
 
@@ -76,8 +78,9 @@ func (m mysql) describe(ctx context.Context) (text string, err error) {
 	return text, err
 }
 
-// onConnection runs functions in transactions of conn. They get the connection, because
-// only the driver's connection has the keys of all statements.
+// onConnection runs functions in transactions of conn. We pass them the connection and
+// not the transaction, because only the driver's connection has the keys of all
+// statements.
 func onConnection(conn *sql.Conn) transact[*sql.Conn] {
 	return func(ctx context.Context, f func(*sql.Conn) error) error {
 		tx, err := conn.BeginTx(ctx, nil)

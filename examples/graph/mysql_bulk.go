@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// manyRows inserts all orders, all lines and all payments.
+// manyRows inserts all orders, then all lines, and then all payments.
 func manyRows[K any](t tables, k keys[K]) writer[*sql.Conn, K] {
 	return writer[*sql.Conn, K]{t, func(ctx context.Context, conn *sql.Conn, orders []order[K]) error {
 		for i := range orders {
@@ -35,8 +35,8 @@ func manyRows[K any](t tables, k keys[K]) writer[*sql.Conn, K] {
 	}}
 }
 
-// manyRowsNumbered does the same with auto-increment keys. The keys of an INSERT
-// increase by step.
+// manyRowsNumbered is like manyRows, but with auto-increment keys. Within an INSERT,
+// each key is greater than the previous one by step.
 func manyRowsNumbered(t tables, step int64) writer[*sql.Conn, int64] {
 	return writer[*sql.Conn, int64]{t, func(ctx context.Context, conn *sql.Conn, orders []order[int64]) error {
 		err := insert(ctx, conn, t.orders()+" (customer)", len(orders), func(args []any, i int) []any {
@@ -59,14 +59,14 @@ func manyRowsNumbered(t tables, step int64) writer[*sql.Conn, int64] {
 	}}
 }
 
-// numbers are the auto-increment keys of the rows of an INSERT.
+// numbers describes where to store the auto-increment keys of an INSERT.
 type numbers struct {
-	key  func(i int) *int64 // where that of the i-th row goes
+	key  func(i int) *int64 // points to the key of the i-th row
 	step int64
 }
 
-// insert inserts n rows, a thousand in a statement. row appends the values of the i-th
-// row. If to is not nil, insert stores the keys where to points.
+// insert inserts n rows, a thousand per statement, calling row to append the values of
+// the i-th row. If to is not nil, insert stores the new keys where to points.
 func insert(ctx context.Context, conn *sql.Conn, into string, n int, row func(args []any, i int) []any, to *numbers) error {
 	const most = 1000
 	columns := strings.Count(into, ",") + 1
@@ -85,7 +85,7 @@ func insert(ctx context.Context, conn *sql.Conn, into string, n int, row func(ar
 		if to == nil {
 			continue
 		}
-		id, err := result.LastInsertId() // of the first row
+		id, err := result.LastInsertId() // the key of the first row
 		if err != nil {
 			return err
 		}

@@ -8,8 +8,8 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
-// oneText sends an order with its children in one round trip, because all keys are
-// known before.
+// oneText sends an order and its children in a single round trip, which is possible
+// because we already know all of the keys.
 func oneText[K any](t tables, k keys[K]) writer[*sql.Conn, K] {
 	text := "INSERT INTO " + t.orders() + " (id, customer) VALUES (?, ?)" +
 		"; INSERT INTO " + t.lines() + " (id, order_id, product, quantity) VALUES (?, ?, ?, ?), (?, ?, ?, ?), (?, ?, ?, ?)" +
@@ -34,8 +34,8 @@ func oneText[K any](t tables, k keys[K]) writer[*sql.Conn, K] {
 	}}
 }
 
-// parentThenText inserts an order with an auto-increment key, waits for the key, and
-// sends the children with it.
+// parentThenText inserts an order with an auto-increment key. It has to wait for the
+// key before it can send the children.
 func parentThenText(t tables, step int64) writer[*sql.Conn, int64] {
 	parent := "INSERT INTO " + t.orders() + " (customer) VALUES (?)"
 	children := "INSERT INTO " + t.lines() + " (order_id, product, quantity) VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?)" +
@@ -62,8 +62,8 @@ func parentThenText(t tables, step int64) writer[*sql.Conn, int64] {
 	}}
 }
 
-// variable lets the server put the key of the order into the children. That also saves
-// the round trip, but needs SQL for exactly this shape.
+// variable lets the server put the order's key into its children. This saves the round
+// trip too, but the SQL only fits graphs of exactly this shape.
 func variable(t tables, step int64) writer[*sql.Conn, int64] {
 	text := "INSERT INTO " + t.orders() + " (customer) VALUES (?); SET @parent = LAST_INSERT_ID()" +
 		"; INSERT INTO " + t.lines() + " (order_id, product, quantity) VALUES (@parent, ?, ?), (@parent, ?, ?), (@parent, ?, ?)" +
@@ -86,8 +86,8 @@ func variable(t tables, step int64) writer[*sql.Conn, int64] {
 	}}
 }
 
-// execAll sends a text of several statements, and returns the key of the first row of
-// each.
+// execAll sends a text that consists of several statements. For each of them, it
+// returns the key of the first row.
 func execAll(ctx context.Context, conn *sql.Conn, text string, args ...driver.Value) (ids []int64, err error) {
 	named := make([]driver.NamedValue, len(args))
 	for i, arg := range args {
@@ -104,8 +104,9 @@ func execAll(ctx context.Context, conn *sql.Conn, text string, args ...driver.Va
 	return ids, err
 }
 
-// numberChildren sets the keys of the lines and of the payment, from the key of the
-// first line and of the payment. The keys of an INSERT increase by step.
+// numberChildren computes the keys of the lines and the payment, given the keys of the
+// first line and of the payment. Within an INSERT, each key is greater than the
+// previous one by step.
 func numberChildren(o *order[int64], ids []int64, step int64) {
 	for i := range o.lines {
 		o.lines[i].id = ids[0] + step*int64(i)

@@ -2,14 +2,15 @@ package main
 
 import "fmt"
 
-// linesEach is the number of lines of an order, and objectsEach the number of its rows.
+// linesEach is the number of lines in an order. objectsEach is the number of rows that
+// it takes in total.
 const (
 	linesEach   = 3
 	objectsEach = 1 + linesEach + 1
 )
 
-// An order is the graph that the program writes: a parent with its children. K
-// is the type of the keys, which a writer fills.
+// An order is the graph that the program writes, a parent with its children. K is the
+// type of the keys, which writers fill in.
 type order[K any] struct {
 	id       K
 	customer string
@@ -28,8 +29,8 @@ type payment[K any] struct {
 	cents int64
 }
 
-// newOrders returns n orders without keys. No two objects are equal, so that a test
-// finds a child with the wrong parent.
+// newOrders returns n orders without keys. No two objects are alike, so a test can tell
+// if a child ends up with the wrong parent.
 func newOrders[K any](first, n int) []order[K] {
 	orders := make([]order[K], n)
 	for i := range orders {
@@ -44,8 +45,8 @@ func newOrders[K any](first, n int) []order[K] {
 	return orders
 }
 
-// orderKey, lineKey and paymentKey point to the keys of the i-th order, line and
-// payment of a list.
+// orderKey, lineKey and paymentKey return a function that points to the key of the i-th
+// order, line or payment.
 func orderKey[K any](orders []order[K]) func(i int) *K {
 	return func(i int) *K { return &orders[i].id }
 }
@@ -58,7 +59,8 @@ func paymentKey[K any](orders []order[K]) func(i int) *K {
 	return func(i int) *K { return &orders[i].payment.id }
 }
 
-// rows returns the rows that the orders should have, for tests.
+// rows returns the rows that the database should contain for these orders. It is used
+// by tests.
 func rows[K any](orders []order[K]) (rows []string) {
 	for _, o := range orders {
 		rows = append(rows, fmt.Sprint("order ", o.id, " ", o.customer), fmt.Sprint("payment ", o.payment.id, " of ", o.id, " ", o.payment.cents))

@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// oneBatch sends an order with its children in one round trip, because all keys are
-// known before.
+// oneBatch sends an order and its children in a single round trip, which is possible
+// because we already know all of the keys.
 func oneBatch[K any](t tables, k keys[K]) writer[pgx.Tx, K] {
 	insertOrder := "INSERT INTO " + t.orders() + " (id, customer) VALUES ($1, $2)"
 	insertLines := "INSERT INTO " + t.lines() + " (id, order_id, product, quantity) VALUES ($1, $2, $3, $4), ($5, $6, $7, $8), ($9, $10, $11, $12)"
@@ -35,8 +35,8 @@ func oneBatch[K any](t tables, k keys[K]) writer[pgx.Tx, K] {
 	}}
 }
 
-// parentThenBatch inserts an order with an auto-increment key, waits for the key, and
-// sends the children with it.
+// parentThenBatch inserts an order with an auto-increment key. It has to wait for the
+// key before it can send the children.
 func parentThenBatch(t tables) writer[pgx.Tx, int64] {
 	insertOrder := "INSERT INTO " + t.orders() + " (customer) VALUES ($1) RETURNING id"
 	insertLines := "INSERT INTO " + t.lines() + " (order_id, product, quantity) VALUES ($1, $2, $3), ($4, $5, $6), ($7, $8, $9) RETURNING id"
@@ -62,9 +62,9 @@ func parentThenBatch(t tables) writer[pgx.Tx, int64] {
 	}}
 }
 
-// currval lets the server put the key of the order into the children. That also saves
-// the round trip, but needs SQL for exactly this shape: a child can refer only to the
-// last row of each table.
+// currval lets the server put the order's key into its children. This saves the round
+// trip too, but the SQL only fits graphs of exactly this shape, because a child can
+// refer only to the last row of each table.
 func currval(t tables) writer[pgx.Tx, int64] {
 	parent := "currval('" + t.orders() + "_id_seq')"
 	insertOrder := "INSERT INTO " + t.orders() + " (customer) VALUES ($1) RETURNING id"
@@ -89,8 +89,9 @@ func currval(t tables) writer[pgx.Tx, int64] {
 	}}
 }
 
-// into returns a function that reads the i-th row into the i-th key. Postgres numbers
-// and returns rows in the order of the statement, but does not guarantee it.
+// into returns a function that reads the i-th row into the i-th key. Note that Postgres
+// doesn't guarantee to number and return the rows in the order of the statement, even
+// though it does.
 func into(key func(i int) *int64) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		defer rows.Close()

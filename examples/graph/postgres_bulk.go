@@ -9,11 +9,11 @@ import (
 	"github.com/snowkey-go/snowkey/hooks/pgxid"
 )
 
-// A copier copies rows and fills the keys in their first column. The rows hold pointers
-// to these keys.
+// A copier copies rows after filling in the keys, which are in the first column. The
+// rows contain pointers to these keys.
 type copier func(ctx context.Context, db pgxid.DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
 
-// copied sends all orders, all lines and all payments, with one COPY each.
+// copied sends all orders, all lines and all payments using one COPY each.
 func copied[K any](t tables, k keys[K], copyFrom copier) writer[pgx.Tx, K] {
 	return writer[pgx.Tx, K]{t, func(ctx context.Context, tx pgx.Tx, orders []order[K]) error {
 		_, err := copyFrom(ctx, tx, pgx.Identifier{t.orders()}, []string{"id", "customer"},
@@ -42,7 +42,7 @@ func copied[K any](t tables, k keys[K], copyFrom copier) writer[pgx.Tx, K] {
 	}}
 }
 
-// copyUUIDs fills UUIDs in the same way as pgxid fills our keys.
+// copyUUIDs fills in UUIDs in the same way that pgxid fills in our keys.
 func copyUUIDs(k keys[uuid.UUID]) copier {
 	return func(ctx context.Context, db pgxid.DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 		return db.CopyFrom(ctx, table, columns, uuidRows{rows, k})
@@ -67,12 +67,12 @@ func (r uuidRows) Values() ([]any, error) {
 	return cells, nil
 }
 
-// copyAsIs copies rows that have their keys.
+// copyAsIs copies rows that already have their keys.
 func copyAsIs(ctx context.Context, db pgxid.DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	return db.CopyFrom(ctx, table, columns, rows)
 }
 
-// reserved reads all keys from the sequences, and then copies the rows.
+// reserved first fetches all keys from the sequences, and then copies the rows.
 func reserved(t tables) writer[pgx.Tx, int64] {
 	copy := copied(t, keys[int64]{arg: func(id int64) any { return id }}, copyAsIs)
 	return writer[pgx.Tx, int64]{t, func(ctx context.Context, tx pgx.Tx, orders []order[int64]) error {
@@ -97,9 +97,9 @@ func reserved(t tables) writer[pgx.Tx, int64] {
 	}}
 }
 
-// insertReturning inserts all orders in one statement, waits for their keys, and
-// does the same with all lines and with all payments. An INSERT from unnest is the
-// fastest statement that returns keys.
+// insertReturning inserts all orders in one statement and waits for their keys. It then
+// does the same with all lines, and with all payments. We use INSERT from unnest
+// because no other statement that returns keys is as fast.
 func insertReturning(t tables) writer[pgx.Tx, int64] {
 	insertOrders := "INSERT INTO " + t.orders() + " (customer) SELECT * FROM unnest($1::text[]) RETURNING id"
 	insertLines := "INSERT INTO " + t.lines() + " (order_id, product, quantity) SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[]) RETURNING id"

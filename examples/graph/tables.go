@@ -2,20 +2,20 @@ package main
 
 import "fmt"
 
-// tables are the three tables of one way. The tables of different ways differ only in
-// the type of the keys.
+// tables names the three tables of one way. Between ways, they differ only in the type
+// of the keys.
 type tables struct {
 	name   string
-	key    string // the type of a key
-	serial string // makes the database number the rows; "" if it does not
+	key    string // the SQL type of a key
+	serial string // makes the database generate the keys; empty if it doesn't
 }
 
 func (t tables) orders() string   { return "snowkey_graph_" + t.name + "_orders" }
 func (t tables) lines() string    { return "snowkey_graph_" + t.name + "_lines" }
 func (t tables) payments() string { return "snowkey_graph_" + t.name + "_payments" }
 
-// create returns the statements that make the tables, with foreign keys or
-// without. The columns of the foreign keys have an index either way.
+// create returns the statements that create the tables, with or without foreign keys.
+// In either case, there is an index on the columns that refer to orders.
 func (t tables) create(foreignKeys bool) []string {
 	reference := ""
 	if foreignKeys {
@@ -36,7 +36,7 @@ func (t tables) create(foreignKeys bool) []string {
 	}
 }
 
-// drop returns the statements that drop the tables, if they exist.
+// drop returns the statements that drop the tables if they exist.
 func (t tables) drop() (statements []string) {
 	for _, table := range []string{t.payments(), t.lines(), t.orders()} {
 		statements = append(statements, "DROP TABLE IF EXISTS "+table)

@@ -16,25 +16,25 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// An application writes to the shop while it is migrated.
+// An application writes to the shop while the shop is being migrated.
 type application struct {
 	name   string
 	db     database
-	seeded rows // read only, because others read it too
+	seeded rows // shared with others, so don't write to it
 	random *rand.Rand
 
-	switchedOn <-chan struct{} // closed when generated keys may be sent
-	stop       <-chan struct{} // closed when the application must end
+	switchedOn <-chan struct{} // closed once generated keys may be sent
+	stop       <-chan struct{} // closed when the application has to end
 
-	orders   atomic.Int64 // how many it has placed
+	orders   atomic.Int64 // number of orders placed
 	refused  atomic.Bool  // whether the database has refused a row without a key
-	again    int          // how many it had to place again
-	warnings []string     // the findings of its check at the start
+	again    int          // number of orders that had to be placed again
+	warnings []string     // findings of the check at the start
 	written  rows
 }
 
-// runLegacy is the old application with auto-increment keys. When the database refuses
-// its first row, the application is updated.
+// runLegacy is the old application, with auto-increment keys. Once the database refuses
+// one of its rows, it gets updated to the new application.
 func (a *application) runLegacy(ctx context.Context) error {
 	db, err := a.db.gorm()
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *application) runLegacy(ctx context.Context) error {
 	return a.runNew(ctx)
 }
 
-// runNew is the new application with generated keys.
+// runNew is the new application, with generated keys.
 func (a *application) runNew(ctx context.Context) (err error) {
 	db, err := a.db.gorm()
 	if err != nil {
@@ -69,8 +69,8 @@ func (a *application) runNew(ctx context.Context) (err error) {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	// There are warnings until the counters are dropped. With a blocker the application
-	// must not start.
+	// Until the counters are dropped, we have to expect warnings. With a blocker,
+	// however, the application must not start.
 	err = gormid.Check(ctx, db, models[pk.ID]()...)
 	if mismatch, ok := errors.AsType[*catalog.MismatchError](err); ok && mismatch.Severity() < catalog.Blocker {
 		for _, f := range mismatch.Findings {
@@ -82,7 +82,7 @@ func (a *application) runNew(ctx context.Context) (err error) {
 	return work[pk.ID](ctx, a, db)
 }
 
-// work places orders until it is stopped or an order fails.
+// work places orders until it's stopped, or until an order fails for good.
 func work[K key](ctx context.Context, a *application, db *gorm.DB) error {
 	const most = 50
 	for failed := 0; ; {
@@ -109,8 +109,8 @@ func work[K key](ctx context.Context, a *application, db *gorm.DB) error {
 	}
 }
 
-// place places an order of an existing customer with its children. Some orders also
-// add a new customer.
+// place places an order, with its children, for an existing customer. Some of the
+// orders also add a new customer.
 func place[K key](tx *gorm.DB, a *application, written rows) error {
 	save := func(model interface{ TableName() string }, id *K) error {
 		if err := tx.Create(model).Error; err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// check compares the database with the rows that were written, and prints the result:
-// there are these rows and no others, every foreign key resolves, and no key repeats.
+// check compares the database with the rows that were written, and prints the result.
+// The database must contain exactly these rows, every foreign key has to resolve, and
+// no key may be repeated.
 func check(ctx context.Context, out io.Writer, db database, want rows) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "table\trows\tcounted\tgenerated\t")
@@ -55,7 +56,7 @@ func check(ctx context.Context, out io.Writer, db database, want rows) error {
 	return err
 }
 
-// keys returns the keys of a table, in order.
+// keys returns the keys of a table in ascending order.
 func keys(ctx context.Context, db database, table string) (ids []int64, err error) {
 	rows, err := db.QueryContext(ctx, "SELECT id FROM "+table+" ORDER BY id")
 	if err != nil {
@@ -72,7 +73,8 @@ func keys(ctx context.Context, db database, table string) (ids []int64, err erro
 	return ids, rows.Err()
 }
 
-// same compares sorted keys with the keys that were written.
+// same compares the keys of a table, which must be sorted, with those that were
+// written.
 func same(table string, got, written []int64) error {
 	want := slices.Sorted(slices.Values(written))
 	for i := range max(len(got), len(want)) {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	_ "github.com/glebarez/go-sqlite" // the drivers
+	_ "github.com/glebarez/go-sqlite" // register the drivers
 	"github.com/glebarez/sqlite"
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -20,13 +20,13 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// A database is the shop's.
+// A database is the database of the shop.
 type database struct {
 	*sql.DB
 	kind string // postgres, mysql or sqlite
 }
 
-// open connects to the database of dsn or, without one, to a file in dir.
+// open connects to the database of dsn. If dsn is empty, it uses an SQLite file in dir.
 func open(ctx context.Context, dsn, dir string) (database, error) {
 	kind, driver := "sqlite", "sqlite"
 	switch {
@@ -35,12 +35,12 @@ func open(ctx context.Context, dsn, dir string) (database, error) {
 	case dsn != "":
 		kind, driver = "mysql", "mysql"
 	default:
-		uri := url.URL{Path: filepath.Join(dir, "shop.db")} // the driver takes a URI, where # and ? would end the path
+		uri := url.URL{Path: filepath.Join(dir, "shop.db")} // the driver expects a URI, in which # or ? would end the path
 		dsn = "file:" + uri.EscapedPath() + "?_txlock=immediate&_pragma=foreign_keys(1)&_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)"
 	}
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
-		return database{}, errors.New("the data source name is not one of Postgres or MySQL") // it may hold a password
+		return database{}, errors.New("the data source name is not one of Postgres or MySQL") // no err here: it may contain a password
 	}
 	if err := db.PingContext(ctx); err != nil {
 		return database{}, errors.Join(err, db.Close())
@@ -48,7 +48,7 @@ func open(ctx context.Context, dsn, dir string) (database, error) {
 	return database{db, kind}, nil
 }
 
-// store returns where leases are kept.
+// store returns the store for leases in this database.
 func (db database) store() *sqlstore.Store {
 	switch db.kind {
 	case "postgres":
@@ -60,7 +60,8 @@ func (db database) store() *sqlstore.Store {
 	}
 }
 
-// gorm opens GORM for one application. The applications share only the database.
+// gorm opens GORM for one application. Nothing but the database is shared between
+// applications.
 func (db database) gorm() (*gorm.DB, error) {
 	var dialector gorm.Dialector
 	switch db.kind {
@@ -74,8 +75,9 @@ func (db database) gorm() (*gorm.DB, error) {
 	return gorm.Open(dialector, &gorm.Config{Logger: logger.Discard})
 }
 
-// refused reports whether the database refused a row without a key. On MySQL and SQLite
-// the fence refuses it. On Postgres, and after the fence, NOT NULL does.
+// refused reports whether the database refused a row because it had no key. On MySQL
+// and SQLite, this is done by the fence. On Postgres, and on the others after the fence
+// is gone, it's done by NOT NULL.
 func (db database) refused(err error) bool {
 	switch db.kind {
 	case "postgres":
@@ -89,22 +91,22 @@ func (db database) refused(err error) bool {
 	}
 }
 
-// disturbed reports whether a transaction failed because of a concurrent ALTER TABLE or
-// a concurrent transaction, so that a retry can succeed.
+// disturbed reports whether a transaction only failed because of a concurrent ALTER
+// TABLE or another transaction, in which case a retry can succeed.
 func (db database) disturbed(err error) bool {
 	switch db.kind {
 	case "postgres":
 		switch sqlState(err) {
 		case "40001", "40P01", "55P03": // serialization, deadlock, lock not available
 			return true
-		case "0A000": // a prepared statement returned a column of the type it had
+		case "0A000": // a prepared statement whose result columns have changed their types
 			return true
 		}
 	case "mysql":
 		switch mysqlNumber(err) {
 		case 1205, 1213, 1412: // lock wait timeout, deadlock, table definition has changed
 			return true
-		case 1615, 1146: // what a prepared INSERT gets while a trigger is made, from MySQL and from MariaDB
+		case 1615, 1146: // a prepared INSERT gets these from MySQL and MariaDB, respectively, while a trigger is being created
 			return true
 		}
 	default:

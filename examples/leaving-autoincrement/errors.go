@@ -6,7 +6,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// These functions return the code of a driver's error, and zero for other errors.
+// These functions return the code of a driver's error, or zero if it's another error.
 
 func sqlState(err error) string {
 	if e, ok := errors.AsType[interface {

@@ -1,16 +1,17 @@
-// Leaving-autoincrement takes a shop off auto-increment while it is open. The shop has
-// six tables with 200,000 rows and 32-bit keys. Two applications place orders all the
-// time. The first sends no keys until the database refuses rows without keys, and is
-// then updated. The second starts when generated keys are allowed. At the end the
-// program compares every row and every reference with what the two have written.
+// Leaving-autoincrement takes a shop off auto-increment without closing it. The shop
+// has six tables with 200,000 rows and 32-bit keys, and two applications that keep
+// placing orders. The first one doesn't send any keys until the database refuses rows
+// without keys, at which point it gets updated. The second one starts as soon as
+// generated keys are allowed. At the end, the program compares every row and every
+// reference with what the two have written.
 //
 //	go run ./examples/leaving-autoincrement
 //	go run ./examples/leaving-autoincrement -dsn postgres://user:password@host/empty
 //	go run ./examples/leaving-autoincrement -dsn 'user:password@tcp(host)/empty'
 //
-// Without -dsn the database is an SQLite file, which the program removes at the
-// end. models.go has the changes of the models. The plan that autoinc makes has the
-// changes of the database.
+// Without -dsn, the program uses an SQLite file, which it removes at the end. See
+// models.go for how the models change. How the database changes is up to the plan made
+// by autoinc.
 package main
 
 import (
@@ -76,8 +77,9 @@ func leave(ctx context.Context, out io.Writer, dsn string, total int) (err error
 		return err
 	}
 
-	// Three proofs: Verify reads the catalog and the data, Check compares the models, and
-	// check compares the rows that the applications have written.
+	// We prove this in three ways: Verify reads the catalog and the data, Check
+	// compares the models, and check compares the rows that the applications have
+	// written.
 	proof, err := autoinc.Verify(ctx, db.DB, plan)
 	if err != nil {
 		return err
@@ -95,7 +97,7 @@ func leave(ctx context.Context, out io.Writer, dsn string, total int) (err error
 	return check(ctx, out, db, seeded)
 }
 
-// A shop is open while it is migrated.
+// A shop stays open while it is being migrated.
 type shop struct {
 	legacy, fresh *application
 	switchedOn    chan struct{}
@@ -116,7 +118,7 @@ func newShop(db database, seeded rows) *shop {
 
 func (s *shop) applications() []*application { return []*application{s.legacy, s.fresh} }
 
-// migrate applies the plan, phase by phase, while both applications run.
+// migrate applies the plan phase by phase, while both applications are running.
 func (s *shop) migrate(ctx context.Context, out io.Writer, plan *autoinc.Plan) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -181,8 +183,9 @@ func (s *shop) phases(ctx context.Context, out io.Writer, plan *autoinc.Plan) er
 	}
 }
 
-// trade returns when each application that may write has placed some more orders. No
-// application may write between the fence and the switch.
+// trade waits until every application that may write has placed some more orders.
+// Between the fence and the switch, no application may write, so there's nothing to
+// wait for.
 func (s *shop) trade(ctx context.Context) error {
 	const some = 20
 	for _, a := range s.applications() {

@@ -9,12 +9,12 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// The shop stays open on every database, and nothing is lost.
+// TestLeave checks that on every database, the shop stays open and nothing is lost.
 func TestLeave(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		dsn := db.DSN
 		if db.Dialect == "sqlite" {
-			dsn = "" // as a user starts it
+			dsn = "" // the way a user starts it
 		}
 		var out strings.Builder
 		if err := leave(t.Context(), &out, dsn, 3000); err != nil {
@@ -32,7 +32,7 @@ func TestLeave(t *testing.T) {
 	})
 }
 
-// The check at the end finds each of these faults.
+// TestCheck checks that the check at the end finds each of these faults.
 func TestCheck(t *testing.T) {
 	const generated int64 = 1<<60 + 1
 	for _, tc := range []struct{ name, fault, want string }{
@@ -85,7 +85,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The program does not change a database that is not empty.
+// TestNotEmpty checks that the program leaves a database alone unless it's empty.
 func TestNotEmpty(t *testing.T) {
 	dsn := dbtest.Postgres(t).DSN
 	db, err := open(t.Context(), dsn, "")

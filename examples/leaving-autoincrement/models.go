@@ -2,14 +2,15 @@ package main
 
 import "github.com/snowkey-go/snowkey/schema/pk"
 
-// A key is the type of the keys in the models. The old models have int64, so the
-// database numbers the rows. The new models have pk.ID. Nothing else changes in them.
+// key is the type of the keys in the models, and the only thing that changes. In the
+// old models it is int64, so the database generates the keys. In the new models it is
+// pk.ID.
 type key interface{ int64 | pk.ID }
 
 type customer[K key] struct {
 	ID         K
 	Name       string
-	ReferredBy *K // another customer
+	ReferredBy *K // refers to another customer
 }
 
 type address[K key] struct {
@@ -50,7 +51,7 @@ func (order[K]) TableName() string    { return "orders" }
 func (line[K]) TableName() string     { return "order_lines" }
 func (payment[K]) TableName() string  { return "payments" }
 
-// models lists all models.
+// models returns all models.
 func models[K key]() []any {
 	return []any{&customer[K]{}, &address[K]{}, &product[K]{}, &order[K]{}, &line[K]{}, &payment[K]{}}
 }

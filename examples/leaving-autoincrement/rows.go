@@ -6,7 +6,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// rows are the keys of committed rows, by table.
+// rows contains the keys of committed rows by table.
 type rows map[string][]int64
 
 func (r rows) add(table string, id int64) { r[table] = append(r[table], id) }
@@ -26,13 +26,13 @@ func (r rows) merge(others rows) {
 	}
 }
 
-// any returns one of the rows of a table.
+// any returns the key of a random row of the table.
 func (r rows) any(table string, random *rand.Rand) int64 {
 	return r[table][random.IntN(len(r[table]))]
 }
 
-// seed fills the tables with about this number of rows through the old models, and
-// returns their keys.
+// seed uses the old models to fill the tables with about total rows, and returns their
+// keys.
 func seed(db *gorm.DB, total int) (rows, error) {
 	random := rand.New(rand.NewPCG(1, 2))
 	seeded := make(rows)

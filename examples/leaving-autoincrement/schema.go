@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A reference is a foreign key of the shop.
+// A reference is one of the shop's foreign keys.
 type reference struct{ table, column, parent string }
 
 var (
@@ -22,7 +22,7 @@ var (
 		{"payments", "order_id", "orders"},
 	}
 
-	// columns are the columns beside the key and the references.
+	// columns lists the columns other than the key and the references.
 	columns = map[string]string{
 		"customers":   "name {text} NOT NULL",
 		"addresses":   "city {text} NOT NULL",
@@ -32,15 +32,15 @@ var (
 	}
 )
 
-// The shop has auto-increment keys of 32 bits. On Postgres one of them is GENERATED
-// ALWAYS.
+// The shop's auto-increment keys have 32 bits. To cover that case too, one of them is
+// GENERATED ALWAYS on Postgres.
 var types = map[string]*strings.Replacer{
 	"postgres": strings.NewReplacer("{key}", "serial", "{always}", "integer GENERATED ALWAYS AS IDENTITY", "{int}", "integer", "{text}", "text"),
 	"mysql":    strings.NewReplacer("{key}", "INT NOT NULL AUTO_INCREMENT", "{always}", "INT NOT NULL AUTO_INCREMENT", "{int}", "INT", "{text}", "VARCHAR(100)"),
 	"sqlite":   strings.NewReplacer("{key}", "INTEGER", "{always}", "INTEGER", "{int}", "INTEGER", "{text}", "TEXT"),
 }
 
-// create makes the tables. They must not exist.
+// create creates the tables, which must not exist yet.
 func create(ctx context.Context, db database) error {
 	for _, table := range tables {
 		id := "id {key} PRIMARY KEY"

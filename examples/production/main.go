@@ -1,10 +1,12 @@
-// Production is a small HTTP service as one runs in Kubernetes: GORM on Postgres,
-// a migration that runs before the replicas start, probes, and an orderly end.
+// Production is a small HTTP service of the kind that you would run in Kubernetes. It
+// uses GORM on Postgres, and has a migration that runs before the replicas start,
+// probes, and a graceful shutdown.
 //
-//	production migrate    creates the tables; any number may run at once
-//	production            serves HTTP on $PORT until SIGTERM
+//	production migrate    creates the tables; safe to run concurrently
+//	production            serves HTTP on $PORT until it receives SIGTERM
 //
-// DATABASE_URL names the database. kubernetes.yaml runs both.
+// DATABASE_URL must contain the DSN of the database. See kubernetes.yaml for how to run
+// both.
 package main
 
 import (
@@ -54,29 +56,29 @@ func run(ctx context.Context, args []string) error {
 	return serve(ctx, db, store)
 }
 
-// migrationLock is the advisory lock of this application's migrations: any
-// number that no other application uses in this database.
+// migrationLock is the key of the advisory lock that this application takes to migrate.
+// It can be any number, as long as no other application uses it in this database.
 const migrationLock = 7_350_912
 
-// migrate creates the tables. GORM's AutoMigrate fails if two run at once, so the
-// second waits for the lock of the first.
+// migrate creates the tables. GORM's AutoMigrate fails if it runs concurrently, so we
+// take a lock to make a second migration wait for the first.
 func migrate(ctx context.Context, db *gorm.DB, store *sqlstore.Store) error {
 	err := db.WithContext(ctx).Connection(func(conn *gorm.DB) error {
 		if err := conn.Exec("SELECT pg_advisory_lock(?)", migrationLock).Error; err != nil {
 			return err
 		}
-		// The lock would also end with the connection.
+		// If we crash, the lock is released with the connection.
 		defer conn.Exec("SELECT pg_advisory_unlock(?)", migrationLock)
 		return conn.AutoMigrate(&User{})
 	})
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	return store.Migrate(ctx) // may run at once by itself
+	return store.Migrate(ctx) // needs no lock, since it's safe to run concurrently
 }
 
 func serve(ctx context.Context, db *gorm.DB, store lease.Store) error {
-	// Waits until the database answers and a worker number is free.
+	// Open waits until the database answers and a worker number is free.
 	starting, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	ids, err := snowkey.Open(starting, store, snowkey.Config{SkipMigrate: true})
@@ -102,7 +104,7 @@ func serve(ctx context.Context, db *gorm.DB, store lease.Store) error {
 	case <-ctx.Done():
 		err = s.drain(server)
 	}
-	// Last, because requests that were under way still needed ids.
+	// We close the pool last because requests that were still running needed ids.
 	closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	return errors.Join(err, ids.Close(closing))

@@ -19,7 +19,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// Three replicas migrate at once, serve, and one after the other is replaced.
+// TestReplicas lets three replicas migrate at the same time and serve, and then
+// replaces one after another.
 func TestReplicas(t *testing.T) {
 	dsn := dbtest.Postgres(t).DSN
 	program := filepath.Join(t.TempDir(), "production")
@@ -67,8 +68,8 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// A replica that is asked to end says that it is not ready, finishes what it does,
-// and releases its worker number.
+// terminate asks a replica to end. The replica must report that it isn't ready, finish
+// what it's doing, and release its worker number.
 func (r *replica) terminate(t *testing.T) {
 	t.Helper()
 	if status, _ := r.request(t, "GET", "/readyz", ""); status != http.StatusOK {
@@ -105,10 +106,10 @@ type replica struct {
 	cmd   *exec.Cmd
 	url   string
 	log   *log
-	ended chan struct{} // closed when it has written all that it writes
+	ended chan struct{} // closed when we have read all of its output
 }
 
-// A log is written by a process and read by a test.
+// A log is written by a process while a test reads it.
 type log struct {
 	mu   sync.Mutex
 	text strings.Builder

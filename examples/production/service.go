@@ -16,7 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A User has a key that JSON carries as a string, because JavaScript rounds
+// A User has a key that becomes a string in JSON, because JavaScript would round
 // numbers above 2^53.
 type User struct {
 	ID   pk.ID  `json:"id"`
@@ -75,8 +75,8 @@ func (s *service) get(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(user)
 }
 
-// ready answers the readiness probe: requests are welcome while rows can get keys, until
-// the pod ends.
+// ready answers the readiness probe. We want requests as long as rows can get keys, and
+// until the pod is about to end.
 func (s *service) ready(w http.ResponseWriter, r *http.Request) {
 	if s.ending.Load() {
 		http.Error(w, "the pod is ending", http.StatusServiceUnavailable)
@@ -85,8 +85,9 @@ func (s *service) ready(w http.ResponseWriter, r *http.Request) {
 	s.readyz.ServeHTTP(w, r)
 }
 
-// drain stops a server without failing a request. Kubernetes goes on sending
-// requests for a moment after SIGTERM, until every node knows that the pod ends.
+// drain shuts down the server without failing any requests. Note that Kubernetes
+// continues to send requests for a moment after SIGTERM, until every node has learned
+// that the pod is ending.
 func (s *service) drain(server *http.Server) error {
 	s.ending.Store(true)
 	delay, err := time.ParseDuration(os.Getenv("DRAIN_DELAY"))

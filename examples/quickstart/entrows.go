@@ -8,11 +8,10 @@ import (
 	entsql "entgo.io/ent/dialect/sql"
 
 	"github.com/snowkey-go/snowkey/examples/ent/ent"
-	_ "github.com/snowkey-go/snowkey/examples/ent/ent/runtime" // the hooks of the schema
+	_ "github.com/snowkey-go/snowkey/examples/ent/ent/runtime" // registers the hooks of the schema
 )
 
-// createWithEnt makes the tables and creates rows one by one, in bulk and with
-// edges.
+// createWithEnt creates the tables, and then rows: one by one, in bulk and with edges.
 func createWithEnt(ctx context.Context, db *sql.DB) ([]row, error) {
 	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.SQLite, db)))
 	if err := client.Schema.Create(ctx); err != nil {

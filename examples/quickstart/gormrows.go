@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// User and Post are GORM's models of the tables that ent made.
+// User and Post are the GORM models of the tables that ent created.
 type User struct {
 	ID    pk.ID
 	Name  string

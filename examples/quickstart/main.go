@@ -1,6 +1,6 @@
-// Quickstart creates users with their posts in one SQLite file, first through ent and
-// then through GORM, and prints the keys of the rows. A second run adds rows to the same
-// file.
+// Quickstart creates users and their posts in an SQLite file, first through ent and
+// then through GORM, and prints the keys of the rows. If you run it again, it adds more
+// rows to the same file.
 //
 //	go run ./examples/quickstart
 package main
@@ -38,17 +38,20 @@ func quickstart(ctx context.Context, out io.Writer, file string) error {
 	if err != nil {
 		return err
 	}
-	uri := url.URL{Path: path} // the driver takes a URI, where # and ? would end the path
+	uri := url.URL{Path: path} // the driver expects a URI, in which # or ? would end the path
 	db, err := sql.Open("sqlite", "file:"+uri.EscapedPath()+"?_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 
-	// One pool per process makes the keys of all rows. It leases its worker number from
-	// the same database, so that no other process has the number at the same time.
-	// The first keys of a new file can have a time up to Window and MaxClockSkew ahead.
-	// Both can be short here, because the store is on this machine.
+	// All keys come from a single pool, and one per process is all you need. The pool
+	// leases its worker number from the same database, which makes sure that no other
+	// process can have that number at the same time.
+	//
+	// The first keys of a new file can have a time that is up to Window and
+	// MaxClockSkew ahead. We can afford to make both short because the store is on this
+	// machine.
 	pool, err := snowkey.Open(ctx, sqlstore.SQLite(db), snowkey.Config{Window: time.Second, MaxClockSkew: 100 * time.Millisecond})
 	if err != nil {
 		return fmt.Errorf("leasing a worker number: %w", err)
@@ -75,8 +78,8 @@ func quickstart(ctx context.Context, out io.Writer, file string) error {
 	return err
 }
 
-// countRows returns the number of rows in the file, and fails if two rows have the
-// same key.
+// countRows returns the number of rows in the file. Returns an error if two rows have
+// the same key.
 func countRows(ctx context.Context, db *sql.DB) (rows int, err error) {
 	var keys int
 	err = db.QueryRowContext(ctx, `SELECT count(*), count(DISTINCT id) FROM (SELECT id FROM users UNION ALL SELECT id FROM posts)`).Scan(&rows, &keys)

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Each run adds its rows to the same file, and no key repeats.
+// TestRunTwice checks that each run adds its rows to the same file, and that no key is
+// repeated.
 func TestRunTwice(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "quick #1.db")
 	for run := 1; run <= 2; run++ {
@@ -33,7 +34,7 @@ func TestRunTwice(t *testing.T) {
 		if err != nil || rows != 8*run {
 			t.Errorf("run %d: %d rows, %v; want %d", run, rows, err, 8*run)
 		}
-		// The program reports a repeated key.
+		// The program must report a repeated key.
 		if _, err := db.Exec(`INSERT INTO posts (id, title, author_id) SELECT id, name, id FROM users WHERE name = 'Ada' LIMIT 1`); err != nil {
 			t.Fatal(err)
 		}

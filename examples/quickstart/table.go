@@ -10,16 +10,16 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A row is a user or a post, as the program prints it.
+// A row is a user or a post in the form that the program prints.
 type row struct {
 	orm, kind string
 	id        pk.ID
 	text      string
-	author    pk.ID // of a post
+	author    pk.ID // only set for posts
 }
 
-// printRows writes the rows as a table. It prints each key as a decimal number, as
-// short text, and with its fields.
+// printRows writes the rows as a table, which shows each key as a decimal number, as
+// short text, and decoded into its fields.
 func printRows(w io.Writer, layout idgen.Layout, rows []row) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BY\tROW\tKEY\tSHORT\tMADE AT\tWORKER\tSEQUENCE\tAUTHOR")

@@ -8,24 +8,24 @@ import (
 	"path/filepath"
 
 	"entgo.io/ent/dialect"
-	_ "github.com/glebarez/go-sqlite" // the drivers
+	_ "github.com/glebarez/go-sqlite" // register the drivers
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// A database is a connection with ent's name of its kind.
+// A database is a connection, along with ent's name for the kind of database.
 type database struct {
 	*sql.DB
 	kind string // dialect.Postgres, dialect.MySQL or dialect.SQLite
 }
 
-// open connects to the database of dsn or, without one, to a file in dir.
+// open connects to the database of dsn. If dsn is empty, it uses a file in dir instead.
 func open(ctx context.Context, kind, dsn, dir, file string) (database, error) {
 	driver := map[string]string{dialect.Postgres: "pgx", dialect.MySQL: "mysql"}[kind]
 	if dsn == "" {
-		uri := url.URL{Path: filepath.Join(dir, file)} // the driver takes a URI, where # and ? would end the path
+		uri := url.URL{Path: filepath.Join(dir, file)} // the driver expects a URI, in which # or ? would end the path
 		kind, driver, dsn = dialect.SQLite, "sqlite", "file:"+uri.EscapedPath()+"?_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)"
 	}
 	db, err := sql.Open(driver, dsn)
@@ -38,7 +38,7 @@ func open(ctx context.Context, kind, dsn, dir, file string) (database, error) {
 	return database{db, kind}, nil
 }
 
-// store returns the store of the leases in the database.
+// store returns the store for leases in this database.
 func (db database) store() *sqlstore.Store {
 	switch db.kind {
 	case dialect.Postgres:

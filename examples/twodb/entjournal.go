@@ -7,11 +7,11 @@ import (
 
 	"github.com/snowkey-go/snowkey/examples/ent/ent"
 	entevent "github.com/snowkey-go/snowkey/examples/ent/ent/event"
-	_ "github.com/snowkey-go/snowkey/examples/ent/ent/runtime" // the hooks of the schema
+	_ "github.com/snowkey-go/snowkey/examples/ent/ent/runtime" // registers the hooks of the schema
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// entJournal keeps events with ent.
+// entJournal stores events using ent.
 type entJournal struct {
 	client *ent.Client
 	kind   string

@@ -12,13 +12,13 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Event is GORM's model of the table of ent's schema.
+// Event is the GORM model of the table that ent's schema defines.
 type Event struct {
 	ID   pk.ID
 	Name string
 }
 
-// gormJournal keeps events with GORM.
+// gormJournal stores events using GORM.
 type gormJournal struct {
 	db   *gorm.DB
 	kind string

@@ -11,9 +11,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A journal keeps events in one of the databases.
+// A journal stores events in one of the databases.
 type journal interface {
-	fmt.Stringer // the ORM and the database
+	fmt.Stringer // names the ORM and the database
 
 	// record adds an event.
 	record(ctx context.Context, name string) error
@@ -22,15 +22,16 @@ type journal interface {
 	between(ctx context.Context, first, last pk.ID) ([]event, error)
 }
 
-// An event is a row of either database. Its key contains the time.
+// An event is a row of either database. Its key tells us when it happened.
 type event struct {
 	key     pk.ID
 	name    string
 	journal journal
 }
 
-// during returns the events of all journals between two times. The range of keys is the
-// same in all journals, and the tables need no column for the time.
+// during returns the events of all journals between two times. We don't need a column
+// for the time, because a range of time is a range of keys, and the same one in every
+// journal.
 func during(ctx context.Context, layout idgen.Layout, journals []journal, from, to time.Time) ([]event, error) {
 	first, err := layout.MinID(from)
 	if err != nil {
@@ -43,8 +44,8 @@ func during(ctx context.Context, layout idgen.Layout, journals []journal, from, 
 	return between(ctx, journals, pk.ID(first), pk.ID(last))
 }
 
-// between returns the events of all journals with keys from first to last, sorted by
-// key. That is the order in which they happened.
+// between returns the events of all journals with keys from first to last. They are
+// sorted by key, which means that they are in the order in which they happened.
 func between(ctx context.Context, journals []journal, first, last pk.ID) (events []event, err error) {
 	for _, j := range journals {
 		found, err := j.between(ctx, first, last)
@@ -57,7 +58,7 @@ func between(ctx context.Context, journals []journal, first, last pk.ID) (events
 	return events, nil
 }
 
-// distinct fails if two of the sorted events have the same key.
+// distinct returns an error if two events have the same key. The events must be sorted.
 func distinct(events []event) error {
 	for i := 1; i < len(events); i++ {
 		if a, b := events[i-1], events[i]; a.key == b.key {

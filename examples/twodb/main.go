@@ -1,11 +1,12 @@
-// Twodb keeps events in two databases: in one through ent, in the other through GORM.
-// One pool fills the keys of both, so the keys are unique and ordered across the two.
-// A range of time is the same range of keys in each.
+// Twodb stores events in two databases, using ent for one and GORM for the other. The
+// keys for both come from the same pool, so they are unique and in order even across
+// the two databases. Also, a range of time corresponds to the same range of keys in
+// both.
 //
 //	go run ./examples/twodb -postgres postgres://… -mysql 'user:password@tcp(host)/shop'
 //
-// The two can also be given as TWODB_POSTGRES and TWODB_MYSQL. For a database that is
-// not given, the program uses an SQLite file, which it removes at the end.
+// You can also set TWODB_POSTGRES and TWODB_MYSQL instead. If there is no DSN for a
+// database, the program uses an SQLite file in its place and removes it at the end.
 package main
 
 import (
@@ -55,12 +56,12 @@ func twodb(ctx context.Context, out io.Writer, postgresDSN, mysqlDSN string) (er
 	}
 	defer second.Close()
 
-	// One lease is enough for both databases. It makes the worker number unique among
-	// the processes that lease from the same store. So all processes lease from the
-	// first database, even if they write to the second.
+	// We only need one lease for both databases. It makes the worker number unique
+	// among the processes that lease from the same store, so make sure that all
+	// processes lease from the first database, even those that write to the second.
 	//
-	// The first keys of a new worker number can have a time up to Window and MaxClockSkew
-	// ahead. Both are short here, because this program searches by time.
+	// The first keys of a new worker number can have a time that is up to Window and
+	// MaxClockSkew ahead. Since this program searches by time, we make both short.
 	pool, err := snowkey.Open(ctx, first.store(), snowkey.Config{Window: time.Second, MaxClockSkew: 200 * time.Millisecond})
 	if err != nil {
 		return fmt.Errorf("leasing a worker number: %w", err)
@@ -82,7 +83,8 @@ func twodb(ctx context.Context, out io.Writer, postgresDSN, mysqlDSN string) (er
 	return spendDay(ctx, out, pool.Layout(), []journal{byEnt, byGORM})
 }
 
-// spendDay records the meals of a day, prints the events of the lunch, and counts.
+// spendDay records the meals of a day, prints what happened during lunch, and counts
+// the events.
 func spendDay(ctx context.Context, out io.Writer, layout idgen.Layout, journals []journal) error {
 	if err := record(ctx, journals, "breakfast"); err != nil {
 		return err
@@ -115,7 +117,7 @@ func spendDay(ctx context.Context, out io.Writer, layout idgen.Layout, journals 
 	return err
 }
 
-// present returns when new keys have the present time.
+// present waits until new keys have the present time.
 func present(ctx context.Context, pool *idgen.Pool) error {
 	for {
 		behind := pool.Health().Behind
@@ -128,9 +130,9 @@ func present(ctx context.Context, pool *idgen.Pool) error {
 	}
 }
 
-// record writes four events, to the journals in turn.
+// record writes four events, alternating between the journals.
 func record(ctx context.Context, journals []journal, meal string) error {
-	// A pause before and after each event, so that the times differ.
+	// Pause before and after each event to make sure that the times differ.
 	const moment = 10 * time.Millisecond
 	for i, what := range []string{"guests come", "they order", "they pay", "they go"} {
 		if err := sleep(ctx, moment); err != nil {

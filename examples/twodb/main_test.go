@@ -15,7 +15,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Each run adds its rows to the same two databases, and no key repeats.
+// TestRunTwice checks that each run adds its rows to the same two databases, and that
+// no key is repeated.
 func TestRunTwice(t *testing.T) {
 	postgres, mysql := dbtest.Postgres(t).DSN, dbtest.MySQL(t).DSN
 	for run := 1; run <= 2; run++ {
@@ -49,7 +50,8 @@ func keysIn(t *testing.T, kind, dsn string) (keys []pk.ID) {
 	return keys
 }
 
-// On a machine without servers the program uses two files.
+// TestWithoutServers checks that the program falls back to two files on a machine that
+// has no servers.
 func TestWithoutServers(t *testing.T) {
 	wants(t, runProgram(t, "", ""), "ent on sqlite3", "GORM on sqlite3")
 }
@@ -83,7 +85,7 @@ func connect(t *testing.T, kind, dsn string) database {
 	return db
 }
 
-// journals opens both with no rows in them.
+// journals opens both journals, without any rows in them.
 func journals(t *testing.T) (entJournal, gormJournal) {
 	t.Helper()
 	byEnt, err := openEnt(t.Context(), connect(t, dialect.Postgres, dbtest.Postgres(t).DSN))
@@ -97,8 +99,8 @@ func journals(t *testing.T) (entJournal, gormJournal) {
 	return byEnt, byGORM
 }
 
-// In both databases, a range of time contains its first and its last key, and not the
-// keys before and after.
+// TestDuring checks that in both databases, a range of time includes its first and last
+// key, but not the keys just before and after.
 func TestDuring(t *testing.T) {
 	ctx, layout := t.Context(), idgen.DefaultLayout()
 	byEnt, byGORM := journals(t)
@@ -135,7 +137,7 @@ func TestDuring(t *testing.T) {
 		t.Error(err)
 	}
 
-	// The program reports a key that is in both.
+	// The program must report a key that both databases contain.
 	if err := byGORM.db.Create(&Event{pk.ID(first), "again"}).Error; err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +149,8 @@ func TestDuring(t *testing.T) {
 	}
 }
 
-// Without a pool nothing is recorded, and the error says in which database.
+// TestRecordFails checks that nothing can be recorded without a pool, and that the
+// error says which database this happened in.
 func TestRecordFails(t *testing.T) {
 	byEnt, byGORM := journals(t)
 	for _, j := range []journal{byEnt, byGORM} {

@@ -8,10 +8,10 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// clock is the format of times.
+// clock is the format in which we print times.
 const clock = "15:04:05.000"
 
-// printEvents writes events as a table, with the fields of their keys.
+// printEvents writes events as a table, and shows the fields of their keys.
 func printEvents(w io.Writer, layout idgen.Layout, events []event) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "KEY\tMADE AT\tWORKER\tIN\tEVENT")

@@ -13,7 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// chi returns parameters as text, like net/http, and the handler parses them.
+// TestChi covers chi, which returns parameters as text just like net/http does, and
+// leaves it to the handler to parse them.
 func TestChi(t *testing.T) {
 	read := func(text func(*http.Request) string) func(target, string) error {
 		return func(in target, wire string) error {
@@ -40,7 +41,7 @@ func TestChi(t *testing.T) {
 	})
 }
 
-// A handler of chi.
+// This is a handler for chi.
 func Example_chi() {
 	router := chi.NewRouter()
 	router.Get("/users/{id}", func(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +59,8 @@ func Example_chi() {
 	// 400 pk: pk.ID cannot hold "12x": want plain decimal such as "1234567890123456789": digits only, no leading zero
 }
 
-// docs/web.md shows the values that ParseInt returns together with an error.
+// TestIgnoredError checks the values that ParseInt returns together with an error,
+// because docs/web.md shows them.
 func TestIgnoredError(t *testing.T) {
 	for text, want := range map[string]int64{"12x": 0, "9223372036854775808": math.MaxInt64} {
 		if n, _ := strconv.ParseInt(text, 10, 64); n != want {

@@ -22,14 +22,15 @@ func TestCSV(t *testing.T) {
 	checkTable(t, []edge{{name: "a field", wire: record, read: read}})
 }
 
-// This file opens in a spreadsheet without rounding, and can be read back.
+// This file can be opened in a spreadsheet without its ids being rounded, and can be
+// read back.
 func Example_csv() {
 	out := csv.NewWriter(os.Stdout)
 	_ = out.Write([]string{"id", "name"})
 	_ = out.Write([]string{`="` + pk.ID(high).String() + `"`, "Ada"}) // a formula whose value is text
 	out.Flush()
 
-	// A spreadsheet rounds plain digits, and stores this.
+	// Given plain digits, a spreadsheet would round them and store this.
 	for _, field := range []string{`="1234567890123456789"`, "1234567890123456789", "1.23457E+18"} {
 		text, isFormula := strings.CutPrefix(field, `="`)
 		if isFormula {

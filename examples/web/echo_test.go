@@ -92,7 +92,7 @@ func echoMustBinder(c *echo.Context, in target) error {
 	return binder.BindError()
 }
 
-// This handler of echo refuses a request without an id.
+// This handler for echo rejects requests without an id.
 func Example_echo() {
 	e := echo.New()
 	e.GET("/users", func(c *echo.Context) error {

@@ -38,7 +38,7 @@ func ginBind(bind func(*gin.Context, any) error) func(target, string) error {
 	}
 }
 
-// This handler of gin refuses a request without an id.
+// This handler for gin rejects requests without an id.
 func Example_gin() {
 	engine := gin.New()
 	engine.GET("/users", func(c *gin.Context) {
@@ -80,8 +80,8 @@ func TestGinList(t *testing.T) {
 	}
 }
 
-// The binder of gin calls UnmarshalText only if the tag says so. Without another method,
-// it treats a key type as an int64.
+// TestGinKnowsAnotherName checks that gin's binder only calls UnmarshalText if the tag
+// asks for it. Otherwise, a key type that has no other method is treated as an int64.
 func TestGinKnowsAnotherName(t *testing.T) {
 	for field, want := range map[any]string{
 		new(struct {

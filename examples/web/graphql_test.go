@@ -39,8 +39,8 @@ const (
 
 func literal(id string) string { return `{ user(id: ` + id + `) }` }
 
-// setGraphQL sets an argument like the generated code of gqlgen and the wrapper below.
-// Plain Go types get the text of a graphql.ID.
+// setGraphQL sets an argument the way that gqlgen's generated code does, as does the
+// wrapper below. Plain Go types get the text of a graphql.ID.
 func setGraphQL(id, argument any) error {
 	if key, ok := id.(interface{ UnmarshalGQL(any) error }); ok {
 		return key.UnmarshalGQL(argument)
@@ -52,8 +52,8 @@ func setGraphQL(id, argument any) error {
 	return setText(id, string(text))
 }
 
-// Servers of gqlgen parse and check requests with gqlparser, and pass the parsed
-// arguments to UnmarshalGQL. They read variables with UseNumber.
+// Servers built with gqlgen use gqlparser to parse and check requests, and then pass
+// the parsed arguments to UnmarshalGQL. They decode variables with UseNumber.
 func gqlgenLiteral(in target, wire string) error { return gqlgen(in, literal(wire), nil) }
 
 func gqlgenVariable(in target, wire string) error {
@@ -71,7 +71,8 @@ func gqlgen(in target, query string, variables map[string]any) (err error) {
 		return errNoWay
 	}
 	defer func() {
-		// gqlparser panics where an integer is too large; servers of gqlgen recover.
+		// gqlparser panics if an integer is too large, which gqlgen's servers recover
+		// from.
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
 		}
@@ -97,7 +98,7 @@ func gophersLiteral(in target, wire string) error { return gophers(in, literal(w
 
 func gophersVariable(in target, wire string) error {
 	var variables map[string]any
-	if err := json.Unmarshal([]byte(wire), &variables); err != nil { // as package relay does
+	if err := json.Unmarshal([]byte(wire), &variables); err != nil { // package relay does the same
 		return err
 	}
 	return gophers(in, variable, variables)
@@ -121,7 +122,7 @@ func (r *resolver) User(args struct{ ID argument }) (*string, error) {
 	return nil, setGraphQL(r.in.id, args.ID.value)
 }
 
-// An argument is an ID as graph-gophers parses it.
+// An argument is an ID in the form in which graph-gophers parses it.
 type argument struct{ value any }
 
 func (argument) ImplementsGraphQLType(name string) bool { return name == "ID" }
@@ -133,7 +134,7 @@ type NodeID struct{ pk.ID }
 func (NodeID) ImplementsGraphQLType(name string) bool { return name == "ID" }
 func (id *NodeID) UnmarshalGraphQL(v any) error       { return id.UnmarshalGQL(v) }
 
-// An account and a post, as rows and as GraphQL objects.
+// Accounts and articles are both rows and GraphQL objects.
 type (
 	account struct {
 		id   pk.ID
@@ -150,14 +151,15 @@ func (a *account) Name() string  { return a.name }
 func (a *article) ID() NodeID    { return NodeID{a.id} }
 func (a *article) Title() string { return a.title }
 
-// A node resolves to the object that it holds.
+// A node resolves to the object that it contains.
 type node struct{ object interface{ ID() NodeID } }
 
 func (n *node) ID() NodeID                  { return n.object.ID() }
 func (n *node) ToAccount() (*account, bool) { a, ok := n.object.(*account); return a, ok }
 func (n *node) ToArticle() (*article, bool) { a, ok := n.object.(*article); return a, ok }
 
-// The keys of a noder come from one generator, so an id is in one table only.
+// A noder's keys all come from one generator, so an id can only be in one of the
+// tables.
 type noder struct {
 	accounts map[pk.ID]*account
 	articles map[pk.ID]*article
@@ -173,7 +175,7 @@ func (n *noder) Node(args struct{ ID NodeID }) (*node, error) {
 	return nil, nil // GraphQL's null
 }
 
-// A Noder finds the object of an ID, of any type.
+// A Noder finds the object that belongs to an ID, regardless of its type.
 func Example_noder() {
 	server := graphql.MustParseSchema(`
 		interface Node { id: ID! }

@@ -13,16 +13,16 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	gin.SetMode(gin.ReleaseMode) // which does not print the routes
+	gin.SetMode(gin.ReleaseMode) // don't print the routes
 	os.Exit(m.Run())
 }
 
-// Requests as text: a method, and the path or the form.
+// These return requests as text, which has the method followed by the path or the form.
 func sentInQuery(text string) string { return "GET /users?id=" + url.QueryEscape(text) }
 func sentInForm(text string) string  { return "POST id=" + url.QueryEscape(text) }
 func sentInPath(text string) string  { return "GET /users/" + url.PathEscape(text) }
 
-// serve sends a request, and returns the error of the server.
+// serve sends a request and returns the server's error.
 func serve(handler http.Handler, wire string) error {
 	method, rest, _ := strings.Cut(wire, " ")
 	r := httptest.NewRequest(method, "/users", strings.NewReader(rest))
@@ -39,7 +39,7 @@ func serve(handler http.Handler, wire string) error {
 	return nil
 }
 
-// get returns the answer to a request as one line.
+// get returns the response to a request as a single line.
 func get(handler http.Handler, path string) string {
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

@@ -9,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A key as a JSON string and as a JSON number.
+// The two ways to write a key in JSON are as a string and as a number.
 func jsonString(text string) string { return `{"id":"` + text + `"}` }
 func jsonNumber(text string) string { return `{"id":` + text + `}` }
 
@@ -22,7 +22,7 @@ func TestJSON(t *testing.T) {
 	})
 }
 
-// jsonAny decodes without a struct, like JavaScript.
+// jsonAny decodes without a struct, which is what JavaScript does.
 func jsonAny(in target, wire string) error {
 	id, ok := in.id.(*int64)
 	if !ok {
@@ -40,17 +40,17 @@ func jsonAny(in target, wire string) error {
 	return nil
 }
 
-// The JSON for a JavaScript client, and fields that a request may omit.
+// This is the JSON for a JavaScript client, with fields that a request may omit.
 func Example_json() {
 	type Account struct {
 		ID     pk.ID  `json:"id"`
-		Plain  int64  `json:"plain"` // a client in JavaScript reads 1234567890123456800
+		Plain  int64  `json:"plain"` // a JavaScript client reads 1234567890123456800
 		Parent *pk.ID `json:"parent"`
 	}
 	out, _ := json.Marshal(Account{ID: high, Plain: high})
 	fmt.Println(string(out))
 
-	// A pointer is nil if the field is missing or null. Zero is not an id.
+	// A pointer is nil if the field is missing or null. Zero is not a valid id.
 	var in Account
 	fmt.Println(json.Unmarshal([]byte(`{"id":null}`), &in), in.ID.IsZero(), in.Parent == nil)
 	// Output:
@@ -58,7 +58,7 @@ func Example_json() {
 	// <nil> true true
 }
 
-// Without a struct, only UseNumber keeps the digits of a number.
+// If you decode without a struct, you need UseNumber to keep the digits of a number.
 func Example_useNumber() {
 	var m map[string]any
 	decoder := json.NewDecoder(strings.NewReader(`{"id":1234567890123456789}`))

@@ -1,19 +1,22 @@
-// Web shows in a browser what JavaScript does to 64-bit ids:
+// Web lets you see in a browser what JavaScript does to 64-bit ids:
 //
 //	go run ./examples/web
 //
-// The page fetches two users whose ids differ by one. With ids as JSON numbers, JavaScript
-// rounds them, and the page gets the wrong user. With pk.ID it gets the right one.
+// The page fetches two users whose ids differ by one. If the ids are JSON numbers,
+// JavaScript rounds them, and the page ends up with the wrong user. With pk.ID, it gets
+// the right one.
 //
-// The tests of this folder show how keys enter and leave a Go program: through JSON,
-// protobuf, the forms and URLs of gin, echo and chi, GraphQL, OpenAPI and CSV. They send
-// two ids that differ by one, and some bad ids, through each format, for every type of
-// key. Their results are the tables of docs/web.md:
+// The tests in this folder show how keys enter and leave a Go program: through JSON,
+// protobuf, the forms and URLs of gin, echo and chi, GraphQL, OpenAPI and CSV. For
+// every type of key, they send two ids that differ by one, along with some bad ids,
+// through each of these formats. The tables in docs/web.md are the results, which you
+// can update with:
 //
 //	go test . -update
 //	GOTOOLCHAIN=go1.27.0 go test . -update
 //
-// The folder is a module of its own, so that other modules do not depend on the frameworks.
+// This folder is a separate module, because other modules should not have to depend on
+// all of these frameworks.
 package main
 
 import (
@@ -36,13 +39,13 @@ import (
 //go:embed page.html
 var browserPage []byte
 
-// A numbered user has its id as a number in JSON, as an int64 has.
+// A numbered user has an id that is a number in JSON, as any int64 is.
 type numbered struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
 }
 
-// A keyed user has its id as text in JSON.
+// A keyed user has an id that is text in JSON.
 type keyed struct {
 	ID   pk.ID  `json:"id"`
 	Name string `json:"name"`
@@ -55,8 +58,9 @@ func main() {
 	log.Fatal(http.Serve(listener, newHandler(ids)))
 }
 
-// newIDs returns the ids of two users, which differ by one. JavaScript writes the second
-// like the first. It writes most ids like a number that is nobody's id.
+// newIDs returns the ids of two users. They differ by one, but JavaScript prints the
+// second as if it were the first. This takes some searching, because most ids come out
+// of JavaScript as a number that isn't the id of any user.
 func newIDs(ctx context.Context, dir string) ([]int64, error) {
 	pool, err := snowkey.Open(ctx, filestore.Dir(dir+"/snowkey-web"), snowkey.Config{NoSpread: true})
 	if err != nil {
@@ -75,10 +79,10 @@ func newIDs(ctx context.Context, dir string) ([]int64, error) {
 	return nil, errors.New("no two of a thousand ids are equal in JavaScript")
 }
 
-// inJavaScript is String(id).
+// inJavaScript returns what String(id) is in JavaScript.
 func inJavaScript(id int64) string { return strconv.FormatFloat(float64(id), 'f', -1, 64) }
 
-// newHandler serves the page, and the users Ada and Bob in both ways.
+// newHandler serves the page, as well as the users Ada and Bob in both forms.
 func newHandler(ids []int64) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -90,7 +94,7 @@ func newHandler(ids []int64) http.Handler {
 	return mux
 }
 
-// handle serves the list of users, and each user by its id.
+// handle serves the list of users, and each user under its id.
 func handle(mux *http.ServeMux, path string, users []any, ids []int64) {
 	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { write(w, users) })
 	mux.HandleFunc("GET "+path+"/{id}", func(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +115,7 @@ func handle(mux *http.ServeMux, path string, users []any, ids []int64) {
 
 func write(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // an error means that the client is gone
+	_ = json.NewEncoder(w).Encode(v) // an error only means that the client is gone
 }
 
 func must[T any](value T, err error) T {

@@ -13,9 +13,10 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// The schemas of docs/web.md accept every key, and refuse what the types refuse. The
-// exception are numbers just beyond the range, because a pattern for them would be too
-// long. Schemas of OpenAPI 3.1 are JSON Schema.
+// TestOpenAPI checks that the schemas in docs/web.md accept every key, and reject what
+// the types reject. We make an exception for numbers just outside of the range, because
+// the pattern for them would be too long. Note that schemas of OpenAPI 3.1 are JSON
+// Schema.
 func TestOpenAPI(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {

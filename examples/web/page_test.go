@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The Go code in docs/web.md is code of these tests. So it compiles, and does what the
-// page says.
+// TestPageShowsTheTests checks that all Go code in docs/web.md is taken from these
+// tests, which guarantees that it compiles and does what the page says.
 func TestPageShowsTheTests(t *testing.T) {
 	files, err := filepath.Glob("*_test.go")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestPageShowsTheTests(t *testing.T) {
 	}
 }
 
-// unindent removes the common indentation of code.
+// unindent removes the indentation from code.
 func unindent(code string) string {
 	var b strings.Builder
 	for line := range strings.Lines(code) {

@@ -9,7 +9,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// The script of the page gets the wrong user by a number, and the right one by text.
+// TestPage checks that the page's script gets the wrong user if the id is a number, and
+// the right one if it's text.
 func TestPage(t *testing.T) {
 	ids, err := newIDs(t.Context(), t.TempDir())
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// messages are the types that protoc generates from
+// messages contains the types that protoc would generate from
 //
 //	message Numbered { int64 id = 1; }
 //	message Named { string id = 1; }
@@ -53,7 +53,7 @@ func TestProtoJSON(t *testing.T) {
 	})
 }
 
-// protoNumber reads an int64 of protobuf, from which pk.ID(n) is a conversion.
+// protoNumber reads a protobuf int64, which can be converted with pk.ID(n).
 func protoNumber(in target, wire string) error {
 	message, field := newMessage("Numbered")
 	var set func(n int64)
@@ -97,7 +97,7 @@ func protoStruct(in target, wire string) error {
 	return nil
 }
 
-// protojson writes an int64 as a string, which is as safe as a pk.ID.
+// Since protojson writes an int64 as a string, it's as safe as a pk.ID.
 func Example_protojson() {
 	message, id := newMessage("Numbered")
 	message.Set(id, protoreflect.ValueOfInt64(pk.ID(high).Int64()))

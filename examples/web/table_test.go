@@ -19,39 +19,39 @@ var update = flag.Bool("update", false, "write the tables of docs/web.md anew")
 
 const page = "../../docs/web.md"
 
-// Two ids above 2^53 that differ by one. As float64 they are equal.
+// These ids differ by one, and since they are above 2^53, they are equal as float64.
 const (
 	low  = 1234567890123456788
 	high = 1234567890123456789
 )
 
-// A request is what a handler binds, with the tags of all frameworks.
+// A request is what a handler binds. It has the tags of all frameworks.
 type request[K any] struct {
 	ID K `json:"id" form:"id" uri:"id" query:"id" param:"id"`
 }
 
-// A quoted request has the tag with which programs write an int64 as a JSON string. It
-// points to the same key.
+// A quoted request has the tag that makes programs write an int64 as a JSON string. It
+// points to the key of the request.
 type quoted[K any] struct {
 	ID *K `json:"id,string"`
 }
 
-// A target holds one key as each of the request types.
+// A target contains a single key, in each of the forms that can be read into.
 type target struct {
 	id      any // *K
 	request any // *request[K], which holds id
 	quoted  any // *quoted[K], which points to id
 }
 
-// User is an entity for typed keys.
+// User is an entity to test typed keys with.
 type User struct{ ID pk.Of[User] }
 
-// A kind is one type of key. Kinds of the same column must behave alike.
+// A kind is one type of key. All kinds that share a column must behave alike.
 type kind struct {
 	column string
 	name   string
 	target func() target
-	spell  func(int64) string // as a client writes it, and as it prints
+	spell  func(int64) string // how a client writes the key, and how it prints
 }
 
 func kindOf[K any](column string, spell func(int64) string) kind {
@@ -73,11 +73,12 @@ var kinds = []kind{
 	kindOf[pk.SortText]("`pk.SortText`", func(n int64) string { return pk.SortText(n).String() }),
 }
 
-// A bad id is not a key, or not the canonical spelling. The tests send it in quotes
-// through every edge, and as a number through the edges that have numbers.
+// A bad id either isn't a key at all, or isn't in its canonical spelling. The tests
+// send it in quotes through every edge, and as a number through those edges that have
+// numbers.
 type bad struct {
 	text   string
-	number bool   // whether it is a number of JSON
+	number bool   // whether it is a valid JSON number
 	means  string // what a lenient reader takes it for
 }
 
@@ -91,22 +92,22 @@ var bads = []bad{
 	{"007", false, "7"},
 }
 
-// An edge is a format or a framework through which a key enters a program.
+// An edge is a format or a framework through which keys enter a program.
 type edge struct {
 	name    string
-	numbers bool                       // ids are bare numbers here, not text
+	numbers bool                       // ids are bare numbers rather than text
 	wire    func(text string) string   // what the client sends
-	nothing string                     // what it sends when it leaves the id out; "" if it cannot
-	lenient bool                       // whether it takes empty text for an id that was left out
-	read    func(target, string) error // from the wire into the target
+	nothing string                     // what the client sends to leave the id out; empty if it can't
+	lenient bool                       // whether empty text means that the id was left out
+	read    func(target, string) error // reads what was sent into the target
 }
 
-// errNoWay means that the edge cannot read the type.
+// errNoWay means that the edge can't read this type at all.
 var errNoWay = errors.New("no such way")
 
-const nothing = "nothing" // what cells call an id that was left out
+const nothing = "nothing" // stands for an id that was left out, in a cell
 
-// cell describes the results of the edge for one type.
+// cell summarizes the edge's results for one kind of key.
 func (e edge) cell(t *testing.T, k kind) string {
 	read := func(wire string) (string, bool, error) {
 		in := k.target()
@@ -174,7 +175,7 @@ func (e edge) cell(t *testing.T, k kind) string {
 	return verdict(k, zero, taken, wrong, refusals)
 }
 
-// verdict describes the results for the bad ids.
+// verdict summarizes the results for the bad ids.
 func verdict(k kind, zero, taken, wrong, refusals []string) string {
 	list := func(names []string) string { return strings.Join(names, ", ") }
 	var said []string
@@ -203,7 +204,7 @@ func verdict(k kind, zero, taken, wrong, refusals []string) string {
 	return strings.Join(said, "; ")
 }
 
-// checkTable compares the test's table in docs/web.md with the results of the edges.
+// checkTable compares the results of the edges with the test's table in docs/web.md.
 func checkTable(t *testing.T, edges []edge) {
 	t.Helper()
 	var columns []string
@@ -249,7 +250,8 @@ func checkTable(t *testing.T, edges []edge) {
 	}
 }
 
-// setText parses text as a program does by hand. For an int64 it checks the error.
+// setText parses text the way a program would do by hand. If it's an int64, this
+// includes checking the error.
 func setText(id any, text string) (err error) {
 	switch id := id.(type) {
 	case *int64:

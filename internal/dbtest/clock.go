@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// A Clock is the clock of a server. libfaketime sets it, and it runs at the usual speed.
+// A Clock is the clock of a server, as set by libfaketime. Note that it can be set to
+// another time, but always runs at its usual speed.
 type Clock struct{ file string }
 
-// Clocked is [Killable] for a test that sets the server's clock.
+// Clocked is like [Killable], for a test that sets the server's clock.
 func Clocked(t TB, dialect string) (DB, *Process, *Clock) {
 	t.Helper()
 	requireWanted(t, dialect)
@@ -29,9 +30,9 @@ func Clocked(t TB, dialect string) (DB, *Process, *Clock) {
 	return db, process, clock
 }
 
-// Set puts the clock ahead of this host's, or behind if by is negative.
+// Set moves the clock ahead of the clock of this host, or behind it if by is negative.
 func (c *Clock) Set(by time.Duration) error {
-	// The rename is atomic. The server reads either the old offset or the new one.
+	// The rename is atomic, so the server can't read a half-written offset.
 	next := c.file + ".next"
 	if err := os.WriteFile(next, fmt.Appendf(nil, "%+.3f\n", by.Seconds()), 0o644); err != nil {
 		return err
@@ -39,8 +40,8 @@ func (c *Clock) Set(by time.Duration) error {
 	return os.Rename(next, c.file)
 }
 
-// faketime returns the path of libfaketime's variant for programs with threads, if
-// this machine has it.
+// faketime returns the path of libfaketime's variant for multithreaded programs, or an
+// empty string if this machine doesn't have it.
 func faketime() string {
 	fetched := filepath.SplitList(os.Getenv("LD_LIBRARY_PATH"))
 	for _, dir := range append([]string{"/usr/lib/*"}, fetched...) {

@@ -12,7 +12,7 @@ func TestClockOfAServer(t *testing.T) {
 			"mysql":    "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6)) DIV 1000",
 		}[dialect]
 		if !ok {
-			continue // has no clock of its own
+			continue // SQLite uses the clock of this process
 		}
 		t.Run(dialect, func(t *testing.T) {
 			db, process, clock := Clocked(t, dialect)

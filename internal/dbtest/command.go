@@ -1,8 +1,9 @@
 package dbtest
 
-// WithCommand is [Killable] for a test that starts the server with other options or in
-// another environment. The function change gets the directory of the server and the
-// command line of Killable. It returns the command line to run.
+// WithCommand is like [Killable], for a test that needs to start the server with other
+// options or in another environment. The function change is given the server's
+// directory and the command line that Killable would use, and returns the command line
+// to run instead.
 func WithCommand(t TB, dialect string, change func(dir string, command []string) []string) (DB, *Process) {
 	t.Helper()
 	requireWanted(t, dialect)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// dockerAnswers reports whether docker compose can reach an engine, and there is a
-// docker-compose.yml.
+// dockerAnswers reports whether docker compose can be used: there must be a
+// docker-compose.yml, and an engine that answers.
 func dockerAnswers() bool {
 	if _, err := composeFile(); err != nil {
 		return false
@@ -22,9 +22,9 @@ func dockerAnswers() bool {
 		exec.CommandContext(ctx, "docker", "compose", "version").Run() == nil
 }
 
-// startContainer starts the engine's service of docker-compose.yml, unless it
-// runs already. One process does this at a time, because concurrent docker compose
-// commands fail.
+// startContainer starts the engine's service of docker-compose.yml, unless it's already
+// running. Concurrent docker compose commands fail, so we hold a lock to make sure that
+// only one process does this at a time.
 func (e engine) startContainer() (*server, error) {
 	file, err := composeFile()
 	if err != nil {
@@ -64,8 +64,8 @@ func compose(file string, args ...string) (output string, err error) {
 	return string(out), nil
 }
 
-// composeFile finds the file in the working directory or above it. go test runs tests
-// in the directory of their package.
+// composeFile looks for the file in the working directory and then upwards, because go
+// test runs each test in the directory of its package.
 func composeFile() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

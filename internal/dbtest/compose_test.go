@@ -10,8 +10,8 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
-// TestComposeFileAgrees checks that docker-compose.yml has the names, ports and passwords
-// that this package uses.
+// TestComposeFileAgrees checks that this package and docker-compose.yml agree on names,
+// ports and passwords.
 func TestComposeFileAgrees(t *testing.T) {
 	file, err := composeFile()
 	if err != nil {
@@ -40,8 +40,8 @@ func TestComposeFileAgrees(t *testing.T) {
 	}
 }
 
-// TestContainerIsStartedAndStopped uses a fake docker that records its arguments, and a
-// server that already runs.
+// TestContainerIsStartedAndStopped doesn't need Docker. It uses a fake docker that
+// records its arguments, together with a server that is already running.
 func TestContainerIsStartedAndStopped(t *testing.T) {
 	requireWanted(t, "postgres")
 	there, err := sharedServer("postgres")
@@ -67,7 +67,7 @@ func TestContainerIsStartedAndStopped(t *testing.T) {
 
 	for running, want := range map[string][]string{
 		"":             {"ps --quiet --status running postgres", "up -d --wait postgres", "rm --stop --force --volumes postgres"},
-		"0123456789ab": {"ps --quiet --status running postgres", "up -d --wait postgres"}, // not ours to stop
+		"0123456789ab": {"ps --quiet --status running postgres", "up -d --wait postgres"}, // not ours, so we must not stop it
 	} {
 		if err := os.WriteFile(filepath.Join(bin, "running"), []byte(running), 0o644); err != nil {
 			t.Fatal(err)

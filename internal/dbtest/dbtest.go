@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TB is the part of testing.TB that this package needs. The package does not
-// import testing, so that no program that imports it gets testing's flags.
+// TB is the part of testing.TB that this package needs. We don't import testing itself,
+// because any program that imported dbtest would then get testing's flags.
 type TB interface {
 	Helper()
 	Name() string
@@ -25,16 +25,18 @@ type TB interface {
 	TempDir() string
 }
 
-// A DB is one test's own database: empty, and dropped at the test's end.
+// A DB is an empty database that belongs to one test, and is dropped when the test
+// ends.
 type DB struct {
 	Dialect string // "sqlite", "postgres" or "mysql" (MariaDB too)
 	Driver  string // the name for sql.Open: "sqlite", "pgx" or "mysql"
-	DSN     string // may hold a password: do not print it
+	DSN     string // may contain a password, so don't print it
 	Version string // for logs: "postgres 15.18", "mariadb 10.11.19", "sqlite 3.54.0"
 	MariaDB bool   // whether a "mysql" is MariaDB
 }
 
-// Connect opens db, checks that it answers, and closes it at the test's end.
+// Connect opens db and checks that it answers. The connection is closed when the test
+// ends.
 func (db DB) Connect(t TB) *sql.DB {
 	t.Helper()
 	conn, err := sql.Open(db.Driver, db.DSN)
@@ -48,8 +50,8 @@ func (db DB) Connect(t TB) *sql.DB {
 	return conn
 }
 
-// Databases returns the dialects that this run must cover: "sqlite",
-// "postgres" and "mysql", or what SNOWKEY_TEST_DB lists, separated by commas.
+// Databases returns the dialects that this run must cover: "sqlite", "postgres" and
+// "mysql", unless SNOWKEY_TEST_DB contains a comma-separated list of some of them.
 func Databases(t TB) []string {
 	t.Helper()
 	names, err := wanted(os.Getenv)
@@ -59,8 +61,8 @@ func Databases(t TB) []string {
 	return names
 }
 
-// Each runs a subtest for every database of the run, named after its dialect.
-// It serves *testing.T and *testing.B alike.
+// Each runs a subtest for every database of the run, named after its dialect. It works
+// for both *testing.T and *testing.B.
 func Each[T interface {
 	TB
 	Run(name string, f func(T)) bool
@@ -71,16 +73,16 @@ func Each[T interface {
 	}
 }
 
-// Postgres returns a new database on the run's Postgres server.
-// It skips the test if SNOWKEY_TEST_DB leaves Postgres out.
+// Postgres returns a new database on the run's Postgres server. The test is skipped if
+// SNOWKEY_TEST_DB leaves Postgres out.
 func Postgres(t TB) DB { t.Helper(); return Open(t, "postgres") }
 
-// MySQL returns a new database on the run's MySQL or MariaDB server.
-// It skips the test if SNOWKEY_TEST_DB leaves MySQL out.
+// MySQL returns a new database on the run's MySQL or MariaDB server. The test is
+// skipped if SNOWKEY_TEST_DB leaves MySQL out.
 func MySQL(t TB) DB { t.Helper(); return Open(t, "mysql") }
 
-// SQLite returns a new database file in t.TempDir.
-// It skips the test if SNOWKEY_TEST_DB leaves SQLite out.
+// SQLite returns a new database file in t.TempDir. The test is skipped if
+// SNOWKEY_TEST_DB leaves SQLite out.
 func SQLite(t TB) DB { t.Helper(); return Open(t, "sqlite") }
 
 // Open returns a new database of one of the dialects that [Databases] returns.
@@ -103,13 +105,13 @@ func Open(t TB, dialect string) DB {
 	return db
 }
 
-// Durable returns a database on a private server that only this test uses. The server
-// flushes every commit to disk, and has otherwise the default settings. It ends with
-// the test. Durable never uses a server from the environment or from docker compose,
-// because other tests may use them at the same time.
+// Durable returns a database on a private server that only this test uses, and that
+// ends with the test. The server flushes every commit to disk, but otherwise has the
+// default settings. Durable never uses a server from the environment or from docker
+// compose, because other tests may be using it at the same time.
 //
-// Each of settings is a server variable and its value, "max_connections=1300".
-// They replace the defaults, and SQLite ignores them.
+// Each of the settings is a server variable with its value, such as
+// "max_connections=1300", and overrides the default. SQLite ignores them.
 func Durable(t TB, dialect string, settings ...string) DB {
 	t.Helper()
 	if dialect == "sqlite" {
@@ -120,7 +122,8 @@ func Durable(t TB, dialect string, settings ...string) DB {
 	return db
 }
 
-// Killable is Durable for a test that kills the server.
+// Killable is like [Durable], but also returns the server's process so that the test
+// can kill it.
 func Killable(t TB, dialect string, settings ...string) (DB, *Process) {
 	t.Helper()
 	requireWanted(t, dialect)
@@ -137,13 +140,14 @@ func killable(t TB, e engine, settings ...string) (DB, *Process) {
 	if err != nil {
 		missing(t, err)
 	}
-	t.Cleanup(srv.stop) // and with it goes the database
+	t.Cleanup(srv.stop) // the database goes with it
 	_, db := srv.createDatabase(t)
 	return db, srv.process
 }
 
-// missing ends a test for want of a program. It fails, unless SNOWKEY_TEST_MISSING
-// names a file: then it is skipped, and the file gets its name.
+// missing ends a test that can't run because a program isn't there. The test fails
+// unless SNOWKEY_TEST_MISSING names a file, in which case we skip the test and append
+// its name to the file.
 func missing(t TB, err error) {
 	t.Helper()
 	file := os.Getenv("SNOWKEY_TEST_MISSING")
@@ -187,12 +191,12 @@ func requireWanted(t TB, dialect string) {
 	}
 }
 
-// shared holds the servers that the tests of this process have started. Their wardens
-// stop them when the process ends.
+// shared holds the servers started by the tests of this process. We never stop them
+// ourselves, since their wardens do that when the process ends.
 var shared struct {
 	sync.Mutex
 	servers map[string]*server
-	missing map[string]bool // a test has already reported the full error
+	missing map[string]bool // dialects for which a test has already reported the full error
 }
 
 func sharedServer(dialect string) (*server, error) {
@@ -202,7 +206,7 @@ func sharedServer(dialect string) (*server, error) {
 		return srv, nil
 	}
 	if shared.missing[dialect] {
-		// Every further test fails with a short error.
+		// Only the first test gets the long explanation.
 		return nil, fmt.Errorf("dbtest: no %s server; the first failed test says why and what to do", dialect)
 	}
 	srv, err := start(dialect)
@@ -220,18 +224,18 @@ func sharedServer(dialect string) (*server, error) {
 	return srv, nil
 }
 
-// A server is a running database server and how to reach it.
+// A server is a running database server, together with the data needed to reach it.
 type server struct {
 	engine
-	dsn     string // of an administrator, and a database that always exists
+	dsn     string // logs in as an administrator, to a database that always exists
 	version string
 	mariaDB bool
 	origin  string   // where it came from, for logs
-	stop    func()   // ends it and returns when it is gone; does nothing to a server that is not ours
-	process *Process // nil if the server is not ours
+	stop    func()   // stops the server and waits until it's gone; does nothing if the server isn't ours
+	process *Process // nil if the server isn't ours
 }
 
-// createDatabase makes a database and returns its name too.
+// createDatabase creates a database with a random name, and returns the name as well.
 func (s *server) createDatabase(t TB) (name string, db DB) {
 	t.Helper()
 	name = "snowkey_" + strings.ToLower(rand.Text()[:12])
@@ -246,8 +250,8 @@ func (s *server) createDatabase(t TB) (name string, db DB) {
 	return name, DB{Dialect: s.name, Driver: s.driver, DSN: dsn, Version: s.version, MariaDB: s.mariaDB}
 }
 
-// admin runs one statement as the administrator. It does not use the test's
-// context, because it also cleans up after a test whose context has ended.
+// admin runs one statement as the administrator. It doesn't take the test's context
+// because it also cleans up after a test, when that context has already ended.
 func (s *server) admin(statement string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

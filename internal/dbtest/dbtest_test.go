@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var _ = Each[*testing.B] // benchmarks are served as well
+var _ = Each[*testing.B] // Each must accept benchmarks too
 
 func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
@@ -21,7 +21,8 @@ func TestDatabaseIsDroppedAtTheEnd(t *testing.T) {
 			t.Run("its test", func(t *testing.T) {
 				db := Open(t, dialect)
 				dsn, driver = db.DSN, db.Driver
-				// Left open on purpose: a test that leaks a connection must not keep its database.
+				// We leave this open on purpose, since a leaked connection must not
+				// keep the database from being dropped.
 				leak, err := sql.Open(driver, dsn)
 				if err != nil || leak.Ping() != nil {
 					t.Fatal(err, leak.Ping())
@@ -117,7 +118,7 @@ func TestMissingServerFailsEveryTestAndExplainsOnce(t *testing.T) {
 
 func TestTestsWithoutTheirProgramsAreCounted(t *testing.T) {
 	replaceMachine(t, machine{
-		getenv:     func(string) string { return "postgres://127.0.0.1/x" }, // of no use to these tests
+		getenv:     func(string) string { return "postgres://127.0.0.1/x" }, // shared servers are no use to these tests
 		find:       func([]string, ...string) ([]string, bool) { return nil, false },
 		mayInstall: func() bool { return false },
 		mayFetch:   func() bool { return false },
@@ -153,7 +154,8 @@ func mustExec(t *testing.T, conn *sql.DB, statement string) {
 	}
 }
 
-// replaceMachine makes this process forget its servers and see another machine.
+// replaceMachine makes this process forget the servers that it has started, and believe
+// that it runs on m.
 func replaceMachine(t *testing.T, m machine) {
 	t.Helper()
 	oldMachine, oldServers, oldMissing := thisMachine, shared.servers, shared.missing
@@ -161,7 +163,7 @@ func replaceMachine(t *testing.T, m machine) {
 	t.Cleanup(func() { thisMachine, shared.servers, shared.missing = oldMachine, oldServers, oldMissing })
 }
 
-// A recorder is a TB that remembers how a test ended.
+// A recorder is a TB that records how a test ended.
 type recorder struct {
 	TB
 	failure, skip string

@@ -13,46 +13,49 @@ type engine struct {
 	name    string // the dialect
 	driver  string // for sql.Open
 	env     string // the variable that holds a DSN
-	example string // a DSN for the message about that variable
+	example string // a DSN for the error message, to show what env should contain
 	needs   string // the programs of a private server, for the same message
-	pack    string // the package of Debian and Ubuntu
-	account string // the account which that package makes for the server
-	compose string // the DSN of the service of that name in docker-compose.yml
+	pack    string // the Debian and Ubuntu packages to install
+	account string // the account that the package creates for the server
+	compose string // the DSN of the service called name in docker-compose.yml
 
 	// find returns how to run a server with the programs that look finds.
 	find func(look finder) (installation, bool)
-	// describe reads a server's version, and whether it is MariaDB.
+	// describe reads the server's version, and whether the server is MariaDB.
 	describe func(ctx context.Context, db *sql.DB) (version string, mariaDB bool, err error)
-	// withDatabase returns dsn with another database in it.
+	// withDatabase returns dsn with its database replaced.
 	withDatabase func(dsn, database string) (string, error)
-	// addressOf returns where the server of dsn listens, as net.Dial wants it.
+	// addressOf returns the network and address of dsn's server, as net.Dial expects
+	// them.
 	addressOf func(dsn string) (network, address string, err error)
-	// withAddress returns dsn with another server in it, which listens there by TCP.
+	// withAddress returns dsn with its server replaced by the one at a TCP address.
 	withAddress func(dsn, address string) (string, error)
 	createSQL   func(database string) string
 	dropSQL     func(database string) string
 }
 
-// A finder returns the paths of the named programs, all of them or none, from
-// PATH or else from the first directory that matches one of the patterns.
+// A finder returns the paths of the named programs. It looks in PATH first, and then in
+// the directories that match the patterns, but never mixes: all of the programs must be
+// in PATH, or all of them in the same directory.
 type finder func(patterns []string, names ...string) (paths []string, ok bool)
 
-// An installation is how to run a private server with programs found here.
+// An installation describes how to run a private server with the programs found here.
 type installation struct {
 	initialise func(data string) []string
 	serve      func(dir, data string, port int, durable bool) []string
-	// setting returns the arguments that give a variable ("name=value") its value.
-	// The last of several values counts.
+	// setting returns the arguments that set a variable, given as "name=value". If a
+	// variable is set more than once, the last value wins.
 	setting func(variable string) []string
 	dsn     func(port int) string
-	// dataSQL selects the data directory of the server. It proves that the server on
-	// the port is the one that this process started. It is empty if the DSN names a
-	// database that no other server has.
+	// dataSQL selects the server's data directory, by which we can tell that the server
+	// listening on the port is really the one that we started. May be empty if the DSN
+	// names a database that no other server has.
 	dataSQL string
-	quit    string // the signal for an immediate end
+	quit    string // the signal that makes the server exit immediately
 }
 
-// with returns in with settings, each "name=value", after its own.
+// with returns a copy of in that also passes settings, each of the form "name=value".
+// They come after in's own arguments so that they override them.
 func (in installation) with(settings []string) installation {
 	serve := in.serve
 	in.serve = func(dir, data string, port int, durable bool) []string {
@@ -74,7 +77,7 @@ func engineOf(dialect string) (engine, error) {
 	return engine{}, fmt.Errorf("dbtest: %q is not a database server; use postgres or mysql", dialect)
 }
 
-// connect checks that a server answers and returns it with its version.
+// connect checks that a server answers, and returns it along with its version.
 func (e engine) connect(dsn, origin string) (*server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
@@ -91,7 +94,7 @@ func (e engine) connect(dsn, origin string) (*server, error) {
 }
 
 // number cuts a version such as "15.18 (Debian 15.18-0+deb12u1)" or
-// "10.11.19-MariaDB-0+deb12u1" down to the number.
+// "10.11.19-MariaDB-0+deb12u1" down to just the number.
 func number(version string) string {
 	if i := strings.IndexAny(version, " -"); i >= 0 {
 		return version[:i]

@@ -7,18 +7,21 @@ import (
 	"strings"
 )
 
-// A Database is one that a run of tests covers, or cannot cover.
+// A Database describes one of the databases that a run was asked to test, whether or
+// not it's available.
 type Database struct {
 	Dialect string
-	Server  string // "postgres 15.18 from a private server"; empty for SQLite, which tests link
-	Missing error  // why there is no server, and what to do
+	Server  string // such as "postgres 15.18 from a private server"; empty for SQLite, which needs none
+	Missing error  // if there's no server, why not and what to do about it
 }
 
-// Environ starts a server for each database of the run. It returns the variables
-// ("SNOWKEY_TEST_POSTGRES=…") with which the tests of other processes use them, the
-// databases, and a function that stops the servers. It leaves out databases that cannot
-// be had, unless all is true or SNOWKEY_TEST_DB lists them. The error then lists all that
-// are missing.
+// Environ starts a server for each database of the run. It returns the environment
+// variables ("SNOWKEY_TEST_POSTGRES=…") through which the tests of other processes find
+// these servers, the databases, and a function that stops the servers.
+//
+// Databases that aren't available are normally left out. However, if all is true or
+// SNOWKEY_TEST_DB lists the databases, Environ returns an error instead. If there is no
+// way to get a server at all, the error lists every database that lacks one.
 func Environ(all bool) (env []string, databases []Database, stop func(), err error) {
 	var servers []*server
 	stop = func() {

@@ -13,11 +13,11 @@ import (
 //go:embed fetch.sh
 var fetchScript string
 
-// A fetchError says why packages could not be fetched.
+// A fetchError reports why packages could not be fetched.
 type fetchError struct {
 	packages string
 	err      error
-	log      []byte // its end
+	log      []byte // the end of the log
 }
 
 func (e *fetchError) Error() string {
@@ -26,16 +26,16 @@ func (e *fetchError) Error() string {
 
 func (e *fetchError) Unwrap() error { return e.err }
 
-// mayFetch reports whether this is Debian, Ubuntu or one of their kin, whose
-// packages can be unpacked without root.
+// mayFetch reports whether this is Debian, Ubuntu or a derivative, whose packages can
+// be unpacked without being root.
 func mayFetch() bool {
 	_, noApt := exec.LookPath("apt-get")
 	_, noDpkg := exec.LookPath("dpkg-deb")
 	return noApt == nil && noDpkg == nil && debianLike.MatchString(osRelease())
 }
 
-// fetch unpacks packages, a list separated by spaces, into the cache, if they are
-// not there. They are not installed, and the system stays as it is.
+// fetch unpacks packages, a space-separated list, into the cache unless they are
+// already there. It doesn't install anything, so the system remains unchanged.
 func fetch(packages string) error {
 	cache, err := cacheDir()
 	if err != nil {
@@ -48,7 +48,7 @@ func fetch(packages string) error {
 		}
 		part := dir + ".part"
 		cmd := exec.Command("sh", append([]string{"-c", fetchScript, "fetch", part}, strings.Fields(packages)...)...)
-		cmd.Stderr = os.Stderr // one line, which says how much
+		cmd.Stderr = os.Stderr // a single line that says how much is being downloaded
 		err := cmd.Run()
 		if err == nil {
 			err = os.Rename(part, dir)
@@ -61,8 +61,9 @@ func fetch(packages string) error {
 	})
 }
 
-// usePrograms has this process and its children find the programs and libraries
-// that were unpacked into dir, after those of the system.
+// usePrograms lets this process and its children find the programs and libraries that
+// were unpacked into dir. We append to the search paths so that the system's own
+// programs come first.
 func usePrograms(dir string) error {
 	if err := appendPaths("PATH", dir, "usr/lib/postgresql/*/bin", "usr/sbin", "usr/bin"); err != nil {
 		return err
@@ -79,13 +80,13 @@ func appendPaths(variable, dir string, patterns ...string) error {
 	return os.Setenv(variable, strings.Join(paths, string(filepath.ListSeparator)))
 }
 
-// cacheDir returns the folder for packages of this system.
+// cacheDir returns the folder for packages of this system, and creates it if necessary.
 func cacheDir() (string, error) {
 	dir := os.Getenv("SNOWKEY_TEST_CACHE")
 	switch {
 	case dir != "":
 	case os.Geteuid() == 0:
-		dir = "/var/cache" // the account of root's servers may not enter root's home
+		dir = "/var/cache" // if we're root, the server runs under an account that may not be able to enter our home
 	default:
 		var err error
 		if dir, err = os.UserCacheDir(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Packages are unpacked into the cache and nowhere else, and once.
+// TestFetch checks that fetch unpacks packages only once, and nowhere but in the cache.
 func TestFetch(t *testing.T) {
 	if os.Getenv("SNOWKEY_TEST_FETCH") == "" {
 		t.Skip("it downloads the lists of all packages; make test-all runs it")
@@ -17,7 +17,7 @@ func TestFetch(t *testing.T) {
 		t.Skip("this is neither Debian nor Ubuntu")
 	}
 	t.Setenv("SNOWKEY_TEST_CACHE", t.TempDir())
-	t.Setenv("PATH", os.Getenv("PATH")) // which fetch changes, and these come back
+	t.Setenv("PATH", os.Getenv("PATH")) // fetch changes both, and t.Setenv restores them
 	t.Setenv("LD_LIBRARY_PATH", os.Getenv("LD_LIBRARY_PATH"))
 	installed := func() []byte {
 		t.Helper()

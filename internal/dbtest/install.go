@@ -7,9 +7,9 @@ import (
 	"regexp"
 )
 
-// installScript installs "$@". For as long as it runs, policy-rc.d (Debian's way
-// of saying so) keeps the packages from starting their own servers, which would
-// take the default ports and stay.
+// installScript installs "$@". Debian packages start their servers right after being
+// installed, and these would then keep running on the default ports. The script
+// prevents that with a temporary policy-rc.d, which is Debian's mechanism for it.
 const installScript = `
 policy=/usr/sbin/policy-rc.d
 if [ ! -e $policy ]; then
@@ -24,13 +24,13 @@ apt-get update -q &&
 
 var debianLike = regexp.MustCompile(`(?m)^ID(_LIKE)?=.*\b(debian|ubuntu)\b`)
 
-// mayInstall reports whether the user has allowed it, and is root on Debian, Ubuntu
-// or one of their kin.
+// mayInstall reports whether we're root on Debian, Ubuntu or a derivative, and the user
+// has explicitly allowed us to install packages.
 func mayInstall() bool {
 	return os.Getenv("SNOWKEY_TEST_INSTALL") == "1" && os.Geteuid() == 0 && mayFetch()
 }
 
-// aptGetInstall is called under the lock.
+// aptGetInstall installs packages. The caller must hold the lock of locked.
 func aptGetInstall(packages ...string) error {
 	fmt.Fprintf(os.Stderr, "dbtest: apt-get install %v\n", packages)
 	cmd := exec.Command("sh", append([]string{"-c", installScript, "install"}, packages...)...)

@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// There are no private servers here: a warden needs a shell and Unix's pipes.
-// The other ways work.
+// Private servers aren't supported here, since a warden needs a shell and Unix pipes.
+// However, all other ways to get a server work.
 func ownedDir(string) (string, func(*exec.Cmd), error) {
 	return "", nil, errors.ErrUnsupported
 }

@@ -13,12 +13,14 @@ import (
 	"syscall"
 )
 
-// ownedDir makes a directory for a private server, and returns the attributes with
-// which a command runs as the owner of the directory. The owner is this user. Database
-// servers refuse to run as root, so for root it is the given account or nobody.
+// ownedDir creates a directory for a private server. It returns the directory and a
+// function that makes a command run as its owner, which is normally the current user.
+// Database servers refuse to run as root though, so if that's who we are, the owner is
+// the given account, or nobody if there's no such account.
 func ownedDir(account string) (dir string, asOwner func(*exec.Cmd), err error) {
-	// In a new session, a server does not get the ^C for the tests. The warden does not
-	// get the SIGHUP that the kernel sends if its owner ends while the server is stopped.
+	// We need a new session for two reasons. A ^C that is meant for the tests must not
+	// reach the server, and the warden must not get the SIGHUP that the kernel sends if
+	// its owner exits while the server is stopped.
 	attr := &syscall.SysProcAttr{Setsid: true}
 	root := os.TempDir()
 	if os.Geteuid() == 0 {
@@ -59,7 +61,7 @@ func credential(account string) (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// openToAll reports whether any account may enter dir and remove what it owns there.
+// openToAll reports whether any account can enter dir, and remove its own files there.
 func openToAll(dir string) bool {
 	info, err := os.Stat(dir)
 	if err != nil || info.Mode().Perm()&0o003 != 0o003 {
@@ -76,8 +78,8 @@ func openToAll(dir string) bool {
 	}
 }
 
-// locked runs f while no other process of this user runs it. The kernel releases the
-// lock if the process is killed.
+// locked runs f, making sure that no other process of this user runs it at the same
+// time. We use a lock that the kernel releases if the process is killed.
 func locked(f func() error) error {
 	name := filepath.Join(os.TempDir(), fmt.Sprintf("snowkey-dbtest-%d.lock", os.Getuid()))
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)

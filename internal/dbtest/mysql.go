@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	mysqldriver "github.com/go-sql-driver/mysql" // the driver "mysql"
+	mysqldriver "github.com/go-sql-driver/mysql" // registers the driver "mysql"
 )
 
 var mysql = engine{
@@ -26,8 +26,8 @@ var mysql = engine{
 		dirs := []string{"/usr/sbin", "/usr/libexec", "/usr/local/sbin", "/usr/local/mysql/bin"}
 		for _, names := range [][]string{
 			{"mariadbd", "mariadb-install-db"},
-			{"mysqld", "mysql_install_db"}, // MariaDB before it took its own name
-			{"mysqld"},                     // MySQL makes its data directory itself
+			{"mysqld", "mysql_install_db"}, // MariaDB, before its programs were renamed
+			{"mysqld"},                     // MySQL creates its data directory without another program
 		} {
 			if paths, ok := look(dirs, names...); ok {
 				return mysqlInstallation(paths[0], paths[1:]...), true
@@ -61,7 +61,7 @@ var mysql = engine{
 }
 
 func mysqlInstallation(mysqld string, installDB ...string) installation {
-	basedir := unpackedBase(mysqld) // which the programs look for in /usr otherwise
+	basedir := unpackedBase(mysqld) // otherwise the programs look for their files in /usr
 	return installation{
 		initialise: func(data string) []string {
 			if len(installDB) == 0 {
@@ -75,10 +75,10 @@ func mysqlInstallation(mysqld string, installDB ...string) installation {
 			args = append(args, "--datadir="+data, "--tmpdir="+dir, "--secure-file-priv="+dir,
 				"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
 				"--socket="+filepath.Join(dir, "sock"), "--pid-file="+filepath.Join(dir, "pid"),
-				"--loose-mysqlx=OFF", // MySQL's second port
+				"--loose-mysqlx=OFF", // MySQL opens a second port by default
 				"--skip-log-bin", "--max-connections=300",
 				"--innodb-buffer-pool-size=64M", "--performance-schema=OFF",
-				"--innodb-use-native-aio=OFF", // containers ration it
+				"--innodb-use-native-aio=OFF", // native AIO is limited in containers
 			)
 			if !durable {
 				args = append(args, "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF", "--loose-sync-frm=OFF")
@@ -92,8 +92,8 @@ func mysqlInstallation(mysqld string, installDB ...string) installation {
 	}
 }
 
-// unpackedBase returns the option that tells a program of fetched packages where
-// the others of its package are.
+// unpackedBase returns the option that tells a fetched program where to find the other
+// files of its package. Returns nil for an installed program, which doesn't need it.
 func unpackedBase(program string) []string {
 	cache, err := cacheDir()
 	if err != nil || !strings.HasPrefix(program, cache+string(filepath.Separator)) {
@@ -102,12 +102,13 @@ func unpackedBase(program string) []string {
 	return []string{"--basedir=" + filepath.Dir(filepath.Dir(program))}
 }
 
-// mysqlDSN also has times parsed, which every user of this package expects.
+// mysqlDSN also sets ParseTime, because all users of this package expect a time.Time.
 func mysqlDSN(dsn, database string) (string, error) {
 	return changeMySQLDSN(dsn, func(cfg *mysqldriver.Config) { cfg.DBName, cfg.ParseTime = database, true })
 }
 
-// changeMySQLDSN returns the driver's parse errors, which hold no part of the DSN.
+// changeMySQLDSN returns the driver's parse errors as is, which is safe because they
+// don't contain any part of the DSN.
 func changeMySQLDSN(dsn string, change func(*mysqldriver.Config)) (string, error) {
 	cfg, err := mysqldriver.ParseDSN(dsn)
 	if err != nil {

@@ -12,10 +12,12 @@ import (
 )
 
 // ThroughPgBouncer returns a Postgres database whose DSN connects through a new
-// PgBouncer. The pool mode is "session", "transaction" or "statement". The other
-// settings are the defaults. PgBouncer comes from where the servers do. Versions before
-// 1.21 do not support prepared statements: pgx then needs
-// default_query_exec_mode=exec or simple_protocol in the DSN.
+// PgBouncer. The pool mode must be "session", "transaction" or "statement", and all
+// other settings are the defaults. The program is looked for in the same places as the
+// servers.
+//
+// Note that PgBouncer doesn't support prepared statements before version 1.21, so with
+// older versions, pgx needs default_query_exec_mode=exec or simple_protocol in the DSN.
 func (db DB) ThroughPgBouncer(t TB, mode string) DB {
 	t.Helper()
 	cfg, err := pgconn.ParseConfig(db.DSN)
@@ -39,7 +41,8 @@ func (db DB) ThroughPgBouncer(t TB, mode string) DB {
 					paths[0], filepath.Join(dir, "pgbouncer.ini"), bouncerConfig(cfg, alias, mode, port)}
 			},
 			dsn: func(port int) string {
-				// With TLS, each client would first open a connection that is refused. There are 100 connections.
+				// We disable TLS, because each client would first open a connection
+				// only to see it refused, and there are no more than 100 connections.
 				return fmt.Sprintf("postgres://any@127.0.0.1:%d/%s?sslmode=disable&default_query_exec_mode=exec", port, alias)
 			},
 			quit: "KILL",
@@ -56,13 +59,14 @@ func (db DB) ThroughPgBouncer(t TB, mode string) DB {
 	return db
 }
 
-// bouncerConfig is the configuration of a PgBouncer that maps every user to the user of cfg.
+// bouncerConfig returns the configuration of a PgBouncer that maps every user to the
+// user of cfg.
 func bouncerConfig(cfg *pgconn.Config, alias, mode string, port int) string {
 	var target strings.Builder
 	for _, pair := range [][2]string{
 		{"host", cfg.Host}, {"port", strconv.Itoa(int(cfg.Port))}, {"dbname", cfg.Database}, {"user", cfg.User}, {"password", cfg.Password},
 	} {
-		if pair[1] != "" { // which it does not take
+		if pair[1] != "" { // PgBouncer rejects empty values
 			fmt.Fprintf(&target, " %s='%s'", pair[0], strings.ReplaceAll(pair[1], "'", "''"))
 		}
 	}

@@ -20,8 +20,8 @@ func TestPgBouncer(t *testing.T) {
 		if n := count(t, db.Connect(t)); n != 1 {
 			t.Errorf("%d rows", n)
 		}
-		// Statement mode has no transactions, and only session mode gives each client
-		// a server process of its own.
+		// There are no transactions in statement mode, and only session mode gives each
+		// client its own server process.
 		tx, err := conn.Begin()
 		if err == nil {
 			err = tx.Rollback()

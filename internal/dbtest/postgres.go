@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver "pgx"
 )
 
 var postgres = engine{
@@ -52,7 +52,7 @@ var postgres = engine{
 		}
 		return changePostgresDSN(dsn, "host="+host+" port="+port, func(u *url.URL) { u.Host = address })
 	},
-	// template1 refuses to be copied while anybody is connected to it.
+	// We can't use template1, which can't be copied while anyone is connected to it.
 	createSQL: func(database string) string {
 		return "CREATE DATABASE " + database + " TEMPLATE template0 ENCODING 'UTF8'"
 	},
@@ -61,8 +61,8 @@ var postgres = engine{
 	},
 }
 
-// postgresDirs are where Debian and others keep the programs of each version, off
-// the PATH.
+// postgresDirs lists where Debian and others put the programs of each version, which
+// aren't in PATH.
 var postgresDirs = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin"}
 
 func postgresInstallation(initdb, postgres string) installation {
@@ -74,9 +74,9 @@ func postgresInstallation(initdb, postgres string) installation {
 		serve: func(_, data string, port int, durable bool) []string {
 			args := []string{postgres, "-D", data,
 				"-c", "listen_addresses=127.0.0.1", "-c", "port=" + strconv.Itoa(port),
-				"-c", "unix_socket_directories=", // TCP alone: the path of a socket may not be long
+				"-c", "unix_socket_directories=", // TCP only, because a temporary directory may be too long for the path of a socket
 				"-c", "max_connections=300", "-c", "shared_buffers=32MB",
-				"-c", "jit=off"} // LLVM is large, and is not fetched
+				"-c", "jit=off"} // needs LLVM, which is so large that we don't fetch it
 			if !durable {
 				args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
 			}
@@ -85,7 +85,7 @@ func postgresInstallation(initdb, postgres string) installation {
 		setting: func(variable string) []string { return []string{"-c", variable} },
 		dsn:     func(port int) string { return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres", port) },
 		dataSQL: "SHOW data_directory",
-		quit:    "QUIT", // a killed postmaster would leave its shared memory behind
+		quit:    "QUIT", // if killed, the postmaster would leave its shared memory behind
 	}
 }
 
@@ -95,11 +95,11 @@ func postgresDSN(dsn, database string) (string, error) {
 
 var errBadPostgresDSN = errors.New("the Postgres DSN is not a URL; write special characters of the password as %XX")
 
-// changePostgresDSN handles both forms of a connection string. Its error holds no
-// part of the DSN, which may be the password.
+// changePostgresDSN handles both forms of a connection string. Its errors never contain
+// any part of the DSN, because that part might be the password.
 func changePostgresDSN(dsn, keywords string, change func(*url.URL)) (string, error) {
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
-		return dsn + " " + keywords, nil // keyword=value: the last one wins
+		return dsn + " " + keywords, nil // a DSN of the form keyword=value, where the last one wins
 	}
 	u, err := url.Parse(dsn)
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// A Standby is a Postgres that follows another, asynchronously, until it is
-// promoted. [StandbyOf] makes one.
+// A Standby is a Postgres that asynchronously follows another one until it's promoted.
+// Use [StandbyOf] to create one.
 type Standby struct {
-	DB      // the primary's database of that name; it can be read
+	DB      // the standby's copy of the primary's database; read-only until Promote
 	primary DB
 	link    *Proxy
 }
 
-// StandbyOf starts a standby of db's server from a backup. The server must come from
-// [Durable] or [Killable]. The standby ends with the test.
+// StandbyOf takes a backup of db's server and starts a standby from it, which ends with
+// the test. The server must come from [Durable] or [Killable].
 func StandbyOf(t TB, db DB) *Standby {
 	t.Helper()
 	through, link := db.Through(t)
@@ -25,8 +25,8 @@ func StandbyOf(t TB, db DB) *Standby {
 	return &Standby{DB: standby, primary: db, link: link}
 }
 
-// Lag returns when the standby has everything that the primary has committed. Later
-// commits do not reach the standby.
+// Lag waits until the standby has everything that the primary has committed so far, and
+// then disconnects it. Commits after that no longer reach the standby.
 func (s *Standby) Lag() error {
 	var position string
 	if err := s.primary.read("SELECT pg_current_wal_flush_lsn()::text", &position); err != nil {
@@ -47,7 +47,7 @@ func (s *Standby) Lag() error {
 	}
 }
 
-// Promote makes the standby a primary. It returns when the new primary accepts commits.
+// Promote turns the standby into a primary, and returns once it accepts commits.
 func (s *Standby) Promote() error {
 	var promoted bool
 	if err := s.read("SELECT pg_promote()", &promoted); err != nil {
@@ -59,15 +59,17 @@ func (s *Standby) Promote() error {
 	return nil
 }
 
-// FilesOf starts another server on a backup of the files of db's server, and returns
-// its database of the same name. The server of db must come from [Durable] or
-// [Killable]. The new server does not know that it is a copy. It ends with the test.
+// FilesOf takes a backup of the files of db's server, starts another server on them,
+// and returns the database of the same name there. The new server ends with the test,
+// and has no way of knowing that it is a copy. The server of db must come from
+// [Durable] or [Killable].
 func FilesOf(t TB, db DB) DB {
 	t.Helper()
 	return copyOf(t, db, db.DSN, `pg_basebackup "$@"`)
 }
 
-// RecoveryOf is [FilesOf] with a point-in-time recovery, as from an archive.
+// RecoveryOf is like [FilesOf], but the new server goes through a point-in-time
+// recovery, as if it had been restored from an archive.
 func RecoveryOf(t TB, db DB) DB {
 	t.Helper()
 	restored := copyOf(t, db, db.DSN, `pg_basebackup "$@" && touch "$data/recovery.signal" && printf '%s\n' \
@@ -86,9 +88,9 @@ func RecoveryOf(t TB, db DB) DB {
 	}
 }
 
-// copyOf starts a server on the directory $data, which the script fills. In the script,
-// "$@" are the arguments of pg_basebackup that copy the server of dsn. copyOf returns
-// the copy of db.
+// copyOf starts a server on the directory $data, which it expects script to fill.
+// Within the script, "$@" are the pg_basebackup arguments that copy the server of dsn.
+// The returned DB is the copy of db.
 func copyOf(t TB, db DB, dsn, script string) DB {
 	t.Helper()
 	var paths []string
@@ -119,7 +121,7 @@ func copyOf(t TB, db DB, dsn, script string) DB {
 	return db
 }
 
-// read reads one value over a new connection.
+// read reads a single value, using a new connection.
 func (db DB) read(query string, value any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()

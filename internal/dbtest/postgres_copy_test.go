@@ -4,7 +4,7 @@ package dbtest
 
 import "testing"
 
-// identity is the cluster and the timeline of a Postgres.
+// identity returns the system identifier and the timeline of a Postgres cluster.
 func identity(t *testing.T, db DB) (cluster, timeline string) {
 	t.Helper()
 	err := db.Connect(t).QueryRow("SELECT system_identifier, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system()").Scan(&cluster, &timeline)

@@ -17,11 +17,12 @@ import (
 //go:embed warden.sh
 var wardenScript string
 
-// startPrivate runs a server in a temporary directory on a free port.
+// startPrivate runs a server in a temporary directory, listening on a free port.
 func (e engine) startPrivate(in installation, durable bool) (*server, error) {
 	for tries := 3; ; tries-- {
 		srv, err := e.tryPrivate(in, durable)
-		// Another process may take the free port before the server does.
+		// Another process may have taken the port before the server could, so try
+		// again.
 		if err == nil || tries == 1 || !strings.Contains(strings.ToLower(err.Error()), "already in use") {
 			return srv, err
 		}
@@ -54,8 +55,9 @@ func (e engine) tryPrivate(in installation, durable bool) (*server, error) {
 	return srv, nil
 }
 
-// await returns when the server answers, has ended, or takes too long. Making
-// the data directory of MySQL can take half a minute of a busy machine.
+// await waits until the server answers, exits, or has taken too long. We have to be
+// patient here, because MySQL can take half a minute just to create its data directory
+// if the machine is busy.
 func (e engine) await(w *warden, in installation, port int, dirName string) (*server, error) {
 	deadline := time.After(3 * time.Minute)
 	for {
@@ -103,15 +105,16 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// A warden ends a server when its owner, this process, ends. See warden.sh.
+// A warden ends a server when its owner, which is this process, ends. See warden.sh.
 type warden struct {
-	owner  *os.File // the end of the pipe that says we live
+	owner  *os.File // our end of the pipe; the warden acts when it's closed
 	ended  chan struct{}
 	output *os.File
 }
 
 func startWarden(dir string, asAccount func(*exec.Cmd), quit string, initialise, serve []string) (*warden, error) {
-	// Opened here, so that the end of the log can be read after dir is gone.
+	// We open the log ourselves so that we can still read it after dir has been
+	// removed.
 	output, err := os.OpenFile(filepath.Join(dir, "log"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -122,7 +125,7 @@ func startWarden(dir string, asAccount func(*exec.Cmd), quit string, initialise,
 	}
 	defer pipe.Close()
 	cmd := exec.Command("sh", "-c", wardenScript, "warden", quit, dir, quote(initialise), quote(serve))
-	cmd.Dir = "/" // not one that the account may be unable to enter
+	cmd.Dir = "/" // our own directory may be one that the account can't enter
 	cmd.Env = append(os.Environ(), "HOME="+dir, "TMPDIR="+dir, "LC_ALL=C")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipe, output, output
 	asAccount(cmd)
@@ -138,13 +141,13 @@ func startWarden(dir string, asAccount func(*exec.Cmd), quit string, initialise,
 	return w, nil
 }
 
-// stop ends the server and returns when it and its directory are gone.
+// stop ends the server, and waits until both the server and its directory are gone.
 func (w *warden) stop() {
 	w.owner.Close()
 	<-w.ended
 }
 
-// log returns the end of what the server has written.
+// log returns the last 2,000 bytes of what the server has written.
 func (w *warden) log() string {
 	info, err := w.output.Stat()
 	if err != nil {
@@ -155,7 +158,7 @@ func (w *warden) log() string {
 	return string(tail[:n])
 }
 
-// quote writes a command line for the shell.
+// quote turns args into a command line for the shell.
 func quote(args []string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {

@@ -55,15 +55,16 @@ func TestSettingsReplaceDefaults(t *testing.T) {
 	}
 }
 
-// TestServersEndWithTheirOwner runs this test binary as the owner of servers and kills it
-// with SIGKILL, so that the owner cannot clean up.
+// TestServersEndWithTheirOwner runs this test binary as the owner of servers, and kills
+// it with SIGKILL so that it has no chance to clean up.
 func TestServersEndWithTheirOwner(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		for _, when := range []string{"running", "stopped", "initialising"} {
 			t.Run(dialect+" "+when, func(t *testing.T) {
 				requirePrograms(t, dialect)
 				t.Parallel()
-				// Its own temporary directory, open to the server's account.
+				// We can't use t.TempDir, since the server's account must be able to
+				// enter the directory.
 				temp, err := os.MkdirTemp("/tmp", "snowkey-owner-")
 				if err != nil {
 					t.Fatal(err)
@@ -107,7 +108,7 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 				if err := owner.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
-				// The warden removes the directory after the server has ended.
+				// The warden only removes the directory once the server has ended.
 				await(t, "the end of the server and its directory", func() bool {
 					files, err := os.ReadDir(temp)
 					return err == nil && len(files) == 0
@@ -120,16 +121,17 @@ func TestServersEndWithTheirOwner(t *testing.T) {
 	}
 }
 
-// TestMain runs the tests, or the process that TestServersEndWithTheirOwner kills.
+// TestMain runs the tests, or acts as the process that TestServersEndWithTheirOwner
+// kills.
 func TestMain(m *testing.M) {
 	if dialect := os.Getenv("SNOWKEY_TEST_OWNER"); dialect != "" {
 		own(dialect)
 	}
-	mysqldriver.SetLogger(&mysqldriver.NopLogger{}) // it tells of each connection that these tests break
+	mysqldriver.SetLogger(&mysqldriver.NopLogger{}) // it would log every connection that these tests break
 	m.Run()
 }
 
-// own starts a server, prints its port and waits for its end.
+// own starts a server, prints its port, and waits for the server to end.
 func own(dialect string) {
 	e, err := engineOf(dialect)
 	if err != nil {
@@ -197,7 +199,7 @@ func TestOneInstallsAtATime(t *testing.T) {
 	}
 }
 
-// fastServer starts a private server that does not flush to disk.
+// fastServer starts a private server that doesn't flush to disk.
 func fastServer(t *testing.T, dialect string) DB {
 	t.Helper()
 	e, err := engineOf(dialect)
@@ -213,7 +215,8 @@ func fastServer(t *testing.T, dialect string) DB {
 	return db
 }
 
-// requirePrograms skips a test of private servers on a machine without their programs.
+// requirePrograms skips the test on machines that lack the programs of a private
+// server.
 func requirePrograms(t *testing.T, dialect string) {
 	t.Helper()
 	requireWanted(t, dialect)

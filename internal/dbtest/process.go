@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A Process is a server's, for a test to kill. It is for one goroutine at a time.
+// A Process is the process of a server, for a test to kill. It must not be used by more
+// than one goroutine at a time.
 type Process struct {
 	engine engine
 	dsn    string
@@ -17,9 +18,10 @@ type Process struct {
 	warden *warden
 }
 
-// Kill ends the server as kill -9 does. It returns once the process is gone;
-// its data directory and its port stay. The children of a Postgres see that by
-// themselves, and may finish a statement first.
+// Kill ends the server the way kill -9 does, and returns once the process is gone. The
+// server keeps its data directory and its port. Note that the children of a Postgres
+// only notice the death of their parent by themselves, so they may still finish a
+// statement.
 func (p *Process) Kill() error {
 	if err := os.WriteFile(p.file("again"), nil, 0o644); err != nil {
 		return err
@@ -47,11 +49,11 @@ func (p *Process) Kill() error {
 	return nil
 }
 
-// Start starts a killed server again. It returns when the server answers.
+// Start starts a killed server again, and waits until it answers.
 func (p *Process) Start() error {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		// One that has not noticed yet that its parent is dead keeps a new Postgres
-		// from starting, so it may take several attempts.
+		// A new Postgres won't start as long as a child of the old one hasn't noticed
+		// that its parent is dead, so this may take several attempts.
 		if !p.runs() {
 			if _, err := p.warden.owner.WriteString("\n"); err != nil {
 				return err
@@ -72,7 +74,8 @@ func (p *Process) Start() error {
 
 func (p *Process) file(name string) string { return filepath.Join(p.dir, name) }
 
-// runs reports whether the warden waits for a server, and so does not read.
+// runs reports whether the warden is waiting for a server, which means that it isn't
+// reading from the pipe.
 func (p *Process) runs() bool {
 	_, err := os.Stat(p.file("server"))
 	return err == nil

@@ -18,7 +18,8 @@ func TestKilledServerStartsAgainWithWhatItCommitted(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := range 3 {
-				// Not over an old connection, which learns of the death when it is used.
+				// Use a new connection, since an old one only learns of the server's
+				// death when it's used.
 				if _, err := db.Connect(t).Exec("INSERT INTO kept VALUES (1)"); err != nil {
 					t.Fatal(err)
 				}
@@ -43,7 +44,7 @@ func TestKilledServerStartsAgainWithWhatItCommitted(t *testing.T) {
 					t.Errorf("%d rows, %v, want %d", rows, err, n+1)
 				}
 			}
-			if err := process.Kill(); err != nil { // a test may end with a dead server
+			if err := process.Kill(); err != nil { // a test may end while its server is dead
 				t.Error(err)
 			}
 		})

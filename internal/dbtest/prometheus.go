@@ -2,8 +2,8 @@ package dbtest
 
 import "os/exec"
 
-// Prometheus returns the paths of prometheus and promtool. They come from where the
-// servers do.
+// Prometheus returns the paths of prometheus and promtool. They are looked for in the
+// same places as the servers.
 func Prometheus(t TB) (prometheus, promtool string) {
 	t.Helper()
 	find := func() bool {

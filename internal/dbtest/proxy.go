@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// A Proxy forwards connections to a server. A test makes it lose a reply or hold a
-// request. It does not parse the protocol: it counts the data of one read as one
-// request or reply. Drivers send a request in one piece, and servers send a short
-// reply in one piece.
+// A Proxy forwards connections to a server, and can lose a reply or hold back a request
+// when a test asks for it. It doesn't parse the protocol, and simply counts the data of
+// one read as one request or reply. This works because drivers send a request in one
+// piece, as servers do with short replies.
 //
-// A Proxy is safe for concurrent use. [DB.Through] makes one.
+// A Proxy is safe for concurrent use. Use [DB.Through] to create one.
 type Proxy struct {
 	listener net.Listener
 
 	mu               sync.Mutex
-	network, address string // where it leads to; empty while it is cut
+	network, address string // of the server; empty while the proxy is cut
 	conns            map[net.Conn]bool
-	lose, keep       *countdown // of replies and of requests; nil if none is awaited
-	kept             *line      // whose request is kept back; nil if none is
+	lose, keep       *countdown // count replies and requests, respectively; nil unless we're waiting for one
+	kept             *line      // the line whose request we're holding back, or nil
 }
 
-// A countdown ends with the n-th request or reply.
+// A countdown fires on the n-th request or reply.
 type countdown struct {
 	left int
-	out  chan struct{} // closed then
+	out  chan struct{} // closed when it fires
 }
 
-// Through returns db with a DSN that connects through a proxy. The proxy ends with the
+// Through returns db with a DSN that connects through a new proxy, which ends with the
 // test.
 func (db DB) Through(t TB) (DB, *Proxy) {
 	t.Helper()
@@ -53,7 +53,8 @@ func (db DB) Through(t TB) (DB, *Proxy) {
 	return db, p
 }
 
-// Lead forwards new connections to the server of db. It ends a [Proxy.Cut].
+// Lead forwards new connections to the server of db. Call it to end a [Proxy.Cut], or
+// to lead clients to another server.
 func (p *Proxy) Lead(db DB) error {
 	e, err := engineOf(db.Dialect)
 	if err != nil {
@@ -69,7 +70,7 @@ func (p *Proxy) Lead(db DB) error {
 	return nil
 }
 
-// Cut closes all connections, and refuses new ones until Lead is called.
+// Cut closes all connections and refuses new ones until [Proxy.Lead] is called.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,11 +87,13 @@ func (p *Proxy) close() {
 	p.listener.Close()
 }
 
-// LoseReply makes the proxy drop the n-th reply from now on, counting the replies on all
-// connections, and close the connection on which it arrived. The returned channel is
-// closed when that happens. A new call cancels an earlier one that is still pending. If
-// the dropped reply was the last part of the response, the server has already completed
-// the request.
+// LoseReply makes the proxy drop the n-th reply from now on, counted across all
+// connections, and close the connection on which the reply arrived. The returned
+// channel is closed when that happens. A new call replaces an earlier one that is still
+// pending.
+//
+// If the dropped reply was the last part of the response, the server has already
+// completed the request.
 func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) {
 	c := &countdown{left: n, out: make(chan struct{})}
 	p.mu.Lock()
@@ -99,11 +102,12 @@ func (p *Proxy) LoseReply(n int) (lost <-chan struct{}) {
 	return c.out
 }
 
-// KeepRequest makes the proxy keep back the n-th request from now on, counting the
-// requests on all connections, until Deliver is called. The returned channel is closed
-// when that request arrives. A new call cancels an earlier one that is still pending.
-// While the proxy keeps a request back, it accepts no connections, so that a driver
-// that gives up cannot cancel the request on the server.
+// KeepRequest makes the proxy hold back the n-th request from now on, counted across
+// all connections, until [Proxy.Deliver] is called. The returned channel is closed when
+// that request arrives. A new call replaces an earlier one that is still pending.
+//
+// The proxy accepts no connections while it is holding a request. Otherwise, a driver
+// that gives up could use another connection to cancel the request on the server.
 func (p *Proxy) KeepRequest(n int) (kept <-chan struct{}) {
 	c := &countdown{left: n, out: make(chan struct{})}
 	p.mu.Lock()
@@ -112,8 +116,8 @@ func (p *Proxy) KeepRequest(n int) (kept <-chan struct{}) {
 	return c.out
 }
 
-// Deliver sends the held request to the server, even if its sender has gone. It returns
-// when the server has answered.
+// Deliver sends the held request to the server, even if its sender has gone by now, and
+// returns when the server has answered.
 func (p *Proxy) Deliver() error {
 	p.mu.Lock()
 	kept := p.kept
@@ -130,8 +134,8 @@ func (p *Proxy) Deliver() error {
 	}
 }
 
-// Relent cancels LoseReply and KeepRequest. It sends a held request and does not wait
-// for a reply, because some requests have none.
+// Relent cancels LoseReply and KeepRequest. If a request is being held, Relent sends
+// it, but doesn't wait for a reply because some requests have none.
 func (p *Proxy) Relent() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,7 +143,7 @@ func (p *Proxy) Relent() {
 	p.deliver()
 }
 
-// deliver continues the line that waits in keepBack.
+// deliver wakes up the line that is waiting in keepBack. The caller must hold p.mu.
 func (p *Proxy) deliver() {
 	if p.kept != nil {
 		close(p.kept.delivered)
@@ -147,7 +151,8 @@ func (p *Proxy) deliver() {
 	}
 }
 
-// counted reports whether the countdown ends, and then removes it.
+// counted counts one request or reply, and reports whether that ended the countdown, in
+// which case it removes it. The caller must hold the proxy's lock.
 func counted(c **countdown) bool {
 	if *c == nil {
 		return false
@@ -170,14 +175,14 @@ func (p *Proxy) accept() {
 	}
 }
 
-// A line is a connection of a client to the server.
+// A line is one client's connection through the proxy to the server.
 type line struct {
 	proxy          *Proxy
 	client, server net.Conn
 
-	// The state of the held request, guarded by the proxy's lock.
+	// State of the held request, guarded by the proxy's lock.
 	delivered, answered chan struct{}
-	awaited             bool // whether answered is still to be closed
+	awaited             bool // whether answered still has to be closed
 }
 
 func (p *Proxy) serve(client net.Conn) {
@@ -202,7 +207,8 @@ func (p *Proxy) serve(client net.Conn) {
 	l.requests()
 }
 
-// track reports false if the proxy is cut.
+// track registers the connections so that Cut can close them. Returns false if the
+// proxy has already been cut.
 func (p *Proxy) track(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,8 +229,8 @@ func (p *Proxy) untrack(conns ...net.Conn) {
 	}
 }
 
-// requests forwards the data of the client. It does not read while it holds a request,
-// so it does not notice that the client has gone.
+// requests forwards the client's data. It doesn't read while a request is being held,
+// so it won't notice that the client has gone.
 func (l *line) requests() {
 	buf := make([]byte, 64<<10)
 	for {
@@ -240,7 +246,7 @@ func (l *line) requests() {
 	}
 }
 
-// keepBack waits for Deliver if the request is the one to hold.
+// keepBack waits for Deliver if this is the request that KeepRequest asked for.
 func (l *line) keepBack() {
 	p := l.proxy
 	p.mu.Lock()
@@ -254,7 +260,7 @@ func (l *line) keepBack() {
 	<-l.delivered
 }
 
-// linger gives the server time to answer a request whose sender has gone.
+// linger gives the server time to answer a request even though its sender has gone.
 func (l *line) linger() {
 	l.proxy.mu.Lock()
 	answered, awaited := l.answered, l.awaited
@@ -268,7 +274,7 @@ func (l *line) linger() {
 	}
 }
 
-// replies forwards the data of the server.
+// replies forwards the server's data.
 func (l *line) replies() {
 	defer l.client.Close()
 	defer l.server.Close()
@@ -284,8 +290,8 @@ func (l *line) replies() {
 	}
 }
 
-// heard records n bytes of a reply, or the end of the connection, and reports whether
-// to lose the reply.
+// heard records that n bytes of a reply have arrived, or the end of the connection if n
+// is zero, and reports whether the reply should be lost.
 func (l *line) heard(n int) (lost bool) {
 	l.proxy.mu.Lock()
 	defer l.proxy.mu.Unlock()

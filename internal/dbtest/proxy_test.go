@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// proxied returns connections through a proxy and past it. The table kept is empty.
+// proxied returns two connection pools, one of which goes through a proxy while the
+// other bypasses it, and creates the empty table kept.
 func proxied(t *testing.T, dialect string) (through, past *sql.DB, db DB, p *Proxy) {
 	t.Helper()
 	db = Open(t, dialect)
@@ -14,12 +15,13 @@ func proxied(t *testing.T, dialect string) (through, past *sql.DB, db DB, p *Pro
 	mustExec(t, past, "CREATE TABLE kept (n INT)")
 	led, p := db.Through(t)
 	if dialect == "postgres" {
-		led.DSN += "?default_query_exec_mode=exec" // by default the first request only prepares
+		led.DSN += "?default_query_exec_mode=exec" // by default, the first request of a statement only prepares it
 	}
 	return led.Connect(t), past, db, p
 }
 
-// pinned returns a connection that the driver does not test before it is used.
+// pinned returns a single connection, because unlike a pool, the driver doesn't check
+// that it's still alive before using it.
 func pinned(t *testing.T, db *sql.DB) *sql.Conn {
 	t.Helper()
 	conn, err := db.Conn(t.Context())
@@ -55,7 +57,7 @@ func TestProxy(t *testing.T) {
 				if n := count(t, past); n != 1 {
 					t.Errorf("%d rows, want that of the request whose reply was lost", n)
 				}
-				if n := count(t, through); n != 1 { // over a new connection
+				if n := count(t, through); n != 1 { // uses a new connection
 					t.Errorf("%d rows through the proxy", n)
 				}
 				conn = pinned(t, through)
@@ -69,7 +71,8 @@ func TestProxy(t *testing.T) {
 			})
 			t.Run("delivers a request late", func(t *testing.T) {
 				through, past, _, p := proxied(t, dialect)
-				// pgx also asks the server to cancel the request, which may come late as well.
+				// pgx also asks the server to cancel the request, and we can't control
+				// when that arrives.
 				attempts := map[string]int{"postgres": 10, "mysql": 1}[dialect]
 				for attempt := 1; count(t, past) == 0; attempt++ {
 					if attempt > attempts {
@@ -111,7 +114,7 @@ func TestProxy(t *testing.T) {
 				if through.Ping() == nil {
 					t.Error("a way through")
 				}
-				other := Open(t, dialect) // on the same server, but any will do
+				other := Open(t, dialect) // on the same server, but any other would do
 				if err := p.Lead(other); err != nil {
 					t.Fatal(err)
 				}

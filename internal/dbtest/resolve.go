@@ -9,30 +9,30 @@ import (
 	"strings"
 )
 
-// A way is where a server comes from.
+// A way is one of the ways to get a server.
 type way string
 
 const (
-	environment way = "environment" // a DSN in a variable
+	environment way = "environment" // a DSN in an environment variable
 	private     way = "private"     // programs found on this machine
-	install     way = "install"     // apt-get install, and then private
-	unpack      way = "unpack"      // packages unpacked into a cache, and then private
+	install     way = "install"     // apt-get install, followed by private
+	unpack      way = "unpack"      // packages unpacked into a cache, followed by private
 	containers  way = "containers"  // docker compose
 	none        way = ""
 )
 
-// A machine is what the choice of a way depends on.
+// A machine is everything that the choice of a way depends on.
 type machine struct {
 	getenv     func(string) string
 	find       finder
-	mayInstall func() bool // root on Debian or Ubuntu, who has allowed it
-	mayFetch   func() bool // on Debian or Ubuntu
-	docker     func() bool // whether an engine answers, and compose.yml is here
+	mayInstall func() bool // we're root on Debian or Ubuntu, and the user has allowed it
+	mayFetch   func() bool // we're on Debian or Ubuntu
+	docker     func() bool // an engine answers, and there's a docker-compose.yml
 }
 
 var thisMachine = machine{getenv: os.Getenv, find: findPrograms, mayInstall: mayInstall, mayFetch: mayFetch, docker: dockerAnswers}
 
-// choose returns the first way to a server that m offers.
+// choose returns the first way to get a server that m offers.
 func (m machine) choose(e engine) way {
 	if m.getenv(e.env) != "" {
 		return environment
@@ -52,7 +52,8 @@ func (m machine) choose(e engine) way {
 	return none
 }
 
-// start returns a server of the dialect, or an error that says what to do.
+// start returns a server of the given dialect. If it can't, the error explains what to
+// do.
 func start(dialect string) (*server, error) {
 	e, err := engineOf(dialect)
 	if err != nil {
@@ -74,7 +75,8 @@ func start(dialect string) (*server, error) {
 	}
 }
 
-// startFound runs a private server with the given settings.
+// startFound runs a private server with the given settings, and obtains its programs
+// first if necessary.
 func (e engine) startFound(durable bool, settings ...string) (*server, error) {
 	var in installation
 	err := obtain(e.pack, e.needs, func() (ok bool) {
@@ -87,8 +89,8 @@ func (e engine) startFound(durable bool, settings ...string) (*server, error) {
 	return e.startPrivate(in.with(settings), durable)
 }
 
-// obtain returns when find has found what the packages have. It may install or
-// fetch them. Its error is an absentError if they cannot be had here.
+// obtain makes sure that find succeeds, for which it may install or fetch the packages.
+// It returns an absentError if they can't be had on this machine.
 func obtain(packages, needs string, find func() bool) error {
 	if find() {
 		return nil
@@ -98,7 +100,7 @@ func obtain(packages, needs string, find func() bool) error {
 	case thisMachine.mayInstall():
 		err = locked(func() error {
 			if find() {
-				return nil // another test binary has done it while we waited
+				return nil // another test binary has done it while we were waiting for the lock
 			}
 			return aptGetInstall(strings.Fields(packages)...)
 		})
@@ -116,10 +118,10 @@ func obtain(packages, needs string, find func() bool) error {
 	return nil
 }
 
-// An absentError names programs that this machine lacks.
+// An absentError names programs that aren't on this machine.
 type absentError struct {
 	needs, packages string
-	err             error // of the attempt to get them, if one was made
+	err             error // why we couldn't get them, if we tried
 }
 
 func (e *absentError) Error() string {
@@ -132,7 +134,7 @@ func (e *absentError) Error() string {
 
 func (e *absentError) Unwrap() error { return e.err }
 
-// A missingError lists the servers that could not be had, and the ways out.
+// A missingError lists the servers that we couldn't get, and what can be done about it.
 type missingError []engine
 
 func (missing missingError) Error() string {
@@ -155,12 +157,12 @@ To leave the database servers out of this run, say so: SNOWKEY_TEST_DB=sqlite`,
 		strings.Join(names, " and no "), strings.Join(env, "\n"), strings.Join(packs, " "), strings.Join(programs, "\n"))
 }
 
-// findPrograms is the finder of this machine.
+// findPrograms is the finder for this machine.
 func findPrograms(patterns []string, names ...string) ([]string, bool) {
 	paths, ok := lookAll(exec.LookPath, names)
 	for i := 0; !ok && i < len(patterns); i++ {
 		dirs, _ := filepath.Glob(patterns[i])
-		slices.Reverse(dirs) // the newest version first, as long as they have equally many digits
+		slices.Reverse(dirs) // newest version first, as long as all of them have the same number of digits
 		for _, dir := range dirs {
 			inDir := func(name string) (string, error) { return exec.LookPath(filepath.Join(dir, name)) }
 			if paths, ok = lookAll(inDir, names); ok {

@@ -14,8 +14,8 @@ func TestChoiceOfAWay(t *testing.T) {
 		env      string
 		programs string // found on this machine
 		docker   bool
-		debian   bool // where packages can be unpacked
-		root     bool // who has allowed to install
+		debian   bool // packages can be unpacked
+		root     bool // and the user has allowed us to install packages
 		postgres way
 		mysql    way
 	}{
@@ -70,7 +70,7 @@ func TestServerOfTheEnvironmentIsUsed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			replaceMachine(t, machine{getenv: os.Getenv}) // another way would be a call of nil
+			replaceMachine(t, machine{getenv: os.Getenv}) // any other way would call a nil function
 			t.Setenv(srv.env, srv.dsn)
 			Open(t, dialect).Connect(t)
 			if got := shared.servers[dialect]; got == nil || got.origin != srv.env || got.dsn != srv.dsn {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Rows returns what a query reads: a line for each row, its columns joined with
-// spaces, and NULL for what is not there.
+// Rows returns what a query reads, with one line for each row. The columns are joined
+// with spaces, and an SQL NULL becomes NULL.
 func Rows(t TB, conn *sql.DB, query string) []string {
 	t.Helper()
 	rows, err := conn.Query(query)

@@ -6,11 +6,12 @@ import (
 	"path/filepath"
 )
 
-// openSQLite returns a file of its own. Several connections may write to it:
-// they wait for each other instead of failing at once.
+// openSQLite returns a database in a new file. It can be written to from several
+// connections, which wait for each other instead of failing immediately.
 func openSQLite(t TB) DB {
 	t.Helper()
-	// The DSN is a URI, and the second subtest of one name has a # in its directory's.
+	// The DSN is a URI, so the path needs escaping: if two subtests have the same name,
+	// the directory of the second one contains a #.
 	file := url.URL{Path: filepath.Join(t.TempDir(), "snowkey.db")}
 	db := DB{
 		Dialect: "sqlite",

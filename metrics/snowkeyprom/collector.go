@@ -1,39 +1,39 @@
-// Package snowkeyprom exports the state of a pool of ids to Prometheus, and that of a
-// segment of dense numbers.
+// Package snowkeyprom exports the state of a pool of ids, or of a segment of dense
+// numbers, to Prometheus.
 //
 //	prometheus.MustRegister(snowkeyprom.NewCollector(ids))
 //
-// The metrics are:
+// [NewCollector] always exports these metrics of a pool:
 //
-//	snowkey_ids_issued_total                 ids that were made
-//	snowkey_waits_total{for}                 calls that waited for the clock or the lease
-//	snowkey_wait_seconds_total{for}          how long they waited together
+//	snowkey_ids_issued_total                 ids that were issued
+//	snowkey_waits_total{for}                 calls that had to wait for the clock or the lease
+//	snowkey_wait_seconds_total{for}          total time spent in these waits
 //	snowkey_clock_errors_total               calls that failed because the clock was behind
 //	snowkey_lead_seconds                     how far the latest id is ahead of the clock
-//	snowkey_names                            generators of the pool
-//	snowkey_state{state}                     1 for the state of the pool, 0 for the others
-//	snowkey_layout_remaining_seconds         until the layout is exhausted
+//	snowkey_names                            number of generators in the pool
+//	snowkey_state{state}                     1 for the pool's current state, 0 for all others
+//	snowkey_layout_remaining_seconds         time until the layout is exhausted
 //
-// and if the worker number is leased:
+// These are only exported if the worker number is leased:
 //
-//	snowkey_worker_number                    the worker number, if there is a lease
+//	snowkey_worker_number                    the worker number, unless there is currently no lease
 //	snowkey_lease_window_seconds             how long ids can be issued without a renewal
 //	snowkey_lease_claims_total               leases that were claimed
 //	snowkey_lease_losses_total               leases that were lost
-//	snowkey_lease_renewals_total{result}     renewals, ok or failed
-//	snowkey_lease_renewal_seconds            a summary of how long they took
+//	snowkey_lease_renewals_total{result}     renewals, by result (ok or failed)
+//	snowkey_lease_renewal_seconds            a summary of how long renewals took
 //
 // [NewSegmentCollector] exports a source of dense numbers:
 //
-//	snowkey_segment_issued_total             numbers that calls have got
-//	snowkey_segment_ready                    fetched numbers that are not used yet
+//	snowkey_segment_issued_total             numbers that were returned by calls
+//	snowkey_segment_ready                    numbers that were fetched but not used yet
 //	snowkey_segment_remaining                numbers that are left to fetch
 //	snowkey_segment_waits_total              calls that had to wait for a fetch
-//	snowkey_segment_wait_seconds_total       how long they waited together
-//	snowkey_segment_fetches_total{result}    fetches, ok or failed
-//	snowkey_segment_fetch_seconds            a summary of how long they took
+//	snowkey_segment_wait_seconds_total       total time spent in these waits
+//	snowkey_segment_fetches_total{result}    fetches, by result (ok or failed)
+//	snowkey_segment_fetch_seconds            a summary of how long fetches took
 //
-// To export several pools or segments, give each a label:
+// To export several pools or segments, add a label to each of them:
 //
 //	prometheus.WrapRegistererWith(prometheus.Labels{"pool": "orders"}, registry).MustRegister(…)
 package snowkeyprom
@@ -77,10 +77,12 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 type collector struct{ pool *idgen.Pool }
 
-// NewCollector returns a collector of the metrics of a pool. If the pool is nil, it collects
-// those of [idgen.Default] at the time of the collection. The collector is safe for
-// concurrent use. A collection takes no id, and its time grows with the number of names
-// of the pool.
+// NewCollector returns a collector for the metrics of a pool. If pool is nil, each
+// collection uses the pool that [idgen.Default] returns at that time, and there are no
+// metrics if it returns nil.
+//
+// The collector is safe for concurrent use. A collection does not take any ids from the
+// pool. Its cost grows with the number of names in the pool.
 func NewCollector(pool *idgen.Pool) prometheus.Collector { return collector{pool} }
 
 // Describe implements [prometheus.Collector].
@@ -118,7 +120,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		gauge(state, is, other.String())
 	}
 	if s.Window == idgen.NoLimit {
-		return // the worker number is not leased
+		return // there is no lease
 	}
 	if number, ok := pool.Worker(); ok {
 		gauge(worker, float64(number))
@@ -131,7 +133,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstSummary(renewing, uint64(s.Lease.Renewals+s.Lease.Failures), s.Lease.RenewalTime.Seconds(), nil)
 }
 
-// values returns the functions that send the value of a counter and of a gauge.
+// values returns two functions, which send the value of a counter and of a gauge.
 func values(to chan<- prometheus.Metric) (count, gauge func(d *prometheus.Desc, n float64, labels ...string)) {
 	of := func(kind prometheus.ValueType) func(*prometheus.Desc, float64, ...string) {
 		return func(d *prometheus.Desc, n float64, labels ...string) {
@@ -143,8 +145,8 @@ func values(to chan<- prometheus.Metric) (count, gauge func(d *prometheus.Desc, 
 
 type segmentCollector struct{ segment *segment.Segment }
 
-// NewSegmentCollector returns a collector of the metrics of a segment. It is safe for
-// concurrent use, and a collection uses up no number.
+// NewSegmentCollector returns a collector for the metrics of a segment. It is safe for
+// concurrent use. A collection does not use up any numbers.
 func NewSegmentCollector(s *segment.Segment) prometheus.Collector { return segmentCollector{s} }
 
 // Describe implements [prometheus.Collector].

@@ -25,7 +25,8 @@ import (
 	"github.com/snowkey-go/snowkey/metrics/snowkeyprom"
 )
 
-// scrape returns the series that a Prometheus reads from the collector, with their values.
+// scrape returns the series that Prometheus would read from the collector, and their
+// values.
 func scrape(t *testing.T, c prometheus.Collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -127,7 +128,8 @@ func TestUnleasedPool(t *testing.T) {
 	}
 }
 
-// Without a pool, there are no series until the process has a default pool.
+// TestDefaultPool checks that without a pool, there are no series until the process has
+// a default pool.
 func TestDefaultPool(t *testing.T) {
 	c := snowkeyprom.NewCollector(nil)
 	if got := scrape(t, c); len(got) > 0 {
@@ -159,7 +161,8 @@ func TestSegment(t *testing.T) {
 	if err != nil || len(problems) > 0 {
 		t.Errorf("promlint: %v, %v", problems, err)
 	}
-	// Fetches go on in the background until enough numbers are ready.
+	// Otherwise, fetches would continue in the background until enough numbers are
+	// ready.
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +182,8 @@ func TestSegment(t *testing.T) {
 	}
 }
 
-// The documentation of the package lists the metrics that there are.
+// TestDocumentation checks that the package documentation lists exactly the metrics
+// that the collectors export.
 func TestDocumentation(t *testing.T) {
 	text, err := os.ReadFile("collector.go")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 func ExampleNewCollector() {
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(3)}) // for an example; else snowkey.Open
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(3)}) // in production, use snowkey.Open
 	if err != nil {
 		log.Fatal(err)
 	}

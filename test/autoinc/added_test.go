@@ -8,7 +8,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// A child that was added after the phase widen is narrow, and Verify says so.
+// A child that was added after the phase widen is still narrow, which Verify must
+// report.
 func TestChildAddedLater(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {
@@ -23,7 +24,7 @@ func TestChildAddedLater(t *testing.T) {
 		}
 		if db.Dialect == "postgres" {
 			exec(t, conn, "ALTER TABLE v ADD CONSTRAINT later FOREIGN KEY (u) REFERENCES u (id)")
-		} else { // which lets only columns of one type reference each other
+		} else { // MySQL only lets columns of the same type reference each other
 			exec(t, conn, "ALTER TABLE v ADD w BIGINT, ADD CONSTRAINT later FOREIGN KEY (w) REFERENCES u (id)")
 		}
 		says := verdicts(t, verify(t, conn, p))

@@ -19,7 +19,7 @@ import (
 
 var errKilled = errors.New("killed")
 
-// state is everything that the catalog says of a shop's tables.
+// state returns everything that the catalog says about the tables of a shop.
 func (s shop) state(t *testing.T) string {
 	t.Helper()
 	queries := map[string]string{
@@ -63,7 +63,7 @@ func (s shop) state(t *testing.T) string {
 func modes(t *testing.T, test func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions)) {
 	for _, dialect := range dbtest.Databases(t) {
 		for _, online := range []bool{false, true} {
-			if name := dialect; !online || dialect != "sqlite" { // which has one way
+			if name := dialect; !online || dialect != "sqlite" { // SQLite only has one way
 				if online {
 					name += " online"
 				}
@@ -76,8 +76,9 @@ func modes(t *testing.T, test func(t *testing.T, db dbtest.DB, options autoinc.P
 	}
 }
 
-// Apply is killed once before and after each statement and each record. The next
-// Apply continues, and the result is the same as without a kill.
+// We kill Apply once before and after each statement and each record. The next Apply
+// must continue from there, and the result must be the same as if nothing had been
+// killed.
 func TestKilledAtEveryPoint(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		killAtEveryPoint(t, newShop, db, options)
@@ -95,7 +96,8 @@ func killAtEveryPoint(t *testing.T, newShop func(*testing.T, dbtest.DB) shop, db
 			return nil
 		}
 		killed[point] = true
-		// Of the long transactions of the online way, every third statement.
+		// The online way has long transactions, so kill it only at every third
+		// statement.
 		if step, ok := strings.CutPrefix(point, "record "); ok && options.Online && !strings.Contains(step, " ") && len(killed)%3 != 0 {
 			return nil
 		}
@@ -104,7 +106,7 @@ func killAtEveryPoint(t *testing.T, newShop func(*testing.T, dbtest.DB) shop, db
 	for calls := 0; ; calls++ {
 		phase, err := autoinc.Apply(ctx, s.conn, p, autoinc.ApplyOptions{BatchSize: 20})
 		if errors.Is(err, autoinc.ErrBusy) {
-			continue // the server has yet to notice that the last is gone
+			continue // the server hasn't noticed yet that the last Apply is gone
 		}
 		if err != nil && !errors.Is(err, errKilled) {
 			t.Fatalf("after %d kills: %v", len(killed), err)
@@ -130,8 +132,8 @@ func killAtEveryPoint(t *testing.T, newShop func(*testing.T, dbtest.DB) shop, db
 	t.Logf("%d kills at %d steps", len(killed), steps)
 }
 
-// Each point of a rebuild of SQLite's by itself, from the beginning: the kill
-// leaves no more than what was committed.
+// For SQLite's rebuilds we also test each point on its own, starting from the
+// beginning. A kill must not leave anything behind except what was committed.
 func TestKilledOnce(t *testing.T) {
 	var points []string
 	s := newShop(t, dbtest.SQLite(t))
@@ -146,7 +148,7 @@ func TestKilledOnce(t *testing.T) {
 		t.Fatalf("%q", points)
 	}
 	for i, at := range points {
-		if i%3 != 0 && i < len(points)-2 { // its commit, and what comes after it, and some before
+		if i%3 != 0 && i < len(points)-2 { // always test the commit and what comes after it, but only some of the points before
 			continue
 		}
 		s := newShop(t, dbtest.SQLite(t))
@@ -172,9 +174,9 @@ func TestKilledOnce(t *testing.T) {
 	}
 }
 
-// Writers go on during every phase: one that sends no key until it is refused
-// for good, and one that sends keys once that is switched on. Every row that was
-// acknowledged is there at the end, under its own key.
+// Two writers continue during every phase. One of them sends no keys until it is
+// refused for good, and the other sends keys as soon as that's switched on. Every row
+// that was acknowledged must still be there at the end, with the same key.
 func TestWriters(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
@@ -213,10 +215,11 @@ func TestWriters(t *testing.T) {
 	})
 }
 
-// writersConn is a pool of writers, whose SQLite waits while a table is rebuilt.
+// writersConn returns a connection pool for writers. With SQLite, they have to wait
+// while a table is being rebuilt.
 func writersConn(t *testing.T, db dbtest.DB) *sql.DB {
 	t.Helper()
-	if db.Dialect == "postgres" { // prepared statements fail once when a type changes
+	if db.Dialect == "postgres" { // otherwise prepared statements fail once when a type changes
 		db.DSN += map[bool]string{true: "&", false: "?"}[strings.Contains(db.DSN, "?")] + "default_query_exec_mode=simple_protocol"
 	}
 	conn := db.Connect(t)
@@ -232,12 +235,12 @@ type writers struct {
 	conn     *sql.DB
 	generate atomic.Bool
 	refused  atomic.Int64
-	legacy   atomic.Int64 // rounds of the one
-	new      atomic.Int64 // and of the other
+	legacy   atomic.Int64 // rounds of the writer that sends no keys
+	new      atomic.Int64 // rounds of the writer that sends keys
 	next     atomic.Int64
 	stop     func()
 	sync.Mutex
-	names []string // of users that were acknowledged, with an order
+	names []string // of acknowledged users, each of which has an order
 }
 
 func (w *writers) start(t *testing.T) {
@@ -250,7 +253,7 @@ func (w *writers) start(t *testing.T) {
 	t.Cleanup(func() { w.stop() })
 }
 
-// writeOn waits until both writers have been at it for some rounds.
+// writeOn waits until both writers have written for a number of rounds.
 func (w *writers) writeOn(t *testing.T) {
 	t.Helper()
 	legacy, other := w.legacy.Load()+8, w.new.Load()+8
@@ -263,12 +266,12 @@ func (w *writers) writeOn(t *testing.T) {
 	}
 }
 
-// write writes users with an order each, in a transaction. An error is a refusal,
-// and loses nothing that was acknowledged.
+// write writes users, each with an order in the same transaction. An error means that a
+// row was refused, but no acknowledged row is lost.
 func (w *writers) write(ctx context.Context, who string, sends bool, rounds *atomic.Int64) {
 	for i := 0; ctx.Err() == nil; i++ {
 		rounds.Add(1)
-		time.Sleep(time.Millisecond) // SQLite's writers do not queue, and none is to starve
+		time.Sleep(time.Millisecond) // SQLite's writers don't queue, so without a pause one of them could starve
 		if sends && !w.generate.Load() {
 			continue
 		}
@@ -304,7 +307,8 @@ func (w *writers) writeOne(ctx context.Context, name string, sends bool) error {
 	return tx.Commit()
 }
 
-// The online way ends where the other does, except for the order of the columns.
+// The online way must end in the same state as the other way, except for the order of
+// the columns.
 func TestOnlineEndsAsOffline(t *testing.T) {
 	for _, dialect := range dbtest.Databases(t) {
 		var ends []string

@@ -11,7 +11,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// undeclared creates tables without foreign keys, as PowerDNS, Sakila and Rails do.
+// undeclared returns statements that create tables without foreign keys, as PowerDNS,
+// Sakila and Rails do.
 func undeclared(db dbtest.DB) []string {
 	key := map[string]string{"postgres": "serial PRIMARY KEY", "mysql": "INT AUTO_INCREMENT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}[db.Dialect]
 	return []string{
@@ -26,8 +27,9 @@ func undeclared(db dbtest.DB) []string {
 	}
 }
 
-// Columns that may hold a key without a foreign key are found by name, type and value.
-// There is no plan until the caller has decided about each of them.
+// Columns that may hold a key even though they have no foreign key are found by name,
+// type and value. There must not be a plan until the caller has made a decision about
+// each.
 func TestUndeclaredChildren(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		conn := db.Connect(t)
@@ -52,7 +54,7 @@ func TestUndeclaredChildren(t *testing.T) {
 			"records.secondary_domain_id domains.id: 1 of 1 values are keys there",
 		}
 		if db.Dialect == "sqlite" {
-			want = nil // there every integer has 64 bits
+			want = nil // in SQLite, every integer has 64 bits
 		}
 		require(t, "the columns", strings.Join(found, "\n"), strings.Join(want, "\n"))
 
@@ -100,8 +102,9 @@ func TestUndeclaredChildren(t *testing.T) {
 	})
 }
 
-// A polymorphic column holds keys of the tables that another column names, as in Rails and
-// Laravel. One declared parent makes it wide, and keys of the others fit as well.
+// As in Rails and Laravel, a polymorphic column holds keys of several tables, and
+// another column says which. One declared parent is enough to widen it, after which the
+// keys of the other tables fit as well.
 func TestPolymorphicChildren(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {

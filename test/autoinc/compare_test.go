@@ -8,8 +8,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Behind a fence writers may send keys while the column still counts, and a
-// program that compares when it starts has to start then.
+// With a fence in place, writers may send keys while the column still counts. A program
+// that compares its models at startup must be able to start at that time.
 func TestCompareAlongTheWay(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s := newShop(t, db)

@@ -9,7 +9,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// A counting column of a composite key is planned if that is wished, with its children.
+// A counting column of a composite key is only planned, along with its children, if the
+// caller asks for it.
 func TestCompositeKey(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {

@@ -25,7 +25,7 @@ func require(t *testing.T, what, got, want string) {
 	if got == want {
 		return
 	}
-	// Of long texts, only the lines that differ.
+	// If the texts are long, only print the lines that differ.
 	without := func(text, other string) (lines []string) {
 		for line := range strings.Lines(text) {
 			if !slices.Contains(slices.Collect(strings.Lines(other)), line) {
@@ -48,7 +48,7 @@ func inspect(t *testing.T, conn *sql.DB, options catalog.Options) catalog.Report
 	return report
 }
 
-// key returns the key of a table in any schema.
+// key returns the key of the named table, in whichever schema the table is.
 func key(t *testing.T, report catalog.Report, table string) catalog.Key {
 	t.Helper()
 	i := slices.IndexFunc(report.Keys, func(k catalog.Key) bool { return k.Column.Table.Name == table })
@@ -58,7 +58,8 @@ func key(t *testing.T, report catalog.Report, table string) catalog.Key {
 	return report.Keys[i]
 }
 
-// kinds are the findings of a key as severity:kind, each once and in order.
+// kinds returns the findings of a key as severity:kind, in order and without
+// repetitions.
 func kinds(findings []catalog.Finding) string {
 	var all []string
 	for _, f := range findings {
@@ -68,7 +69,7 @@ func kinds(findings []catalog.Finding) string {
 	return strings.Join(slices.Compact(all), " ")
 }
 
-// differences is what Compare returns, or the test ends.
+// differences returns the error as what Compare returns, and otherwise ends the test.
 func differences(t *testing.T, err error) *catalog.MismatchError {
 	t.Helper()
 	e, ok := errors.AsType[*catalog.MismatchError](err)

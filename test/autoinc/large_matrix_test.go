@@ -20,10 +20,11 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// A table of ROWS rows (5,000,000) and its parents are migrated while clients insert,
-// update and delete parents with their children, a reader keeps its lock for 20 s again and
-// again, and the connection of Apply is killed after 20 s, 40 s and so on. The log has the figures that
-// docs/leaving-auto-increment.md gives.
+// TestMatrixLarge migrates a table with ROWS rows (5,000,000) and its parents. All the
+// while, clients insert, update and delete parents with their children, a reader
+// repeatedly keeps its lock for 20 s, and Apply's connection is killed after 20 s, 40 s
+// and so on. The figures in docs/leaving-auto-increment.md come from the log of this
+// test.
 func TestMatrixLarge(t *testing.T) {
 	rows, err := strconv.Atoi(cmp.Or(os.Getenv("ROWS"), "5000000"))
 	if err != nil {
@@ -49,7 +50,7 @@ func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 		if strings.Contains(db.DSN, "?") {
 			separator = "&"
 		}
-		db.DSN += separator + "default_query_exec_mode=simple_protocol" // prepared statements fail once when a type changes
+		db.DSN += separator + "default_query_exec_mode=simple_protocol" // otherwise prepared statements fail once when a type changes
 	}
 	conn := db.Connect(t)
 	if db.Dialect == "postgres" {
@@ -71,7 +72,7 @@ func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 	}
 	p := plan(t, conn, autoinc.PlanOptions{Online: online})
 
-	// The last parents are not among those that are deleted.
+	// Don't choose from the parents that get deleted, so only use the last half.
 	some := func() int { return rand.N(parents/2) + parents/2 }
 	c := write(t, conn,
 		func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO users (name) VALUES ('new')"); return err },
@@ -89,7 +90,7 @@ func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 		})
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	go func() { // a reader that takes its time, and rests before the next one
+	go func() { // a slow reader that pauses before it reads again
 		for ctx.Err() == nil {
 			if tx, err := conn.BeginTx(ctx, nil); err == nil {
 				var n int
@@ -101,16 +102,17 @@ func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 		}
 	}()
 	began, kills := time.Now(), 0
-	// attempt calls Apply for the phase widen, and ends it after a while as a crash would.
+	// attempt calls Apply for the phase widen and interrupts it after a while, as a
+	// crash would.
 	attempt := func() error {
 		apply, cancel := context.WithCancel(ctx)
 		defer cancel()
-		timer := time.AfterFunc(time.Duration(1+kills)*20*time.Second, func() { // later each time, so that a long step can end
+		timer := time.AfterFunc(time.Duration(1+kills)*20*time.Second, func() { // a little later each time, so that a long step can complete
 			kills++
 			if db.Dialect == "postgres" {
 				killApply(t, conn, db)
 			} else {
-				cancel() // KILL would end the connections of the clients as well
+				cancel() // KILL would also end the connections of the clients
 			}
 		})
 		defer timer.Stop()

@@ -7,8 +7,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// After a migration the database does not tell the key of the last row: MySQL and MariaDB
-// return 0, and SQLite returns a number that is not the key.
+// After a migration, the database no longer returns the key of the last row. MySQL and
+// MariaDB return 0, whereas SQLite returns a number that isn't the key at all.
 func TestLastInsertID(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "postgres" {

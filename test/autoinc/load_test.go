@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// owner is a database of Postgres whose owner is not a superuser.
+// owner returns a Postgres database whose owner isn't a superuser.
 func owner(t *testing.T) dbtest.DB {
 	t.Helper()
 	db, conn := one(t, "postgres")
@@ -28,13 +28,13 @@ func owner(t *testing.T) dbtest.DB {
 	}
 	dsn.User = url.UserPassword(role, "owner")
 	query := dsn.Query()
-	query.Set("default_query_exec_mode", "simple_protocol") // prepared statements fail once when a type changes
+	query.Set("default_query_exec_mode", "simple_protocol") // otherwise prepared statements fail once when a type changes
 	dsn.RawQuery = query.Encode()
 	db.DSN = dsn.String()
 	return db
 }
 
-// clients are writers at work.
+// clients are writers running in the background.
 type clients struct {
 	stop    func()
 	mu      sync.Mutex
@@ -43,7 +43,8 @@ type clients struct {
 	longest time.Duration
 }
 
-// write has clients write until stop is called. Each calls one of the functions.
+// write starts one client for each of the functions, which it keeps calling until stop
+// is called.
 func write(t *testing.T, conn *sql.DB, functions ...func(tx *sql.Tx) error) *clients {
 	c := &clients{errors: make(map[string]int)}
 	done := make(chan struct{})
@@ -94,8 +95,9 @@ func inTurn(statements ...string) func(tx *sql.Tx) error {
 	}
 }
 
-// While a reader keeps its lock for long, writers go on. A statement of Apply that waits for
-// the reader's lock gives up soon, because writers queue behind it.
+// Even if a reader keeps its lock for a long time, writers must be able to continue.
+// Since they queue behind any statement of Apply that is waiting for the reader's lock,
+// such a statement has to give up soon.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	conn := owner(t).Connect(t)
@@ -118,7 +120,7 @@ func TestSlowReader(t *testing.T) {
 	time.AfterFunc(reads, func() { _ = reader.Rollback() })
 	c := write(t, conn,
 		inTurn("INSERT INTO users DEFAULT VALUES"), inTurn("INSERT INTO orders (user_id) VALUES (1)"), inTurn("UPDATE orders SET user_id = 2 WHERE id = 7"))
-	beside := write(t, conn, inTurn("INSERT INTO other VALUES (1)")) // shows how slow the machine is
+	beside := write(t, conn, inTurn("INSERT INTO other VALUES (1)")) // tells us how slow the machine is
 	began, retried := time.Now(), 0
 	_, err = autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{Progress: func(p autoinc.Progress) {
 		if p.Event == autoinc.Retried {
@@ -140,8 +142,9 @@ func TestSlowReader(t *testing.T) {
 	t.Logf("with a reader of %v, %d writes, the longest %v, and %v to another table; Apply took %v with %d retries", reads, c.writes, c.longest, beside.longest, took, retried)
 }
 
-// Apply locks tables whose writers lock them in either order. No statement of the
-// application fails, although the owner of the tables may not set deadlock_timeout.
+// Apply has to lock tables that are locked by their writers in either order. None of
+// the application's statements may fail because of this, even though the owner of the
+// tables isn't allowed to set deadlock_timeout.
 func TestNoDeadlocks(t *testing.T) {
 	for _, online := range []bool{false, true} {
 		t.Run(fmt.Sprintf("online=%t", online), func(t *testing.T) {
@@ -158,7 +161,7 @@ func TestNoDeadlocks(t *testing.T) {
 			for i, statements := range [][]string{{user, order, line}, {line, order, user}, {order, user, line}, {line, user, order}, {user, line}, {order, line}} {
 				var own []string
 				for _, statement := range statements {
-					own = append(own, fmt.Sprintf(statement, i+1)) // rows of its own, so that writers do not wait for each other
+					own = append(own, fmt.Sprintf(statement, i+1)) // each client has its own rows, so that they don't wait for each other
 				}
 				functions = append(functions, inTurn(own...))
 			}
@@ -188,13 +191,13 @@ func TestNoDeadlocks(t *testing.T) {
 	}
 }
 
-// A backfill pauses while a standby lags, and continues by itself.
+// A backfill must pause while a standby lags behind, and then continue without help.
 func TestBackfillWaitsForReplicas(t *testing.T) {
 	one(t, "postgres")
 	t.Parallel()
 	primary := dbtest.Durable(t, "postgres")
 	conn := primary.Connect(t)
-	exec(t, conn, "ALTER SYSTEM SET wal_receiver_status_interval = '1s'", // which the standby has too
+	exec(t, conn, "ALTER SYSTEM SET wal_receiver_status_interval = '1s'", // applies to the standby too
 		"CREATE TABLE users (id serial PRIMARY KEY)", "INSERT INTO users SELECT nextval('users_id_seq') FROM generate_series(1, 50000)")
 	p := plan(t, conn, autoinc.PlanOptions{Online: true})
 	standby := dbtest.StandbyOf(t, primary).Connect(t)
@@ -205,7 +208,7 @@ func TestBackfillWaitsForReplicas(t *testing.T) {
 			stopped = true
 			exec(t, standby, "SELECT pg_wal_replay_pause()")
 		case p.Event == autoinc.Retried && strings.Contains(p.Err.Error(), "a replica is"):
-			// On a busy machine, the standby may also lag before that.
+			// If the machine is busy, the standby may already lag before that.
 			if stopped {
 				pauses++
 				exec(t, standby, "SELECT pg_wal_replay_resume()")

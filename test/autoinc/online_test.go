@@ -7,9 +7,10 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// An ordinary schema of Postgres has more than columns: partial indexes, expressions,
-// operator classes, checks, statistics, privileges, comments, and triggers that set
-// updated_at. With --online all of it is as it would be without.
+// There is more to an ordinary Postgres schema than columns: partial indexes,
+// expressions, operator classes, checks, statistics, privileges, comments, and triggers
+// that set updated_at. With --online, all of these must end up just as they would
+// without it.
 func TestOnlineParts(t *testing.T) {
 	schema := []string{
 		"CREATE TABLE users (id serial PRIMARY KEY, email text, updated_at timestamptz NOT NULL DEFAULT 'epoch')",
@@ -74,7 +75,8 @@ func TestOnlineParts(t *testing.T) {
 	require(t, "the schema after undo", s.parts(t), before)
 }
 
-// onlineParts is what the catalog says of the parts of tables, beside their state.
+// onlineParts selects what the catalog says about the parts of tables that state
+// doesn't cover.
 const onlineParts = `SELECT relname || ' ' || coalesce(obj_description(c.oid, 'pg_class'), '') || coalesce(x.indisclustered::text, '') || coalesce(c.reloptions::text, '') FROM pg_class c JOIN pg_index x ON x.indexrelid = c.oid WHERE c.relnamespace = 'public'::regnamespace
 		UNION ALL SELECT conrelid::regclass || conname || obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE connamespace = 'public'::regnamespace
 		UNION ALL SELECT matviewname || definition || ispopulated || coalesce(obj_description(matviewname::regclass, 'pg_class'), '') FROM pg_matviews WHERE schemaname = 'public'

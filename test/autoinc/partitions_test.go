@@ -16,9 +16,10 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// partitionedShop is a schema with partitions at two levels. Partitions have columns in
-// another order, and indexes, foreign keys, checks, defaults and comments of their own.
-// Foreign keys come from partitioned tables and go to them.
+// partitionedShop creates a schema with two levels of partitions. The partitions have
+// their columns in another order, as well as their own indexes, foreign keys, checks,
+// defaults and comments. There are foreign keys from partitioned tables as well as to
+// them.
 func partitionedShop(t *testing.T, db dbtest.DB) shop {
 	t.Helper()
 	s := shop{DB: db, conn: db.Connect(t)}
@@ -72,17 +73,17 @@ func partitionedShop(t *testing.T, db dbtest.DB) shop {
 		"CREATE TABLE alone (id serial, day int NOT NULL)", "ALTER TABLE counts ATTACH PARTITION alone FOR VALUES FROM (10) TO (20)",
 		"CREATE TABLE silent (id int NOT NULL, day int NOT NULL)", "ALTER TABLE counts ATTACH PARTITION silent DEFAULT",
 		"INSERT INTO counts (day) VALUES (1), (11), (21)", "INSERT INTO alone (day) VALUES (12)",
-		"ALTER TABLE notes ADD counted int, ADD FOREIGN KEY (day, counted) REFERENCES counts", // so that it is widened before orders
+		"ALTER TABLE notes ADD counted int, ADD FOREIGN KEY (day, counted) REFERENCES counts", // makes sure that it's widened before orders
 		"CREATE TABLE none (day int, user_id int NOT NULL DEFAULT 2 REFERENCES users) PARTITION BY RANGE (day)", "CREATE INDEX of_none ON none (user_id)",
 	)
-	if s.version(t) >= 180000 { // partitioned tables may have such foreign keys, and it makes the valid one of a partition a part of its own
+	if s.version(t) >= 180000 { // allows such foreign keys on partitioned tables, and merges a partition's valid one into it
 		exec(t, s.conn, "ALTER TABLE orders DROP CONSTRAINT by_user, ADD CONSTRAINT by_user FOREIGN KEY (user_id) REFERENCES users NOT VALID",
 			`ALTER TABLE items DROP CONSTRAINT ordered, ADD CONSTRAINT ordered FOREIGN KEY (day, "order") REFERENCES orders NOT VALID`)
 	}
 	return s
 }
 
-// version is that of Postgres, such as 180004.
+// version returns the version number of Postgres, such as 180004.
 func (s shop) version(t *testing.T) (version int) {
 	t.Helper()
 	if err := s.conn.QueryRow("SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
@@ -93,7 +94,7 @@ func (s shop) version(t *testing.T) (version int) {
 
 var partitioned = autoinc.PlanOptions{Online: true, Composite: true}
 
-// wide replaces the type of keys in what the catalog says.
+// wide replaces the type of keys in the output of the catalog.
 func wide(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -106,7 +107,8 @@ func wide(text string) string {
 	return b.String()
 }
 
-// With --online, only the types of partitioned tables change, and Undo takes them back.
+// With --online, nothing but the types of partitioned tables may change, and Undo must
+// restore them.
 func TestPartitions(t *testing.T) {
 	db, _ := one(t, "postgres")
 	s := partitionedShop(t, db)
@@ -139,8 +141,8 @@ func TestPartitions(t *testing.T) {
 	require(t, "the rows after undo without --online", s.rows(t), rows)
 }
 
-// A plan for partitioned tables is killed at each point, and continues; is reversed from
-// points all along the way; and is killed at each point of that.
+// We kill the plan for partitioned tables at each point and let it continue, reverse it
+// from points all along the way, and kill it at each point of that too.
 func TestPartitionsKilled(t *testing.T) {
 	if !slices.Contains(dbtest.Databases(t), "postgres") {
 		t.Skip("only Postgres has such partitions")
@@ -162,7 +164,7 @@ func TestPartitionsKilled(t *testing.T) {
 	}
 }
 
-// stepOf returns the first step of a phase whose text ends so.
+// stepOf returns the first step of a phase whose text ends with the given text.
 func stepOf(t *testing.T, phase autoinc.Phase, text string) autoinc.Step {
 	t.Helper()
 	i := slices.IndexFunc(phase.Steps, func(s autoinc.Step) bool { return strings.HasSuffix(s.Text, text) })
@@ -172,7 +174,8 @@ func stepOf(t *testing.T, phase autoinc.Phase, text string) autoinc.Step {
 	return phase.Steps[i]
 }
 
-// between returns a context in which statements run at points of Apply, once.
+// between returns a context that makes statements run at certain points of Apply, once
+// each.
 func (s shop) between(t *testing.T, statements map[string][]string) context.Context {
 	return failpoint.WithHook(t.Context(), func(point string) error {
 		now := statements[point]
@@ -182,8 +185,8 @@ func (s shop) between(t *testing.T, statements map[string][]string) context.Cont
 	})
 }
 
-// Partitions are made, attached, dropped, detached and attached again while the plan is
-// applied. No row is lost, and Undo takes all of them back.
+// While the plan is being applied, partitions are created, attached, dropped, detached
+// and attached again. No row may be lost, and Undo must be able to reverse all of this.
 func TestPartitionsComeAndGo(t *testing.T) {
 	db, _ := one(t, "postgres")
 	s := partitionedShop(t, db)
@@ -205,7 +208,7 @@ func TestPartitionsComeAndGo(t *testing.T) {
 			"ALTER TABLE orders ATTACH PARTITION attached FOR VALUES FROM (60) TO (70)",
 		},
 		"before " + stepOf(t, widen, `for the new columns of "public"."goes"`).ID: {
-			leave, // which the swap notices
+			leave, // the swap must notice this
 			"ALTER TABLE orders DETACH PARTITION dropped", "DROP TABLE dropped",
 			"CREATE TABLE last PARTITION OF orders FOR VALUES FROM (70) TO (80)", fmt.Sprintf(row, "last", 71, 1004),
 		},
@@ -249,8 +252,8 @@ func TestPartitionsComeAndGo(t *testing.T) {
 	}
 }
 
-// A partition that is made after Apply has compared the plan, and before the new columns are
-// there, ends the phase before its table is changed.
+// If a partition is created after Apply has compared the plan but before the new
+// columns exist, the phase must end before the partition's table is changed.
 func TestPartitionMadeTooEarly(t *testing.T) {
 	db, _ := one(t, "postgres")
 	s := partitionedShop(t, db)
@@ -271,8 +274,9 @@ func TestPartitionMadeTooEarly(t *testing.T) {
 	}
 }
 
-// Writers of partitioned tables go on: through the table, into a partition, and with rows
-// that move to another partition. Apply needs no superuser.
+// Writers of partitioned tables must be able to continue, no matter if they write
+// through the table, directly into a partition, or move rows from one partition to
+// another. Apply must not need a superuser for this.
 func TestPartitionsWriters(t *testing.T) {
 	t.Parallel()
 	conn := owner(t).Connect(t)
@@ -290,7 +294,8 @@ func TestPartitionsWriters(t *testing.T) {
 	insert := func(table string, day, user int) func(tx *sql.Tx) error {
 		return func(tx *sql.Tx) error {
 			var id int
-			// Into a partition, an identity of Postgres 16 and earlier gives no key.
+			// Up to Postgres 16, the identity doesn't provide a key if you insert
+			// directly into a partition.
 			err := tx.QueryRow(fmt.Sprintf("INSERT INTO %s (id, day, user_id, note) VALUES (nextval(pg_get_serial_sequence('orders', 'id')), %d, %d, 'new') RETURNING id", table, day, user)).Scan(&id)
 			if err == nil {
 				_, err = tx.Exec(fmt.Sprintf("INSERT INTO items VALUES (%d, %d)", day, id))
@@ -337,8 +342,9 @@ func TestPartitionIdentityRefused(t *testing.T) {
 	plan(t, conn, autoinc.PlanOptions{Composite: true})
 }
 
-// PostgreSQL 17 and later give the identity to a partition that is attached, but not to
-// its partitions, and then DROP IDENTITY fails. The remedy is executed.
+// Starting with PostgreSQL 17, a partition gets the identity when it is attached, but
+// its own partitions do not, which makes DROP IDENTITY fail. The test also runs the
+// remedy.
 func TestPartitionWithoutIdentityRefused(t *testing.T) {
 	db, conn := one(t, "postgres")
 	if s := (shop{DB: db, conn: conn}); s.version(t) < 170000 {

@@ -13,7 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// A shop is a schema of the kind that people have: narrow keys, a reference to
+// A shop is a schema such as people really have. It has narrow keys, a reference to
 // itself, a composite one, and a view.
 type shop struct {
 	dbtest.DB
@@ -51,7 +51,7 @@ func newShop(t *testing.T, db dbtest.DB) shop {
 		"CREATE VIEW regulars AS SELECT id FROM customers",
 	)
 	if db.Dialect == "postgres" {
-		exec(t, s.conn, s.sql("CREATE INDEX ON [Us'er] (lower([nöme]))")) // it has no column
+		exec(t, s.conn, s.sql("CREATE INDEX ON [Us'er] (lower([nöme]))")) // an index without a column
 	}
 	var users, orders, lines []string
 	for i := 1; i <= 50; i++ {
@@ -64,7 +64,8 @@ func newShop(t *testing.T, db dbtest.DB) shop {
 	return s
 }
 
-// sql writes names in brackets as the database quotes them.
+// sql formats a statement, in which names in brackets get quoted as the database
+// requires.
 func (s shop) sql(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
 	for {
@@ -88,7 +89,7 @@ func plan(t *testing.T, conn *sql.DB, options autoinc.PlanOptions) *autoinc.Plan
 	return reread(t, p)
 }
 
-// reread writes a plan and reads it back.
+// reread writes a plan and reads it back in.
 func reread(t *testing.T, p *autoinc.Plan) *autoinc.Plan {
 	t.Helper()
 	file := planText(t, p)
@@ -109,7 +110,7 @@ func planText(t *testing.T, p *autoinc.Plan) string {
 	return b.String()
 }
 
-// applyAll applies every phase, and returns their names.
+// applyAll applies all phases and returns their names.
 func applyAll(t *testing.T, conn *sql.DB, p *autoinc.Plan, options autoinc.ApplyOptions) (names []autoinc.PhaseName) {
 	t.Helper()
 	return applyAllIn(t.Context(), t, conn, p, options)

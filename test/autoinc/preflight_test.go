@@ -13,7 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// one opens a database of a dialect with a single connection, or skips the test.
+// one opens a database that uses a single connection. It skips the test if the dialect
+// was left out.
 func one(t *testing.T, dialect string) (dbtest.DB, *sql.DB) {
 	t.Helper()
 	if !slices.Contains(dbtest.Databases(t), dialect) {
@@ -25,7 +26,7 @@ func one(t *testing.T, dialect string) (dbtest.DB, *sql.DB) {
 	return db, conn
 }
 
-// A user without a privilege that a later step needs gets no plan.
+// There must not be a plan if the user lacks a privilege that a later step needs.
 func TestPrivileges(t *testing.T) {
 	db, conn := one(t, "mysql")
 	exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "CREATE TABLE u (t INT, FOREIGN KEY (t) REFERENCES t (id))",
@@ -58,7 +59,7 @@ func TestPrivileges(t *testing.T) {
 	}
 }
 
-// An owner who does not see all rows gets no plan.
+// There must not be a plan if the owner can't see all rows.
 func TestForcedRowSecurity(t *testing.T) {
 	_, conn := one(t, "postgres")
 	exec(t, conn, "CREATE ROLE modest", "GRANT ALL ON SCHEMA public TO modest", "SET ROLE modest",
@@ -70,7 +71,7 @@ func TestForcedRowSecurity(t *testing.T) {
 	}
 }
 
-// A copy of a table keeps a date that does not exist.
+// When a table is copied, a date that doesn't exist must be preserved.
 func TestInvalidDates(t *testing.T) {
 	_, conn := one(t, "mysql")
 	exec(t, conn, "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'",
@@ -83,7 +84,8 @@ func TestInvalidDates(t *testing.T) {
 	}
 }
 
-// Apply does not touch another table that has the name of its own, and says so.
+// If there already is a table with the name that Apply uses for its own, Apply must not
+// touch it, and has to report it.
 func TestForeignProgressTable(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s := newShop(t, db)
@@ -97,18 +99,19 @@ func TestForeignProgressTable(t *testing.T) {
 	})
 }
 
-// Apply refuses a server that takes no writes.
+// Apply must refuse to run on a server that doesn't accept writes.
 func TestReadOnlyServer(t *testing.T) {
-	one(t, "mysql") // a standby of Postgres cannot be planned on without its primary
+	one(t, "mysql") // on Postgres, we can't make a plan on a standby without its primary
 	conn := dbtest.Durable(t, "mysql", "read_only=1").Connect(t)
-	exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)") // as root
+	exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)") // works because we're root
 	p := plan(t, conn, autoinc.PlanOptions{})
 	if _, err := autoinc.Apply(t.Context(), conn, p, autoinc.ApplyOptions{}); !errors.Is(err, autoinc.ErrPlan) || !strings.Contains(err.Error(), "connect to the primary") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// A search index that finds rows by the key goes on finding them, with its usual triggers.
+// A search index that refers to rows by key must continue to find them, with nothing
+// but its usual triggers.
 func TestFullTextSearch(t *testing.T) {
 	db := dbtest.SQLite(t)
 	conn := db.Connect(t)
@@ -128,8 +131,8 @@ func TestFullTextSearch(t *testing.T) {
 	exec(t, conn, "INSERT INTO found(found) VALUES ('integrity-check')")
 }
 
-// The settings of the application's sessions do not matter: each record is committed, and
-// foreign keys are checked.
+// The settings of the application's sessions must not make a difference: each record is
+// committed, and foreign keys are checked.
 func TestSessionSettings(t *testing.T) {
 	db, _ := one(t, "mysql")
 	config, err := mysql.ParseDSN(db.DSN)

@@ -13,7 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// What cannot be planned rightly is refused, with the reason, and nothing else is.
+// Everything that can't be planned correctly must be refused with the right reason, and
+// nothing else may be.
 func TestRefusals(t *testing.T) {
 	type refusal struct {
 		what, sql, reason string
@@ -76,7 +77,7 @@ func TestRefusals(t *testing.T) {
 				if tc.what == "some columns" && strings.HasPrefix(db.Version, "postgres 14.") {
 					t.Skip("PostgreSQL 15 is the first that knows SET NULL of some columns")
 				}
-				if db.Dialect != "postgres" { // which takes its time for a new database
+				if db.Dialect != "postgres" { // Postgres takes too long to create a new database
 					db = dbtest.Open(t, db.Dialect)
 				}
 				conn := db.Connect(t)
@@ -86,7 +87,7 @@ func TestRefusals(t *testing.T) {
 				}
 				for statement := range strings.SplitSeq(tc.sql, "; ") {
 					if _, err := conn.Exec(statement); err != nil && tc.reason == "" {
-						return // this server does not let it come to this
+						return // this server doesn't even allow the schema
 					} else if err != nil {
 						t.Fatalf("%s: %v", statement, err)
 					}
@@ -109,7 +110,7 @@ func TestRefusals(t *testing.T) {
 					}
 				}
 				if tc.online {
-					plan(t, conn, autoinc.PlanOptions{}) // the other way is open
+					plan(t, conn, autoinc.PlanOptions{}) // the other way must still be possible
 				}
 			})
 		}
@@ -126,7 +127,8 @@ func TestSQLiteAttachedRefused(t *testing.T) {
 	plan(t, conn, autoinc.PlanOptions{Except: []catalog.Name{{Schema: "other", Name: "t"}}})
 }
 
-// A plan is for the database that it was made of, as it was.
+// A plan is only valid for the database that it was made for, and only as long as that
+// doesn't change.
 func TestStalePlans(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s := newShop(t, db)
@@ -144,7 +146,7 @@ func TestStalePlans(t *testing.T) {
 		empty := shop{DB: dbtest.Open(t, db.Dialect)}
 		empty.conn = empty.Connect(t)
 		refused("an empty database", apply(empty, p, ""))
-		if db.Dialect != "sqlite" { // whose files may be called the same
+		if db.Dialect != "sqlite" { // SQLite files can have the same name
 			refused("another database", apply(newShop(t, dbtest.Open(t, db.Dialect)), p, ""))
 		}
 		edited := *p
@@ -167,7 +169,7 @@ func TestStalePlans(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// A change between two phases that the next would undo.
+		// The next phase would undo this change, which is made between the two.
 		switch db.Dialect {
 		case "sqlite":
 			exec(t, s.conn, "ALTER TABLE orders ADD COLUMN more TEXT")
@@ -177,7 +179,7 @@ func TestStalePlans(t *testing.T) {
 			exec(t, s.conn, "ALTER TABLE orders ALTER id DROP IDENTITY")
 		}
 		refused("a changed table", apply(s, p, autoinc.Drop))
-		// Planned again, it continues from where it is.
+		// If we make a new plan now, it must continue from the current state.
 		tables := autoinc.PlanOptions{}
 		again := plan(t, s.conn, tables)
 		if got := again.Phases[0].Steps; len(got) > 3 {
@@ -190,8 +192,8 @@ func TestStalePlans(t *testing.T) {
 	})
 }
 
-// A phase that stopped in the middle is not planned over, where the catalog does
-// not show what it has taken down.
+// If a phase was interrupted, we must not make a new plan in those cases where the
+// catalog doesn't show what the phase has already taken down.
 func TestUnfinished(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		s := newShop(t, db)
@@ -229,7 +231,8 @@ func TestUnfinished(t *testing.T) {
 	})
 }
 
-// A system-versioned table of MariaDB is seen and refused, also as a child.
+// A system-versioned table of MariaDB must be recognised and refused, even if it's only
+// a child.
 func TestSystemVersioned(t *testing.T) {
 	if !slices.Contains(dbtest.Databases(t), "mysql") {
 		t.Skip("only MariaDB has such tables")

@@ -12,8 +12,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Functions, procedures and triggers with narrow integers are reported, as in Sakila, where
-// inventory_in_stock(integer) is not found for a bigint.
+// Functions, procedures and triggers with narrow integers must be reported. An example
+// is Sakila, where inventory_in_stock(integer) is no longer found when called with a
+// bigint.
 func TestNarrowRoutines(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		if db.Dialect == "sqlite" {
@@ -43,7 +44,8 @@ func TestNarrowRoutines(t *testing.T) {
 		exec(t, conn, tables...)
 		schema := ""
 		if db.Dialect == "mysql" {
-			// Its functions of all databases are inspected, and other tests have databases.
+			// Functions of all databases are inspected, including the databases of
+			// other tests.
 			if err := conn.QueryRow("SELECT DATABASE()").Scan(&schema); err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +79,8 @@ func TestNarrowRoutines(t *testing.T) {
 			t.Error(v.Err())
 		}
 
-		// The definitions run as they are printed, and then the routines take wide keys.
+		// Run the definitions exactly as they are printed. After that, the routines
+		// must accept wide keys.
 		one, err := conn.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +110,7 @@ func TestNarrowRoutines(t *testing.T) {
 		if err != nil || there != 1 || literal != 1 {
 			t.Errorf("film_in_stock is %d, and the second %d: %v", there, literal, err)
 		}
-		// Only the string is left, which may be dynamic SQL.
+		// Only the string is left, since it may be dynamic SQL.
 		for line := range strings.Lines(verdicts(t, verify(t, conn, p))) {
 			if (db.Dialect == "postgres" || strings.Contains(line, schema+".")) && strings.Contains(line, "of fewer than 64 bits") && !strings.Contains(line, ".literal:") {
 				t.Errorf("still narrow: %s", line)
@@ -116,8 +119,8 @@ func TestNarrowRoutines(t *testing.T) {
 	})
 }
 
-// The functions of Sakila and of Pagila work with generated keys when their definitions
-// have been replaced by the rewritten ones.
+// The functions of Sakila and Pagila must work with generated keys after replacing
+// their definitions with the rewritten ones.
 func TestRoutinesOfSakila(t *testing.T) {
 	for _, c := range []struct{ dialect, file, call string }{
 		{"postgres", "pagila.postgres.sql", "SELECT count(*) FROM film_in_stock(7350000000000000001, 7350000000000000002)"},

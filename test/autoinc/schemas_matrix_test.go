@@ -9,8 +9,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// Each schema of testdata, and of the folder SCHEMAS if there is one, is taken back after
-// each phase, and applied again.
+// Each schema of testdata, and of the folder SCHEMAS if there is one, is reversed after
+// each phase and then applied again.
 func TestMatrixSchemas(t *testing.T) {
 	for _, folder := range []string{"testdata/schemas", os.Getenv("SCHEMAS")} {
 		if folder == "" {

@@ -17,8 +17,9 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Schemas of other projects go all the way, with a few rows in their tables, and back.
-// The catalog and the rows are then as they were.
+// We take the schemas of other projects, with a few rows in their tables, all the way
+// and back again. At the end, both the catalog and the rows must be the same as at the
+// start.
 func TestSchemas(t *testing.T) {
 	eachSchema(t, "testdata/schemas", func(t *testing.T, s shop, options autoinc.PlanOptions) {
 		p, before, rows := plan(t, s.conn, options), s.whole(t), s.rows(t)
@@ -35,7 +36,7 @@ func TestSchemas(t *testing.T) {
 	})
 }
 
-// whole is the state with all parts of tables that we know of.
+// whole returns the state, including all the parts of tables that we know of.
 func (s shop) whole(t *testing.T) string {
 	if s.Dialect == "postgres" {
 		return s.parts(t)
@@ -43,8 +44,8 @@ func (s shop) whole(t *testing.T) string {
 	return s.before(t)
 }
 
-// eachSchema calls test for each file NAME.DIALECT.sql of a folder, offline and with
-// --online.
+// eachSchema calls test for each file NAME.DIALECT.sql in a folder, both offline and
+// with --online.
 func eachSchema(t *testing.T, folder string, test func(t *testing.T, s shop, options autoinc.PlanOptions)) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.*.sql"))
 	if err != nil || len(files) == 0 {
@@ -57,7 +58,7 @@ func eachSchema(t *testing.T, folder string, test func(t *testing.T, s shop, opt
 		}
 		for _, online := range []bool{false, true} {
 			if online && dialect == "sqlite" {
-				continue // it has one way
+				continue // SQLite only has one way
 			}
 			of := fmt.Sprintf("%s %s online=%t", name, dialect, online)
 			t.Run(of, func(t *testing.T) {
@@ -77,7 +78,7 @@ func eachSchema(t *testing.T, folder string, test func(t *testing.T, s shop, opt
 	}
 }
 
-// load runs the statements of a file as the client of its database would.
+// load runs the statements of a file in the same way as the database's client would.
 func (s shop) load(t *testing.T, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -88,7 +89,7 @@ func (s shop) load(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The file changes settings of the session.
+	// The file changes settings of the session, so we can't reuse the connection.
 	defer func() {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it
 		conn.Close()
@@ -107,8 +108,8 @@ func (s shop) load(t *testing.T, file string) {
 	}
 }
 
-// statements splits the text where a line ends with the delimiter, outside of a body in
-// dollar quotes or between BEGIN and END of a trigger.
+// statements splits the text at each line that ends with the delimiter, except inside
+// of a body in dollar quotes, or between BEGIN and END of a trigger.
 func statements(dialect, text string) (all []string) {
 	delimiter, tag := ";", ""
 	var b strings.Builder
@@ -154,9 +155,9 @@ func statements(dialect, text string) (all []string) {
 	return all
 }
 
-// The columns of tables, with SQL for a value in the row of the number that stands for
-// %[1]d, or without if the column takes a default. Numbers are equal everywhere in a row,
-// so rows reference each other.
+// fillable selects the columns of all tables. Unless a column takes a default, it also
+// returns SQL for the column's value in a row, in which %[1]d stands for the number of
+// the row. All columns of a row use the same number, so that rows reference each other.
 var fillable = map[string]string{
 	"postgres": `SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), quote_ident(a.attname), CASE
 		WHEN a.attgenerated <> '' THEN ''
@@ -188,7 +189,7 @@ var fillable = map[string]string{
 	FROM pragma_table_list AS t JOIN pragma_table_xinfo(t.name) AS x WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite%' ORDER BY t.name, x.cid`,
 }
 
-// columns returns the columns of each table, and SQL for their values.
+// columns returns the columns of each table, and the SQL for their values.
 func (s shop) columns(t *testing.T) (tables []string, columns, values map[string][]string) {
 	t.Helper()
 	rows, err := s.conn.Query(fillable[s.Dialect])
@@ -213,7 +214,7 @@ func (s shop) columns(t *testing.T) (tables []string, columns, values map[string
 	return tables, columns, values
 }
 
-// deleteOrphans deletes rows that reference a row of a table that took none.
+// deleteOrphans deletes rows that refer to a table that didn't accept any rows.
 const deleteOrphans = `DO $$
 DECLARE k record; n bigint; deleted bigint;
 BEGIN
@@ -231,8 +232,9 @@ BEGIN
 	END LOOP;
 END $$`
 
-// fill inserts two rows into each table, and returns how many tables took them. No
-// generator of rows satisfies every CHECK.
+// fill inserts two rows into each table, and returns how many tables there are and how
+// many of them accepted a row. We can't expect all of them to, because there's always a
+// CHECK that generated rows don't satisfy.
 func (s shop) fill(t *testing.T) (tables, filled int) {
 	t.Helper()
 	names, columns, values := s.columns(t)
@@ -269,7 +271,7 @@ func (s shop) fill(t *testing.T) (tables, filled int) {
 			t.Logf("%s: %v", table, err)
 			continue
 		}
-		_ = run(strings.ReplaceAll(insert, "%[1]d", "2")) // some tables take only one
+		_ = run(strings.ReplaceAll(insert, "%[1]d", "2")) // some tables only accept one row
 		filled++
 	}
 	if s.Dialect == "postgres" && filled < len(names) {
@@ -283,7 +285,7 @@ func (s shop) fill(t *testing.T) (tables, filled int) {
 	return len(names), filled
 }
 
-// rows returns all rows of all tables but Apply's.
+// rows returns all rows of all tables, except for Apply's own table.
 func (s shop) rows(t *testing.T) string {
 	t.Helper()
 	tables, columns, _ := s.columns(t)
@@ -293,7 +295,8 @@ func (s shop) rows(t *testing.T) string {
 			continue
 		}
 		names := slices.Sorted(slices.Values(columns[table]))
-		// The comment tells it from a statement that was prepared for other types.
+		// The comment makes the statement differ from one that was prepared for other
+		// types.
 		rows, err := s.conn.Query("SELECT " + strings.Join(names, ", ") + " FROM " + table + fmt.Sprintf(" -- %d", time.Now().UnixNano()))
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// family is a parent with children that have each rule.
+// family is a parent along with children for each of the rules.
 var family = []string{
 	"CREATE TABLE parent (id INT AUTO_INCREMENT PRIMARY KEY, boss INT, FOREIGN KEY (boss) REFERENCES parent (id) ON DELETE CASCADE)",
 	"CREATE TABLE cascades (id INT AUTO_INCREMENT PRIMARY KEY, p INT NOT NULL, FOREIGN KEY (p) REFERENCES parent (id) ON DELETE CASCADE ON UPDATE CASCADE)",
@@ -24,7 +24,8 @@ var family = []string{
 	"CREATE TABLE grandchild (id INT AUTO_INCREMENT PRIMARY KEY, c INT, FOREIGN KEY (c) REFERENCES cascades (id) ON DELETE CASCADE)",
 }
 
-// At each third point of Apply and Undo, foreign keys or what stands in for them do the same.
+// At every third point of Apply and Undo, we check that foreign keys and their
+// stand-ins behave in the same way.
 func TestStandIns(t *testing.T) {
 	_, conn := one(t, "mysql")
 	conn.SetMaxOpenConns(4)
@@ -53,7 +54,7 @@ func TestStandIns(t *testing.T) {
 			}
 		}
 		check := func(point string) {
-			if points++; points%3 != 0 { // all of them take 20 s
+			if points++; points%3 != 0 { // all points would take 20 s
 				return
 			}
 			at = point
@@ -96,8 +97,8 @@ func TestStandIns(t *testing.T) {
 	}
 }
 
-// Apply widens while programs insert children and delete parents. No child is left
-// without its parent.
+// Apply widens while programs insert children and delete parents. No child may ever be
+// left without its parent.
 func TestWidenWhileParentsAreDeleted(t *testing.T) {
 	_, conn := one(t, "mysql")
 	conn.SetMaxOpenConns(12)

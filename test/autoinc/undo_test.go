@@ -12,13 +12,14 @@ import (
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 )
 
-// before is the state without the quotes of names, which SQLite changes when it renames a
-// table.
+// before is state without the quotes around names, because SQLite changes those when it
+// renames a table.
 func (s shop) before(t *testing.T) string {
 	return strings.NewReplacer(`"`, "", "[", "", "]", "", "`", "").Replace(s.state(t))
 }
 
-// unlocked calls f again while the server has not noticed that a killed Apply is gone.
+// unlocked repeats f for as long as the server hasn't noticed that a killed Apply is
+// gone.
 func unlocked(f func() error) error {
 	for {
 		if err := f(); !errors.Is(err, autoinc.ErrBusy) {
@@ -27,8 +28,8 @@ func unlocked(f func() error) error {
 	}
 }
 
-// Apply is killed at each point, or each seventh, and then everything is reversed. The catalog and the
-// rows are as they were.
+// We kill Apply at each point, or at every seventh, and then reverse everything. The
+// catalog and the rows must be the same as before.
 func TestUndoFromEveryPoint(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
@@ -41,7 +42,7 @@ func TestUndoFromEveryPoint(t *testing.T) {
 		if err := s.conn.QueryRow(s.sql("SELECT count(*) FROM line JOIN orders ON id = order_id JOIN [Us'er] ON [Order] = orders.user_id")).Scan(&n); err != nil || n != 50 {
 			t.Errorf("%d rows: %v", n, err)
 		}
-		exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss) VALUES (50)")) // it counts again
+		exec(t, s.conn, s.sql("INSERT INTO [Us'er] (boss) VALUES (50)")) // the column must count again
 		var key int
 		if err := s.conn.QueryRow(s.sql("SELECT max([Order]) FROM [Us'er]")).Scan(&key); err != nil || key != 51 {
 			t.Errorf("the next key is %d: %v", key, err)
@@ -86,7 +87,7 @@ func undoFromEveryPoint(t *testing.T, s shop, options autoinc.PlanOptions, step 
 	t.Logf("reversed %d times", undone)
 }
 
-// Undo is killed at each point, and continues.
+// We kill Undo at each point, after which it must be able to continue.
 func TestUndoKilledAtEveryPoint(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		killUndoAtEveryPoint(t, newShop(t, db), options)
@@ -122,7 +123,8 @@ func killUndoAtEveryPoint(t *testing.T, s shop, options autoinc.PlanOptions) {
 	t.Logf("%d kills", len(killed))
 }
 
-// The statements that a plan prints take it back by hand, and Apply notices it.
+// You can also reverse a plan by hand, using the statements that it prints. Apply must
+// notice that this has been done.
 func TestUndoByHand(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)
@@ -163,7 +165,8 @@ func TestUndoByHand(t *testing.T) {
 	})
 }
 
-// withoutProgress leaves out the lines about the table of the progress.
+// withoutProgress removes the lines about the table in which Apply records its
+// progress.
 func withoutProgress(state string) string {
 	var b strings.Builder
 	for line := range strings.Lines(state) {
@@ -174,7 +177,8 @@ func withoutProgress(state string) string {
 	return b.String()
 }
 
-// Each phase is reversed by itself, and a plan with a generated key is not reversed.
+// Each phase can be reversed on its own. However, once there's a generated key, the
+// plan must not be reversed.
 func TestUndoPhases(t *testing.T) {
 	modes(t, func(t *testing.T, db dbtest.DB, options autoinc.PlanOptions) {
 		s := newShop(t, db)

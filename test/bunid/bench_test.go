@@ -50,7 +50,8 @@ func benchDB(b *testing.B) (*bun.DB, *idgen.Pool, context.Context) {
 	return db, pool, context.WithValue(b.Context(), sourceKey{}, pool)
 }
 
-// BenchmarkFill is what the hook adds to one INSERT, drawing included.
+// BenchmarkFill measures what the hook adds to one INSERT, which includes drawing the
+// keys.
 func BenchmarkFill(b *testing.B) {
 	for _, n := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("rows=%d", n), func(b *testing.B) {
@@ -69,7 +70,7 @@ func BenchmarkFill(b *testing.B) {
 	}
 }
 
-// A single row costs at most ten allocations more than without the package.
+// For a single row, this package must not need more than ten additional allocations.
 func TestInsertAllocations(t *testing.T) {
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(331), MaxAhead: idgen.NoLimit})
 	if err != nil {
@@ -102,8 +103,8 @@ func TestInsertAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkInsert is a whole INSERT with keys set before and without hook and
-// guard, and with both.
+// BenchmarkInsert measures a complete INSERT, once with hook and guard, and once
+// without them and with keys that were set beforehand.
 func BenchmarkInsert(b *testing.B) {
 	for _, n := range []int{1, 50} {
 		b.Run(fmt.Sprintf("rows=%d/preset", n), func(b *testing.B) {

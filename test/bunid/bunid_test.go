@@ -23,28 +23,28 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Two keys that are equal as float64, so any rounding shows.
+// These keys are equal as float64, so we notice if anything rounds them.
 const (
 	idA pk.ID = 1<<53 + 1
 	idB pk.ID = 1<<53 + 2
 )
 
-// sourceKey carries the source of a test to the models, in the context.
+// sourceKey is the context key by which models find the source of a test.
 type sourceKey struct{}
 
 func (e *env) context(t testing.TB) context.Context {
 	return context.WithValue(t.Context(), sourceKey{}, e.source)
 }
 
-// sourced is embedded in models that draw from the source of the test.
+// sourced is embedded in models that should draw from the source of the test.
 type sourced struct{}
 
 func (*sourced) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
-	s, _ := ctx.Value(sourceKey{}).(idgen.Source) // nil without one
+	s, _ := ctx.Value(sourceKey{}).(idgen.Source) // nil if there is none
 	return bunid.Fill(ctx, q, s)
 }
 
-// An env is a database with bun on it.
+// An env is a database that is used through bun.
 type env struct {
 	*bun.DB
 	conn   *sql.DB
@@ -52,7 +52,7 @@ type env struct {
 	about  dbtest.DB
 }
 
-// bare opens bun and creates tables.
+// bare opens bun and creates the tables, but doesn't install the guard.
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
 	e := &env{conn: about.Connect(t), source: new(idtest.Source), about: about}
@@ -74,7 +74,7 @@ func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	return e
 }
 
-// open opens bun with the guard, and creates the tables of models.
+// open opens bun with the guard, and creates the tables of the models.
 func open(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
 	e := bare(t, about, models...)
@@ -91,17 +91,18 @@ func (e *env) use(t testing.TB, models ...any) {
 	e.DB = db
 }
 
-// isMySQL reports whether the database is MySQL, which has no RETURNING, and
-// not MariaDB.
+// isMySQL reports whether the database is MySQL rather than MariaDB, which unlike MySQL
+// has RETURNING.
 func (e *env) isMySQL() bool { return e.about.Dialect == "mysql" && !e.about.MariaDB }
 
-// table reads rows past bun and joins each row's columns with spaces.
+// table reads rows without going through bun, and joins the columns of each with
+// spaces.
 func (e *env) table(t testing.TB, query string) []string {
 	t.Helper()
 	return dbtest.Rows(t, e.conn, query)
 }
 
-// wantTable checks what a query reads past bun.
+// wantTable checks the result of a query that doesn't go through bun.
 func (e *env) wantTable(t testing.TB, query string, want ...string) {
 	t.Helper()
 	if got := e.table(t, query); !reflect.DeepEqual(got, want) {
@@ -109,7 +110,7 @@ func (e *env) wantTable(t testing.TB, query string, want ...string) {
 	}
 }
 
-// line is what table makes of values.
+// line formats values as table does.
 func line(values ...any) string { return strings.TrimSuffix(fmt.Sprintln(values...), "\n") }
 
 func (e *env) wipe(t testing.TB, tables ...string) {
@@ -154,7 +155,7 @@ type user struct {
 	Age  int
 }
 
-// newPool returns a real pool; tests use distinct workers.
+// newPool returns a real pool. Each test should use a different worker number.
 func newPool(t testing.TB, number int64) *idgen.Pool {
 	t.Helper()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(number)})

@@ -20,16 +20,16 @@ type (
 		bun.BaseModel `bun:"table:users"`
 		bunid.Filled
 
-		ID pk.ID `bun:",pk,type:bigint"` // without the type, bun makes SQLite count
+		ID pk.ID `bun:",pk,type:bigint"` // without the type, bun makes the column count on SQLite
 	}
 	checkedOrder struct {
 		bun.BaseModel `bun:"table:orders"`
 		bunid.Filled
 
 		ID       int64        `bun:",pk,type:bigint"`
-		UserID   int64        // by the relation
+		UserID   int64        // a foreign key because of the relation
 		User     *checkedUser `bun:"rel:belongs-to,join:user_id=id"`
-		SellerID pk.ID        // by its type
+		SellerID pk.ID        // a foreign key because of its type
 	}
 	checkedText struct {
 		bun.BaseModel `bun:"table:users"`

@@ -19,7 +19,7 @@ func returning(query string, next func(*bun.InsertQuery) *bun.InsertQuery) func(
 	return func(q *bun.InsertQuery) *bun.InsertQuery { return next(q).Returning(query) }
 }
 
-// each runs a test on every database with one user, ada, in the table.
+// each runs a test on every database, where the table has a single user named ada.
 func each(t *testing.T, test func(t *testing.T, e *env, ctx context.Context, ada pk.ID)) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
@@ -29,8 +29,8 @@ func each(t *testing.T, test func(t *testing.T, e *env, ctx context.Context, ada
 	})
 }
 
-// TestConflictOfOne: a row that was skipped has no key. A row that was merged has the
-// key of the row in the table.
+// TestConflictOfOne: a row that was skipped must have no key, and a row that was merged
+// must have the key of the row in the table.
 func TestConflictOfOne(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		if e.isMySQL() {
@@ -104,8 +104,8 @@ func TestConflictOfOne(t *testing.T) {
 	})
 }
 
-// TestConflictOfSeveral: bun assigns the rows that RETURNING yields to the first rows
-// of a slice, so RETURNING must yield whole rows.
+// TestConflictOfSeveral: since bun assigns the rows returned by RETURNING to the first
+// rows of a slice, RETURNING has to return complete rows.
 func TestConflictOfSeveral(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		for name, set := range map[string]func(*bun.InsertQuery) *bun.InsertQuery{
@@ -140,7 +140,7 @@ func TestConflictOfSeveral(t *testing.T) {
 				t.Errorf("the slice holds %v", us)
 			}
 			e.wantTable(t, "SELECT id, name FROM users WHERE name <> 'ada' ORDER BY name", line(us[0].ID, "a"), line(us[1].ID, "b"))
-			for _, u := range []*user{a, out, b} { // whatever became of them, nothing that is not stored
+			for _, u := range []*user{a, out, b} { // no matter what happened to them, they must not have a key that isn't stored
 				if u.ID != 0 && u.ID != us[0].ID && u.ID != us[1].ID {
 					t.Errorf("%s has the key %d", u.Name, u.ID)
 				}
@@ -161,11 +161,11 @@ func TestConflictOfSeveral(t *testing.T) {
 	})
 }
 
-// TestConflictUnseen: RETURNING must have the key.
+// TestConflictUnseen: RETURNING must include the key.
 func TestConflictUnseen(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		if e.isMySQL() {
-			return // refused for another reason
+			return // MySQL refuses this for another reason
 		}
 		for _, list := range []string{"name", "NULL", "", "id AS age", "name, lower(id)"} {
 			u := user{Name: "ada", Age: 7}
@@ -179,7 +179,7 @@ func TestConflictUnseen(t *testing.T) {
 	})
 }
 
-// TestConflictOfGivenKeys: keys that the caller sets are unchanged.
+// TestConflictOfGivenKeys: keys set by the caller must not change.
 func TestConflictOfGivenKeys(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		before := e.source.Calls()
@@ -194,8 +194,8 @@ func TestConflictOfGivenKeys(t *testing.T) {
 	})
 }
 
-// TestConflictAgain: a query that runs again, after a failure or after success, sends
-// the keys in memory.
+// TestConflictAgain: if a query runs again, whether it failed or succeeded the first
+// time, it must send the keys in memory.
 func TestConflictAgain(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		if e.isMySQL() {
@@ -233,7 +233,7 @@ func TestConflictAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			e.wantTable(t, "SELECT name, id FROM users WHERE name >= 'd' ORDER BY age", line("d", us[0].ID), line("e", idA), line("f", us[2].ID))
-			e.exec(t, "DELETE FROM users WHERE name = 'd'") // it comes back
+			e.exec(t, "DELETE FROM users WHERE name = 'd'") // it will be inserted again
 		}
 		us = []user{{ID: idB, Name: "g"}}
 		if _, err := q.Exec(ctx); err != nil {
@@ -243,7 +243,7 @@ func TestConflictAgain(t *testing.T) {
 	})
 }
 
-// TestConflictRefused: a query that was refused writes no key.
+// TestConflictRefused: a query that was refused must not set any keys.
 func TestConflictRefused(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		if e.isMySQL() {
@@ -261,11 +261,11 @@ func TestConflictRefused(t *testing.T) {
 	})
 }
 
-// TestReplace: a row that replaces another has a key of its own.
+// TestReplace: a row that replaces another must get its own key.
 func TestReplace(t *testing.T) {
 	each(t, func(t *testing.T, e *env, ctx context.Context, ada pk.ID) {
 		if e.about.Dialect == "postgres" {
-			return // which does not have it
+			return // Postgres doesn't have REPLACE
 		}
 		u := user{Name: "ada", Age: 7}
 		if _, err := e.NewInsert().Model(&u).Replace().Exec(ctx); err != nil {

@@ -24,7 +24,7 @@ func check(err error) {
 func openSQLite() (*bun.DB, func()) {
 	conn, err := sql.Open("sqlite", ":memory:")
 	check(err)
-	conn.SetMaxOpenConns(1) // each would have a database of its own
+	conn.SetMaxOpenConns(1) // otherwise, each connection would have its own database
 	return bun.NewDB(conn, sqlitedialect.New()), func() { conn.Close() }
 }
 
@@ -42,7 +42,7 @@ type Member struct {
 }
 
 // A row that was merged has the key of the row in the table. A row that was skipped has
-// none.
+// no key.
 func Example_upsert() {
 	ctx := context.Background()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(9)})
@@ -80,7 +80,7 @@ func Example_upsert() {
 	// stored: 1 bob@example.com
 }
 
-// Rows that bun takes without calling hooks get their keys before.
+// If bun inserts rows without calling their hooks, fill in their keys beforehand.
 func ExampleFillRows() {
 	ctx := context.Background()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(10)})

@@ -19,8 +19,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// TestFillRefuses: Fill refuses an INSERT that would store another key than the one in
-// memory.
+// TestFillRefuses: Fill must refuse an INSERT that would store a key other than the one
+// in memory.
 func TestFillRefuses(t *testing.T) {
 	type note struct {
 		bun.BaseModel `bun:"table:users"`
@@ -79,8 +79,8 @@ func TestFillRefuses(t *testing.T) {
 	})
 }
 
-// TestSourceFails: the error of the source reaches the caller, nothing is
-// inserted and the rows are as they were.
+// TestSourceFails: the source's error must reach the caller. Nothing may be inserted,
+// and the rows must not change.
 func TestSourceFails(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
@@ -133,8 +133,8 @@ func TestSourceFails(t *testing.T) {
 	})
 }
 
-// TestDefaultPool: with Filled, the keys come from the process's pool, looked up
-// when the row is inserted.
+// TestDefaultPool: with Filled, the keys come from the pool that is the process's
+// default at the time when the row is inserted.
 func TestDefaultPool(t *testing.T) {
 	type word struct {
 		bunid.Filled
@@ -162,7 +162,7 @@ func TestDefaultPool(t *testing.T) {
 	})
 }
 
-// TestNamedGenerator: a tag names the generator that a key is drawn from.
+// TestNamedGenerator: a tag can name the generator from which a key is drawn.
 func TestNamedGenerator(t *testing.T) {
 	type order struct {
 		sourced
@@ -175,7 +175,7 @@ func TestNamedGenerator(t *testing.T) {
 		t.Errorf("without a pool: %v", err)
 	}
 
-	// If the clock stands still, a generator counts by one.
+	// While the clock stands still, a generator simply counts up by one.
 	now := time.Now()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(333), NoSpread: true, Clock: func() time.Time { return now }})
 	if err != nil {
@@ -194,7 +194,7 @@ func TestNamedGenerator(t *testing.T) {
 	e.wantTable(t, "SELECT id FROM orders", line(o.ID))
 }
 
-// TestRowsKeepTheirKeys: repeating a failed INSERT inserts no duplicate rows.
+// TestRowsKeepTheirKeys: repeating a failed INSERT must not result in duplicate rows.
 func TestRowsKeepTheirKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
@@ -220,7 +220,7 @@ func TestFillWithoutModel(t *testing.T) {
 	}
 }
 
-// TestConcurrently: one database and its guard serve many goroutines.
+// TestConcurrently: many goroutines can share one database and its guard.
 func TestConcurrently(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about)
@@ -265,7 +265,7 @@ func TestFillRowsRefuses(t *testing.T) {
 	}
 }
 
-// TestInsertsOnly: no other query fills keys.
+// TestInsertsOnly: queries other than INSERT must not fill in any keys.
 func TestInsertsOnly(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil))
@@ -296,8 +296,8 @@ func TestInsertsOnly(t *testing.T) {
 	})
 }
 
-// TestFillLeavesTheQueryAlone: bun writes the same query as for rows that already have
-// keys.
+// TestFillLeavesTheQueryAlone: bun must generate exactly the query that it would have
+// for rows that already have keys.
 func TestFillLeavesTheQueryAlone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*stamped)(nil))
@@ -313,7 +313,7 @@ func TestFillLeavesTheQueryAlone(t *testing.T) {
 	})
 }
 
-// stamped has a column that bun reads back unless the hook sets it.
+// stamped has a column that bun reads back, unless the hook has set it.
 type stamped struct {
 	sourced
 	ID      pk.ID `bun:",pk"`

@@ -12,7 +12,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Models of the table users whose hook does not run or does not call Fill.
+// These are models of the table users whose hook either doesn't run or doesn't call
+// Fill.
 type (
 	unfilled struct {
 		bun.BaseModel `bun:"table:users"`
@@ -67,10 +68,10 @@ func insert(model any) func(context.Context, bun.IDB) error {
 
 const noHooks = "bun calls no hooks for"
 
-// refused are ways to insert a user without a key past the hooks.
+// refused lists ways to insert a user without a key by bypassing the hooks.
 var refused = []struct {
 	name    string
-	only    string // the dialect; all if empty
+	only    string // the only dialect to try this on; all if empty
 	do      func(ctx context.Context, db bun.IDB) error
 	row     int
 	problem string
@@ -141,8 +142,8 @@ var refused = []struct {
 	{"composite key", "", insert(&[]pair{{UserID: idA, OtherID: idB}, {UserID: idA}}), 1, "has no key, and OtherID is part of a composite key"},
 }
 
-// TestGuardRefuses: an INSERT without hooks fails before anything is sent, so the
-// transaction can continue.
+// TestGuardRefuses: if the hooks were bypassed, an INSERT must fail before anything is
+// sent, so that the transaction can continue.
 func TestGuardRefuses(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, (*user)(nil), (*pair)(nil))
@@ -185,7 +186,8 @@ func TestGuardRefuses(t *testing.T) {
 	})
 }
 
-// TestGuardLets: rows with keys, and tables that the guard does not know, are sent.
+// TestGuardLets: rows that have keys must be sent, and so must rows of tables that the
+// guard doesn't know.
 func TestGuardLets(t *testing.T) {
 	type stranger struct {
 		ID   int64 `bun:",pk,autoincrement"`
@@ -240,8 +242,8 @@ func TestGuardLets(t *testing.T) {
 	})
 }
 
-// TestRefusalReachesOtherHooks: hooks that trace queries see the refusal as an error,
-// before and after the guard.
+// TestRefusalReachesOtherHooks: hooks that trace queries must see the refusal as an
+// error, regardless of whether they come before or after the guard.
 func TestRefusalReachesOtherHooks(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t), (*user)(nil))
 	before, after := new(tracer), new(tracer)
@@ -261,7 +263,7 @@ func TestRefusalReachesOtherHooks(t *testing.T) {
 	}
 }
 
-// A tracer records the queries that were sent, and their errors.
+// A tracer records queries that were sent, along with their errors.
 type tracer struct {
 	queries []string
 	errs    []error

@@ -63,13 +63,13 @@ type (
 	}
 )
 
-// TestKeyTypes: each type that can hold a key does, in a column that no
-// database numbers.
+// TestKeyTypes: each type that can hold a key must actually do so, in a column that
+// isn't numbered by the database.
 func TestKeyTypes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, c := range []struct {
 			model  any
-			column string // bigint unless
+			column string // type of the column; bigint if empty
 			stored func(id int64) string
 		}{
 			{new([]ofKey), "", nil},
@@ -93,7 +93,7 @@ func TestKeyTypes(t *testing.T) {
 					rows.Index(i).FieldByName("N").SetInt(int64(i))
 				}
 				if key := rows.Index(1).FieldByIndex(e.Table(typ).PKs[0].Index); key.Kind() == reflect.String {
-					key.SetString("0") // what {"id":0} leaves there
+					key.SetString("0") // this is what {"id":0} results in
 				}
 				last := e.source.Last()
 				e.insert(t, c.model)
@@ -124,8 +124,8 @@ func TestKeyTypes(t *testing.T) {
 	})
 }
 
-// wantColumn checks the type of the column id, and that the database refuses a
-// row without one.
+// wantColumn checks the type of the column id, and that the database doesn't accept a
+// row that has no id.
 func (e *env) wantColumn(t *testing.T, table, text string) {
 	t.Helper()
 	query := "SELECT LOWER(CONCAT(data_type, ' ', is_nullable, ' ', COALESCE(column_default, ''))) FROM information_schema.columns WHERE column_name = 'id' AND table_name = '" + table + "'"
@@ -145,14 +145,14 @@ func (e *env) wantColumn(t *testing.T, table, text string) {
 		t.Errorf("the column of %s is %q, want %s", table, got, want)
 	}
 	if e.about.Dialect == "sqlite" && got[0] == "integer" {
-		return // an alias of the rowid, which SQLite fills
+		return // an alias of the rowid, which SQLite always fills in
 	}
 	if _, err := e.conn.Exec("INSERT INTO " + table + " (n) VALUES (7)"); err == nil {
 		t.Errorf("%s takes a row without a key", table)
 	}
 }
 
-// Models whose key cannot be filled.
+// These are models whose key can't be filled in.
 type (
 	noKey struct {
 		sourced
@@ -258,7 +258,7 @@ var declarations = []struct {
 	model   any
 	field   string
 	problem string
-	only    string // dialects; all if empty
+	only    string // the dialects to try this on; all if empty
 }{
 	{&noKey{}, "", "has no primary key", ""},
 	{&pointerKey{}, "ID (*pk.ID)", "is a pointer", ""},
@@ -284,8 +284,8 @@ var declarations = []struct {
 	{&untaggedKey{}, "ID (pk.ID)", `is tagged snowkey:"-"`, ""},
 }
 
-// TestDeclarations: a key that cannot be filled is refused, when the program
-// starts and when a row is inserted.
+// TestDeclarations: a key that can't be filled in must be refused, both when the
+// program starts and when a row is inserted.
 func TestDeclarations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, c := range declarations {
@@ -306,8 +306,8 @@ func TestDeclarations(t *testing.T) {
 	})
 }
 
-// TestForeignKeyByAnother: Use finds a key that another model declares as a foreign
-// key.
+// TestForeignKeyByAnother: Use must notice if a key is declared as a foreign key by
+// another model.
 func TestForeignKeyByAnother(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	_, err := bunid.Use(e.DB, (*profile)(nil), (*profiled)(nil))

@@ -10,7 +10,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Each option of an INSERT that decides about its key is seen, also alone.
+// Every option that affects the key of an INSERT must be noticed, even if it's the only
+// one.
 func TestNoOptionIsPlain(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), (*user)(nil))
 	for name, tc := range map[string]struct {

@@ -60,7 +60,8 @@ type (
 	}
 )
 
-// A foreign key of another type than its key is refused, with the names of both.
+// If a foreign key doesn't have the same type as the key, it must be refused, and the
+// error must name both types.
 func TestForeignKeyOfAnotherType(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	models := []any{(*writerGenre)(nil), (*writer)(nil), (*book)(nil), (*genre)(nil), (*shelf)(nil), (*shelved)(nil)}
@@ -90,7 +91,7 @@ func TestForeignKeyOfAnotherType(t *testing.T) {
 	}
 }
 
-// A pointer to the type is the same type to bun.
+// To bun, a pointer to the type is the same type.
 func TestForeignKeyPointer(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), (*goodWriter)(nil), (*goodBook)(nil))
 	w := &goodWriter{}

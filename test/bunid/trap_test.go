@@ -9,11 +9,12 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// These tests run bun without this package, with keys from a BeforeAppendModel hook,
-// the usual way, or from the database. They show the faults that the package prevents.
-// A test fails if a new bun has fixed its fault.
+// These tests run bun without this package. Keys come either from the database, or from
+// a BeforeAppendModel hook, which is the usual way. The tests demonstrate the faults
+// that the package prevents, so if one of them fails, a new version of bun has fixed
+// the fault.
 
-// byHook fills its key in a hook.
+// byHook fills in its key in a hook.
 type byHook struct {
 	ID   int64  `bun:",pk"`
 	Name string `bun:",unique"`
@@ -59,7 +60,7 @@ func TestTraps(t *testing.T) {
 		})
 		t.Run("keys of some rows go to others", func(t *testing.T) {
 			if e.isMySQL() {
-				return // has no RETURNING
+				return // it has no RETURNING
 			}
 			hs := []byHook{{ID: 1, Name: "a"}, {ID: 2, Name: "taken"}, {ID: 3, Name: "b"}}
 			if _, err := e.NewInsert().Model(&hs).Ignore().Returning("id").Exec(ctx); err != nil {
@@ -79,7 +80,7 @@ func TestTraps(t *testing.T) {
 		})
 		t.Run("values have no hooks", func(t *testing.T) {
 			if about.Dialect == "mysql" {
-				return // INSERT after WITH is refused
+				return // MySQL doesn't allow INSERT after WITH
 			}
 			_, err := e.NewInsert().With("data", e.NewValues(&[]byHook{{Name: "values"}})).Model((*byHook)(nil)).Table("data").Exec(ctx)
 			if err != nil {
@@ -90,7 +91,8 @@ func TestTraps(t *testing.T) {
 		t.Run("Column drops the key", func(t *testing.T) {
 			h := byHook{Name: "selected"}
 			_, err := e.NewInsert().Model(&h).Column("name").Exec(ctx)
-			// Postgres and MySQL have no value for the column; SQLite makes one up.
+			// Postgres and MySQL have no value for the column, whereas SQLite makes one
+			// up.
 			if got := e.table(t, "SELECT id FROM by_hooks WHERE name = 'selected'"); err == nil && got[0] == line(h.ID) {
 				t.Errorf("the key is there: %d", h.ID)
 			}

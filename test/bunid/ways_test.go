@@ -12,8 +12,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A way is one way to create the users "a" and "b". Its arguments are their keys, or
-// zeros. It returns the keys in memory afterwards.
+// A way is one of the ways to create the users "a" and "b". It's called with their
+// keys, or zeros, and returns the keys that are in memory afterwards.
 type way struct {
 	name   string
 	create func(ctx context.Context, e *env, a, b pk.ID) (memory [2]pk.ID, err error)
@@ -24,11 +24,11 @@ type way struct {
 type about int
 
 const (
-	several   about = 1 << iota // the rows do not come into being in one INSERT
-	conflict                    // rows may be left out or merged, which MySQL does not tell
-	replacing                   // REPLACE, which Postgres does not have
-	with                        // INSERT after WITH, which MySQL does not take
-	values                      // NewValues, which bun does not write right for MariaDB
+	several   about = 1 << iota // the rows aren't created by a single INSERT
+	conflict                    // rows may be left out or merged, which MySQL doesn't report
+	replacing                   // REPLACE, which doesn't exist on Postgres
+	with                        // INSERT after WITH, which MySQL doesn't allow
+	values                      // NewValues, for which bun generates the wrong SQL on MariaDB
 )
 
 var ways = []way{
@@ -189,7 +189,7 @@ var ways = []way{
 	several.one("Replace", replacing, func(q *bun.InsertQuery) *bun.InsertQuery { return q.Replace() }),
 }
 
-// list is a way for slices, in one INSERT.
+// list is a way to create a slice of users with one INSERT.
 func list(name string, set func(q *bun.InsertQuery, us []user) *bun.InsertQuery, about about) way {
 	return about.way(name, func(ctx context.Context, e *env, us []user) error {
 		_, err := set(e.NewInsert(), us).Exec(ctx)
@@ -197,7 +197,7 @@ func list(name string, set func(q *bun.InsertQuery, us []user) *bun.InsertQuery,
 	})
 }
 
-// one is a way for single structs.
+// one is a way to create each user from a single struct.
 func (x about) one(name string, more about, set func(q *bun.InsertQuery) *bun.InsertQuery) way {
 	return (x | more).way(name, func(ctx context.Context, e *env, us []user) error {
 		for i := range us {
@@ -217,7 +217,7 @@ func (x about) way(name string, create func(ctx context.Context, e *env, us []us
 	}, x}
 }
 
-// upsert merges rows by their names.
+// upsert merges rows that have the same name.
 func upsert(q *bun.InsertQuery) *bun.InsertQuery {
 	if q.DB().Dialect().Name().String() == "mysql" {
 		return q.On("DUPLICATE KEY UPDATE").Set("age = VALUES(age)")
@@ -225,7 +225,7 @@ func upsert(q *bun.InsertQuery) *bun.InsertQuery {
 	return q.On("CONFLICT (name) DO UPDATE").Set("age = EXCLUDED.age")
 }
 
-// Models of other shapes over the same table.
+// These are models of the same table that have other shapes.
 type (
 	base struct {
 		sourced
@@ -265,22 +265,22 @@ type (
 	}
 )
 
-// BeforeInsert calls Fill, as it would be shadowed otherwise.
+// BeforeInsert has to call Fill, because it shadows the embedded method.
 func (*hooked) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 	return (*sourced)(nil).BeforeInsert(ctx, q)
 }
 
-// BeforeAppendModel sees the key.
+// BeforeAppendModel checks that the key is already set.
 func (h *hooked) BeforeAppendModel(_ context.Context, q bun.Query) error {
 	if _, ok := q.(*bun.InsertQuery); ok && h.ID == 0 {
 		return fmt.Errorf("%s has no key yet", h.Name)
 	}
 	h.checked++
-	h.Name = string(h.Name[0] | 0x20) // to lower case
+	h.Name = string(h.Name[0] | 0x20) // convert to lower case
 	return nil
 }
 
-// TestWays: after every way, memory equals the table.
+// TestWays: whichever way is used, memory must equal the table.
 func TestWays(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := open(t, db, (*user)(nil))

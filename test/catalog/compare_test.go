@@ -13,7 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// differences is what Compare returns, or the test ends.
+// differences returns the error as what Compare returns, and otherwise ends the test.
 func differences(t *testing.T, err error) *catalog.MismatchError {
 	t.Helper()
 	e, ok := errors.AsType[*catalog.MismatchError](err)
@@ -23,8 +23,8 @@ func differences(t *testing.T, err error) *catalog.MismatchError {
 	return e
 }
 
-// A field finds its column under the names that the server takes for the same,
-// whatever they are made of, and only under those.
+// A field must find its column under all names that the server considers equal, no
+// matter what characters they contain, but not under any other name.
 func TestCompareNames(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
@@ -57,7 +57,7 @@ func TestCompareNames(t *testing.T) {
 	})
 }
 
-// An unqualified table is the one that a query would find.
+// If a table isn't qualified, it must be the same one that a query would find.
 func TestCompareSearchPath(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		conn := dbtest.Postgres(t).Connect(t)
@@ -93,7 +93,8 @@ func TestCompareSearchPath(t *testing.T) {
 	})
 }
 
-// A model may be of a view. Its columns have types, and nothing in it counts.
+// A model can be based on a view. The columns of a view have types, but none of them
+// count.
 func TestCompareView(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
@@ -112,7 +113,7 @@ func TestCompareView(t *testing.T) {
 	})
 }
 
-// Partitions count with their table, and so does what inherits.
+// Partitions count along with their table, and so do tables that inherit.
 func TestComparePartition(t *testing.T) {
 	conn := dbtest.Postgres(t).Connect(t)
 	exec(t, conn, `CREATE TABLE parent (id bigserial, PRIMARY KEY (id)) PARTITION BY RANGE (id)`,
@@ -126,7 +127,8 @@ func TestComparePartition(t *testing.T) {
 	}
 }
 
-// An account that may only do its work gets no findings for what it cannot see.
+// If an account has no privileges beyond what it needs for its work, there must be no
+// findings about what it can't see.
 func TestCompareAsApplication(t *testing.T) {
 	db := dbtest.MySQL(t)
 	conn := db.Connect(t)
@@ -151,7 +153,7 @@ func TestCompareAsApplication(t *testing.T) {
 	}
 }
 
-// Programs start while other tables are altered, and their sequences dropped.
+// A program may start while other tables are being altered or their sequences dropped.
 func TestCompareBesideChanges(t *testing.T) {
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)
@@ -210,7 +212,7 @@ func TestCompareErrors(t *testing.T) {
 		if e.Severity() != catalog.Blocker || e.Findings[0].Severity != catalog.Blocker {
 			t.Errorf("the gravest is not first: %v", e)
 		}
-		// On Postgres a counter and a generator do not disturb each other.
+		// On Postgres, a counter and a generator don't interfere with each other.
 		worst := map[string]catalog.Severity{"postgres": catalog.Warning, "mysql": catalog.Blocker, "sqlite": catalog.Blocker}[db.Dialect]
 		if e = differences(t, catalog.Compare(t.Context(), conn, fields)); e.Severity() != worst {
 			t.Errorf("a counter is a %s, want a %s", e.Severity(), worst)

@@ -35,7 +35,7 @@ func inspect(t *testing.T, conn *sql.DB, options catalog.Options) catalog.Report
 	return report
 }
 
-// key returns the key of a table in any schema.
+// key returns the key of the named table, in whichever schema the table is.
 func key(t *testing.T, report catalog.Report, table string) catalog.Key {
 	t.Helper()
 	i := slices.IndexFunc(report.Keys, func(k catalog.Key) bool { return k.Column.Table.Name == table })
@@ -54,7 +54,8 @@ func text(t *testing.T, report catalog.Report) string {
 	return b.String()
 }
 
-// kinds are the findings of a key as severity:kind, each once and in order.
+// kinds returns the findings of a key as severity:kind, in order and without
+// repetitions.
 func kinds(findings []catalog.Finding) string {
 	var all []string
 	for _, f := range findings {
@@ -72,7 +73,7 @@ func requireKinds(t *testing.T, k catalog.Key, want ...string) {
 	}
 }
 
-// children are the foreign keys of a key as table.column, in order.
+// children returns the foreign keys that refer to a key, as table.column and in order.
 func children(k catalog.Key) string {
 	var all []string
 	for _, fk := range k.ForeignKeys {
@@ -151,7 +152,7 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// A pool of one connection is enough, and it comes back as it was.
+// A single connection is enough, and its settings must be unchanged afterwards.
 func TestOneConnection(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
@@ -179,8 +180,9 @@ func TestOneConnection(t *testing.T) {
 
 var quotes = map[string]string{"postgres": `"`, "sqlite": `"`, "mysql": "`"}
 
-// A schema that all databases can make, with odd names: it finds the key, and
-// its children through a self-reference, a composite key and a shared one.
+// This is a schema with odd names, which all databases can create. Inspect must find
+// the key and its children, which include a self-reference, a composite foreign key and
+// a shared one.
 func TestOddNames(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
@@ -256,7 +258,7 @@ func TestHundredTables(t *testing.T) {
 	})
 }
 
-// What is written as JSON is read back as it was.
+// Reading JSON back must result in exactly the report that was written.
 func TestJSON(t *testing.T) {
 	db := dbtest.SQLite(t)
 	conn := db.Connect(t)
@@ -278,7 +280,7 @@ func TestJSON(t *testing.T) {
 	require(t, "text of what was read back", text(t, back), text(t, report))
 }
 
-// as connects under another account.
+// as connects with another account.
 func as(t *testing.T, db dbtest.DB, account string) *sql.DB {
 	t.Helper()
 	if db.Dialect == "mysql" {

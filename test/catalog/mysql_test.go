@@ -54,7 +54,8 @@ func TestMySQLKeys(t *testing.T) {
 	require(t, "primary key", strings.Join(key(t, report, "composite").PrimaryKey, " "), "tenant id")
 }
 
-// A counter is what it is now, and not what it was when statistics were taken.
+// A counter must have its current value, not the one from when statistics were last
+// collected.
 func TestMySQLCounterIsFresh(t *testing.T) {
 	conn := dbtest.MySQL(t).Connect(t)
 	exec(t, conn, "CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)", "ANALYZE TABLE t",
@@ -87,7 +88,7 @@ func TestMySQLUses(t *testing.T) {
 		"CREATE VIEW unrelated AS SELECT id FROM posts",
 		"CREATE TABLE twin (Id INT PRIMARY KEY)",
 		"CREATE VIEW twins AS SELECT Id FROM twin",
-		"CREATE VIEW disguised AS SELECT users.Id FROM twins AS users", // which MySQL writes as if it were of this database
+		"CREATE VIEW disguised AS SELECT users.Id FROM twins AS users", // MySQL writes this as if it were a table of this database
 		"CREATE TRIGGER stamp BEFORE INSERT ON users FOR EACH ROW SET NEW.name = UPPER(NEW.name)",
 	)
 	report := inspect(t, conn, catalog.Options{})
@@ -106,7 +107,8 @@ func TestMySQLUses(t *testing.T) {
 	}
 }
 
-// MariaDB lets a child be made before its parent, and does not compare them then.
+// MariaDB allows you to create a child before its parent, and doesn't compare them in
+// that case.
 func TestMariaDBSignMismatch(t *testing.T) {
 	db := dbtest.MySQL(t)
 	if !db.MariaDB {
@@ -140,7 +142,7 @@ func TestMariaDBSequence(t *testing.T) {
 	requireKinds(t, key(t, report, "b"), "blocker:narrow-key", "note:still-counts", "warning:shared-sequence")
 }
 
-// An account sees what was granted to it, and the report says so.
+// An account can only see what it was granted, and the report must mention that.
 func TestMySQLPrivileges(t *testing.T) {
 	db := dbtest.MySQL(t)
 	conn := db.Connect(t)

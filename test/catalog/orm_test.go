@@ -20,7 +20,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// What ent makes of numeric ids counts, and what it makes of the mixin's does not.
+// The columns that ent creates for numeric ids count, whereas those for the mixin's ids
+// don't.
 func TestTablesOfEnt(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
@@ -54,8 +55,8 @@ func TestTablesOfEnt(t *testing.T) {
 	})
 }
 
-// filledTable returns the table that ent generates for a schema with the mixin and an
-// edge to itself.
+// filledTable returns the table that ent generates for a schema that has the mixin and
+// an edge to itself.
 func filledTable(name string, mixin entgo.Mixin) *entschema.Table {
 	d := mixin.Fields()[0].Descriptor()
 	id := &entschema.Column{Name: "id", Type: d.Info.Type, SchemaType: d.SchemaType}
@@ -79,7 +80,7 @@ type filled struct {
 	Name string
 }
 
-// So with GORM and its plugin.
+// The same is true of GORM and its plugin.
 func TestTablesOfGORM(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)

@@ -150,7 +150,8 @@ func TestPostgresUses(t *testing.T) {
 	requireKinds(t, k, "blocker:narrow-child", "blocker:narrow-key", "note:still-counts", "note:trigger",
 		"warning:dependent", "warning:unindexed-child", "warning:view")
 
-	// Postgres refuses indeed what each of them is said to be in the way of.
+	// Postgres must really refuse every change that these are reported to be in the way
+	// of.
 	exec(t, conn, `DROP VIEW more, names`, `DROP MATERIALIZED VIEW of_posts`)
 	for _, step := range []struct{ table, column, drop string }{
 		{"app.users", "id", `DROP POLICY mine ON app.users`},
@@ -216,7 +217,7 @@ func TestPostgresPartitionsAndInheritance(t *testing.T) {
 	)
 	report := inspect(t, conn, catalog.Options{})
 	events, animals := key(t, report, "events"), key(t, report, "animals")
-	key(t, report, "events_own") // counts with a sequence of its own
+	key(t, report, "events_own") // counts with its own sequence
 	if len(report.Keys) != 4 {
 		t.Errorf("%d keys:\n%s", len(report.Keys), text(t, report))
 	}
@@ -231,7 +232,8 @@ func TestPostgresPartitionsAndInheritance(t *testing.T) {
 	requireKinds(t, animals, "blocker:narrow-child", "blocker:narrow-key", "note:still-counts", "warning:inherited", "warning:view")
 }
 
-// A role that may not read a sequence gets the rest, and a finding.
+// If a role isn't allowed to read a sequence, there's a finding about it, and
+// everything else is still reported.
 func TestPostgresPrivileges(t *testing.T) {
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)

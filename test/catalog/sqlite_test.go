@@ -45,7 +45,7 @@ func TestSQLiteKeys(t *testing.T) {
 		t.Errorf("there are 4 keys: %s", text(t, report))
 	}
 
-	// What is not reported does not count indeed.
+	// Columns that aren't reported must really not count.
 	for _, insert := range []string{`INSERT INTO without_rowid DEFAULT VALUES`, `INSERT INTO descending DEFAULT VALUES`} {
 		if _, err := conn.Exec(insert); err == nil && strings.Contains(insert, "without") {
 			t.Errorf("%s: a row without a key was inserted", insert)
@@ -88,7 +88,7 @@ func TestSQLiteUses(t *testing.T) {
 
 func TestSQLiteAttached(t *testing.T) {
 	conn := dbtest.SQLite(t).Connect(t)
-	conn.SetMaxOpenConns(1) // a database is attached to a connection
+	conn.SetMaxOpenConns(1) // databases are attached to a single connection
 	exec(t, conn, "ATTACH '"+filepath.Join(t.TempDir(), "more.db")+"' AS `O\"ther`",
 		"CREATE TABLE `O\"ther`.t (id INTEGER PRIMARY KEY AUTOINCREMENT)", "INSERT INTO `O\"ther`.t VALUES (7)",
 		"CREATE TABLE t (id INTEGER PRIMARY KEY)",

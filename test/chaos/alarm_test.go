@@ -17,7 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// lossy commits the second claim and loses its reply.
+// lossy is a store that commits the second claim but loses its reply.
 type lossy struct {
 	lease.Store
 	claims int
@@ -31,19 +31,19 @@ func (s *lossy) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, erro
 	return row, ok, err
 }
 
-// Process a draws 500 ids under a lease of worker 1 and releases it. Process b
-// does the same. Then a leases worker 1 again and draws 500 ids more. The reply
-// to that claim is lost, and the keeper finds the claim in the row. All 1,500
-// ids are different.
+// Process a draws 500 ids under a lease of worker number 1 and then releases it, as
+// does process b after it. Then a leases worker number 1 once more and draws another
+// 500 ids, but the reply to that claim is lost, so the keeper has to find the claim in
+// the row. All 1,500 ids are different.
 //
-// An earlier checker counted the claims whose reply arrived. It took both leases
-// of a for one, and reported that b's ids overlap its ids.
+// An earlier checker only counted claims whose reply had arrived. It therefore mistook
+// a's two leases for one, and falsely reported that b's ids overlap a's.
 func TestNoFalseAlarmAfterALostReply(t *testing.T) {
 	f := &fleet{check: NewChecker(t.TempDir(), idgen.DefaultLayout()), notes: map[string]int{}}
 	var outA, outB bytes.Buffer
 	all := map[int64]bool{}
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))) // the bubble begins in 2000
+		time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))) // the bubble's clock starts in 2000
 		store := &leasetest.Memory{}
 		open := func(s lease.Store, out *bytes.Buffer) (*worker, *idgen.Pool) {
 			w := newWorker(idgen.DefaultLayout(), out)

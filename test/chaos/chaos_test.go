@@ -28,9 +28,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// settings of a run.
+// settings are the settings of a run.
 type settings struct {
-	length    time.Duration // of the run; 0 for every fault once
+	length    time.Duration // how long to run; 0 means that every fault happens once
 	processes int
 	rate      int
 }
@@ -42,7 +42,7 @@ func readSettings(t *testing.T) settings {
 		if s.length, err = time.ParseDuration(text); err != nil {
 			t.Fatal("SNOWKEY_CHAOS:", err)
 		}
-		s.processes, s.rate = 32, 150_000 // half of two cores, so that the database and the network get their share
+		s.processes, s.rate = 32, 150_000 // half of two cores, since the database and the network need their share
 	}
 	number := func(n *int, name string) {
 		if text := os.Getenv(name); text != "" {
@@ -91,8 +91,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// Two processes claim the same worker number without the store, and so issue the
-// same ids.
+// Without using the store, two processes claim the same worker number, so they issue
+// the same ids.
 func TestDuplicatesOfTwoProcessesAreFound(t *testing.T) {
 	f := newThieves(t, false)
 	for range 2 {
@@ -100,7 +100,7 @@ func TestDuplicatesOfTwoProcessesAreFound(t *testing.T) {
 	}
 	f.awaitDuplicates(t)
 
-	// The evidence that a failed test keeps.
+	// A failed test keeps this evidence.
 	f.stopAndSave(t)
 	for name, want := range map[string]string{
 		"process 1.log":  "time=",
@@ -115,11 +115,11 @@ func TestDuplicatesOfTwoProcessesAreFound(t *testing.T) {
 	}
 }
 
-// The first process is killed before the second one starts. What it had reported
-// until then is checked.
+// The first process is killed before the second one starts, so only what it had
+// reported until then can be checked.
 func TestDuplicatesOfAKilledProcessAreFound(t *testing.T) {
-	// A layout of days: the second process issues the ids of the first although
-	// time has passed.
+	// With a layout of days, the second process issues the same ids as the first, even
+	// though time has passed in between.
 	f := newThieves(t, true)
 	p, began := f.launch(t), time.Now()
 	for !p.drewSince(began) {
@@ -140,7 +140,8 @@ func TestDuplicatesOfAKilledProcessAreFound(t *testing.T) {
 type thieves struct{ *fleet }
 
 func newThieves(t *testing.T, days bool) thieves {
-	// Durable, because no claim grants ids if the server may forget a commit.
+	// This must be durable, because a claim doesn't grant any ids if the server may
+	// forget a commit.
 	f := newFleet(t, dbtest.Durable(t, serverDialect(t)), 200_000)
 	f.orders.MinWorker, f.orders.MaxWorker = 1, 1
 	f.orders.Thief = true
@@ -198,13 +199,13 @@ func newFleet(t *testing.T, db dbtest.DB, rate int) *fleet {
 	return f
 }
 
-// setDays sets the layout. No process may have been started.
+// setDays sets the layout. It must be called before any process is started.
 func (f *fleet) setDays(days bool) {
 	f.orders.Days = days
 	f.check = NewChecker(f.dir, f.orders.layout())
 }
 
-// end kills the processes. If the test has failed, it keeps the evidence.
+// end kills the processes, and keeps the evidence if the test has failed.
 func (f *fleet) end(t *testing.T) {
 	if t.Failed() {
 		f.stopAndSave(t)
@@ -217,7 +218,7 @@ func (f *fleet) end(t *testing.T) {
 	}
 }
 
-// stopAndSave saves the tables as they are, and what the processes reported.
+// stopAndSave saves the current tables and everything that the processes have reported.
 func (f *fleet) stopAndSave(t *testing.T) {
 	if err := f.saveTables(); err != nil {
 		t.Error(err)
@@ -234,7 +235,7 @@ func (f *fleet) killAll() {
 	}
 }
 
-// A nemesis harms a fleet and its server.
+// A nemesis does harm to a fleet and its server.
 type nemesis struct {
 	*testing.T
 	settings
@@ -243,10 +244,10 @@ type nemesis struct {
 	clock   *dbtest.Clock
 	network *proxy
 	record  *os.File   // test.log
-	crew    []*process // as many as there are worker numbers
-	calm    time.Time  // when bounds no longer are further ahead than they should be
+	crew    []*process // one process for each worker number
+	calm    time.Time  // from then on, bounds are no further ahead than they should be
 	began   time.Time
-	worst   map[string]time.Duration // until ids flowed again, by fault
+	worst   map[string]time.Duration // by fault, the longest time until ids flowed again
 	struck  map[string]int
 }
 
@@ -270,7 +271,7 @@ func newNemesis(t *testing.T, dialect string, s settings) *nemesis {
 	return n
 }
 
-// Logf and Errorf also write to the evidence.
+// Logf and Errorf write to the evidence as well.
 func (n *nemesis) Logf(format string, args ...any) {
 	n.Helper()
 	n.T.Logf(format, args...)
@@ -287,8 +288,8 @@ func (n *nemesis) write(format string, args ...any) {
 	fmt.Fprintf(n.record, time.Now().Format("15:04:05.000000 ")+format+"\n", args...)
 }
 
-// A fault does its harm, undoes it, and returns when that was and which
-// processes must recover from it.
+// A fault does its harm and then undoes it. It returns the time at which it was undone,
+// and the processes that must recover from it.
 type fault struct {
 	name string
 	do   func() (over time.Time, who []*process)
@@ -312,7 +313,7 @@ func (n *nemesis) faults() []fault {
 	}
 }
 
-// strike has a fault happen and sees that ids flow again in time.
+// strike makes a fault happen, and checks that ids flow again soon enough afterwards.
 func (n *nemesis) strike(f fault) {
 	n.Helper()
 	start := time.Now()
@@ -324,7 +325,7 @@ func (n *nemesis) strike(f fault) {
 	n.await(f.name, over.Sub(start), over, who)
 }
 
-// await waits until all of who have drawn ids under a new grant.
+// await waits until all of the given processes have drawn ids under a new grant.
 func (n *nemesis) await(name string, lasted time.Duration, over time.Time, who []*process) {
 	n.Helper()
 	allowed := n.orders.TTL + 2*time.Second
@@ -351,7 +352,8 @@ func (n *nemesis) await(name string, lasted time.Duration, over time.Time, who [
 	n.Logf("%6.1fs %-40s %5.1fs  ids again after %6.3fs  all renewed after %6.3fs  (%d processes)",
 		time.Since(n.began).Seconds(), name, lasted.Seconds(), flow.Seconds(), renewed.Seconds(), len(who))
 	if flow > allowed {
-		// A short run has all tests beside it, and no claim to the processor.
+		// A short run shares the processor with all other tests, so we can't expect it
+		// to be on time.
 		report := n.Logf
 		if n.length > 0 {
 			report = n.Errorf
@@ -380,7 +382,7 @@ func (n *nemesis) startAll() {
 	n.await("all started on an empty database", 0, start, n.crew)
 }
 
-// some returns random places in the crew, a third of them.
+// some returns random places in the crew, a third of them in total.
 func (n *nemesis) some() []int { return rand.Perm(n.processes)[:max(n.processes/3, 1)] }
 
 func (n *nemesis) at(places []int) (who []*process) {
@@ -390,7 +392,7 @@ func (n *nemesis) at(places []int) (who []*process) {
 	return who
 }
 
-// replace starts new processes in those places.
+// replace starts new processes in the given places.
 func (n *nemesis) replace(places []int, change func(*Orders)) []*process {
 	for _, i := range places {
 		n.crew[i] = n.launch(change)
@@ -424,7 +426,7 @@ func (n *nemesis) closeAll(who []*process) {
 	}
 }
 
-// restartInThePast also sees that a process whose clock is far off is refused.
+// restartInThePast also checks that a process is refused if its clock is far off.
 func (n *nemesis) restartInThePast() (time.Time, []*process) {
 	places := n.some()
 	n.closeAll(n.at(places))
@@ -440,7 +442,7 @@ func (n *nemesis) restartInThePast() (time.Time, []*process) {
 	return over, who
 }
 
-// stopSome stops processes until others have taken their worker numbers.
+// stopSome stops processes until others have taken over their worker numbers.
 func (n *nemesis) stopSome() (time.Time, []*process) {
 	who := n.at(n.some())
 	stopped := time.Now()
@@ -459,7 +461,8 @@ func (n *nemesis) stopSome() (time.Time, []*process) {
 			n.Errorf("%v", err)
 		}
 	}
-	// Both go on for a while, those that wake until their bound.
+	// The new holders continue for a while, and so do the processes that wake up, but
+	// only until they reach their bound.
 	woken, awake := time.Now(), 0
 	time.Sleep(300 * time.Millisecond)
 	for _, p := range who {
@@ -472,8 +475,8 @@ func (n *nemesis) stopSome() (time.Time, []*process) {
 	return time.Now(), who
 }
 
-// takeAll starts more processes than there are worker numbers. They wait, unless
-// others have lost their leases because the server stalled for longer than TTL.
+// takeAll starts more processes than there are worker numbers. They have to wait,
+// unless others have lost their leases because the server stalled for longer than TTL.
 func (n *nemesis) takeAll() (time.Time, []*process) {
 	places := n.some()
 	var queue []*process
@@ -494,7 +497,8 @@ func (n *nemesis) takeAll() (time.Time, []*process) {
 	return over, queue
 }
 
-// setClocks has the clocks of some hosts jump. Ids go on while they are wrong.
+// setClocks makes the clocks of some hosts jump. While these are wrong, ids must
+// continue.
 func (n *nemesis) setClocks(ahead time.Duration) (time.Time, []*process) {
 	n.Helper()
 	who := n.at(n.some())
@@ -511,9 +515,10 @@ func (n *nemesis) setClocks(ahead time.Duration) (time.Time, []*process) {
 	return time.Now(), who
 }
 
-// setDatabaseClock makes the database's clock jump. If it is ahead, all leases have
-// expired. A process with a new lease issues ids from its bound, which may be a window
-// ahead. If the clock is behind, nothing is granted, and ids are issued up to the bounds.
+// setDatabaseClock makes the database's clock jump. If it jumps ahead, all leases have
+// expired, and a process with a new lease issues ids from its bound, which may be a
+// window ahead. If it jumps back, nothing is granted, but ids can still be issued up to
+// the bounds.
 func (n *nemesis) setDatabaseClock(ahead time.Duration) (time.Time, []*process) {
 	n.Helper()
 	set := func(ahead time.Duration) {
@@ -533,7 +538,7 @@ func (n *nemesis) setDatabaseClock(ahead time.Duration) (time.Time, []*process) 
 }
 
 func (n *nemesis) cut() (time.Time, []*process) {
-	for _, p := range n.crew { // one that is behind takes longer to its bound
+	for _, p := range n.crew { // if a clock is behind, it takes longer to reach the bound
 		if err := p.command("clock 0s"); err != nil {
 			n.Errorf("%v", err)
 		}
@@ -541,7 +546,7 @@ func (n *nemesis) cut() (time.Time, []*process) {
 	time.Sleep(time.Until(n.calm))
 	n.network.cut()
 	time.Sleep(n.orders.Window + n.orders.Skew + 700*time.Millisecond)
-	for _, p := range n.crew { // a block of a day's numbers lasts longer
+	for _, p := range n.crew { // with days, a block of numbers lasts longer
 		if !n.orders.Days && p.drewSince(time.Now().Add(-300*time.Millisecond)) {
 			n.Errorf("%s draws ids although the store has been away for longer than its bound", p.label)
 		}
@@ -551,14 +556,14 @@ func (n *nemesis) cut() (time.Time, []*process) {
 }
 
 func (n *nemesis) badNetwork() (time.Time, []*process) {
-	n.network.worsen(20, n.orders.Window/3) // patience is a quarter
+	n.network.worsen(20, n.orders.Window/3) // patience is a quarter of the window
 	time.Sleep(3 * time.Second)
 	n.network.worsen(0, 0)
 	return time.Now(), n.crew
 }
 
-// everything kills the server, a third of the processes, and stops another
-// third beyond the TTL, while the network is bad.
+// everything happens at once: the server and a third of the processes are killed,
+// another third is stopped for longer than TTL, and the network is bad.
 func (n *nemesis) everything() (time.Time, []*process) {
 	places := rand.Perm(n.processes)
 	third := n.processes / 3
@@ -593,7 +598,7 @@ func (n *nemesis) killServer() (time.Time, []*process) {
 	if err := n.server.Kill(); err != nil {
 		n.Errorf("%v", err)
 	}
-	if n.length > 0 { // longer than the bound, at times
+	if n.length > 0 { // sometimes for longer than the bound
 		time.Sleep(rand.N(2 * (n.orders.Window + n.orders.Skew)))
 	}
 	if err := n.server.Start(); err != nil {
@@ -602,7 +607,7 @@ func (n *nemesis) killServer() (time.Time, []*process) {
 	return time.Now(), n.crew
 }
 
-// finish closes all and judges.
+// finish closes all processes and decides whether the test has failed.
 func (n *nemesis) finish() {
 	n.closeAll(n.crew)
 	found, totals, err := n.check.Check()
@@ -637,7 +642,7 @@ func (n *nemesis) finish() {
 	}
 }
 
-// holders returns how many of the processes hold a lease, by their logs.
+// holders returns how many of the processes hold a lease, according to their logs.
 func (n *nemesis) holders(who []*process) (count int) {
 	for _, p := range who {
 		text, err := p.log()
@@ -651,7 +656,7 @@ func (n *nemesis) holders(who []*process) (count int) {
 	return count
 }
 
-// tellLogs shows the end of what each process of the crew has logged.
+// tellLogs prints the end of the log of each process in the crew.
 func (n *nemesis) tellLogs() {
 	for _, p := range n.crew {
 		n.tellLog(p)

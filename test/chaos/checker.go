@@ -12,8 +12,9 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A Checker finds every id that is in two runs. Its memory grows with the number of
-// leases, and not with ids or runs. It is safe for concurrent use.
+// A Checker finds every id that occurs in two runs. The memory that it needs grows with
+// the number of leases, but not with the number of ids or runs. It is safe for
+// concurrent use.
 type Checker struct {
 	dir     string
 	numbers numbering
@@ -22,14 +23,13 @@ type Checker struct {
 	journals []*Journal
 }
 
-// NewChecker returns a checker of ids of a layout, which keeps runs in files in
-// dir.
+// NewChecker returns a checker for ids of a layout. It keeps the runs in files in dir.
 func NewChecker(dir string, layout idgen.Layout) *Checker {
 	return &Checker{dir: dir, numbers: numberingOf(layout)}
 }
 
-// Journal returns a new journal for the runs of a process. Labels of processes
-// are unique.
+// Journal returns a new journal for the runs of a process. Each process must have a
+// unique label.
 func (c *Checker) Journal(process string) (*Journal, error) {
 	j, err := newJournal(c.dir, process, c.numbers)
 	if err != nil {
@@ -41,13 +41,13 @@ func (c *Checker) Journal(process string) (*Journal, error) {
 	return j, nil
 }
 
-// A Duplicate has ids that were issued more than once: under two grants, or under one
-// grant in a wrong order.
+// A Duplicate describes ids that were issued more than once, either under two grants,
+// or in the wrong order under a single grant.
 type Duplicate struct {
 	Count       int64
-	First, Last int64 // the smallest and the largest of these ids; not every id between them is a duplicate
+	First, Last int64 // smallest and largest of these ids, though not all in between have to be duplicates
 	Worker      int64
-	Issued      [2]string // by which process under which grant
+	Issued      [2]string // by which process and under which grant, for both times
 }
 
 func (d *Duplicate) Error() string {
@@ -55,12 +55,12 @@ func (d *Duplicate) Error() string {
 		d.Count, d.Worker, d.First, d.Last, d.Issued[0], d.Issued[1])
 }
 
-// Totals are what a checker has checked.
+// Totals counts what a checker has checked.
 type Totals struct{ Leases, Runs, IDs int64 }
 
-// Check reads all runs that were added so far and returns their duplicates. The sum of
-// all Counts is the number of ids minus the number of different ids. It returns an error
-// if a journal cannot be written or read.
+// Check reads all runs that have been added so far and returns their duplicates. The
+// sum of all Counts is the number of ids minus the number of different ids. It returns
+// an error if a journal can't be written or read.
 func (c *Checker) Check() ([]*Duplicate, Totals, error) {
 	c.mu.Lock()
 	journals := slices.Clone(c.journals)
@@ -89,10 +89,10 @@ func (c *Checker) Check() ([]*Duplicate, Totals, error) {
 	return all, totals, nil
 }
 
-// sweep merges the parts of a worker number, in which runs ascend. It compares each run
-// with the earlier run that has the largest last id. An id that is in any earlier run is
-// also in that one, because it starts no later than the run and ends no earlier than the
-// id.
+// sweep merges the parts of a worker number, in which runs are in ascending order. It
+// only needs to compare each run with the earlier run that has the largest last id. If
+// an id is in any earlier run, it must also be in that one, which starts no later than
+// the run and ends no earlier than the id.
 func (c *Checker) sweep(parts []part) (found []*Duplicate, err error) {
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.first, b.first) })
 	pairs := map[[2]*part]*Duplicate{}
@@ -105,7 +105,8 @@ func (c *Checker) sweep(parts []part) (found []*Duplicate, err error) {
 	reach := Run{Last: -1}
 	var reacher *part
 	for len(parts) > 0 || len(open) > 0 {
-		// A part is opened when the sweep has arrived at it, so that few are open.
+		// Open a part only once the sweep has arrived at it, so that few of them are
+		// open.
 		if len(parts) > 0 && (len(open) == 0 || parts[0].first <= open[0].First) {
 			cur, err := parts[0].open()
 			if err != nil {
@@ -140,7 +141,7 @@ func (c *Checker) sweep(parts []part) (found []*Duplicate, err error) {
 	return found, nil
 }
 
-// cursors is a heap: the first one is at the run that begins first.
+// cursors is a heap whose first cursor is at the run that begins first.
 type cursors []*cursor
 
 func (h cursors) Len() int           { return len(h) }
@@ -161,12 +162,12 @@ func (h *cursors) add(cur *cursor) error {
 	return nil
 }
 
-// advance moves the first cursor to its next run, or drops it at its end.
+// advance moves the first cursor to its next run, or removes it if there are no more.
 func (h *cursors) advance() error {
 	cur := (*h)[0]
 	ok, err := cur.next()
 	if err != nil {
-		return err // and the cursor is closed with the others
+		return err // leave it in the heap, so that it gets closed with the others
 	}
 	if ok {
 		heap.Fix(h, 0)

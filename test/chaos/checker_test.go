@@ -11,7 +11,7 @@ import (
 
 const counter = 1<<43 + 1
 
-// journals returns a checker and that many journals.
+// journals returns a checker and n journals.
 func journals(t *testing.T, n int) (*Checker, []*Journal) {
 	t.Helper()
 	c := NewChecker(t.TempDir(), idgen.DefaultLayout())
@@ -34,7 +34,7 @@ func add(t *testing.T, j *Journal, grant int64, r Run) {
 	}
 }
 
-// check returns the pairs of leases with duplicates, and how many duplicates.
+// check returns the pairs of leases that have duplicates, and the number of duplicates.
 func check(t *testing.T, c *Checker) (found []*Duplicate, totals Totals, duplicates int64) {
 	t.Helper()
 	found, totals, err := c.Check()
@@ -50,7 +50,7 @@ func check(t *testing.T, c *Checker) (found []*Duplicate, totals Totals, duplica
 func TestCheckerFindsDuplicates(t *testing.T) {
 	run := func(worker, first, last int64) Run { return Run{worker, counter + first, counter + last} }
 	for name, tt := range map[string]struct {
-		runs []Run // each of a process of its own
+		runs []Run // each belongs to a different process
 		want int64
 	}{
 		"nothing":                     {nil, 0},
@@ -89,14 +89,14 @@ func TestCheckerFindsDuplicatesOfOneProcess(t *testing.T) {
 	}
 }
 
-// Runs of random processes overlap at random. A map of all ids gives the same number of
-// duplicates.
+// Runs of random processes overlap at random. We then compare the number of duplicates
+// with what a map of all ids tells us.
 func TestCheckerCountsDuplicatesExactly(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		c, js := journals(t, 4)
 		ids, drawn := map[[2]int64]bool{}, int64(0)
-		reach := 1 + r.Int64N(2000) // how close runs are to one another
+		reach := 1 + r.Int64N(2000) // how close the runs are to each other
 		for range 50 {
 			first := counter + r.Int64N(reach)
 			run := Run{r.Int64N(2), first, first + r.Int64N(10)}
@@ -106,7 +106,7 @@ func TestCheckerCountsDuplicatesExactly(t *testing.T) {
 			}
 			drawn += run.count()
 			if r.IntN(10) == 0 {
-				check(t, c) // also works before the end
+				check(t, c) // a check must be possible before the end, too
 			}
 		}
 		if found, totals, n := check(t, c); totals.IDs != drawn || n != drawn-int64(len(ids)) {
@@ -115,7 +115,8 @@ func TestCheckerCountsDuplicatesExactly(t *testing.T) {
 	}
 }
 
-// One duplicate among a million ids in short runs, between which ids are free.
+// There is one duplicate among a million ids. They are in short runs, with free ids
+// between them.
 func TestCheckerFindsOneDuplicateInAMillion(t *testing.T) {
 	for _, planted := range []string{"nothing", "an id of another process", "an id that was free"} {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -148,12 +149,13 @@ func TestCheckerFindsOneDuplicateInAMillion(t *testing.T) {
 	}
 }
 
-// A billion ids in long runs, most of them without a gap between them.
+// There is one duplicate among a billion ids. They are in long runs, most of which have
+// no gap between them.
 func TestCheckerFindsOneDuplicateInABillion(t *testing.T) {
 	for _, planted := range []bool{false, true} {
 		r := rand.New(rand.NewPCG(1, 2))
 		c, js := journals(t, 17)
-		next := make([]int64, 16) // the first counter that is not used, of each worker
+		next := make([]int64, 16) // the first unused counter of each worker number
 		for n := range 4000 {
 			w := r.Int64N(16)
 			first := next[w] + r.Int64N(2)
@@ -173,7 +175,8 @@ func TestCheckerFindsOneDuplicateInABillion(t *testing.T) {
 	}
 }
 
-// Runs that are lost from a file are an error, and not ids without duplicates.
+// If runs are lost from a file, that must be an error, because we would otherwise
+// conclude that there are no duplicates.
 func TestCheckerReadsAllThatWasWritten(t *testing.T) {
 	for _, size := range []int64{0, 30, 60} {
 		c, js := journals(t, 1)
@@ -199,8 +202,8 @@ func TestJournalRefusesWhatIsNoRun(t *testing.T) {
 	}
 }
 
-// Ids of both layouts have one worker and one counter each, as package idgen
-// reads them.
+// For ids of both layouts, we must get the same worker number and counter as package
+// idgen.
 func TestNumbering(t *testing.T) {
 	for _, l := range []idgen.Layout{idgen.DefaultLayout(), days} {
 		n := numberingOf(l)

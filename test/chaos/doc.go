@@ -1,33 +1,35 @@
-// Package chaos draws ids in real processes with real databases, and checks every id
-// for duplicates. At the same time it kills and stops the processes and the database,
-// cuts the network, and sets the clocks of both wrong.
+// Package chaos draws ids in real processes with real databases, and checks all of them
+// for duplicates. In the meantime it kills and stops the processes and the database,
+// cuts the network, and sets their clocks wrong.
 //
 // # The check
 //
-// The ids that a worker process ([Work]) draws form runs. A run is a range in which the
-// process drew every id. The process writes the first and the last id of each run to a
-// pipe. The test keeps the runs in a [Journal], a file for each process. At the end the
-// [Checker] merges the files and looks for runs that overlap. This is exact:
+// The ids that a worker process ([Work]) draws form runs. A run is a range of ids,
+// every one of which was drawn by the process. The process writes the first and the
+// last id of each run to a pipe, and the test keeps the runs in a [Journal], which is
+// one file for each process. At the end, the [Checker] merges the files and looks for
+// runs that overlap. Note that this is exact:
 //
-//   - Two runs overlap if and only if an id was issued more than once, because every id
-//     of a run was drawn.
-//   - The check uses the runs only. How many leases a process had, and which
-//     replies of the database arrived, makes no difference.
+//   - Because every id of a run was drawn, two runs overlap if and only if some id was
+//     issued more than once.
+//   - The check doesn't depend on anything but the runs. In particular, it doesn't
+//     matter how many leases a process had, or which replies of the database arrived.
 //
-// An id counts as issued when its process has reported it. A process reports
-// after at most 64 calls. When it is killed, the pipe still has everything that it has
-// reported. Up to 64 calls are unknown, or up to 4,096 ids of one call. A duplicate
-// among these is not found.
+// An id is considered issued once its process has reported it, which happens after no
+// more than 64 calls. If the process is killed, everything that it has reported is
+// still in the pipe. However, we lose up to 64 calls, or up to 4,096 ids of one call,
+// and a duplicate among these can't be found.
 //
-// The memory of the check grows with the number of leases, and not with ids or runs. On disk a run takes about 40 bytes. At full speed a run has millions
-// of ids; at a limited rate, about as many as one call draws.
+// The memory needed for the check grows with the number of leases, but not with the
+// number of ids or runs. On disk, each run takes about 40 bytes. It has millions of ids
+// at full speed, but only about as many as one call draws if the rate is limited.
 //
 // A worker process also records the grants that its issuer receives. The test fails if
-// an id is outside all grants, or above the counter at which its grant was sealed.
+// any id is outside of all grants, or above the counter at which its grant was sealed.
 //
 // # After a failure
 //
-// The test prints the directory in which it keeps the evidence:
+// The test keeps the evidence in a directory, whose name it prints:
 //
 //	process N.log   the log of a worker process
 //	process N.runs  its orders, its runs, and the grants that its issuer received
@@ -37,9 +39,9 @@
 //
 // # Length
 //
-// The test runs for half a minute with few processes. make chaos runs it for
-// minutes with many, and make chaos-repeat runs the short test many times on a
-// busy machine. These variables change the test:
+// By default, the test takes half a minute and uses few processes. make chaos runs it
+// for minutes with many of them, whereas make chaos-repeat repeats the short test many
+// times on a busy machine. You can change the test with these variables:
 //
 //	SNOWKEY_CHAOS=5m          how long, for each database
 //	SNOWKEY_CHAOS_PROCS=32    how many processes

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// keepEnv is the variable that names the directory for evidence.
+// keepEnv is the environment variable for the directory in which to keep evidence.
 const keepEnv = "SNOWKEY_CHAOS_KEEP"
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// newEvidence makes a directory for what a test writes. The test removes it, unless it
-// fails.
+// newEvidence creates a directory for everything that a test writes. The test removes
+// it again unless it fails.
 func newEvidence(test string) (dir string, err error) {
 	parent := os.Getenv(keepEnv)
 	if parent == "" {
@@ -56,8 +56,8 @@ func (f *fleet) saveTables() (failed error) {
 	return errors.Join(failed, file.Close())
 }
 
-// writeRows writes a line of names and a line for each row, with tabs between
-// columns.
+// writeRows writes a line with the column names, followed by a line for each row.
+// Columns are separated by tabs.
 func writeRows(ctx context.Context, w io.Writer, db *sql.DB, query string) error {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {

@@ -18,47 +18,47 @@ import (
 	"time"
 )
 
-// A fleet is worker processes and what they have drawn.
+// A fleet is a number of worker processes, and what they have drawn.
 type fleet struct {
-	orders   Orders // of a process, apart from its label
-	database string // DSN of the database without the proxy
-	dir      string // where logs and runs are
+	orders   Orders // for each process, except for the label
+	database string // DSN that bypasses the proxy
+	dir      string // for logs and runs
 	check    *Checker
 
 	mu      sync.Mutex
 	all     []*process
 	started int
-	bad     []string // what must not happen, and did
+	bad     []string // things that happened but must not
 	notes   map[string]int
 }
 
 var numbers = regexp.MustCompile(`[0-9][-0-9.:]*`)
 
-// kindOf leaves out of a note what differs among its like, so that they are
-// counted together.
+// kindOf removes those parts of a note that differ between notes of the same kind, so
+// that we can count them together.
 func kindOf(note string) string {
 	const most = 130
 	note = numbers.ReplaceAllString(note, "#")
 	return note[:min(len(note), most)]
 }
 
-// A process is one of a fleet.
+// A process is one process of a fleet.
 type process struct {
 	fleet    *fleet
 	label    string
 	cmd      *exec.Cmd
 	stdin    io.WriteCloser
 	journal  *Journal
-	done     chan struct{} // closed when it has ended and its journal is complete
-	answered chan struct{} // has one element for each command
+	done     chan struct{} // closed once it has ended and its journal is complete
+	answered chan struct{} // receives one element for each command
 
 	mu      sync.Mutex
-	drawn   time.Time // when its last ids were drawn
-	granted time.Time // when the grant before that was received or extended
-	resumed time.Time // when it drew ids again after a gap
+	drawn   time.Time // when its latest ids were drawn
+	granted time.Time // when the grant before these was received or extended
+	resumed time.Time // when it started to draw ids again after a gap
 }
 
-// start runs one more worker. change may be nil.
+// start starts another worker. change may be nil.
 func (f *fleet) start(change func(*Orders)) (*process, error) {
 	f.mu.Lock()
 	f.started++
@@ -97,7 +97,7 @@ func (f *fleet) start(change func(*Orders)) (*process, error) {
 	f.mu.Lock()
 	f.all = append(f.all, p)
 	f.mu.Unlock()
-	o.DSN = "" // it may hold a password
+	o.DSN = "" // it may contain a password
 	p.remark(fmt.Sprintf("pid %d, started %s, orders %+v", p.cmd.Process.Pid, time.Now().Format(time.RFC3339Nano), o))
 	go func() {
 		defer close(p.done)
@@ -114,7 +114,7 @@ func (f *fleet) start(change func(*Orders)) (*process, error) {
 	return p, nil
 }
 
-// hear takes a line that the worker has written.
+// hear handles a line that the worker has written.
 func (p *process) hear(line string) {
 	kind, rest, _ := strings.Cut(line, " ")
 	switch kind {
@@ -137,7 +137,7 @@ func (p *process) hear(line string) {
 	}
 }
 
-// add takes a run.
+// add handles a run.
 func (p *process) add(rest string) error {
 	fields := strings.Fields(rest)
 	var n [5]int64
@@ -168,7 +168,7 @@ func (p *process) add(rest string) error {
 	return nil
 }
 
-// remark adds a line for people to the journal.
+// remark adds a line for human readers to the journal.
 func (p *process) remark(text string) {
 	if err := p.journal.Note(text); err != nil {
 		p.fleet.complain(err.Error())
@@ -181,17 +181,17 @@ func (f *fleet) complain(text string) {
 	f.bad = append(f.bad, text)
 }
 
-// signal sends one of the signals that cannot be refused.
+// signal sends a signal, which should be one that a process can't ignore.
 func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
-// kill ends the process as kill -9 does, even if it is stopped.
+// kill ends the process as kill -9 does, which works even if it's stopped.
 func (p *process) kill() {
 	p.cmd.Process.Kill()
 	p.stdin.Close()
 	<-p.done
 }
 
-// close makes the process release its worker number and end.
+// close makes the process release its worker number and exit.
 func (p *process) close() error {
 	if _, err := io.WriteString(p.stdin, "close\n"); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (p *process) close() error {
 	}
 }
 
-// command gives a command and waits until the process has obeyed it.
+// command sends a command, and waits until the process has carried it out.
 func (p *process) command(text string) error {
 	if _, err := io.WriteString(p.stdin, text+"\n"); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (p *process) command(text string) error {
 	}
 }
 
-// log returns what the process has logged.
+// log returns what the process has logged so far.
 func (p *process) log() ([]byte, error) { return os.ReadFile(p.cmd.Stderr.(*os.File).Name()) }
 
 // drewSince reports whether the process has drawn ids since t.
@@ -229,8 +229,8 @@ func (p *process) drewSince(t time.Time) bool {
 	return p.drawn.After(t)
 }
 
-// recovered reports whether the process has drawn ids under a grant that was
-// received or extended after t. flow is when it began to draw ids without a gap.
+// recovered reports whether the process has drawn ids under a grant that was received
+// or extended after t. If so, flow is when it began to draw ids without a gap.
 func (p *process) recovered(t time.Time) (ok bool, flow time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// A proxy stands between the workers and a server, and may be a bad network.
+// A proxy sits between the workers and a server, and can behave like a bad network.
 type proxy struct {
 	listener net.Listener
 	target   string
 
-	loseReplies atomic.Int64 // of 100 replies
-	delay       atomic.Int64 // of requests, at the most
+	loseReplies atomic.Int64 // percentage of replies
+	delay       atomic.Int64 // maximum for requests
 
 	mu     sync.Mutex
-	healed chan struct{} // closed unless the network is cut
+	healed chan struct{} // closed unless the network is currently cut
 	closed bool
 	conns  map[net.Conn]bool
 }
@@ -53,14 +53,14 @@ func (p *proxy) close() {
 	}
 }
 
-// worsen has the proxy lose that many of 100 replies, with their connections,
-// and delay requests by up to that long.
+// worsen makes the proxy lose the given percentage of replies, along with their
+// connections, and delay requests by up to delay.
 func (p *proxy) worsen(loseReplies int, delay time.Duration) {
 	p.loseReplies.Store(int64(loseReplies))
 	p.delay.Store(int64(delay))
 }
 
-// cut has all packets wait or get lost until heal is called.
+// cut makes all packets wait or get lost until heal is called.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,7 +73,7 @@ func (p *proxy) heal() {
 	close(p.healed)
 }
 
-// pass waits for the network, and reports whether it was there all the time.
+// pass waits for the network if it's cut, and reports whether it was there all along.
 func (p *proxy) pass() bool {
 	p.mu.Lock()
 	healed := p.healed
@@ -87,7 +87,7 @@ func (p *proxy) pass() bool {
 	}
 }
 
-// track has close end c.
+// track makes sure that close closes c.
 func (p *proxy) track(c net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,8 +117,8 @@ func (p *proxy) serve(client net.Conn) {
 	p.requests(client, server)
 }
 
-// requests passes on what the client sends. It ends after the last of that, so
-// that a request that is late arrives even when the client has given up.
+// requests forwards what the client sends. It only stops after the last of that, so a
+// late request still arrives even if the client has already given up.
 func (p *proxy) requests(client, server net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -127,7 +127,7 @@ func (p *proxy) requests(client, server net.Conn) {
 			return
 		}
 		if !p.pass() && rand.IntN(2) == 0 {
-			return // lost
+			return // lose the request
 		}
 		if delay := p.delay.Load(); delay > 0 {
 			time.Sleep(rand.N(time.Duration(delay)))
@@ -138,7 +138,7 @@ func (p *proxy) requests(client, server net.Conn) {
 	}
 }
 
-// replies passes on what the server sends.
+// replies forwards what the server sends.
 func (p *proxy) replies(client, server net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -153,7 +153,7 @@ func (p *proxy) replies(client, server net.Conn) {
 			return
 		}
 		if _, err := client.Write(buf[:n]); err != nil {
-			return // whoever sent the request is gone, but it may still be on its way
+			return // the client is gone, though its request may still be on its way
 		}
 	}
 }

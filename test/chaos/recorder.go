@@ -8,20 +8,20 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// A recorder is an issuer that records what a lease grants and passes it on. It
-// records a grant before an id can be issued under it.
+// A recorder is an issuer that records what a lease grants before passing it on. This
+// means that a grant is always recorded before any id can be issued under it.
 type recorder struct {
 	leased.Issuer
 	numbers numbering
-	tell    func(text string) // writes a line for people
+	tell    func(text string) // writes a line for human readers
 
 	mu     sync.Mutex
 	grants []grant
-	at     time.Time // when the last of them was received or extended
+	at     time.Time // when the last grant was received or extended
 }
 
-// A grant is worker, start and bound as the issuer received them. The bound of a
-// sealed grant is the first counter that was not used.
+// A grant has the worker number, start and bound that the issuer has received. Once the
+// grant is sealed, its bound is the first counter that was not used.
 type grant struct {
 	worker, start, bound int64
 	sealed               bool
@@ -70,16 +70,16 @@ func (r *recorder) Seal(reason error) (unused int64) {
 	return unused
 }
 
-// state returns how many grants there were so far, and when the last was
-// received or extended.
+// state returns the number of grants so far, and when the last of them was received or
+// extended.
 func (r *recorder) state() (grants int, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.grants), r.at
 }
 
-// grantOf returns the number of the first grant from number from on that allows
-// the ids of a run, or 0 if there is none.
+// grantOf returns the number of the first grant that allows the ids of a run, starting
+// the search at grant number from. It returns 0 if there is none.
 func (r *recorder) grantOf(run Run, from int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// issuer is one that used the counters below unused.
+// issuer is an issuer that has used all counters below unused.
 type issuer struct{ unused int64 }
 
 func (i *issuer) Grant(_, _, _ int64)     {}
@@ -19,12 +19,12 @@ func (i *issuer) Seal(error) int64        { return i.unused }
 func (i *issuer) Explain(error)           {}
 func (i *issuer) Correct(d time.Duration) {}
 
-// A worker reports ids that none of the grants allows.
+// A worker must report ids that aren't allowed by any of the grants.
 func TestWorkerComparesIDsWithGrants(t *testing.T) {
 	for name, tt := range map[string]struct {
 		worker int64
-		runs   [][2]int64 // of one call each
-		want   string     // of the line that reports what must not happen
+		runs   [][2]int64 // from one call each
+		want   string     // part of the line that reports a violation
 	}{
 		"allowed":                   {1, [][2]int64{{100, 120}, {121, 121}, {150, 199}, {300, 300}}, ""},
 		"of another worker number":  {2, [][2]int64{{100, 100}}, "outside of every grant"},
@@ -39,11 +39,11 @@ func TestWorkerComparesIDsWithGrants(t *testing.T) {
 			w := newWorker(idgen.DefaultLayout(), &out)
 			inner := &issuer{unused: 200}
 			w.lease.Issuer = inner
-			w.lease.Extend(1000) // does nothing without a grant
+			w.lease.Extend(1000) // has no effect without a grant
 			w.lease.Grant(1, 100, 150)
 			w.lease.Extend(200)
 			w.lease.Seal(errors.New("for a test"))
-			w.lease.Extend(1000) // does nothing after Seal
+			w.lease.Extend(1000) // has no effect after Seal
 			w.lease.Grant(1, 300, 400)
 			inner.unused = 301
 			w.lease.Seal(errors.New("for a test"))

@@ -14,19 +14,20 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A Run is ids of one worker number whose counters are consecutive. Every one
-// of them was drawn. A counter is tick and sequence packed, as in package lease.
+// A Run is a range of consecutive counters of one worker number, all of which were
+// drawn as ids. As in package lease, a counter is tick and sequence packed into one
+// integer.
 type Run struct {
 	Worker      int64
-	First, Last int64 // counters, both included
+	First, Last int64 // counters, inclusive
 }
 
-// count returns how many ids a run has.
+// count returns the number of ids in the run.
 func (r Run) count() int64 { return r.Last - r.First + 1 }
 
-// A numbering converts ids to counters and back. It knows layouts of three
-// fields: time, worker and sequence. It shares no code with idgen, which is what
-// the test tests.
+// A numbering converts between ids and counters. It only supports layouts that have
+// exactly three fields, namely time, worker and sequence. We deliberately don't share
+// any code with idgen here, since that's what we want to test.
 type numbering struct{ time, worker, sequence field }
 
 type field struct{ shift, bits int }
@@ -56,20 +57,20 @@ func numberingOf(l idgen.Layout) numbering {
 	return n
 }
 
-// id returns the id of a counter. Two ids are equal if and only if worker and
-// counter are.
+// id returns the id for a counter. Two ids are equal if and only if both their worker
+// numbers and their counters are.
 func (n numbering) id(worker, counter int64) int64 {
 	return n.time.put(n.sequence.above(counter)) | n.worker.put(worker) | n.sequence.put(n.sequence.low(counter))
 }
 
-// split is the inverse of id. It reports false for a number that is no id.
+// split is the inverse of id. It returns false for ok if the number is not a valid id.
 func (n numbering) split(id int64) (worker, counter int64, ok bool) {
 	worker = n.worker.get(id)
 	counter = n.time.get(id)<<n.sequence.bits | n.sequence.get(id)
 	return worker, counter, id >= 0 && n.id(worker, counter) == id
 }
 
-// run returns the run between two ids.
+// run returns the run that starts and ends with the given ids.
 func (n numbering) run(first, last int64) (Run, error) {
 	worker, from, ok := n.split(first)
 	other, to, ok2 := n.split(last)
@@ -79,8 +80,7 @@ func (n numbering) run(first, last int64) (Run, error) {
 	return Run{worker, from, to}, nil
 }
 
-// A Journal keeps the runs of one process in a file. It is safe for concurrent
-// use.
+// A Journal keeps the runs of one process in a file. It is safe for concurrent use.
 type Journal struct {
 	process string
 	path    string
@@ -90,19 +90,19 @@ type Journal struct {
 	file  *os.File // nil after Close
 	out   *bufio.Writer
 	size  int64
-	last  Run   // the run that was added last, and those before that it continues
-	wrote int64 // counters of last up to this one are in the file
+	last  Run   // the run added last, merged with the earlier runs that it continues
+	wrote int64 // counters of last up to this one have been written to the file
 	parts []part
 }
 
-// A part is a piece of a journal: runs of one worker number and one grant, in
-// ascending order and disjoint.
+// A part is a section of a journal. It contains the runs of one worker number and one
+// grant, which must be disjoint and in ascending order.
 type part struct {
 	journal       *Journal
 	worker, grant int64
 	first, last   int64 // counters
-	begin, end    int64 // offsets in the file
-	ids, runs     int64 // how many
+	begin, end    int64 // offsets within the file
+	ids, runs     int64 // number of them
 }
 
 func (p *part) String() string {
@@ -119,8 +119,8 @@ func newJournal(dir, process string, n numbering) (*Journal, error) {
 	return j, nil
 }
 
-// Add adds a run that was drawn under the grant of that number. A run that
-// continues the one before becomes a part of that.
+// Add adds a run that was drawn under the grant with the given number. If the run
+// continues the previous one, the two are merged.
 func (j *Journal) Add(grant int64, r Run) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -133,7 +133,8 @@ func (j *Journal) Add(grant int64, r Run) error {
 		if err := j.write(); err != nil {
 			return err
 		}
-		// Also where ids are out of order, so that parts always are in order.
+		// Start a part here too if ids are out of order, because parts must always be
+		// ordered.
 		j.parts = append(j.parts, part{journal: j, worker: r.Worker, grant: grant, first: r.First, begin: j.size, end: j.size})
 		p = j.part()
 		j.last, j.wrote = r, r.First-1
@@ -157,7 +158,7 @@ func (j *Journal) part() *part {
 	return &j.parts[len(j.parts)-1]
 }
 
-// write writes what the file does not have of the last run.
+// write writes that part of the last run which the file doesn't have yet.
 func (j *Journal) write() error {
 	p := j.part()
 	if p == nil || j.wrote == j.last.Last {
@@ -178,7 +179,7 @@ func (j *Journal) line(text string) error {
 	return err
 }
 
-// Note adds a remark for people.
+// Note adds a remark for human readers.
 func (j *Journal) Note(text string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -188,7 +189,7 @@ func (j *Journal) Note(text string) error {
 	return j.line("# " + strings.ReplaceAll(text, "\n", " "))
 }
 
-// flush writes everything to the file and returns the parts that it has.
+// flush writes everything to the file, and returns the parts that the file then has.
 func (j *Journal) flush() ([]part, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -203,7 +204,7 @@ func (j *Journal) flush() ([]part, error) {
 	return append([]part(nil), j.parts...), nil
 }
 
-// Close closes the file. Nothing can be added any more.
+// Close closes the file, after which nothing can be added anymore.
 func (j *Journal) Close() error {
 	if _, err := j.flush(); err != nil {
 		return err
@@ -217,13 +218,13 @@ func (j *Journal) Close() error {
 	return file.Close()
 }
 
-// A cursor reads the runs of a part.
+// A cursor reads the runs of a part in order.
 type cursor struct {
 	*part
 	Run
 	file *os.File
 	in   *bufio.Reader
-	seen int64 // how many ids were read
+	seen int64 // number of ids read so far
 }
 
 func (p *part) open() (*cursor, error) {
@@ -234,7 +235,7 @@ func (p *part) open() (*cursor, error) {
 	return &cursor{part: p, file: file, in: bufio.NewReader(io.NewSectionReader(file, p.begin, p.end-p.begin))}, nil
 }
 
-// next reads the next run. It reports false at the end.
+// next reads the next run. Returns false if there are no more.
 func (c *cursor) next() (bool, error) {
 	for {
 		line, err := c.in.ReadString('\n')

@@ -27,16 +27,16 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// Orders are what a worker process is to do.
+// Orders tell a worker process what to do.
 type Orders struct {
 	Dialect, Driver, DSN string
 	Label                string
-	Days                 bool // the ticks of the layout are days
+	Days                 bool // use a layout whose ticks are days
 	MinWorker, MaxWorker int64
 	Window, TTL, Skew    time.Duration
-	Rate                 int           // ids a second; 0 for no limit
-	Clock                time.Duration // how far the process's clock is ahead
-	Thief                bool          // claims worker numbers without the store, so that there are duplicates to find
+	Rate                 int           // ids per second; 0 for no limit
+	Clock                time.Duration // how far ahead the process's clock should be
+	Thief                bool          // claim worker numbers without the store, so that there are duplicates to be found
 }
 
 func (o Orders) layout() idgen.Layout {
@@ -46,24 +46,24 @@ func (o Orders) layout() idgen.Layout {
 	return idgen.DefaultLayout()
 }
 
-// ordersEnv is the variable that makes a process a worker.
+// ordersEnv is the environment variable that turns a process into a worker.
 const ordersEnv = "SNOWKEY_CHAOS_WORKER"
 
-// The first letters of the lines that a worker writes. A line is short enough for
-// the pipe to take it as a whole, also when the worker is killed.
+// A worker writes lines that start with one of these letters. Lines have to be short
+// enough for the pipe to take each of them as a whole, even when the worker is killed.
 const (
-	lineRun   = "s" // number of the grant, first id, last id; when the last id was drawn and the last grant received, in µs since 1970
-	lineGrant = "g" // a grant, for people
-	lineBad   = "b" // what must not happen
-	lineNote  = "n" // what else happens
-	lineDone  = "r" // the answer to every command
+	lineRun   = "s" // number of the grant, first id, last id, and in µs since 1970, when the last id was drawn and the last grant received
+	lineGrant = "g" // a grant, for human readers
+	lineBad   = "b" // something that must not happen
+	lineNote  = "n" // anything else that happens
+	lineDone  = "r" // the response to a command
 )
 
-// A worker that is refused for its clock ends with this status.
+// A worker exits with this status if it is refused because of its clock.
 const statusClock = 3
 
-// Work is the whole of a worker process. It obeys the commands "clock <how far
-// ahead>" and "close" on its standard input, and ends when that is closed.
+// Work is everything that a worker process does. It reads the commands "clock <how far
+// ahead>" and "close" from its standard input, and exits when that is closed.
 func Work() {
 	var o Orders
 	if err := json.Unmarshal([]byte(os.Getenv(ordersEnv)), &o); err != nil {
@@ -112,7 +112,8 @@ func Work() {
 	}
 }
 
-// open is snowkey.Open with a recorder between the lease and the pool.
+// open does the same as snowkey.Open, but puts a recorder between the lease and the
+// pool.
 func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *slog.Logger) (*idgen.Pool, error) {
 	clock := func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 	layout := o.layout()
@@ -129,8 +130,9 @@ func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *
 	})
 }
 
-// days has room for a run in one day, though not for a process that takes the
-// rest of the day with it when it is killed.
+// days has room for a run within a single day. It doesn't have enough to continue on
+// that day after a process was killed, because such a process takes the rest of the day
+// with it.
 var days = func() idgen.Layout {
 	epoch := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	l, err := idgen.NewLayout(epoch, 24*time.Hour, idgen.Time(15), idgen.Worker(10), idgen.Sequence(32))
@@ -143,14 +145,14 @@ var days = func() idgen.Layout {
 type worker struct {
 	numbers  numbering
 	ahead    atomic.Int64 // of the clock
-	released atomic.Bool  // Close has returned
+	released atomic.Bool  // set once Close has returned
 	lease    recorder
 
-	run            Run // what is not reported of the last run; its First is above its Last if that is nothing
+	run            Run // what hasn't been reported of the last run; First is above Last if there's nothing
 	grant          int // the number of its grant; 0 before the first run
 	drawn, granted int64
 	line           []byte
-	told           string // the last note about an error
+	told           string // the last kind of error that we noted
 
 	writing sync.Mutex
 	out     io.Writer
@@ -163,7 +165,7 @@ func newWorker(layout idgen.Layout, out io.Writer) *worker {
 	return w
 }
 
-// draw draws ids until the pool is closed.
+// draw keeps drawing ids until the pool is closed.
 func (w *worker) draw(pool *idgen.Pool, rate int) {
 	most := 4096
 	if rate > 0 {
@@ -172,7 +174,7 @@ func (w *worker) draw(pool *idgen.Pool, rate int) {
 	ids := make([]int64, 0, most)
 	for {
 		start := time.Now()
-		// Most ids come in bulk, most calls are for one.
+		// Most ids are drawn in bulk, but most calls are for just one.
 		calls, each := 1, 1+rand.IntN(most)
 		if rand.IntN(4) == 0 {
 			calls, each = min(64, most), 1
@@ -195,7 +197,7 @@ func (w *worker) draw(pool *idgen.Pool, rate int) {
 	}
 }
 
-// take draws n ids in one call and records them.
+// take draws n ids in one call, and records them.
 func (w *worker) take(pool *idgen.Pool, ids []int64, n int) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
@@ -217,8 +219,8 @@ func (w *worker) take(pool *idgen.Pool, ids []int64, n int) ([]int64, error) {
 	return ids, err
 }
 
-// record adds the ids of one call to the runs. grants and at are the state of the
-// lease before the call.
+// record adds the ids of one call to the runs. It must be passed the state that the
+// lease had before the call.
 func (w *worker) record(ids []int64, grants int, at time.Time) {
 	for len(ids) > 0 {
 		n, run := w.firstRun(ids)
@@ -233,7 +235,7 @@ func (w *worker) record(ids []int64, grants int, at time.Time) {
 	}
 }
 
-// firstRun returns the run that ids begin with, and how many of them it has.
+// firstRun returns the run that ids start with, and how many of them belong to it.
 func (w *worker) firstRun(ids []int64) (n int, run Run) {
 	for i, id := range ids {
 		worker, counter, ok := w.numbers.split(id)
@@ -249,12 +251,14 @@ func (w *worker) firstRun(ids []int64) (n int, run Run) {
 	return len(ids), run
 }
 
-// add continues the last run, or reports it and begins another one.
+// add continues the last run. If that isn't possible, it reports the run and starts a
+// new one.
 func (w *worker) add(run Run, grants int) {
 	grant := w.lease.grantOf(run, grants)
 	same := grant == w.grant && run.Worker == w.run.Worker
 	if same && run.First <= w.run.Last {
-		// Ids ascend under one grant. If a later grant allows these ids too, they are of that.
+		// Under a single grant, ids must ascend. If a later grant allows these ids too,
+		// they must belong to that one.
 		if later := w.lease.grantOf(run, grant+1); later != 0 {
 			grant, same = later, false
 		}
@@ -272,7 +276,7 @@ func (w *worker) add(run Run, grants int) {
 	w.run, w.grant = run, grant
 }
 
-// flush reports the last run as far as it goes.
+// flush reports what hasn't been reported of the last run.
 func (w *worker) flush() {
 	if w.run.count() < 1 {
 		return
@@ -288,8 +292,8 @@ func (w *worker) flush() {
 	w.run.First = w.run.Last + 1
 }
 
-// obey follows commands. The process ends with the test, which holds the other
-// end of the pipe.
+// obey carries out commands. The test holds the other end of the pipe, so the process
+// ends when the test does.
 func (w *worker) obey(closing chan<- struct{}) {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -308,7 +312,7 @@ func (w *worker) obey(closing chan<- struct{}) {
 	os.Exit(2)
 }
 
-// explain notes an error of another kind than the last.
+// explain notes an error, unless it's of the same kind as the previous one.
 func (w *worker) explain(err error) {
 	kind := fmt.Sprintf("%T", err)
 	if wrapped, ok := errors.AsType[interface {
@@ -349,8 +353,8 @@ func (w *worker) write(line []byte) {
 	}
 }
 
-// A thief is a store that grants every claim without a statement. Two processes
-// that use it lease the same worker number and issue the same ids.
+// A thief is a store that grants every claim without executing a statement. Two
+// processes using it lease the same worker number, and therefore issue the same ids.
 type thief struct{ lease.Store }
 
 func (s *thief) Claim(_ context.Context, c lease.Claim) (lease.Row, bool, error) {

@@ -1,4 +1,4 @@
-// Package dbtest_test tests what package dbtest gives, SQLite included.
+// Package dbtest_test tests what package dbtest provides, which includes SQLite.
 package dbtest_test
 
 import (
@@ -14,7 +14,7 @@ import (
 
 func TestEveryDatabaseTakesRowsAndIsFresh(t *testing.T) {
 	var seen []string
-	for range 2 { // the second round must not see the first one's table
+	for range 2 { // the second round must not see the table created by the first
 		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 			seen = append(seen, db.DSN)
 			conn := db.Connect(t)

@@ -19,7 +19,7 @@ var (
 	linkText   = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 )
 
-// Every file and every heading that a page links to exists.
+// Every file and every heading that is linked to must exist.
 func TestLinks(t *testing.T) {
 	pages, err := markdown()
 	if err != nil {
@@ -48,7 +48,7 @@ func TestBrokenLinksAreFound(t *testing.T) {
 	}
 }
 
-// markdown returns the text of each page of the repository.
+// markdown returns the text of every page in the repository.
 func markdown() (map[string]string, error) {
 	pages := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -68,7 +68,7 @@ func markdown() (map[string]string, error) {
 	return pages, err
 }
 
-// broken returns what is wrong with the links of a page.
+// broken returns the problems with the links of a page.
 func broken(pages map[string]string, page, text string) (problems []string) {
 	prose := inlineCode.ReplaceAllString(codeBlock.ReplaceAllString(text, ""), "")
 	for _, m := range linkTarget.FindAllStringSubmatch(prose, -1) {
@@ -91,7 +91,7 @@ func broken(pages map[string]string, page, text string) (problems []string) {
 	return problems
 }
 
-// anchors returns the names that GitHub gives to the headings of a page.
+// anchors returns the anchors that GitHub generates for the headings of a page.
 func anchors(text string) map[string]bool {
 	names := map[string]bool{}
 	for line := range strings.Lines(codeBlock.ReplaceAllString(text, "")) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The README's table of versions says what the go.mod files require: the oldest in
-// the modules that are published, and the newest in bench.
+// The versions listed in the README must be those that the go.mod files require. The
+// oldest version is in the published modules, and the newest in bench.
 func TestReadmeShowsTheVersions(t *testing.T) {
 	row := regexp.MustCompile(`(?m)^\| (\S+/\S+) \| (v\S+) \| (v\S+) \|$`)
 	rows := row.FindAllStringSubmatch(read(t, readmes[0]), -1)

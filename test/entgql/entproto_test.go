@@ -1,4 +1,4 @@
-// Package entgql tests keys in entproto, and in the packages below it in entgql.
+// Package entgql tests keys with entproto. The packages below it test them with entgql.
 package entgql
 
 import (
@@ -12,8 +12,8 @@ import (
 	"entgo.io/ent/entc/gen"
 )
 
-// entproto writes keys as int64 if the annotation of the id says so. The service has
-// all methods except List.
+// If the annotation of the id asks for it, entproto writes keys as int64. The service
+// then has all methods other than List.
 func TestEntproto(t *testing.T) {
 	load := func() *gen.Graph {
 		graph, err := entc.LoadGraph("./ent/schema", &gen.Config{})

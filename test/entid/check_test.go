@@ -16,7 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
 )
 
-// The tables that ent creates fit its schemas, with and without the mixin.
+// Check must accept the tables that ent creates, with and without the mixin.
 func TestCheckFits(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		if err := entid.Check(t.Context(), c.sql, migrate.Tables...); err != nil {
@@ -26,12 +26,12 @@ func TestCheckFits(t *testing.T) {
 }
 
 // counting returns a table as ent declares it for a field.Int64("id"), with or without
-// the annotation that the column does not count.
+// the annotation that keeps the column from counting.
 func counting(name string, increment bool) *schema.Table {
 	return schema.NewTable(name).AddPrimary(&schema.Column{Name: "id", Type: field.TypeInt64, Increment: increment})
 }
 
-// found returns what Check found as severity:kind:table.column, in order.
+// found returns the findings of Check as severity:kind:table.column, in order.
 func found(t *testing.T, err error) string {
 	t.Helper()
 	if err == nil {

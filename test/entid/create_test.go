@@ -17,7 +17,8 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/keys"
 )
 
-// A mixin fills keys of every type from the default pool, and memory equals the table.
+// The mixin fills keys of every type from the default pool, and memory must equal the
+// table.
 func TestCreate(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -53,14 +54,14 @@ func TestCreate(t *testing.T) {
 		if got := c.Label.GetX(ctx, label.ID); got.ID != label.ID {
 			t.Errorf("Label.Get(%v) = %v", label.ID, got)
 		}
-		// Exec is a way of its own.
+		// Exec doesn't share its code with Save.
 		if err := c.User.Create().SetName("exec").Exec(ctx); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// A preset key is kept exactly. A zero key is filled.
+// A preset key must be kept exactly as it is, whereas a zero key is filled in.
 func TestPreset(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -71,7 +72,7 @@ func TestPreset(t *testing.T) {
 			}
 		}
 		c.wantRows(t, "SELECT id FROM users ORDER BY id", texts[pk.ID](low, high)...)
-		// Everything below distinguishes the two.
+		// All operations below must be able to tell the two keys apart.
 		if got := c.User.Query().Where(user.ID(low)).OnlyX(ctx).Name; got != pk.ID(low).String() {
 			t.Errorf("the row of %d has the name %s", int64(low), got)
 		}
@@ -94,7 +95,7 @@ func TestPreset(t *testing.T) {
 	})
 }
 
-// A bulk create fills its rows in the order of the slice, around presets.
+// A bulk create fills in the keys in the order of the slice, skipping preset ones.
 func TestBulk(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -142,8 +143,9 @@ func TestBulk(t *testing.T) {
 	})
 }
 
-// A mixin with a name draws from the generator of that name. With a clock that stands
-// still each generator counts by one, so an id that another generator took is a gap.
+// A mixin that has a name draws from the generator of that name. The clock stands
+// still, so each generator counts up by one, and we notice a gap if an id was taken by
+// another one.
 func TestName(t *testing.T) {
 	defer idgen.SetDefault(idgen.Default())
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(8), Clock: frozen, NoSpread: true, MaxAhead: idgen.NoLimit})
@@ -166,7 +168,8 @@ func TestName(t *testing.T) {
 	})
 }
 
-// A transaction fills ids like any client, and a rollback leaves nothing.
+// A transaction fills in ids like any other client. After a rollback, nothing may be
+// left.
 func TestTx(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -188,8 +191,9 @@ func TestTx(t *testing.T) {
 	})
 }
 
-// A generator's error reaches the caller and nothing is inserted: no row of a bulk
-// create, for an error at any row, and no edges.
+// If the generator returns an error, it must reach the caller, and nothing may be
+// inserted. In a bulk create this means no row at all, whichever row the error was for,
+// and no edges.
 func TestSourceError(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -218,8 +222,8 @@ func TestSourceError(t *testing.T) {
 	})
 }
 
-// Without a pool, rows are refused with an error that says what to do. Rows with preset
-// ids are inserted.
+// Without a pool, rows are refused with an error that says what to do. Rows that have
+// preset ids must still be inserted.
 func TestNoPool(t *testing.T) {
 	defer idgen.SetDefault(idgen.Default())
 	idgen.SetDefault(nil)
@@ -244,14 +248,14 @@ func TestNoPool(t *testing.T) {
 	})
 }
 
-// A wait for the clock ends with the caller's context.
+// While waiting for the clock, a cancelled context must end the wait.
 func TestContext(t *testing.T) {
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(9), Clock: frozen, NoSpread: true, MaxAhead: -1, MaxWait: idgen.NoLimit})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close(context.Background()) })
-	if _, err := pool.NextN(t.Context(), 4096); err != nil { // all ids of the only tick there will be
+	if _, err := pool.NextN(t.Context(), 4096); err != nil { // all ids of the only tick that there will be
 		t.Fatal(err)
 	}
 	c := ent.NewClient()

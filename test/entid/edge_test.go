@@ -10,11 +10,12 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
 )
 
-// The edges of single and bulk creates hold the ids of the rows they belong to.
+// The edges of single and bulk creates must have the ids of the rows that they belong
+// to.
 func TestEdges(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
-		c.Use(entid.Hook(newCounter())) // so that a wrong id is a neighbour's
+		c.Use(entid.Hook(newCounter())) // ids are consecutive, so a wrong one belongs to a neighbour
 		tags := c.Tag.CreateBulk(c.Tag.Create().SetName("x"), c.Tag.Create().SetName("y")).SaveX(ctx)
 		posts := c.Post.CreateBulk(c.Post.Create().SetTitle("1"), c.Post.Create().SetTitle("2"), c.Post.Create().SetTitle("3")).SaveX(ctx)
 		cards := c.Card.CreateBulk(c.Card.Create().SetNumber("1"), c.Card.Create().SetNumber("2"), c.Card.Create().SetNumber("3")).SaveX(ctx)
@@ -31,7 +32,7 @@ func TestEdges(t *testing.T) {
 		c.wantRows(t, "SELECT user_id FROM user_follows ORDER BY user_id, tag_id", texts(a, a, b, last)...)
 		c.wantRows(t, "SELECT tag_id FROM user_follows ORDER BY user_id, tag_id", texts(tags[0].ID, tags[1].ID, tags[1].ID, tags[0].ID)...)
 
-		// From the side of the foreign key, typed and not.
+		// Now from the side of the foreign key, both typed and not.
 		p := c.Post.Create().SetTitle("4").SetAuthor(users[1]).SaveX(ctx)
 		if p.AuthorID == nil || *p.AuthorID != b {
 			t.Errorf("the author of %v is %v, want %v", p.ID, p.AuthorID, b)
@@ -43,7 +44,7 @@ func TestEdges(t *testing.T) {
 		c.wantRows(t, "SELECT card_id FROM events ORDER BY id", texts(cards[0].ID, cards[1].ID)...)
 		c.wantRows(t, "SELECT id FROM events ORDER BY id", texts(e[0].ID, e[1].ID)...)
 
-		// All of these rows can be read back.
+		// It must be possible to read all of these rows back.
 		got := c.User.Query().Where(user.Name("a")).WithPosts().WithCard().WithFollows().OnlyX(ctx).Edges
 		if len(got.Posts) != 1 || got.Posts[0].ID != posts[0].ID || got.Card.ID != cards[0].ID || len(got.Follows) != 2 {
 			t.Errorf("the edges of a came back as %v", got)
@@ -51,7 +52,7 @@ func TestEdges(t *testing.T) {
 	})
 }
 
-// Text keys have text foreign keys, in join tables too.
+// If keys are text, so are foreign keys, including those in join tables.
 func TestTextEdges(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -70,7 +71,7 @@ func TestTextEdges(t *testing.T) {
 	})
 }
 
-// A hook that creates further rows, in the same call.
+// This hook creates further rows within the same call.
 func TestNestedCreate(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -89,9 +90,9 @@ func TestNestedCreate(t *testing.T) {
 	})
 }
 
-// Rows of an edge schema with ids get one each if they are created as entities. If they
-// are added through the edge, ent runs no hook. Then the database refuses them and the
-// row that they belong to.
+// If the rows of an edge schema with ids are created as entities, each gets its own id.
+// However, ent runs no hooks if they are added through the edge, so the database must
+// refuse both them and the row that they belong to.
 func TestThrough(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -122,7 +123,7 @@ func TestThrough(t *testing.T) {
 	})
 }
 
-// An edge schema with a composite id has no id to fill, with any hook.
+// If an edge schema has a composite id, no hook has anything to fill in.
 func TestCompositeKey(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()

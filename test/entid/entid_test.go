@@ -22,7 +22,7 @@ import (
 	_ "github.com/snowkey-go/snowkey/test/entid/internal/ent/runtime"
 )
 
-// low and high are keys that are equal as float64.
+// low and high are keys that can't be distinguished as float64.
 const (
 	low  = 1<<53 + 1
 	high = low + 1
@@ -37,17 +37,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A client is an ent client and the database behind it.
+// A client is an ent client, together with the database behind it.
 type client struct {
 	*ent.Client
 	sql *stdsql.DB
 	db  dbtest.DB
 }
 
-// dialects maps dbtest's names to ent's.
+// dialects maps the names used by dbtest to those used by ent.
 var dialects = map[string]string{"sqlite": dialect.SQLite, "postgres": dialect.Postgres, "mysql": dialect.MySQL}
 
-// each runs test on every database, with its tables created.
+// each runs test on every database, after creating the tables.
 func each(t *testing.T, test func(t *testing.T, c client)) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
@@ -59,7 +59,7 @@ func each(t *testing.T, test func(t *testing.T, c client)) {
 	})
 }
 
-// txX begins a transaction.
+// txX starts a transaction.
 func (c client) txX(t *testing.T) *ent.Tx {
 	t.Helper()
 	tx, err := c.Tx(t.Context())
@@ -69,8 +69,8 @@ func (c client) txX(t *testing.T) *ent.Tx {
 	return tx
 }
 
-// query returns the first column of a query's rows as text, which is exact for every
-// type.
+// query returns the first column of each row. We read it as text, which is exact for
+// every type.
 func (c client) query(t *testing.T, query string) []string {
 	t.Helper()
 	rows, err := c.sql.QueryContext(t.Context(), query)
@@ -103,12 +103,12 @@ func (c client) wantRows(t *testing.T, query string, want ...string) {
 // frozen is a clock that stands still.
 func frozen() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// A counter is a source of consecutive ids above 2^53 that counts calls. It can fail on
-// request.
+// A counter is a source of consecutive ids, starting above 2^53. It counts calls, and
+// fails if a test asks it to.
 type counter struct {
 	last           int64
 	nexts, appends int
-	failAfter      int // fails once this many ids are out; 0 is never
+	failAfter      int // fail once this many ids have been issued; 0 means never
 }
 
 var errSource = errors.New("source failed")
@@ -140,7 +140,7 @@ func (c *counter) take(dst []int64, n int) ([]int64, error) {
 	return dst, nil
 }
 
-// texts writes ids as the database does.
+// texts formats ids as the database does.
 func texts[ID fmt.Stringer](ids ...ID) []string {
 	s := make([]string, len(ids))
 	for i, id := range ids {

@@ -17,7 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
 )
 
-// The schema holds
+// The schema contains
 //
 //	func (User) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
 func Example() {
@@ -40,12 +40,12 @@ func Example() {
 	// Alice
 }
 
-// A bulk create, and a query in the order of creation.
+// This is a bulk create, followed by a query in the order of creation.
 func ExampleReserve() {
 	ctx := context.Background()
 	client := openMemory(ctx)
 	defer client.Close()
-	client.Use(entid.Hook(newCounter())) // ids that an example can print
+	client.Use(entid.Hook(newCounter())) // predictable ids, so that the example can print them
 
 	names := []string{"Alice", "Bob", "Carol"}
 	create := client.User.MapCreateBulk(names, func(u *ent.UserCreate, i int) { u.SetName(names[i]) })
@@ -62,7 +62,7 @@ func ExampleReserve() {
 	// 9007199254740995 Carol
 }
 
-// Two databases in one process, each with a pool of its own.
+// There can be two databases in one process, each with its own pool.
 func ExampleHook() {
 	ctx := context.Background()
 	for n := range int64(2) {
@@ -83,13 +83,13 @@ func ExampleHook() {
 	// worker 101
 }
 
-// openMemory returns a client of an empty database in memory.
+// openMemory returns a client for an empty database in memory.
 func openMemory(ctx context.Context) *ent.Client {
 	db, err := stdsql.Open("sqlite", ":memory:?_pragma=foreign_keys(1)")
 	if err != nil {
 		log.Fatal(err)
 	}
-	db.SetMaxOpenConns(1) // each connection would have a database of its own
+	db.SetMaxOpenConns(1) // otherwise, each connection would have its own database
 	client := ent.NewClient(ent.Driver(sql.OpenDB(dialect.SQLite, db)))
 	if err := client.Schema.Create(ctx); err != nil {
 		log.Fatal(err)

@@ -16,7 +16,8 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/keys"
 )
 
-// A descriptor equals that of ent's own field in all that the schema does not set.
+// The descriptor must equal that of ent's own field in everything that the schema
+// doesn't set.
 func TestField(t *testing.T) {
 	d := entid.Field[pk.ID]{
 		Name: "owner_id", Optional: true, Nillable: true, Unique: true, Immutable: true,
@@ -55,7 +56,7 @@ func TestColumnOfEachKey(t *testing.T) {
 	}
 }
 
-// A typed key that generated code cannot name is an error when it is generated.
+// If the generated code can't name a typed key, generating it must fail.
 func TestUnnameableKey(t *testing.T) {
 	type local struct{}
 	for name, f := range map[string]ent.Field{
@@ -72,7 +73,7 @@ func TestUnnameableKey(t *testing.T) {
 	}
 }
 
-// A schema is loaded by ent's generator, with no pool and no database.
+// ent's generator must be able to load a schema without a pool or a database.
 func TestSchemaNeedsNoPool(t *testing.T) {
 	defer idgen.SetDefault(idgen.Default())
 	idgen.SetDefault(nil)

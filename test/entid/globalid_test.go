@@ -11,8 +11,9 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 )
 
-// WithGlobalUniqueID of ent sets counters, which keys have none of. It fails on SQLite.
-// docs/ent.md says to leave it out: the ids of all tables are different without it.
+// ent's WithGlobalUniqueID sets counters, which keys don't have, and fails on SQLite.
+// You don't need it, since the ids of all tables are different anyway, and docs/ent.md
+// says to leave it out.
 func TestGlobalUniqueID(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		ctx := t.Context()

@@ -13,8 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 )
 
-// A client's hook runs before the hooks of mixins, which keep the id. It fills keys of
-// all types, in entities with and without a mixin.
+// A client's hook runs before the hooks of mixins, which then keep the id. It fills in
+// keys of all types, no matter if the entity has a mixin.
 func TestHook(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -42,7 +42,7 @@ func TestHook(t *testing.T) {
 			t.Errorf("%d ids were drawn for %d rows", src.nexts, len(got)+2)
 		}
 
-		// Updates and deletes draw nothing.
+		// Updates and deletes must not draw any ids.
 		c.User.Update().SetAge(5).ExecX(ctx)
 		c.User.UpdateOneID(pk.ID(low)).SetAge(6).ExecX(ctx)
 		c.User.Delete().ExecX(ctx)
@@ -52,7 +52,7 @@ func TestHook(t *testing.T) {
 	})
 }
 
-// A hook of one entity fills no other.
+// The hook of one entity must not fill in the keys of another.
 func TestHookOfOneEntity(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -67,7 +67,7 @@ func TestHookOfOneEntity(t *testing.T) {
 	})
 }
 
-// Hooks of the schema and the client that come after see the id already.
+// Hooks of the schema and of the client must see the id if they run later.
 func TestHookOrder(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		var before, after pk.ID
@@ -86,7 +86,8 @@ func TestHookOrder(t *testing.T) {
 	})
 }
 
-// A hook without a source draws from the default pool of the time when a row is created.
+// A hook without a source draws from the pool that is the default when a row is
+// created.
 func TestNoSource(t *testing.T) {
 	pool := idgen.Default()
 	defer idgen.SetDefault(pool)

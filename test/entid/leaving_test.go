@@ -19,12 +19,14 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/migrate"
 )
 
-// These tests move tables that ent created with auto-increment off it with a plan. Then
-// ent's migrations of the same tables with the mixin must change nothing.
+// In these tests, ent creates tables with auto-increment, and a plan takes them off it.
+// After that, ent's migrations of the same tables with the mixin must not change
+// anything.
 
 var mixed = []*schema.Table{migrate.UsersTable, migrate.PostsTable}
 
-// numeric returns the same tables with numeric ids, as they are without the mixin.
+// numeric returns the same tables with numeric ids, which is what they have without the
+// mixin.
 func numeric(increment bool) []*schema.Table { return numericOf(field.TypeInt64, increment) }
 
 func numericOf(t field.Type, increment bool) []*schema.Table {
@@ -57,7 +59,8 @@ func leave(t *testing.T, conn *stdsql.DB, options autoinc.PlanOptions) {
 	}
 }
 
-// left returns the statements of a plan as a file of versioned migrations.
+// left has, for each dialect, the statements of a plan as a file of versioned
+// migrations.
 var left = map[string]string{
 	"postgres": `ALTER TABLE users ALTER COLUMN id DROP IDENTITY;
 ALTER TABLE posts ALTER COLUMN id DROP IDENTITY;
@@ -90,7 +93,7 @@ func exec(t *testing.T, conn *stdsql.DB, statements ...string) {
 	}
 }
 
-// auto returns what ent's automatic migration would run.
+// auto returns the statements that ent's automatic migration would run.
 func auto(t *testing.T, driver *sql.Driver, tables []*schema.Table, options ...schema.MigrateOption) (string, error) {
 	t.Helper()
 	var b strings.Builder
@@ -102,8 +105,8 @@ func auto(t *testing.T, driver *sql.Driver, tables []*schema.Table, options ...s
 	return changes(b.String()), err
 }
 
-// changes leaves out of a migration what ent 0.14.0 writes for SQLite where nothing
-// changes.
+// changes removes what ent 0.14.0 writes for SQLite even if a migration changes
+// nothing.
 func changes(migration string) string {
 	return strings.Replace(migration, "PRAGMA foreign_keys = off;\nPRAGMA foreign_keys = on;\n", "", 1)
 }
@@ -121,8 +124,8 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 		}
 		exec(t, conn, "INSERT INTO users (name, age) VALUES ('ada', 1)", "INSERT INTO posts (title, author_id) VALUES ('first', 1)")
 
-		// ent's migration cannot remove auto-increment: it sees no difference, or
-		// fails.
+		// ent's migration can't remove auto-increment. Either it doesn't see a
+		// difference, or it fails.
 		const refusal = "unexpected attribute change (expect IDENTITY)"
 		for _, tables := range [][]*schema.Table{mixed, numeric(false)} {
 			plan, err := auto(t, driver, tables)
@@ -152,7 +155,7 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 			t.Error(err)
 		}
 
-		// A schema that still has the numeric id does not add auto-increment again.
+		// A schema that still has the numeric id must not add auto-increment back.
 		plan, err := auto(t, driver, numeric(true))
 		if refused := err != nil && strings.Contains(err.Error(), refusal); plan != "" || refused != (db.Dialect == "postgres") {
 			t.Errorf("with the old schema: ent would run %q, %v", plan, err)
@@ -171,7 +174,7 @@ func TestAutoMigrationOfLeavers(t *testing.T) {
 	})
 }
 
-// Keys and foreign keys that a plan has widened match the mixin.
+// If a plan has widened keys and foreign keys, they must match the mixin.
 func TestAutoMigrationOfWidened(t *testing.T) {
 	for _, online := range []bool{false, true} {
 		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -196,7 +199,8 @@ func TestAutoMigrationOfWidened(t *testing.T) {
 	}
 }
 
-// ent drops a CHECK that the schema does not declare, so a guard must be a trigger.
+// A guard must be a trigger, because ent drops any CHECK that isn't declared by the
+// schema.
 func TestAutoMigrationDropsChecks(t *testing.T) {
 	db := dbtest.Postgres(t)
 	conn := db.Connect(t)
@@ -214,8 +218,8 @@ func TestAutoMigrationDropsChecks(t *testing.T) {
 	}
 }
 
-// ent's migration changes unsigned keys to signed ones. It fails if a foreign key that
-// ent does not know refers to them.
+// ent's migration turns unsigned keys into signed ones. This fails if there is a
+// foreign key to them that ent doesn't know about.
 func TestAutoMigrationChangesSigns(t *testing.T) {
 	conn := dbtest.MySQL(t).Connect(t)
 	driver := sql.OpenDB(dialects["mysql"], conn)
@@ -241,8 +245,8 @@ func TestAutoMigrationChangesSigns(t *testing.T) {
 	}
 }
 
-// A directory of versioned migrations needs the plan as a file of its own. Then the
-// next diff is empty.
+// A directory of versioned migrations needs the plan as a separate file, after which
+// the next diff must be empty.
 func TestVersionedMigrationOfLeavers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		path := t.TempDir()
@@ -250,7 +254,7 @@ func TestVersionedMigrationOfLeavers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dev := sql.OpenDB(dialects[db.Dialect], db.Connect(t)) // replays the directory, empty before and after
+		dev := sql.OpenDB(dialects[db.Dialect], db.Connect(t)) // used to replay the directory, so it's empty before and after
 		diff := func(tables []*schema.Table) error {
 			m, err := schema.NewMigrate(dev, schema.WithDir(dir), schema.WithMigrationMode(schema.ModeReplay), schema.WithFormatter(atlas.DefaultFormatter))
 			if err != nil {
@@ -284,7 +288,7 @@ func TestVersionedMigrationOfLeavers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := atlas.WriteSumFile(dir, sum); err != nil { // as atlas migrate hash does
+		if err := atlas.WriteSumFile(dir, sum); err != nil { // same as atlas migrate hash
 			t.Fatal(err)
 		}
 		want := files()

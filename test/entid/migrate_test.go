@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// columns queries the catalog for every column that holds a key: its type, its default,
-// and whether the database numbers it.
+// columns queries the catalog for all columns that hold a key. It returns the type, the
+// default, and whether the database numbers the column.
 var columns = map[string]string{
 	"sqlite": `SELECT m.name || '.' || c.name || ' ' || c.type || CASE WHEN c."notnull" THEN '' ELSE ' null' END || coalesce(' default ' || c.dflt_value, '')
 		FROM sqlite_schema m JOIN pragma_table_info(m.name) c
@@ -25,8 +25,8 @@ var columns = map[string]string{
 		WHERE table_schema = DATABASE() AND (column_name = 'id' OR column_name LIKE '%\_id' OR column_name IN ('user_card', 'note_main'))`,
 }
 
-// The migration creates every key, foreign key and join table with the column of its
-// type, without auto-increment.
+// The migration must create the right type of column for all keys, foreign keys and
+// join tables, without any auto-increment.
 func TestMigrate(t *testing.T) {
 	want := []string{
 		"cards.id bigint",
@@ -52,7 +52,7 @@ func TestMigrate(t *testing.T) {
 	}
 	each(t, func(t *testing.T, c client) {
 		want := slices.Clone(want)
-		if c.db.Dialect == "sqlite" { // where a length means nothing, and is not kept
+		if c.db.Dialect == "sqlite" { // SQLite ignores lengths and doesn't keep them
 			for i := range want {
 				want[i] = strings.NewReplacer("(20)", "", "(13)", "").Replace(want[i])
 			}
@@ -69,8 +69,8 @@ func TestMigrate(t *testing.T) {
 	})
 }
 
-// A row that is inserted without an id and without the hook is refused, because the
-// database does not number it.
+// A row inserted without an id and without the hook must be refused, because the
+// database doesn't number it.
 func TestMissingID(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		for _, insert := range []string{
@@ -84,7 +84,8 @@ func TestMissingID(t *testing.T) {
 				t.Errorf("%s was accepted", insert)
 			}
 		}
-		// ent itself sets no id either: Event has no mixin, and no hook is set here.
+		// ent doesn't set an id either, since Event has no mixin and we haven't set a
+		// hook.
 		if e, err := c.Event.Create().SetKind("a").Save(t.Context()); err == nil {
 			t.Errorf("an entity without a hook was created as %v", e)
 		}

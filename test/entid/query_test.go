@@ -12,7 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
 )
 
-// The generated predicates and orders work on keys, exactly.
+// The generated predicates and orders must work with keys, without rounding any.
 func TestPredicates(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -34,7 +34,7 @@ func TestPredicates(t *testing.T) {
 			}
 		}
 
-		// Pages of the table, in the order of creation.
+		// Read the table in pages, in the order of creation.
 		var pages []pk.ID
 		for last := pk.ID(0); ; last = pages[len(pages)-1] {
 			page := c.User.Query().Where(user.IDGT(last)).Order(user.ByID()).Limit(3).IDsX(ctx)
@@ -49,8 +49,9 @@ func TestPredicates(t *testing.T) {
 	})
 }
 
-// The order of sortable text is the order of the numbers, in the database too,
-// even where a digit follows a letter and lengths would differ.
+// The order of sortable text must be the order of the numbers, and the database must
+// agree. This includes cases where a digit follows a letter, or where lengths would
+// differ.
 func TestSortTextOrder(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()
@@ -67,7 +68,7 @@ func TestSortTextOrder(t *testing.T) {
 	})
 }
 
-// An entity's JSON holds its key as a string, which JavaScript does not round.
+// In an entity's JSON, the key is a string, so that JavaScript doesn't round it.
 func TestJSON(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		u := c.User.Create().SetID(low).SetName("a").SaveX(t.Context())

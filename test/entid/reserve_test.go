@@ -17,7 +17,7 @@ func names(n int) func(*ent.UserCreate, int) {
 	return func(u *ent.UserCreate, i int) { u.SetName(string(rune('a' + n + i))) }
 }
 
-// One reservation serves one bulk call.
+// One reservation is enough for one bulk call.
 func TestReserve(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		src := newCounter()
@@ -34,7 +34,7 @@ func TestReserve(t *testing.T) {
 		}
 		c.wantRows(t, "SELECT id FROM users ORDER BY name", texts(us[0].ID, us[1].ID, us[2].ID)...)
 
-		// Rows past the reservation draw their own, and so does another source.
+		// Rows beyond the reservation draw their own ids, and so does another source.
 		c.User.Create().SetName("x").ExecX(ctx)
 		if src.appends != 1 || src.nexts != 1 {
 			t.Errorf("past the reservation there were %d reservations and %d single ids, want 1 and 1", src.appends, src.nexts)
@@ -79,7 +79,8 @@ func TestReserveError(t *testing.T) {
 	})
 }
 
-// A source that returns too few ids, or 0, is an error. Nothing is inserted.
+// A source that returns too few ids, or 0, must result in an error, and nothing may be
+// inserted.
 func TestSourceBreaksItsPromise(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		var src short
@@ -101,7 +102,7 @@ func wantRowError(t *testing.T, err error, text string) {
 	}
 }
 
-// A short source returns n ids, and 0 as a single one.
+// A short source returns n ids at a time, and 0 if it's asked for a single one.
 type short struct{ n int }
 
 func (*short) Next(context.Context) (int64, error) { return 0, nil }
@@ -113,7 +114,7 @@ func (s *short) Append(_ context.Context, dst []int64, n int) ([]int64, error) {
 	return dst, nil
 }
 
-// funcSource cannot be compared, so a row cannot find its reservation.
+// funcSource isn't comparable, so a row can't find its reservation.
 type funcSource func() int64
 
 func (f funcSource) Next(context.Context) (int64, error) { return f(), nil }
@@ -133,7 +134,7 @@ func TestReserveIncomparable(t *testing.T) {
 	})
 }
 
-// Goroutines share a context and get no duplicate id.
+// Goroutines that share a context must not get duplicate ids.
 func TestReserveConcurrently(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := entid.Reserve(t.Context(), 50)

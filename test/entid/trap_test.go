@@ -16,12 +16,13 @@ import (
 	_ "github.com/snowkey-go/snowkey/test/entid/internal/trap/runtime"
 )
 
-// These tests show the faults that package entid avoids, in a schema without it. If one
-// fails, ent has changed and a rule may be unnecessary.
+// These tests show the faults that package entid prevents, using a schema without it.
+// If one of them fails, ent has changed, and one of our rules may no longer be
+// necessary.
 
 type trapClient struct {
 	*trap.Client
-	client // only for its queries
+	client // only used for its queries
 }
 
 func eachTrap(t *testing.T, test func(t *testing.T, c trapClient)) {
@@ -35,9 +36,9 @@ func eachTrap(t *testing.T, test func(t *testing.T, c trapClient)) {
 	})
 }
 
-// On MySQL ent gives rows of a bulk create the ids LastInsertId, LastInsertId+1 and so
-// on. If the key of an AUTO_INCREMENT column was set, LastInsertId is the last key that
-// was set, so each row gets the id of another.
+// On MySQL, ent assigns the ids LastInsertId, LastInsertId+1 and so on to the rows of a
+// bulk create. If we set the keys of an AUTO_INCREMENT column ourselves, LastInsertId
+// is the last one of these, so each row ends up with the id of another row.
 func TestNumericKey(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
 		ctx := t.Context()
@@ -58,7 +59,7 @@ func TestNumericKey(t *testing.T) {
 	})
 }
 
-// If the column has no AUTO_INCREMENT, LastInsertId is 0, which the hook reports.
+// If the column doesn't have AUTO_INCREMENT, LastInsertId is 0, which the hook reports.
 func TestNumericKeyWithoutIncrement(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
 		boxes, err := c.Box.CreateBulk(c.Box.Create().SetName("a"), c.Box.Create().SetName("b")).Save(t.Context())
@@ -75,8 +76,9 @@ func TestNumericKeyWithoutIncrement(t *testing.T) {
 	})
 }
 
-// The default function of an edge schema's id runs once for all rows that one
-// call adds through the edge, see https://github.com/ent/ent/issues/3710.
+// If a call adds several rows through the edge, the default function of an edge
+// schema's id only runs once for all of them, see
+// https://github.com/ent/ent/issues/3710.
 func TestDefaultFuncOfEdgeSchema(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
 		ctx := t.Context()
@@ -90,8 +92,8 @@ func TestDefaultFuncOfEdgeSchema(t *testing.T) {
 	})
 }
 
-// A key narrower than 64 bits is refused before anything is written, whether a mixin or
-// a hook would fill it. ent's own keys are ignored.
+// A key with fewer than 64 bits must be refused before anything is written, regardless
+// of whether it would be filled in by a mixin or a hook. We ignore ent's own keys.
 func TestNarrowKey(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
 		ctx := t.Context()
@@ -119,8 +121,8 @@ func TestNarrowKey(t *testing.T) {
 	})
 }
 
-// A key that is also a foreign key is ent's to fill. With the mixin the row has
-// two: Postgres and MySQL refuse it, SQLite stores the foreign key.
+// If a key is a foreign key as well, ent fills it in. With the mixin the row then has
+// two keys, which Postgres and MySQL refuse, whereas SQLite stores the foreign key.
 func TestForeignKeyAsKey(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
 		ctx := t.Context()
@@ -134,10 +136,10 @@ func TestForeignKeyAsKey(t *testing.T) {
 	})
 }
 
-// What ent makes of the tables of this schema fits them too.
+// Check must accept the tables that ent creates for this schema, too.
 func TestCheckFitsNumericKeys(t *testing.T) {
 	eachTrap(t, func(t *testing.T, c trapClient) {
-		// On SQLite, a numeric id counts whatever its annotation says.
+		// On SQLite, a numeric id counts regardless of its annotation.
 		want := map[string]string{"sqlite": "blocker:still-counts:boxes.id"}[c.db.Dialect]
 		if got := found(t, entid.Check(t.Context(), c.sql, migrate.Tables...)); got != want {
 			t.Errorf("found %q, want %q", got, want)

@@ -15,7 +15,8 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent/user"
 )
 
-// On any conflict the row in the table keeps its id. ent returns this id, or an error.
+// In any conflict, the row in the table keeps its id. ent must return either this id or
+// an error.
 func TestUpsertOne(t *testing.T) {
 	ways := map[string]func(*ent.UserUpsertOne) *ent.UserUpsertOne{
 		"UpdateNewValues": (*ent.UserUpsertOne).UpdateNewValues,
@@ -67,7 +68,7 @@ func TestUpsertOne(t *testing.T) {
 	})
 }
 
-// In bulk, rows that exist keep their ids and the others get theirs in order.
+// In bulk, existing rows keep their ids, and the others get theirs in order.
 func TestUpsertBulk(t *testing.T) {
 	ways := map[string]func(*ent.UserUpsertBulk) *ent.UserUpsertBulk{
 		"UpdateNewValues": (*ent.UserUpsertBulk).UpdateNewValues,
@@ -97,8 +98,8 @@ func TestUpsertBulk(t *testing.T) {
 	})
 }
 
-// Faults of ent that the documentation of package entid lists. A hook cannot see them.
-// If a test fails, remove its warning.
+// The documentation of package entid lists these faults of ent, which a hook can't
+// detect. If a test fails, the corresponding warning should be removed.
 func TestUpsertHazards(t *testing.T) {
 	each(t, func(t *testing.T, c client) {
 		ctx := t.Context()

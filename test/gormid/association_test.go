@@ -12,7 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// An author has an association of each kind.
+// An author has one association of each kind.
 type author struct {
 	ID        pk.ID
 	Name      string
@@ -61,7 +61,7 @@ type circle struct {
 	Name string
 }
 
-// A membership is a row of a join table with a key of its own.
+// A membership is a row of a join table, and has its own key.
 type membership struct {
 	ID       pk.ID
 	AuthorID pk.ID `gorm:"uniqueIndex:idx_membership"`
@@ -83,8 +83,8 @@ type note struct {
 	Name      string
 }
 
-// family returns an author with rows in every association, each named after
-// name so that the tables can be compared with memory.
+// family returns an author that has rows in every association. All of them have names
+// derived from name, so that we can compare the tables with memory.
 func family(name string) author {
 	return author{
 		Name:    name,
@@ -176,7 +176,8 @@ func (e *env) wantAuthors(t *testing.T, authors ...*author) {
 			t.Errorf("%s\n got %q\nwant %q", query, got, want[i])
 		}
 	}
-	// The keys of memberships are in no struct. The table refuses duplicates.
+	// The keys of memberships aren't in any struct, but the table wouldn't accept
+	// duplicates.
 	for _, key := range e.table(t, "SELECT id FROM memberships WHERE id IS NULL OR id < 1000") {
 		t.Errorf("a membership has the key %s", key)
 	}
@@ -192,7 +193,7 @@ func openAuthors(t *testing.T, about dbtest.DB) *env {
 	return e
 }
 
-// A familyWay is a way to create rows with or after another row.
+// A familyWay is a way to create rows together with another row, or after it.
 type familyWay struct {
 	name   string
 	create func(e *env) (*gorm.DB, []*author)
@@ -256,7 +257,7 @@ var familyWays = []familyWay{
 		tx := e.Select("Name", "Company", "CompanyID", "Books", "Badge").Create(&a)
 		a.Profile, a.Prizes, a.Circles, a.Friends, a.Notes = profile{}, nil, nil, nil, nil
 		for i := range a.Books {
-			a.Books[i].Chapters = nil // GORM saves associations one level deep then
+			a.Books[i].Chapters = nil // with this way, GORM saves associations one level deep only
 		}
 		return tx, []*author{&a}
 	}},
@@ -273,7 +274,7 @@ var familyWays = []familyWay{
 	}},
 	{"Append", func(e *env) (*gorm.DB, []*author) {
 		a, f := author{Name: "a"}, family("f")
-		f.Books[0].Chapters = nil // Append saves no associations of what it appends
+		f.Books[0].Chapters = nil // Append doesn't save the associations of what it appends
 		tx := e.Create(&a)
 		for _, err := range []error{
 			e.Model(&a).Association("Company").Append(f.Company),
@@ -296,7 +297,8 @@ var familyWays = []familyWay{
 	}},
 }
 
-// TestAssociations: each row has its own key and refers to the keys of the other rows.
+// TestAssociations: each row must have its own key, and refer to other rows by their
+// keys.
 func TestAssociations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := openAuthors(t, about)

@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A customer has orders, and both have keys that are filled.
+// A customer has orders. The keys of both are filled in.
 type customer struct {
 	ID     pk.ID
 	Orders []order
@@ -31,7 +31,7 @@ type group struct {
 	ID pk.SortText `gorm:"size:13"`
 }
 
-// The same tables, as other programs see them.
+// These are the same tables, as seen by other programs.
 type (
 	textCustomer struct {
 		ID pk.Text `gorm:"size:20"`
@@ -49,7 +49,7 @@ type (
 	appCustomer struct{ ID pk.ID }
 	strayOrder  struct {
 		Number   string `gorm:"primaryKey"`
-		Customer pk.ID  // no relation says that it is a foreign key
+		Customer pk.ID  // a foreign key, though no relation says so
 	}
 )
 
@@ -60,7 +60,7 @@ func (narrowCustomer) TableName() string  { return "customers" }
 func (appCustomer) TableName() string     { return "app.customers" }
 func (strayOrder) TableName() string      { return "orders" }
 
-// found returns what Check found as severity:kind:table.column, in order.
+// found returns the findings of Check as severity:kind:table.column, in order.
 func found(t *testing.T, err error) string {
 	t.Helper()
 	if err == nil {
@@ -81,8 +81,8 @@ func found(t *testing.T, err error) string {
 	return strings.Join(all, "\n")
 }
 
-// The tables that AutoMigrate creates fit the models. Running it again changes nothing
-// that Check compares.
+// Check must accept the tables that AutoMigrate creates. If AutoMigrate runs again, it
+// must not change anything that Check compares.
 func TestCheckFits(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		models := []any{&customer{}, &order{}, &group{}, &user{}}
@@ -93,7 +93,7 @@ func TestCheckFits(t *testing.T) {
 			}
 			migrate(t, e.DB, models...)
 		}
-		// A session and a transaction have the same database.
+		// Sessions and transactions use the same database.
 		if err := gormid.Check(t.Context(), e.Session(&gorm.Session{PrepareStmt: true}), models...); err != nil {
 			t.Error(err)
 		}
@@ -269,7 +269,7 @@ func TestCheckFinds(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 				if tc.tables[db.Dialect] == nil {
-					return // there is no such thing
+					return // this case doesn't exist on this database
 				}
 				e := bare(t, db)
 				for _, statement := range tc.tables[db.Dialect] {
@@ -286,13 +286,13 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// appless is a customer without relations.
+// appless is a customer that has no relations.
 type appless struct{ ID pk.ID }
 
 func (appless) TableName() string { return "customers" }
 
-// AutoMigrate accepts these tables without an error. It widens no column on Postgres,
-// and auto-increment stays on every database.
+// AutoMigrate accepts these tables without an error. However, it doesn't widen any
+// column on Postgres, and doesn't remove auto-increment from any database.
 func TestCheckAfterAutoMigrate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := bare(t, db, &countedCustomer{})
@@ -304,8 +304,8 @@ func TestCheckAfterAutoMigrate(t *testing.T) {
 	})
 }
 
-// A declaration that the plugin would refuse is reported together with the columns of
-// the other models.
+// If the plugin would refuse a declaration, Check must report it along with the columns
+// of the other models.
 func TestCheckDeclarations(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	err := gormid.Check(t.Context(), e.DB, &narrowCustomer{}, &order{}, "no model")

@@ -34,8 +34,9 @@ var (
 	onlyBelow100 = clause.Where{Exprs: []clause.Expression{clause.Lt{Column: clause.Column{Table: "accounts", Name: "visits"}, Value: 100}}}
 )
 
-// In these tests the table holds one account, idA with the address "taken" and
-// the handle "held". Rows are given as "name address handle", "-" being NULL.
+// In these tests, the table contains a single account, which is idA with the address
+// "taken" and the handle "held". Rows are written as "name address handle", with "-"
+// for NULL.
 func accounts(rows ...string) []account {
 	var as []account
 	for _, r := range rows {
@@ -52,20 +53,20 @@ func accounts(rows ...string) []account {
 	return as
 }
 
-// The expected state of a row.
+// These are the states that we expect rows to be in.
 const (
-	inserted = "inserted" // it has a key from the source and is in the table under it
-	skipped  = "skipped"  // it has no key, and is not in the table
+	inserted = "inserted" // its key is from the source, and it's in the table with that key
+	skipped  = "skipped"  // it has no key and isn't in the table
 	merged   = "merged"   // it has the key idA
 )
 
 type conflict struct {
 	name   string
-	only   string // dialects; all if empty
+	only   string // the dialects to try this on; all if empty
 	rows   []account
 	create func(db *gorm.DB, as []account) *gorm.DB
-	want   []string          // of each row, or
-	fails  map[string]string // what the error says, by dialect ("" for all others); nothing is changed
+	want   []string          // expected state of each row, unless
+	fails  map[string]string // what the error must say, by dialect ("" for all others), without anything being changed
 }
 
 var conflicts = []conflict{
@@ -172,8 +173,8 @@ var conflicts = []conflict{
 		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail, returnAll).Create(&as) },
 		want:   []string{merged, inserted}},
 	{name: "upsert of what is not excluded, RETURNING the key", only: "sqlite,postgres", rows: accounts("x taken -", "y new -", "z - -"),
-		// The first row is neither inserted nor updated nor returned. GORM assigns the
-		// returned keys to the first rows.
+		// The first row isn't inserted, updated or returned. GORM would nevertheless
+		// assign the returned keys to the first rows.
 		create: func(db *gorm.DB, as []account) *gorm.DB {
 			db.Exec("UPDATE accounts SET visits = 100")
 			return db.Clauses(clause.OnConflict{Columns: byEmail, DoUpdates: setName, Where: onlyBelow100}, returnKey).Create(&as)
@@ -199,7 +200,7 @@ var conflicts = []conflict{
 		},
 		want: []string{merged, inserted}},
 
-	// MySQL would merge these on any violated key. The others fail.
+	// MySQL would merge these on any key that is violated. On the others, they fail.
 	{name: "upsert that meets another unique key", rows: accounts("x new -", "y fresh held"),
 		create: func(db *gorm.DB, as []account) *gorm.DB { return db.Clauses(upsertEmail).Create(&as) },
 		fails:  map[string]string{"mysql": "row 1 of gormid_test.account was merged", "": ""}},
@@ -229,9 +230,9 @@ var conflicts = []conflict{
 		fails:  map[string]string{"": ""}},
 }
 
-// TestConflicts: a row that was skipped has no key. A row that was merged has the key
-// of the row in the table. On MySQL the result is the same with both ways in which a
-// connection counts rows.
+// TestConflicts: a row that was skipped must have no key, and a row that was merged
+// must have the key of the row in the table. On MySQL, a connection can count rows in
+// two ways, which must not make a difference.
 func TestConflicts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		testConflicts(t, about)
@@ -298,7 +299,8 @@ func testConflicts(t *testing.T, about dbtest.DB) {
 	}
 }
 
-// TestConflictingMaps: a map whose row was skipped has no entry for the key.
+// TestConflictingMaps: if the row of a map was skipped, the map must have no entry for
+// the key.
 func TestConflictingMaps(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &account{})
@@ -319,7 +321,8 @@ func TestConflictingMaps(t *testing.T) {
 		e.wantTable(t, "SELECT id FROM accounts WHERE name = 't'", line(twice["id"]))
 		must(t, e.Where("name = 't'").Delete(&account{}))
 
-		// Without a model, GORM makes no valid DoNothing on MySQL.
+		// Without a model, the SQL that GORM generates for DoNothing isn't valid on
+		// MySQL.
 		for _, tx := range []*gorm.DB{e.Model(&account{}), e.Table("accounts")} {
 			ms := []map[string]any{{"name": "z"}, taken()}
 			must(t, tx.Clauses(upsertEmail).Create(ms))
@@ -332,18 +335,18 @@ func TestConflictingMaps(t *testing.T) {
 	})
 }
 
-// TestReturnedRows: GORM replaces the rows of a slice by the rows that RETURNING *
-// yields. All of these have a key.
+// TestReturnedRows: GORM replaces the rows of a slice with those returned by RETURNING
+// *, all of which must have a key.
 func TestReturnedRows(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		if about.Dialect == "mysql" && !about.MariaDB {
-			return // has no RETURNING, and GORM ignores it
+			return // it has no RETURNING, and GORM ignores the clause
 		}
 		e := open(t, about, &account{})
 		must(t, e.Create(&account{ID: idA, Name: "old", Email: new("taken")}))
 		as := accounts("x taken -", "y new -")
 		must(t, e.Clauses(doNothing, returnAll).Create(&as))
-		if about.MariaDB { // returns the row that was there, too
+		if about.MariaDB { // it also returns the row that was there before
 			as = slices.DeleteFunc(as, func(a account) bool { return a.ID == idA })
 		}
 		if len(as) != 1 {
@@ -353,8 +356,8 @@ func TestReturnedRows(t *testing.T) {
 	})
 }
 
-// TestMergedOwner: the associations of a merged row belong to the row in the table. The
-// associations of a skipped row have no owner.
+// TestMergedOwner: the associations of a merged row must belong to the row in the
+// table, whereas those of a skipped row must not have an owner.
 func TestMergedOwner(t *testing.T) {
 	type ticket struct {
 		ID       pk.ID
@@ -406,8 +409,8 @@ type (
 )
 
 // TestLeftOutWithoutForeignKeys: GORM inserts associated rows with DoNothing. If such a
-// row is left out for its unique name, no row refers to it as 0, also where the schema
-// has no foreign keys.
+// row is left out because of its unique name, no row may refer to it as 0, even if the
+// schema has no foreign keys to prevent that.
 func TestLeftOutWithoutForeignKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)
@@ -454,20 +457,20 @@ func TestLeftOutWithoutForeignKeys(t *testing.T) {
 			})
 		}
 
-		// What is not saved is not looked at.
+		// The plugin must ignore associations that aren't saved.
 		must(t, e.Omit("Crew").Create(&sailor{Name: "a", Crew: &crew{Name: "taken"}}))
 		must(t, e.Omit("Boat").Clauses(doNothing).Create(&sailor{Name: "first", Boat: &boat{}}))
 		must(t, e.Clauses(doNothing).Create(&sailor{Name: "first"}))
 	})
 }
 
-// TestYoungerRow: on MySQL a row is merged into one that was inserted after the
-// transaction began. A plain SELECT in the transaction does not see this row.
+// TestYoungerRow: on MySQL, a row can be merged into one that was inserted after the
+// transaction began, and that a plain SELECT in the transaction can't see.
 func TestYoungerRow(t *testing.T) {
 	about := dbtest.MySQL(t)
 	e := open(t, about, &account{})
 	err := e.Transaction(func(tx *gorm.DB) error {
-		must(t, tx.Find(&[]account{})) // the transaction's view begins here
+		must(t, tx.Find(&[]account{})) // this is when the transaction takes its snapshot
 		must(t, e.Create(&account{ID: idA, Name: "old", Email: new("taken")}))
 		as := accounts("old taken -", "y new -")
 		must(t, tx.Clauses(upsertEmail).Create(&as))

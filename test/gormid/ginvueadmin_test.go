@@ -16,7 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// These models have the shape of gin-vue-admin's.
+// These models are like those of gin-vue-admin.
 type (
 	GVA_MODEL struct {
 		ID        uint `gorm:"primarykey" json:"ID"`
@@ -63,7 +63,7 @@ func UsePool(db *gorm.DB, pool idgen.Source) error {
 	}))
 }
 
-// openGVA opens GORM with gin-vue-admin's setting.
+// openGVA opens GORM with the setting that gin-vue-admin uses.
 func openGVA(t *testing.T, about dbtest.DB) *env {
 	t.Helper()
 	e := bare(t, about)
@@ -71,8 +71,8 @@ func openGVA(t *testing.T, about dbtest.DB) *env {
 	return e
 }
 
-// A program of gin-vue-admin's shape moves, with its models as they are: on an empty
-// database, and on one that has counted its rows so far.
+// A program like gin-vue-admin moves to generated keys without changing its models,
+// both on an empty database and on one that has numbered its rows so far.
 func TestGinVueAdmin(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, name := range []string{"empty", "counted"} {
@@ -127,7 +127,7 @@ func testGinVueAdmin(t *testing.T, about dbtest.DB, counted bool) {
 	e.wantTable(t, "SELECT sys_user_id, sys_authority_authority_id FROM sys_user_authority ORDER BY sys_user_id, sys_authority_authority_id",
 		line(ada.ID, 888), line(ada.ID, role.AuthorityId), line(bob.ID, role.AuthorityId))
 
-	// Roles of a user are replaced as SetUserAuthorities does.
+	// Replace the roles of a user in the same way as SetUserAuthorities.
 	if err := e.Transaction(func(tx *gorm.DB) error {
 		if err := tx.Delete(&[]SysUserAuthority{}, "sys_user_id = ?", ada.ID).Error; err != nil {
 			return err
@@ -168,7 +168,8 @@ type UserResponse struct {
 	ID pk.ID `json:"ID"`
 }
 
-// JavaScript reads the ids of a model exactly if they are below 2^53, or if they are text.
+// JavaScript can read a model's ids without rounding if they are below 2^53, or if they
+// are text.
 func TestGinVueAdminJSON(t *testing.T) {
 	js := func(v any) any {
 		text, err := json.Marshal(v)
@@ -213,7 +214,8 @@ func TestGinVueAdminJSON(t *testing.T) {
 	}
 }
 
-// GORM takes the number of a role for a foreign key of the users, so the caller sets it.
+// Since GORM takes the number of a role for a foreign key to the users, the caller has
+// to set it.
 func TestGinVueAdminRoles(t *testing.T) {
 	e := openGVA(t, dbtest.SQLite(t))
 	err := e.Use(gormid.New(gormid.Config{Source: e.source, FillIntegers: true, Models: []any{&SysUser{}, &SysAuthority{}}}))

@@ -24,14 +24,14 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Two keys that are equal as float64, so any rounding shows.
+// These keys are equal as float64, so we notice if anything rounds them.
 const (
 	idA = 1<<53 + 1
 	idB = 1<<53 + 2
 )
 
-// A conn is a GORM connection that counts the transactions it begins and the
-// statements it sends.
+// A conn is a GORM connection that counts the transactions that are started and the
+// statements that are sent.
 type conn struct {
 	*sql.DB
 	begun      atomic.Int64
@@ -54,7 +54,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args ...any) (*sq
 	return c.DB.QueryContext(ctx, query, args...)
 }
 
-// GetDBConn is how GORM finds the database behind it.
+// GetDBConn is called by GORM to find the underlying database.
 func (c *conn) GetDBConn() (*sql.DB, error) { return c.DB, nil }
 
 type connTx struct {
@@ -72,7 +72,7 @@ func (c *connTx) QueryContext(ctx context.Context, query string, args ...any) (*
 	return c.Tx.QueryContext(ctx, query, args...)
 }
 
-// An env is a database with GORM and the plugin on it.
+// An env is a database that is used through GORM with the plugin.
 type env struct {
 	*gorm.DB
 	conn   *conn
@@ -80,13 +80,14 @@ type env struct {
 	about  dbtest.DB
 }
 
-// bare opens GORM without the plugin.
+// bare opens GORM, but doesn't install the plugin.
 func bare(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
 	return connect(t, about, mysql.Config{}, models...)
 }
 
-// connect opens GORM without the plugin. The configuration is for MySQL and MariaDB.
+// connect opens GORM without the plugin. The configuration applies to MySQL and
+// MariaDB.
 func connect(t testing.TB, about dbtest.DB, cfg mysql.Config, models ...any) *env {
 	t.Helper()
 	e := &env{conn: &conn{DB: about.Connect(t)}, source: new(idtest.Source), about: about}
@@ -108,8 +109,8 @@ func connect(t testing.TB, about dbtest.DB, cfg mysql.Config, models ...any) *en
 	return e
 }
 
-// open opens GORM with the plugin and creates the tables of models. Config.Models is
-// empty.
+// open opens GORM with the plugin and creates the tables of models, but leaves
+// Config.Models empty.
 func open(t testing.TB, about dbtest.DB, models ...any) *env {
 	t.Helper()
 	e := bare(t, about)
@@ -135,13 +136,14 @@ func migrate(t testing.TB, db *gorm.DB, models ...any) {
 	}
 }
 
-// table reads rows past GORM and joins each row's columns with spaces.
+// table reads rows without going through GORM, and joins the columns of each with
+// spaces.
 func (e *env) table(t testing.TB, query string) []string {
 	t.Helper()
 	return dbtest.Rows(t, e.conn.DB, query)
 }
 
-// wantTable checks what a query reads past GORM.
+// wantTable checks the result of a query that doesn't go through GORM.
 func (e *env) wantTable(t testing.TB, query string, want ...string) {
 	t.Helper()
 	if got := e.table(t, query); !reflect.DeepEqual(got, want) {
@@ -149,7 +151,7 @@ func (e *env) wantTable(t testing.TB, query string, want ...string) {
 	}
 }
 
-// line is what table makes of values.
+// line formats values as table does.
 func line(values ...any) string { return strings.TrimSuffix(fmt.Sprintln(values...), "\n") }
 
 func (e *env) wipe(t testing.TB, tables ...string) {
@@ -161,7 +163,7 @@ func (e *env) wipe(t testing.TB, tables ...string) {
 	}
 }
 
-// must fails the test if a call that only prepares it fails.
+// must fails the test if a call that is only part of its setup returns an error.
 func must(t testing.TB, tx *gorm.DB) {
 	t.Helper()
 	if tx.Error != nil {
@@ -199,7 +201,7 @@ type user struct {
 
 func (user) TableName() string { return "users" }
 
-// newPool returns a real pool; tests use distinct workers.
+// newPool returns a real pool. Each test should use a different worker number.
 func newPool(t testing.TB, number int64) *idgen.Pool {
 	t.Helper()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(number)})

@@ -18,7 +18,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// The hooks of a hooked model act on its name.
+// What the hooks of a hooked model do depends on its name.
 type hooked struct {
 	ID   pk.ID
 	Name string `gorm:"size:40;unique"`
@@ -45,8 +45,8 @@ func (h *hooked) BeforeCreate(tx *gorm.DB) error {
 
 func (h *hooked) AfterCreate(*gorm.DB) error { h.Left = h.ID; return nil }
 
-// TestHooks: a model's hooks run after the key was filled. They see it, and may
-// set another.
+// TestHooks: a model's hooks run after its key has been filled in. They must be able to
+// see the key, and to set another.
 func TestHooks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &hooked{})
@@ -63,14 +63,14 @@ func TestHooks(t *testing.T) {
 			e.wantTable(t, "SELECT id, seen, name FROM hookeds", line(h.ID, h.Seen, c.name))
 		}
 
-		// In a list, each row is handled separately.
+		// In a list, this applies to each row separately.
 		e.wipe(t, "hookeds")
 		hs := []hooked{{Name: "sees"}, {Name: "sets"}, {Name: "b", ID: idA}}
 		must(t, e.Create(&hs))
 		e.wantTable(t, "SELECT name, id FROM hookeds ORDER BY name", line("b", int64(idA)), line("sees", hs[0].Seen), line("sets", int64(idB)))
 
-		// The row exists, so it is skipped. A filled key is cleared, a key from a hook
-		// stays.
+		// The row already exists, so it gets skipped. A key that was filled in must be
+		// cleared, whereas one from a hook stays.
 		for _, c := range []struct {
 			name string
 			want pk.ID
@@ -98,8 +98,8 @@ func TestHooks(t *testing.T) {
 	})
 }
 
-// TestCallbackOrder: keys are filled before the transaction begins, with any other
-// callbacks, and also without default transactions.
+// TestCallbackOrder: keys must be filled in before the transaction begins. This applies
+// no matter which other callbacks there are, and even without default transactions.
 func TestCallbackOrder(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		for _, skip := range []bool{false, true} {
@@ -142,8 +142,8 @@ func TestCallbackOrder(t *testing.T) {
 	})
 }
 
-// TestStatementRestored: afterwards the statement has the caller's context and columns.
-// Contexts that other callbacks derived are kept.
+// TestStatementRestored: when the plugin is done, the statement must have the caller's
+// context and columns again. However, contexts derived by other callbacks must be kept.
 func TestStatementRestored(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), &user{})
 	type mark struct{}
@@ -174,8 +174,8 @@ func TestStatementRestored(t *testing.T) {
 // ownContext is a context type of the application.
 type ownContext struct{ context.Context }
 
-// strict has hooks that read the context as the application's type, replace it, and
-// clear the key.
+// strict has hooks that expect the context to have the application's type, replace it,
+// and clear the key.
 type strict struct {
 	ID   pk.ID
 	Name string `gorm:"size:40;unique"`
@@ -192,7 +192,7 @@ func (s *strict) BeforeCreate(tx *gorm.DB) error {
 	return nil
 }
 
-// TestContextIsTheCallers: hooks see the context of the caller, and may replace it.
+// TestContextIsTheCallers: hooks must see the caller's context, and may replace it.
 func TestContextIsTheCallers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &strict{})
@@ -210,8 +210,8 @@ func TestContextIsTheCallers(t *testing.T) {
 	})
 }
 
-// TestDryRun: the SQL and the rows have the keys, because callers run the SQL
-// themselves. Nothing is sent to the database.
+// TestDryRun: callers may run the SQL of a dry run themselves, so both the SQL and the
+// rows must have keys. Nothing may be sent to the database.
 func TestDryRun(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
@@ -234,36 +234,36 @@ func TestDryRun(t *testing.T) {
 	})
 }
 
-// ToSQL of GORM drops the error that there are no keys. So the log has it.
+// If there are no keys, GORM's ToSQL drops the error, so it must be in the log instead.
 func TestToSQLWithoutKeys(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	log := &warnings{Interface: logger.Discard}
 	e.DB.Config.Logger = log
-	use(t, e.DB, gormid.Config{}) // and no default pool
+	use(t, e.DB, gormid.Config{}) // and there is no default pool
 	got := e.ToSQL(func(tx *gorm.DB) *gorm.DB { return tx.Create(&user{}) })
 	if got != "" || len(log.text) != 1 || !strings.Contains(log.text[0], "got no keys for 1 row: ") {
 		t.Errorf("got %q, and %q in the log", got, log.text)
 	}
 }
 
-// TestStatements: keys are read back only if the INSERT may have skipped a row, and
-// over its connection.
+// TestStatements: keys must only be read back if the INSERT may have skipped a row, and
+// then over the connection of the INSERT.
 func TestStatements(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &account{})
-		// A plugin such as dbresolver sends GORM's queries to a replica.
+		// This is how a plugin like dbresolver sends GORM's queries to a replica.
 		e.Callback().Query().Before("*").Register("test:replica", func(db *gorm.DB) {
 			db.AddError(errors.New("the replica does not have the row yet"))
 		})
-		uncertain := int64(0) // MySQL
+		uncertain := int64(0) // extra statements if we can't tell what the INSERT did
 		if about.Dialect == "mysql" {
 			uncertain = 1
 		}
 		upsert, merged := int64(2), int64(3)
 		switch about.Dialect {
-		case "postgres": // the INSERT returns the keys
+		case "postgres": // the INSERT itself returns the keys
 			upsert, merged = 1, 1
-		case "mysql": // the first merge reads the types of the columns
+		case "mysql": // the first merge has to read the types of the columns
 			merged = 4
 		}
 		for _, c := range []struct {
@@ -286,7 +286,7 @@ func TestStatements(t *testing.T) {
 				tx = tx.Clauses(c.clause)
 			}
 			for i := range c.rows {
-				c.rows[i].Visits = 2 // else GORM asks for the default
+				c.rows[i].Visits = 2 // otherwise, GORM asks for the default
 			}
 			before := e.conn.statements.Load()
 			must(t, tx.Create(&c.rows))
@@ -297,7 +297,7 @@ func TestStatements(t *testing.T) {
 	})
 }
 
-// TestUnneeded: no id is drawn if no row is created.
+// TestUnneeded: if no row is created, no id may be drawn.
 func TestUnneeded(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})
@@ -328,7 +328,7 @@ func TestUnneeded(t *testing.T) {
 	})
 }
 
-// TestRetry: after a failure the row keeps its key, so a retry cannot insert a
+// TestRetry: a row must keep its key after a failure, so that a retry can't insert a
 // duplicate row.
 func TestRetry(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
@@ -351,7 +351,7 @@ func TestRetry(t *testing.T) {
 	})
 }
 
-// TestOthers: models that have not opted in are unchanged.
+// TestOthers: models that haven't opted in must not be changed.
 func TestOthers(t *testing.T) {
 	type bare int64
 	type untagged struct {
@@ -386,7 +386,7 @@ func TestOthers(t *testing.T) {
 	})
 }
 
-// TestQualifiedTable: keys are read back from the table of the INSERT.
+// TestQualifiedTable: keys must be read back from the same table that the INSERT used.
 func TestQualifiedTable(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &account{})
@@ -420,8 +420,8 @@ type qualified struct {
 
 func (qualified) TableName() string { return "main.qualifieds" }
 
-// TestQualifiedModel: a model whose table name includes the schema is found with and
-// without the schema.
+// TestQualifiedModel: if a model's table name includes the schema, the model must be
+// found both with and without it.
 func TestQualifiedModel(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&qualified{}}})
@@ -432,8 +432,8 @@ func TestQualifiedModel(t *testing.T) {
 	e.wantTable(t, "SELECT id, name FROM qualifieds ORDER BY id", line(a["id"], "a"), line(b["id"], "b"))
 }
 
-// TestTableSpelling: without a model, GORM sends the names of a map unchanged, and some
-// databases ignore case. Two names could be the same column.
+// TestTableSpelling: without a model, GORM sends the names in a map exactly as they
+// are. Some databases ignore case, so two different names may refer to the same column.
 func TestTableSpelling(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about, &user{})
@@ -449,8 +449,8 @@ func TestTableSpelling(t *testing.T) {
 	})
 }
 
-// TestPartialIndex: of several rows with the same values, a row is merged into the one
-// in the index.
+// TestPartialIndex: if several rows have the same values, a row must be merged into the
+// one that is in the index.
 func TestPartialIndex(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "postgres"} {
 		t.Run(dialect, func(t *testing.T) {
@@ -471,7 +471,7 @@ func TestPartialIndex(t *testing.T) {
 	}
 }
 
-// TestConflictingAssociations: no foreign key has the key of a skipped row.
+// TestConflictingAssociations: no foreign key may contain the key of a skipped row.
 func TestConflictingAssociations(t *testing.T) {
 	type team struct {
 		ID   pk.ID
@@ -495,8 +495,8 @@ func TestConflictingAssociations(t *testing.T) {
 		tables := []string{"SELECT id FROM teams", "SELECT id, team_id FROM players", "SELECT id, player_id, number FROM shirts"}
 		want := []string{line(first.TeamID), line(first.ID, first.TeamID), line(first.Shirts[0].ID, first.ID, 7)}
 
-		// GORM skips the team because of its name. The player then refers to no team,
-		// which the foreign key refuses.
+		// GORM skips the team because of its name. As a result, the player doesn't
+		// refer to any team, and the foreign key refuses the row.
 		second := player{Team: team{Name: "t"}}
 		if err := e.Create(&second).Error; err == nil {
 			t.Error("a player without a team was created")
@@ -504,7 +504,7 @@ func TestConflictingAssociations(t *testing.T) {
 		if second.Team.ID != 0 || second.TeamID != 0 {
 			t.Errorf("the team left out has the key %d, its player %d", second.Team.ID, second.TeamID)
 		}
-		// MySQL would move the first player's shirt to the third.
+		// MySQL would transfer the first player's shirt to the third.
 		third := player{TeamID: first.TeamID, Shirts: []shirt{{Number: 8}, {Number: 7}}}
 		if err := e.Create(&third).Error; err == nil {
 			t.Error("a shirt was created twice")
@@ -517,8 +517,8 @@ func TestConflictingAssociations(t *testing.T) {
 	})
 }
 
-// TestPlainOwner: the keys of a row are read back even if the plugin does not fill the
-// key of its owner.
+// TestPlainOwner: the keys of a row must be read back even if its owner's key isn't
+// filled in by the plugin.
 func TestPlainOwner(t *testing.T) {
 	type country struct {
 		ID   uint
@@ -541,7 +541,7 @@ func TestPlainOwner(t *testing.T) {
 	})
 }
 
-// TestConcurrent: many goroutines create the first rows of models.
+// TestConcurrent: the first rows of models may be created by many goroutines at once.
 func TestConcurrent(t *testing.T) {
 	e := openAuthors(t, dbtest.SQLite(t))
 	e.conn.SetMaxOpenConns(1)
@@ -562,7 +562,8 @@ func TestConcurrent(t *testing.T) {
 	e.wantTable(t, "SELECT count(*), count(DISTINCT id) FROM memberships", "80 80")
 }
 
-// copied inserts a copy of itself before it is created, for example into a history.
+// copied inserts a copy of itself before it is created, such as one would do for a
+// history.
 type copied struct {
 	ID    pk.ID
 	Name  string
@@ -580,8 +581,8 @@ func (c *copied) BeforeCreate(tx *gorm.DB) error {
 	return tx.Session(&gorm.Session{NewDB: true}).Create(&other).Error
 }
 
-// A copy that BeforeCreate inserts has the key of its row, unless the hook clears it. Then
-// the database refuses the row, and nothing is stored.
+// A copy inserted by BeforeCreate has the same key as its row. If the hook clears the
+// key, the database refuses the copy, and nothing may be stored.
 func TestCopyInBeforeCreate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &copied{})

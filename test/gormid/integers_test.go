@@ -44,7 +44,7 @@ type (
 	}
 )
 
-// warnings is a logger that keeps what it is warned of.
+// warnings is a logger that records all warnings.
 type warnings struct {
 	logger.Interface
 	mu   sync.Mutex
@@ -59,7 +59,8 @@ func (w *warnings) Warn(_ context.Context, text string, args ...any) {
 
 func (w *warnings) Error(ctx context.Context, text string, args ...any) { w.Warn(ctx, text, args...) }
 
-// FillIntegers fills models as they are, and AutoMigrate makes columns that do not count.
+// FillIntegers fills in keys without any changes to the models, and AutoMigrate creates
+// columns that don't count.
 func TestFillIntegers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)
@@ -80,7 +81,7 @@ func TestFillIntegers(t *testing.T) {
 				t.Errorf("the key %s was counted", id)
 			}
 		}
-		if about.Dialect != "sqlite" { // whose primary keys of integers always count
+		if about.Dialect != "sqlite" { // on SQLite, integer primary keys always count
 			if _, err := e.conn.Exec("INSERT INTO shops (name) VALUES ('no key')"); err == nil {
 				t.Error("the database numbers the rows")
 			}
@@ -91,7 +92,7 @@ func TestFillIntegers(t *testing.T) {
 		for _, table := range []string{"counteds", "tolds", "smalls"} {
 			e.wantTable(t, "SELECT id FROM "+table, "1")
 		}
-		migrate(t, e.DB, models...) // again, with nothing to alter
+		migrate(t, e.DB, models...) // now there must be nothing left to alter
 		var again shop
 		must(t, e.First(&again, rows[1].ID))
 		if again.Name != "b" {
@@ -100,7 +101,7 @@ func TestFillIntegers(t *testing.T) {
 	})
 }
 
-// The first rows of a model that is not listed may come from many goroutines.
+// Even if a model isn't listed, many goroutines may create its first rows.
 func TestFillIntegersAtOnce(t *testing.T) {
 	about := dbtest.SQLite(t)
 	e := bare(t, about, &shop{}, &sale{}, &receiptLine{})
@@ -118,7 +119,7 @@ func TestFillIntegersAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// A foreign key that cannot hold a filled key is refused.
+// A foreign key must be refused if it is too small for a key that gets filled in.
 func TestFillIntegersForeignKey(t *testing.T) {
 	type child struct {
 		ID     int64
@@ -133,7 +134,7 @@ func TestFillIntegersForeignKey(t *testing.T) {
 	wantFieldError(t, err, "Parent", "cannot hold the key")
 }
 
-// A model that goes on counting is named in the log, once.
+// A model that continues to count must be named in the log, but only once.
 func TestCountingIsLogged(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t), &shop{}, &sale{}, &receiptLine{}, &counted{}, &told{}, &small{})
 	log := &warnings{Interface: logger.Discard}
@@ -150,7 +151,7 @@ func TestCountingIsLogged(t *testing.T) {
 	}
 }
 
-// Model is gorm.Model with a key that is filled.
+// Model is like gorm.Model, but its key is filled in.
 func TestModel(t *testing.T) {
 	type article struct {
 		gormid.Model

@@ -13,7 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// byType has opted in by its type, byTag by its tag.
+// byType opts in by its type, whereas byTag does so by its tag.
 type byType[T any] struct {
 	ID   T
 	Name string
@@ -39,8 +39,8 @@ type worded[T any] struct {
 	Name string
 }
 
-// Without the size, GORM uses the size of the Go type, and alters the column in every
-// migration.
+// Without the size, GORM would use the size of the Go type, and alter the column in
+// every migration.
 type ofSize20 struct {
 	ID   pk.Text `gorm:"size:20"`
 	Name string
@@ -69,8 +69,9 @@ const (
 	unsigned = "sqlite integer, postgres bigint, mysql bigint unsigned"
 )
 
-// TestKeyTypes: the plugin fills every type of key, the migrator makes a column
-// for it that no database numbers, and a key finds its row and no other.
+// TestKeyTypes: for every type of key, the plugin must fill in the key, the migrator
+// must create a column that the database doesn't number, and a key must find its own
+// row but no other.
 func TestKeyTypes(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		pool := newPool(t, 301)
@@ -104,7 +105,7 @@ func TestKeyTypes(t *testing.T) {
 			{"pointer to named", keyType[byTag[*serial]], integer, decimal},
 		} {
 			t.Run(k.name, func(t *testing.T) {
-				e := bare(t, about) // pgx remembers the types of columns
+				e := bare(t, about) // a new connection, because pgx remembers the types of columns
 				use(t, e.DB, gormid.Config{Source: pool})
 				defer e.Exec("DROP TABLE keyed")
 				k.test(t, e)
@@ -124,7 +125,7 @@ func TestKeyTypes(t *testing.T) {
 func decimal(id int64) string  { return strconv.FormatInt(id, 10) }
 func sortable(id int64) string { return pk.SortText(id).String() }
 
-// keyType creates rows of the model M, each with its key as a number in the name.
+// keyType creates rows of the model M whose names contain their keys as numbers.
 func keyType[M any](t *testing.T, e *env) {
 	migrate(t, e.DB, new(M))
 	e.Callback().Raw().Before("gorm:raw").Register("test:ddl", func(db *gorm.DB) {
@@ -134,10 +135,10 @@ func keyType[M any](t *testing.T, e *env) {
 	})
 	migrate(t, e.DB, new(M))
 
-	// Two rows are filled and two have keys. The same as maps, with two more kinds of
-	// zero.
+	// Two of the rows are filled in, and the other two have keys. After that, we do the
+	// same with maps, which have two more kinds of zero.
 	list := make([]M, 4)
-	setKey(&list[1], 0) // "0" in a key of text
+	setKey(&list[1], 0) // "0" if keys are text
 	setKey(&list[2], idA)
 	setKey(&list[3], idB)
 	must(t, e.Create(&list))
@@ -167,7 +168,7 @@ func keyType[M any](t *testing.T, e *env) {
 		if want := map[int]int64{2: idA, 3: idB, 6: idA + 2, 7: idB + 2}[i]; n == 0 || want != 0 && n != want {
 			t.Fatalf("row %d has the key %d, want %d", i, n, want)
 		}
-		// By its key, each row is found and nothing else is changed.
+		// Every row must be found by its key, without changing any other.
 		tx := e.Model(&list[i]).Update("name", strconv.FormatInt(n, 10))
 		if tx.Error != nil || tx.RowsAffected != 1 {
 			t.Fatalf("the key %d finds %d rows (%v)", n, tx.RowsAffected, tx.Error)
@@ -188,7 +189,7 @@ func keyType[M any](t *testing.T, e *env) {
 	}
 }
 
-// keyOf returns the number in the first field of a row.
+// keyOf returns the number that is in the first field of a row.
 func keyOf(row any) int64 {
 	n, _ := numberIn(reflect.ValueOf(row).Elem().Field(0).Interface())
 	return n
@@ -227,8 +228,8 @@ func setKey(row any, n int64) {
 	}
 }
 
-// wantColumn checks the type of the first column, and that the database does
-// not number it.
+// wantColumn checks the type of the first column, and that the database doesn't number
+// it.
 func (e *env) wantColumn(t *testing.T, table, want string) {
 	t.Helper()
 	query := map[string]string{
@@ -244,7 +245,7 @@ func (e *env) wantColumn(t *testing.T, table, want string) {
 		no = "false"
 	}
 	got := e.table(t, query)
-	if e.about.MariaDB { // still shows widths, as MySQL did before 8.0.19
+	if e.about.MariaDB { // it still shows widths, which MySQL did before 8.0.19
 		got[0] = strings.NewReplacer("bigint(20)", "bigint").Replace(got[0])
 	}
 	if len(got) != 1 || got[0] != line(want, no, 1) {
@@ -252,8 +253,8 @@ func (e *env) wantColumn(t *testing.T, table, want string) {
 	}
 }
 
-// TestSharedPointer: rows that share a pointer to zero get one key each. The shared
-// value is unchanged.
+// TestSharedPointer: rows that share a pointer to zero must each get their own key, and
+// the shared value must not change.
 func TestSharedPointer(t *testing.T) {
 	type pointed struct {
 		ID   *pk.ID
@@ -271,13 +272,13 @@ func TestSharedPointer(t *testing.T) {
 	})
 }
 
-// Base, Model and Raw are embedded, for which GORM wants exported names.
+// Base, Model and Raw are for embedding, so GORM requires their names to be exported.
 type (
 	Base struct {
 		ID      pk.ID
 		Created int64 `gorm:"autoCreateTime"`
 	}
-	Model struct { // as gorm.Model
+	Model struct { // like gorm.Model
 		ID        pk.ID `gorm:"primarykey"`
 		DeletedAt gorm.DeletedAt
 	}
@@ -286,7 +287,8 @@ type (
 	}
 )
 
-// TestEmbedded: keys of embedded structs are filled, by value and by pointer.
+// TestEmbedded: keys of structs that are embedded, by value or by pointer, must be
+// filled in.
 func TestEmbedded(t *testing.T) {
 	type plain struct {
 		Base

@@ -15,11 +15,11 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// These tests move tables that AutoMigrate created with auto-increment off it with a
-// plan, and then run AutoMigrate again.
+// In these tests, AutoMigrate creates tables with auto-increment, and a plan takes them
+// off it. We then run AutoMigrate again.
 
 type (
-	// The models before.
+	// These are the old models.
 	countedAuthor struct {
 		ID    int64
 		Name  string
@@ -30,7 +30,7 @@ type (
 		AuthorID int64
 	}
 
-	// The models before, with narrow keys.
+	// These are the old models as well, but with narrow keys.
 	narrowAuthor struct {
 		ID    int32
 		Name  string
@@ -41,7 +41,7 @@ type (
 		AuthorID int32
 	}
 
-	// With the tag.
+	// These are the new models, using the tag.
 	taggedAuthor struct {
 		ID    int64 `gorm:"primaryKey;autoIncrement:false;snowkey"`
 		Name  string
@@ -52,7 +52,7 @@ type (
 		AuthorID int64
 	}
 
-	// With the type.
+	// These are the new models, using the type.
 	typedAuthor struct {
 		ID    pk.ID
 		Name  string
@@ -73,7 +73,7 @@ func (taggedBook) TableName() string    { return "books" }
 func (typedAuthor) TableName() string   { return "authors" }
 func (typedBook) TableName() string     { return "books" }
 
-// A witness is a logger that records the statements that change something.
+// A witness is a logger that records all statements that change something.
 type witness struct {
 	logger.Interface
 	changes []string
@@ -90,7 +90,7 @@ func (w *witness) Trace(_ context.Context, _ time.Time, statement func() (string
 	}
 }
 
-// changes returns what AutoMigrate does.
+// changes returns the changes that AutoMigrate makes.
 func (e *env) changes(t *testing.T, models ...any) []string {
 	t.Helper()
 	w := &witness{Interface: logger.Discard}
@@ -100,7 +100,7 @@ func (e *env) changes(t *testing.T, models ...any) []string {
 	return w.changes
 }
 
-// GORM neither removes auto-increment nor adds it again.
+// GORM must neither remove auto-increment nor add it again.
 func TestAutoMigrateOfLeavers(t *testing.T) {
 	for name, models := range map[string][]any{
 		"tagged": {&taggedAuthor{}, &taggedBook{}},
@@ -125,7 +125,7 @@ func TestAutoMigrateOfLeavers(t *testing.T) {
 	}
 }
 
-// Keys and foreign keys that a plan has widened match the new models.
+// If a plan has widened keys and foreign keys, they must match the new models.
 func TestAutoMigrateOfWidened(t *testing.T) {
 	for _, online := range []bool{false, true} {
 		dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
@@ -143,9 +143,9 @@ func TestAutoMigrateOfWidened(t *testing.T) {
 	}
 }
 
-// On SQLite a pk.ID changes the foreign keys to it from integer to bigint. For SQLite
-// this is the same, but GORM's driver recreates the child's table, with its rows and
-// without its triggers.
+// On SQLite, using pk.ID turns foreign keys to it from integer into bigint. This makes
+// no difference to SQLite itself, but GORM's driver recreates the child's table. It
+// keeps the rows, but loses the triggers.
 func TestAutoMigrateMakesTablesAgain(t *testing.T) {
 	models := []any{&typedAuthor{}, &typedBook{}}
 	e := left(t, dbtest.SQLite(t))
@@ -163,8 +163,8 @@ func TestAutoMigrateMakesTablesAgain(t *testing.T) {
 	}
 }
 
-// If AutoMigrate has recreated the children before the plan, it changes nothing
-// afterwards.
+// If AutoMigrate has already recreated the children before the plan, it must not change
+// anything afterwards.
 func TestAutoMigrateBeforeThePlan(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := bare(t, db, &countedAuthor{}, &countedBook{})
@@ -183,7 +183,7 @@ func TestAutoMigrateBeforeThePlan(t *testing.T) {
 	})
 }
 
-// A model that was not changed does not add auto-increment again. Its inserts fail.
+// A model that we forgot to change must not add auto-increment back. Its inserts fail.
 func TestAutoMigrateOfForgottenModels(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := left(t, db)
@@ -202,7 +202,8 @@ func TestAutoMigrateOfForgottenModels(t *testing.T) {
 	})
 }
 
-// The new models fill the keys of new rows, next to rows with auto-increment keys.
+// The new models must fill in the keys of new rows, next to rows with auto-increment
+// keys.
 func TestCreateInLeavers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		e := left(t, db)
@@ -219,8 +220,8 @@ func TestCreateInLeavers(t *testing.T) {
 	})
 }
 
-// left returns a database whose authors and books have left auto-increment, with
-// a row in each.
+// left returns a database whose authors and books have been taken off auto-increment,
+// with one row each.
 func left(t *testing.T, db dbtest.DB) *env {
 	t.Helper()
 	e := bare(t, db, &countedAuthor{}, &countedBook{})

@@ -12,8 +12,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// GORM has generics since version 1.30, and earlier versions do not return the keys
-// of associations that are maps.
+// Generics exist since GORM 1.30. Versions before that don't return the keys of
+// associations that are maps.
 func init() {
 	ways = append(ways,
 		several(list("generics", func(db *gorm.DB, us []user) *gorm.DB {
@@ -52,7 +52,8 @@ func init() {
 		}})
 }
 
-// TestGenericsSet: a row made from assignments, which is not in memory, has a key.
+// TestGenericsSet: a row that is created from assignments isn't in memory, but must
+// have a key nevertheless.
 func TestGenericsSet(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{})

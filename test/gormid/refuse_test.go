@@ -17,7 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Models whose key cannot be filled, or whose foreign keys would be damaged.
+// The keys of these models can't be filled in, or their foreign keys would be damaged.
 type (
 	numberedInt64 struct {
 		ID int64 `gorm:"primaryKey;snowkey"`
@@ -79,7 +79,7 @@ type (
 		Public int64 `gorm:"snowkey"`
 	}
 
-	// The keys of these models are valid, but a foreign key on either side is not.
+	// The keys of these models are valid, unlike a foreign key on one of the two sides.
 	narrowOwner struct {
 		ID   pk.ID
 		Rows []narrowRow `gorm:"foreignKey:OwnerID"`
@@ -123,7 +123,7 @@ var declarations = []struct {
 	model   any
 	field   string
 	problem string
-	only    string // dialects; all if empty
+	only    string // the dialects to try this on; all if empty
 }{
 	{&byTag[int32]{}, "ID", "cannot hold a 64-bit key", ""},
 	{&byTag[uint32]{}, "ID", "cannot hold a 64-bit key", ""},
@@ -169,9 +169,9 @@ var declarations = []struct {
 	{&garbledOwner{}, "OwnerID", "cannot hold the key of gormid_test.garbledOwner", ""},
 }
 
-// TestDeclarations: a declaration that would damage keys is refused when its first row
-// is created, before an id is drawn or a transaction begins. It is also refused in
-// Config.Models.
+// TestDeclarations: a declaration that would damage keys must be refused when its first
+// row is created, before an id is drawn or a transaction begins. It must also be
+// refused if it's in Config.Models.
 func TestDeclarations(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about)
@@ -179,12 +179,12 @@ func TestDeclarations(t *testing.T) {
 			if d.only != "" && !strings.Contains(d.only, about.Dialect) {
 				continue
 			}
-			for range 2 { // the second time from the cache
+			for range 2 { // the second time, the result is cached
 				wantFieldError(t, e.Create(d.model).Error, d.field, d.problem)
 			}
 			wantFieldError(t, bare(t, about).Use(gormid.New(gormid.Config{Models: []any{d.model}})), d.field, d.problem)
 		}
-		if about.Dialect == "sqlite" { // where an integer has 64 bits
+		if about.Dialect == "sqlite" { // on SQLite, integers have 64 bits
 			migrate(t, e.DB, &typeInteger{})
 			must(t, e.Session(&gorm.Session{SkipDefaultTransaction: true}).Create(&typeInteger{ID: idA}))
 		}
@@ -194,8 +194,8 @@ func TestDeclarations(t *testing.T) {
 	})
 }
 
-// TestModels: all faults of Config.Models are reported at once, and nothing is
-// installed then.
+// TestModels: all faults of Config.Models must be reported at once, in which case
+// nothing may be installed.
 func TestModels(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t), &user{})
 	err := e.Use(gormid.New(gormid.Config{Source: e.source, Models: []any{&user{}, &byTag[int32]{}, &note{}, &gorm.Model{}, &struct{ Name string }{}, 5}}))
@@ -209,7 +209,7 @@ func TestModels(t *testing.T) {
 			t.Errorf("%q is not in the error %v", part, err)
 		}
 	}
-	if err := e.Create(&user{Name: "a"}).Error; err != nil { // fails if the plugin fills keys
+	if err := e.Create(&user{Name: "a"}).Error; err != nil { // would fail if the plugin filled in keys
 		t.Fatal(err)
 	}
 	e.wantTable(t, "SELECT id FROM users", "0")
@@ -219,7 +219,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestJoinTable: the foreign keys of a join table of the caller's are checked.
+// TestJoinTable: if the caller provides a join table, its foreign keys must be checked.
 func TestJoinTable(t *testing.T) {
 	type narrow struct {
 		ID       pk.ID
@@ -233,7 +233,7 @@ func TestJoinTable(t *testing.T) {
 	wantFieldError(t, e.Use(gormid.New(gormid.Config{Models: []any{&author{}}})), "CircleID", "cannot hold the key of gormid_test.circle")
 }
 
-// Models that refuse single calls or rows.
+// These models are only refused for certain calls or rows.
 type (
 	clearing struct {
 		ID   pk.ID
@@ -258,7 +258,7 @@ type (
 		UserID pk.ID `gorm:"primaryKey;snowkey:-"`
 		Name   string
 	}
-	passport struct { // shares its key with its user
+	passport struct { // has the same key as its user
 		UserID pk.ID `gorm:"primaryKey"`
 		User   *user
 		Name   string
@@ -279,7 +279,7 @@ type refusal struct {
 	row     int
 	problem string
 	is      error
-	late    bool // seen when GORM has begun a transaction
+	late    bool // only noticed when GORM has already begun a transaction
 }
 
 var refusals = []refusal{
@@ -379,8 +379,8 @@ func wrongKey(kind string, key any, problem string) refusal {
 	}}
 }
 
-// TestRefusals: an invalid call fails with an error that says why, and nothing is
-// inserted. If possible, no transaction begins.
+// TestRefusals: an invalid call must fail with an error that gives the reason, and
+// nothing may be inserted. Unless that's impossible, no transaction may begin either.
 func TestRefusals(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{}, &clearing{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{})
@@ -404,7 +404,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestFailureLeavesMemory: if no ids can be drawn, the rows are unchanged.
+// TestFailureLeavesMemory: if ids can't be drawn, the rows must not change.
 func TestFailureLeavesMemory(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), &user{})
 	e.source.Err = errSource
@@ -417,7 +417,7 @@ func TestFailureLeavesMemory(t *testing.T) {
 	}
 }
 
-// TestGivenKeys: keys that the plugin does not fill are inserted as they are.
+// TestGivenKeys: keys that aren't filled in by the plugin must be inserted unchanged.
 func TestGivenKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := open(t, about, &user{}, &composite{}, &compositeTagged{}, &pair{}, &manual{}, &passport{})
@@ -425,12 +425,12 @@ func TestGivenKeys(t *testing.T) {
 		must(t, e.Create(&compositeTagged{Region: "r", Number: idA}))
 		must(t, e.Create(&pair{NodeID: idA, TagID: idB}))
 		e.wantTable(t, "SELECT node_id, tag_id FROM pairs", line(int64(idA), int64(idB)))
-		must(t, e.Create(manual{UserID: idA})) // GORM can do that by value
+		must(t, e.Create(manual{UserID: idA})) // works by value too, because GORM supports that
 		e.wantTable(t, "SELECT id FROM composites ORDER BY id", line(int64(idA)), line(int64(idB)))
 		e.wantTable(t, "SELECT number FROM composite_taggeds", line(int64(idA)))
 		e.wantTable(t, "SELECT user_id FROM manuals", line(int64(idA)))
 
-		// GORM sets the key from the user's, who is created first.
+		// GORM sets the key to that of the user, which is created first.
 		p := passport{Name: "p", User: &user{Name: "u"}}
 		must(t, e.Create(&p))
 		if p.UserID == 0 || p.UserID != p.User.ID {
@@ -440,8 +440,8 @@ func TestGivenKeys(t *testing.T) {
 	})
 }
 
-// TestForeignKeyFromOwner: a key is not filled if only the owner's model declares that
-// it is a foreign key.
+// TestForeignKeyFromOwner: if a key is a foreign key, it must not be filled in, even if
+// only the owner's model says that it is one.
 func TestForeignKeyFromOwner(t *testing.T) {
 	type licence struct {
 		ID   pk.ID
@@ -463,7 +463,8 @@ func TestForeignKeyFromOwner(t *testing.T) {
 	})
 }
 
-// TestForeignKeyFromOwnerInAnyOrder: the order of Config.Models does not matter.
+// TestForeignKeyFromOwnerInAnyOrder: the order of Config.Models must not make a
+// difference.
 func TestForeignKeyFromOwnerInAnyOrder(t *testing.T) {
 	type permit struct {
 		ID   pk.ID
@@ -493,8 +494,8 @@ func TestForeignKeyFromOwnerInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestMapWithoutModel: no database stores a row without a key if the row is a map and its
-// model is not known. SQLite would store NULL.
+// TestMapWithoutModel: if a row without a key is a map of an unknown model, no database
+// may store it. SQLite would otherwise store NULL.
 func TestMapWithoutModel(t *testing.T) {
 	type bare struct {
 		ID   pk.ID
@@ -512,15 +513,15 @@ func TestMapWithoutModel(t *testing.T) {
 		}
 		must(t, e.Model(&bare{}).Create(map[string]any{"name": "d"}))
 		must(t, e.Exec("CREATE TABLE counted (id INTEGER PRIMARY KEY, name varchar(20))"))
-		if about.Dialect == "sqlite" { // which counts
+		if about.Dialect == "sqlite" { // SQLite numbers this one
 			must(t, e.Table("counted").Create(map[string]any{"name": "e"}))
 		}
 		e.wantTable(t, "SELECT name FROM bares ORDER BY name", line("a"), line("d"))
 	})
 }
 
-// TestDefaultPool: without a source, keys come from the process's pool, which
-// may be set and changed after the plugin was installed.
+// TestDefaultPool: without a source, keys come from the default pool of the process,
+// which may be set or changed after the plugin has been installed.
 func TestDefaultPool(t *testing.T) {
 	t.Cleanup(func() { idgen.SetDefault(nil) })
 	idgen.SetDefault(nil)
@@ -553,8 +554,8 @@ func TestDefaultPool(t *testing.T) {
 	}
 }
 
-// TestNamed: a key whose tag names a generator draws only from it. The source must have
-// generators.
+// TestNamed: if a key's tag names a generator, the key is only drawn from that one, so
+// the source must have generators.
 func TestNamed(t *testing.T) {
 	pool := newPool(t, 304)
 	e := bare(t, dbtest.SQLite(t), &named{})

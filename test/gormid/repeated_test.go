@@ -8,7 +8,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A row that is in a call twice is refused, and keeps no key.
+// If a row is passed to a call twice, it must be refused, and must not keep a key.
 func TestRepeatedRow(t *testing.T) {
 	e := open(t, dbtest.SQLite(t), &user{})
 	ada, bob := &user{Name: "Ada"}, &user{Name: "Bob"}
@@ -39,7 +39,8 @@ type (
 func (mainItem) TableName() string  { return "main.items" }
 func (otherItem) TableName() string { return "temp.items" }
 
-// Two models may have tables of the same name in different schemas. A map needs the model.
+// Tables of two models may have the same name if they are in different schemas. A map
+// then needs to have the model.
 func TestTablesOfTheSameName(t *testing.T) {
 	e := bare(t, dbtest.SQLite(t))
 	use(t, e.DB, gormid.Config{Source: e.source, Models: []any{&mainItem{}, &otherItem{}}})

@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Values that the database stores otherwise than they are sent.
+// The database doesn't store these values in the form in which they are sent.
 type (
 	byDate struct {
 		ID   pk.ID
@@ -46,8 +46,8 @@ func (byAmount) TableName() string     { return "readings" }
 func (byShortFloat) TableName() string { return "readings" }
 func (byChar) TableName() string       { return "readings" }
 
-// An upsert finds the row by what the database stores of its unique column, for one row
-// and for several.
+// An upsert must find the row by the stored value of its unique column, for a single
+// row as well as for several.
 func TestUpsertOfStoredValues(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 123_456_000, time.UTC)
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
@@ -80,8 +80,8 @@ func testStored[T any](t *testing.T, about dbtest.DB, name string, make func(n i
 	})
 }
 
-// The unique column is computed by the database, or the index has an expression. Where
-// the INSERT returns keys, one row is found all the same.
+// Here the database computes the unique column, or the index contains an expression. If
+// the INSERT returns keys, it must still be possible to find a single row.
 func TestUpsertOfComputedValues(t *testing.T) {
 	type mail struct {
 		ID    pk.ID
@@ -122,7 +122,8 @@ func TestUpsertOfComputedValues(t *testing.T) {
 	})
 }
 
-// An upsert with a condition may leave a row as it is; then it is found by its value.
+// If an upsert has a condition, it may leave a row unchanged, in which case the row is
+// found by its value.
 func TestConditionalUpsert(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		if about.Dialect == "mysql" {
@@ -141,7 +142,7 @@ func TestConditionalUpsert(t *testing.T) {
 	})
 }
 
-// A CHAR column pads the key. Memory has it without the spaces.
+// A CHAR column pads the key with spaces, which must not end up in memory.
 func TestPaddedKey(t *testing.T) {
 	type padded struct {
 		ID    string `gorm:"primaryKey;type:char(20);snowkey"`

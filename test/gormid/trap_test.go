@@ -9,11 +9,12 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// These tests run GORM without the plugin, with keys from a BeforeCreate hook, the
-// usual way, or from the database. They show the faults that the plugin prevents. A
-// test fails if a new GORM has fixed its fault.
+// These tests run GORM without the plugin. Keys come either from the database, or from
+// a BeforeCreate hook, which is the usual way. The tests demonstrate the faults that
+// the plugin prevents, so if one of them fails, a new version of GORM has fixed the
+// fault.
 
-// byHook fills its key in a hook.
+// byHook fills in its key in a hook.
 type byHook struct {
 	ID   int64   `gorm:"primaryKey;autoIncrement:false"`
 	Name *string `gorm:"size:40;unique"`
@@ -70,13 +71,14 @@ func TestTraps(t *testing.T) {
 			name := "selected"
 			h := byHook{Name: &name}
 			err := e.Select("Name").Create(&h).Error
-			// Postgres and MySQL have no value for the column; SQLite makes one up.
+			// Postgres and MySQL have no value for the column, whereas SQLite makes one
+			// up.
 			if got := e.table(t, "SELECT id FROM by_hooks WHERE name = 'selected'"); err == nil && got[0] == line(h.ID) {
 				t.Errorf("the key is there: %d", h.ID)
 			}
 		})
 		t.Run("keys of maps are rewritten", func(t *testing.T) {
-			if about.Dialect != "mysql" || about.MariaDB { // the others have RETURNING
+			if about.Dialect != "mysql" || about.MariaDB { // the others use RETURNING
 				return
 			}
 			ms := []map[string]any{{"id": int64(idB), "name": "a"}, {"id": int64(idA), "name": "b"}}
@@ -101,7 +103,7 @@ func TestTraps(t *testing.T) {
 			}
 		})
 		t.Run("string becomes a letter", func(t *testing.T) {
-			l := letter{User: user{ID: idA}} // only an int64 proper is spared
+			l := letter{User: user{ID: idA}} // only int64 itself isn't affected
 			e.Session(&gorm.Session{DryRun: true}).Create(&l)
 			if l.UserID == line(int64(idA)) || l.UserID == "" {
 				t.Errorf("the foreign key is %q", l.UserID)

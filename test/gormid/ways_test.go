@@ -12,12 +12,12 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A way is one way to create the users "a" and "b". Its arguments are their keys, or
-// zeros. It returns the keys in memory afterwards.
+// A way is one of the ways to create the users "a" and "b". It's called with their
+// keys, or zeros, and returns the keys that are in memory afterwards.
 type way struct {
 	name   string
 	create func(db *gorm.DB, a, b pk.ID) (memory [2]pk.ID, err error)
-	once   bool // both rows come into being in one INSERT
+	once   bool // both rows are created by a single INSERT
 }
 
 var ways = []way{
@@ -173,7 +173,7 @@ var ways = []way{
 	}),
 }
 
-// list is a way for structs.
+// list is a way that uses structs.
 func list(name string, create func(db *gorm.DB, us []user) *gorm.DB) way {
 	return way{name, func(db *gorm.DB, a, b pk.ID) ([2]pk.ID, error) {
 		us := []user{{ID: a, Name: "a"}, {ID: b, Name: "b"}}
@@ -182,13 +182,13 @@ func list(name string, create func(db *gorm.DB, us []user) *gorm.DB) way {
 	}, true}
 }
 
-// maps is a way for maps. The first map has no entry for a zero key, the second has
-// one.
+// maps is a way that uses maps. For a zero key, the first map has no entry, whereas the
+// second has one with a zero.
 func maps(name string, create func(db *gorm.DB, ms []map[string]any) *gorm.DB) way {
 	return way{name, func(db *gorm.DB, a, b pk.ID) ([2]pk.ID, error) {
 		ms := []map[string]any{{"name": "a"}, {"name": "b", "id": b}}
 		if a != 0 {
-			ms[0]["id"] = int64(a) // a number of another kind is as good
+			ms[0]["id"] = int64(a) // numbers of other types are accepted too
 		}
 		err := create(db, ms).Error
 		var memory [2]pk.ID
@@ -211,7 +211,7 @@ func maps(name string, create func(db *gorm.DB, ms []map[string]any) *gorm.DB) w
 
 func several(w way) way { w.once = false; return w }
 
-// TestWays: after every way, memory equals the table.
+// TestWays: whichever way is used, memory must equal the table.
 func TestWays(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		e := bare(t, about)

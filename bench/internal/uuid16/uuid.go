@@ -1,4 +1,4 @@
-// Package uuid16 holds the key that database/sql carries as 16 bytes.
+// Package uuid16 has a UUID that database/sql passes to the database as 16 bytes.
 package uuid16
 
 import (
@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// A UUID is google/uuid's, which speaks to databases in text of 36 characters.
-// This one speaks in its 16 bytes, as MySQL's BINARY(16) wants and Postgres's
-// uuid understands.
+// A UUID is a UUID of google/uuid in another encoding. While google/uuid sends its
+// UUIDs to the database as 36 characters of text, this one is sent as its 16 bytes,
+// which is what MySQL's BINARY(16) needs and what Postgres's uuid accepts as well.
 type UUID uuid.UUID
 
 // Value implements [driver.Valuer].

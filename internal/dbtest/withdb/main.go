@@ -1,12 +1,15 @@
-// Withdb runs a command with database servers for its tests, and ends with the
-// command's status:
+// Withdb runs a command, having started database servers for its tests, and exits with
+// the status of the command:
 //
 //	go run ./internal/dbtest/withdb [-all] go test ./...
 //
-// Package dbtest says where the servers come from. They end with the command.
-// Databases that cannot be had are left out, and so are tests that need a server
-// of their own where there are no programs to run one. The last lines say what was
-// tested, and how to add the rest. With -all, whatever is missing is an error.
+// See package dbtest for where the servers come from. They are stopped when the command
+// ends.
+//
+// By default, withdb leaves out databases that aren't available. It also leaves out
+// tests that start a server of their own if the programs to run one aren't there. The
+// last lines of output say what was tested, and how to add the rest. With -all,
+// anything missing is an error.
 package main
 
 import (
@@ -61,7 +64,8 @@ func run(out io.Writer, all bool, command []string) (status int, err error) {
 			fmt.Fprintln(out, "withdb:", db.Server)
 		}
 	}
-	// ^C reaches the command as well. It decides how to end, and we clean up after it.
+	// We ignore ^C because the command receives it as well. We leave it to the command
+	// how to end, and clean up after it.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), env...)
@@ -77,8 +81,8 @@ func run(out io.Writer, all bool, command []string) (status int, err error) {
 	return 0, nil
 }
 
-// summary writes which databases the command could use, and how many tests did
-// not run for want of a program.
+// summary writes which databases the command could use, and how many tests didn't run
+// because a program is missing.
 func summary(out io.Writer, databases []dbtest.Database, notRun string) {
 	fmt.Fprintln(out, "\nDatabases of this run:")
 	var remedies []string

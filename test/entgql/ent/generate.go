@@ -1,5 +1,5 @@
-// Package ent is a client with Relay and entql. It is generated, with package graph,
-// and is not in the repository.
+// Package ent is a client with Relay and entql. It isn't in the repository, but
+// generated together with package graph.
 package ent
 
 //go:generate go run ../generate

@@ -1,4 +1,5 @@
-// Generate runs ent with entgql in the folder ent, and then gqlgen in the folder graph.
+// Generate runs ent with entgql in the folder ent, followed by gqlgen in the folder
+// graph.
 package main
 
 import (

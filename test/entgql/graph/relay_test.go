@@ -26,7 +26,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entgql/ent/user"
 )
 
-// low is the first key. It and the next are equal as float64.
+// low is the first key. As float64, it can't be distinguished from the next one.
 const low = 1<<60 + 1
 
 // A counter is a source of consecutive ids.
@@ -58,8 +58,8 @@ func newClient(t *testing.T) *ent.Client {
 	return client
 }
 
-// A Relay server of entgql and gqlgen carries keys of type pk.ID exactly: as global
-// ids, in filters and in cursors.
+// In a Relay server built with entgql and gqlgen, keys of type pk.ID must never be
+// rounded, whether they are used as global ids, in filters or in cursors.
 func TestRelay(t *testing.T) {
 	client := newClient(t)
 	server := handler.New(NewExecutableSchema(Config{Resolvers: &Resolver{client}}))
@@ -111,7 +111,7 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// Filters of entql take keys with OtherEQ, also for lists and in edges.
+// Filters of entql accept keys with OtherEQ, including lists and edges.
 func TestEntQL(t *testing.T) {
 	client, ctx := newClient(t), t.Context()
 	for _, name := range []string{"Ada", "Bob", "Eve"} {

@@ -1,5 +1,5 @@
-// Package schema declares the same row for ent with each kind of key. The benchmark
-// on SQLite compares Filled with Preset. The benchmark on servers compares Filled,
+// Package schema declares the same row for ent with each kind of key. The benchmark on
+// SQLite compares Filled with Preset, whereas the one on servers compares Filled,
 // Counted, Random and Ordered.
 package schema
 
@@ -15,19 +15,19 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Filled has its key filled by the mixin.
+// Filled has a key that the mixin fills in.
 type Filled struct{ ent.Schema }
 
-// Preset has a key of the same type that the caller sets.
+// Preset has a key of the same type, but it's set by the caller.
 type Preset struct{ ent.Schema }
 
 // Counted has an auto-increment key.
 type Counted struct{ ent.Schema }
 
-// Random has a UUIDv4.
+// Random has a UUIDv4 key.
 type Random struct{ ent.Schema }
 
-// Ordered has a UUIDv7.
+// Ordered has a UUIDv7 key.
 type Ordered struct{ ent.Schema }
 
 func (Filled) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }

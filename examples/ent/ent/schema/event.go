@@ -7,7 +7,8 @@ import (
 	"github.com/snowkey-go/snowkey/ent/entid"
 )
 
-// Event is something that happened. Its key contains the time.
+// Event is something that happened. There's no field for the time because the key
+// contains it.
 type Event struct{ ent.Schema }
 
 func (Event) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }

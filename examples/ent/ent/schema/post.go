@@ -9,10 +9,10 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Edges are the posts of the user.
+// Edges returns the edge from a user to their posts.
 func (User) Edges() []ent.Edge { return []ent.Edge{edge.To("posts", Post.Type)} }
 
-// Post belongs to a user, and has the user's key as a field.
+// Post belongs to a user, and one of its fields is the user's key.
 type Post struct{ ent.Schema }
 
 func (Post) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }

@@ -1,4 +1,5 @@
-// Package schema declares two entities of a Relay server. All have ids of type pk.ID.
+// Package schema declares the entities of a Relay server, all of which have ids of type
+// pk.ID.
 package schema
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/ent/entid"
 )
 
-// id is an id that is an int64 in protobuf.
+// id is an id that becomes an int64 in protobuf.
 var id = mixin.AnnotateFields(entid.Mixin{}, entproto.Field(1, entproto.Type(descriptorpb.FieldDescriptorProto_TYPE_INT64)))
 
 type User struct{ ent.Schema }
@@ -32,8 +33,8 @@ func (User) Edges() []ent.Edge {
 func (User) Annotations() []schema.Annotation {
 	return []schema.Annotation{
 		entgql.RelayConnection(), entgql.QueryField(), entgql.Mutations(entgql.MutationCreate()),
-		// List is missing: entproto has it only for other ids, and reads back only those
-		// below 2^31.
+		// We have to leave out List, because entproto only supports it for other ids,
+		// and can only read ids below 2^31 back.
 		entproto.Message(), entproto.Service(entproto.Methods(entproto.MethodCreate | entproto.MethodGet | entproto.MethodUpdate | entproto.MethodDelete | entproto.MethodBatchCreate)),
 	}
 }

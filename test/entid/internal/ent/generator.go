@@ -2,6 +2,6 @@
 
 package ent
 
-// The generator is no part of any build. The import keeps what it needs in
-// go.mod, so that go generate changes nothing there.
+// The generator isn't part of any build. We import it so that go.mod keeps its
+// dependencies, because otherwise go generate would change go.mod.
 import _ "entgo.io/ent/cmd/ent"

@@ -1,5 +1,5 @@
-// Package keys names the typed keys of the test schema. As in a user's program
-// it is a package of its own, so that generated code can import it.
+// Package keys names the typed keys of the test schema. As in a user's program, this
+// has to be a separate package so that generated code can import it.
 package keys
 
 import "github.com/snowkey-go/snowkey/schema/pk"

@@ -1,6 +1,6 @@
-// Package noruntime is a program that forgot the blank import of ent's runtime
-// package, which hooks in a schema need. It is a package of its own because an
-// import anywhere in a test binary counts.
+// Package noruntime is a program that lacks the blank import of ent's runtime package,
+// which is required for hooks in a schema. It has to be a separate package, because
+// it's enough if anything in a test binary imports the runtime.
 package noruntime
 
 import (
@@ -13,8 +13,9 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/ent"
 )
 
-// Without its runtime package ent refuses to create a row, instead of creating
-// one without an id: with an error for one, with a panic for a bulk.
+// Without its runtime package, ent refuses to create a row, which is better than
+// creating one without an id. It returns an error for a single row, but panics for a
+// bulk create.
 func TestForgottenRuntime(t *testing.T) {
 	db := dbtest.SQLite(t)
 	c := ent.NewClient(ent.Driver(sql.OpenDB(dialect.SQLite, db.Connect(t))))

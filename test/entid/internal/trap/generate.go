@@ -1,5 +1,5 @@
-// Package trap is a client whose schema does what package entid exists to
-// avoid, so that the tests can show it going wrong.
+// Package trap is a client whose schema does everything that package entid is meant to
+// prevent, so that the tests can show what goes wrong.
 package trap
 
 //go:generate go run entgo.io/ent/cmd/ent generate ./schema

@@ -1,4 +1,4 @@
-// Package schema has one entity for every way that a key is declared.
+// Package schema has one entity for each way to declare a key.
 package schema
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/entid/internal/keys"
 )
 
-// User is the plain case, with an edge of every kind.
+// User is the ordinary case, with one edge of every kind.
 type User struct{ ent.Schema }
 
 func (User) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
@@ -33,7 +33,7 @@ func (User) Edges() []ent.Edge {
 	}
 }
 
-// Post draws from a generator of its own and shows its foreign key.
+// Post draws from its own generator, and its foreign key is a field.
 type Post struct{ ent.Schema }
 
 func (Post) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{Name: "posts"}} }
@@ -53,7 +53,7 @@ func (Post) Edges() []ent.Edge {
 	}
 }
 
-// Tag stands at both ends of many-to-many edges, with and without an edge schema.
+// Tag is at both ends of many-to-many edges, with and without an edge schema.
 type Tag struct{ ent.Schema }
 
 func (Tag) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
@@ -67,7 +67,7 @@ func (Tag) Edges() []ent.Edge {
 	}
 }
 
-// Tagging is an edge schema with an id of its own.
+// Tagging is an edge schema that has its own id.
 type Tagging struct{ ent.Schema }
 
 func (Tagging) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
@@ -86,8 +86,8 @@ func (Tagging) Edges() []ent.Edge {
 	}
 }
 
-// Like is an edge schema with a composite id. The mixin is out of place here,
-// and must do nothing.
+// Like is an edge schema with a composite id. It shouldn't have the mixin, which must
+// do nothing here.
 type Like struct{ ent.Schema }
 
 func (Like) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
@@ -124,8 +124,8 @@ func (Card) Edges() []ent.Edge {
 	}
 }
 
-// Event declares a typed key without the mixin, under an alias of another name,
-// for hooks of the client.
+// Event declares a typed key without the mixin, and with an alias. Its keys are filled
+// in by hooks of the client.
 type Event struct{ ent.Schema }
 
 func (Event) Fields() []ent.Field {
@@ -140,7 +140,7 @@ func (Event) Edges() []ent.Edge {
 	return []ent.Edge{edge.From("card", Card.Type).Ref("events").Field("card_id").Unique()}
 }
 
-// Note has a text key that sorts.
+// Note has a text key in sortable form.
 type Note struct{ ent.Schema }
 
 func (Note) Mixin() []ent.Mixin { return []ent.Mixin{entid.For[pk.SortText]{}} }
@@ -151,7 +151,7 @@ func (Note) Edges() []ent.Edge {
 	return []ent.Edge{edge.To("labels", Label.Type), edge.To("main", Label.Type).Unique()}
 }
 
-// Label has a text key in decimal.
+// Label has a text key in decimal form.
 type Label struct{ ent.Schema }
 
 func (Label) Mixin() []ent.Mixin { return []ent.Mixin{entid.For[pk.Text]{}} }

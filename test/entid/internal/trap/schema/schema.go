@@ -1,4 +1,4 @@
-// Package schema declares keys in the ways that go wrong.
+// Package schema declares keys in ways that go wrong.
 package schema
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Item has a numeric key, of which ent believes that MySQL chose it.
+// Item has a numeric key, which ent believes was chosen by MySQL.
 type Item struct{ ent.Schema }
 
 func (Item) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
@@ -30,7 +30,7 @@ func (Item) Edges() []ent.Edge {
 	}
 }
 
-// Box has one whose column does not count.
+// Box has a numeric key too, but its column doesn't count.
 type Box struct{ ent.Schema }
 
 func (Box) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
@@ -46,7 +46,7 @@ func (Box) Edges() []ent.Edge {
 	return []ent.Edge{edge.From("items", Item.Type).Ref("boxes")}
 }
 
-// Shelf has a narrow key, of a type that the mixin does not fill.
+// Shelf has a narrow key, whose type the mixin doesn't fill in.
 type Shelf struct{ ent.Schema }
 
 func (Shelf) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
@@ -80,12 +80,12 @@ func (Slot) Edges() []ent.Edge {
 	}
 }
 
-// Plain has the key that ent gives an entity by itself.
+// Plain has the key that ent gives an entity by default.
 type Plain struct{ ent.Schema }
 
 func (Plain) Fields() []ent.Field { return []ent.Field{field.String("name")} }
 
-// Twin has a key that is also the foreign key of its box.
+// Twin has a key that is the foreign key of its box as well.
 type Twin struct{ ent.Schema }
 
 func (Twin) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
