@@ -153,8 +153,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-<<<<<<< HEAD
-// Each command on the pages runs, and prints what they say.
+// TestPages runs each command on the pages, which must print what the pages say they do.
 func TestPages(t *testing.T) {
 	t.Run("command", func(t *testing.T) { page(t, "command.md", 10) })
 	t.Run("operations", func(t *testing.T) { page(t, "operations.md", 2) })
@@ -162,11 +161,6 @@ func TestPages(t *testing.T) {
 
 func page(t *testing.T, name string, atLeast int) {
 	file, err := os.Open("../../docs/" + name)
-=======
-// TestPage runs each command on the page, which must print what the page says it does.
-func TestPage(t *testing.T) {
-	file, err := os.Open("../../docs/command.md")
->>>>>>> prose-rest
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("a module by itself does not have the page")
 	}
