@@ -10,8 +10,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The driver logs each connection that the server has closed, which is what
-	// several of these settings do.
+	// The driver logs every connection that was closed by the server, and several of
+	// these settings cause just that.
 	_ = mysqldriver.SetLogger(log.New(io.Discard, "", 0))
 	os.Exit(m.Run())
 }

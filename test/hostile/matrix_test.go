@@ -17,29 +17,29 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// An outcome is how programs end under a setting.
+// An outcome is what a setting makes happen to the programs.
 type outcome int
 
 const (
 	works          outcome = iota // both programs get ids
-	refused                       // Open fails at once and names the setting
-	worksOrRefused                // one or the other
+	refused                       // Open fails immediately, and names the setting
+	worksOrRefused                // either of these
 )
 
-// A row is a setting with the expected result.
+// A row is a setting, along with the outcome that we expect.
 type row struct {
 	name    string
 	session session
-	ofB     *session // of program B, if it has another one
-	space   string   // the namespace; "" for the default
+	ofB     *session // the session of program B, if it's another one
+	space   string   // the namespace; empty for the default
 	app     func(context.Context, *sql.DB) error
-	exist   bool // whether tables, namespace and row exist before; DDL commits on MySQL what is open
+	exist   bool // create tables, namespace and row first, because DDL on MySQL commits open transactions
 	want    outcome
-	names   string // what the error of a refusal contains, whatever the case of its letters
-	only    string // "mysql" or "mariadb", for a setting that the other does not have
+	names   string // part of the error if it's refused; case is ignored
+	only    string // "mysql" or "mariadb" if the other doesn't have this setting
 }
 
-// test has two programs share one worker number under the setting.
+// test lets two programs share a worker number under the setting.
 func (r row) test(t *testing.T, server dbtest.DB) {
 	if r.only == "mariadb" && !server.MariaDB || r.only == "mysql" && server.MariaDB {
 		t.Skipf("%s does not have this setting", server.Version)
@@ -52,7 +52,7 @@ func (r row) test(t *testing.T, server dbtest.DB) {
 	if long() {
 		issue = 4500 * time.Millisecond
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // much more than it takes on a busy machine
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // much longer than needed, even on a busy machine
 	defer cancel()
 	var wg sync.WaitGroup
 	var programs []*program
@@ -72,8 +72,8 @@ func (r row) test(t *testing.T, server dbtest.DB) {
 	}
 }
 
-// prepare has an ordinary program create tables, namespace and row, and release
-// the row.
+// prepare lets an ordinary program create the tables, the namespace and the row. The
+// program then releases the row.
 func prepare(t *testing.T, db dbtest.DB) {
 	t.Helper()
 	p := &program{name: "ordinary", dialect: db.Dialect, db: db.Connect(t)}
@@ -84,7 +84,7 @@ func prepare(t *testing.T, db dbtest.DB) {
 	}
 }
 
-// judge checks that a program worked or was refused as the row wants.
+// judge checks that a program worked or was refused, depending on what the row expects.
 func (r row) judge(t *testing.T, p *program) {
 	t.Helper()
 	issued := p.issued()
@@ -106,8 +106,9 @@ func (r row) judge(t *testing.T, p *program) {
 	}
 }
 
-// durable returns a server that flushes each commit, which programs may share: the
-// one of the environment, if it does so, else a private one of the test.
+// durable returns a server that flushes every commit and can be shared by programs.
+// This is the server named by the environment if that one does, and otherwise a private
+// server.
 func durable(t *testing.T, dialect string) dbtest.DB {
 	t.Helper()
 	wants(t, dialect)
@@ -120,7 +121,7 @@ func durable(t *testing.T, dialect string) dbtest.DB {
 	return dbtest.Durable(t, dialect)
 }
 
-// flushes reports whether a server flushes its log at each commit.
+// flushes reports whether a server flushes its log for every commit.
 func flushes(t *testing.T, db dbtest.DB) (yes bool) {
 	t.Helper()
 	conn, err := sql.Open(db.Driver, db.DSN)
@@ -138,8 +139,8 @@ func flushes(t *testing.T, db dbtest.DB) (yes bool) {
 	return yes
 }
 
-// newDatabase makes another database on a server, for the locks of one
-// test not to delay another. It is dropped when the test ends.
+// newDatabase creates another database on a server, so that tests aren't delayed by
+// each other's locks. It is dropped when the test ends.
 func newDatabase(t *testing.T, server dbtest.DB) dbtest.DB {
 	t.Helper()
 	if server.Dialect == "sqlite" {
@@ -166,7 +167,7 @@ func newDatabase(t *testing.T, server dbtest.DB) dbtest.DB {
 	return db
 }
 
-// execAll runs statements on a connection of its own, also in a cleanup.
+// execAll runs statements on a new connection, which also works during cleanup.
 func execAll(t *testing.T, db dbtest.DB, statements ...string) {
 	t.Helper()
 	conn, err := sql.Open(db.Driver, db.DSN)
@@ -181,7 +182,7 @@ func execAll(t *testing.T, db dbtest.DB, statements ...string) {
 	}
 }
 
-// withParams returns the DSN of db with more parameters.
+// withParams returns the DSN of db with additional parameters.
 func withParams(db dbtest.DB, params map[string]string) (string, error) {
 	if len(params) == 0 {
 		return db.DSN, nil
@@ -226,7 +227,7 @@ func changeDSN(db dbtest.DB, postgres func(*url.URL), mysql func(*mysqldriver.Co
 	return cfg.FormatDSN(), nil
 }
 
-// oneTransaction is an application that runs a transaction of its own.
+// oneTransaction is an application that runs a transaction.
 func oneTransaction(ctx context.Context, db *sql.DB) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -240,8 +241,9 @@ func oneTransaction(ctx context.Context, db *sql.DB) error {
 	return tx.Commit()
 }
 
-// leavesOpen is an application that begins a transaction by a statement and does
-// not end it. The pool does not know, and hands the connection to the next user.
+// leavesOpen is an application that uses a statement to begin a transaction, but never
+// ends it. The connection pool doesn't know that, and hands the connection to the next
+// user.
 func leavesOpen(begin string) func(context.Context, *sql.DB) error {
 	return func(ctx context.Context, db *sql.DB) error {
 		_, err := db.ExecContext(ctx, begin)
@@ -249,14 +251,13 @@ func leavesOpen(begin string) func(context.Context, *sql.DB) error {
 	}
 }
 
-// leavesXA is an application that begins a distributed transaction and does not
-// end it.
+// leavesXA is an application that begins a distributed transaction but never ends it.
 func leavesXA(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, "XA START '"+rand.Text()+"'")
 	return err
 }
 
-// locksTable is an application that locks a table of its own and keeps it locked.
+// locksTable is an application that locks one of its own tables and keeps it locked.
 func locksTable(ctx context.Context, db *sql.DB) error {
 	table := "of_the_application_" + strings.ToLower(rand.Text()[:6])
 	if _, err := db.ExecContext(ctx, "CREATE TABLE "+table+" (n INT)"); err != nil {
@@ -266,8 +267,8 @@ func locksTable(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// TestSessionsMySQL has two programs share a worker number under each setting of
-// MySQL and MariaDB.
+// TestSessionsMySQL lets two programs share a worker number under each setting of MySQL
+// and MariaDB.
 func TestSessionsMySQL(t *testing.T) {
 	server := durable(t, "mysql")
 	set := func(statements ...string) session { return session{init: statements} }
@@ -323,9 +324,8 @@ func TestSessionsMySQL(t *testing.T) {
 	inParallel(t, 8, rows, func(r row) string { return r.name }, func(t *testing.T, r row) { r.test(t, server) })
 }
 
-// TestBinlogStatement has two programs share a worker number where the server
-// refuses statements of transactions whose isolation is READ COMMITTED, because it
-// logs statements.
+// TestBinlogStatement lets two programs share a worker number on a server that logs
+// statements, and therefore refuses the statements of READ COMMITTED transactions.
 func TestBinlogStatement(t *testing.T) {
 	server := durable(t, "mysql")
 	if !logsBinary(t, server) {
@@ -361,7 +361,7 @@ func logsBinary(t *testing.T, db dbtest.DB) (yes bool) {
 	return yes
 }
 
-// once makes an application do its work before Open only.
+// once makes an application do its work only before Open.
 func once(app func(context.Context, *sql.DB) error) func(context.Context, *sql.DB) error {
 	var mu sync.Mutex
 	did := make(map[*sql.DB]bool)

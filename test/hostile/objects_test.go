@@ -10,16 +10,17 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// The tables that sqlstore makes.
+// These tables are created by sqlstore.
 const leaseTable, namespaceTable = "snowkey_lease", "snowkey_lease_ns"
 
-// An object of the database changes what a statement on a table of leases does.
+// An object is something in the database that changes the effect of statements on a
+// table of leases.
 type object struct {
 	name       string
 	table      string
 	statements []string
-	names      []string // what the error of Open contains, whatever the case of its letters
-	harmless   bool     // Open may also work, without duplicates
+	names      []string // parts of the error of Open; case is ignored
+	harmless   bool     // Open may also work, as long as there are no duplicates
 }
 
 var postgresObjects = []object{
@@ -91,8 +92,9 @@ var mysqlObjects = []object{
 	}, []string{"engine", "MyISAM", leaseTable}, false},
 }
 
-// TestObjects has programs open a pool where an object of the database changes
-// what the statements on the tables of leases do. Open must name it.
+// TestObjects has programs open a pool even though an object in the database changes
+// the effect of statements on the tables of leases. The error of Open must name the
+// object.
 func TestObjects(t *testing.T) {
 	for dialect, objects := range map[string][]object{"postgres": postgresObjects, "mysql": mysqlObjects} {
 		t.Run(dialect, func(t *testing.T) {

@@ -4,12 +4,12 @@ import (
 	"testing"
 )
 
-// TestSessionsPostgres has two programs share a worker number under each setting of
+// TestSessionsPostgres lets two programs share a worker number under each setting of
 // Postgres.
 func TestSessionsPostgres(t *testing.T) {
 	server := durable(t, "postgres")
 	set := func(statements ...string) session { return session{init: statements} }
-	// A driver that does not look whether the application left a transaction open.
+	// Not every driver checks whether the application has left a transaction open.
 	likePQ := session{noReset: true}
 	var rows []row
 	for _, r := range []row{

@@ -19,11 +19,11 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// long reports whether each setting is tried for longer.
+// long reports whether we should spend more time on each setting.
 func long() bool { return os.Getenv("SNOWKEY_HOSTILE") == "long" }
 
-// recycled is the lifetime of connections in these tests. What a connection did
-// not commit is rolled back when the pool closes it.
+// recycled is how long connections live in these tests. When the pool closes a
+// connection, anything that it hasn't committed is rolled back.
 const recycled = 500 * time.Millisecond
 
 // newStore returns a store for leases in the database of db.
@@ -41,26 +41,26 @@ func newStore(t testing.TB, dialect string, db *sql.DB) *sqlstore.Store {
 	return nil
 }
 
-// A program is a process as the store sees it: its own connections, its own pool
-// of ids, its own clock.
+// A program is what the store considers a process. It has its own connections, its own
+// pool of ids, and its own clock.
 type program struct {
 	name      string
 	dialect   string
-	namespace string // "" for the default
+	namespace string // the namespace; empty for the default
 	db        *sql.DB
-	app       func(context.Context, *sql.DB) error // what the application does before Open, and now and then afterwards; nil for nothing
-	clock     time.Duration                        // how far its clock is ahead
+	app       func(context.Context, *sql.DB) error // work of the application before Open, and occasionally afterwards; nil for none
+	clock     time.Duration                        // how far ahead its clock is
 	window    time.Duration                        // defaults to 2 s
 	ttl       time.Duration                        // defaults to 3 s
 	skew      time.Duration                        // MaxClockSkew; defaults to 200 ms
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the following fields
 	spans  []span
-	opened time.Duration // how long the last Open took
-	err    error         // of the last Open
+	opened time.Duration // time taken by the last Open
+	err    error         // the result of the last Open
 }
 
-// config has all programs of a test share one worker number.
+// config makes all programs of a test share one worker number.
 func (p *program) config() snowkey.Config {
 	cfg := snowkey.Config{
 		Namespace: p.namespace,
@@ -68,7 +68,8 @@ func (p *program) config() snowkey.Config {
 		Window: orElse(p.window, 2*time.Second), TTL: orElse(p.ttl, 3*time.Second), MaxClockSkew: orElse(p.skew, 200*time.Millisecond),
 		Label:  p.name,
 		Logger: slog.New(slog.DiscardHandler),
-		// The spread would hide that two programs use the same milliseconds.
+		// With the spread, we wouldn't notice that two programs use the same
+		// milliseconds.
 		NoSpread: true,
 	}
 	if os.Getenv("SNOWKEY_HOSTILE_LOG") != "" {
@@ -87,8 +88,9 @@ func orElse(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// run opens a pool, issues ids for the given time from the first on, and closes
-// the pool. Ids are recorded as they are issued. It gives up opening when ctx ends.
+// run opens a pool, issues ids for the given time starting with the first, and then
+// closes the pool. Ids are recorded as they are issued. If ctx ends, run stops trying
+// to open a pool.
 func (p *program) run(ctx context.Context, t testing.TB, issue time.Duration) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -96,7 +98,7 @@ func (p *program) run(ctx context.Context, t testing.TB, issue time.Duration) {
 	defer wg.Wait()
 	defer cancel()
 	if p.app != nil {
-		// Errors are the application's own; some settings make its work fail.
+		// Ignore errors, since some settings make the application's work fail.
 		_ = p.app(ctx, p.db)
 		wg.Go(func() {
 			tick := time.NewTicker(1100 * time.Millisecond)
@@ -122,10 +124,10 @@ func (p *program) run(ctx context.Context, t testing.TB, issue time.Duration) {
 	p.issue(ctx, pool, issue)
 	closing, done := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer done()
-	_ = pool.Close(closing) // A lease that cannot be released expires.
+	_ = pool.Close(closing) // if the lease can't be released, it expires
 }
 
-// issue draws ids, about 250 in each millisecond, and records them.
+// issue draws about 250 ids per millisecond and records them.
 func (p *program) issue(ctx context.Context, pool *idgen.Pool, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -134,8 +136,8 @@ func (p *program) issue(ctx context.Context, pool *idgen.Pool, d time.Duration) 
 		var err error
 		ids, err = pool.Append(ctx, ids[:0], cap(ids))
 		if err != nil {
-			// Not only the end of the time: a host clock that is out of range, for
-			// instance. The next call may succeed.
+			// This isn't necessarily because the time is over. The host's clock may be
+			// out of range, for example, in which case the next call may succeed.
 			sleep(ctx, 10*time.Millisecond)
 			continue
 		}
@@ -153,7 +155,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// issued returns how many ids p has issued.
+// issued returns the number of ids that p has issued.
 func (p *program) issued() (n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,7 +165,7 @@ func (p *program) issued() (n int64) {
 	return n
 }
 
-// together judges the ids of all programs.
+// together judges the ids of all programs at once.
 func together(programs ...*program) verdict {
 	var all []span
 	for _, p := range programs {
@@ -174,7 +176,8 @@ func together(programs ...*program) verdict {
 	return judge(all)
 }
 
-// check fails the test if an id was issued more than once, and logs the count.
+// check fails the test if any id was issued more than once. It also logs the number of
+// ids.
 func check(t testing.TB, programs ...*program) verdict {
 	t.Helper()
 	v := together(programs...)
@@ -190,8 +193,9 @@ func check(t testing.TB, programs ...*program) verdict {
 	return v
 }
 
-// inParallel runs a subtest for each case, at most n at a time. Unlike t.Parallel
-// it does not depend on the number of processors: these tests mostly wait.
+// inParallel runs a subtest for each case, but no more than n at a time. Unlike with
+// t.Parallel, this doesn't depend on the number of processors, since these tests mostly
+// wait.
 func inParallel[C any](t *testing.T, n int, cases []C, name func(C) string, test func(*testing.T, C)) {
 	t.Helper()
 	slots := make(chan struct{}, n)
@@ -206,7 +210,7 @@ func inParallel[C any](t *testing.T, n int, cases []C, name func(C) string, test
 	wg.Wait()
 }
 
-// wants reports whether the run covers a dialect, and skips the test if not.
+// wants skips the test unless the run covers the dialect.
 func wants(t *testing.T, dialect string) {
 	t.Helper()
 	if slices.Contains(dbtest.Databases(t), dialect) {
@@ -215,11 +219,11 @@ func wants(t *testing.T, dialect string) {
 	t.Skipf("SNOWKEY_TEST_DB=%s leaves %s out", os.Getenv("SNOWKEY_TEST_DB"), dialect)
 }
 
-// atOnce is how long an Open may take that is refused, on a busy machine. It must not
-// try again until its context ends after a minute.
+// atOnce is the longest that Open may take to refuse a setting on a busy machine. It
+// must not keep trying until its context ends, which would be after a minute.
 const atOnce = 20 * time.Second
 
-// isTimeout reports whether an Open waited until its context ended.
+// isTimeout reports whether Open was still waiting when its context ended.
 func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// A restore restores older contents of the two lease tables. The statements are for one
-// table, with {table} for its name and {saved} for the name of its copy.
+// A restore replaces the two lease tables by older contents. Its statements are for one
+// table at a time, and may refer to the table as {table} and to its copy as {saved}.
 type restore struct {
 	name       string
 	statements map[string][]string // by dialect
-	tools      bool                // by the database's own programs instead
-	tables     []string            // defaults to both
-	limit      map[string]bool     // dialects in which nothing shows the restore: duplicates are logged
+	tools      bool                // use the database's own programs instead
+	tables     []string            // defaults to both tables
+	limit      map[string]bool     // dialects in which there's no way to notice, so we only log duplicates
 }
 
 func alike(statements ...string) map[string][]string {
@@ -48,14 +48,14 @@ var restores = []restore{
 		statements: alike("DELETE FROM {table}", "INSERT INTO {table} SELECT * FROM {saved}")},
 }
 
-// TestRestore has an operator restore an older dump of the tables into the same
-// database. The server and its timeline are unchanged. Program A holds the worker
-// number, and its clock is ahead; program B, whose clock is behind, starts right
-// after the restore. Both clocks are within MaxClockSkew.
+// TestRestore lets an operator restore an older dump of the tables into the same
+// database, with the server and its timeline unchanged. Program A, whose clock is
+// ahead, holds the worker number. Program B, whose clock is behind, starts right after
+// the restore. Both clocks are within MaxClockSkew.
 func TestRestore(t *testing.T) {
 	type scene struct {
 		restore
-		lives bool // whether program A goes on during the restore and afterwards
+		lives bool // whether program A keeps running during the restore and afterwards
 	}
 	var scenes []scene
 	for _, r := range restores {
@@ -96,19 +96,19 @@ func (r restore) test(t *testing.T, server dbtest.DB, lives bool) {
 
 	sleep(ctx, 500*time.Millisecond)
 	putBack := r.save(t, db)
-	// What is restored must be expired: TTL and MaxClockSkew later.
+	// Wait for TTL and MaxClockSkew, because what we restore must have expired.
 	sleep(ctx, 4500*time.Millisecond)
 	awaitRenewal(t, db)
 	if !lives {
 		link.Cut()
 		endA()
-		wg.Wait() // It cannot release its worker number.
+		wg.Wait() // A can't release its worker number
 	}
 	putBack()
 
 	before := together(a)
 	if lives {
-		// If A leases the number again first, B waits until A has ended.
+		// If A is the first to lease the number again, B has to wait until A has ended.
 		wg.Go(func() {
 			sleep(ctx, 6*time.Second)
 			endA()
@@ -129,7 +129,7 @@ func (r restore) test(t *testing.T, server dbtest.DB, lives bool) {
 	t.Logf("program A had issued %d ids before the restore", before.ids)
 }
 
-// awaitRenewal returns when the lease has just been renewed.
+// awaitRenewal waits until the lease has just been renewed.
 func awaitRenewal(t *testing.T, db dbtest.DB) {
 	t.Helper()
 	conn := db.Connect(t)
@@ -151,7 +151,7 @@ func awaitRenewal(t *testing.T, db dbtest.DB) {
 	}
 }
 
-// save copies the tables as they are now. The function that it returns restores them.
+// save copies the current tables, and returns a function that restores them.
 func (r restore) save(t *testing.T, db dbtest.DB) (putBack func()) {
 	t.Helper()
 	if r.tools {
@@ -180,7 +180,7 @@ func (r restore) save(t *testing.T, db dbtest.DB) (putBack func()) {
 	}
 }
 
-// dump is save with pg_dump and psql, or mysqldump and mysql.
+// dump is like save, but uses pg_dump and psql, or mysqldump and mysql.
 func (r restore) dump(t *testing.T, db dbtest.DB) (putBack func()) {
 	t.Helper()
 	var out, in []string
@@ -224,7 +224,7 @@ func runTool(args, env []string, input []byte) (output []byte, err error) {
 	cmd.Stderr = &stderr
 	output, err = cmd.Output()
 	if err != nil {
-		// Not the arguments: they may hold a password.
+		// Don't include the arguments, because they may contain a password.
 		err = fmt.Errorf("%s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
 	}
 	return output, err

@@ -16,8 +16,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestSegments has two programs draw the numbers of one segment, 50 at a time, under
-// settings with which a statement can be acknowledged and never committed.
+// TestSegments lets two programs draw numbers from one segment, 50 at a time. The
+// settings make it possible for a statement to be acknowledged but never committed.
 func TestSegments(t *testing.T) {
 	set := func(statements ...string) session { return session{init: statements} }
 	likePQ := session{noReset: true}
@@ -60,7 +60,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// testSegment checks that both programs get numbers, without duplicates.
+// testSegment checks that both programs get numbers, and that there are no duplicates.
 func (r row) testSegment(t *testing.T, server dbtest.DB) {
 	if r.only == "mariadb" && !server.MariaDB || r.only == "mysql" && server.MariaDB {
 		t.Skipf("%s does not have this setting", server.Version)
@@ -94,7 +94,7 @@ func (r row) testSegment(t *testing.T, server dbtest.DB) {
 			defer s.Close(context.WithoutCancel(ctx))
 			for i := range draws {
 				if r.app != nil && i%4 == 0 {
-					_ = r.app(ctx, pool) // its errors are its own
+					_ = r.app(ctx, pool) // ignore errors, which are those of the application
 				}
 				numbers, err := s.Append(ctx, nil, 50)
 				if err != nil {

@@ -13,15 +13,16 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// A session says what the connections of a program are like.
+// A session defines what the connections of a program are like.
 type session struct {
-	params  map[string]string // of the DSN
-	init    []string          // statements that each new connection runs
-	each    []string          // statements of which each new connection runs the next one
-	noReset bool              // hide the driver's reset of used connections
+	params  map[string]string // parameters of the DSN
+	init    []string          // statements that are run on each new connection
+	each    []string          // statements of which each new connection runs just one, in turn
+	noReset bool              // hide the driver's reset of connections that were used before
 }
 
-// connect opens a database whose connections are as s says and live for 0.5 s.
+// connect opens a database whose connections have the properties of s, and live for 0.5
+// s.
 func (s session) connect(t testing.TB, db dbtest.DB) *sql.DB {
 	t.Helper()
 	base, err := sql.Open(db.Driver, db.DSN)
@@ -46,7 +47,7 @@ func (s session) connect(t testing.TB, db dbtest.DB) *sql.DB {
 	return conn
 }
 
-// opener is the connector of a driver that has none.
+// opener is a connector for drivers that don't have one.
 type opener struct {
 	driver driver.Driver
 	dsn    string
@@ -55,11 +56,11 @@ type opener struct {
 func (o opener) Connect(context.Context) (driver.Conn, error) { return o.driver.Open(o.dsn) }
 func (o opener) Driver() driver.Driver                        { return o.driver }
 
-// initialised is a connector whose connections run statements first.
+// initialised is a connector that runs statements on each connection before it is used.
 type initialised struct {
 	driver.Connector
 	session session
-	opened  atomic.Int64 // how many connections
+	opened  atomic.Int64 // number of connections
 }
 
 func (c *initialised) Connect(ctx context.Context) (driver.Conn, error) {
@@ -90,7 +91,7 @@ func (c *initialised) Close() error {
 	return nil
 }
 
-// fullConn is what database/sql uses of the drivers here, without
+// fullConn contains everything that database/sql uses of these drivers, except for
 // driver.SessionResetter and driver.Validator.
 type fullConn interface {
 	driver.Conn
@@ -102,7 +103,7 @@ type fullConn interface {
 	driver.Pinger
 }
 
-// withoutReset hides that a driver can reset a session. When the pool uses a connection
-// again, the standard driver of pgx closes it if the application left a transaction
-// open. Other drivers, such as lib/pq, do not.
+// withoutReset hides that a driver can reset sessions. If the application has left a
+// transaction open, pgx's standard driver closes the connection before it is reused,
+// whereas other drivers, such as lib/pq, don't.
 type withoutReset struct{ fullConn }

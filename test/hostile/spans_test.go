@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A span is a run of consecutive ids that one program issued.
+// A span is a run of consecutive ids that were issued by one program.
 type span struct {
 	first, last int64
 	program     string
@@ -14,7 +14,7 @@ type span struct {
 
 func (s span) count() int64 { return s.last - s.first + 1 }
 
-// extend appends ids, which one program issued in this order, to its spans.
+// extend adds ids to the spans of the program that has issued them, in this order.
 func extend(spans []span, program string, ids []int64) []span {
 	for _, id := range ids {
 		if n := len(spans); n > 0 && spans[n-1].last+1 == id {
@@ -26,7 +26,7 @@ func extend(spans []span, program string, ids []int64) []span {
 	return spans
 }
 
-// A verdict counts ids. An id that was issued n times is n-1 duplicates.
+// A verdict counts ids. If an id was issued n times, that makes n-1 duplicates.
 type verdict struct {
 	ids, duplicates int64
 	first           string // describes the first two spans that overlap
@@ -44,7 +44,7 @@ func judge(spans []span) verdict {
 		return 0
 	})
 	var v verdict
-	var reached span // of the spans before, the one that reaches furthest
+	var reached span // of the spans so far, the one that reaches furthest
 	for i, s := range spans {
 		v.ids += s.count()
 		if i > 0 && s.first <= reached.last {

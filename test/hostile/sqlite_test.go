@@ -6,11 +6,11 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestSessionsSQLite has two programs share a worker number under each setting of
+// TestSessionsSQLite lets two programs share a worker number under each setting of
 // SQLite.
 func TestSessionsSQLite(t *testing.T) {
 	wants(t, "sqlite")
-	server := dbtest.DB{Dialect: "sqlite"} // each row has a file of its own
+	server := dbtest.DB{Dialect: "sqlite"} // each row uses its own file
 	set := func(statements ...string) session { return session{init: statements} }
 	var rows []row
 	for _, r := range []row{

@@ -14,13 +14,14 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// A disk is what a server writes its log to. A test can stall it.
+// A disk is where a server writes its log. Tests can stall it.
 type disk struct {
-	dir string // which the server's account can read
+	dir string // must be readable by the server's account
 }
 
-// stallable starts a server whose log a test can stall. It needs a C compiler, for
-// a library that the server loads; the library holds writes and flushes of the log.
+// stallable starts a server with a log that can be stalled. This is done by a library
+// that gets loaded into the server and holds back writes and flushes of the log, which
+// means that we need a C compiler.
 func stallable(t *testing.T, dialect, log string, options ...string) (dbtest.DB, *dbtest.Process, disk) {
 	t.Helper()
 	wants(t, dialect)
@@ -28,7 +29,7 @@ func stallable(t *testing.T, dialect, log string, options ...string) (dbtest.DB,
 	if err != nil {
 		t.Skip("no C compiler (cc) on this machine: the log of a server can only be stalled with one (apt-get install gcc libc6-dev)")
 	}
-	// Not t.TempDir, which only this account can enter.
+	// We can't use t.TempDir, because no other account can enter it.
 	dir, err := os.MkdirTemp("", "snowkey-hostile-")
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +58,7 @@ func stallable(t *testing.T, dialect, log string, options ...string) (dbtest.DB,
 
 func (d disk) file(name string) string { return filepath.Join(d.dir, name) }
 
-// stall stops all writes to the log.
+// stall stops all writes to the log, until crash.
 func (d disk) stall(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(d.file("hold"), nil, 0o644); err != nil {
@@ -65,7 +66,7 @@ func (d disk) stall(t *testing.T) {
 	}
 }
 
-// crash kills the server, so that nothing that waits for the log reaches it, and
+// crash kills the server, so that anything still waiting for the log is lost, and then
 // starts it again with a log that works.
 func (d disk) crash(t *testing.T, process *dbtest.Process) {
 	t.Helper()
@@ -74,13 +75,13 @@ func (d disk) crash(t *testing.T, process *dbtest.Process) {
 	}
 }
 
-// TestStalledLog kills a server whose log has not reached the disk for a while.
-// A server without a binary log shows commits to readers before their log is
-// flushed, and forgets them in the crash. Program A, whose clock is ahead, issues
-// ids while the log stalls; program B, whose clock is behind, claims the worker
-// number afterwards. Both clocks are within MaxClockSkew.
+// TestStalledLog kills a server whose log hasn't reached the disk for a while. If there
+// is no binary log, a server shows commits to readers before it flushes its log, and
+// then loses them in the crash. Program A, whose clock is ahead, issues ids while the
+// log is stalled. After that, program B, whose clock is behind, claims the worker
+// number. Both clocks are within MaxClockSkew.
 func TestStalledLog(t *testing.T) {
-	// MariaDB names its redo log ib_logfile0, MySQL #ib_redo0.
+	// The redo log is called ib_logfile0 in MariaDB, and #ib_redo0 in MySQL.
 	for _, tc := range []struct {
 		name, dialect, log string
 		options            []string
@@ -123,7 +124,7 @@ func TestStalledLog(t *testing.T) {
 			}
 			sleep(ctx, 7*time.Second-time.Since(began))
 			t.Logf("program A issued %d ids while the log stalled", a.issued()-before)
-			link.Cut() // program A goes on with what it was granted
+			link.Cut() // program A continues with what it has been granted
 			disk.crash(t, process)
 
 			b.run(ctx, t, 4*time.Second)

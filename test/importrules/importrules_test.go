@@ -1,9 +1,10 @@
-// Package importrules tests which package imports which, in all modules of this
+// Package importrules tests which packages may import which, across all modules of this
 // repository.
 //
-// idgen, lease and schema/pk import the standard library only, and an
-// integration imports its own ORM and no other. The test asks go list. The rules
-// name folders, so that they cover packages that do not exist yet.
+// In particular, idgen, lease and schema/pk must import nothing but the standard
+// library, and an integration must not import any ORM except its own. The test gets the
+// imports from go list. The rules are about folders, so that they also apply to
+// packages that don't exist yet.
 package importrules
 
 import (
@@ -22,46 +23,47 @@ import (
 
 const module = "github.com/snowkey-go/snowkey"
 
-// A listed is a package as go list describes it, without its tests.
+// A listed is a package, without its tests, as described by go list.
 type listed struct {
 	ImportPath string
 	Standard   bool
 	Imports    []string
-	Deps       []string // direct and indirect imports
+	Deps       []string // imports, both direct and indirect
 }
 
-// selfContained are the trees that import the standard library and themselves only.
-// So idgen and lease do not import each other, and the stores and the inspection of
-// schemas import no drivers.
+// selfContained lists the trees that may only import the standard library and
+// themselves. As a consequence, idgen and lease can't import each other, and neither
+// the stores nor the inspection of schemas can import a driver.
 var selfContained = []string{"idgen", "lease", "internal/keeper", "schema/pk", "schema/autoinc", "schema/catalog"}
 
-// shared are the packages outside of their tree that these trees may import.
+// shared lists packages that these trees may import from outside.
 var shared = map[string][]string{
 	"internal/keeper": {"lease"},
 	"schema/autoinc":  {"schema/catalog", "schema/internal"},
 	"schema/catalog":  {"schema/internal"},
 }
 
-// internals are the packages in /internal that these trees share.
+// internals lists the packages in /internal that these trees may share.
 var internals = []string{"ddl", "failpoint", "leased", "protocol", "session"}
 
-// integrations are the folders with one integration in each folder below.
+// integrations lists the folders that have a subfolder for each integration.
 var integrations = []string{"ent", "hooks"}
 
-// orms are what integrations integrate.
+// orms lists what is being integrated.
 var orms = []string{"entgo.io/ent", "gorm.io/gorm", "github.com/uptrace/bun", "github.com/jackc/pgx/v5", "xorm.io/xorm"}
 
-// plain are the integrations without an ORM. They work with database/sql.
+// plain lists the integrations that have no ORM and use database/sql.
 var plain = []string{"hooks/sqlid"}
 
-// suites are for users' tests. Only they import testing.
+// suites are called by the tests of users, and are therefore the only packages that may
+// import testing.
 var suites = []string{"lease/leasetest", "idgen/segment/segmenttest"}
 
-// exampleClient is ent's client, which the examples share.
+// exampleClient is the ent client shared by the examples.
 const exampleClient = "examples/ent/ent"
 
-// A rule returns the imports of p that it forbids. The path is relative to the module.
-// The function standard reports whether a package is in the standard library.
+// A rule returns those imports of p that it forbids. The path is relative to the
+// module, and standard reports whether a package is part of the standard library.
 type rule func(path string, p listed, standard func(string) bool) []string
 
 var rules = []rule{
@@ -83,11 +85,11 @@ func standardLibraryOnly(path string, p listed, standard func(string) bool) []st
 		ours := strings.TrimPrefix(dep, module+"/")
 		internal := strings.TrimPrefix(dep, module+"/internal/")
 		return tree + " imports the standard library only", !standard(dep) && !within(dep, module+"/"+tree) &&
-			treeOf(ours, shared[tree]) == "" && !slices.Contains(internals, internal) // whose own imports are in Deps too
+			treeOf(ours, shared[tree]) == "" && !slices.Contains(internals, internal) // what these import is part of Deps as well
 	})
 }
 
-// oneORM looks at direct imports, because an ORM brings its own dependencies.
+// oneORM only looks at direct imports, because ORMs come with their own dependencies.
 func oneORM(path string, p listed, standard func(string) bool) []string {
 	own := integrationOf(path)
 	if own == "" {
@@ -123,8 +125,8 @@ func noLeaseNorOtherIntegration(path string, p listed, _ func(string) bool) []st
 	})
 }
 
-// noMigration keeps the planner of migrations out of programs that only check
-// their models.
+// noMigration makes sure that programs that just check their models don't get the
+// planner of migrations.
 func noMigration(path string, p listed, _ func(string) bool) []string {
 	if integrationOf(path) == "" && treeOf(path, []string{"schema/catalog"}) == "" {
 		return nil
@@ -171,7 +173,7 @@ func TestImports(t *testing.T) {
 			ours[strings.TrimSuffix(path, "/")] = p
 		}
 	}
-	// "C" and "unsafe" are not packages that go list always describes.
+	// "C" and "unsafe" may be missing from the output of go list.
 	standard["C"], standard["unsafe"] = true, true
 	for _, path := range []string{
 		"idgen", "idgen/worker", "schema/pk", "schema/autoinc", "schema/catalog", "ent/entid",
@@ -188,8 +190,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestRulesCatch checks the rules with forbidden imports, and with similar ones that
-// are allowed.
+// TestRulesCatch runs the rules on forbidden imports, and on similar ones that are
+// allowed.
 func TestRulesCatch(t *testing.T) {
 	for _, tc := range []struct {
 		path, dep string
@@ -290,7 +292,7 @@ func check(path string, p listed, standard func(string) bool) (violations []stri
 	return violations
 }
 
-// pick returns the dependencies for which bad returns true, with the reason.
+// pick returns those dependencies for which bad returns true, together with the reason.
 func pick(deps []string, bad func(dep string) (reason string, is bool)) (violations []string) {
 	for _, dep := range deps {
 		if reason, is := bad(dep); is {
@@ -304,7 +306,7 @@ func within(path, tree string) bool {
 	return path == tree || strings.HasPrefix(path, tree+"/")
 }
 
-// treeOf returns the tree that path is in, or "".
+// treeOf returns the tree that contains path, or an empty string.
 func treeOf(path string, trees []string) string {
 	if i := slices.IndexFunc(trees, func(tree string) bool { return within(path, tree) }); i >= 0 {
 		return trees[i]
@@ -312,8 +314,8 @@ func treeOf(path string, trees []string) string {
 	return ""
 }
 
-// integrationOf returns the integration that path belongs to, such as
-// ent/entid, or "".
+// integrationOf returns the integration that path belongs to, such as ent/entid, or an
+// empty string.
 func integrationOf(path string) string {
 	if treeOf(path, integrations) == "" {
 		return ""
@@ -331,8 +333,9 @@ func firstTwo(path string) string {
 
 func list(t *testing.T) (packages []listed) {
 	t.Helper()
-	// go test caches a result until a file changes that the test itself has read. It
-	// does not know which files go list reads, so the test reads every folder.
+	// go test caches the result until one of the files changes that the test itself has
+	// read. Since it doesn't know which files are read by go list, we read every folder
+	// here.
 	err := filepath.WalkDir("../..", func(_ string, entry fs.DirEntry, err error) error {
 		if entry != nil && entry.Name() == ".git" {
 			return fs.SkipDir

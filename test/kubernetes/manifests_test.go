@@ -55,7 +55,7 @@ func decode(t *testing.T, file string) (job batchv1.Job, deployment appsv1.Deplo
 		if err := yaml.UnmarshalStrict([]byte(document), into); err != nil {
 			t.Errorf("%s: %v", kind.Kind, err)
 		}
-		// A field that Kubernetes does not know is found.
+		// Make sure that an unknown field is an error.
 		wrong := strings.Replace(document, "\nspec:\n", "\nspec:\n  replicaz: 3\n", 1)
 		if err := yaml.UnmarshalStrict([]byte(wrong), into); err == nil {
 			t.Errorf("%s: the decoder is not strict", kind.Kind)
@@ -64,7 +64,7 @@ func decode(t *testing.T, file string) (job batchv1.Job, deployment appsv1.Deplo
 	return job, deployment, service
 }
 
-// matches reports whether labels have all that a selector asks for.
+// matches reports whether labels has everything that the selector asks for.
 func matches(selector, labels map[string]string) bool {
 	for name, value := range selector {
 		if labels[name] != value {

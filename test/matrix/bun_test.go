@@ -29,9 +29,9 @@ var bunIntegration = integration{
 	},
 }
 
-// bun needs the type of the column in the tag if it differs from the type for the Go
-// type. It needs an alias if the name of the Go type has a dot, as with pk.ID in
-// brackets.
+// If the type of the column differs from what bun would use for the Go type, it must be
+// given in the tag. An alias is needed if the name of the Go type contains a dot, which
+// is the case for pk.ID in brackets.
 type (
 	bunItem[K any] struct {
 		bun.BaseModel `bun:"table:items,alias:item"`
@@ -59,7 +59,7 @@ type (
 	}
 )
 
-// sourced is embedded in models that draw from the source of the suite.
+// sourced is embedded in models that should draw from the source of the suite.
 type sourced struct{}
 
 func (*sourced) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
@@ -135,7 +135,7 @@ func (b *bunBench[M, P]) ways() []way {
 	}
 }
 
-// bunUpsert merges rows by their names.
+// bunUpsert merges rows that have the same name.
 func bunUpsert(q *bun.InsertQuery) *bun.InsertQuery {
 	if q.DB().Dialect().Name().String() == "mysql" {
 		return q.On("DUPLICATE KEY UPDATE").Set("n = VALUES(n)")
@@ -143,7 +143,7 @@ func bunUpsert(q *bun.InsertQuery) *bun.InsertQuery {
 	return q.On("CONFLICT (name) DO UPDATE").Set("n = EXCLUDED.n")
 }
 
-// rows is a way for models. create returns those that are left.
+// rows is a way that uses models. create returns those that are left.
 func (b *bunBench[M, P]) rows(create func(ctx context.Context, ms []M) ([]M, error)) create {
 	return func(ctx context.Context, items []item) ([]item, error) {
 		ms, err := create(ctx, modelsOf[M, P](items))
@@ -151,7 +151,7 @@ func (b *bunBench[M, P]) rows(create func(ctx context.Context, ms []M) ([]M, err
 	}
 }
 
-// list is one INSERT of a slice.
+// list is a way that inserts a slice with one INSERT.
 func (b *bunBench[M, P]) list(set func(*bun.InsertQuery) *bun.InsertQuery) create {
 	return b.rows(func(ctx context.Context, ms []M) ([]M, error) {
 		_, err := set(b.db.NewInsert().Model(&ms)).Exec(ctx)
@@ -159,7 +159,7 @@ func (b *bunBench[M, P]) list(set func(*bun.InsertQuery) *bun.InsertQuery) creat
 	})
 }
 
-// each is an INSERT for each row.
+// each is a way that uses one INSERT for each row.
 func (b *bunBench[M, P]) each(set func(*bun.InsertQuery) *bun.InsertQuery) create {
 	return b.rows(func(ctx context.Context, ms []M) ([]M, error) {
 		for i := range ms {

@@ -33,9 +33,9 @@ var entIntegrations = []integration{{
 	without: "entid fills ids of the types of package pk",
 }}
 
-// These interfaces are what ent generates for every entity, as far as the ways use it.
-// A client C makes a builder B of one entity E and a builder M of several. Keys are of
-// type K. The builders make the upserts U and V.
+// ent generates these interfaces for every entity, though we only list what the ways
+// use. A client C returns a builder B for one entity E, and a builder M for several.
+// Keys are of type K. The builders return the upserts U and V, respectively.
 type (
 	entClient[B, M any] interface {
 		Create() B
@@ -68,10 +68,10 @@ type (
 )
 
 type entBench[C entClient[B, M], B entCreate[K, E, B, U], M entCreateBulk[E, V], U entUpsert[K, U], V entUpsertBulk[V], E, K any] struct {
-	name     string              // of the table
-	entityOf func(*ent.Client) C // of one client or another
-	itemOf   func(E) item        // in memory
-	client   *ent.Client         // of the database
+	name     string              // name of the table
+	entityOf func(*ent.Client) C // returns the entity's client of a given client
+	itemOf   func(E) item        // returns the item of an entity in memory
+	client   *ent.Client         // the client for the database
 	dialect  string
 }
 
@@ -165,7 +165,7 @@ func (b *entBench[C, B, M, U, V, E, K]) bulk(ctx context.Context, c *ent.Client,
 	return b.items(b.entityOf(c).CreateBulk(b.builders(c, items)...).Save(ctx))
 }
 
-// graph creates children and then, with edges to them, their parents.
+// graph creates children first, and then their parents with edges to them.
 func (b *entBench[C, B, M, U, V, E, K]) graph(ctx context.Context, items []item) ([]item, error) {
 	var parents, children []item
 	for _, i := range items {
@@ -191,8 +191,8 @@ func (b *entBench[C, B, M, U, V, E, K]) graph(ctx context.Context, items []item)
 	return append(memory, created...), err
 }
 
-// upserts creates one row at a time. ent refuses ID on MySQL, and nothing else
-// tells the key of the row.
+// upserts creates one row at a time. On MySQL, ent doesn't support ID here, and there
+// is no other way to get the key of the row.
 func (b *entBench[C, B, M, U, V, E, K]) upserts(resolve func(U) U) create {
 	return func(ctx context.Context, items []item) (memory []item, err error) {
 		for i, builder := range b.builders(b.client, items) {

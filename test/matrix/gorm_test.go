@@ -108,8 +108,8 @@ func (b *gormBench[K]) ways() []way {
 	}
 }
 
-// rolledBack returns an error if a transaction was not rolled back, or not for the
-// expected reason.
+// rolledBack returns an error unless the transaction was rolled back for the expected
+// reason.
 func rolledBack(err error) error {
 	if errors.Is(err, errRollBack) {
 		return nil
@@ -117,7 +117,7 @@ func rolledBack(err error) error {
 	return errors.Join(err, errors.New("the transaction was not rolled back on purpose"))
 }
 
-// rows is a way for models.
+// rows is a way that uses models.
 func (b *gormBench[K]) rows(create func(db *gorm.DB, ms []gormItem[K]) error) create {
 	return func(ctx context.Context, items []item) ([]item, error) {
 		ms := modelsOf[gormItem[K]](items)
@@ -126,7 +126,7 @@ func (b *gormBench[K]) rows(create func(db *gorm.DB, ms []gormItem[K]) error) cr
 	}
 }
 
-// eachOf is for ways of one row at a time.
+// eachOf is used by ways that create one row at a time.
 func eachOf[K any](create func(db *gorm.DB, m *gormItem[K]) *gorm.DB) func(*gorm.DB, []gormItem[K]) error {
 	return func(db *gorm.DB, ms []gormItem[K]) error {
 		for i := range ms {
@@ -138,7 +138,7 @@ func eachOf[K any](create func(db *gorm.DB, m *gormItem[K]) *gorm.DB) func(*gorm
 	}
 }
 
-// graph creates parents with their children in them.
+// graph creates parents that contain their children.
 func (b *gormBench[K]) graph(ctx context.Context, items []item) ([]item, error) {
 	var roots []gormItem[K]
 	places := make(map[string]int)

@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A keyType is a type that a key can have, as the page calls it.
+// A keyType is a type that keys can have, written as on the page.
 type keyType string
 
 const (
@@ -25,7 +25,7 @@ const (
 
 var keyTypes = []keyType{idKey, typedKey, stringKey, textKey, sortKey, int64Key}
 
-// column is the type of its column, which all databases know.
+// column returns the type of the column, which must exist on all databases.
 func (k keyType) column() string {
 	switch k {
 	case textKey:
@@ -36,7 +36,7 @@ func (k keyType) column() string {
 	return "BIGINT"
 }
 
-// text is a key as it is in the column.
+// text returns the key in the form in which it is stored in the column.
 func (k keyType) text(key int64) string {
 	if k == sortKey {
 		return pk.SortText(key).String()
@@ -44,7 +44,7 @@ func (k keyType) text(key int64) string {
 	return strconv.FormatInt(key, 10)
 }
 
-// literal is a key in SQL.
+// literal returns the key as an SQL literal.
 func (k keyType) literal(key int64) string {
 	if k.column() == "BIGINT" {
 		return k.text(key)
@@ -52,7 +52,7 @@ func (k keyType) literal(key int64) string {
 	return "'" + k.text(key) + "'"
 }
 
-// parse takes what text makes, and nothing else.
+// parse is the inverse of text. It doesn't accept anything else.
 func (k keyType) parse(text string) (int64, error) {
 	if k == sortKey {
 		key, err := pk.ParseSort(text)
@@ -62,7 +62,7 @@ func (k keyType) parse(text string) (int64, error) {
 	return key.Int64(), err
 }
 
-// keyOf makes a key of type K. 0 is the zero value.
+// keyOf returns a key of type K. For 0, this is the zero value.
 func keyOf[K any](number int64) K {
 	var key K
 	if number != 0 {
@@ -71,7 +71,7 @@ func keyOf[K any](number int64) K {
 	return key
 }
 
-// numberOf is the number of a key; it is -1 if that is none.
+// numberOf returns the number of a key, or -1 if it isn't a valid key.
 func numberOf(key any) int64 {
 	switch v := reflect.ValueOf(key); v.Kind() {
 	case reflect.Int64:
@@ -87,18 +87,18 @@ func numberOf(key any) int64 {
 	return -1
 }
 
-// A source hands out pairs of neighbours far above 2^53, with a gap after each pair.
-// Adjacent ids are equal as float64. The gaps reveal code that counts up from one id
-// instead of keeping all ids.
+// A source issues pairs of adjacent ids far above 2^53, with a gap after each pair. The
+// two ids of a pair are equal as float64, so rounding shows. The gaps show if any code
+// counts up from one id instead of keeping all of them.
 type source struct {
 	mu   sync.Mutex
-	out  int64 // ids handed out
-	left int   // ids until it fails; never if negative
+	out  int64 // number of ids issued
+	left int   // number of ids until it fails; negative if it never does
 }
 
 const firstID = 1<<60 + 1
 
-// errSource is how the source fails.
+// errSource is the error with which the source fails.
 var errSource error = &idgen.ClockError{Behind: 7}
 
 func newSource() *source { return &source{left: -1} }
@@ -127,7 +127,7 @@ func (s *source) Append(_ context.Context, dst []int64, n int) ([]int64, error) 
 	return dst, nil
 }
 
-// issued reports whether the source has handed out an id.
+// issued reports whether the source has issued the id.
 func (s *source) issued(id int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,10 +135,10 @@ func (s *source) issued(id int64) bool {
 	return id >= firstID && place < 2 && 2*pair+place < s.out
 }
 
-// sourceKey carries the source to the hooks of models, in the context.
+// sourceKey is the context key by which the hooks of models find the source.
 type sourceKey struct{}
 
-// sourceOf returns nil for a context without one.
+// sourceOf returns the source in ctx, or nil if there is none.
 func sourceOf(ctx context.Context) idgen.Source {
 	s, _ := ctx.Value(sourceKey{}).(idgen.Source)
 	return s

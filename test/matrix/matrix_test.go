@@ -1,15 +1,15 @@
-// Package matrix runs every way to create a row, of every integration, with every type
+// Package matrix tries every way of every integration to create a row, with every type
 // of key, on every database. It writes the outcomes to files.
 //
-// The suite is one table, [integrations], of which a cell is a way with a type of key
-// on a server. All ways have the same check. Afterwards memory equals the table, or the
-// call has failed with an error of Snowkey and has written nothing. The test finds out
-// which of the two happened. testdata has the outcomes of each server, and
-// docs/integrations.md is made from it. A run that differs from either fails. A run
-// with -update writes both again.
+// The suite consists of one table, [integrations], in which a cell is a way with a type
+// of key on a server. The check is the same for all ways: either memory equals the
+// table, or the call has failed with one of Snowkey's errors and hasn't written
+// anything. Which of the two happens is for the test to find out. The outcomes for each
+// server are in testdata, and are the source of docs/integrations.md. If a run differs
+// from either of them, it fails. With -update, it writes both instead.
 //
-// A run has MySQL or MariaDB, not both. It compares and writes the outcomes of its
-// servers, and keeps the others.
+// Note that a run has either MySQL or MariaDB, but never both. It only compares and
+// writes the outcomes for its own servers, and leaves all others alone.
 package matrix
 
 import (
@@ -25,37 +25,37 @@ import (
 
 var update = flag.Bool("update", false, "write the outcomes of this run's servers, and docs/integrations.md")
 
-// An integration is a package that creates rows.
+// An integration is a package that can create rows.
 type integration struct {
 	name    string
-	page    string // in docs
+	page    string // in the folder docs
 	servers []string
 	benches map[keyType]bench
-	without string // why it has no bench for the other types of key
+	without string // the reason why it has no bench for the other types of key
 }
 
 var integrations = append(entIntegrations, gormIntegration, bunIntegration, pgxIntegration, sqlIntegration)
 
-// A bench is an integration at work with one type of key.
+// A bench runs one integration with one type of key.
 type bench interface {
-	// open prepares the bench, with a table of items, for a database that other benches
-	// may have used.
+	// open prepares the bench for a database that may have been used by other benches
+	// before, and creates a table of items.
 	open(t *testing.T, e env)
-	// table is the name of the table of items.
+	// table returns the name of the table of items.
 	table() string
-	// ways may be asked before open.
+	// ways returns all ways. It may be called before open.
 	ways() []way
 }
 
-// An env is what a bench works with.
+// An env is what a bench needs to run.
 type env struct {
 	db     dbtest.DB
-	conn   *sql.DB // also for the checks
+	conn   *sql.DB // also used by the checks
 	key    keyType
 	source *source
 }
 
-// createItems makes the table for integrations that do not make it themselves.
+// createItems creates the table, unless the integration does that itself.
 func (e env) createItems(t *testing.T) {
 	t.Helper()
 	for _, statement := range []string{
@@ -68,21 +68,21 @@ func (e env) createItems(t *testing.T) {
 	}
 }
 
-// A way is one way to create rows.
+// A way is one of the ways to create rows.
 type way struct {
 	kind kind
-	call string // how a program says it, for the page
+	call string // how programs call it, for the page
 
-	// create creates items and returns them as they are in memory afterwards: with
-	// their keys, or nil if the call does not return them. It is nil if there is no
-	// such way, with a reason.
+	// create creates items and returns the items that are then in memory, with their
+	// keys. Returns nil if the call doesn't return them. If an integration has no way
+	// of this kind, create itself is nil, and without gives the reason.
 	create  create
 	without string
 }
 
 type create func(ctx context.Context, items []item) (memory []item, err error)
 
-// none is a kind that an integration has no way for.
+// none is a kind for which an integration has no way.
 func none(k kind, reason string) way { return way{kind: k, without: reason} }
 
 func TestMatrix(t *testing.T) {
@@ -118,7 +118,7 @@ func TestMatrix(t *testing.T) {
 	checkPage(t)
 }
 
-// runAll returns the outcome of each way.
+// runAll returns the outcomes of all ways.
 func (e env) runAll(t *testing.T, in integration, b bench) map[line]string {
 	outcomes := make(map[line]string)
 	for _, w := range b.ways() {
@@ -134,7 +134,7 @@ func (e env) runAll(t *testing.T, in integration, b bench) map[line]string {
 	return outcomes
 }
 
-// run creates the rows of a way's kind in an empty table and returns the outcome.
+// run creates the rows for a way's kind in an empty table, and returns the outcome.
 func (e env) run(t *testing.T, b bench, w way) (outcome string, err error) {
 	a := attempt{scenario: scenarios[w.kind], issued: e.source.issued}
 	e.exec(t, "DELETE FROM "+b.table())
@@ -156,7 +156,7 @@ func (e env) run(t *testing.T, b bench, w way) (outcome string, err error) {
 	if err := a.leftNothing(); err != nil {
 		return "", err
 	}
-	// The same rows again, which now have their keys.
+	// Create the same rows once more, now that they have their keys.
 	ways := b.ways()
 	again := ways[slices.IndexFunc(ways, func(w way) bool { return w.kind == slice })]
 	a.items = a.memory
@@ -174,8 +174,8 @@ func (e env) exec(t *testing.T, statement string) {
 	}
 }
 
-// read returns the items of a table, past the integration and as text, so that no
-// number is rounded on the way.
+// read returns the items of a table. It bypasses the integration and reads text, which
+// makes sure that no number is rounded.
 func (e env) read(ctx context.Context, table string) ([]item, error) {
 	rows, err := e.conn.QueryContext(ctx, "SELECT id, name, n, parent_id FROM "+table)
 	if err != nil {
@@ -184,7 +184,7 @@ func (e env) read(ctx context.Context, table string) ([]item, error) {
 	defer rows.Close()
 	var items []item
 	var parents []sql.NullString
-	names := make(map[string]string) // of the rows by their ids
+	names := make(map[string]string) // names of the rows, by id
 	for rows.Next() {
 		var i item
 		var id, parent sql.NullString

@@ -1,20 +1,20 @@
 package matrix
 
-// Cells are the other columns of a model. The type is exported, because GORM ignores
-// unexported embedded structs.
+// Cells has the other columns of a model. The type has to be exported, since GORM
+// ignores embedded structs that aren't.
 type Cells struct {
 	Name string `gorm:"size:40"`
 	N    int
 }
 
-// A model declares an item as an integration wants it.
+// A model declares an item in the way that an integration requires.
 type model[M any] interface {
 	*M
 	set(i item)
 	get() item
 }
 
-// modelsOf makes models of items.
+// modelsOf turns items into models.
 func modelsOf[M any, P model[M]](items []item) []M {
 	models := make([]M, len(items))
 	for i := range models {
@@ -23,7 +23,7 @@ func modelsOf[M any, P model[M]](items []item) []M {
 	return models
 }
 
-// itemsOf reads models.
+// itemsOf turns models into items.
 func itemsOf[M any, P model[M]](models []M) []item {
 	items := make([]item, len(models))
 	for i := range models {

@@ -11,8 +11,8 @@ import (
 
 const page = "../../docs/integrations.md"
 
-// checkPage compares the tables of the page with the outcomes in testdata, or writes
-// the page with -update.
+// checkPage compares the tables of the page with the outcomes in testdata. With
+// -update, it writes the page instead.
 func checkPage(t *testing.T) {
 	t.Helper()
 	var all []*results
@@ -41,7 +41,7 @@ func checkPage(t *testing.T) {
 	}
 }
 
-// tablesOf writes a table for each integration.
+// tablesOf returns one table for each integration.
 func tablesOf(all []*results) string {
 	var b strings.Builder
 	for _, in := range integrations {
@@ -87,7 +87,7 @@ func tablesOf(all []*results) string {
 	return b.String()
 }
 
-// title is the head of a column.
+// title returns the header of a column.
 func title(r *results) string {
 	name := map[string]string{"sqlite": "SQLite", "postgres": "Postgres", "mysql": "MySQL", "mariadb": "MariaDB"}[r.server]
 	if _, number, ok := strings.Cut(r.version, " "); ok {
@@ -96,16 +96,17 @@ func title(r *results) string {
 	return name
 }
 
-// notRun is the cell if no run has written an outcome.
+// notRun is what a cell contains until some run has written an outcome.
 const notRun = "not run"
 
-// cell is one outcome if all types of key have the same one, or else a list.
+// cell returns a single outcome if it's the same for all types of key, and otherwise a
+// list.
 func (in integration) cell(w way, r *results) string {
 	if w.create == nil {
 		return "–"
 	}
 	outcomes := r.outcomes[in.line(w)]
-	var order []string // the outcomes, as they are met
+	var order []string // in the order in which we encounter them
 	keys := make(map[string][]string)
 	for _, key := range keyTypes {
 		if in.benches[key] == nil {

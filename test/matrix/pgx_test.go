@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/test/matrix/keys"
 )
 
-// pgx sends what it is given. Rows that it does not copy are filled by package
-// sqlid, which needs no driver.
+// pgx sends everything as is. If rows aren't copied, they are filled in by package
+// sqlid, which doesn't need a driver.
 var pgxIntegration = integration{
 	name:    "pgx",
 	page:    "pgx.md",
@@ -112,7 +112,7 @@ func (b *pgxBench[K]) ways() []way {
 	}
 }
 
-// rows is a way for structs.
+// rows is a way that uses structs.
 func (b *pgxBench[K]) rows(create func(ctx context.Context, ms []plainItem[K]) error) create {
 	return func(ctx context.Context, items []item) ([]item, error) {
 		ms := modelsOf[plainItem[K]](items)
@@ -121,7 +121,7 @@ func (b *pgxBench[K]) rows(create func(ctx context.Context, ms []plainItem[K]) e
 	}
 }
 
-// each is a way for one struct at a time, which is filled already.
+// each is a way that uses one struct at a time, whose key has already been filled in.
 func (b *pgxBench[K]) each(create func(ctx context.Context, m *plainItem[K]) error) create {
 	return b.rows(func(ctx context.Context, ms []plainItem[K]) error {
 		for i := range ms {
@@ -142,7 +142,7 @@ func (b *pgxBench[K]) copy(ctx context.Context, db pgxid.DB, ms []*plainItem[K])
 	return err
 }
 
-// send inserts rows by one batch, which is one round trip.
+// send inserts all rows using one batch, which is a single round trip.
 func (b *pgxBench[K]) send(ctx context.Context, ms []plainItem[K]) error {
 	batch := &pgx.Batch{}
 	for i := range ms {
@@ -151,7 +151,7 @@ func (b *pgxBench[K]) send(ctx context.Context, ms []plainItem[K]) error {
 	return b.conn.SendBatch(ctx, batch).Close()
 }
 
-// unnest sends the keys of all rows as one list.
+// unnest sends the keys of all rows in one list.
 func (b *pgxBench[K]) unnest(ctx context.Context, ms []plainItem[K]) error {
 	if err := b.filler.Fill(ctx, ms); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// servers are the columns of the page.
+// servers lists the columns of the page.
 var servers = []string{"sqlite", "postgres", "mysql", "mariadb"}
 
 func serverOf(db dbtest.DB) string {
@@ -22,7 +22,7 @@ func serverOf(db dbtest.DB) string {
 
 func (in integration) has(server string) bool { return slices.Contains(in.servers, server) }
 
-// ways are the ways of its benches, which all have the same.
+// ways returns the ways of the benches, which are the same for all of them.
 func (in integration) ways() []way {
 	for _, b := range in.benches {
 		return b.ways()
@@ -30,14 +30,14 @@ func (in integration) ways() []way {
 	return nil
 }
 
-// A line names a way among all integrations.
+// A line identifies a way across all integrations.
 type line struct{ integration, kind, call string }
 
 func (in integration) line(w way) line { return line{in.name, string(w.kind), w.call} }
 
-// Results are the outcomes of all ways on one server. A file in testdata has a record
-// for each way, with a field for each type of key. The field is empty if there is no
-// such bench. The first field of the header is the server's version.
+// results has the outcomes of all ways on one server. Its file in testdata has a record
+// for each way, with a field for each type of key, which is empty if there is no such
+// bench. The header starts with the version of the server.
 type results struct {
 	server   string
 	version  string
@@ -46,10 +46,10 @@ type results struct {
 
 func (r *results) file() string { return filepath.Join("testdata", r.server+".csv") }
 
-// fields of a record before the outcomes
+// number of fields in a record before the outcomes
 const fields = 3
 
-// readResults reads the file of a server. Without one there are no outcomes.
+// readResults reads the file of a server. If there is no file, there are no outcomes.
 func readResults(t *testing.T, server string) *results {
 	t.Helper()
 	r := &results{server: server, outcomes: make(map[line]map[keyType]string)}
@@ -79,7 +79,7 @@ func readResults(t *testing.T, server string) *results {
 	return r
 }
 
-// write writes the file in the order of the suite.
+// write writes the file, keeping the order of the suite.
 func (r *results) write(t *testing.T) {
 	t.Helper()
 	header := []string{r.version, "kind", "call"}
@@ -107,7 +107,7 @@ func (r *results) write(t *testing.T) {
 	}
 }
 
-// lines returns the lines that a run on a server must have.
+// lines returns the lines that a run on a server must produce.
 func lines(server string) []line {
 	var list []line
 	for _, in := range integrations {
@@ -123,13 +123,13 @@ func lines(server string) []line {
 	return list
 }
 
-// settle compares the outcomes of one bench with the recorded ones, or records them
-// with -update.
+// settle compares the outcomes of one bench with those on record. With -update, it
+// records them instead.
 func (r *results) settle(t *testing.T, in integration, key keyType, got map[line]string) {
 	t.Helper()
 	for l, outcome := range got {
 		if outcome == "" {
-			continue // a fault, which was reported
+			continue // an error that has already been reported
 		}
 		if want := r.outcomes[l][key]; want != outcome && !*update {
 			t.Errorf("%s, %s is %q, and %s says %q; if it is right, run the test with -update", l.kind, l.call, outcome, r.file(), want)

@@ -10,7 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// A kind is a group of comparable ways of different integrations.
+// A kind groups ways of different integrations that can be compared with each other.
 type kind string
 
 const (
@@ -29,28 +29,28 @@ const (
 
 var kinds = []kind{one, slice, pointers, batches, graph, upsert, ignore, raw, preset, rollback, failure}
 
-// batchSize is for the ways that create rows in batches.
+// batchSize is used by ways that create rows in batches.
 const batchSize = 2
 
-// An item is a row. Its name identifies it, with any key.
+// An item is a row. It's identified by its name, regardless of its key.
 type item struct {
 	name   string
-	key    int64 // 0 is none
+	key    int64 // 0 means that it has none
 	n      int
-	parent string // the name of another; "" is none
+	parent string // the name of another item; empty if it has no parent
 }
 
-// A scenario is the test of a kind of way, the same in all integrations.
+// A scenario is the test for a kind of way. It's the same for all integrations.
 type scenario struct {
-	before []item // in the table
-	items  []item // to be created; those with a key keep it
+	before []item // already in the table
+	items  []item // to be created; items that have a key must keep it
 
-	updates    bool // rows that exist are to take the new n
-	rolledBack bool // the transaction is, and the rows are created once more
-	fails      bool // the source fails when it has handed out three ids
+	updates    bool // existing rows should get the new n
+	rolledBack bool // roll back the transaction, and then create the rows once more
+	fails      bool // make the source fail after three ids
 }
 
-// Two keys that are equal as float64, and that are not from the source.
+// These keys are equal as float64, and weren't issued by the source.
 const (
 	presetLow  = 1<<53 + 1
 	presetHigh = 1<<53 + 2
@@ -76,24 +76,24 @@ var scenarios = map[kind]scenario{
 	failure:  {items: fresh, fails: true},
 }
 
-// An attempt is the result of a scenario.
+// An attempt is what happened in a scenario.
 type attempt struct {
 	scenario
-	issued func(key int64) bool // by the source
+	issued func(key int64) bool // whether the source has issued the key
 
-	memory []item // what create returned
+	memory []item // returned by create
 	err    error
-	after  []item // the table
+	after  []item // contents of the table
 }
 
-// The outcomes, beside a refusal.
+// These are the outcomes other than a refusal.
 const (
-	agrees = "✓"      // what is in memory is what the table holds
-	stored = "stored" // the table is right, and memory was not told
+	agrees = "✓"      // memory equals the table
+	stored = "stored" // the table is correct, but the call returned no keys
 )
 
-// outcome returns the outcome of the scenario: memory equals the table, or it was
-// refused and nothing was written. In all other cases it returns an error.
+// outcome returns the outcome of the scenario: either memory equals the table, or the
+// call was refused and nothing was written. Anything else is an error.
 func (a attempt) outcome() (string, error) {
 	if a.err != nil {
 		return a.refusal()
@@ -117,7 +117,7 @@ func (a attempt) outcome() (string, error) {
 		delete(left, want.name)
 		_, existed := byName(a.before)[want.name]
 		switch {
-		case existed && !a.updates && (!told || row.key == 0): // left out, and said so
+		case existed && !a.updates && (!told || row.key == 0): // left out, as the result says
 		case !told:
 			return "", fmt.Errorf("memory has lost %s", want.name)
 		case row.key != table[want.name].key:
@@ -130,7 +130,8 @@ func (a attempt) outcome() (string, error) {
 	return agrees, nil
 }
 
-// refusal names the error, if it is an error of Snowkey and the table is unchanged.
+// refusal returns the name of the error. It must be one of Snowkey's errors, and the
+// table must be unchanged.
 func (a attempt) refusal() (string, error) {
 	name := typeOf(a.err)
 	switch {
@@ -152,9 +153,9 @@ func (a attempt) refusal() (string, error) {
 	return "refused: `" + name + "`", nil
 }
 
-// checkTable returns the rows of the table, which must be the rows of the scenario.
-// Their keys are the given ones, or else from the source and in the order of the rows.
-// Parents and children are in order separately.
+// checkTable returns the rows of the table, which must be those of the scenario. A key
+// must either be the one that was given, or come from the source in the order of the
+// rows. This order applies to parents and children separately.
 func (a attempt) checkTable() (map[string]item, error) {
 	table, before := byName(a.after), byName(a.before)
 	last := make(map[bool]int64)
@@ -189,8 +190,8 @@ func (a attempt) checkTable() (map[string]item, error) {
 	return table, nil
 }
 
-// leftNothing checks an attempt that was rolled back: the table is empty, and the
-// rows have keys to be created with again.
+// leftNothing checks an attempt that was rolled back. The table must be empty, and the
+// rows must have keys so that they can be created once more.
 func (a attempt) leftNothing() error {
 	if a.err != nil {
 		return fmt.Errorf("before it was rolled back: %w", a.err)
@@ -211,8 +212,8 @@ func byName(items []item) map[string]item {
 	return m
 }
 
-// typeOf names the first type of Snowkey in the chain of an error, such as
-// "*gormid.RowError"; "" if there is none.
+// typeOf returns the name of the first Snowkey type in an error's chain, such as
+// "*gormid.RowError", or an empty string if there is none.
 func typeOf(err error) string {
 	switch err := err.(type) {
 	case *fill.FieldError:
@@ -223,7 +224,7 @@ func typeOf(err error) string {
 	const module = "github.com/snowkey-go/snowkey/"
 	if t := reflect.TypeOf(err); t.Kind() == reflect.Pointer {
 		path, ours := strings.CutPrefix(t.Elem().PkgPath(), module)
-		if ours && !strings.HasPrefix(path, "test/") { // which is where ent's errors are generated
+		if ours && !strings.HasPrefix(path, "test/") { // test is where ent's errors are generated
 			return t.String()
 		}
 	}

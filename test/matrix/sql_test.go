@@ -27,7 +27,7 @@ var sqlIntegration = integration{
 	},
 }
 
-// A plainItem is a struct of a program that writes its SQL itself.
+// A plainItem is a struct of a program that writes its own SQL.
 type plainItem[K any] struct {
 	ID K `snowkey:""`
 	Cells
@@ -37,11 +37,11 @@ type plainItem[K any] struct {
 func (m *plainItem[K]) set(i item) { m.ID, m.Cells = keyOf[K](i.key), Cells{i.name, i.n} }
 func (m *plainItem[K]) get() item  { return item{name: m.Name, key: numberOf(m.ID), n: m.N} }
 
-// args are the arguments of an INSERT.
+// args returns the arguments for an INSERT.
 func (m *plainItem[K]) args() []any { return []any{m.ID, m.Name, m.N, m.ParentID} }
 
-// plainGraph fills the keys of parents and children, and sets the foreign key of each
-// child. It needs no database.
+// plainGraph fills in the keys of parents and children, and sets the children's foreign
+// keys. It does so without a database.
 func plainGraph[K any](ctx context.Context, f *sqlid.Filler, items []item) ([]plainItem[K], error) {
 	ms := modelsOf[plainItem[K]](items)
 	if err := f.Fill(ctx, ms); err != nil {
@@ -144,7 +144,7 @@ func (b *sqlBench[K]) ways() []way {
 	}
 }
 
-// rows is a way for structs.
+// rows is a way that uses structs.
 func (b *sqlBench[K]) rows(create func(ctx context.Context, ms []plainItem[K]) error) create {
 	return func(ctx context.Context, items []item) ([]item, error) {
 		ms := modelsOf[plainItem[K]](items)
@@ -166,7 +166,7 @@ func (b *sqlBench[K]) insert(ctx context.Context, db execer, ms []plainItem[K], 
 	return err
 }
 
-// merge inserts rows of which some exist, and reads all keys back.
+// merge inserts rows, some of which already exist, and reads back all keys.
 func (b *sqlBench[K]) merge(ctx context.Context, ms []plainItem[K], onConflict, onDuplicate string) error {
 	if err := b.filler.Fill(ctx, ms); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (b *sqlBench[K]) merge(ctx context.Context, ms []plainItem[K], onConflict, 
 	return nil
 }
 
-// insertSQL is an INSERT of n rows, with the arguments of plainItem.args.
+// insertSQL returns an INSERT for n rows, to be used with plainItem.args.
 func insertSQL(dialect string, n int) string {
 	var q strings.Builder
 	q.WriteString("INSERT INTO items (id, name, n, parent_id) VALUES ")

@@ -1,6 +1,6 @@
-// Package modproxy makes a module proxy of the work tree. With it, the modules of
-// this repository are built as users build them: without go.work, and before
-// their next version is published.
+// Package modproxy makes a module proxy out of the work tree. It allows us to build
+// this repository's modules in the same way as users do, without go.work, even before
+// their next version has been published.
 package modproxy
 
 import (
@@ -24,7 +24,7 @@ type Module struct {
 	Dir  string
 }
 
-// Modules lists the modules of the workspace that dir is in.
+// Modules returns the modules of the workspace that contains dir.
 func Modules(dir string) ([]Module, error) {
 	cmd := exec.Command("go", "list", "-m", "-json")
 	cmd.Dir = dir
@@ -45,7 +45,7 @@ func Modules(dir string) ([]Module, error) {
 
 var requirement = regexp.MustCompile(`(github\.com/snowkey-go/snowkey[\w/.-]*) (v[0-9][^\s)]*)`)
 
-// Versions returns the versions of our modules that a go.mod or go.work file names.
+// Versions returns the versions that a go.mod or go.work file requires of our modules.
 func Versions(file []byte) (versions []string) {
 	for _, match := range requirement.FindAllSubmatch(file, -1) {
 		versions = append(versions, string(match[2]))
@@ -53,13 +53,13 @@ func Versions(file []byte) (versions []string) {
 	return versions
 }
 
-// SetVersions replaces these versions.
+// SetVersions replaces these versions by the given one.
 func SetVersions(file []byte, version string) []byte {
 	return requirement.ReplaceAll(file, []byte("$1 "+version))
 }
 
-// Version returns the version of our modules that the go.mod files require. All
-// require the same one.
+// Version returns the version that the go.mod files require of our modules. It must be
+// the same everywhere.
 func Version(modules []Module) (string, error) {
 	var version string
 	for _, m := range modules {
@@ -82,8 +82,8 @@ func Version(modules []Module) (string, error) {
 	return version, nil
 }
 
-// Write fills the folder dir with the version of the modules. Set GOPROXY to
-// file://dir to use it.
+// Write fills the folder dir with the given version of the modules. To use it, set
+// GOPROXY to file://dir.
 func Write(dir, version string, modules []Module) error {
 	for _, m := range modules {
 		if err := write(dir, module.Version{Path: m.Path, Version: version}, m.Dir); err != nil {
@@ -93,7 +93,7 @@ func Write(dir, version string, modules []Module) error {
 	return nil
 }
 
-// Zip returns the name of the file with the source of the module in the proxy in dir.
+// Zip returns the name of the file that has the module's source in the proxy in dir.
 func Zip(dir string, m module.Version) string {
 	return filepath.Join(dir, filepath.FromSlash(m.Path), "@v", m.Version+".zip")
 }
@@ -123,9 +123,10 @@ func write(dir string, m module.Version, source string) error {
 	return errors.Join(zip.CreateFromDir(f, m, source), f.Close())
 }
 
-// Env returns the environment in which go builds with the proxy in dir. Go keeps
-// modules in cache, because an unpublished version may change later. Other modules
-// come from the usual module cache first.
+// Env returns the environment in which to run go with the proxy in dir. Since an
+// unpublished version may change later, go has to keep the modules in cache, which
+// should not be the usual module cache. However, that is where go looks for other
+// modules first.
 func Env(dir, cache string) ([]string, error) {
 	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
 	usual, upstream, ok := strings.Cut(strings.TrimSpace(string(out)), "\n")

@@ -16,7 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/test/modproxy"
 )
 
-// A proxy serves the modules of the work tree.
+// A proxy serves the modules in the work tree.
 type proxy struct {
 	modules []modproxy.Module
 	version string
@@ -45,7 +45,7 @@ func newProxy(t *testing.T) proxy {
 	return proxy{modules, version, dir, env}
 }
 
-// run runs a go command outside the workspace, as a user would.
+// run runs a go command outside of the workspace, as users do.
 func (p proxy) run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("go", args...)
@@ -59,9 +59,9 @@ func (p proxy) run(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// The go.mod of each module requires everything that its packages and tests need.
-// The published modules pass vet when they are built from their zip files. The
-// integrations and the command also pass their tests with SQLite.
+// The go.mod of each module must require everything that the module's packages and
+// tests need. If built from their zip files, the published modules must pass vet, and
+// the integrations and the command must also pass their tests on SQLite.
 func TestModules(t *testing.T) {
 	p := newProxy(t)
 	for _, m := range p.modules {

@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// An outside is a program outside this repository that adds Snowkey.
+// An outside is a program that isn't part of this repository, and that adds Snowkey.
 type outside struct {
 	name     string
-	requires []string // what its go.mod requires
-	uses     []string // what it uses before: the path of a package, and a name
+	requires []string // requirements in its go.mod
+	uses     []string // what it uses before, each as the path of a package and a name
 	adds     []string // what it uses of Snowkey
-	gets     []string // the modules of Snowkey that it adds
+	gets     []string // the modules of Snowkey to be added
 }
 
 const snowkey = "github.com/snowkey-go/snowkey"
@@ -48,8 +48,8 @@ var outsides = []outside{
 		[]string{"/metrics/snowkeyotel.Register"}, []string{"", "/metrics/snowkeyotel"}},
 }
 
-// A program that adds Snowkey keeps the versions of all its modules. Its go.mod gains
-// Snowkey's modules and no others.
+// A program that adds Snowkey must keep the versions of all its modules. Nothing but
+// Snowkey's own modules may be added to its go.mod.
 func TestOutsidePrograms(t *testing.T) {
 	p := newProxy(t)
 	for _, o := range outsides {
@@ -92,7 +92,7 @@ func TestOutsidePrograms(t *testing.T) {
 	}
 }
 
-// program returns the source of a program that uses these names.
+// program returns the source of a program that uses the given names.
 func program(uses []string) string {
 	var imports, names strings.Builder
 	for i, use := range uses {
@@ -110,7 +110,7 @@ func write(t *testing.T, dir, name, content string) {
 	}
 }
 
-// versions returns the modules of the build list with their versions.
+// versions returns the version of each module in the build list.
 func (p proxy) versions(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	versions := map[string]string{}
@@ -122,7 +122,7 @@ func (p proxy) versions(t *testing.T, dir string) map[string]string {
 	return versions
 }
 
-// requirements returns the requirements in go.mod.
+// requirements returns the requirements listed in go.mod.
 func requirements(t *testing.T, dir string) (lines []string) {
 	t.Helper()
 	for line := range strings.Lines(read(t, dir, "go.mod")) {
@@ -134,10 +134,10 @@ func requirements(t *testing.T, dir string) (lines []string) {
 	return lines
 }
 
-// A binary is a built program.
+// A binary describes a program that was built.
 type binary struct {
 	bytes   int64
-	modules int // beside the main module
+	modules int // not counting the main module
 }
 
 func (p proxy) build(t *testing.T, dir string) binary {

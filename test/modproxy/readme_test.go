@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// A reader who does what the README says gets a running program from an empty folder,
-// for each ORM.
+// For each ORM, a reader who starts with an empty folder and does what the README says
+// must end up with a program that runs.
 func TestReadmeFromAnEmptyFolder(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -45,20 +45,23 @@ func TestReadmeFromAnEmptyFolder(t *testing.T) {
 	}
 }
 
-// A reader follows a README in a folder.
+// A reader follows the instructions of a README within a folder.
 type reader struct {
 	p   proxy
 	dir string
 }
 
-// A block of code, after a name of a file if the text before has one.
+// This matches a block of code, along with the name of a file if the text before it has
+// one.
 var block = regexp.MustCompile("(?s)(?:`([\\w/]+\\.go)`[^`]*?\n\n)?```(\\w*)\n(.*?)```")
 
-// The line of keys that a program prints. GORM prints slow statements beside it.
+// This matches the line of keys that a program prints. GORM may print slow statements
+// in addition.
 var printed = regexp.MustCompile(`(?m)^\d{18}( \d{18})?\n`)
 
-// follow saves the files, changes their lines and runs the commands, in order.
-// A block of numbers is what the command before it prints.
+// follow goes through the text in order. It saves the files, changes their lines, and
+// runs the commands. A block of numbers must match what the command before it has
+// printed.
 func (r reader) follow(t *testing.T, text string) {
 	t.Helper()
 	var out, name string
@@ -86,7 +89,8 @@ func (r reader) follow(t *testing.T, text string) {
 	}
 }
 
-// replace replaces each run of lines that begin with "-" by the lines with "+" after it.
+// replace replaces each group of lines that start with "-" by the "+" lines that
+// follow.
 func replace(t *testing.T, file, diff string) string {
 	t.Helper()
 	for _, change := range regexp.MustCompile(`((?:-.*\n)+)((?:\+.*\n)+)`).FindAllStringSubmatch(diff, -1) {
@@ -99,7 +103,8 @@ func replace(t *testing.T, file, diff string) string {
 	return file
 }
 
-// run runs a command of the README. As for a reader, go builds with its usual flags.
+// run runs a command from the README. To do what a reader would do, go must build with
+// its usual flags.
 func (r reader) run(t *testing.T, line string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", line)
@@ -113,8 +118,8 @@ func (r reader) run(t *testing.T, line string) string {
 	return string(out)
 }
 
-// replicas starts the program three times at once on an empty Postgres, in five rounds.
-// Without the lock, replicas fail in some of them.
+// replicas starts the program three times at once on an empty Postgres, and does so
+// five times. Without the lock, some of the replicas would fail.
 func (r reader) replicas(t *testing.T, body string) {
 	r.follow(t, strings.Replace(body, "go run .", "go build -o shop .", 1))
 	for range 5 {

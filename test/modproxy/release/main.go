@@ -3,14 +3,14 @@
 //	go run ./test/modproxy/release v0.2.0         prepare the version
 //	go run ./test/modproxy/release -tag v0.2.0    tag the commit that has it
 //
-// The first run makes a clone of HEAD in which the modules require the new version
-// of each other. It builds a module proxy from the clone, and checks that each
-// published module can be added to a program, builds, and passes its tests without
-// the workspace. Then it writes the new version into the go.mod and go.work files of
-// the work tree. It commits nothing.
+// The first run clones HEAD, and makes the modules in the clone require the new version
+// of each other. Using a module proxy of the clone, it checks that each published
+// module can be added to a program, builds, and passes its tests without the workspace.
+// If so, it writes the new version to the go.mod and go.work files in the work tree. It
+// doesn't commit anything.
 //
-// When these files are committed, the same command checks the commit in the same way,
-// and prints or makes a tag for each module.
+// Once you have committed these files, the same command runs the same checks on the
+// commit, and prints or creates a tag for each module.
 package main
 
 import (
@@ -124,12 +124,12 @@ func release(version string, tag, test bool) error {
 // A taggable is a module that users can require.
 type taggable struct {
 	modproxy.Module
-	folder string // of the module in the repository, which is the prefix of its tags
+	folder string // the module's folder within the repository, which its tags have as a prefix
 }
 
-// published lists the modules of the repository in dir that users can require,
-// sorted by their paths. The examples, the benchmarks and the module test have no
-// versions.
+// published returns the modules of the repository in dir that users can require, sorted
+// by path. This excludes the examples, the benchmarks and the module test, which don't
+// have versions.
 func published(dir string) ([]taggable, error) {
 	files, err := git(dir, "ls-files", "go.mod", "*/go.mod")
 	if err != nil {
@@ -152,8 +152,8 @@ func published(dir string) ([]taggable, error) {
 	return modules, nil
 }
 
-// update sets the version in all go.mod and go.work files of dir, and returns the
-// names of the files that it changed.
+// update sets the version in all go.mod and go.work files of dir, and returns the names
+// of those that it has changed.
 func update(dir, version string) (changed []string, err error) {
 	files, err := git(dir, "ls-files", "go.mod", "*/go.mod", "*.work")
 	if err != nil {
@@ -176,8 +176,8 @@ func update(dir, version string) (changed []string, err error) {
 	return changed, nil
 }
 
-// check builds and tests the modules as users get them, from a proxy in dir that
-// has no other module of this repository.
+// check builds and tests the modules in the form in which users get them. For this, it
+// uses a proxy in dir that has no other modules of this repository.
 func check(dir, version string, modules []taggable, test bool) error {
 	proxy, programs := filepath.Join(dir, "proxy"), filepath.Join(dir, "bin")
 	var ours []modproxy.Module
@@ -191,7 +191,7 @@ func check(dir, version string, modules []taggable, test bool) error {
 	if err != nil {
 		return err
 	}
-	// A test must not depend on the databases of this machine.
+	// The tests must not depend on which databases this machine has.
 	env = append(env, "GOBIN="+programs, "SNOWKEY_TEST_DB=sqlite")
 	run := func(dir string, args ...string) error {
 		cmd := exec.Command("go", args...)
@@ -213,7 +213,7 @@ func check(dir, version string, modules []taggable, test bool) error {
 		if err := run(source, "vet", "./..."); err != nil {
 			return fmt.Errorf("%s: %w", m.Path, err)
 		}
-		// With -mod=mod, go adds what is missing.
+		// With -mod=mod, go would add any missing requirement.
 		before, err1 := os.ReadFile(filepath.Join(m.Dir, "go.mod"))
 		after, err2 := os.ReadFile(filepath.Join(source, "go.mod"))
 		if err := errors.Join(err1, err2); err != nil {
@@ -222,7 +222,8 @@ func check(dir, version string, modules []taggable, test bool) error {
 		if !bytes.Equal(before, after) {
 			return fmt.Errorf("%s: go.mod is not complete; run make tidy. It became\n%s", m.Path, after)
 		}
-		// In the clone, because some tests read other files of the repository.
+		// Use the clone for this, because some tests read other files of the
+		// repository.
 		if test {
 			if err := run(m.Dir, "test", "./..."); err != nil {
 				return fmt.Errorf("%s: %w", m.Path, err)
@@ -255,7 +256,7 @@ func check(dir, version string, modules []taggable, test bool) error {
 	return nil
 }
 
-// git returns what git prints, without the newline at the end.
+// git returns the output of git, without the final newline.
 func git(dir string, args ...string) (string, error) {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A scratch is a clone of the repository's HEAD.
+// A scratch is a clone of HEAD.
 type scratch struct{ dir string }
 
 func newScratch(t *testing.T) scratch {
@@ -36,7 +36,7 @@ func (s scratch) git(t *testing.T, args ...string) string {
 	return out
 }
 
-// release runs the program of the clone. TestModules runs the tests of the modules.
+// release runs the clone's program. We leave the modules' own tests to TestModules.
 func (s scratch) release(t *testing.T, args ...string) (out string, ok bool) {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"run", "./test/modproxy/release", "-test=false"}, args...)...)
@@ -47,7 +47,8 @@ func (s scratch) release(t *testing.T, args ...string) (out string, ok bool) {
 	return string(text), err == nil
 }
 
-// wantRefused checks that the program refuses with want and changes nothing.
+// wantRefused checks that the program refuses to run with the given error, and that it
+// doesn't change anything.
 func (s scratch) wantRefused(t *testing.T, want string, args ...string) {
 	t.Helper()
 	before := s.git(t, "status", "--porcelain") + s.git(t, "tag")
@@ -59,7 +60,7 @@ func (s scratch) wantRefused(t *testing.T, want string, args ...string) {
 	}
 }
 
-// A release in two steps: the versions of the go.mod files, and the tags.
+// A release takes two steps, which are the versions in the go.mod files and the tags.
 func TestRelease(t *testing.T) {
 	s := newScratch(t)
 	const version = "v0.99.0"
@@ -101,7 +102,7 @@ func TestRelease(t *testing.T) {
 	s.wantRefused(t, version+" exists", version)
 }
 
-// A module that cannot be built without the workspace fails the check.
+// If a module can't be built without the workspace, the check must fail.
 func TestReleaseChecks(t *testing.T) {
 	s := newScratch(t)
 	name := filepath.Join(s.dir, "ent", "entid", "go.mod")
@@ -109,7 +110,7 @@ func TestReleaseChecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The module still builds in the workspace.
+	// The module can still be built within the workspace.
 	without := strings.Replace(string(mod), "require github.com/snowkey-go/snowkey ", "// ", 1)
 	if without == string(mod) {
 		t.Fatal("entid does not require the root module")

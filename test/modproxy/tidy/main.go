@@ -1,5 +1,5 @@
-// Tidy runs go mod tidy in each module of the workspace, against a module proxy of
-// the work tree.
+// Tidy runs go mod tidy in each module of the workspace, using a module proxy of the
+// work tree.
 package main
 
 import (
@@ -60,8 +60,8 @@ func run() error {
 	return nil
 }
 
-// forget removes the sums of our own modules from a go.sum, because an unpublished
-// version may change later.
+// forget removes the sums of our own modules from a go.sum, since an unpublished
+// version may still change.
 func forget(dir string) error {
 	name := filepath.Join(dir, "go.sum")
 	content, err := os.ReadFile(name)

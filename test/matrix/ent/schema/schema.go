@@ -1,4 +1,4 @@
-// Package schema has one entity for every type of key that ent can have.
+// Package schema has one entity for every type of key that ent supports.
 package schema
 
 import (
@@ -33,14 +33,14 @@ func (StringItem) Edges() []ent.Edge { return parts(StringItem.Type) }
 func (TextItem) Edges() []ent.Edge   { return parts(TextItem.Type) }
 func (SortItem) Edges() []ent.Edge   { return parts(SortItem.Type) }
 
-// cells are the fields of an item beside its key.
+// cells defines the fields of an item other than its key.
 type cells struct{ mixin.Schema }
 
 func (cells) Fields() []ent.Field {
 	return []ent.Field{field.String("name").Unique(), field.Int("n")}
 }
 
-// parts make an item the parent of others.
+// parts makes an item the parent of others.
 func parts(item any) []ent.Edge {
 	return []ent.Edge{
 		edge.To("parts", item).StorageKey(edge.Column("parent_id")),
