@@ -1,16 +1,17 @@
-# Unpacks packages of this Debian or Ubuntu into DIR/root, without installing them
-# and without root. It is run as: sh -c <this> fetch DIR PACKAGE...
+# Unpacks packages of this Debian or Ubuntu into DIR/root. It doesn't install them, and
+# doesn't need root. It is run as: sh -c <this> fetch DIR PACKAGE...
 #
-# Packages that they need and this machine lacks come along, but for what only
-# their installation or parts that tests do not use need. DIR/log has what apt says.
+# We also unpack the dependencies that this machine lacks, except for those that are
+# only needed for installing or for features that tests don't use. The output of apt is
+# in DIR/log.
 set -eu
 dir=$1
 shift
 rm -rf "$dir"
 mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial" "$dir/debs"
 
-# apt's lists and files are in DIR too. The hooks of the system's apt do not run,
-# because they clean up in /var.
+# apt's lists and files go into DIR too. We have to disable the hooks of the system's
+# apt, because they clean up in /var.
 cat >"$dir/apt.conf" <<EOF
 Dir::State::Lists "$dir/lists";
 Dir::Cache "$dir/cache";

@@ -1,8 +1,10 @@
-# The warden of a private server. It is run as: sh -c <this> warden SIGNAL DIR INITIALISE SERVE
+# The warden of a private server. It is run as:
+# sh -c <this> warden SIGNAL DIR INITIALISE SERVE
 #
-# Standard input is a pipe. Its other end is open in the owner of the server. When the
-# owner ends, the kernel closes the pipe. The warden then sends SIGNAL to the server and
-# removes DIR. If the owner ends during INITIALISE, the warden notices it after that.
+# Standard input is a pipe whose other end is held open by the owner of the server. When
+# the owner ends, the kernel closes the pipe, which makes the warden send SIGNAL to the
+# server and remove DIR. If this happens during INITIALISE, the warden only notices once
+# that is done.
 signal=$1 dir=$2
 trap 'rm -rf "$dir"' EXIT
 exec 3<&0 </dev/null
@@ -13,8 +15,8 @@ while :; do
 	server=$!
 	echo $server >"$dir/server"
 
-	# It repeats the signal, because a server that has just started may miss it. A
-	# server that a test has stopped must continue to get it.
+	# Keep repeating the signal, since a server that has just started may miss it. If a
+	# test has stopped the server, it must be continued to receive the signal at all.
 	{ read -r _ <&3; while kill -s "$signal" $server && kill -s CONT $server; do sleep 0.1; done; } 2>/dev/null &
 	reader=$!
 
@@ -22,8 +24,9 @@ while :; do
 	status=$?
 	kill $reader
 	wait $reader
-	# To start a killed server again, the test writes a line to the pipe. It waits until
-	# this file is removed, because until then the reader above reads the pipe.
+	# A test that wants to start a killed server again writes a line to the pipe.
+	# However, the reader above also reads the pipe, so the test has to wait until this
+	# file is gone.
 	rm -f "$dir/server"
 	[ -e "$dir/again" ] && read -r _ <&3 || exit $status
 done

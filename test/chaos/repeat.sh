@@ -1,15 +1,17 @@
 #!/bin/sh
-# Runs the short chaos test N times on each server, one run at a time, while BUSY
-# loops use the processor. It goes on after a failure and prints where the
-# evidence is. Arguments are flags of go test -c. Variables:
+# Runs the short chaos test N times on each server, one run at a time, while BUSY loops
+# keep the processor busy. If a run fails, it prints where the evidence is and
+# continues. All arguments are passed to go test -c as flags. You can set these
+# variables:
 #
 #	N=60                how many runs on each server
 #	BUSY=10             how many busy loops
 #	DB="postgres mysql" the servers
 #	SNOWKEY_CHAOS_KEEP  the directory for the evidence of failures
 #
-# The servers' files are in memory if /dev/shm has a gigabyte. A busy file system
-# can stall for longer than a lease lasts, which is none of the faults.
+# If /dev/shm has a gigabyte, the servers keep their files there. On a busy machine, a
+# file system can stall for longer than a lease lasts, which isn't one of the faults to
+# be tested.
 set -u
 n=${N:-60} busy=${BUSY:-10} servers=${DB:-postgres mysql}
 keep=${SNOWKEY_CHAOS_KEEP:-${TMPDIR:-/tmp}/snowkey-chaos}
@@ -20,7 +22,7 @@ export SNOWKEY_CHAOS_KEEP
 cd "$(dirname "$0")" && go test -c "$@" -o "$work/chaos.test" . || { rm -r "$work"; exit 1; }
 [ -w /dev/shm ] && [ "$(df -Pk /dev/shm | awk 'NR == 2 { print $4 }')" -ge 1048576 ] && export TMPDIR=/dev/shm
 
-# A loop also ends when this script was killed.
+# The loops must also end if this script gets killed.
 loops=
 while [ "$busy" -gt 0 ]; do
 	(while kill -0 $$ 2>/dev/null; do :; done) &

@@ -255,7 +255,7 @@ func TestStatements(t *testing.T) {
 		e.Callback().Query().Before("*").Register("test:replica", func(db *gorm.DB) {
 			db.AddError(errors.New("the replica does not have the row yet"))
 		})
-		uncertain := int64(0) // extra statements if we can't tell what the INSERT did
+		uncertain := int64(0) // not 0 if we can't tell what the INSERT did
 		if about.Dialect == "mysql" {
 			uncertain = 1
 		}

@@ -156,7 +156,7 @@ func (e env) run(t *testing.T, b bench, w way) (outcome string, err error) {
 	if err := a.leftNothing(); err != nil {
 		return "", err
 	}
-	// Create the same rows once more, now that they have their keys.
+	// Create the same rows again, now that they have their keys.
 	ways := b.ways()
 	again := ways[slices.IndexFunc(ways, func(w way) bool { return w.kind == slice })]
 	a.items = a.memory

@@ -191,7 +191,7 @@ func (a attempt) checkTable() (map[string]item, error) {
 }
 
 // leftNothing checks an attempt that was rolled back. The table must be empty, and the
-// rows must have keys so that they can be created once more.
+// rows must have keys so that they can be created again.
 func (a attempt) leftNothing() error {
 	if a.err != nil {
 		return fmt.Errorf("before it was rolled back: %w", a.err)

@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// eachWay runs a subtest in every mode, with Register and without.
+// eachWay runs a subtest in every mode, both with and without Register.
 func eachWay(t *testing.T, test func(t *testing.T, conn *pgx.Conn, described, registered bool)) {
 	db := dbtest.Postgres(t)
 	for _, mode := range modes {
@@ -31,8 +31,8 @@ func eachWay(t *testing.T, test func(t *testing.T, conn *pgx.Conn, described, re
 	}
 }
 
-// An integer key for a text column is refused where pgx knows the column. The errors are
-// in the table of docs/pgx.md.
+// If pgx knows that a column is text, it refuses an integer key. The table in
+// docs/pgx.md lists the errors.
 func TestIntegerForText(t *testing.T) {
 	eachWay(t, func(t *testing.T, conn *pgx.Conn, described, registered bool) {
 		for i, c := range []struct {
@@ -65,7 +65,7 @@ func TestIntegerForText(t *testing.T) {
 	})
 }
 
-// A list for a column of another type is refused.
+// A list must be refused if the column doesn't have a list type.
 func TestListForScalar(t *testing.T) {
 	eachWay(t, func(t *testing.T, conn *pgx.Conn, described, registered bool) {
 		for _, column := range []string{"bigint", "text", "uuid", "timestamptz", "numeric"} {
@@ -79,8 +79,8 @@ func TestListForScalar(t *testing.T) {
 	})
 }
 
-// A key, a slice or a struct that is the whole jsonb document arrives as it should if the
-// program marshals it. The rest is what docs/pgx.md warns of.
+// If a program marshals a key, slice or struct to be an entire jsonb document, it must
+// arrive correctly. All other cases are those that docs/pgx.md warns about.
 func TestWholeDocuments(t *testing.T) {
 	type row struct {
 		ID pk.ID `json:"id"`
@@ -99,12 +99,12 @@ func TestWholeDocuments(t *testing.T) {
 		for _, c := range []struct {
 			arg                     any
 			marshaled               string
-			described, blind, lists string // lists: in the blind modes after Register
+			described, blind, lists string // lists: in the blind modes, after Register
 		}{
 			{pk.ID(low), `"1234567890123456788"`, "1234567890123456788", "1234567890123456788", "1234567890123456788"},
 			{pk.Text(low), `"1234567890123456788"`, "1234567890123456788", "1234567890123456788", "1234567890123456788"},
 			{pk.SortText(low), `"` + pk.SortText(low).String() + `"`, "refused", "refused", "refused"},
-			{pk.SortText(1 << 60), `"1000000000000"`, "1000000000000", "1000000000000", "1000000000000"}, // all digits
+			{pk.SortText(1 << 60), `"1000000000000"`, "1000000000000", "1000000000000", "1000000000000"}, // consists of digits only
 			{[]pk.ID{low, high}, `["1234567890123456788", "1234567890123456789"]`, `["1234567890123456788", "1234567890123456789"]`, "refused", "refused"},
 			{[]pk.ID{}, "[]", "[]", "refused", "{}"},
 			{[]pk.ID(nil), "null", "NULL", "NULL", "NULL"},
@@ -130,7 +130,7 @@ func TestWholeDocuments(t *testing.T) {
 	})
 }
 
-// An array of a domain is scanned into keys after LoadType.
+// After LoadType, an array of a domain can be scanned into keys.
 func TestScanDomains(t *testing.T) {
 	eachWay(t, func(t *testing.T, conn *pgx.Conn, described, registered bool) {
 		exec(t, conn, "DROP DOMAIN IF EXISTS key")

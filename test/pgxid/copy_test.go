@@ -21,11 +21,11 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Every connection of pgx is a DB.
+// All connections of pgx must implement DB.
 var _ = []pgxid.DB{(*pgx.Conn)(nil), pgx.Tx(nil), (*pgxpool.Pool)(nil), (*pgxpool.Conn)(nil), (*pgxpool.Tx)(nil)}
 
-// copies copies three rows of each shape of key into a column, one with a preset. It
-// compares memory with the table. form converts a number to a key, and the key to text.
+// copies copies three rows into a column, one of which has a preset key, for each shape
+// of key. It then compares memory with the table. text converts a key to text.
 func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text func(K) string) {
 	t.Run(fmt.Sprintf("%T in %s", preset, column), func(t *testing.T) {
 		exec(t, conn, "DROP TABLE IF EXISTS t")
@@ -34,7 +34,7 @@ func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text f
 		if err := conn.DeallocateAll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// The rows keep their keys by value or behind a pointer.
+		// A row has its key both by value and behind a pointer.
 		type row struct {
 			label string
 			id    K
@@ -43,7 +43,7 @@ func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text f
 		for _, shape := range []struct {
 			name    string
 			cell    func(*row) any
-			written func(row) *K // what is left in memory; nil if nothing
+			written func(row) *K // the key that is left in memory; nil if there is none
 		}{
 			{"pointer", func(r *row) any { return &r.id }, func(r row) *K { return &r.id }},
 			{"value", func(r *row) any { return r.id }, nil},
@@ -53,7 +53,7 @@ func copies[K key](t *testing.T, conn *pgx.Conn, column string, preset K, text f
 			rows := []row{{label: "a", ref: new(K)}, {label: "b", id: preset, ref: &preset}, {label: "c"}}
 			rows[0].ref, rows[2].ref = nil, new(K)
 			if zero := reflect.ValueOf(&rows[2].id).Elem(); zero.Kind() == reflect.String {
-				zero.SetString("0") // what {"id":0} leaves there
+				zero.SetString("0") // this is what {"id":0} results in
 				reflect.ValueOf(rows[2].ref).Elem().SetString("0")
 			}
 			if shape.name == "nil pointer" {
@@ -104,7 +104,7 @@ func TestCopyFrom(t *testing.T) {
 	})
 }
 
-// Keys of plain Go types, and no key at all.
+// These rows have keys of plain Go types, or no key at all.
 func TestCopyFromPlainKeys(t *testing.T) {
 	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (n int, number bigint PRIMARY KEY)")
@@ -174,8 +174,8 @@ func TestCopyFromDefaultPool(t *testing.T) {
 	}
 }
 
-// If the source fails during a copy, CopyFrom returns its error, the table is empty,
-// and the same rows can be copied again.
+// If the source fails during a copy, CopyFrom must return its error and leave the table
+// empty, and it must be possible to copy the same rows again.
 func TestCopyFromSourceFails(t *testing.T) {
 	type row struct {
 		id  pk.ID
@@ -187,7 +187,7 @@ func TestCopyFromSourceFails(t *testing.T) {
 		for _, fail := range []int{1, 2, 8} {
 			rows := make([]row, 500)
 			for i := range rows {
-				rows[i].pad = strings.Repeat("x", 2000) // so that the server has seen some rows before the error
+				rows[i].pad = strings.Repeat("x", 2000) // large enough for the server to see some rows before the error
 			}
 			list := func() pgx.CopyFromSource {
 				return pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{&rows[i].id, rows[i].pad}, nil })
@@ -226,7 +226,7 @@ func TestCopyFromSourceFails(t *testing.T) {
 	})
 }
 
-// In a transaction the caller rolls back, as after any error.
+// In a transaction, the caller has to roll back, as after any other error.
 func TestCopyFromTransaction(t *testing.T) {
 	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
@@ -256,7 +256,7 @@ func TestCopyFromTransaction(t *testing.T) {
 	}
 }
 
-// An error of the caller's rows is returned unchanged.
+// An error from the caller's rows must be returned unchanged.
 func TestCopyFromRowsFail(t *testing.T) {
 	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
@@ -284,7 +284,7 @@ func TestCopyFromRowsFail(t *testing.T) {
 		}
 	}
 
-	// Errors of the database and of pgx are returned unchanged.
+	// The same is true for errors of the database and of pgx.
 	for name, rows := range map[string][][]any{"duplicate": {{int64(1)}, {int64(1)}}, "too many": {{nil, nil}}, "too few": {{}}} {
 		_, err := pgxid.Copier{Source: new(idtest.Source)}.CopyFrom(t.Context(), conn, pgx.Identifier{"t"}, []string{"id"}, pgx.CopyFromRows(rows))
 		state, ok := errors.AsType[interface {
@@ -331,7 +331,7 @@ func TestCopyFromRefuses(t *testing.T) {
 	}
 }
 
-// A recorder takes rows as pgx does, without a server.
+// A recorder reads rows as pgx does, but doesn't need a server.
 type recorder struct{ got [][]any }
 
 func (r *recorder) CopyFrom(_ context.Context, _ pgx.Identifier, _ []string, rows pgx.CopyFromSource) (int64, error) {
@@ -352,8 +352,8 @@ func (r *recorder) CopyFrom(_ context.Context, _ pgx.Identifier, _ []string, row
 	return int64(len(r.got)), rows.Err()
 }
 
-// With any rows preset, the others get ascending keys. Keys are drawn ahead within the
-// documented limits.
+// No matter which rows are preset, all others must get ascending keys. Keys may be
+// drawn ahead, but only within the documented limits.
 func TestCopyFromBatches(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
@@ -401,7 +401,8 @@ func TestCopyFromBatches(t *testing.T) {
 	}
 }
 
-// A layout with a short sequence limits the ids of one step. The batches adapt.
+// If the layout has a short sequence, there is a limit to the ids that one step can
+// return. The batches must adapt to this.
 func TestCopyFromShortSequence(t *testing.T) {
 	source := &limited{Source: new(idtest.Source), most: 16}
 	r := &recorder{}
@@ -433,7 +434,7 @@ func (l *limited) Append(ctx context.Context, dst []int64, n int) ([]int64, erro
 	return l.Source.Append(ctx, dst, n)
 }
 
-// The context of the call ends a wait for keys.
+// While CopyFrom waits for keys, the call's context must be able to end the wait.
 func TestCopyFromContext(t *testing.T) {
 	conn := connect(t, dbtest.Postgres(t), pgx.QueryExecModeCacheStatement)
 	exec(t, conn, "CREATE TABLE t (id bigint PRIMARY KEY)")
@@ -444,7 +445,7 @@ func TestCopyFromContext(t *testing.T) {
 	}
 }
 
-// waiting is a source that cancels the context that it is given, and waits.
+// waiting is a source that cancels the context that it's called with, and then waits.
 type waiting context.CancelFunc
 
 func (w waiting) Next(ctx context.Context) (int64, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// Consecutive keys above 2^53, which are equal as float64.
+// These keys are consecutive and above 2^53, so they are equal as float64.
 const (
 	low  = 1234567890123456788
 	high = 1234567890123456789
@@ -22,7 +22,7 @@ type user struct{}
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// modes are all of pgx's. In the last two it does not ask the server for the
+// modes lists all modes of pgx. In the last two, pgx doesn't ask the server for the
 // types of the parameters.
 var modes = []pgx.QueryExecMode{
 	pgx.QueryExecModeCacheStatement,
@@ -51,7 +51,7 @@ func connect(t testing.TB, db dbtest.DB, mode pgx.QueryExecMode) *pgx.Conn {
 	return conn
 }
 
-// each runs a subtest in every mode, on a connection with Register.
+// each runs a subtest in every mode, on a connection that uses Register.
 func each(t *testing.T, test func(*testing.T, *pgx.Conn)) {
 	db := dbtest.Postgres(t)
 	for _, mode := range modes {
@@ -70,7 +70,7 @@ func exec(t testing.TB, conn *pgx.Conn, query string, args ...any) {
 	}
 }
 
-// one returns the single value that a query finds.
+// one returns the only value that a query returns.
 func one[V any](t testing.TB, conn *pgx.Conn, query string, args ...any) (V, error) {
 	t.Helper()
 	rows, _ := conn.Query(t.Context(), query, args...)
@@ -81,7 +81,7 @@ func one[V any](t testing.TB, conn *pgx.Conn, query string, args ...any) (V, err
 	return v, err
 }
 
-// all returns the column that a query finds.
+// all returns the only column that a query returns.
 func all[V any](t testing.TB, conn *pgx.Conn, query string, args ...any) []V {
 	t.Helper()
 	rows, _ := conn.Query(t.Context(), query, args...)

@@ -27,14 +27,14 @@ var update = flag.Bool("update", false, "write the table of docs/pgx.md anew")
 
 const page = "../../docs/pgx.md"
 
-// A cell is one way to use a key, and part of one line of the table.
+// A cell is one way to use a key. It is part of a line of the table.
 type cell struct {
 	line string
 	name string
 	run  func(*testing.T, *pgx.Conn) error
 }
 
-// The lines of the table, in its order.
+// These are the lines of the table, in order.
 const (
 	lineArgument  = "a key, a pointer to one, NULL"
 	lineList      = "a slice or array of keys or of pointers, as in `= ANY($1)`"
@@ -49,15 +49,15 @@ const (
 
 var lines = []string{lineArgument, lineList, lineArray, lineBatch, lineDomain, lineComposite, lineCopy, lineResult, lineResults}
 
-// A key has the methods that all types of package pk have.
+// A key has the methods common to all types of package pk.
 type key interface {
 	comparable
 	driver.Valuer
 	fmt.Stringer
 }
 
-// cellsOf returns the cells of one type of key with one type of column. Each starts
-// with an empty table.
+// cellsOf returns the cells for one type of key and one type of column. The table is
+// empty when a cell starts.
 func cellsOf[K key](column string, a, b K) []cell {
 	var cells []cell
 	add := func(line, name string, run func(*testing.T, *pgx.Conn) error) {
@@ -71,7 +71,7 @@ func cellsOf[K key](column string, a, b K) []cell {
 		_, err := conn.Exec(t.Context(), expand("INSERT INTO TABLE (label, id) VALUES ('low', $1), ('high', $2), ('null', $3)"), a, &b, (*K)(nil))
 		return err
 	}
-	// stored reports whether the server has the keys in the table.
+	// stored returns an error unless the server has these keys in the table.
 	stored := func(t *testing.T, conn *pgx.Conn, want string) error {
 		got, err := one[string](t, conn, expand("SELECT coalesce(string_agg(label || '=' || coalesce(id::text, 'NULL') || coalesce(' ' || ids::text, ''), ' ' ORDER BY id), '') FROM TABLE"))
 		if err == nil && got != want {
@@ -85,7 +85,7 @@ func cellsOf[K key](column string, a, b K) []cell {
 		mid, midText = &a, fmt.Sprint(a)
 	}
 	arrayText := fmt.Sprintf("{%v,%s,%v}", a, midText, b)
-	// sent says whether the server sees want in an argument.
+	// sent returns an error unless the server sees want in an argument.
 	sent := func(t *testing.T, conn *pgx.Conn, arg any, want string) error {
 		got, err := one[*string](t, conn, expand("SELECT ($1::COLUMN[])::text"), arg)
 		if err == nil && (got == nil || *got != want) && (got != nil || want != "NULL") {
@@ -219,17 +219,17 @@ func cellsOf[K key](column string, a, b K) []cell {
 	return cells
 }
 
-// keys is a slice under a name of its own.
+// keys is a named slice type.
 type keys[K any] []K
 
 func equal[K comparable](a, b *K) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// table returns the name of the table that begin makes for a type of column.
+// table returns the name of the table that begin creates for a type of column.
 func table(column string) string {
 	return "t_" + strings.NewReplacer("(", "", ")", "").Replace(column)
 }
 
-// A compound is Go's view of the composite type of begin.
+// A compound is the Go type for begin's composite type.
 type compound struct {
 	ID   pk.ID
 	Ref  *pk.Of[user]
@@ -244,7 +244,8 @@ var compounds = []compound{
 
 const compoundText = `{"(1234567890123456788,1234567890123456789,1234567890123456789,\"{1234567890123456788,1234567890123456789}\")","(1234567890123456789,,1234567890123456788,)"}`
 
-// begin gives a connection its tables and types, and tells pgx of the composite.
+// begin creates tables and types for a connection, and registers the composite type
+// with pgx.
 func begin(t *testing.T, conn *pgx.Conn) {
 	for _, column := range []string{"bigint", "text", "varchar(20)", "char(13)"} {
 		exec(t, conn, fmt.Sprintf("CREATE TEMP TABLE %s (label text, id %s, ids %[2]s[])", table(column), column))
@@ -261,7 +262,7 @@ func begin(t *testing.T, conn *pgx.Conn) {
 	conn.TypeMap().RegisterDefaultPgType([]compound(nil), "_compound")
 }
 
-// allCells is every cell of every type.
+// allCells returns all cells of all types.
 func allCells() []cell {
 	var cells []cell
 	for _, more := range [][]cell{
@@ -318,15 +319,15 @@ func allCells() []cell {
 	)
 }
 
-// TestTable runs every cell in every mode, without Register and with it. The
-// results are the table in docs/pgx.md.
+// TestTable runs all cells in every mode, with and without Register. The table in
+// docs/pgx.md must match the results.
 func TestTable(t *testing.T) {
 	db := dbtest.Postgres(t)
 	setup := connect(t, db, pgx.QueryExecModeExec)
 	exec(t, setup, "CREATE TYPE compound AS (id bigint, ref bigint, code text, ids bigint[])")
 	exec(t, setup, "CREATE DOMAIN key AS bigint")
 
-	// The failures of a line, for each column of the table.
+	// The failures of a line are counted separately for each column of the table.
 	type column string
 	const (
 		described  column = "described"
@@ -382,11 +383,11 @@ func TestTable(t *testing.T) {
 	compareTable(t, b.String())
 }
 
-// typedNils says whether pgx can send lists with nil pointers to keys without
-// Register, as it does since 5.8.0.
+// typedNils reports whether pgx can send lists that contain nil pointers to keys even
+// without Register, which it can since 5.8.0.
 var typedNils bool
 
-// After Register a slice may have nil pointers, in every version of pgx.
+// After Register, a slice may contain nil pointers in every version of pgx.
 func TestNilPointersInSlices(t *testing.T) {
 	each(t, func(t *testing.T, conn *pgx.Conn) {
 		pgxid.Register(conn.TypeMap())
@@ -398,7 +399,7 @@ func TestNilPointersInSlices(t *testing.T) {
 	})
 }
 
-// compareTable compares the table of docs/pgx.md with what was found.
+// compareTable compares the table in docs/pgx.md with our results.
 func compareTable(t *testing.T, table string) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -419,7 +420,7 @@ func compareTable(t *testing.T, table string) {
 	}
 }
 
-// Other values than keys, and lists of other types, are sent as before Register.
+// Register must not change how other values, and lists of other types, are sent.
 func TestLeftAlone(t *testing.T) {
 	each(t, func(t *testing.T, conn *pgx.Conn) {
 		for _, c := range []struct {
@@ -437,18 +438,19 @@ func TestLeftAlone(t *testing.T) {
 				t.Errorf("%T arrives as %s (%v), want %s", c.arg, got, err, c.want)
 			}
 		}
-		// pgx cannot send this one. It must return an error and not panic.
+		// pgx can't send this one, but it must return an error instead of panicking.
 		if typedNils {
 			if _, err := one[string](t, conn, "SELECT ($1::bigint[])::text", []*pgtype.FlatArray[pk.ID]{nil}); err == nil {
 				t.Error("pgx can send lists of pointers to lists; test what arrives")
 			}
 		}
 		if describes(conn.Config().DefaultQueryExecMode) {
-			// A text column wants pk.Text, for the reason in the documentation of pk.
+			// A text column requires pk.Text, for the reason given in the documentation
+			// of pk.
 			if _, err := one[string](t, conn, "SELECT ($1::text[])::text", []pk.ID{low}); err == nil {
 				t.Error("a []pk.ID went into a text[]: pgx has changed, so should the documentation")
 			}
-			// A JSON column has another form.
+			// A JSON column uses another form.
 			got, err := one[string](t, conn, "SELECT ($1::jsonb)::text", []pk.ID{low, high})
 			if want := `["1234567890123456788", "1234567890123456789"]`; err != nil || got != want {
 				t.Errorf("a []pk.ID is %s as jsonb (%v), want %s", got, err, want)
@@ -458,8 +460,8 @@ func TestLeftAlone(t *testing.T) {
 			if err != nil || got != "{2}" {
 				t.Errorf("a list with a Value of its own arrives as %s (%v), want {2}", got, err)
 			}
-			// pgx caches plans by type, and it has one wrapper for all slices and one
-			// for all arrays.
+			// pgx caches plans by type, but has only one wrapper for all slices, and
+			// one for all arrays.
 			for _, lists := range [][2]any{{[]pk.ID{low}, []io.Reader{}}, {[1]pk.ID{low}, [1]io.Reader{}}} {
 				if _, err := one[string](t, conn, "SELECT ($1::bigint[])::text", lists[0]); err != nil {
 					t.Error(err)
@@ -472,14 +474,15 @@ func TestLeftAlone(t *testing.T) {
 	})
 }
 
-// joined is a list of keys with a Value method.
+// joined is a list of keys that has a Value method.
 type joined []pk.ID
 
 func (j joined) Value() (driver.Value, error) {
 	return strings.Trim(fmt.Sprint([]pk.ID(j)), "[]"), nil
 }
 
-// counted is a list of keys that is an array for pgx and has a value, too.
+// counted is a list of keys that has a Value method, although pgx treats it as an
+// array.
 type counted []pk.ID
 
 func (c counted) Value() (driver.Value, error)        { return fmt.Sprintf("{%d}", len(c)), nil }
@@ -487,7 +490,7 @@ func (c counted) Dimensions() []pgtype.ArrayDimension { return pgtype.FlatArray[
 func (c counted) Index(i int) any                     { return c[i] }
 func (c counted) IndexType() any                      { return pk.ID(0) }
 
-// A list returns the error of an invalid key.
+// If a key is invalid, a list must return the key's error.
 func TestListRefuses(t *testing.T) {
 	each(t, func(t *testing.T, conn *pgx.Conn) {
 		for column, list := range map[string]any{"bigint[]": []pk.String{"1", "007"}, "text[]": []pk.SortText{-1}} {
@@ -499,7 +502,7 @@ func TestListRefuses(t *testing.T) {
 	})
 }
 
-// The pool's AfterConnect, as in the documentation.
+// This is the AfterConnect of a pool, written as in the documentation.
 func TestPool(t *testing.T) {
 	config, err := pgxpool.ParseConfig(dbtest.Postgres(t).DSN)
 	if err != nil {
@@ -524,7 +527,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// database/sql over pgx sends lists as pgx does.
+// If database/sql uses pgx, it must send lists in the same way as pgx.
 func TestDatabaseSQL(t *testing.T) {
 	db := dbtest.Postgres(t)
 	for _, mode := range modes {
@@ -551,7 +554,8 @@ func TestDatabaseSQL(t *testing.T) {
 					t.Errorf("the list arrives as %s, want %s", got, want)
 				}
 
-				// database/sql hands arrays out as text. A map of the reader's own scans them.
+				// database/sql returns arrays as text. The reader needs their own map
+				// to scan them.
 				m := pgtype.NewMap()
 				m.RegisterDefaultPgType(&[]pk.ID{}, "_int8")
 				var ids []pk.ID
@@ -564,7 +568,7 @@ func TestDatabaseSQL(t *testing.T) {
 	}
 }
 
-// This is why pk.SortText is only for text columns.
+// This shows why pk.SortText must only be used for text columns.
 func TestSortTextInBigint(t *testing.T) {
 	each(t, func(t *testing.T, conn *pgx.Conn) {
 		got, err := one[string](t, conn, "SELECT ($1::bigint)::text", pk.SortText(32))

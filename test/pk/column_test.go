@@ -18,14 +18,14 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A session is one way to connect to a database. The protocol decides how a parameter
-// is sent and which Go type a column has.
+// A session is one of the ways to connect to a database. The protocol determines how
+// parameters are sent, and which Go type a column has.
 type session struct {
 	*sql.DB
 	dialect string
 	mode    string // how the driver sends parameters
 	mariaDB bool
-	strict  bool // on SQLite, whose other tables take anything in any column
+	strict  bool // whether tables are STRICT; all other SQLite tables accept anything in any column
 }
 
 func eachSession(t *testing.T, test func(*testing.T, session)) {
@@ -78,7 +78,7 @@ func sessions(t *testing.T, db dbtest.DB, test func(*testing.T, session)) {
 	}
 }
 
-// sql numbers the placeholders for Postgres.
+// sql replaces the placeholders by numbered ones for Postgres.
 func (s session) sql(query string) string {
 	if s.dialect != "postgres" {
 		return query
@@ -89,7 +89,7 @@ func (s session) sql(query string) string {
 	return query
 }
 
-// exec returns how many rows the statement changed.
+// exec returns the number of rows that were changed.
 func (s session) exec(t *testing.T, query string, args ...any) int64 {
 	t.Helper()
 	result, err := s.ExecContext(t.Context(), s.sql(query), args...)
@@ -103,8 +103,8 @@ func (s session) exec(t *testing.T, query string, args ...any) int64 {
 	return n
 }
 
-// table makes t, empty, with a key column of the given type. It closes idle
-// connections, because pgx keeps statements prepared for the previous t.
+// table creates an empty table t whose key column has the given type. It closes idle
+// connections, because pgx still has statements that were prepared for the previous t.
 func (s session) table(t *testing.T, column string) {
 	t.Helper()
 	s.SetMaxIdleConns(0)
@@ -117,10 +117,11 @@ func (s session) table(t *testing.T, column string) {
 	s.exec(t, "CREATE TABLE t (label VARCHAR(20), id "+column+")")
 }
 
-// strictTypes converts column types to the types of SQLite's STRICT tables.
+// strictTypes translates column types to the types that STRICT tables of SQLite have.
 var strictTypes = strings.NewReplacer("BIGINT", "INTEGER", "VARCHAR(20)", "TEXT", "CHAR(20)", "TEXT", "CHAR(13)", "TEXT")
 
-// labels returns the labels of the rows that a condition selects, in key order.
+// labels returns the labels of all rows that satisfy a condition, in the order of their
+// keys.
 func (s session) labels(t *testing.T, condition string, args ...any) string {
 	t.Helper()
 	return strings.Join(column[string](t, s, "SELECT label FROM t WHERE "+condition+" ORDER BY id", args...), " ")
@@ -147,7 +148,7 @@ func column[V any](t *testing.T, s session, query string, args ...any) []V {
 	return values
 }
 
-// TestColumns is the table in the package documentation, on real databases.
+// TestColumns checks the table in the package documentation on real databases.
 func TestColumns(t *testing.T) {
 	eachSession(t, func(t *testing.T, s session) {
 		integers := []string{"BIGINT"}
@@ -158,7 +159,8 @@ func TestColumns(t *testing.T) {
 			holds(t, s, column, pk.ID(low), pk.ID(high))
 			holds(t, s, column, pk.Of[user](low), pk.Of[user](high))
 			holds(t, s, column, pk.String(decimal(low)), pk.String(decimal(high)))
-			// For tables that older versions wrote. TestQueriesFindWrongRows says why not.
+			// For tables written by older versions. See TestQueriesFindWrongRows for
+			// why you shouldn't use this otherwise.
 			holds(t, s, column, pk.Text(low), pk.Text(high))
 		}
 		for _, column := range []string{"VARCHAR(20)", "CHAR(20)", "TEXT"} {
@@ -169,8 +171,8 @@ func TestColumns(t *testing.T) {
 	})
 }
 
-// holds writes two consecutive keys and a NULL to a column, and finds them in every way
-// that a program uses.
+// holds writes two consecutive keys and a NULL to a column, and then finds them in all
+// the ways that programs use.
 func holds[K key, P pointer[K]](t *testing.T, s session, columnType string, a, b K, _ ...P) {
 	t.Run(fmt.Sprintf("%s %T", columnType, a), func(t *testing.T) {
 		s.table(t, columnType)
@@ -239,7 +241,7 @@ func holds[K key, P pointer[K]](t *testing.T, s session, columnType string, a, b
 	})
 }
 
-// A key type also scans from the other kind of column.
+// A key type can also be scanned from the other kind of column.
 func TestColumnsReadEither(t *testing.T) {
 	eachSession(t, func(t *testing.T, s session) {
 		for _, columnType := range []string{"BIGINT", "VARCHAR(20)"} {
@@ -267,7 +269,8 @@ func TestColumnsReadEither(t *testing.T) {
 	})
 }
 
-// Numbers that Snowkey never issues are kept, because an existing table may hold them.
+// Numbers that Snowkey would never issue must be preserved, since existing tables may
+// contain them.
 func TestColumnsOfOldTables(t *testing.T) {
 	eachSession(t, func(t *testing.T, s session) {
 		for _, n := range []int64{0, -1, -high, math.MinInt64, math.MaxInt64} {
@@ -304,8 +307,8 @@ func TestColumnsOfOldTables(t *testing.T) {
 	})
 }
 
-// SQLite is the one database that stores text in an integer column, unless the
-// table is STRICT.
+// Unless a table is STRICT, SQLite is the only database that stores text in an integer
+// column.
 func TestSQLiteStrict(t *testing.T) {
 	sessions(t, dbtest.SQLite(t), func(t *testing.T, s session) {
 		s.table(t, "BIGINT")
@@ -316,8 +319,8 @@ func TestSQLiteStrict(t *testing.T) {
 	})
 }
 
-// This is the reason for pk.Text: MySQL compares a text column with an integer as
-// float64, so consecutive keys are equal. MariaDB does so in some functions only.
+// This is why we have pk.Text. MySQL compares a text column with an integer as float64,
+// so consecutive keys are equal, whereas MariaDB only does so in some functions.
 func TestMySQLNeighbours(t *testing.T) {
 	sessions(t, dbtest.MySQL(t), func(t *testing.T, s session) {
 		fill := func(columnType string, text func(int64) string) {
@@ -350,8 +353,8 @@ func TestMySQLNeighbours(t *testing.T) {
 	})
 }
 
-// pgx asks the server for the parameter's type and refuses an integer for text, except
-// in the modes that do not ask.
+// pgx asks the server for the type of a parameter, and refuses an integer if that is
+// text. However, some modes don't ask.
 func TestPostgresRefusesIntegerForText(t *testing.T) {
 	sessions(t, dbtest.Postgres(t), func(t *testing.T, s session) {
 		if !strings.HasSuffix(t.Name(), "/cached") {
@@ -380,7 +383,7 @@ func TestSortTextOrderInColumns(t *testing.T) {
 	for range 300 {
 		numbers = append(numbers, int64(random.Uint64()>>(1+random.UintN(63))))
 	}
-	for i := range int64(64) { // each letter, side by side
+	for i := range int64(64) { // includes each letter next to its neighbours
 		numbers = append(numbers, high+i)
 	}
 	slices.Sort(numbers)

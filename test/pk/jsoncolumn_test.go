@@ -10,7 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A document is what programs keep in JSON columns.
+// A document is an example of what programs store in JSON columns.
 type document struct {
 	ID    pk.ID        `json:"id"`
 	Owner *pk.Of[user] `json:"owner"`
@@ -28,7 +28,7 @@ func documentOf(n int64) document {
 	}
 }
 
-// documents makes a table of documents.
+// documents creates a table of documents.
 func (s session) documents(t *testing.T, docs ...any) {
 	t.Helper()
 	s.table(t, map[string]string{"postgres": "jsonb", "mysql": "JSON", "sqlite": "TEXT"}[s.dialect])
@@ -41,12 +41,12 @@ func (s session) documents(t *testing.T, docs ...any) {
 	}
 }
 
-// member is a member of a document as text.
+// member returns SQL for a member of a document, as text.
 func (s session) member(name string) string {
 	switch s.dialect {
 	case "postgres":
 		return "id->>'" + name + "'"
-	case "mysql": // MariaDB has no ->>
+	case "mysql": // MariaDB doesn't have ->>
 		return "JSON_UNQUOTE(JSON_EXTRACT(id, '$." + name + "'))"
 	default:
 		return "id->>'$." + name + "'"
@@ -76,7 +76,8 @@ func TestJSONColumns(t *testing.T) {
 			same(t, s, "name", where, pk.Text(n), pk.String(decimal(n)))
 			same(t, s, "id", " FROM t WHERE "+s.member("code")+" = ?", pk.SortText(n), pk.ID(n))
 		}
-		// A member is text, so the warning of the package documentation applies.
+		// Since a member is text, the warning in the package documentation applies to
+		// it.
 		if s.dialect == "mysql" && !s.mariaDB {
 			if got := column[int](t, s, "SELECT count(*) FROM t WHERE "+s.member("id")+" = ?", pk.ID(low)); got[0] != 2 {
 				t.Errorf("an ID finds %d documents, not both neighbours: MySQL has changed, so should the documentation", got[0])
@@ -85,7 +86,7 @@ func TestJSONColumns(t *testing.T) {
 	})
 }
 
-// same looks for a member of the one document that a condition selects.
+// same checks a member of the only document that satisfies a condition.
 func same[K key](t *testing.T, s session, member, where string, arg any, want K) {
 	t.Helper()
 	got := column[K](t, s, "SELECT "+s.member(member)+where, arg)
@@ -94,8 +95,8 @@ func same[K key](t *testing.T, s session, member, where string, arg any, want K)
 	}
 }
 
-// Documents of other programs hold numbers, and a key can be a whole document. No
-// database rounds them.
+// Documents of other programs contain numbers, and a key may be an entire document. No
+// database may round either of them.
 func TestJSONColumnsOfNumbers(t *testing.T) {
 	eachSession(t, func(t *testing.T, s session) {
 		s.documents(t, map[string]any{"id": int64(low), "list": []int64{low, high}})
@@ -127,7 +128,7 @@ func TestJSONColumnsOfNumbers(t *testing.T) {
 	})
 }
 
-// Rows that are aggregated into one JSON array keep their keys.
+// If rows are aggregated into a JSON array, they must keep their keys.
 func TestJSONAggregates(t *testing.T) {
 	aggregate := map[string]string{"postgres": "json_agg(id)", "mysql": "JSON_ARRAYAGG(id)", "sqlite": "json_group_array(id)"}
 	eachSession(t, func(t *testing.T, s session) {

@@ -13,7 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Consecutive keys above 2^53, which are equal as float64.
+// These keys are consecutive and above 2^53, so they are equal as float64.
 const (
 	low  = 1234567890123456788
 	high = 1234567890123456789
@@ -21,7 +21,7 @@ const (
 
 type user struct{ ID pk.Of[user] }
 
-// A key is what a type of keys does by value, a pointer what its address does.
+// A key is a key type itself, and a pointer is a pointer to it.
 type (
 	key interface {
 		comparable
@@ -34,7 +34,7 @@ type (
 	}
 )
 
-// edges is every number at which a form or an encoding changes.
+// edges lists all numbers at which a form or an encoding changes.
 var edges = []int64{
 	0, 1, 9, 10, 31, 32, 33, 1023, 1024, 1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<60 - 1, 1 << 60, low, high,
 	999999999999999999, 1000000000000000000, math.MaxInt64 - 1, math.MaxInt64,
@@ -42,8 +42,8 @@ var edges = []int64{
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// sortable is an independent rendering: big.Int knows base 32 with another
-// alphabet.
+// sortable is an independent implementation. It relies on big.Int, which supports base
+// 32, but with another alphabet.
 func sortable(n int64) string {
 	s := strings.Map(func(r rune) rune {
 		return rune("0123456789ABCDEFGHJKMNPQRSTVWXYZ"[strings.IndexRune("0123456789abcdefghijklmnopqrstuv", r)])

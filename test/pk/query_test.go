@@ -12,9 +12,10 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// The rows of every form: three pairs of keys that differ by one. The keys of a pair are
-// equal as float64. All keys have 19 digits, so that decimal text sorts as numbers do.
-// The column ref of a row has the other key of its pair, and g is the number of the pair.
+// These are the rows for every form. They are three pairs of keys that differ by one,
+// which means that the keys of a pair are equal as float64. All keys have 19 digits, so
+// decimal text sorts in the same order as the numbers. In each row, column ref contains
+// the other key of the pair, and g is the number of the pair.
 var rowKeys = map[string]int64{
 	"a1": low, "a2": high,
 	"b1": 1 << 62, "b2": 1<<62 + 1,
@@ -27,19 +28,19 @@ func partner(label string) string {
 	return label[:1] + map[byte]string{'1': "2", '2': "1"}[label[1]]
 }
 
-// A form is one way to write a key into a statement.
+// A form is one of the ways to use a key in a statement.
 type form struct {
-	query string // a condition of SELECT label FROM t, a whole SELECT, or a change
+	query string // a condition for SELECT label FROM t, a complete SELECT, or a change
 	args  string // the rows whose keys are the arguments; #1 is the integer 1
-	want  string // the labels that are selected, or all rows after a change
+	want  string // labels of the selected rows, or of all rows after a change
 
-	only   string // the dialects that have the form; empty for all
-	column string // "number" or "text", if the form suits such columns only
-	vague  bool   // nothing tells Postgres that the argument is a bigint; it refuses a number
+	only   string // the dialects that support it; empty for all
+	column string // "number" or "text" if it only works for such columns
+	vague  bool   // Postgres can't tell that the argument is a bigint, and refuses a number
 }
 
-// In a query, ZERO is an empty value of the column, NUMBER and TEXT are types for CAST,
-// and MEMBER is the key in the JSON document doc.
+// Within a query, ZERO stands for the empty value of a column, NUMBER and TEXT for the
+// types used with CAST, and MEMBER for the key within the JSON document doc.
 var forms = []form{
 	// Comparisons.
 	{query: "id = ?", args: "a1", want: "a1"},
@@ -156,7 +157,7 @@ var forms = []form{
 	{query: "REPLACE INTO t (label, g, id, ref) VALUES ('A', 1, ?, ?)", args: "a1 a2", want: "A a2 b1 b2 c1 c2", only: "mysql sqlite"},
 }
 
-// expand writes the form for a session and a column.
+// expand returns the SQL of the form for a session and a column.
 func (f form) expand(s session, number bool) string {
 	query := f.query
 	switch strings.Fields(query)[0] {
@@ -174,17 +175,17 @@ func (f form) expand(s session, number bool) string {
 	return strings.NewReplacer("ZERO", zero, "AS NUMBER", "AS "+types[0], "AS TEXT", "AS "+types[1], "MEMBER", member).Replace(query)
 }
 
-// A querying runs the forms with one type of argument over one type of column.
+// A querying runs the forms, using one type of argument with one type of column.
 type querying struct {
 	column string
-	number bool                      // the column has numbers, not text
-	store  func(n int64) any         // returns the key that a row is filled with
-	arg    func(n int64) any         // returns the argument for a key
-	list   func(numbers []int64) any // returns the arguments for keys as one slice
-	keys   map[string]string         // maps keys as text to labels
+	number bool                      // whether the column contains numbers rather than text
+	store  func(n int64) any         // returns the key to fill a row with
+	arg    func(n int64) any         // returns the argument for one key
+	list   func(numbers []int64) any // returns the argument for several keys, as a slice
+	keys   map[string]string         // labels by key, as text
 }
 
-// fill makes the table and its view.
+// fill creates and fills the table, and creates its view.
 func (q querying) fill(t *testing.T, s session) {
 	t.Helper()
 	s.SetMaxIdleConns(0)
@@ -216,7 +217,7 @@ func (q querying) fill(t *testing.T, s session) {
 	}
 }
 
-// args are the arguments of a form.
+// args returns the arguments for a form.
 func (q querying) args(f form) []any {
 	if list, ok := strings.CutPrefix(f.args, "["); ok {
 		var numbers []int64
@@ -236,9 +237,9 @@ func (q querying) args(f form) []any {
 	return args
 }
 
-// run runs a form in a transaction that it rolls back. It returns the labels of the rows
-// that were selected. After a change these are all rows in the order of their keys, with
-// the label of ref where that has changed.
+// run runs a form in a transaction, which it rolls back. It returns the labels of the
+// rows that were selected. After a change, these are all rows in the order of their
+// keys, including the label of ref if that has changed.
 func (q querying) run(ctx context.Context, s session, f form) (got string, err error) {
 	tx, err := s.BeginTx(ctx, nil)
 	if err != nil {
@@ -279,8 +280,8 @@ func (q querying) run(ctx context.Context, s session, f form) (got string, err e
 	return strings.Join(labels, " "), rows.Err()
 }
 
-// wrong runs all forms. It returns those with other rows than they should have, and
-// those that were refused and should not be, or the other way round.
+// wrong runs all forms. It returns those that had the wrong rows, and those that were
+// unexpectedly refused, or unexpectedly not refused.
 func (q querying) wrong(t *testing.T, s session) (wrong, refused []string) {
 	q.keys = make(map[string]string)
 	q.fill(t, s)
@@ -301,7 +302,7 @@ func (q querying) wrong(t *testing.T, s session) (wrong, refused []string) {
 	return wrong, refused
 }
 
-// over returns a type of key over a type of column.
+// over returns a querying for a type of key and a type of column.
 func over[K any](column string, number bool, key func(n int64) K) querying {
 	one := func(n int64) any { return key(n) }
 	return querying{column: column, number: number, store: one, arg: one, list: func(numbers []int64) any {
@@ -313,7 +314,7 @@ func over[K any](column string, number bool, key func(n int64) K) querying {
 	}}
 }
 
-// with returns the same column with arguments of another type.
+// with returns a copy that has the same column, but another type of argument.
 func (q querying) with(other querying) querying {
 	q.arg, q.list = other.arg, other.list
 	return q
@@ -327,20 +328,21 @@ func textOf(n int64) pk.Text         { return pk.Text(n) }
 func sortTextOf(n int64) pk.SortText { return pk.SortText(n) }
 func floatOf(n int64) float64        { return float64(n) }
 
-// refuses reports whether a form ends in an error, with every type that the column is for.
+// refuses reports whether a form must fail for all types that the column is intended
+// for.
 func (q querying) refuses(s session, f form) bool {
 	switch {
 	case s.dialect == "postgres" && f.args[0] == '[':
 		_, key := q.arg(0).(driver.Valuer)
-		return key && (s.mode == "exec" || s.mode == "simple") // without pgxid.Register
+		return key && (s.mode == "exec" || s.mode == "simple") // because we don't use pgxid.Register
 	case s.dialect == "postgres" && f.vague:
 		return q.number
 	}
-	return strings.HasSuffix(q.column, "UNSIGNED") && f.query == "id - ? = 0" // some differences are negative
+	return strings.HasSuffix(q.column, "UNSIGNED") && f.query == "id - ? = 0" // some of the differences are negative
 }
 
-// Every type of key, and a plain int64 and string, over the columns that it is for, selects and changes exactly the
-// rows that a query is about.
+// For columns that they are intended for, all types of keys, as well as plain int64 and
+// string, must select and change exactly those rows that a query refers to.
 func TestQueries(t *testing.T) {
 	eachSession(t, func(t *testing.T, s session) {
 		numbers := []string{"BIGINT", "DECIMAL(20)"}
@@ -372,8 +374,9 @@ func TestQueries(t *testing.T) {
 	})
 }
 
-// The forms find what goes wrong with other arguments: floats, and keys over the other
-// kind of column. That is the reason for the table in the documentation of package pk.
+// The forms must notice what goes wrong with other arguments, which are floats and keys
+// for the other kind of column. This is the reason for the table in the documentation
+// of package pk.
 func TestQueriesFindWrongRows(t *testing.T) {
 	eachSession(t, func(t *testing.T, s session) {
 		bigint, varchar := over("BIGINT", true, idOf), over("VARCHAR(20)", false, textOf)
@@ -381,8 +384,8 @@ func TestQueriesFindWrongRows(t *testing.T) {
 		postgres, mysql := s.dialect == "postgres", s.dialect == "mysql" && !s.mariaDB
 		for _, c := range []struct {
 			querying
-			wrong   bool // some forms find other rows
-			refused bool // every form is refused
+			wrong   bool // some forms find the wrong rows
+			refused bool // all forms are refused
 		}{
 			{bigint.with(over("", true, floatOf)), true, false},
 			{bigint.with(over("", true, textOf)), !postgres && !(mysql && s.mode == "prepared"), false},

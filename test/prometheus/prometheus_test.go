@@ -1,5 +1,5 @@
-// Package prometheus tests the metrics, the alerts and the dashboard of snowkeyprom with a
-// real Prometheus.
+// Package prometheus uses a real Prometheus to test the metrics, alerts and dashboard
+// of snowkeyprom.
 package prometheus
 
 import (
@@ -30,7 +30,7 @@ const folder = "../../metrics/snowkeyprom/"
 
 var write = flag.Bool("write", false, "write prometheusrule.yml")
 
-// The manifest for the Prometheus Operator has the rules of alerts.yml.
+// The manifest for the Prometheus Operator must have the same rules as alerts.yml.
 func TestManifest(t *testing.T) {
 	text, err := os.ReadFile(folder + "alerts.yml")
 	if err != nil {
@@ -57,7 +57,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// Each alert fires when it should, and not before.
+// Each alert must fire when it should, but not before.
 func TestAlerts(t *testing.T) {
 	_, promtool := dbtest.Prometheus(t)
 	path, err := filepath.Abs(folder + "alerts.yml")
@@ -88,7 +88,8 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// A Prometheus that scrapes a leased pool has series for each query of the dashboard.
+// If a Prometheus scrapes a leased pool, there must be series for each of the
+// dashboard's queries.
 func TestDashboard(t *testing.T) {
 	program, _ := dbtest.Prometheus(t)
 	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond})
@@ -135,7 +136,7 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
-// serve starts a Prometheus that scrapes the target, and returns the address of its API.
+// serve starts a Prometheus that scrapes the target. It returns the address of its API.
 func serve(t *testing.T, program, target string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -160,8 +161,8 @@ func serve(t *testing.T, program, target string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // with the error of the signal
+		_ = cmd.Process.Kill() // it may have ended by now
+		_ = cmd.Wait()         // fails because of the signal
 		if t.Failed() {
 			t.Log(log.String())
 		}
@@ -179,7 +180,7 @@ func serve(t *testing.T, program, target string) string {
 	}
 }
 
-// query returns how many series the query has, and the whole answer.
+// query returns the number of series that match the query, and the complete response.
 func query(t *testing.T, api, expr string) (n int, body string) {
 	t.Helper()
 	answer, err := http.Get(api + "/api/v1/query?query=" + url.QueryEscape(expr))

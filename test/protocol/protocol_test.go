@@ -19,10 +19,10 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// A program is built for one version.
+// A program is a binary that was built for one version.
 type program struct{ path, version string }
 
-// build builds the program for the current version and for the next one.
+// build builds the program for both the current and the next version.
 var build = sync.OnceValues(func() ([2]program, error) {
 	dir, err := os.MkdirTemp("", "snowkey-protocol-")
 	if err != nil {
@@ -53,7 +53,7 @@ func (p program) command(db dbtest.DB, what string) *exec.Cmd {
 	return cmd
 }
 
-// run returns what the program prints.
+// run returns the output of the program.
 func (p program) run(t *testing.T, db dbtest.DB, what string) string {
 	t.Helper()
 	out, err := p.command(db, what).Output()
@@ -63,7 +63,7 @@ func (p program) run(t *testing.T, db dbtest.DB, what string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// refused fails if a program's output is not that it refuses a version.
+// refused fails the test unless the output says that the program has refused a version.
 func refused(t *testing.T, what, out, found string) {
 	t.Helper()
 	for _, want := range []string{"error: ", "has protocol version " + found, "use a release of Snowkey with version " + found} {
@@ -74,8 +74,8 @@ func refused(t *testing.T, what, out, found string) {
 	}
 }
 
-// Two programs of different versions refuse each other's tables, and write nothing
-// to them.
+// Two programs of different versions must refuse each other's tables, and must not
+// write anything to them.
 func TestTablesOfAnotherVersion(t *testing.T) {
 	programs, err := build()
 	if err != nil {
@@ -154,8 +154,8 @@ func TestFilesOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// Another version takes over the tables of a process that runs. The process writes
-// nothing from then on, and says why.
+// While a process is running, another version takes over its tables. From then on, the
+// process must not write anything, and must say why.
 func TestVersionChangesUnderALease(t *testing.T) {
 	programs, err := build()
 	if err != nil {
@@ -185,7 +185,7 @@ func TestVersionChangesUnderALease(t *testing.T) {
 				if line, err := out.ReadString('\n'); err != nil || line != "held\n" {
 					t.Fatal(line, err)
 				}
-				time.Sleep(500 * time.Millisecond) // a renewal
+				time.Sleep(500 * time.Millisecond) // long enough for a renewal
 				for _, table := range tables {
 					if _, err := conn.Exec("UPDATE " + table + " SET protocol = 3"); err != nil {
 						t.Fatal(err)

@@ -25,8 +25,8 @@ type Order struct {
 	Text   string
 }
 
-// openSharded opens a database with four tables of orders. It registers the plugins in the
-// order of the documentation.
+// openSharded opens a database with four tables of orders, and registers the plugins in
+// the documented order.
 func openSharded(t *testing.T, about dbtest.DB, plugins func(*gorm.DB) []gorm.Plugin) *gorm.DB {
 	t.Helper()
 	conn := about.Connect(t)
@@ -84,7 +84,8 @@ func TestSharding(t *testing.T) {
 
 func testSharding(t *testing.T, about dbtest.DB, plugins func(*idtest.Source) []gorm.Plugin) {
 	db := openSharded(t, about, func(*gorm.DB) []gorm.Plugin { return plugins(new(idtest.Source)) }).WithContext(t.Context())
-	// stored checks that a row is in the table of its user, under the key that it has in memory.
+	// stored checks that each row is in its user's table, with the same key as in
+	// memory.
 	stored := func(rows ...Order) {
 		t.Helper()
 		for _, want := range rows {
@@ -113,7 +114,8 @@ func testSharding(t *testing.T, about dbtest.DB, plugins func(*idtest.Source) []
 	}
 	stored(append(batch, one)...)
 
-	// gorm.io/sharding sends upserts of MySQL to the table orders, which need not exist.
+	// On MySQL, gorm.io/sharding sends upserts to the table orders, even if it doesn't
+	// exist.
 	if about.Dialect == "mysql" {
 		for _, on := range []clause.OnConflict{{DoNothing: true}, {UpdateAll: true}} {
 			if err := db.Clauses(on).Create(&Order{UserID: 2, Number: 9}).Error; err == nil || !strings.Contains(err.Error(), "orders") {
@@ -123,14 +125,14 @@ func testSharding(t *testing.T, about dbtest.DB, plugins func(*idtest.Source) []
 		return
 	}
 
-	// Rows with keys that were set before are not read back.
+	// If the keys were set before, rows don't have to be read back.
 	preset := Order{ID: 1<<53 + 2, UserID: 2, Number: 2, Text: "is there"}
 	if err := db.Clauses(clause.OnConflict{DoNothing: true}).Create(&preset).Error; err != nil {
 		t.Errorf("DoNothing with a key: %v", err)
 	}
 
-	// Without, the call fails where a row may have been left out, because gorm.io/sharding does
-	// not find rows by a list of keys.
+	// Without keys, the call must fail if a row may have been left out, because
+	// gorm.io/sharding doesn't find rows by a list of keys.
 	again := []Order{{UserID: 2, Number: 3, Text: "again"}, {UserID: 2, Number: 4, Text: "new"}}
 	err := db.Clauses(clause.OnConflict{DoNothing: true}).Create(&again).Error
 	if err == nil || !strings.Contains(err.Error(), "cannot be read back") || !strings.Contains(err.Error(), "set the keys before") {
@@ -139,7 +141,7 @@ func testSharding(t *testing.T, about dbtest.DB, plugins func(*idtest.Source) []
 
 	up := Order{UserID: 2, Number: 3, Text: "merged"}
 	err = db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "user_id"}, {Name: "number"}}, DoUpdates: clause.AssignmentColumns([]string{"text"})}).Create(&up).Error
-	if err != nil || up.ID != batch[2].ID { // RETURNING has the key
+	if err != nil || up.ID != batch[2].ID { // RETURNING includes the key
 		t.Errorf("DoUpdates: %v, %v, want %v", up.ID, err, batch[2].ID)
 	}
 	stored(up)

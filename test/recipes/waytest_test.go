@@ -12,7 +12,7 @@ import (
 	. "github.com/snowkey-go/snowkey/internal/waytest"
 )
 
-// A recorder keeps the errors of a test.
+// A recorder records the errors of a test.
 type recorder struct {
 	*testing.T
 	errors []string
@@ -22,14 +22,15 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.errors = append(r.errors, fmt.Sprintf(format, args...))
 }
 
-// The tests of the tables find each way that loses a row or a digit, or that is wrong about a key.
+// The tests of the tables must catch every way that loses a row or a digit, or that
+// returns a wrong key.
 func TestWaysAreChecked(t *testing.T) {
 	conn := dbtest.SQLite(t).Connect(t)
 	if _, err := conn.Exec("CREATE TABLE users (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL UNIQUE, n BIGINT NOT NULL)"); err != nil {
 		t.Fatal(err)
 	}
 	source := new(idtest.Source)
-	// write inserts rows, after change has changed the key that is stored.
+	// write inserts rows, using change to change the key that gets stored.
 	write := func(suffix string, change func(key int64) int64) func(ctx context.Context, rows []Row) ([]Row, error) {
 		return func(ctx context.Context, rows []Row) (_ []Row, err error) {
 			for i := range rows {

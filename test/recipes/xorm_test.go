@@ -81,7 +81,7 @@ func TestXorm(t *testing.T) {
 			t.Errorf("keys are %v", rows)
 		}
 
-		// After a rollback the row keeps its key.
+		// A row must keep its key after a rollback.
 		again := User{Name: "again"}
 		s := engine.NewSession()
 		defer s.Close()

@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// GORM numbers invoices from 1001 on, by segments from the database that they are
-// inserted into.
+// Invoices inserted by GORM are numbered from 1001, using segments from the same
+// database.
 func Example() {
 	ctx := context.Background()
 	db, err := gorm.Open(sqlite.Open(":memory:"))
@@ -23,7 +23,7 @@ func Example() {
 	pool, err := db.DB()
 	check(err)
 	defer pool.Close()
-	pool.SetMaxOpenConns(1) // each connection would have a database of its own
+	pool.SetMaxOpenConns(1) // otherwise, each connection would have its own database
 
 	store := segmentstore.SQLite(pool)
 	check(store.Migrate(ctx))

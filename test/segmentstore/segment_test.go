@@ -11,7 +11,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// fleet has 64 processes draw numbers of one name, and returns them in order.
+// fleet makes 64 processes draw numbers for the same name, and returns the numbers in
+// order.
 func fleet(t *testing.T, store segment.Store, each int) []int64 {
 	t.Helper()
 	var mu sync.Mutex
@@ -58,7 +59,7 @@ func fleet(t *testing.T, store segment.Store, each int) []int64 {
 	return all
 }
 
-// bound reads where the fleet's numbers end.
+// bound returns where the fleet's numbers end.
 func bound(t *testing.T, conn *sql.DB) (bound int64) {
 	t.Helper()
 	if err := conn.QueryRow("SELECT bound FROM fleet WHERE name = 'fleet'").Scan(&bound); err != nil {
@@ -67,8 +68,8 @@ func bound(t *testing.T, conn *sql.DB) (bound int64) {
 	return bound
 }
 
-// checkFleet draws, and looks that little is skipped: what each process had
-// fetched and not drawn.
+// checkFleet draws numbers, and checks that only a few are skipped. These are the
+// numbers that a process has fetched but not drawn.
 func checkFleet(t *testing.T, db dbtest.DB, conn *sql.DB) {
 	t.Helper()
 	t.Run("64 processes", func(t *testing.T) {
@@ -79,11 +80,12 @@ func checkFleet(t *testing.T, db dbtest.DB, conn *sql.DB) {
 	})
 }
 
-// Answers are lost while 64 processes draw. There is no error and no duplicate.
+// Replies get lost while 64 processes draw numbers. There must be no errors and no
+// duplicates.
 func TestLostReplies(t *testing.T) {
 	for _, dialect := range dbtest.Databases(t) {
 		if dialect == "sqlite" {
-			continue // it has no network
+			continue // SQLite doesn't use a network
 		}
 		t.Run(dialect, func(t *testing.T) {
 			direct := dbtest.Open(t, dialect)

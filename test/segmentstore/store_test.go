@@ -17,21 +17,21 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// base is above 2^53, where a number that passed through a float shows.
+// base is above 2^53, so we notice if a number has been converted to a float.
 const base int64 = 1<<53 + 1
 
 func fetch(span int64) segment.Fetch {
 	return segment.Fetch{Name: "orders", Min: base, Limit: 1 << 62, Span: span}
 }
 
-// of returns a store of the default table in the database of conn.
+// of returns a store that uses the default table in the database of conn.
 func of(db dbtest.DB, conn *sql.DB) *segmentstore.Store {
 	return map[string]func(*sql.DB) *segmentstore.Store{
 		"postgres": segmentstore.Postgres, "mysql": segmentstore.MySQL, "sqlite": segmentstore.SQLite,
 	}[db.Dialect](conn)
 }
 
-// open returns a store of a table that it makes.
+// open returns a store for a table, which it creates.
 func open(t *testing.T, db dbtest.DB, conn *sql.DB, table string) *segmentstore.Store {
 	t.Helper()
 	store, err := of(db, conn).WithTable(table)
@@ -44,7 +44,7 @@ func open(t *testing.T, db dbtest.DB, conn *sql.DB, table string) *segmentstore.
 	return store
 }
 
-// mustFetch fails if the store does not grant from want on.
+// mustFetch fails the test unless the granted numbers start at want.
 func mustFetch(t *testing.T, store segment.Store, f segment.Fetch, want int64) {
 	t.Helper()
 	if start, err := store.Fetch(t.Context(), f); start != want || err != nil {
@@ -61,8 +61,8 @@ func exec(t *testing.T, conn *sql.DB, statements ...string) {
 	}
 }
 
-// suite runs the conformance suite in one database, with a table of its own for
-// each property.
+// suite runs the conformance suite in one database, with a separate table for each
+// property.
 func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
 	t.Helper()
 	tables := 0
@@ -75,7 +75,7 @@ func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
 func TestStore(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
-		conn.SetMaxIdleConns(64) // 64 processes have 64 connections
+		conn.SetMaxIdleConns(64) // one connection for each of the 64 processes
 		suite(t, db, conn)
 		checkFleet(t, db, conn)
 	})
@@ -89,7 +89,7 @@ func TestOneConnection(t *testing.T) {
 	})
 }
 
-// with returns db with more settings in its DSN.
+// with returns db with additional settings in its DSN.
 func with(db dbtest.DB, settings string) dbtest.DB {
 	between := "?"
 	if strings.Contains(db.DSN, "?") {
@@ -118,7 +118,7 @@ func TestIsolation(t *testing.T) {
 			checkFleet(t, db, conn)
 		})
 	}
-	for _, level := range []string{"READ-COMMITTED", "SERIALIZABLE"} { // the default is between
+	for _, level := range []string{"READ-COMMITTED", "SERIALIZABLE"} { // the default is in between
 		t.Run("mysql "+level, func(t *testing.T) {
 			db := dbtest.MySQL(t)
 			variable := "transaction_isolation"
@@ -135,8 +135,8 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// TestConnections runs the suite over connections that send statements and count
-// rows in other ways.
+// TestConnections runs the suite using connections that send statements and count rows
+// in other ways.
 func TestConnections(t *testing.T) {
 	for name, settings := range map[string]string{
 		"exec, as PgBouncer needs":      "default_query_exec_mode=exec",
@@ -240,8 +240,8 @@ func TestStoreWithoutADatabase(t *testing.T) {
 	}
 }
 
-// The privileges in the documentation are enough, also to call Migrate if the tables
-// exist.
+// The privileges listed in the documentation must be enough. This includes calling
+// Migrate, as long as the tables exist.
 func TestLeastPrivileges(t *testing.T) {
 	check := func(t *testing.T, db dbtest.DB, least *sql.DB) {
 		t.Helper()
@@ -295,7 +295,8 @@ func TestLeastPrivileges(t *testing.T) {
 	})
 }
 
-// TestCommitThatFails has the commit fail when the row was already returned.
+// TestCommitThatFails makes the commit fail even though the row has already been
+// returned.
 func TestCommitThatFails(t *testing.T) {
 	for dialect, fail := range map[string][]string{
 		"postgres": {
@@ -321,8 +322,8 @@ func TestCommitThatFails(t *testing.T) {
 	}
 }
 
-// TestCommitWaits has a server whose commits do not wait for its disk, and looks
-// at what of its log is not written.
+// TestCommitWaits uses a server whose commits don't wait for the disk, and checks how
+// much of its log hasn't been written yet.
 func TestCommitWaits(t *testing.T) {
 	db := with(dbtest.Durable(t, "postgres"), "synchronous_commit=off")
 	conn := db.Connect(t)
@@ -337,7 +338,7 @@ func TestCommitWaits(t *testing.T) {
 		}
 		return n
 	}
-	for i := range int64(2) { // the first makes the name
+	for i := range int64(2) { // the first creates the name
 		exec(t, conn, "INSERT INTO other VALUES (1)")
 		if unflushed() == 0 {
 			t.Error("this server flushes every commit, so that this test shows nothing")

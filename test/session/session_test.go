@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/session"
 )
 
-// An ending is a context that ends when it is asked for the n-th time.
+// An ending is a context that ends the n-th time that anyone checks it.
 type ending struct {
 	context.Context
 	cancel context.CancelFunc
@@ -27,10 +27,10 @@ func (e *ending) asked() {
 func (e *ending) Done() <-chan struct{} { defer e.asked(); return e.Context.Done() }
 func (e *ending) Err() error            { defer e.asked(); return e.Context.Err() }
 
-// The context ends before, in and between the statements of a write. A driver may then
-// report an error for a statement that SQLite has executed, and none for a statement
-// that it left out. If a transaction stayed open after that, no other connection could
-// write.
+// The context ends before, during and between the statements of a write. In that case,
+// a driver may report an error even though SQLite has executed the statement, or no
+// error even though it has left the statement out. If this leaves a transaction open,
+// no other connection can write.
 func TestContextEndsDuringASQLiteWrite(t *testing.T) {
 	db := dbtest.SQLite(t)
 	db.DSN += "&_pragma=busy_timeout(0)"

@@ -14,7 +14,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// Doctor works on a standby and reports that it is read-only.
+// Doctor must work on a standby, and report that it's read-only.
 func TestDoctorOnAStandby(t *testing.T) {
 	db := dbtest.Durable(t, "postgres")
 	cfg := snowkey.Config{Layout: idgen.DefaultLayout(), Logger: slog.New(slog.DiscardHandler)}
@@ -35,7 +35,7 @@ func TestDoctorOnAStandby(t *testing.T) {
 	if !kinds["read-only"] || kinds["history"] {
 		t.Errorf("found %v", found)
 	}
-	// Open fails at once there.
+	// On a standby, Open fails immediately.
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	_, err = snowkey.Open(ctx, store, cfg)

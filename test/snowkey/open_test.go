@@ -24,8 +24,9 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// 64 processes start at once on an empty database, each with its own connections. None fails
-// because of another, and no two have the same worker number.
+// 64 processes start at the same time on an empty database, each with its own
+// connections. None of them may fail because of another, and no two may have the same
+// worker number.
 func TestSixtyFourFirstStarts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		const n = 64
@@ -77,7 +78,8 @@ func TestSixtyFourFirstStarts(t *testing.T) {
 	})
 }
 
-// Pools with a third and a fourth layout open after the rows of the first layout were deleted.
+// After the rows of the first layout have been deleted, it must be possible to open
+// pools with a third and a fourth layout.
 func TestLayoutsAfterDeletedRows(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
@@ -101,8 +103,8 @@ func TestLayoutsAfterDeletedRows(t *testing.T) {
 	})
 }
 
-// All worker numbers are in use. Each Open that waits returns an error that names the holders,
-// even if its last attempt got no connection.
+// While all worker numbers are in use, every Open that waits must return an error that
+// names the holders, even if it couldn't get a connection for its last attempt.
 func TestOpenReportsTheHolders(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
@@ -128,8 +130,8 @@ func TestOpenReportsTheHolders(t *testing.T) {
 
 const password = "correct-horse-battery-staple"
 
-// failsAtOnce checks that Open fails without a retry, and that the error has these words and no
-// password.
+// failsAtOnce checks that Open fails without retrying. The error must contain the given
+// words, but no password.
 func failsAtOnce(t *testing.T, db dbtest.DB, dsn, table string, words ...string) {
 	t.Helper()
 	conn, err := sql.Open(db.Driver, dsn)
@@ -180,7 +182,7 @@ func TestOpenFailsAtOnce(t *testing.T) {
 		failsAtOnce(t, db, as(func(u *url.URL) { u.Path = "/nowhere" }), table, "nowhere", "database")
 		failsAtOnce(t, db, as(func(u *url.URL) { u.User = url.UserPassword("somebody", password) }), table, "somebody", "user")
 		failsAtOnce(t, db, db.DSN, "nowhere.leases", "nowhere", "schema")
-		// By default the server accepts any password.
+		// By default, the server would accept any password.
 		hba := dbtest.Rows(t, conn, "SHOW hba_file")[0]
 		text, err := os.ReadFile(hba)
 		if err != nil {

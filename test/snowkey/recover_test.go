@@ -17,8 +17,9 @@ import (
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
-// lostTables runs pools that take ids all the time, and removes the tables or files of their
-// leases several times. All pools issue ids again, and the ids are unique.
+// lostTables runs pools that continuously take ids, and repeatedly removes the tables
+// or files that contain their leases. All pools must be able to issue ids again, and
+// all ids must be unique.
 func lostTables(t *testing.T, stores []lease.Store, remove func()) {
 	cfg := snowkey.Config{MaxWorker: 7, Window: time.Second, MaxClockSkew: 200 * time.Millisecond}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -60,7 +61,7 @@ func lostTables(t *testing.T, stores []lease.Store, remove func()) {
 		remove()
 		removed := time.Now()
 		mu.Unlock()
-		// By now the granted ids are used up.
+		// By now, all ids that were granted have been used up.
 		time.Sleep(1500 * time.Millisecond)
 		for i, pool := range pools {
 			once, done := context.WithTimeout(ctx, 5*time.Second)
@@ -97,12 +98,13 @@ func TestTablesAreDropped(t *testing.T) {
 func TestDirectoryIsRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "leases")
 	lostTables(t, []lease.Store{filestore.Dir(dir), filestore.Dir(dir), filestore.Dir(dir)}, func() {
-		for os.RemoveAll(dir) != nil { // a process may write to it at this time
+		for os.RemoveAll(dir) != nil { // a process may be writing to it
 		}
 	})
 }
 
-// With SkipMigrate, the error says what to do, and the pool continues when the tables exist.
+// With SkipMigrate, the error must say what to do, and the pool must continue once the
+// tables exist.
 func TestTablesAreDroppedAndSkipMigrate(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)

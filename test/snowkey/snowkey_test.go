@@ -30,7 +30,7 @@ func openLayout(t testing.TB, store lease.Store, layout idgen.Layout, cfg snowke
 	return pool
 }
 
-// next takes an id, and waits for a second at most.
+// next takes an id, waiting for up to a second.
 func next(t testing.TB, pool *idgen.Pool) (int64, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
@@ -46,7 +46,7 @@ func mustNext(t testing.TB, pool *idgen.Pool) int64 {
 	return id
 }
 
-// workerOf returns the worker number of a pool that has one.
+// workerOf returns the worker number of a pool, which must have one.
 func workerOf(t testing.TB, pool *idgen.Pool) int64 {
 	t.Helper()
 	worker, ok := pool.Worker()
@@ -56,7 +56,7 @@ func workerOf(t testing.TB, pool *idgen.Pool) int64 {
 	return worker
 }
 
-// storeOf returns a store on a connection to db.
+// storeOf returns a store that uses a connection to db.
 func storeOf(db dbtest.DB, conn *sql.DB) *sqlstore.Store {
 	switch db.Dialect {
 	case "postgres":

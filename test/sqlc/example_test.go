@@ -29,7 +29,7 @@ func Example() {
 	conn, err := sql.Open("sqlite", ":memory:")
 	check(err)
 	defer conn.Close()
-	conn.SetMaxOpenConns(1) // each connection would have a memory of its own
+	conn.SetMaxOpenConns(1) // otherwise, each connection would have its own database
 	_, err = conn.ExecContext(ctx, schema)
 	check(err)
 	queries := sqlite.New(conn)

@@ -24,7 +24,7 @@ import (
 //go:embed schema.sql
 var schema string
 
-// create makes the tables.
+// create creates the tables.
 func create(t *testing.T, exec func(statement string) error) {
 	t.Helper()
 	for statement := range strings.SplitSeq(strings.TrimRight(schema, ";\n"), ";") {
@@ -34,14 +34,14 @@ func create(t *testing.T, exec func(statement string) error) {
 	}
 }
 
-// A client is a *Queries of one of the generated packages. Their types differ, and the
-// names of methods and fields are the same.
+// A client is a *Queries of one of the generated packages. These all have different
+// types, but their methods and fields have the same names.
 type client struct {
 	queries any
 	filler  *sqlid.Filler
 }
 
-// call calls a method. It returns the first result, or nil if there is an error only.
+// call calls a method and returns its first result, or nil if it only returns an error.
 func (c client) call(t *testing.T, method string, args ...any) (any, error) {
 	t.Helper()
 	in := []reflect.Value{reflect.ValueOf(t.Context())}
@@ -56,7 +56,7 @@ func (c client) call(t *testing.T, method string, args ...any) (any, error) {
 	return out[0].Interface(), err
 }
 
-// get calls a method that does not fail.
+// get calls a method that must not fail.
 func (c client) get(t *testing.T, method string, args ...any) any {
 	t.Helper()
 	result, err := c.call(t, method, args...)
@@ -76,7 +76,7 @@ func (c client) params(method string, fields map[string]any) reflect.Value {
 	return params
 }
 
-// insert fills the parameters of a method, calls it, and returns the key.
+// insert fills in the parameters of a method, calls it, and returns the key.
 func (c client) insert(t *testing.T, method string, fields map[string]any) pk.ID {
 	t.Helper()
 	params := c.params(method, fields)
@@ -87,7 +87,7 @@ func (c client) insert(t *testing.T, method string, fields map[string]any) pk.ID
 	return params.Elem().FieldByName("ID").Interface().(pk.ID)
 }
 
-// column returns a field of all rows.
+// column returns the values of a field in all rows.
 func column[V any](rows any, field string) []V {
 	var values []V
 	for i := range reflect.ValueOf(rows).Len() {
@@ -96,7 +96,7 @@ func column[V any](rows any, field string) []V {
 	return values
 }
 
-// test runs every query, with keys that differ by one.
+// test runs all queries, using keys that differ by one.
 func (c client) test(t *testing.T) {
 	same := func(what string, got, want any) {
 		t.Helper()
@@ -119,7 +119,7 @@ func (c client) test(t *testing.T) {
 	same("AuthorID of BooksWithAuthor", column[pk.ID](books, "AuthorID"), []pk.ID{ada, ada})
 	same("EditorID of BooksWithAuthor", column[*pk.ID](books, "EditorID"), []*pk.ID{nil, &bob})
 	same("DeleteBook", c.get(t, "DeleteBook", first), int64(1))
-	// These are not keys, or no longer.
+	// These aren't keys, or no longer.
 	same("CountBooks", c.get(t, "CountBooks"), int64(2))
 	same("LastBook", c.get(t, "LastBook"), third.Int64())
 
@@ -129,7 +129,7 @@ func (c client) test(t *testing.T) {
 	}
 }
 
-// In database/sql, the clients differ in the SQL of their database.
+// With database/sql, the clients only differ in the SQL for their databases.
 func TestDatabaseSQL(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		db := about.Connect(t)
@@ -173,7 +173,7 @@ func TestPgx(t *testing.T) {
 		t.Errorf("ListAuthors: %v (%v)", authors, err)
 	}
 
-	// COPY stores the rows that are filled, and refuses the others.
+	// COPY must store rows that have been filled in, and refuse all others.
 	rows := []pgx.CopyAuthorsParams{{Name: "Cy"}, {Name: "Di"}}
 	if _, err := q.CopyAuthors(t.Context(), rows); err == nil {
 		t.Error("rows that were not filled were copied")

@@ -19,8 +19,8 @@ import (
 	"github.com/snowkey-go/snowkey/test/sqlc/sqlite"
 )
 
-// write fills the parameters of a method for each row, and calls it. It returns the
-// results of the calls, and the rows with their keys.
+// write fills in the parameters of a method and calls it, once for each row. It returns
+// the results of the calls, and the rows with their keys.
 func (c client) write(t *testing.T, method string, rows []Row) (results []any, _ []Row, _ error) {
 	for i, r := range rows {
 		params := c.params(method, map[string]any{"ID": pk.ID(r.ID), "Name": r.Name, "N": r.N})
@@ -37,7 +37,8 @@ func (c client) write(t *testing.T, method string, rows []Row) (results []any, _
 	return results, rows, nil
 }
 
-// ways are the ways of a client. The function begin returns a client in a transaction.
+// ways returns the ways of a client. begin must return a client that uses a new
+// transaction.
 func (c client) ways(t *testing.T, source *idtest.Source, begin func() (client, func() error, error)) []Way {
 	create := func(_ context.Context, rows []Row) ([]Row, error) {
 		_, rows, err := c.write(t, "CreateUser", rows)
@@ -90,7 +91,7 @@ func (c client) ways(t *testing.T, source *idtest.Source, begin func() (client, 
 	}
 }
 
-// bulkWays are the ways that only clients for pgx have.
+// bulkWays returns the ways that only exist in clients for pgx.
 func bulkWays(q *pgx.Queries, filler *sqlid.Filler) []Way {
 	return []Way{
 		{Kind: Slice, Call: "pgx: `Fill(ctx, users)`, `CopyUsers(ctx, users)` as `:copyfrom`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {

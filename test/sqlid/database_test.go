@@ -13,7 +13,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// insert fills rows and inserts them, in one transaction.
+// insert fills in rows and inserts them, all in one transaction.
 func insert[R any](t *testing.T, db *sql.DB, dialect string, f *sqlid.Filler, rows []R, key func(*R) any) error {
 	t.Helper()
 	if err := f.Fill(t.Context(), rows); err != nil {
@@ -36,8 +36,8 @@ func insert[R any](t *testing.T, db *sql.DB, dialect string, f *sqlid.Filler, ro
 	return tx.Commit()
 }
 
-// stored compares the table with the rows in memory: each holds the same keys,
-// and those that were filled ascend.
+// stored compares the table with the rows in memory. They must have the same keys, and
+// the keys that were filled in must be ascending.
 func stored[K comparable, R any](t *testing.T, about dbtest.DB, column string, preset R, get func(R) K, key func(*R) any) {
 	t.Run(fmt.Sprintf("%T in %s", preset, column), func(t *testing.T) {
 		db := about.Connect(t)

@@ -31,7 +31,7 @@ func Example() {
 	db, err := sql.Open("sqlite", ":memory:")
 	check(err)
 	defer db.Close()
-	db.SetMaxOpenConns(1) // each connection would have a memory of its own
+	db.SetMaxOpenConns(1) // otherwise, each connection would have its own database
 	_, err = db.ExecContext(ctx, "CREATE TABLE users (id BIGINT PRIMARY KEY, name TEXT)")
 	check(err)
 

@@ -21,7 +21,8 @@ type person struct {
 	Boss *pk.Of[person] `db:"boss"`
 }
 
-// people makes a table with three filled rows, of which the last two have a boss.
+// people creates a table with three rows that have been filled in. The last two of
+// these have a boss.
 func people(t *testing.T, about dbtest.DB) (*sqlx.DB, []person) {
 	t.Helper()
 	db := sqlx.NewDb(about.Connect(t), about.Driver)
@@ -61,7 +62,7 @@ func TestSQLX(t *testing.T) {
 		if err := db.SelectContext(t.Context(), &nulls, bosses); err != nil || !reflect.DeepEqual(nulls, want) {
 			t.Errorf("the column comes back as %v (%v), want %v", nulls, err, want)
 		}
-		// sqlx makes a key for each row, and hands the NULL to its Scan.
+		// sqlx creates a key for each row and passes the NULL to its Scan.
 		var pointers []*pk.Of[person]
 		if err := db.SelectContext(t.Context(), &pointers, bosses); err != nil || pointers[0] == nil || *pointers[0] != 0 {
 			t.Errorf("NULL comes back as the pointer %v (%v): sqlx has changed, so should docs/sql.md", pointers[0], err)
@@ -98,7 +99,7 @@ func TestSquirrel(t *testing.T) {
 			}
 		}
 	})
-	// squirrel calls Value itself, which Go does not allow on a nil pointer to a key.
+	// squirrel calls Value itself, which Go doesn't allow for a nil pointer to a key.
 	defer func() {
 		if recover() == nil {
 			t.Error("squirrel takes a nil pointer: it has changed, so should docs/sql.md")
@@ -107,7 +108,7 @@ func TestSquirrel(t *testing.T) {
 	squirrel.Eq{"boss": (*pk.ID)(nil)}.ToSql()
 }
 
-// A CHECK refuses the rows that were not filled.
+// A CHECK must refuse rows that haven't been filled in.
 func TestCheckConstraint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		db := about.Connect(t)

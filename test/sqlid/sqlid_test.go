@@ -2,7 +2,7 @@ package sqlid_test
 
 import "github.com/snowkey-go/snowkey/schema/pk"
 
-// The ways to declare a key.
+// These are the ways to declare a key.
 type (
 	user    struct{ ID pk.ID }
 	typed   struct{ ID pk.Of[typed] }

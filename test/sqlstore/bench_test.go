@@ -12,8 +12,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// BenchmarkLease claims and renews, and reports what 99 of 100 statements stay
-// below, on servers that flush to disk.
+// BenchmarkLease claims and renews leases on servers that flush to disk. It reports the
+// time within which 99 out of 100 statements complete.
 func BenchmarkLease(b *testing.B) {
 	for _, dialect := range dbtest.Databases(b) {
 		b.Run(dialect, func(b *testing.B) {

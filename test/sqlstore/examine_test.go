@@ -25,8 +25,8 @@ func examine(t *testing.T, store lease.Store) (kinds []string) {
 	return kinds
 }
 
-// Each setting that Examine names is found, and a database of its usual settings
-// has none.
+// Examine must find each of the settings that it knows about. A database with the usual
+// settings must not have any of them.
 func TestExamine(t *testing.T) {
 	expect := func(t *testing.T, store lease.Store, want ...string) {
 		t.Helper()

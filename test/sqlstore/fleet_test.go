@@ -16,26 +16,26 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A fleet has the processes of one namespace. There is a single worker number, so they
-// compete for it.
+// A fleet consists of the processes of one namespace. They compete with each other
+// because there's only one worker number.
 type fleet struct {
 	*testing.T
 	db     dbtest.DB
 	table  string
-	broken func(*operated) lease.Store // removes the remedy; nil for an unchanged store
+	broken func(*operated) lease.Store // removes the remedy from a store; nil to leave the store as is
 	window time.Duration
-	links  []*dbtest.Proxy // of the processes, in the order of their starts; none on SQLite
+	links  []*dbtest.Proxy // one for each process, in the order in which they were started; none on SQLite
 
-	failures atomic.Int64 // of statements, as the issuers were told
+	failures atomic.Int64 // number of failed statements, as reported to the issuers
 
 	mu     sync.Mutex
 	grants []*grant
 }
 
-// A grant has the counters that a process may issue under one lease.
+// A grant is the range of counters that a process may issue under one lease.
 type grant struct{ start, bound int64 }
 
-// variant names the kind of its stores.
+// variant describes the kind of stores that it uses.
 func (c *fleet) variant() string {
 	if c.broken == nil {
 		return "as it is"
@@ -43,7 +43,7 @@ func (c *fleet) variant() string {
 	return "without the remedy"
 }
 
-// terms returns the terms of all its processes.
+// terms returns the terms that all of its processes use.
 func (c *fleet) terms() lease.Terms {
 	skew := 100 * time.Millisecond
 	return lease.Terms{
@@ -52,7 +52,7 @@ func (c *fleet) terms() lease.Terms {
 	}
 }
 
-// connect returns the store of one more process.
+// connect returns a store for another process.
 func (c *fleet) connect() lease.Store {
 	c.Helper()
 	db := c.db
@@ -68,7 +68,7 @@ func (c *fleet) connect() lease.Store {
 	return store
 }
 
-// begin leases for a process until ctx ends.
+// begin keeps a lease for a process until ctx ends.
 func (c *fleet) begin(ctx context.Context, store lease.Store) (leased.Keeper, error) {
 	terms := c.terms()
 	return keeper.Open(ctx, store, &greedy{fleet: c}, keeper.Config{
@@ -78,7 +78,7 @@ func (c *fleet) begin(ctx context.Context, store lease.Store) (leased.Keeper, er
 	})
 }
 
-// start starts a process and returns when it has a lease.
+// start starts a process, and waits until it has a lease.
 func (c *fleet) start() { c.Helper(); c.started() }
 
 func (c *fleet) started() leased.Keeper {
@@ -93,7 +93,7 @@ func (c *fleet) started() leased.Keeper {
 	return keeper
 }
 
-// startAndClose starts a process and closes it when it has a lease.
+// startAndClose starts a process, and closes it as soon as it has a lease.
 func (c *fleet) startAndClose() {
 	c.Helper()
 	if err := c.started().Close(c.Context()); err != nil {
@@ -101,7 +101,7 @@ func (c *fleet) startAndClose() {
 	}
 }
 
-// join starts a process that competes with the running ones.
+// join starts a process that has to compete with those already running.
 func (c *fleet) join() {
 	c.Helper()
 	store := c.connect()
@@ -117,8 +117,8 @@ func (c *fleet) join() {
 	c.Cleanup(func() { cancel(); <-done })
 }
 
-// goOn connects all processes to db, starts another process, and returns when any of
-// them has a new grant.
+// goOn connects all processes to db, starts another process, and waits until any of
+// them gets a new grant.
 func (c *fleet) goOn(db dbtest.DB) {
 	c.Helper()
 	before := c.issued()
@@ -141,8 +141,8 @@ func await(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// renewals waits until the bound has been raised in a statement that was sent
-// after the call: one may have been under way.
+// renewals waits until the bound has been raised by a statement that was sent after the
+// call. We have to wait for two renewals, because one may have been under way.
 func (c *fleet) renewals() {
 	c.Helper()
 	for range 2 {
@@ -151,7 +151,7 @@ func (c *fleet) renewals() {
 	}
 }
 
-// issued returns how many numbers were issued.
+// issued returns how many counters have been issued.
 func (c *fleet) issued() (n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,7 +161,7 @@ func (c *fleet) issued() (n int64) {
 	return n
 }
 
-// bound returns the largest bound of all.
+// bound returns the largest of all bounds.
 func (c *fleet) bound() (bound int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,19 +171,19 @@ func (c *fleet) bound() (bound int64) {
 	return bound
 }
 
-// leases returns how many were claimed.
+// leases returns the number of leases that have been claimed.
 func (c *fleet) leases() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.grants)
 }
 
-// duplicates returns how many counters were issued again.
+// duplicates returns the number of counters that were issued more than once.
 func (c *fleet) duplicates() (n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	grants := slices.SortedFunc(slices.Values(c.grants), func(a, b *grant) int { return cmp.Compare(a.start, b.start) })
-	end := int64(0) // of those before
+	end := int64(0) // of the grants so far
 	for _, g := range grants {
 		n += max(min(g.bound, end)-g.start, 0)
 		end = max(end, g.bound)
@@ -191,7 +191,8 @@ func (c *fleet) duplicates() (n int64) {
 	return n
 }
 
-// verdict fails the test if an unchanged store has duplicates, or a broken one has none.
+// verdict fails the test if an unchanged store has duplicates, or if a broken store
+// doesn't have any.
 func (c *fleet) verdict(t *testing.T) {
 	t.Helper()
 	duplicates := c.duplicates()
@@ -204,12 +205,13 @@ func (c *fleet) verdict(t *testing.T) {
 	}
 }
 
-// A greedy issuer issues all counters as soon as they are granted, as a pool does whose
-// clock is ahead. So each counter that two issuers were granted is a duplicate, and a
-// test need not find the moment at which both issue it.
+// A greedy issuer issues all counters as soon as they're granted, just like a pool
+// whose clock is ahead. This makes a duplicate out of any counter that is granted to
+// two issuers, which means that tests don't have to find the moment when both would
+// issue it.
 type greedy struct {
 	fleet *fleet
-	grant *grant // nil without a lease
+	grant *grant // nil if there is no lease
 }
 
 func (g *greedy) Grant(_, start, bound int64) {
@@ -222,7 +224,7 @@ func (g *greedy) Grant(_, start, bound int64) {
 func (g *greedy) Extend(bound int64) {
 	g.fleet.mu.Lock()
 	defer g.fleet.mu.Unlock()
-	if g.grant != nil { // a keeper that is closed in doubt reads its row once more
+	if g.grant != nil { // if its state is uncertain, a keeper reads its row again when it's closed
 		g.grant.bound = max(g.grant.bound, bound)
 	}
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// In these tests databases lose commits that they had acknowledged. Each test runs with
-// stores as they are, where there must be no duplicates. It also runs with stores
-// without the remedy, where there must be duplicates.
+// In these tests, databases lose commits that they have already acknowledged. Each test
+// runs with unchanged stores, for which there must be no duplicates, and with stores
+// that lack the remedy, for which there must be some. This proves that the remedy is
+// needed.
 
-// unfenced stores the fingerprint of another database without raising the fence.
+// unfenced stores the fingerprint of another database, but doesn't raise the fence.
 type unfenced struct{ *operated }
 
 func withoutFence(s *operated) lease.Store { return unfenced{s} }
@@ -29,7 +30,7 @@ func (s unfenced) Fence(ctx context.Context, terms lease.Terms, _ string) error 
 	return s.SetFingerprint(ctx, terms, p.Current)
 }
 
-// trustful takes each commit for one that stays.
+// trustful believes that every commit is permanent.
 type trustful struct{ *operated }
 
 func withoutHoldOff(s *operated) lease.Store { return trustful{s} }
@@ -41,7 +42,7 @@ func (s trustful) Probe(ctx context.Context, q lease.Query) (lease.Probe, error)
 }
 
 func (s trustful) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	c.Volatile = true // have the store accept it
+	c.Volatile = true // makes the store accept it
 	return s.operated.Claim(ctx, c)
 }
 
@@ -54,9 +55,9 @@ func (s trustful) Fence(ctx context.Context, terms lease.Terms, seen string) err
 	return unfenced(s).Fence(ctx, terms, seen)
 }
 
-// A careless store has commits that do not wait for the disk, where that is the server's
-// default. It also has no fence, which a keeper raises when it finds that its own commit
-// is lost.
+// A careless store doesn't make commits wait for the disk if that's the server's
+// default. It also has no fence, which a keeper would otherwise raise when it finds
+// that one of its commits is lost.
 type careless struct{ unfenced }
 
 func withoutWaiting(s *operated) lease.Store { return careless{unfenced{s}} }
@@ -87,8 +88,8 @@ func (s careless) AddRows(ctx context.Context, terms lease.Terms, least, most in
 	return s.unfenced.AddRows(notWaiting(ctx), terms, least, most)
 }
 
-// thoughtless begins namespaces and rows at the present, and not behind what
-// others of their names may have granted.
+// thoughtless creates namespaces and rows that start at the present time, even though
+// others of the same names may already have granted later counters.
 type thoughtless struct{ unfenced }
 
 func atThePresent(s *operated) lease.Store { return thoughtless{unfenced{s}} }
@@ -121,7 +122,7 @@ func TestPromotedStandby(t *testing.T) {
 		name         string
 		window       time.Duration
 		without      func(*operated) lease.Store
-		before, lost func(*fleet) // what the standby has, and what it has not
+		before, lost func(*fleet) // changes that the standby has, and those that it doesn't have
 		fleet        *fleet
 	}
 	primary, process := dbtest.Killable(t, "postgres")
@@ -159,13 +160,13 @@ func TestPromotedStandby(t *testing.T) {
 	}
 }
 
-// TestCrash kills servers that acknowledge commits before these are on the disk.
+// TestCrash kills servers that acknowledge commits before these are on disk.
 func TestCrash(t *testing.T) {
 	for _, tc := range []struct {
 		dialect   string
-		negligent []string // makes the server so, with all that went before on the disk
+		negligent []string // makes the server do that, and flushes everything that happened before
 		without   func(*operated) lease.Store
-		forgets   bool // whether it forgets commits of stores as they are, too
+		forgets   bool // whether it also loses commits of unchanged stores
 	}{
 		{"postgres", []string{
 			"CHECKPOINT", "ALTER SYSTEM SET synchronous_commit = off", "ALTER SYSTEM SET wal_writer_delay = '10s'", "SELECT pg_reload_conf()",
@@ -184,7 +185,8 @@ func TestCrash(t *testing.T) {
 					exec(t, db.Connect(t), tc.negligent...)
 					c.start()
 					forgets := tc.forgets || broken != nil
-					// Just before it was killed, a server may have flushed the commits.
+					// The server may happen to have flushed the commits just before it
+					// was killed.
 					for attempts := 5; c.crash(process, tc.negligent) != forgets; attempts-- {
 						if !forgets || attempts == 0 {
 							t.Fatalf("the server has forgotten a grant: %v, want %v", !forgets, forgets)
@@ -200,8 +202,9 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// crash kills the server and starts it again, as negligent as it was. It returns
-// with all processes cut off, and reports whether the server has forgotten a grant.
+// crash kills the server and starts it again, just as negligent as before. When it
+// returns, all processes are disconnected. It reports whether the server has lost a
+// grant.
 func (c *fleet) crash(process *dbtest.Process, negligent []string) (forgot bool) {
 	c.Helper()
 	if err := process.Kill(); err != nil {
@@ -222,8 +225,8 @@ func (c *fleet) crash(process *dbtest.Process, negligent []string) (forgot bool)
 	return rows[0].Bound < c.bound()
 }
 
-// TestTruncatedTables has an operator empty the tables while a process lives and
-// issues what it was granted.
+// TestTruncatedTables lets an operator empty the tables while a process is alive, and
+// continues to issue what it was granted.
 func TestTruncatedTables(t *testing.T) {
 	for _, dialect := range dbtest.Databases(t) {
 		db := dbtest.Durable(t, dialect)
@@ -250,13 +253,13 @@ func TestTruncatedTables(t *testing.T) {
 	}
 }
 
-// TestRestoredDatabase has processes go on with a database as it was before
-// their leases.
+// TestRestoredDatabase lets processes continue on a database that has been restored to
+// its state before their leases.
 func TestRestoredDatabase(t *testing.T) {
 	for _, tc := range []struct {
 		name, dialect string
 		restore       func(*testing.T, dbtest.DB) dbtest.DB
-		byHand        bool // whether the operator must raise the fence, because the database looks the same
+		byHand        bool // the database looks the same, so the operator has to raise the fence
 	}{
 		{"postgres, recovered to a point in time", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.RecoveryOf(t, db) }, false},
 		{"postgres, files of a backup", "postgres", func(t *testing.T, db dbtest.DB) dbtest.DB { return dbtest.FilesOf(t, db) }, true},
@@ -289,7 +292,7 @@ func TestRestoredDatabase(t *testing.T) {
 	}
 }
 
-// dumped returns another server's database with the same rows.
+// dumped returns a database on another server that contains the same rows.
 func dumped(t *testing.T, db dbtest.DB) dbtest.DB {
 	t.Helper()
 	copied := dbtest.Durable(t, db.Dialect)

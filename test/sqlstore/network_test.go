@@ -14,12 +14,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	mysql.SetLogger(&mysql.NopLogger{}) // it tells of each connection that these tests break
+	mysql.SetLogger(&mysql.NopLogger{}) // it would log every connection that these tests break
 	m.Run()
 }
 
-// A network is a store behind a proxy, and a way past it to the same rows, for
-// one call that is harmed.
+// A network is a store behind a proxy, along with a direct connection to the same rows.
+// It's used for a single call, to which we do harm.
 type network struct {
 	*testing.T
 	proxy         *dbtest.Proxy
@@ -27,8 +27,8 @@ type network struct {
 	terms         lease.Terms
 }
 
-// Connections that take one round trip for a statement, and all there are: such
-// that first prepare it, too.
+// With brief connections, a statement takes only one round trip. all also has those
+// that prepare each statement first.
 var (
 	brief = map[string][]string{
 		"postgres": {"default_query_exec_mode=exec"},
@@ -40,7 +40,7 @@ var (
 	}
 )
 
-// eachConnection runs a test on each database server, over each of the connections.
+// eachConnection runs a test on each database server, using each of these connections.
 func eachConnection(t *testing.T, connections map[string][]string, test func(t *testing.T, db dbtest.DB)) {
 	for _, dialect := range dbtest.Databases(t) {
 		for _, settings := range connections[dialect] {
@@ -49,10 +49,10 @@ func eachConnection(t *testing.T, connections map[string][]string, test func(t *
 	}
 }
 
-// harm repeats each operation, each time in another namespace. The first time, the first
-// request or answer is harmed, then the second, and so on. try runs the operation with
-// the n-th harmed. It reports whether the call had an effect although it returned an
-// error, and whether there was an n-th request or answer.
+// harm repeats each operation, each time in another namespace. The first time, it harms
+// the first request or reply, the second time the second, and so on. try runs the
+// operation and harms the n-th one. It reports whether the call had an effect despite
+// returning an error, and whether there was an n-th request or reply.
 func harm(t *testing.T, connections map[string][]string, operations []operation,
 	try func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool),
 ) {
@@ -65,10 +65,11 @@ func harm(t *testing.T, connections map[string][]string, operations []operation,
 			t.Run(o.name, func(t *testing.T) {
 				secrets := 0
 				for n, harmed := 1, true; harmed; n++ {
-					// A network of its own, too: the last one may still be saying farewell.
+					// Use a new network too, because the last one may still be closing
+					// its connections.
 					led, proxy := db.Through(t)
 					nw := &network{T: t, proxy: proxy, past: past, through: open(t, led, led.Connect(t), "lease"), terms: terms}
-					nw.must(nw.through.Migrate(t.Context())) // the first call also asks for what the store needs to know
+					nw.must(nw.through.Migrate(t.Context())) // the first call also queries some properties of the server
 					nw.terms.Namespace = fmt.Sprint(o.name, n)
 					call, done := o.prepare(nw)
 					var secretly bool
@@ -95,7 +96,7 @@ func (n *network) must(err error) {
 	}
 }
 
-// A state is all that the store holds of a namespace that has one row at most.
+// A state is everything that the store has about a namespace with at most one row.
 type state struct {
 	exists      bool
 	fence       int64
@@ -119,13 +120,14 @@ func (n *network) state() state {
 	return s
 }
 
-// same compares all fields of two states except the time.
+// same reports whether two states are the same, apart from the time.
 func (s state) same(other state) bool {
 	s.now, other.now = 0, 0
 	return s == other
 }
 
-// since reports whether n is the value of a function at a time between two states.
+// since reports whether n is the value that a function had at some time between two
+// states.
 func (s state) since(before state, at func(now int64) int64, n int64) bool {
 	return at(before.now) <= n && n <= at(s.now)
 }
@@ -134,19 +136,20 @@ func capOf(terms lease.Terms) func(now int64) int64 {
 	return func(now int64) int64 { return terms.At(now).Cap }
 }
 
-// granted reports whether a claim or renewal with this token has changed the row.
+// granted reports whether the row was changed by a claim or renewal with this token.
 func (s state) granted(before state, terms lease.Terms, token string) bool {
 	return s.rows == 1 && s.row.Token == token && s.row.Revision == before.row.Revision+1 &&
 		s.since(before, capOf(terms), s.row.Bound) && s.since(before, func(now int64) int64 { return now + terms.TTL }, s.row.Expires)
 }
 
-// An effect tells whether a call had its effect between two states, once.
+// An effect reports whether a call took effect exactly once between two states.
 type effect func(before, after state) bool
 
 // An operation is a call of a store that changes something.
 type operation struct {
 	name string
-	// prepare makes what the call needs, and returns it and its effect.
+	// prepare creates everything that the call requires, and returns the call and its
+	// effect.
 	prepare func(n *network) (call func(context.Context) error, done effect)
 }
 
@@ -202,7 +205,7 @@ func (n *network) create() {
 	n.must(err)
 }
 
-// free returns a free row.
+// free returns a row that is free.
 func (n *network) free() lease.Row {
 	n.Helper()
 	n.create()
@@ -224,8 +227,8 @@ func (n *network) claim(c lease.Claim) lease.Row {
 	return row
 }
 
-// After a lost reply the row is as if the call had succeeded, or as if it had not
-// been made.
+// If a reply is lost, the row must be as if the call had either succeeded or not been
+// made at all.
 func TestLostReplies(t *testing.T) {
 	harm(t, all, slices.Concat(onNamespaces, onLeases), func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool) {
 		before := nw.state()
@@ -247,8 +250,8 @@ func TestLostReplies(t *testing.T) {
 	})
 }
 
-// late has the n-th request of a call be kept back until its caller has given up.
-// It reports false if there is no n-th.
+// late delays the n-th request of a call until its caller has given up. Returns false
+// if there is no n-th request.
 func (nw *network) late(n int, call func(context.Context) error) bool {
 	nw.Helper()
 	ctx, cancel := context.WithCancel(nw.Context())
@@ -274,7 +277,8 @@ func (nw *network) late(n int, call func(context.Context) error) bool {
 	return true
 }
 
-// A request that arrives when its caller has given up has its effect, or none.
+// If a request arrives after its caller has given up, it must either take full effect
+// or none at all.
 func TestLateRequests(t *testing.T) {
 	harm(t, brief, slices.Concat(onNamespaces, onLeases), func(nw *network, n int, call func(context.Context) error, done effect) (secretly, harmed bool) {
 		before := nw.state()
@@ -294,7 +298,8 @@ func TestLateRequests(t *testing.T) {
 	})
 }
 
-// A request that arrives when another process has claimed the row has no effect.
+// If a request arrives after another process has claimed the row, it must not have any
+// effect.
 func TestOvertakenRequests(t *testing.T) {
 	harm(t, brief, onLeases, func(nw *network, n int, call func(context.Context) error, _ effect) (secretly, harmed bool) {
 		if !nw.late(n, call) {
@@ -313,8 +318,8 @@ func TestOvertakenRequests(t *testing.T) {
 	})
 }
 
-// A keeper whose renewals lose their replies, or arrive late, keeps its lease: it
-// knows its own tokens when it reads them.
+// If the renewals of a keeper lose their replies or arrive late, it must be able to
+// keep its lease, because it recognises its own tokens when it reads them.
 func TestKeeperAdoptsItsRenewals(t *testing.T) {
 	eachConnection(t, all, func(t *testing.T, db dbtest.DB) {
 		t.Parallel() // it mostly waits
@@ -341,7 +346,7 @@ func TestKeeperAdoptsItsRenewals(t *testing.T) {
 			}
 			await(t, "a greater bound", func() bool { keeper.Want(c.bound() + 1); return c.bound() > known })
 		}
-		for n := range 6 { // drivers say more than the statement
+		for n := range 6 { // drivers send more than just the statement
 			try(link.LoseReply(1+n%3), func() {})
 		}
 		for n := range 2 {

@@ -6,8 +6,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// TestPgBouncer runs the suite through a pooler that may give each transaction
-// another connection.
+// TestPgBouncer runs the suite through a pooler, which may use a different connection
+// for each transaction.
 func TestPgBouncer(t *testing.T) {
 	for _, mode := range []string{"exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {

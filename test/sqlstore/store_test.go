@@ -63,7 +63,7 @@ func TestStoreWithoutADatabase(t *testing.T) {
 					t.Errorf("%s store, method %d: %v", name, i, err)
 				}
 			}
-			// These need a dialect, but no database.
+			// These need to know the dialect, but don't need a database.
 			statements, grants := store.DDL(), store.Grants("app")
 			_, err := store.WithTable("leases")
 			if has := name == "of no DB"; has != (statements != nil) || has != (grants != nil) || has != (err == nil) {
@@ -73,7 +73,7 @@ func TestStoreWithoutADatabase(t *testing.T) {
 	}
 }
 
-// TestFingerprint compares with what the server says about itself.
+// TestFingerprint compares the fingerprint with what the server says about itself.
 func TestFingerprint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
@@ -82,7 +82,7 @@ func TestFingerprint(t *testing.T) {
 		query := "SELECT 'sqlite'"
 		switch {
 		case db.Dialect == "postgres":
-			// No checkpoint has followed a promotion here, because there was none.
+			// There was no promotion, so no checkpoint could have followed one.
 			query = `SELECT system_identifier || '/' || lpad(to_hex(timeline_id), 8, '0') || '/' || 'lease_ns'::regclass::oid || '/' || 'lease'::regclass::oid
 				|| '/' || (SELECT relfilenode FROM pg_class WHERE oid = 'lease'::regclass) || '/' || (SELECT xmin FROM lease_ns)
 				FROM pg_control_system(), pg_control_checkpoint()`
@@ -101,7 +101,7 @@ func TestFingerprint(t *testing.T) {
 	})
 }
 
-// TestVolatile covers what each database can do to forget a commit.
+// TestVolatile covers all the settings that allow a database to lose commits.
 func TestVolatile(t *testing.T) {
 	check := func(t *testing.T, store lease.Store, want bool) {
 		t.Helper()
@@ -137,7 +137,8 @@ func TestVolatile(t *testing.T) {
 	})
 }
 
-// roleWith makes a role that may do little to the tables called lease.
+// roleWith creates a role that is only granted certain privileges on the tables called
+// lease.
 func roleWith(t *testing.T, conn *sql.DB, grants ...string) string {
 	t.Helper()
 	var database string
@@ -153,7 +154,7 @@ func roleWith(t *testing.T, conn *sql.DB, grants ...string) string {
 	return role
 }
 
-// as connects to Postgres under another role.
+// as connects to Postgres using another role.
 func as(t *testing.T, db dbtest.DB, role string) *sql.DB {
 	t.Helper()
 	dsn, err := url.Parse(db.DSN)
@@ -165,8 +166,8 @@ func as(t *testing.T, db dbtest.DB, role string) *sql.DB {
 	return db.Connect(t)
 }
 
-// A role that has only the privileges of Grants, on tables that the owner created with
-// the statements of DDL, can do everything that a store does.
+// If a role has no more than the privileges of Grants, on tables created by the owner
+// with the statements of DDL, it must be able to do everything that a store does.
 func TestLeastPrivileges(t *testing.T) {
 	check := func(t *testing.T, db dbtest.DB, owner, conn *sql.DB, role string) {
 		t.Helper()
@@ -176,7 +177,7 @@ func TestLeastPrivileges(t *testing.T) {
 			s := open(t, db, conn, fmt.Sprint("lease", tables))
 			exec(t, owner, s.DDL()...)
 			exec(t, owner, s.Grants(role)...)
-			s.db = owner // which edits rows
+			s.db = owner // used to edit rows
 			return s
 		})
 		if _, err := conn.Exec("DELETE FROM lease1"); err == nil {
@@ -217,7 +218,8 @@ func TestLeastPrivileges(t *testing.T) {
 
 func userOf(role string) string { return "'" + strings.ReplaceAll(role, "'", "''") + "'@'%'" }
 
-// TestCommitThatFails has the commit fail when the row was already returned.
+// TestCommitThatFails makes the commit fail even though the row has already been
+// returned.
 func TestCommitThatFails(t *testing.T) {
 	for dialect, fail := range map[string][]string{
 		"postgres": {
@@ -246,8 +248,8 @@ func TestCommitThatFails(t *testing.T) {
 	}
 }
 
-// TestCommitWaits has a server whose commits do not wait for its disk, and looks
-// at what of its log is not written.
+// TestCommitWaits uses a server whose commits don't wait for the disk, and checks how
+// much of its log hasn't been written yet.
 func TestCommitWaits(t *testing.T) {
 	db := with(dbtest.Durable(t, "postgres"), "synchronous_commit=off")
 	conn := db.Connect(t)

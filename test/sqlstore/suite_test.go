@@ -19,12 +19,12 @@ import (
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
-// operated is a store whose rows a test may edit.
+// operated is a store whose rows can be edited by tests.
 type operated struct {
 	*sqlstore.Store
 	db        *sql.DB
 	dialect   string
-	lease, ns string // the tables
+	lease, ns string // names of the tables
 }
 
 func (s *operated) exec(ctx context.Context, statement string, values ...any) error {
@@ -52,13 +52,13 @@ func (s *operated) DeleteNamespace(ctx context.Context, t lease.Terms) error {
 }
 
 func (s *operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint string) error {
-	if s.dialect == "postgres" { // the current fingerprint names the transaction that wrote it
+	if s.dialect == "postgres" { // the current fingerprint contains the transaction that wrote it
 		return s.exec(ctx, `UPDATE {ns} SET fingerprint = regexp_replace(?, '(.*/.*/.*)/[0-9]+$', '\1/' || txid_current() % 4294967296) WHERE namespace = ? AND layout = ?`, fingerprint, t.Namespace, t.Layout)
 	}
 	return s.exec(ctx, "UPDATE {ns} SET fingerprint = ? WHERE namespace = ? AND layout = ?", fingerprint, t.Namespace, t.Layout)
 }
 
-// open returns a store of the tables called table in the database of conn.
+// open returns a store that uses the tables called table in the database of conn.
 func open(t *testing.T, db dbtest.DB, conn *sql.DB, table string) *operated {
 	t.Helper()
 	var store *sqlstore.Store
@@ -81,8 +81,8 @@ func open(t *testing.T, db dbtest.DB, conn *sql.DB, table string) *operated {
 	return &operated{Store: store, db: conn, dialect: db.Dialect, lease: quoted(table), ns: quoted(table + "_ns")}
 }
 
-// suite runs the conformance suite in one database, with tables of its own for
-// each property.
+// suite runs the conformance suite in one database, with separate tables for each
+// property.
 func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
 	t.Helper()
 	tables := 0
@@ -91,7 +91,7 @@ func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
 		return open(t, db, conn, fmt.Sprint("lease", tables))
 	})
 
-	// The servers of tests run on this host, so that its clock is theirs.
+	// The servers used by tests run on this host, so they have the same clock.
 	store := open(t, db, conn, "lease1")
 	before := time.Now().Add(-time.Second)
 	if now := time.UnixMicro(probe(t, store).Now); now.Before(before) || now.After(time.Now().Add(time.Second)) {
@@ -102,7 +102,7 @@ func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
 func TestStore(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
 		conn := db.Connect(t)
-		conn.SetMaxIdleConns(64) // 64 processes have 64 connections
+		conn.SetMaxIdleConns(64) // one connection for each of the 64 processes
 		suite(t, db, conn)
 	})
 }
@@ -115,7 +115,7 @@ func TestOneConnection(t *testing.T) {
 	})
 }
 
-// with returns db with more settings in its DSN.
+// with returns db with additional settings in its DSN.
 func with(db dbtest.DB, settings string) dbtest.DB {
 	between := "?"
 	if strings.Contains(db.DSN, "?") {
@@ -125,9 +125,9 @@ func with(db dbtest.DB, settings string) dbtest.DB {
 	return db
 }
 
-// TestIsolation runs the suite with each isolation level, because servers differ in
-// their defaults. On MySQL it counts rows in both ways. With a single connection there
-// are no concurrent statements, so the level makes no difference.
+// TestIsolation runs the suite with each isolation level, since servers have different
+// defaults. On MySQL, it also counts rows in both ways. The level makes no difference
+// if there's just one connection, because statements can't be concurrent.
 func TestIsolation(t *testing.T) {
 	for _, level := range []string{"read committed", "repeatable read", "serializable"} {
 		t.Run("postgres "+level, func(t *testing.T) {
@@ -156,8 +156,8 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-// TestSnapshotIsolation has MariaDB refuse an update of a row that has changed
-// since its transaction began, as it does by default from 11.6.2 on.
+// TestSnapshotIsolation makes MariaDB refuse to update a row that has changed since its
+// transaction began. This is the default since 11.6.2.
 func TestSnapshotIsolation(t *testing.T) {
 	db := dbtest.MySQL(t)
 	err := db.Connect(t).QueryRow("SHOW VARIABLES LIKE 'innodb_snapshot_isolation'").Scan(new(string), new(string))
@@ -179,8 +179,8 @@ func requireSetting(t *testing.T, conn *sql.DB, query, want string) {
 	}
 }
 
-// TestConnections runs the suite over connections that send statements, count
-// rows and tell the time in other ways.
+// TestConnections runs the suite using connections that send statements, count rows and
+// tell the time in other ways.
 func TestConnections(t *testing.T) {
 	for name, settings := range map[string]string{
 		"exec, as PgBouncer needs":                    "default_query_exec_mode=exec",
@@ -225,7 +225,7 @@ func TestTableOfAnotherName(t *testing.T) {
 	})
 }
 
-// probe reads what a claim must know of the namespace that leased makes.
+// probe reads what a claim needs to know about the namespace that leased creates.
 func probe(t testing.TB, store lease.Store) lease.Probe {
 	t.Helper()
 	p, err := store.Probe(t.Context(), lease.Query{Terms: terms, Max: 1023})
@@ -235,7 +235,7 @@ func probe(t testing.TB, store lease.Store) lease.Probe {
 	return p
 }
 
-// free migrates and returns the claim of a new worker.
+// free migrates the store, and returns a claim for a new worker number.
 func free(t testing.TB, store lease.Store) lease.Claim {
 	t.Helper()
 	ctx := t.Context()
@@ -251,7 +251,7 @@ func free(t testing.TB, store lease.Store) lease.Claim {
 	return lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "first", Wanted: 1 << 62, Volatile: p.Volatile}
 }
 
-// claimed migrates and leases one worker.
+// claimed migrates the store, and leases a worker number.
 func claimed(t testing.TB, store lease.Store) lease.Row {
 	t.Helper()
 	row, ok, err := store.Claim(t.Context(), free(t, store))

@@ -1,8 +1,8 @@
 //go:build suites
 
-// Package suites runs the suites of GORM and ent with Snowkey's hooks on and off. All
-// tests must have the same results. The models of these suites have no keys of Snowkey,
-// so the hooks must leave them alone.
+// Package suites runs the test suites of GORM and ent, once with Snowkey's hooks and
+// once without, and checks that all tests have the same results. The models in these
+// suites don't use Snowkey's keys, so the hooks must not touch them.
 //
 //	make test-suites GORM_SRC=checkout ENT_SRC=checkout
 package suites
@@ -28,11 +28,11 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
-// A suite is a copy of a checkout with hooks that the environment switches on.
+// A suite is a copy of a checkout, with hooks that can be enabled by the environment.
 type suite struct{ root, dir string }
 
-// newSuite copies the checkout that the variable names, and lets the module in the
-// folder use the work tree's modules.
+// newSuite copies the checkout named by the variable, and makes the module in the
+// folder use the modules in the work tree.
 func newSuite(t *testing.T, variable, folder string, modules ...string) suite {
 	t.Helper()
 	source := os.Getenv(variable)
@@ -68,7 +68,7 @@ func (s suite) env(more ...string) []string {
 	return append(append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod"), more...)
 }
 
-// add adds a file of testdata.
+// add adds a file from testdata.
 func (s suite) add(t *testing.T, from, to string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", from))
@@ -83,7 +83,7 @@ func (s suite) add(t *testing.T, from, to string) {
 	}
 }
 
-// replace replaces a text that a file has n times.
+// replace replaces a text, which must occur n times in the file.
 func replace(t *testing.T, name string, n int, old, text string) {
 	t.Helper()
 	file, err := os.ReadFile(name)
@@ -98,7 +98,7 @@ func replace(t *testing.T, name string, n int, old, text string) {
 	}
 }
 
-// Results are pass, fail or skip by package and test.
+// results contains pass, fail or skip for each test, by package and test.
 type results map[string]string
 
 // run runs go test and returns the results.
@@ -107,7 +107,7 @@ func (s suite) run(t *testing.T, env []string, args ...string) results {
 	cmd := exec.Command("go", append([]string{"test", "-json", "-count=1", "-timeout=30m"}, args...)...)
 	var stderr strings.Builder
 	cmd.Dir, cmd.Env, cmd.Stderr = s.dir, s.env(append(env, "TMPDIR="+t.TempDir())...), &stderr
-	out, err := cmd.Output() // the status is 1 if a test fails
+	out, err := cmd.Output() // exits with 1 if a test fails
 	got := results{}
 	for lines := json.NewDecoder(bytes.NewReader(out)); ; {
 		var event struct{ Package, Test, Action string }
@@ -124,9 +124,9 @@ func (s suite) run(t *testing.T, env []string, args ...string) results {
 	return got
 }
 
-// compare runs the suite with the hooks off and on. Some tests of the suites fail at
-// times, with and without hooks. So tests with different results run again, and the best
-// result counts.
+// compare runs the suite with the hooks off and on. With or without hooks, some of
+// these tests fail every now and then, so we repeat any that have different results,
+// and only consider the best result.
 func (s suite) compare(t *testing.T, env func() []string, args ...string) {
 	t.Helper()
 	hooks := []string{"off", "on"}
@@ -163,7 +163,7 @@ func (s suite) compare(t *testing.T, env func() []string, args ...string) {
 	}
 }
 
-// differ returns the tests whose results differ.
+// differ returns the tests that have different results.
 func differ(a, b results) (tests []string) {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
@@ -175,7 +175,7 @@ func differ(a, b results) (tests []string) {
 	return tests
 }
 
-// tops returns a pattern for the tests that these are part of.
+// tops returns a pattern that matches the top-level tests to which these belong.
 func tops(tests []string) string {
 	var names []string
 	for _, test := range tests {
@@ -190,7 +190,7 @@ func tops(tests []string) string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// TestGORM runs gorm.io/gorm/tests of the checkout GORM_SRC.
+// TestGORM runs gorm.io/gorm/tests from the checkout GORM_SRC.
 func TestGORM(t *testing.T) {
 	s := newSuite(t, "GORM_SRC", "tests", "hooks/gormid")
 	s.goRun(t, "mod", "edit", "-replace", "gorm.io/gorm=../")
@@ -216,8 +216,8 @@ func TestGORM(t *testing.T) {
 	}
 }
 
-// TestEnt runs entgo.io/ent/entc/integration of the checkout ENT_SRC. The tests expect
-// servers on fixed ports of localhost.
+// TestEnt runs entgo.io/ent/entc/integration from the checkout ENT_SRC. Its tests
+// expect servers on fixed ports of localhost.
 func TestEnt(t *testing.T) {
 	s := newSuite(t, "ENT_SRC", "entc/integration", "ent/entid")
 	s.add(t, "ent.go", "snowkey/snowkey.go")
@@ -233,7 +233,7 @@ func TestEnt(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !strings.Contains(string(text), "newConfig(opts...)}\n\tclient.init()\n") {
-				continue // of gremlin, or of a template of its own
+				continue // a client for gremlin, or one with its own template
 			}
 			replace(t, file, 1, "newConfig(opts...)}\n\tclient.init()\n", "newConfig(opts...)}\n\tclient.init()\n\tclient.Use(snowkey.Hooks()...)\n")
 			replace(t, file, 1, "\nimport (\n", "\nimport (\n\t\"entgo.io/ent/entc/integration/snowkey\"\n")
@@ -251,7 +251,7 @@ func TestEnt(t *testing.T) {
 			runs, reset := serve(t, dialect)
 			for _, args := range runs {
 				s.compare(t, func() []string {
-					reset() // a test that fails leaves its rows
+					reset() // failed tests leave their rows behind
 					return []string{"SNOWKEY_CALLED=" + called}
 				}, args...)
 			}
@@ -262,10 +262,11 @@ func TestEnt(t *testing.T) {
 	}
 }
 
-// serve starts a private server with the users and databases of ent's
-// docker-compose.yaml, and lets its ports lead there. A MySQL cannot be started, so it makes
-// them on the one that is given, and drops them afterwards. It returns the arguments of go
-// test that select the tests for this server, and a function that empties the database.
+// serve starts a private server that has the users and databases of ent's
+// docker-compose.yaml, and forwards its ports to that server. We can't start a private
+// MySQL, so in that case it creates them on the given server and drops them in the end.
+// It returns the arguments by which go test selects the tests for this server, and a
+// function that empties the database.
 func serve(t *testing.T, dialect string) (runs [][]string, reset func()) {
 	t.Helper()
 	if dialect == "sqlite" {
@@ -294,7 +295,7 @@ func serve(t *testing.T, dialect string) (runs [][]string, reset func()) {
 			"ALTER ROLE postgres SUPERUSER LOGIN PASSWORD 'pass'")
 		reset = func() { setup("DROP DATABASE IF EXISTS test WITH (FORCE)", "CREATE DATABASE test OWNER postgres") }
 		forward(t, "localhost:5434", net.JoinHostPort(cfg.Host, fmt.Sprint(cfg.Port)))
-		return [][]string{{"-run", "TestPostgres/14", "."}, {"-run", "TestPostgres/13", "./customid"}}, reset // the same port
+		return [][]string{{"-run", "TestPostgres/14", "."}, {"-run", "TestPostgres/13", "./customid"}}, reset // both use the same port
 	}
 	cfg, err := mysql.ParseDSN(db.DSN)
 	if err != nil {
@@ -319,7 +320,7 @@ func serve(t *testing.T, dialect string) (runs [][]string, reset func()) {
 	return [][]string{{"-run", "TestMySQL/8", ".", "./customid"}}, reset
 }
 
-// forward accepts connections on one address and passes them to another.
+// forward accepts connections on one address and forwards them to another.
 func forward(t *testing.T, from, to string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", from)

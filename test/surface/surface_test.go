@@ -1,7 +1,7 @@
-// Package surface limits what packages export.
+// Package surface limits how much packages can export.
 //
-// A user reads every exported name before choosing one. A name that is for another
-// package of this repository belongs in an internal package.
+// Users have to read every exported name before they can choose one, so a name that's
+// only meant for other packages of this repository should be in an internal package.
 package surface
 
 import (
@@ -15,8 +15,9 @@ import (
 	"testing"
 )
 
-// limits are the most functions, methods and types that packages export together.
-// To add a name to a full package, remove another or give the reason in the commit.
+// limits has the maximum number of functions, methods and types that groups of packages
+// may export. If a group is full and you want to add a name, either remove another or
+// give the reason in the commit.
 var limits = []struct {
 	packages []string
 	limit    int
@@ -55,8 +56,8 @@ func TestSurface(t *testing.T) {
 	}
 }
 
-// exported returns the names of the functions, methods and types that the package in
-// a folder exports. Methods of interfaces belong to their type.
+// exported returns the names of all functions, methods and types exported by the
+// package in a folder. The methods of an interface are considered part of the type.
 func exported(folder string) ([]string, error) {
 	if _, err := filepath.EvalSymlinks(folder); err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func declared(d ast.Decl) (names []string) {
 	return names
 }
 
-// receiverOf returns the name of a receiver's type, without pointer and type
+// receiverOf returns the name of a receiver's type, without its pointer and type
 // parameters.
 func receiverOf(e ast.Expr) string {
 	switch e := e.(type) {
@@ -121,7 +122,7 @@ func receiverOf(e ast.Expr) string {
 	return ""
 }
 
-// The count sees each kind of declaration.
+// The count must include every kind of declaration.
 func TestDeclared(t *testing.T) {
 	const source = `package p
 type T struct{}

@@ -1,7 +1,7 @@
 /*
- * A library for LD_PRELOAD. While the file HOLD_WHILE exists, writes to files whose
- * path contains HOLD_PATH do not return, and neither does what flushes them to the
- * disk. The children of a process are killed with it.
+ * A library for LD_PRELOAD. While the file HOLD_WHILE exists, calls that write to or
+ * flush a file don't return if the path of the file contains HOLD_PATH. When a process
+ * gets killed, its children are killed too.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,7 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Copies, because Postgres overwrites its environment with its process title. */
+/* These must be copies, because Postgres overwrites its environment with its title. */
 static char *path_part, *while_file;
 
 static int (*real_fsync)(int);
@@ -32,9 +32,9 @@ static char *variable(const char *name)
 }
 
 /*
- * A machine that crashes takes all processes of Postgres with it. After kill -9 of
- * the first one, others would go on waiting for a lock that a writer holds, or would
- * write what was held.
+ * If a machine crashes, all processes of Postgres are gone. With kill -9 of the first
+ * one, however, the others would keep waiting for a lock held by a writer, or write
+ * what was held back.
  */
 static void die_with_parent(void)
 {

@@ -1,4 +1,4 @@
-// Package goframe tests a recipe for GoFrame; see docs/recipes.md.
+// Package goframe tests the recipe for GoFrame, see docs/recipes.md.
 package goframe
 
 import (
@@ -74,7 +74,7 @@ type inserted struct {
 
 func (r inserted) LastInsertId() (int64, error) { return r.id, nil }
 
-// User is an entity, and DoUser its do struct.
+// User is an entity, and DoUser is its do struct.
 type User struct {
 	Id   pk.ID  `json:"id"   orm:"id"`
 	Name string `json:"name" orm:"name"`
@@ -146,7 +146,7 @@ func rowsOf(users []User) []Row {
 func ways(db gdb.DB, source *idtest.Source) []Way {
 	keys := Keys(source)
 	model := func(ctx context.Context) *gdb.Model { return db.Model("users").Ctx(ctx).Hook(keys) }
-	// each calls write for each row, and data for all.
+	// each calls write for each row, whereas data calls it once for all rows.
 	each := func(write func(ctx context.Context, r Row) error) func(ctx context.Context, rows []Row) ([]Row, error) {
 		return func(ctx context.Context, rows []Row) ([]Row, error) {
 			for _, r := range rows {
@@ -297,7 +297,7 @@ func TestWays(t *testing.T) {
 	})
 }
 
-// Rows whose keys differ by one are found, changed and deleted.
+// It must be possible to find, change and delete rows whose keys differ by one.
 func TestRows(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, about dbtest.DB) {
 		ctx, db := t.Context(), open(t, about)

@@ -1,5 +1,6 @@
-// Package gozero tests the models that goctl generates with the templates in template. See docs/recipes.md.
+// Package gozero tests the models that goctl generates with the templates in template.
+// See docs/recipes.md.
 //
-// Its tests run goctl and compare the result with the models in the repository.
-// After a change of the templates, run them with -update.
+// The tests run goctl and compare the result with the models in the repository. After
+// changing the templates, run them with -update.
 package gozero

@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// goctl runs "goctl model" in this process, which takes half the time to compile. Flags keep
-// their values for the next run.
+// goctl runs "goctl model" within this process, which takes only half as long to
+// compile. Note that flags keep their values for the next run.
 func goctl(t *testing.T, out string, cache bool, args ...string) {
 	t.Helper()
 	cmd := goctlmodel.Cmd.Command
@@ -51,7 +51,8 @@ func goctl(t *testing.T, out string, cache bool, args ...string) {
 	}
 }
 
-// generate generates models into a folder of the repository, or compares them with it.
+// generate generates models into a folder of the repository, or compares them with the
+// ones in there.
 func generate(t *testing.T, dir string, cache bool, args ...string) {
 	t.Helper()
 	out := dir
@@ -75,7 +76,7 @@ func TestGenerated(t *testing.T) {
 	generate(t, "cached", true, "mysql", "ddl", "--src", "schema.sql")
 }
 
-// Keys that the database numbers, that are foreign keys or that are text are left alone.
+// Keys must not be touched if they are numbered by the database, foreign keys, or text.
 func TestLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	schema := filepath.Join(dir, "other.sql")
@@ -98,7 +99,7 @@ CREATE TABLE files (id VARCHAR(36) NOT NULL, name VARCHAR(40) NOT NULL, PRIMARY 
 	}
 }
 
-// goctl reads the tables of Postgres from a server.
+// For Postgres, goctl needs a server from which to read the tables.
 func TestGeneratedPostgres(t *testing.T) {
 	db := dbtest.Postgres(t)
 	createUsers(t, db.Connect(t))
@@ -117,7 +118,8 @@ func createUsers(t *testing.T, conn *sql.DB) {
 	}
 }
 
-// setPool sets the pool of the process. Its clock stands still, so that ids differ by one.
+// setPool sets the default pool of the process. Its clock stands still, so that ids
+// differ by one.
 func setPool(t *testing.T) {
 	t.Helper()
 	now := time.Now()
@@ -132,10 +134,10 @@ func setPool(t *testing.T) {
 	})
 }
 
-// Users is the struct that all three models generate.
+// Users is the struct that is generated for all three models.
 type Users = mysql.Users
 
-// A model is the part of a generated model that the tests use.
+// A model is what the tests use of a generated model.
 type model interface {
 	Insert(ctx context.Context, data *Users) (sql.Result, error)
 	FindOne(ctx context.Context, id int64) (*Users, error)
@@ -184,7 +186,7 @@ func (m cachedModel) Update(ctx context.Context, data *Users) error {
 	return m.UsersModel.Update(ctx, (*cached.Users)(data))
 }
 
-// newModel returns the model for a database.
+// newModel returns the model for the given database.
 func newModel(dialect string, conn sqlx.SqlConn) model {
 	if dialect == "postgres" {
 		return postgresModel{postgres.NewUsersModel(conn)}
@@ -311,7 +313,7 @@ func ways(dialect string, conn sqlx.SqlConn, cachedConn model) []Way {
 	}
 }
 
-// servers are the databases that goctl knows.
+// servers runs test on all databases that goctl supports.
 func servers(t *testing.T, test func(t *testing.T, db dbtest.DB)) {
 	for _, dialect := range dbtest.Databases(t) {
 		if dialect != "sqlite" {
@@ -323,7 +325,7 @@ func servers(t *testing.T, test func(t *testing.T, db dbtest.DB)) {
 func newCached(t *testing.T, dialect string, conn sqlx.SqlConn) model {
 	t.Helper()
 	if dialect == "postgres" {
-		return newModel(dialect, conn) // goctl generates the same calls of the cache
+		return newModel(dialect, conn) // the calls of the cache are the same as for MySQL
 	}
 	addr := miniredis.RunT(t).Addr()
 	return cachedModel{cached.NewUsersModel(conn, cache.CacheConf{{RedisConf: redis.RedisConf{Host: addr, Type: "node"}, Weight: 100}})}
@@ -339,7 +341,8 @@ func TestWays(t *testing.T) {
 	})
 }
 
-// Rows whose keys differ by one are found, changed and deleted, also by a cache that has them.
+// It must be possible to find, change and delete rows whose keys differ by one, even if
+// they are cached.
 func TestRows(t *testing.T) {
 	servers(t, func(t *testing.T, db dbtest.DB) {
 		setPool(t)
@@ -358,7 +361,7 @@ func TestRows(t *testing.T) {
 			if err := m.Update(ctx, b); err != nil {
 				t.Error(err)
 			}
-			for range 2 { // from the table, and from the cache
+			for range 2 { // first from the table, then from the cache
 				for _, want := range []*Users{a, b} {
 					one, err1 := m.FindOne(ctx, want.Id)
 					named, err2 := m.FindOneByName(ctx, want.Name)

@@ -1,4 +1,4 @@
-// Package snowkey is added to ent's integration suite.
+// Package snowkey gets added to ent's integration suite.
 package snowkey
 
 import (
@@ -13,7 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/worker"
 )
 
-// Hooks returns the hook of entid, and one that counts, if they are on.
+// Hooks returns the hook of entid and one that records that it was called, provided
+// that hooks are enabled.
 func Hooks() []ent.Hook {
 	if os.Getenv("SNOWKEY_HOOKS") != "on" {
 		return nil
@@ -29,7 +30,7 @@ var pool = sync.OnceValue(func() *idgen.Pool {
 	return pool
 })
 
-// called writes to the file that the suite reads.
+// called writes to a file, so that the suite can tell that a hook was called.
 func called(next ent.Mutator) ent.Mutator {
 	return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
 		if f, err := os.OpenFile(os.Getenv("SNOWKEY_CALLED"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {

@@ -29,7 +29,7 @@ var pool = sync.OnceValue(func() *idgen.Pool {
 	return pool
 })
 
-// The plugin runs if it is on: it fills a key of package pk.
+// If the plugin is enabled, it must fill in a key of package pk.
 func TestSnowkey(t *testing.T) {
 	type Filled struct{ ID pk.ID }
 	if err := DB.AutoMigrate(&Filled{}); err != nil {

@@ -1,5 +1,5 @@
-// Program does to a store what its argument says, and prints "done" or the error.
-// The tests of package protocol build it for two versions.
+// Program does to a store what its argument says, and prints "done" or the error. The
+// tests of package protocol build it for two versions.
 package main
 
 import (
@@ -79,7 +79,7 @@ func do(ctx context.Context, what string) error {
 			return err
 		}
 		return pool.Close(ctx)
-	case "held lease": // until the input ends, or the lease is lost
+	case "held lease": // until the input ends or the lease is lost
 		cfg.Window = time.Second
 		lost := make(chan error, 1)
 		cfg.OnLost = func(e *lease.LostError) { lost <- e }
