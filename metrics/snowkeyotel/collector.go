@@ -1,37 +1,38 @@
-// Package snowkeyotel exports the state of a pool of ids through OpenTelemetry, and traces
-// its leases.
+// Package snowkeyotel exports the state of a pool of ids through OpenTelemetry, and
+// traces its leases.
 //
-// [Register] adds these instruments to a meter provider:
+// [Register] always adds these instruments to a meter provider:
 //
-//	snowkey.ids.issued                 {id}       ids that were made
-//	snowkey.waits                      {call}     calls that waited, by snowkey.wait.reason
-//	snowkey.wait.duration              s          how long they waited together
+//	snowkey.ids.issued                 {id}       ids that were issued
+//	snowkey.waits                      {call}     calls that had to wait, by snowkey.wait.reason
+//	snowkey.wait.duration              s          total time spent in these waits
 //	snowkey.clock.errors               {call}     calls that failed because the clock was behind
 //	snowkey.lead                       s          how far the latest id is ahead of the clock
-//	snowkey.names                      {name}     generators of the pool
-//	snowkey.state                      1          1 for the pool's snowkey.state, 0 for the others
+//	snowkey.names                      {name}     number of generators in the pool
+//	snowkey.state                      1          1 for the pool's current snowkey.state, 0 for all others
 //	snowkey.layout.remaining           s          time until the layout is exhausted
 //
-// and if the worker number is leased:
+// These are only measured if the worker number is leased:
 //
-//	snowkey.worker.number              1          the worker number, while there is a lease
+//	snowkey.worker.number              1          the worker number, unless there is currently no lease
 //	snowkey.lease.window               s          how long ids can be issued without a renewal
 //	snowkey.lease.claims               {lease}    leases that were claimed
 //	snowkey.lease.losses               {lease}    leases that were lost
 //	snowkey.lease.renewals             {renewal}  renewals, by snowkey.result
-//	snowkey.lease.renewal.duration     s          how long all renewals took together
+//	snowkey.lease.renewal.duration     s          total time spent in renewals
 //
 // [RegisterSegment] adds these for a source of dense numbers:
 //
-//	snowkey.segment.issued             {number}   numbers that calls have got
-//	snowkey.segment.ready              {number}   fetched numbers that are not used yet
+//	snowkey.segment.issued             {number}   numbers that were returned by calls
+//	snowkey.segment.ready              {number}   numbers that were fetched but not used yet
 //	snowkey.segment.remaining          {number}   numbers that are left to fetch
 //	snowkey.segment.waits              {call}     calls that had to wait for a fetch
-//	snowkey.segment.wait.duration      s          how long they waited together
+//	snowkey.segment.wait.duration      s          total time spent in these waits
 //	snowkey.segment.fetches            {fetch}    fetches, by snowkey.result
-//	snowkey.segment.fetch.duration     s          how long all fetches took together
+//	snowkey.segment.fetch.duration     s          total time spent in fetches
 //
-// [Trace] wraps a lease store, so that each claim, renewal and release is a span.
+// Use [Trace] to wrap a lease store so that each claim, renewal and release becomes a
+// span.
 package snowkeyotel
 
 import (
@@ -47,10 +48,13 @@ import (
 
 const scope = "github.com/snowkey-go/snowkey/metrics/snowkeyotel"
 
-// Register registers the instruments of a pool, with attributes that are added to each
-// measurement, for instance to tell several pools apart. If the pool is nil, the
-// instruments measure [idgen.Default] at the time of each collection. A collection takes
-// no id. To end it, call Unregister of the result. The error is that of the provider.
+// Register registers the instruments of a pool. The attributes are added to each
+// measurement, which allows you to tell several pools apart. If pool is nil, each
+// collection uses the pool that [idgen.Default] returns at that time, and there are no
+// measurements if it returns nil.
+//
+// A collection does not take any ids from the pool. Call Unregister on the result to
+// end the measurements. Any error comes from the provider.
 func Register(provider metric.MeterProvider, pool *idgen.Pool, attributes ...attribute.KeyValue) (metric.Registration, error) {
 	i := instruments{meter: provider.Meter(scope)}
 	var (
@@ -96,7 +100,7 @@ func Register(provider metric.MeterProvider, pool *idgen.Pool, attributes ...att
 			o.number(state, is, attribute.String("snowkey.state", other.String()))
 		}
 		if s.Window == idgen.NoLimit {
-			return // the worker number is not leased
+			return // there is no lease
 		}
 		if number, ok := pool.Worker(); ok {
 			o.number(worker, number)
@@ -112,8 +116,8 @@ func Register(provider metric.MeterProvider, pool *idgen.Pool, attributes ...att
 
 var succeeded, failed = attribute.String("snowkey.result", "ok"), attribute.String("snowkey.result", "failed")
 
-// RegisterSegment registers the instruments of a segment, as [Register] does for a pool. A
-// collection uses up no number.
+// RegisterSegment registers the instruments of a segment, just as [Register] does for a
+// pool. A collection does not use up any numbers.
 func RegisterSegment(provider metric.MeterProvider, s *segment.Segment, attributes ...attribute.KeyValue) (metric.Registration, error) {
 	i := instruments{meter: provider.Meter(scope)}
 	var (
@@ -138,7 +142,7 @@ func RegisterSegment(provider metric.MeterProvider, s *segment.Segment, attribut
 	})
 }
 
-// instruments creates observable instruments, and keeps the first error.
+// instruments creates observable instruments, and remembers the first error.
 type instruments struct {
 	meter metric.Meter
 	all   []metric.Observable
@@ -163,13 +167,13 @@ func (i *instruments) gauge(name, unit, description string) metric.Int64Observab
 	return add(i, g, err)
 }
 
-// seconds creates a counter of a time.
+// seconds creates a counter for a total time.
 func (i *instruments) seconds(name, description string) metric.Float64Observable {
 	c, err := i.meter.Float64ObservableCounter("snowkey."+name, metric.WithUnit("s"), metric.WithDescription(description))
 	return add(i, c, err)
 }
 
-// time creates a gauge of a time.
+// time creates a gauge for a time.
 func (i *instruments) time(name, description string) metric.Float64Observable {
 	g, err := i.meter.Float64ObservableGauge("snowkey."+name, metric.WithUnit("s"), metric.WithDescription(description))
 	return add(i, g, err)

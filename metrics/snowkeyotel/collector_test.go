@@ -22,8 +22,8 @@ import (
 	"github.com/snowkey-go/snowkey/metrics/snowkeyotel"
 )
 
-// collect returns all measurements by the name of the instrument and the values of the
-// attributes, and the units by the name.
+// collect returns all measurements, by the name of the instrument and the values of the
+// attributes. It also returns the units of the instruments.
 func collect(t *testing.T, reader metric.Reader) (values map[string]float64, units map[string]string) {
 	t.Helper()
 	var data metricdata.ResourceMetrics
@@ -75,8 +75,8 @@ func expect(t *testing.T, got, want map[string]float64) {
 	}
 }
 
-// documented returns the instruments that the documentation of the package lists, with
-// their units.
+// documented returns the units of the instruments that are listed in the package
+// documentation.
 func documented(t *testing.T, segments bool) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("collector.go")
@@ -148,7 +148,8 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// Without a pool, nothing is measured until the process has a default pool.
+// TestDefaultPool checks that without a pool, nothing is measured until the process has
+// a default pool.
 func TestDefaultPool(t *testing.T) {
 	reader := metric.NewManualReader()
 	if _, err := snowkeyotel.Register(metric.NewMeterProvider(metric.WithReader(reader)), nil); err != nil {
@@ -185,7 +186,8 @@ func TestSegment(t *testing.T) {
 	if _, err := s.Append(t.Context(), nil, 7); err != nil {
 		t.Fatal(err)
 	}
-	// Fetches go on in the background until enough numbers are ready.
+	// Otherwise, fetches would continue in the background until enough numbers are
+	// ready.
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

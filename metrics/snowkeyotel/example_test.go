@@ -14,12 +14,12 @@ import (
 )
 
 func ExampleRegister() {
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(3)}) // for an example; otherwise use snowkey.Open
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(3)}) // in production, use snowkey.Open
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer ids.Close(context.Background())
-	reader := metric.NewManualReader() // most programs have an exporter instead
+	reader := metric.NewManualReader() // most programs use an exporter instead
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
 	if _, err := snowkeyotel.Register(provider, ids); err != nil {
 		log.Fatal(err)

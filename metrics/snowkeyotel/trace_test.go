@@ -19,7 +19,8 @@ import (
 	"github.com/snowkey-go/snowkey/metrics/snowkeyotel"
 )
 
-// The spans of a lease from its claim to its release have the result in them.
+// TestTrace checks that all spans of a lease, from its claim to its release, contain
+// the result.
 func TestTrace(t *testing.T) {
 	spans := tracetest.NewInMemoryExporter()
 	provider := trace.NewTracerProvider(trace.WithSyncer(spans))
@@ -77,7 +78,7 @@ func TestTraceOfAnError(t *testing.T) {
 	}
 }
 
-// A traced store is a store like any other.
+// TestSuite checks that a traced store still behaves like any other store.
 func TestSuite(t *testing.T) {
 	provider := trace.NewTracerProvider()
 	leasetest.Run(t, func(t *testing.T) lease.Store { return snowkeyotel.Trace(new(leasetest.Memory), provider) })

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// docs/operations.md lists each message that the library logs, with its level and keys.
+// TestLogIsDocumented checks that docs/operations.md lists every message that the
+// library logs, along with its level and keys.
 func TestLogIsDocumented(t *testing.T) {
 	var logged []string
 	for _, folder := range []string{".", "idgen", "idgen/segment", "idgen/healthz", "lease", "lease/sqlstore", "lease/filestore", "internal/keeper", "internal/leased"} {
@@ -57,7 +58,8 @@ func TestLogIsDocumented(t *testing.T) {
 	}
 }
 
-// The Go code of docs/operations.md is in examples that are run.
+// TestOperationsShowsExamples checks that all Go code in docs/operations.md is taken
+// from examples, which are run as tests.
 func TestOperationsShowsExamples(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operations.md")
 	if err != nil {
@@ -83,7 +85,8 @@ func TestOperationsShowsExamples(t *testing.T) {
 	}
 }
 
-// logRow returns the row of the table for a call of a logger, and otherwise "".
+// logRow returns the table's row for a call of a logger, or an empty string if n is
+// something else.
 func logRow(n ast.Node) string {
 	call, ok := n.(*ast.CallExpr)
 	if !ok {
