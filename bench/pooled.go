@@ -63,7 +63,7 @@ func unordered(u *idgen.Unordered) workload {
 	}
 }
 
-// appendsOwn appends ids to a slice that each caller has for itself. It is safe for
+// appendsOwn appends ids to a slice, of which each caller has its own. It is safe for
 // concurrent use.
 func appendsOwn(u *idgen.Unordered, size int) workload {
 	ctx := context.Background()

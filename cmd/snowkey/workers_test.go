@@ -94,9 +94,9 @@ func TestWorkers(t *testing.T) {
 	})
 }
 
-// TestWorkersFree frees the worker number of a process, as you would after the process
-// was killed. The number can then be leased again immediately. If its holder is still
-// running after all, it loses the lease, so no id is ever issued again.
+// TestWorkersFree frees the worker number of a process, which can then be leased again
+// immediately. If its holder is still running, it loses the lease. No id may be
+// repeated.
 func TestWorkersFree(t *testing.T) {
 	eachStore(t, func(t *testing.T, s store, args []string) {
 		lost := make(chan struct{})

@@ -128,7 +128,7 @@ type argument struct{ value any }
 func (argument) ImplementsGraphQLType(name string) bool { return name == "ID" }
 func (a *argument) UnmarshalGraphQL(v any) error        { a.value = v; return nil }
 
-// A NodeID is a key as the ID of graph-gophers.
+// A NodeID is a key that graph-gophers can use as an ID.
 type NodeID struct{ pk.ID }
 
 func (NodeID) ImplementsGraphQLType(name string) bool { return name == "ID" }

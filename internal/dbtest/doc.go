@@ -27,8 +27,8 @@
 //  3. If the tests run as root on Debian or Ubuntu and SNOWKEY_TEST_INSTALL is 1,
 //     apt-get install, followed by 2. The services of the packages are not started.
 //  4. On Debian or Ubuntu, the packages of the system, unpacked into a cache rather
-//     than installed, followed by 2. The cache is the folder in SNOWKEY_TEST_CACHE if
-//     set, and otherwise ~/.cache/snowkey, or /var/cache/snowkey for root.
+//     than installed, followed by 2. The cache is in ~/.cache/snowkey, or in
+//     /var/cache/snowkey for root, unless SNOWKEY_TEST_CACHE names another folder.
 //  5. docker compose up -d --wait with the repository's docker-compose.yml.
 //
 // Note that dbtest doesn't fall back: if the first available way fails, so does the

@@ -54,7 +54,7 @@ func (SysUser) TableName() string           { return "sys_users" }
 func (SysAuthority) TableName() string      { return "sys_authorities" }
 func (*SysUserAuthority) TableName() string { return "sys_user_authority" }
 
-// UsePool installs the plugin, before RegisterTables migrates the models.
+// UsePool installs the plugin. Call it before RegisterTables migrates the models.
 func UsePool(db *gorm.DB, pool idgen.Source) error {
 	return db.Use(gormid.New(gormid.Config{
 		Source:       pool,
@@ -157,12 +157,12 @@ func testGinVueAdmin(t *testing.T, about dbtest.DB, counted bool) {
 	}
 }
 
-// A GetById is the request for one row. It reads "5" and 5.
+// A GetById is a request for a single row. It accepts both "5" and 5.
 type GetById struct {
 	ID pk.ID `json:"id" form:"id"`
 }
 
-// A UserResponse hides the ID of a model behind one that is text.
+// A UserResponse hides the ID of its model behind one that is text.
 type UserResponse struct {
 	SysUser
 	ID pk.ID `json:"ID"`

@@ -224,7 +224,7 @@ func typeOf(err error) string {
 	const module = "github.com/snowkey-go/snowkey/"
 	if t := reflect.TypeOf(err); t.Kind() == reflect.Pointer {
 		path, ours := strings.CutPrefix(t.Elem().PkgPath(), module)
-		if ours && !strings.HasPrefix(path, "test/") { // test is where ent's errors are generated
+		if ours && !strings.HasPrefix(path, "test/") { // ent's errors are generated in test
 			return t.String()
 		}
 	}

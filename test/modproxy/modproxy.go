@@ -123,10 +123,9 @@ func write(dir string, m module.Version, source string) error {
 	return errors.Join(zip.CreateFromDir(f, m, source), f.Close())
 }
 
-// Env returns the environment in which to run go with the proxy in dir. Since an
-// unpublished version may change later, go has to keep the modules in cache, which
-// should not be the usual module cache. However, that is where go looks for other
-// modules first.
+// Env returns the environment in which to run go with the proxy in dir. Modules are
+// kept in cache instead of the usual module cache, because an unpublished version may
+// change later. However, go looks for other modules in the usual module cache first.
 func Env(dir, cache string) ([]string, error) {
 	out, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
 	usual, upstream, ok := strings.Cut(strings.TrimSpace(string(out)), "\n")

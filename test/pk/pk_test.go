@@ -21,7 +21,7 @@ const (
 
 type user struct{ ID pk.Of[user] }
 
-// A key is a key type itself, and a pointer is a pointer to it.
+// key has what key types support by value, and pointer what they need a pointer for.
 type (
 	key interface {
 		comparable

@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// A UUID is a UUID of google/uuid in another encoding. While google/uuid sends its
-// UUIDs to the database as 36 characters of text, this one is sent as its 16 bytes,
-// which is what MySQL's BINARY(16) needs and what Postgres's uuid accepts as well.
+// A UUID is like google/uuid's, but it's sent to the database as its 16 bytes, whereas
+// google/uuid sends 36 characters of text. The bytes are what MySQL's BINARY(16) needs,
+// and Postgres's uuid accepts them as well.
 type UUID uuid.UUID
 
 // Value implements [driver.Valuer].

@@ -20,13 +20,13 @@ type Resolver struct{ client *ent.Client }
 func (r *Resolver) Query() QueryResolver       { return r }
 func (r *Resolver) Mutation() MutationResolver { return r }
 
-// nodeType finds the table of an id. It asks one table after the other, because the ids
-// of all tables are different.
+// nodeType finds the table of an id. Ids are unique across all tables, so we can try one
+// table after another.
 func (r *Resolver) nodeType(ctx context.Context, id pk.ID) (string, error) {
 	if ok, err := r.client.User.Query().Where(user.ID(id)).Exist(ctx); ok || err != nil {
 		return user.Table, err
 	}
-	return post.Table, nil // or no table, which is the same error
+	return post.Table, nil // or it is in no table, but then the error is the same
 }
 
 func (r *Resolver) Node(ctx context.Context, id pk.ID) (ent.Noder, error) {
