@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -17,7 +18,7 @@ import (
 func (a *app) planCommand() *cobra.Command {
 	var options autoinc.PlanOptions
 	var tables, except []string
-	var out string
+	var out, dir, tool string
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Write the SQL that takes a database off auto-increment, for review",
@@ -25,12 +26,16 @@ func (a *app) planCommand() *cobra.Command {
 review: what each statement locks, what it rewrites, and how to undo it. It changes
 nothing. It refuses what would lose data, with the reason.`,
 		Example: `  snowkey migrate plan -o leave.sql
-  snowkey migrate plan --online --except audit --child orders.user_id=users.id`,
+  snowkey migrate plan --online --except audit --child orders.user_id=users.id
+  snowkey migrate plan --files migrations --format goose`,
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.newPlan(cmd.Context(), options, tables, except)
 			if err != nil {
 				return err
+			}
+			if dir != "" {
+				return a.planFiles(p, dir, tool)
 			}
 			write := p.WriteText
 			if a.json {
@@ -51,8 +56,26 @@ nothing. It refuses what would lose data, with the reason.`,
 	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, where the server has a way")
 	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that are one column of a composite primary key")
 	flags.Int64Var(&options.Floor, "floor", autoinc.DefaultFloor, "the least `key` that may be sent at the end: above all that were counted, below all that are generated")
+	flags.StringVar(&dir, "files", "", "the `folder` for one SQL file per phase and its undo, for teams whose pipeline runs SQL")
+	flags.StringVar(&tool, "format", "goose", "the `tool` that runs the files: goose, golang-migrate or atlas")
 	flags.StringVarP(&out, "out", "o", "", "the `file` to write, which must not exist; by default to the standard output")
 	return cmd
+}
+
+// planFiles writes the plan as files for a migration tool.
+func (a *app) planFiles(p *autoinc.Plan, dir, tool string) error {
+	names, err := writeFiles(p, dir, tool, time.Now())
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSON(a.stdout, map[string]any{"files": names})
+	}
+	for _, name := range names {
+		fmt.Fprintln(a.stdout, name)
+	}
+	_, err = fmt.Fprintln(a.stdout, formats[tool].hint)
+	return err
 }
 
 func (a *app) newPlan(ctx context.Context, options autoinc.PlanOptions, tables, except []string) (*autoinc.Plan, error) {

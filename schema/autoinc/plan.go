@@ -57,6 +57,11 @@ type Plan struct {
 	Progress catalog.Name // the table that holds the progress of Apply
 	Phases   []Phase      // all phases in order, including those without steps
 
+	// Generated has a query for each table, which returns a row if the table has a
+	// generated key. Nothing can be reversed then, because a narrow column cannot hold
+	// such a key and a counter would continue from it.
+	Generated []string
+
 	keys        []plannedKey
 	children    []catalog.ForeignKey // as given in the options
 	notChildren []catalog.Column
@@ -188,6 +193,12 @@ func ids(steps []Step) (ids []string) {
 		ids = append(ids, s.ID)
 	}
 	return ids
+}
+
+func (p *Plan) add(k plannedKey) {
+	s := p.server()
+	p.keys = append(p.keys, k)
+	p.Generated = append(p.Generated, fmt.Sprintf("SELECT %s FROM %s WHERE %[1]s >= %[3]d LIMIT 1", s.Quote(k.Column.Name), s.name(k.Column.Table), p.Floor))
 }
 
 // phase returns the phase with the given name, or one without steps if there is none.

@@ -247,7 +247,7 @@ func (p *Plan) parse(name, value string) (err error) {
 	case "key":
 		var k plannedKey
 		err = json.Unmarshal([]byte(value), &k)
-		p.keys = append(p.keys, k)
+		p.add(k)
 	default:
 		err = fmt.Errorf("there is no header %q", name)
 	}

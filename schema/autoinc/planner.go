@@ -257,7 +257,7 @@ func (p *planner) plan() *Plan {
 			}
 		}
 		planned.References = p.held(k.Columns())
-		plan.keys = append(plan.keys, planned)
+		plan.add(planned)
 	}
 	for _, name := range phaseNames {
 		plan.Phases = append(plan.Phases, Phase{Name: name, Notes: p.notes[name], Steps: p.steps[name]})

@@ -97,9 +97,8 @@ func (a *applier) undo(ctx context.Context) error {
 
 // refuseGenerated returns an error if there are generated keys.
 func (a *applier) refuseGenerated(ctx context.Context) error {
-	for _, k := range a.plan.keys {
-		column := a.Quote(k.Column.Name)
-		keys, err := database.List(ctx, a.conn, fmt.Sprintf("SELECT %s FROM %s WHERE %[1]s >= %[3]d LIMIT 1", column, a.name(k.Column.Table), a.plan.Floor), database.Number)
+	for i, k := range a.plan.keys {
+		keys, err := database.List(ctx, a.conn, a.plan.Generated[i], database.Number)
 		if err != nil {
 			return err
 		}
