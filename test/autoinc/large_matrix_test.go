@@ -88,6 +88,8 @@ func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 			_, err := tx.Exec(fmt.Sprintf("DELETE FROM users WHERE id = %d", rand.N(parents/2)+1))
 			return err
 		})
+	exec(t, conn, "CREATE TABLE other (n int)")
+	beside := write(t, conn, inTurn("INSERT INTO other VALUES (1)")) // shows how slow the machine is
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	go func() { // a slow reader that pauses before it reads again
@@ -130,6 +132,7 @@ func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 	}
 	took := time.Since(began)
 	c.stop()
+	beside.stop()
 	stop()
 	applyAll(t, conn, p, autoinc.ApplyOptions{})
 	if v := verify(t, conn, p); v.Err() != nil {
@@ -139,7 +142,7 @@ func large(t *testing.T, db dbtest.DB, rows int, online bool) {
 	if err := conn.QueryRow("SELECT COUNT(*) FROM orders o LEFT JOIN users u ON u.id = o.user_id WHERE u.id IS NULL").Scan(&orphans); err != nil || orphans > 0 {
 		t.Errorf("%d orphans: %v", orphans, err)
 	}
-	t.Logf("%d rows: widen took %v with %d kills; %d writes, the longest %v; failed: %v", rows+parents, took.Round(time.Second), kills, c.writes, c.longest.Round(time.Millisecond), c.errors)
+	t.Logf("%d rows: widen took %v with %d kills; %d writes, the longest %v, and %v to another table; failed: %v", rows+parents, took.Round(time.Second), kills, c.writes, c.longest.Round(time.Millisecond), beside.longest.Round(time.Millisecond), c.errors)
 }
 
 func pause(ctx context.Context, d time.Duration) {
