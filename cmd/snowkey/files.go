@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
@@ -36,6 +38,12 @@ var formats = map[string]format{
 	"goose":          {gooseFiles, "Run them with goose up, one at a time: goose up-by-one."},
 	"golang-migrate": {golangMigrateFiles, "Run them one at a time: migrate up 1. The URL of MySQL needs multiStatements=true, and that of SQLite x-no-tx-wrap=true."},
 	"atlas":          {atlasFiles, "Run atlas migrate hash, then atlas migrate apply 1 for each. The folder undo has the files that reverse them."},
+}
+
+// registerFiles adds the flags for migration files.
+func registerFiles(cmd *cobra.Command, dir, tool *string) {
+	cmd.Flags().StringVar(dir, "files", "", "the `folder` to write migration files to, for teams whose pipeline runs SQL")
+	cmd.Flags().StringVar(tool, "format", "goose", "the `tool` that runs the files: goose, golang-migrate or atlas")
 }
 
 // gooseFiles has one file with both directions. Each statement is marked, so that goose
@@ -77,16 +85,28 @@ func atlasFiles(m migration, version string) map[string]string {
 	return map[string]string{name: all(m.up), filepath.Join("undo", name): all(m.down)}
 }
 
-// writeFiles writes the plan as files for a migration tool, one for each phase that has
-// statements, and returns their names. If it can't write all of them, it writes none.
-func writeFiles(p *autoinc.Plan, dir, tool string, now time.Time) (names []string, err error) {
+// printFiles writes migrations as files for a tool, and prints their names.
+func (a *app) printFiles(migrations []migration, dir, tool string) error {
+	names, err := writeFiles(migrations, dir, tool, time.Now())
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSON(a.stdout, map[string]any{"files": names})
+	}
+	for _, name := range names {
+		fmt.Fprintln(a.stdout, name)
+	}
+	_, err = fmt.Fprintln(a.stdout, formats[tool].hint)
+	return err
+}
+
+// writeFiles writes migrations as files for a tool, and returns their names. If it can't
+// write all of them, it writes none.
+func writeFiles(migrations []migration, dir, tool string, now time.Time) (names []string, err error) {
 	f, ok := formats[tool]
 	if !ok {
 		return nil, &usageError{fmt.Sprintf("there is no format %q; the formats are goose, golang-migrate and atlas", tool)}
-	}
-	migrations, err := asMigrations(p)
-	if err != nil {
-		return nil, err
 	}
 	versions, err := nextVersions(dir, len(migrations), now)
 	if err != nil {

@@ -58,26 +58,33 @@ func TestWriteFilesOrNone(t *testing.T) {
 	online := filesPlan()
 	online.Online = true
 	var usage *usageError
-	if _, err := writeFiles(online, dir, "goose", now); !errors.As(err, &usage) || !strings.Contains(err.Error(), "without --online") {
+	write := func(p *autoinc.Plan, tool string) ([]string, error) {
+		migrations, err := asMigrations(p)
+		if err != nil {
+			return nil, err
+		}
+		return writeFiles(migrations, dir, tool, now)
+	}
+	if _, err := write(online, "goose"); !errors.As(err, &usage) || !strings.Contains(err.Error(), "without --online") {
 		t.Errorf("--online: %v", err)
 	}
-	if _, err := writeFiles(filesPlan(), dir, "flyway", now); !errors.As(err, &usage) || !strings.Contains(err.Error(), `"flyway"`) {
+	if _, err := write(filesPlan(), "flyway"); !errors.As(err, &usage) || !strings.Contains(err.Error(), `"flyway"`) {
 		t.Errorf("another format: %v", err)
 	}
-	if _, err := writeFiles(&autoinc.Plan{}, dir, "goose", now); err == nil || !strings.Contains(err.Error(), "nothing to do") {
+	if _, err := write(&autoinc.Plan{}, "goose"); err == nil || !strings.Contains(err.Error(), "nothing to do") {
 		t.Errorf("an empty plan: %v", err)
 	}
 	// The second file can't be written, because the folder undo is a file.
 	if err := os.WriteFile(filepath.Join(dir, "undo"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := writeFiles(filesPlan(), dir, "atlas", now); err == nil {
+	if _, err := write(filesPlan(), "atlas"); err == nil {
 		t.Error("a file in the way was not noticed")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("%v is left: %v", left, err)
 	}
-	names, err := writeFiles(filesPlan(), dir, "golang-migrate", now)
+	names, err := write(filesPlan(), "golang-migrate")
 	want := []string{filepath.Join(dir, "20261231000000_snowkey_fence.down.sql"), filepath.Join(dir, "20261231000000_snowkey_fence.up.sql")}
 	if err != nil || !slices.Equal(names, want) {
 		t.Errorf("got %q: %v", names, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -10,17 +11,19 @@ import (
 )
 
 func (a *app) initCommand() *cobra.Command {
-	var role, table string
+	var role, table, dir, tool string
 	var apply bool
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Print or apply the SQL that creates the tables of leases",
 		Long: `Init prints the SQL that creates the two tables of leases, for a migration of your own; set
 SkipMigrate in the processes then. With --role it also prints the privileges that the
-processes need. With --apply it executes the statements. To print, --dialect is enough; it
-does not connect.`,
+processes need. With --apply it executes the statements, and with --files it writes them as
+a migration for goose, golang-migrate or Atlas. Unless it executes them, --dialect is
+enough; it does not connect.`,
 		Example: `  snowkey init --dialect postgres --role app
-  snowkey init --dsn shop.db --apply`,
+  snowkey init --dsn shop.db --apply
+  snowkey init --dialect mysql --role app@% --files migrations --format golang-migrate`,
 		Args: flagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			db, dialect, err := a.openToInit(apply)
@@ -41,6 +44,15 @@ does not connect.`,
 				return &usageError{dialect + " has no roles; leave out --role"}
 			}
 			statements := append(s.DDL(), grants...)
+			if dir != "" {
+				if apply {
+					return &usageError{"--files and --apply exclude each other"}
+				}
+				name := cmp.Or(table, "snowkey_lease")
+				quote := map[bool]string{true: "`", false: `"`}[dialect == "mysql"]
+				drop := func(table string) string { return "DROP TABLE " + quote + strings.ReplaceAll(table, ".", quote+"."+quote) + quote }
+				return a.printFiles([]migration{{name: "snowkey_leases", up: statements, down: []string{drop(name), drop(name + "_ns")}}}, dir, tool)
+			}
 			if apply {
 				if err := s.Migrate(cmd.Context()); err != nil {
 					return err
@@ -66,6 +78,7 @@ does not connect.`,
 	flags := cmd.Flags()
 	flags.StringVar(&table, "table", "", "the `table` of the leases, if it is not snowkey_lease")
 	flags.StringVar(&role, "role", "", "a `role` of Postgres, or a user of MySQL such as app@%, that gets the privileges")
+	registerFiles(cmd, &dir, &tool)
 	flags.BoolVar(&apply, "apply", false, "execute the statements")
 	return cmd
 }

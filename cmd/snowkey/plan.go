@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
@@ -35,7 +34,11 @@ nothing. It refuses what would lose data, with the reason.`,
 				return err
 			}
 			if dir != "" {
-				return a.planFiles(p, dir, tool)
+				migrations, err := asMigrations(p)
+				if err != nil {
+					return err
+				}
+				return a.printFiles(migrations, dir, tool)
 			}
 			write := p.WriteText
 			if a.json {
@@ -56,26 +59,9 @@ nothing. It refuses what would lose data, with the reason.`,
 	flags.BoolVar(&options.Online, "online", false, "widen while tables are read and written, where the server has a way")
 	flags.BoolVar(&options.Composite, "composite", false, "plan keys too that are one column of a composite primary key")
 	flags.Int64Var(&options.Floor, "floor", autoinc.DefaultFloor, "the least `key` that may be sent at the end: above all that were counted, below all that are generated")
-	flags.StringVar(&dir, "files", "", "the `folder` for one SQL file per phase and its undo, for teams whose pipeline runs SQL")
-	flags.StringVar(&tool, "format", "goose", "the `tool` that runs the files: goose, golang-migrate or atlas")
+	registerFiles(cmd, &dir, &tool)
 	flags.StringVarP(&out, "out", "o", "", "the `file` to write, which must not exist; by default to the standard output")
 	return cmd
-}
-
-// planFiles writes the plan as files for a migration tool.
-func (a *app) planFiles(p *autoinc.Plan, dir, tool string) error {
-	names, err := writeFiles(p, dir, tool, time.Now())
-	if err != nil {
-		return err
-	}
-	if a.json {
-		return writeJSON(a.stdout, map[string]any{"files": names})
-	}
-	for _, name := range names {
-		fmt.Fprintln(a.stdout, name)
-	}
-	_, err = fmt.Fprintln(a.stdout, formats[tool].hint)
-	return err
 }
 
 func (a *app) newPlan(ctx context.Context, options autoinc.PlanOptions, tables, except []string) (*autoinc.Plan, error) {

@@ -1,7 +1,9 @@
 package migrations_test
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
 	"github.com/snowkey-go/snowkey/schema/autoinc"
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
@@ -280,4 +285,49 @@ func TestCheckStops(t *testing.T) {
 			t.Errorf("%v: %v; the tool ended with %v", err, v.Err(), err2)
 		}
 	})
+}
+
+// The files of snowkey init create the tables of leases, and drop them again.
+func TestInit(t *testing.T) {
+	for name, open := range tools {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+				conn := db.Connect(t)
+				dir := filepath.Join(t.TempDir(), "migrations")
+				run(t, db, "init", "--table", "app_lease", "--files", dir, "--format", name)
+				store, err := map[string]func(*sql.DB) *sqlstore.Store{"postgres": sqlstore.Postgres, "mysql": sqlstore.MySQL, "sqlite": sqlstore.SQLite}[db.Dialect](conn).WithTable("app_lease")
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg := snowkey.Config{SkipMigrate: true, MaxClockSkew: 10 * time.Millisecond}
+				missing := func() {
+					t.Helper()
+					ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+					defer cancel()
+					if ids, err := snowkey.Open(ctx, store, cfg); !errors.Is(err, lease.ErrNotMigrated) {
+						t.Errorf("%v, %v", ids, err)
+					}
+				}
+				missing()
+				tool := open(t, db, conn, dir)
+				if err := tool.up(); err != nil {
+					t.Fatal(err)
+				}
+				ids, err := snowkey.Open(t.Context(), store, cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := ids.NextN(t.Context(), 2); err != nil {
+					t.Error(err)
+				}
+				if err := ids.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if err := tool.down(); err != nil {
+					t.Fatal(err)
+				}
+				missing()
+			})
+		})
+	}
 }
