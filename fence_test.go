@@ -13,8 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// After a restore that the database does not show, ids would repeat, which Fence must
-// prevent.
+// If the database doesn't show that it was restored, only Fence keeps ids from
+// repeating. We also run this without Fence, to make sure that ids would indeed repeat.
 func TestFence(t *testing.T) {
 	for _, fenced := range []bool{true, false} {
 		t.Run(fmt.Sprintf("fenced %t", fenced), func(t *testing.T) {

@@ -91,7 +91,7 @@ func TestHostClockJumpsAhead(t *testing.T) {
 					var off atomic.Int64
 					clock := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
 					store := &leasetest.Memory{}
-					open(t, store, snowkey.Config{}).Close(t.Context()) // because the first ids of a namespace may be ahead
+					open(t, store, snowkey.Config{}).Close(t.Context()) // create the namespace now, since its first ids may be ahead
 					time.Sleep(time.Minute)
 					pool := open(t, store, snowkey.Config{Clock: clock})
 					time.Sleep(time.Minute + phase)
@@ -208,8 +208,8 @@ func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 	}
 }
 
-// The host's clock jumps during a lease. The next renewal must find out that the host's
-// clock is wrong, after which ids continue with the store's time.
+// The host's clock jumps during a lease. The next renewal finds out that it is wrong,
+// and from then on ids continue with the store's time.
 func TestHostClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(jump.String(), func(t *testing.T) {
@@ -247,10 +247,10 @@ func TestHostClockJumps(t *testing.T) {
 	}
 }
 
-// When the store's clock jumps, ids must continue with the host's time. If the store's
-// clock went back, they continue up to the bound. If it went forward, they continue in
-// another lease, which starts at the bound. While calls wait for the bound, the keeper
-// must not keep repeating requests that the store can't grant yet.
+// When the store's clock jumps, ids continue with the host's time. If the store's clock
+// went back, they continue up to the bound, whereas if it went forward, they continue
+// in another lease, which starts at the bound. While calls wait for the bound, the
+// keeper should not keep repeating requests that the store can't grant yet.
 func TestStoreClockJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var off atomic.Int64
@@ -294,7 +294,7 @@ func TestStoreClockJumps(t *testing.T) {
 		steady(time.Minute)
 		off.Store(0)
 		steady(time.Minute)
-		// The bounds must not have followed the wrong clock of the store.
+		// Make sure that the bounds didn't follow the wrong clock of the store.
 		rows, err := store.Rows(t.Context(), terms(t), 0, 15)
 		if err != nil || len(rows) == 0 {
 			t.Fatal(rows, err)

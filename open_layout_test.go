@@ -27,7 +27,8 @@ func days(t testing.TB) idgen.Layout {
 	return l
 }
 
-// draw takes n ids, which must be new and have today's tick. It must not take long.
+// draw takes n ids, and checks that they are new, have today's tick and don't take
+// long.
 func draw(t testing.TB, pool *idgen.Pool, seen map[int64]bool, n int) {
 	t.Helper()
 	began := time.Now()
@@ -46,7 +47,7 @@ func draw(t testing.TB, pool *idgen.Pool, seen map[int64]bool, n int) {
 	}
 }
 
-// A process that restarts on the same day must not repeat an id, but it must not have
+// A process that restarts on the same day must not repeat an id, but it shouldn't have
 // to wait for the next day either. This applies whether the process was closed or
 // killed, and even if its clock is wrong.
 func TestRestartWithinATick(t *testing.T) {
@@ -95,8 +96,8 @@ func TestRestartWithinATick(t *testing.T) {
 	})
 }
 
-// A process must be able to use all numbers of a day, and yet lose only a few of them
-// if it is killed.
+// A process can use all numbers of a day, and yet loses only a few of them if it is
+// killed.
 func TestKillLosesFewNumbersOfATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
@@ -126,7 +127,7 @@ func TestKillLosesFewNumbersOfATick(t *testing.T) {
 	})
 }
 
-// Even if an operator deletes the rows, no id of the day may repeat.
+// Tests that no id of the day repeats, even if an operator deletes the rows.
 func TestDeletedRowsWithinATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
@@ -154,8 +155,8 @@ func TestDeletedRowsWithinATick(t *testing.T) {
 	})
 }
 
-// The host's clock jumps past midnight. The next process with this worker number must
-// still be able to use today's numbers.
+// The host's clock jumps past midnight. This should not use up today's numbers for the
+// next process with this worker number.
 func TestHostClockJumpsToTheNextTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}

@@ -81,7 +81,7 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
-// Close must end a Resume that is waiting.
+// Close should end a Resume that is still waiting.
 func TestCloseWhileSuspended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}

@@ -45,7 +45,7 @@ func TestAnHourOfRenewals(t *testing.T) {
 		if err := pool.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		// The next process with this worker number must start above the last id,
+		// The next process with this worker number should start above the last id
 		// without a wait.
 		again := open(t, store, snowkey.Config{MinWorker: worker, MaxWorker: worker})
 		if id := mustNext(t, again); id <= last || time.Until(layout(t).Decode(id).Time) > time.Second {
@@ -98,8 +98,8 @@ func TestStoreUnavailable(t *testing.T) {
 	})
 }
 
-// A store that is slow, but answers within a quarter of the window, must not delay ids
-// or lose the lease.
+// A slow store should neither delay ids nor cost us the lease, as long as it answers
+// within a quarter of the window.
 func TestSlowStore(t *testing.T) {
 	for _, slow := range []time.Duration{100 * time.Millisecond, time.Second, 2400 * time.Millisecond} {
 		t.Run(slow.String(), func(t *testing.T) {
@@ -170,8 +170,7 @@ func TestLeaseLost(t *testing.T) {
 	}
 }
 
-// A pool must keep its lease even if the reply to a renewal is lost or the request is
-// late.
+// A pool keeps its lease even if the reply to a renewal is lost or the request is late.
 func TestLostRenewals(t *testing.T) {
 	for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.LoseReply, leasetest.Hang, leasetest.HangAfter, leasetest.Late} {
 		t.Run(fmt.Sprint(fault), func(t *testing.T) {
@@ -205,8 +204,8 @@ func TestLostRenewals(t *testing.T) {
 	}
 }
 
-// If the reply to a claim is lost, this should delay Open by no more than a few
-// seconds. In particular, Open must not wait until the lost lease has expired.
+// If the reply to a claim is lost, Open should be delayed by a few seconds, but not
+// until the lost lease has expired.
 func TestLostClaims(t *testing.T) {
 	for _, volatile := range []bool{false, true} {
 		for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.LoseReply, leasetest.Hang, leasetest.HangAfter, leasetest.Late} {
@@ -271,8 +270,8 @@ func TestLostClaims(t *testing.T) {
 	}
 }
 
-// A late claim must not leave a worker number taken without a holder. To prevent that,
-// the process claims the same row again, even if other rows are free.
+// A late claim shouldn't leave us with a worker number that is taken but has no holder.
+// To prevent that, the process claims the same row again, even if other rows are free.
 func TestLateClaims(t *testing.T) {
 	for range 10 { // repeat this, because a claim takes one of the free rows at random
 		synctest.Test(t, func(t *testing.T) {
@@ -401,7 +400,7 @@ func TestPreferSame(t *testing.T) {
 	})
 }
 
-// While Open waits for the store, it must log the reason, but only once.
+// While Open waits for the store, it should log the reason, but only once.
 func TestOpenSaysWhyItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
@@ -419,8 +418,8 @@ func TestOpenSaysWhyItWaits(t *testing.T) {
 	})
 }
 
-// The default label must be the same after a restart. It includes the port, which
-// distinguishes two servers on one host.
+// The default label stays the same after a restart. It includes the port, so that we
+// can tell two servers on one host apart.
 func TestDefaultLabel(t *testing.T) {
 	labels := map[string]string{}
 	for _, port := range []string{"8080", "8081", "8080"} {
@@ -440,7 +439,7 @@ func TestDefaultLabel(t *testing.T) {
 	}
 }
 
-// After the worker number was released, no id may be issued.
+// Tests that no id is issued after the worker number was released.
 func TestCloseWhileCallsAreInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
@@ -483,9 +482,9 @@ func TestCloseWhileCallsAreInFlight(t *testing.T) {
 	})
 }
 
-// No id may repeat under random faults: processes start, and are closed or killed.
-// Calls of the store fail, hang, are late or lose their replies. Rows are deleted, and
-// commits are lost in a failover to a server whose clock is behind.
+// Tests that no id repeats under random faults. Processes start, and are closed or
+// killed. Calls of the store fail, hang, are late or lose their replies. Rows are
+// deleted, and commits are lost in a failover to a server whose clock is behind.
 func TestIDsAreUniqueUnderFaults(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -539,7 +538,8 @@ func TestIDsAreUniqueUnderFaults(t *testing.T) {
 							store.Restore(snapshot)
 							store.SetCurrent(fmt.Sprint("promoted ", losses))
 							snapshot = store.Snapshot()
-							// Two servers take turns, and the clock of one of them is behind.
+							// The two servers take turns, and one of them has a clock
+							// that is behind.
 							behind.Store(int64(losses%2) * int64(900*time.Millisecond))
 						}
 					case 5:

@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// layout returns a layout with an epoch before the year 2000, because that is when the
+// layout returns a layout with an epoch before the year 2000, since that is where the
 // clock of a synctest bubble starts.
 func layout(t testing.TB) idgen.Layout {
 	t.Helper()
@@ -22,7 +22,7 @@ func layout(t testing.TB) idgen.Layout {
 	return l
 }
 
-// terms returns the terms of pools with the layout that layout returns.
+// terms returns the terms of pools that use layout.
 func terms(t testing.TB) lease.Terms {
 	return lease.Terms{Namespace: "default", Layout: layout(t).String()}
 }

@@ -40,7 +40,7 @@ func TestAppendReturnsConsecutiveIDs(t *testing.T) {
 			if len(next) != n {
 				t.Fatalf("NextN(%d) returned %d", n, len(next))
 			}
-			// There must be no gap within a call: each id follows the previous one in
+			// Within a call there are no gaps, so each id follows the previous one in
 			// sequence or tick.
 			for i := 2; i <= n; i++ {
 				a, b := layout.Decode(ids[i-1]), layout.Decode(ids[i])

@@ -33,8 +33,8 @@ func TestClockSeesSteps(t *testing.T) {
 	})
 }
 
-// A correction must be in effect from the moment correct returns until the next
-// correction, even while other goroutines read the wall clock.
+// A correction is in effect from the moment correct returns until the next correction,
+// even while other goroutines read the wall clock.
 func TestClockIsCorrectedAtOnce(t *testing.T) {
 	epoch := time.Now().Add(-1000 * time.Hour)
 	for name, source := range map[string]func() time.Time{"system": nil, "injected": time.Now} {

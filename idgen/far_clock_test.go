@@ -8,9 +8,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A clock that is centuries before the epoch, such as one that returns the zero Time,
-// must lead to an error. Once the clock is right again, ids continue without a
-// duplicate.
+// If a clock is centuries before the epoch, for instance because it returns the zero
+// Time, calls should fail. Once it is right again, ids continue without a duplicate.
 func TestClockFarBeforeTheEpoch(t *testing.T) {
 	layouts := presets(t)
 	layouts["two ticks of 146 years"] = must(idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), 146*365*24*time.Hour,
@@ -55,7 +54,7 @@ func TestClockFarBeforeTheEpoch(t *testing.T) {
 			}
 			refused(pool)
 
-			// The next pool of this process must continue above the first one.
+			// The next pool of this process should continue above the first one.
 			if err := pool.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +72,7 @@ func TestClockFarBeforeTheEpoch(t *testing.T) {
 	}
 }
 
-// Layout and generator must agree on the end, as far as a time.Duration reaches.
+// Checks that layout and generator agree on the end, as far as a time.Duration reaches.
 func TestEndOfALongLayout(t *testing.T) {
 	for name, layout := range map[string]idgen.Layout{
 		"Mastodon": idgen.Mastodon(),

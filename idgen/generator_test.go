@@ -25,8 +25,8 @@ func ascending(t testing.TB, ids []int64) {
 	}
 }
 
-// With NoLimit, a generator must continue from its last id after any jump of the clock,
-// without a wait or a duplicate.
+// With NoLimit, a generator continues from its last id after any jump of the clock, and
+// it should do so without a wait or a duplicate.
 func TestContinuesAfterClockJumps(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for name, layout := range presets(t) {
@@ -361,7 +361,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 		if s := pool.Health().State; s != idgen.Down && s != idgen.Waiting {
 			t.Errorf("health %v", s)
 		}
-		// Calls with an ended context must not take a number. Otherwise this many of
+		// Calls with an ended context don't take a number. If they did, this many of
 		// them would move the generator far ahead of the clock.
 		start = time.Now()
 		for range 100_000 {
@@ -470,7 +470,7 @@ func TestCloseEndsWaits(t *testing.T) {
 	})
 }
 
-// After Close, no call may return an id, on any path and in any tick.
+// Tests that no call returns an id after Close, on any path and in any tick.
 func TestClosed(t *testing.T) {
 	for _, at := range []time.Time{epoch, epoch.Add(time.Nanosecond), epoch.AddDate(3, 0, 0)} {
 		t.Run(at.Format(time.RFC3339Nano), func(t *testing.T) {

@@ -171,8 +171,8 @@ func drawSome(ctx context.Context, pool *idgen.Pool, i int) (ids []int64, err er
 	return ids, nil
 }
 
-// Even while calls and seals race, no id may be issued after a seal, and the ids of all
-// tenures must be unique.
+// Tests that no id is issued after a seal, even while calls and seals race, and that
+// the ids of all tenures are unique.
 func TestSealRacesWithIssuing(t *testing.T) {
 	pool, k := leasedPool(t, idgen.Config{MaxAhead: idgen.NoLimit})
 	start := time.Since(epoch).Milliseconds() << 12
@@ -235,9 +235,8 @@ func TestNewLeasedRefuses(t *testing.T) {
 	}
 }
 
-// The host's clock jumps during a lease. As soon as it has been corrected, ids must
-// have the right time, and again as soon as the host's clock is right and the
-// correction is withdrawn.
+// The host's clock jumps during a lease. A correction should give ids the right time at
+// once. The same goes for the next correction, when the host's clock is right again.
 func TestCorrect(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -298,7 +297,7 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// A correction must wake the calls that are waiting.
+// Tests that a correction wakes the calls that are waiting.
 func TestCorrectWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()

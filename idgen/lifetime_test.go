@@ -36,7 +36,7 @@ func TestMinMaxID(t *testing.T) {
 	}
 }
 
-// MinID and MaxID must also include the ids of other datacenters.
+// MinID and MaxID also include the ids of other datacenters.
 func TestMinMaxIDCoverFixedFieldsBelowTime(t *testing.T) {
 	here, there := must(idgen.Twitter().WithFixed("datacenter", 3))(t), must(idgen.Twitter().WithFixed("datacenter", 31))(t)
 	at := epoch

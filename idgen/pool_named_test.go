@@ -93,7 +93,7 @@ func TestMaxNames(t *testing.T) {
 		mustNext(t, pool.Named(text[:i+1]))
 	}
 	mustNext(t, pool)
-	mustNext(t, pool.Named(text[:1])) // known names must still work
+	mustNext(t, pool.Named(text[:1])) // known names still work
 	more := pool.Named("one more")
 	_, err1 := more.Next(t.Context())
 	_, err2 := more.NextN(t.Context(), 3)
@@ -120,7 +120,7 @@ func TestNamed(t *testing.T) {
 	if orders == users || orders != pool.Named("orders") {
 		t.Fatal("a name is not one generator")
 	}
-	// Names must be independent, so the ids of one don't use up the ids of another.
+	// Names are independent, so the ids of one shouldn't use up the ids of another.
 	before := mustNext(t, users)
 	must(orders.NextN(t.Context(), 1_000_000))(t)
 	if after := mustNext(t, users); after != before+1 {

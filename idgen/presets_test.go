@@ -123,7 +123,7 @@ var pagePresets = []struct {
 	{"Baidu", idgen.Baidu()}, {"TSID", idgen.TSID()}, {"DatacenterProcess", idgen.DatacenterProcess()},
 }
 
-// The table in docs/layouts.md must agree with the layouts.
+// Checks that the table in docs/layouts.md agrees with the layouts.
 func TestLayoutsPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/layouts.md")
 	if err != nil {

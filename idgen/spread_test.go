@@ -98,8 +98,8 @@ func TestIDsAreNotMultiplesOfAConstant(t *testing.T) {
 	}
 }
 
-// A generator at its maximum rate is never idle, so the spread must not skip anything:
-// all 4,096 numbers of each tick are used.
+// A generator at its maximum rate is never idle, so the spread should not skip
+// anything. All 4,096 numbers of each tick are used.
 func TestSpreadSkipsNothingAtTheMaximumRate(t *testing.T) {
 	clock := holdClock(epoch.AddDate(1, 0, 0))
 	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: 2 * time.Millisecond, MaxWait: -1})

@@ -11,9 +11,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// While many calls draw ids and leases are lost, Issued must never decrease, and never
-// exceed the number of ids that were requested. Afterwards it must be the number of ids
-// that calls have returned.
+// While many calls draw ids and leases are lost, Issued must never decrease, or exceed
+// the number of ids that were requested. Once all calls have ended, it should be
+// exactly the number of ids that they returned.
 func TestStatsIssued(t *testing.T) {
 	for name, layout := range map[string]Layout{"default": DefaultLayout(), "narrow": JSSafe()} {
 		t.Run(name, func(t *testing.T) {

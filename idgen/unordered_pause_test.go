@@ -18,9 +18,9 @@ import (
 )
 
 // A process is stopped for ten seconds and then continues. No id may repeat. At a high
-// rate, each goroutine gets late ids at most from the rest of its block, and from a
-// block that it was just taking. At a low rate, even the first id after the pause must
-// have the right time.
+// rate, each goroutine can get late ids, but only from the rest of its block and from a
+// block that it was just taking. At a low rate, even the first id after the pause
+// should have the right time.
 func TestUnorderedAfterAPause(t *testing.T) {
 	for _, pace := range []string{"rush", "slow"} {
 		t.Run(pace, func(t *testing.T) {

@@ -25,8 +25,8 @@ func roomy(t testing.TB) idgen.Layout {
 	return must(idgen.NewLayout(time.Date(1980, 1, -days, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Sequence(22)))(t)
 }
 
-// Many goroutines draw from an Unordered and from its generator at once, and no id may
-// repeat.
+// Tests that no id repeats while many goroutines draw from an Unordered and from its
+// generator at once.
 func TestUnorderedIsUnique(t *testing.T) {
 	layouts := presets(t)
 	layouts["roomy"] = roomy(t)
@@ -135,8 +135,8 @@ func bubbled(t *testing.T) int {
 	return len(regexp.MustCompile(own+`\b`).FindAllString(stack(true), -1))
 }
 
-// Without calls, there must be no timer and no goroutine left. Otherwise the bubble
-// would not end, or we would find more goroutines than before.
+// Without calls, we shouldn't leave a timer or a goroutine behind. If we did, the
+// bubble would not end, or we would find more goroutines than before.
 func TestUnorderedLeavesNothingRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := newPool(t, idgen.Config{Layout: roomy(t)})
