@@ -131,9 +131,9 @@ func TestHostClockJumpsAhead(t *testing.T) {
 }
 
 // Ids ascend within a lease. In the next lease of a pool, however, ids may be smaller
-// if the clock was ahead and the pool got another worker number. They can't be lower by
-// more than the distance from the clock to the bound, which is Window plus 2 times
-// MaxClockSkew as long as the store's clock is right.
+// if the clock was ahead and the pool got another worker number. The difference is
+// limited by the distance from the clock to the bound. As long as the store's clock is
+// right, this is Window plus 2 times MaxClockSkew.
 func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 	for _, tt := range []struct {
 		name               string

@@ -38,9 +38,9 @@ type Config struct {
 	// held last, provided that it is free.
 	PreferSame bool
 
-	// Window is how long ids can be issued while the store is unavailable. The lease is
-	// renewed after a third of Window. All processes of a namespace must have the same
-	// Window. Defaults to 10 s.
+	// Window is the time for which ids can be issued while the store is unavailable.
+	// The lease is renewed after a third of it. All processes of a namespace must have
+	// the same Window. Defaults to 10 s.
 	Window time.Duration
 
 	// TTL is how long the worker number of a killed process stays reserved. In
@@ -48,9 +48,9 @@ type Config struct {
 	// Window. Defaults to one and a half times Window.
 	TTL time.Duration
 
-	// MaxClockSkew is how far the host's clock may be from the store's clock. It is
-	// also how far the clocks of two database servers may differ if one replaces the
-	// other. Note that the first id of a new namespace is delayed by this time. All
+	// MaxClockSkew is the largest allowed difference between the host's clock and the
+	// store's clock. It also applies to the clocks of two database servers if one can
+	// replace the other. The first id of a new namespace is delayed by this time. All
 	// processes of a namespace must have the same MaxClockSkew. Defaults to 1 s.
 	MaxClockSkew time.Duration
 
@@ -93,12 +93,12 @@ func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, erro
 }
 
 // Fence makes all leases that are claimed from now on start above every id that may
-// have been issued before, even under leases of a database that this one replaced.
-// Processes do the same on their own if the fingerprint or an older row shows a
-// restore. However, some restores cannot be detected, such as that of a snapshot of a
-// disk or machine, or of an older dump that did not recreate the tables. After one of
-// these, you must call Fence before processes start again. docs/leases.md lists these
-// restores.
+// have been issued before. This includes ids under leases of a database that this one
+// replaced. Processes do the same on their own if the fingerprint or an older row shows
+// a restore. However, they cannot detect that a snapshot of a disk or machine was
+// restored, or an older dump that did not recreate the tables. After one of these
+// restores, you must call Fence before processes start again. docs/leases.md lists
+// them.
 //
 // Fence should be called with the same Config as [Open]. The error is
 // [lease.ErrNoNamespace] if there is nothing to fence, a [*lease.ConfigError] or a

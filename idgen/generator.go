@@ -78,16 +78,16 @@ type core struct {
 	clockErrors       atomic.Int64
 }
 
-// Next returns one id. If the clock is too far behind, Next waits for it until ctx ends,
-// but for no longer than [Config.MaxWait]. If a leased pool currently has no lease, or
-// must renew it first, Next waits for that until ctx ends.
+// Next returns one id. If the clock is too far behind, Next waits for it until ctx
+// ends, but no longer than [Config.MaxWait]. If a leased pool currently has no lease,
+// or must renew its lease first, Next waits for that until ctx ends.
 //
 // The error is a [*ClockError], [ErrLayoutExhausted], [ErrClosed], or, if ctx ends
 // during a wait, the error of ctx together with the reason for the wait.
 func (g *Generator) Next(ctx context.Context) (int64, error) {
 	// The fast path takes the next number if its tick is current or not too far ahead.
-	// If another call gets there first, we try the number after it without reading the
-	// clock again, since reading the clock is the larger part of what an id costs.
+	// If another call gets there first, we try the number after it. We don't read the
+	// clock again, because that is the larger part of what an id costs.
 	s := g.seq.Load()
 	now := g.clock.now()
 	for {
@@ -220,8 +220,8 @@ func (c *core) id(t *tenure, number int64) int64 {
 
 // wait waits until the clock is within maxAhead of number, which the caller must own.
 //
-// We can't rely on a single sleep, because the clock may be stepped, be corrected or
-// stand still in the meantime. Instead, wait reads the clock again after each sleep and
+// We can't rely on a single sleep, because the clock may meanwhile be stepped, be
+// corrected or stand still. Instead, wait reads the clock again after each sleep and
 // never sleeps longer than resyncEvery. Each sleep is also a little longer than
 // necessary. Otherwise a generator at its maximum rate would wake a call for every few
 // numbers, and waking a call costs more than making an id.

@@ -7,8 +7,8 @@ import (
 )
 
 // These tests reproduce two issues of github.com/bwmarrin/snowflake. Its sequence
-// starts at 0 in each millisecond, so if a process makes no more than one id a
-// millisecond, the lowest bits of its ids are all 0. The same happens with
+// starts at 0 in each millisecond. If a process makes no more than one id a
+// millisecond, the lowest bits of all its ids are therefore 0. The same happens with
 // Config.NoSpread. TestModuloIsEven tests the distribution under all moduli up to
 // 1,024.
 

@@ -33,9 +33,9 @@ type Pool struct {
 }
 
 // NewPool checks cfg, gets a worker number from cfg.Worker, reserves it within this
-// process and returns the pool. The error is a [*ConfigError], [ErrWorkerInUse] or
-// whatever cfg.Worker returned. It is a [*RangeError] if the worker number does not fit
-// its field, and a [*TimeError] if the clock is outside the layout's lifetime.
+// process and returns the pool. The error is a [*ConfigError], [ErrWorkerInUse] or the
+// error from cfg.Worker. It is a [*RangeError] if the worker number does not fit its
+// field, and a [*TimeError] if the clock is outside the layout's lifetime.
 func NewPool(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -225,9 +225,9 @@ func (p *Pool) Close(ctx context.Context) error {
 }
 
 // Suspend releases the worker number of a leased pool. Once Suspend has returned, no id
-// is issued until [Pool.Resume] has leased a worker number again. In the meantime,
-// calls for ids wait. If their context ends first, they return an error which says that
-// the pool is suspended.
+// is issued until [Pool.Resume] has leased a worker number again. Until then, calls for
+// ids wait, and if their context ends first, they return an error which says that the
+// pool is suspended.
 //
 // Call Suspend before you checkpoint the process, or take a snapshot or clone of its
 // machine. Each copy that calls Resume then leases a worker number of its own.

@@ -34,7 +34,7 @@ type Unordered struct {
 	// lanes are the blocks in use. A call selects a lane by the address of its
 	// goroutine's stack, which costs almost nothing, rarely changes, and differs
 	// between goroutines. Two goroutines may still end up in the same lane. That makes
-	// them slower, but their ids are unique all the same.
+	// them slower, but their ids are still unique.
 	lanes [laneCount]atomic.Pointer[block]
 
 	g     *Generator

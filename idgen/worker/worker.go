@@ -72,7 +72,7 @@ func Ordinal() func(bits int) (int64, error) {
 	}
 }
 
-// parse returns the worker number in text, which is value or the last part of it.
+// parse returns the worker number in text, which is either all of value or the end.
 func parse(source, value, text string, bits int) (int64, error) {
 	if value == "" {
 		return 0, &Error{source, value, "is empty; set it to a number that no other process has"}
