@@ -51,8 +51,8 @@ func (c *clock) sinceEpoch(t time.Time) time.Duration {
 	return max(t.Add(time.Duration(c.correction.Load())).Sub(c.epoch), earliest)
 }
 
-// correct replaces the previous correction. All readings that begin after correct
-// returns have by added to them.
+// correct sets the correction to by, which takes effect for all readings that begin
+// after correct has returned.
 func (c *clock) correct(by time.Duration) {
 	c.looking.Lock()
 	defer c.looking.Unlock()

@@ -229,8 +229,8 @@ func (p *Pool) Close(ctx context.Context) error {
 // ids wait, and if their context ends first, they return an error which says that the
 // pool is suspended.
 //
-// Call Suspend before you checkpoint the process, or take a snapshot or clone of its
-// machine. Each copy that calls Resume then leases a worker number of its own.
+// Call Suspend before you checkpoint the process, or snapshot or clone its machine.
+// Each copy that calls Resume then leases a worker number of its own.
 //
 // If the lease could not be released, Suspend returns an error. The lease then expires
 // after its TTL, and it is still safe to copy the process. If the pool's worker number

@@ -49,8 +49,8 @@ func Instagram() Layout {
 }
 
 // Sonyflake has 39 bits for units of 10 ms since 2014-09-01, 8 for the sequence and,
-// below it, 16 for the machine (the worker). Since the worker is in the lowest bits, id
-// % 2^k depends on nothing but the worker for k up to 16.
+// below it, 16 for the machine (the worker). Since the worker is in the lowest bits,
+// id % 2^k depends on nothing but the worker for k up to 16.
 func Sonyflake() Layout {
 	return preset(date(2014, 9, 1), 10*time.Millisecond, Time(39), Sequence(8), Worker(16))
 }
@@ -88,8 +88,8 @@ type RaindropConfig struct {
 	Epoch time.Time     // tick 0, which is rounded down to a whole Unit since 1970, in UTC
 	Unit  time.Duration // 1 ms, 1 s, 1 min, 1 h or 24 h
 
-	// TimeBits must be 41 to 55 for a unit of 1 ms, 31 to 55 for 1 s, 25 to 50 for 1
-	// min, 19 to 45 for 1 h and 15 to 40 for 24 h.
+	// TimeBits must be 41 to 55 for a unit of 1 ms, 31 to 55 for 1 s, 25 to 50 for
+	// 1 min, 19 to 45 for 1 h and 15 to 40 for 24 h.
 	TimeBits   int
 	WorkerBits int // 3 to 10
 

@@ -83,9 +83,10 @@ func (p *Pool) Stats() Stats {
 
 // issued returns the last number, or a negative one if the sequence is sealed, as well
 // as the number of ids that the generator has issued. It may count too few if other
-// calls skip numbers at the same time, but that usually corrects itself. Only if a call
-// is paused between the two steps of take until two more leases have ended, the count
-// of its sequence stays too low. The caller must hold the pool's mu.
+// calls skip numbers at the same time, but that usually corrects itself. The exception
+// is a call that is paused between the two steps of take until two more leases have
+// ended, because then the count of its sequence stays too low. The caller must hold the
+// pool's mu.
 func (g *Generator) issued() (last, n int64) {
 	s := g.seq.Load()
 	n = g.before

@@ -56,7 +56,7 @@ const (
 	laneCount = 1 << laneBits
 
 	// maxBlock is the size of a block in a layout with a long sequence. Larger blocks
-	// would make no call faster, but more ids would be late after a pause of the
+	// wouldn't make calls any faster, but more ids would be late after a pause of the
 	// process.
 	maxBlock = 1024
 
