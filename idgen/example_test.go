@@ -168,7 +168,8 @@ func ExampleLayout_Compose() {
 	// idgen: worker 1024 does not fit its field (0 to 1023); use a number in that range or a layout with a wider field
 }
 
-// JavaScript reads numbers up to 2^53 exactly. With JSSafe, ids stay below that until 2068.
+// JavaScript reads numbers up to 2^53 exactly. With JSSafe, ids stay below this limit
+// until 2068.
 func ExampleJSSafe() {
 	life := idgen.JSSafe().Lifetime()
 	fmt.Println(life.End.Year(), life.SafeEnd.Equal(life.End))
