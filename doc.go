@@ -4,12 +4,12 @@
 //	ids, err := snowkey.Open(ctx, sqlstore.Postgres(db), snowkey.Config{})
 //	idgen.SetDefault(ids)
 //
-// With the pool set as the default, the integrations fill the key of each new row.
-// Open leases a worker number from the application's own database. The worker number
-// makes the ids of two processes differ. A program that has worker numbers of its own
-// uses [idgen.NewPool] instead.
+// With the pool set as the default, the integrations fill the key of each new row. Open
+// leases a worker number from the application's own database, which makes sure that the
+// ids of two processes differ. If your program already has worker numbers of its own,
+// use [idgen.NewPool] instead.
 //
-// The packages:
+// The packages are:
 //
 //   - idgen makes ids: Layout, Generator and Pool.
 //   - idgen/worker returns worker numbers without a lease.

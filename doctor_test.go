@@ -52,7 +52,7 @@ func TestDoctor(t *testing.T) {
 				} else if !errors.Is(err, lease.ErrNoNamespace) {
 					t.Errorf("a namespace that is not there: %v", err)
 				}
-				for range 2 { // the crowd of two workers
+				for range 2 { // two pools, so that both workers are leased for the case "crowded"
 					open(t, store, snowkey.Config{MaxWorker: 1})
 				}
 				time.Sleep(time.Minute)
@@ -77,7 +77,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// epochTicks returns the ticks from 1970 to the layout's epoch.
+// epochTicks returns the number of ticks from 1970 to the layout's epoch.
 func epochTicks(t *testing.T) int64 { return layout(t).Epoch().UnixMilli() }
 
 func TestDoctorWithoutAStore(t *testing.T) {

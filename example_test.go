@@ -11,8 +11,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
-// newStore returns a store in a new directory. A program with a database uses
-// sqlstore.Postgres(db), sqlstore.MySQL(db) or sqlstore.SQLite(db).
+// newStore returns a store in a new directory. If you have a database, use
+// sqlstore.Postgres(db), sqlstore.MySQL(db) or sqlstore.SQLite(db) instead.
 func newStore() (store *filestore.Store, remove func()) {
 	dir, err := os.MkdirTemp("", "snowkey")
 	if err != nil {
@@ -40,8 +40,8 @@ func ExampleOpen() {
 	// Output: true serving
 }
 
-// Two services that fill the same tables have one namespace. Each data center has a
-// range of worker numbers, so that it can work without the other.
+// Two services that fill the same tables must have the same namespace. Here, each data
+// center also has a range of worker numbers, so that it can work without the other.
 func ExampleConfig() {
 	ctx := context.Background()
 	store, remove := newStore()
@@ -63,8 +63,8 @@ func ExampleConfig() {
 	// Output: true true
 }
 
-// Before a process is copied, for instance by a snapshot of its machine, it releases its
-// worker number. Each copy then leases another.
+// A process should release its worker number before it is copied, for instance by a
+// snapshot of its machine. Each copy then leases a worker number of its own.
 func Example_suspend() {
 	ctx := context.Background()
 	store, remove := newStore()
@@ -92,8 +92,9 @@ func Example_suspend() {
 	// resumed: true serving
 }
 
-// After a restore from an old backup, ids must not repeat those that were issued after the
-// backup. docs/leases.md lists the restores that need a call of Fence.
+// After a restore from an old backup, ids must not repeat the ids that were issued
+// since that backup. docs/leases.md lists the restores after which you need to call
+// Fence.
 func ExampleFence() {
 	ctx := context.Background()
 	store, remove := newStore()
@@ -106,7 +107,7 @@ func ExampleFence() {
 	before, _ := ids.Next(ctx)
 	ids.Close(ctx)
 
-	// All processes are stopped, and the store was restored.
+	// At this point, all processes are stopped and the store has been restored.
 	if err := snowkey.Fence(ctx, store, cfg); err != nil {
 		log.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func ExampleFence() {
 	// Output: true <nil>
 }
 
-// A program that runs once a day reports what looks wrong in the store.
+// You can run Doctor once a day, for instance, to report what looks wrong in the store.
 func ExampleDoctor() {
 	ctx := context.Background()
 	store, remove := newStore()
@@ -140,7 +141,7 @@ func ExampleDoctor() {
 		log.Fatal(err)
 	}
 	for _, f := range findings {
-		fmt.Println(f.Kind) // f.Text and f.Remedy are for people
+		fmt.Println(f.Kind) // f.Text and f.Remedy are meant for people
 	}
 	// Output: crowded
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// After a restore that the database does not show, ids repeat without Fence, and do not
-// repeat with Fence.
+// If the database doesn't show that it was restored, only Fence keeps ids from
+// repeating. We also run this without Fence, to make sure that ids would indeed repeat.
 func TestFence(t *testing.T) {
 	for _, fenced := range []bool{true, false} {
 		t.Run(fmt.Sprintf("fenced %t", fenced), func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestFence(t *testing.T) {
 				draw := func() {
 					t.Helper()
 					pool := open(t, store, cfg)
-					ids, err := pool.NextN(t.Context(), 40_000) // more than the time until now has
+					ids, err := pool.NextN(t.Context(), 40_000) // more ids than the time until now has
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -15,8 +15,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// A store whose clock has only whole seconds is up to one second behind. For an hour, one
-// process issues ids without a pause, while others start and stop.
+// A store whose clock only has whole seconds is up to one second behind. For an hour,
+// one process issues ids without a pause, while other processes start and stop.
 func TestStoreOfWholeSeconds(t *testing.T) {
 	for _, cfg := range []snowkey.Config{
 		{MaxWorker: 1},
@@ -68,21 +68,21 @@ func TestStoreOfWholeSeconds(t *testing.T) {
 	}
 }
 
-// The host's clock jumps ahead and stays below the bound. Ids follow the wrong clock
-// until the next renewal, at most Window/3 later, or until the clock is right again.
-// Then the clock is behind the last id by the length of the jump. Calls fail
-// with a ClockError until this difference is MaxWait, and then wait. After a jump beyond the bound, calls
-// fail only until the next correction.
+// The host's clock jumps ahead but stays below the bound. Ids then follow the wrong
+// clock until the next renewal, at most Window/3 later, or until the clock is right
+// again. At that point the clock is behind the last id by the length of the jump, so
+// calls fail with a ClockError until this difference is down to MaxWait, and then wait.
+// After a jump beyond the bound, however, calls fail only until the next correction.
 func TestHostClockJumpsAhead(t *testing.T) {
 	const renewal, maxWait, step = 3400 * time.Millisecond, 500 * time.Millisecond, 10 * time.Millisecond
 	for _, tt := range []struct {
-		jump, fails time.Duration // how long calls fail at most
-		exact       bool          // whether they fail that long in every phase of a renewal
+		jump, fails time.Duration // for how long calls may fail
+		exact       bool          // whether they fail for that long in every phase of a renewal
 	}{
-		{500 * time.Millisecond, 0, true}, // less than MaxClockSkew is not corrected
+		{500 * time.Millisecond, 0, true}, // not corrected, because it is less than MaxClockSkew
 		{2 * time.Second, 1500 * time.Millisecond, true},
 		{5 * time.Second, 4500 * time.Millisecond, true},
-		{9 * time.Second, 8500 * time.Millisecond, false}, // beyond the bound, if the renewal was some time ago
+		{9 * time.Second, 8500 * time.Millisecond, false}, // beyond the bound, unless the lease was just renewed
 		{time.Hour, renewal, false},
 	} {
 		for _, phase := range []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second} {
@@ -91,7 +91,7 @@ func TestHostClockJumpsAhead(t *testing.T) {
 					var off atomic.Int64
 					clock := func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
 					store := &leasetest.Memory{}
-					open(t, store, snowkey.Config{}).Close(t.Context()) // the first ids of a namespace may be ahead
+					open(t, store, snowkey.Config{}).Close(t.Context()) // create the namespace now, since its first ids may be ahead
 					time.Sleep(time.Minute)
 					pool := open(t, store, snowkey.Config{Clock: clock})
 					time.Sleep(time.Minute + phase)
@@ -130,15 +130,15 @@ func TestHostClockJumpsAhead(t *testing.T) {
 	}
 }
 
-// Ids ascend within a lease. The ids of the next lease of a pool may be smaller, if the
-// clock was ahead and the worker number is another. The difference is at most the
-// distance from the clock to the bound. If the store's clock is right, this is Window
-// plus 2 times MaxClockSkew.
+// Ids ascend within a lease. In the next lease of a pool, however, ids may be smaller
+// if the clock was ahead and the pool got another worker number. The difference is
+// limited by the distance from the clock to the bound. As long as the store's clock is
+// right, this is Window plus 2 times MaxClockSkew.
 func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 	for _, tt := range []struct {
 		name               string
 		host, store        time.Duration // how far the clocks jump
-		same               bool          // whether the pool gets its worker number again
+		same               bool          // whether the pool gets the same worker number again
 		lowerMin, lowerMax time.Duration
 	}{
 		{"the same worker number", 8 * time.Second, 0, true, 0, 0},
@@ -154,7 +154,7 @@ func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 				time.Sleep(time.Minute)
 				pool := open(t, store, cfg)
 				worker := workerOf(t, pool)
-				// After an answered renewal the bound is a window ahead.
+				// Right after a renewal, the bound is a window ahead.
 				for renewals := store.Calls("Renew"); store.Calls("Renew") == renewals; {
 					time.Sleep(10 * time.Millisecond)
 				}
@@ -178,7 +178,7 @@ func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 				host.Store(0)
 				stored.Store(0)
 				if !tt.same {
-					// Another process gets the worker number.
+					// Make it look as if another process had the worker number.
 					rows, err := store.Rows(t.Context(), terms(t), worker, worker)
 					if err != nil || len(rows) != 1 {
 						t.Fatal(rows, err)
@@ -208,8 +208,8 @@ func TestOrderFromOneLeaseToTheNext(t *testing.T) {
 	}
 }
 
-// The host's clock jumps during a lease. The next renewal finds that the host's clock is
-// wrong, and ids continue with the store's time.
+// The host's clock jumps during a lease. The next renewal finds out that it is wrong,
+// and from then on ids continue with the store's time.
 func TestHostClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
 		t.Run(jump.String(), func(t *testing.T) {
@@ -247,10 +247,10 @@ func TestHostClockJumps(t *testing.T) {
 	}
 }
 
-// The store's clock jumps, and ids continue with the host's time. If the store's clock went
-// back, they continue up to the bound. If it went forward, they continue in another lease,
-// which starts at the bound. While calls wait for the bound, the keeper does not repeat
-// requests that the store cannot grant yet.
+// When the store's clock jumps, ids continue with the host's time. If the store's clock
+// went back, they continue up to the bound, whereas if it went forward, they continue
+// in another lease, which starts at the bound. While calls wait for the bound, the
+// keeper should not keep repeating requests that the store can't grant yet.
 func TestStoreClockJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var off atomic.Int64
@@ -267,7 +267,7 @@ func TestStoreClockJumps(t *testing.T) {
 		time.Sleep(time.Minute) // the first ids of a namespace are ahead
 		steady(time.Minute)
 		off.Store(int64(-time.Hour))
-		steady(5 * time.Second) // the bound is ahead of time by Window
+		steady(5 * time.Second) // works for a while, since the bound is ahead of time by Window
 		before := store.Calls("Renew")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -294,7 +294,7 @@ func TestStoreClockJumps(t *testing.T) {
 		steady(time.Minute)
 		off.Store(0)
 		steady(time.Minute)
-		// The bounds did not follow the wrong clock of the store.
+		// Make sure that the bounds didn't follow the wrong clock of the store.
 		rows, err := store.Rows(t.Context(), terms(t), 0, 15)
 		if err != nil || len(rows) == 0 {
 			t.Fatal(rows, err)

@@ -16,7 +16,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// days returns a layout with ticks of a day, 65,536 ids in each, and four workers.
+// days returns a layout with four workers and ticks of a day, which have 65,536 ids
+// each.
 func days(t testing.TB) idgen.Layout {
 	t.Helper()
 	l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), 24*time.Hour, idgen.Time(15), idgen.Worker(2), idgen.Sequence(16))
@@ -26,7 +27,8 @@ func days(t testing.TB) idgen.Layout {
 	return l
 }
 
-// draw takes n ids, which must be new and have today's tick. It must not wait for long.
+// draw takes n ids, and checks that they are new, have today's tick and don't take
+// long.
 func draw(t testing.TB, pool *idgen.Pool, seen map[int64]bool, n int) {
 	t.Helper()
 	began := time.Now()
@@ -45,8 +47,9 @@ func draw(t testing.TB, pool *idgen.Pool, seen map[int64]bool, n int) {
 	}
 }
 
-// A process that restarts on the same day does not wait for the next day and repeats no
-// id. This holds if it was closed or killed, and if its clock is wrong.
+// A process that restarts on the same day must not repeat an id, but it shouldn't have
+// to wait for the next day either. This applies whether the process was closed or
+// killed, and even if its clock is wrong.
 func TestRestartWithinATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
@@ -69,7 +72,7 @@ func TestRestartWithinATick(t *testing.T) {
 		first = start(snowkey.Config{MaxWorker: 1})
 		draw(t, first, seen, 1000)
 		killed := workerOf(t, first)
-		// For the store, a killed process is a lease without further renewals.
+		// To the store, a killed process is just a lease without further renewals.
 		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse })
 		first.Close(t.Context())
 		store.Fault(nil)
@@ -93,7 +96,8 @@ func TestRestartWithinATick(t *testing.T) {
 	})
 }
 
-// A process may use all numbers of a day, but if it is killed, only few of them are lost.
+// A process can use all numbers of a day, and yet loses only a few of them if it is
+// killed.
 func TestKillLosesFewNumbersOfATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
@@ -123,7 +127,7 @@ func TestKillLosesFewNumbersOfATick(t *testing.T) {
 	})
 }
 
-// An operator deletes the rows, and no id of the day repeats.
+// Tests that no id of the day repeats, even if an operator deletes the rows.
 func TestDeletedRowsWithinATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
@@ -132,7 +136,7 @@ func TestDeletedRowsWithinATick(t *testing.T) {
 		for worker := range int64(3) {
 			draw(t, pool, seen, 1000)
 			store.Delete(t.Context(), terms, worker)
-			time.Sleep(10 * time.Second) // the next renewal notices
+			time.Sleep(10 * time.Second) // until the next renewal notices
 		}
 		draw(t, pool, seen, 1000)
 		if workerOf(t, pool) != 3 {
@@ -151,8 +155,8 @@ func TestDeletedRowsWithinATick(t *testing.T) {
 	})
 }
 
-// The host's clock jumps past midnight. The process that gets the worker number next can
-// still use the numbers of today.
+// The host's clock jumps past midnight. This should not use up today's numbers for the
+// next process with this worker number.
 func TestHostClockJumpsToTheNextTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, seen := &leasetest.Memory{}, map[int64]bool{}
@@ -163,14 +167,14 @@ func TestHostClockJumpsToTheNextTick(t *testing.T) {
 		draw(t, pool, seen, 100)
 		for range 5 {
 			ahead.Store(int64(3 * time.Hour))
-			for range 100 { // the calls want numbers of tomorrow, and the clock is corrected
+			for range 100 { // the calls want tomorrow's numbers until the clock is corrected
 				next(t, pool)
 				time.Sleep(10 * time.Millisecond)
 			}
 			ahead.Store(0)
 			time.Sleep(5 * time.Second)
 		}
-		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse }) // it is killed
+		store.Fault(func(string) leasetest.Fault { return leasetest.Refuse }) // kills the process
 		pool.Close(t.Context())
 		store.Fault(nil)
 		draw(t, openLayout(t, store, days(t), cfg), seen, 1000)
@@ -188,7 +192,7 @@ func TestLongTicksNeedADurableStore(t *testing.T) {
 	})
 }
 
-// Every unit, from a microsecond to a week.
+// TestUnits tries all kinds of units, from a microsecond to a week.
 func TestUnits(t *testing.T) {
 	for _, unit := range []time.Duration{
 		time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second,

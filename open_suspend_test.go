@@ -15,14 +15,14 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// A copy of a process with a suspended pool cannot issue ids of the former lease.
+// A copy of a process with a suspended pool must not issue ids of the former lease.
 func TestSuspend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
 		cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
 		pool := open(t, store, cfg)
 		last := mustNext(t, pool)
-		for range 2 { // the second call does nothing
+		for range 2 { // the second call must do nothing
 			if err := pool.Suspend(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,7 @@ func TestSuspend(t *testing.T) {
 			t.Errorf("%d renewals while suspended", n-renewals)
 		}
 
-		// One of two copies gets the worker number, and the other waits for it.
+		// One of two copies gets the worker number, so the other has to wait for it.
 		copied := open(t, store, cfg)
 		between := mustNext(t, copied)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -81,7 +81,7 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
-// Close ends a Resume that waits.
+// Close should end a Resume that is still waiting.
 func TestCloseWhileSuspended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}

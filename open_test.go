@@ -45,7 +45,8 @@ func TestAnHourOfRenewals(t *testing.T) {
 		if err := pool.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		// The next process with this worker number starts above the last id, without a wait.
+		// The next process with this worker number should start above the last id
+		// without a wait.
 		again := open(t, store, snowkey.Config{MinWorker: worker, MaxWorker: worker})
 		if id := mustNext(t, again); id <= last || time.Until(layout(t).Decode(id).Time) > time.Second {
 			t.Errorf("the next process begins with %d (%v), after %d", id, layout(t).Decode(id).Time, last)
@@ -97,8 +98,8 @@ func TestStoreUnavailable(t *testing.T) {
 	})
 }
 
-// A slow store delays no id and loses no lease, if it answers within a quarter of the
-// window.
+// A slow store should neither delay ids nor cost us the lease, as long as it answers
+// within a quarter of the window.
 func TestSlowStore(t *testing.T) {
 	for _, slow := range []time.Duration{100 * time.Millisecond, time.Second, 2400 * time.Millisecond} {
 		t.Run(slow.String(), func(t *testing.T) {
@@ -169,7 +170,7 @@ func TestLeaseLost(t *testing.T) {
 	}
 }
 
-// A pool keeps its lease if the reply to a renewal is lost or the request is late.
+// A pool keeps its lease even if the reply to a renewal is lost or the request is late.
 func TestLostRenewals(t *testing.T) {
 	for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.LoseReply, leasetest.Hang, leasetest.HangAfter, leasetest.Late} {
 		t.Run(fmt.Sprint(fault), func(t *testing.T) {
@@ -203,8 +204,8 @@ func TestLostRenewals(t *testing.T) {
 	}
 }
 
-// A claim whose reply is lost delays Open by a few seconds only. Open does not wait until
-// the lost lease has expired.
+// If the reply to a claim is lost, Open should be delayed by a few seconds, but not
+// until the lost lease has expired.
 func TestLostClaims(t *testing.T) {
 	for _, volatile := range []bool{false, true} {
 		for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.LoseReply, leasetest.Hang, leasetest.HangAfter, leasetest.Late} {
@@ -213,7 +214,7 @@ func TestLostClaims(t *testing.T) {
 					store := &leasetest.Memory{}
 					store.SetVolatile(volatile)
 					cfg := snowkey.Config{MinWorker: 15, MaxWorker: 15}
-					open(t, store, cfg).Close(t.Context()) // creates the namespace
+					open(t, store, cfg).Close(t.Context()) // to create the namespace
 					burnt, away := make(chan int64, 1), false
 					store.Fault(func(op string) leasetest.Fault {
 						switch {
@@ -230,7 +231,7 @@ func TestLostClaims(t *testing.T) {
 								burnt <- rows[0].Bound
 							})
 							return fault
-						case away: // the network is cut, and the row cannot be read either
+						case away: // the network is cut, so we can't read the row either
 							return leasetest.Hang
 						}
 						return leasetest.None
@@ -239,8 +240,8 @@ func TestLostClaims(t *testing.T) {
 					pool := open(t, store, cfg)
 					id := mustNext(t, pool)
 					took := time.Since(start)
-					// With a volatile store, a claim skips a window and the skew.
-					limit := 8 * time.Second // 5 s until the hanging read times out, and a pause
+					// With a volatile store, a claim also skips a window and the skew.
+					limit := 8 * time.Second // 5 s until the hanging read times out, plus a pause
 					if volatile {
 						limit += 13 * time.Second
 					}
@@ -269,10 +270,10 @@ func TestLostClaims(t *testing.T) {
 	}
 }
 
-// A late claim leaves no worker number taken without a holder: the process claims the same
-// row again, even if others are free.
+// A late claim shouldn't leave us with a worker number that is taken but has no holder.
+// To prevent that, the process claims the same row again, even if other rows are free.
 func TestLateClaims(t *testing.T) {
-	for range 10 { // a claim takes one of the free rows at random
+	for range 10 { // repeat this, because a claim takes one of the free rows at random
 		synctest.Test(t, func(t *testing.T) {
 			store := &leasetest.Memory{}
 			var pools []*idgen.Pool
@@ -282,7 +283,7 @@ func TestLateClaims(t *testing.T) {
 			for _, p := range pools {
 				p.Close(t.Context())
 			}
-			late := 3 // claims
+			late := 3 // how many claims are still to be late
 			store.Fault(func(op string) leasetest.Fault {
 				if op == "Claim" && late > 0 {
 					late--
@@ -368,7 +369,8 @@ func TestAllWorkersTaken(t *testing.T) {
 		if !ok || len(e.Holders) != 4 || e.NextFree <= 0 || e.NextFree > 16*time.Second || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a fifth process: %v", err)
 		}
-		// The worker number of a closed process is free at once, and of a killed one after TTL.
+		// The worker number of a closed process is free at once. If the process had
+		// been killed, we would have to wait for TTL.
 		go func() {
 			time.Sleep(3 * time.Second)
 			pools[0].Close(context.Background())
@@ -398,7 +400,7 @@ func TestPreferSame(t *testing.T) {
 	})
 }
 
-// While Open waits for the store, it logs the reason once.
+// While Open waits for the store, it should log the reason, but only once.
 func TestOpenSaysWhyItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
@@ -416,8 +418,8 @@ func TestOpenSaysWhyItWaits(t *testing.T) {
 	})
 }
 
-// The default label is the same after a restart, and has the port, which distinguishes two
-// servers on one host.
+// The default label stays the same after a restart. It includes the port, so that we
+// can tell two servers on one host apart.
 func TestDefaultLabel(t *testing.T) {
 	labels := map[string]string{}
 	for _, port := range []string{"8080", "8081", "8080"} {
@@ -437,7 +439,7 @@ func TestDefaultLabel(t *testing.T) {
 	}
 }
 
-// No id is issued after the worker number was released.
+// Tests that no id is issued after the worker number was released.
 func TestCloseWhileCallsAreInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
@@ -480,9 +482,9 @@ func TestCloseWhileCallsAreInFlight(t *testing.T) {
 	})
 }
 
-// No id repeats under random faults. Processes start, and are closed or killed. Calls of
-// the store fail, hang, are late or lose their replies. Rows are deleted, and commits are
-// lost at a failover to a server whose clock is behind.
+// Tests that no id repeats under random faults. Processes start, and are closed or
+// killed. Calls of the store fail, hang, are late or lose their replies. Rows are
+// deleted, and commits are lost in a failover to a server whose clock is behind.
 func TestIDsAreUniqueUnderFaults(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -491,7 +493,7 @@ func TestIDsAreUniqueUnderFaults(t *testing.T) {
 				var behind atomic.Int64
 				store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }}
 				layout, lifetimes := layout(t), 3*time.Second
-				if seed%2 == 1 { // ticks of a day; the run takes several days
+				if seed%2 == 1 { // use ticks of a day, so that the run takes several days
 					layout, lifetimes = days(t), 20*time.Minute
 					openLayout(t, store, layout, snowkey.Config{}).Close(t.Context())
 				}
@@ -536,13 +538,14 @@ func TestIDsAreUniqueUnderFaults(t *testing.T) {
 							store.Restore(snapshot)
 							store.SetCurrent(fmt.Sprint("promoted ", losses))
 							snapshot = store.Snapshot()
-							// The two servers take turns, and the clock of one is behind.
+							// The two servers take turns, and one of them has a clock
+							// that is behind.
 							behind.Store(int64(losses%2) * int64(900*time.Millisecond))
 						}
 					case 5:
 						if r.IntN(5) == 0 {
 							store.Delete(t.Context(), terms, r.Int64N(4))
-							snapshot = store.Snapshot() // so that no failover brings the row back
+							snapshot = store.Snapshot() // otherwise a failover would bring the row back
 						}
 					}
 					for _, p := range pools {

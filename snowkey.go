@@ -13,54 +13,56 @@ import (
 
 // Config configures [Open]. The zero Config is ready to use.
 type Config struct {
-	// Layout says which bits of an id hold what. All processes of a namespace have
-	// the same layout, or layouts that can never make the same id (see
+	// Layout divides the bits of an id into fields. All processes of a namespace must
+	// have the same layout, or layouts that can never make the same id (see
 	// [idgen.Layout.Compatible]). Defaults to idgen.DefaultLayout().
 	Layout idgen.Layout
 
 	// Namespace is the scope in which ids are unique. Processes that fill the same
-	// tables must use the same namespace. At most 64 bytes. Defaults to "default".
+	// tables must use the same namespace. It can have up to 64 bytes. Defaults to
+	// "default".
 	Namespace string
 
 	// MinWorker and MaxWorker limit the worker numbers that may be leased, both
-	// included, for instance to give each data center a range. MaxWorker 0 means the
-	// largest of the layout.
+	// included. You can use them to give each data center a range of its own, for
+	// instance. If MaxWorker is 0, the limit is the largest worker number of the
+	// layout.
 	MinWorker, MaxWorker int64
 
-	// Label names this process in errors and in the table. It should be the same
-	// after a restart. Defaults to the host's name, $PORT if it is set, and the
+	// Label names this process in errors and in the table. It should be the same after
+	// a restart. Defaults to the host's name, followed by $PORT if it is set, and the
 	// address of a network card.
 	Label string
 
-	// PreferSame prefers the worker number that a process with this Label held
-	// last, if it is free.
+	// PreferSame makes Open prefer the worker number that a process with this Label
+	// held last, provided that it is free.
 	PreferSame bool
 
-	// Window is how long ids can be issued while the store is unavailable. The lease
-	// is renewed after a third of Window. All processes of a namespace have
+	// Window is the time for which ids can be issued while the store is unavailable.
+	// The lease is renewed after a third of it. All processes of a namespace must have
 	// the same Window. Defaults to 10 s.
 	Window time.Duration
 
-	// TTL is how long the worker number of a process that was killed stays
-	// reserved. Other processes wait for MaxClockSkew in addition. Not less than
+	// TTL is how long the worker number of a killed process stays reserved. In
+	// addition, other processes wait for MaxClockSkew. TTL must not be less than
 	// Window. Defaults to one and a half times Window.
 	TTL time.Duration
 
-	// MaxClockSkew is how far the host's clock may be from the store's clock. It is
-	// also how far the clocks of two database servers may differ if one replaces the
-	// other. In a new namespace, the first id is issued this much later. All
-	// processes of a namespace have the same MaxClockSkew. Defaults to 1 s.
+	// MaxClockSkew is the largest allowed difference between the host's clock and the
+	// store's clock. It also applies to the clocks of two database servers if one can
+	// replace the other. The first id of a new namespace is delayed by this time. All
+	// processes of a namespace must have the same MaxClockSkew. Defaults to 1 s.
 	MaxClockSkew time.Duration
 
-	// SkipMigrate prevents Open from creating the tables. Use it if your own
-	// migration creates them.
+	// SkipMigrate prevents Open from creating the tables. Set it if your own migration
+	// creates them.
 	SkipMigrate bool
 
-	// OnLost is called in a goroutine of its own after a lease was lost.
+	// OnLost, if not nil, is called in its own goroutine after a lease was lost.
 	OnLost func(*lease.LostError)
 
-	// These fields have the meaning and the defaults of the fields of
-	// [idgen.Config] with the same names.
+	// These fields have the same meaning and defaults as the fields of [idgen.Config]
+	// with the same names.
 	MaxAhead, MaxWait, MaxBehind time.Duration
 	NoSpread                     bool
 	MaxNames                     int
@@ -74,14 +76,14 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Open leases a worker number from store and returns a pool of ids. It returns
-// when the first id can be issued. If the store is unavailable or all worker numbers are
-// in use, Open tries again until ctx ends, and the error then names the reason.
-// [idgen.Pool.Close] releases the worker number.
+// Open leases a worker number from store and returns a pool of ids once the first id
+// can be issued. If the store is unavailable or all worker numbers are in use, Open
+// keeps trying until ctx ends, and then returns an error that gives the reason. Use
+// [idgen.Pool.Close] to release the worker number.
 //
-// While the store is unavailable, ids are issued for Window. After that, calls
-// wait for the store until their context ends. When the lease is lost, the pool
-// leases another worker number, and calls wait for it. [idgen.Pool.Health] reports
+// If the store becomes unavailable later, ids are issued for Window. After that, calls
+// wait for the store until their context ends. If the lease is lost, the pool leases
+// another worker number, and calls wait for that as well. [idgen.Pool.Health] reports
 // both.
 func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, error) {
 	newPool := leased.NewPool.(func(idgen.Config, func(leased.Issuer) (leased.Keeper, error)) (*idgen.Pool, error))
@@ -90,24 +92,26 @@ func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, erro
 	})
 }
 
-// Fence makes all leases that are claimed from now on start above every id that may have
-// been issued before. This includes ids under leases of a database that this one replaced.
-// Processes do the same themselves if the fingerprint or an older row shows a restore.
-// Some restores are not detected: a snapshot of a disk or machine, or an older dump that
-// did not recreate the tables. After such a restore, call Fence before processes start
-// again. docs/leases.md lists these restores.
+// Fence makes all leases that are claimed from now on start above every id that may
+// have been issued before. This includes ids under leases of a database that this one
+// replaced. Processes do the same on their own if the fingerprint or an older row shows
+// a restore. However, they cannot detect that a snapshot of a disk or machine was
+// restored, or an older dump that did not recreate the tables. After one of these
+// restores, you must call Fence before processes start again. docs/leases.md lists
+// them.
 //
-// Call it with the Config of [Open]. The error is [lease.ErrNoNamespace] if there is
-// nothing to fence, a [*lease.ConfigError] or a [*lease.StoreError].
+// Fence should be called with the same Config as [Open]. The error is
+// [lease.ErrNoNamespace] if there is nothing to fence, a [*lease.ConfigError] or a
+// [*lease.StoreError].
 func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 	return keeper.Fence(ctx, store, cfg.keeper())
 }
 
-// Doctor looks for rows of a namespace, and for settings of its store, that look
-// wrong. It changes nothing and needs no lease. The findings explain why no ids are
-// issued, why ids are ahead of the clock, or what a crash would cost. Doctor cannot show
-// that an id was issued a second time, and it does not detect a bound that was lowered by
-// hand.
+// Doctor looks for rows of a namespace, and for settings of its store, that look wrong.
+// It changes nothing and needs no lease. The findings explain why no ids are issued,
+// why ids are ahead of the clock, or what a crash would cost. Note that Doctor cannot
+// show whether an id was issued a second time, nor does it detect a bound that was
+// lowered by hand.
 //
 //	clock          the host's clock and the store's differ by more than MaxClockSkew
 //	volatile       the store may lose a commit that it acknowledged
@@ -118,7 +122,7 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 //	no-such-worker a row has a worker number that the layout does not have
 //	crowded        at least nine tenths of the worker numbers are leased
 //
-// The store adds its own findings: see [lease.Store].Examine. The error is
+// The store adds its own findings (see [lease.Store].Examine). The error is
 // [lease.ErrNoNamespace], a [*lease.ConfigError] or a [*lease.StoreError].
 func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding, error) {
 	return keeper.Doctor(ctx, store, cfg.keeper())

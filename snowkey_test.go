@@ -11,8 +11,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// layout returns a layout with an epoch before the year 2000, in which synctest bubbles
-// start.
+// layout returns a layout with an epoch before the year 2000, since that is where the
+// clock of a synctest bubble starts.
 func layout(t testing.TB) idgen.Layout {
 	t.Helper()
 	l, err := idgen.NewLayout(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(4), idgen.Sequence(12))
@@ -22,7 +22,7 @@ func layout(t testing.TB) idgen.Layout {
 	return l
 }
 
-// terms returns the terms of pools with that layout.
+// terms returns the terms of pools that use layout.
 func terms(t testing.TB) lease.Terms {
 	return lease.Terms{Namespace: "default", Layout: layout(t).String()}
 }
@@ -48,7 +48,7 @@ func openLayout(t testing.TB, store lease.Store, layout idgen.Layout, cfg snowke
 	return pool
 }
 
-// next takes an id, and waits for a second at most.
+// next takes an id, but waits no longer than a second.
 func next(t testing.TB, pool *idgen.Pool) (int64, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// maxBatch limits the memory of one call.
+// maxBatch bounds the memory that one call can take.
 const maxBatch = 1 << 24
 
-// Append reserves n ids in one step, appends them to dst in ascending order and
-// returns the extended slice. No other call gets an id between them. Append waits in
-// the same cases as [Generator.Next] and returns the same errors. It also returns a
-// [*CountError] if n is negative, if n is above 16,777,216, or if n ids need more ticks
-// than [Config.MaxAhead] and MaxWait allow. After an error, dst is unchanged.
+// Append reserves n ids in one step, appends them to dst in ascending order and returns
+// the extended slice. No other call gets an id between them. Append waits in the same
+// cases as [Generator.Next] and returns the same errors. In addition, it returns a
+// [*CountError] if n is negative or above 16,777,216, or if n ids need more ticks than
+// [Config.MaxAhead] and MaxWait allow. After an error, dst is unchanged.
 func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	if err := g.checkCount(n); err != nil || n == 0 {
 		return dst, err
@@ -27,8 +27,8 @@ func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, er
 	return dst, nil
 }
 
-// fill sets ids to the ids of consecutive numbers. Within a tick they differ by one
-// step of the sequence field.
+// fill sets ids to the ids of consecutive numbers, starting with number. Within a tick,
+// they are one step of the sequence field apart.
 func (g *Generator) fill(ids []int64, t *tenure, number int64) {
 	step := int64(1) << g.seqShift
 	for len(ids) > 0 {

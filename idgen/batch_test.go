@@ -40,7 +40,8 @@ func TestAppendReturnsConsecutiveIDs(t *testing.T) {
 			if len(next) != n {
 				t.Fatalf("NextN(%d) returned %d", n, len(next))
 			}
-			// No gap within a call: each id follows the other in sequence or tick.
+			// Within a call there are no gaps, so each id follows the previous one in
+			// sequence or tick.
 			for i := 2; i <= n; i++ {
 				a, b := layout.Decode(ids[i-1]), layout.Decode(ids[i])
 				if gap := b.Time.Sub(a.Time).Milliseconds()*4096 + b.Sequence - a.Sequence; gap != 1 {

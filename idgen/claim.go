@@ -37,7 +37,8 @@ func claimWorker(l Layout, worker int64) (*claim, error) {
 	return c, nil
 }
 
-// release ends the claim. No pool has used the number unused or a larger one.
+// release ends the claim. The caller's pool must not have used unused or any number
+// above it, since the next pool starts there.
 func (c *claim) release(unused int64) {
 	claims.Lock()
 	defer claims.Unlock()

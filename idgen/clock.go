@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// resyncEvery is how often a clock reads the wall clock. In between, it reads only the
-// monotonic clock, which costs about half as much as time.Now. So it may take this long
-// until a step of the wall clock takes effect.
+// resyncEvery is how often a clock reads the wall clock. In between, it only reads the
+// monotonic clock, which costs about half as much as time.Now. The price is that a step
+// of the wall clock may take this long to have an effect.
 const resyncEvery = 100 * time.Millisecond
 
-// clock returns the time since a layout's epoch. It may stand still, jump and go
-// back, and generators allow for that. It is safe for concurrent use.
+// clock returns the time since a layout's epoch. Generators must expect it to stand
+// still, jump and go back. It is safe for concurrent use.
 type clock struct {
 	epoch      time.Time
-	source     func() time.Time // nil for the system's clock
+	source     func() time.Time // nil for the system clock
 	correction atomic.Int64     // added to each reading of source or of the wall clock
 
 	start   time.Time    // any time with a monotonic reading
 	offset  atomic.Int64 // from the epoch to start, by the corrected wall clock
-	due     atomic.Int64 // when to read the wall clock again, since start
+	due     atomic.Int64 // when the wall clock must be read again, since start
 	looking sync.Mutex   // guards writes to offset and due
 }
 
@@ -41,18 +41,18 @@ func (c *clock) now() time.Duration {
 	return time.Duration(c.offset.Load()) + elapsed
 }
 
-// earliest is the smallest result of now. An earlier reading is replaced by it, so that
-// another tick can be subtracted from the result without an overflow.
+// earliest is the smallest result of now, even if the clock shows an earlier time. It
+// leaves enough room to subtract another tick from the result without an overflow.
 const earliest = -NoLimit / 2
 
-// sinceEpoch returns the time from the epoch to t, with the correction added. Sub uses
-// the wall clock's reading in t, because the epoch has no monotonic reading.
+// sinceEpoch returns the corrected time from the epoch to t. Since the epoch has no
+// monotonic reading, Sub uses the wall clock's reading in t.
 func (c *clock) sinceEpoch(t time.Time) time.Duration {
 	return max(t.Add(time.Duration(c.correction.Load())).Sub(c.epoch), earliest)
 }
 
-// correct adds by to every reading that begins after correct returns, instead of the
-// previous correction.
+// correct sets the correction to by, which takes effect for all readings that begin
+// after correct has returned.
 func (c *clock) correct(by time.Duration) {
 	c.looking.Lock()
 	defer c.looking.Unlock()
@@ -61,7 +61,7 @@ func (c *clock) correct(by time.Duration) {
 }
 
 // resync reads the wall clock and returns the time since the epoch. If another call is
-// already reading the wall clock, resync does not wait for it and uses the old offset.
+// already reading the wall clock, resync uses the old offset rather than waiting.
 func (c *clock) resync() time.Duration {
 	if c.looking.TryLock() {
 		defer c.looking.Unlock()
@@ -70,8 +70,8 @@ func (c *clock) resync() time.Duration {
 	return time.Duration(c.offset.Load()) + time.Since(c.start)
 }
 
-// look sets the offset between the monotonic clock and the wall clock. The caller holds
-// looking.
+// look sets the offset between the monotonic clock and the wall clock. The caller must
+// hold looking.
 func (c *clock) look() {
 	now := time.Now()
 	elapsed := now.Sub(c.start)

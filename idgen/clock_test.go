@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// Between two readings of the wall clock, the clock uses the monotonic clock. A step of the
-// wall clock takes effect within resyncEvery. A test cannot set the wall clock of a
-// synctest bubble, so it sets the epoch, which has the same effect.
+// Between two readings of the wall clock, the clock relies on the monotonic clock, so a
+// step of the wall clock takes effect within resyncEvery. Since we can't set the wall
+// clock of a synctest bubble, the test moves the epoch instead, which has the same
+// effect.
 func TestClockSeesSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		epoch := time.Now().Add(-time.Hour)
@@ -32,8 +33,8 @@ func TestClockSeesSteps(t *testing.T) {
 	})
 }
 
-// A correction has effect from its return until the next correction, while other
-// goroutines read the wall clock.
+// A correction is in effect from the moment correct returns until the next correction,
+// even while other goroutines read the wall clock.
 func TestClockIsCorrectedAtOnce(t *testing.T) {
 	epoch := time.Now().Add(-1000 * time.Hour)
 	for name, source := range map[string]func() time.Time{"system": nil, "injected": time.Now} {

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Compatible reports whether a table with keys of the layout old can continue with
-// keys of l. It compares the ids that l can make from the tick of from until its end
-// with the ids that old can make in its whole lifetime. It considers all worker
-// numbers, rollback numbers and sequences, and the fixed values of the two layouts. If
-// the two have no id in common, it returns nil. Otherwise it returns an
-// [*OverlapError].
+// Compatible reports whether a table with keys of the layout old can continue with keys
+// of l. It compares the ids that l can make from the tick of from until its end with
+// the ids that old can make in its whole lifetime, taking into account all worker
+// numbers, rollback numbers and sequences, as well as the fixed values of the two
+// layouts. It returns nil if the two have no id in common, and an [*OverlapError]
+// otherwise.
 //
-// If you change several layouts, for instance one for each data center, call
-// Compatible for each pair.
+// If you change several layouts, for instance one for each data center, call Compatible
+// for each pair.
 func (l Layout) Compatible(old Layout, from time.Time) error {
 	first := int64(0)
 	if from.After(l.epoch) {
 		var err error
 		if first, err = l.tick(from); err != nil {
-			return nil // l makes no ids that late
+			return nil // from is past the end of l, so l makes no ids at all
 		}
 	}
 	for theirs := range old.patterns(0) {
@@ -33,10 +33,10 @@ func (l Layout) Compatible(old Layout, from time.Time) error {
 	return nil
 }
 
-// patterns returns the ids of all ticks from first until the last. These are a few
-// patterns: the ticks from 5 to 14 are 0101, 011x, 10xx, 110x and 1110. Usually the last
-// tick has all bits set. In a wide time field it has not, because it is the last one that
-// a Duration can hold.
+// patterns returns the ids of all ticks from first to the last one. It takes only a few
+// patterns to cover them. For instance, the ticks from 5 to 14 are 0101, 011x, 10xx,
+// 110x and 1110. Note that the last tick doesn't always have all bits set. If the time
+// field is very wide, the lifetime ends with the last tick that a Duration can hold.
 func (l Layout) patterns(first int64) iter.Seq[pattern] {
 	return func(yield func(pattern) bool) {
 		end := l.maxTick() + 1
@@ -52,12 +52,12 @@ func (l Layout) patterns(first int64) iter.Seq[pattern] {
 	}
 }
 
-// A pattern is the set of ids that differ from base only in the bits of free. These
-// bits are 0 in base.
+// A pattern is the set of ids that differ from base only in the bits of free, which
+// must all be 0 in base.
 type pattern struct{ base, free uint64 }
 
-// pattern returns the ids of count ticks, starting with the given one. Count is a
-// power of two that divides the tick.
+// pattern returns the ids of count ticks, starting with tick. The count must be a power
+// of two that divides tick.
 func (l Layout) pattern(tick, count int64) pattern {
 	return pattern{
 		base: l.fixed | l.time.put(tick),
@@ -65,8 +65,9 @@ func (l Layout) pattern(tick, count int64) pattern {
 	}
 }
 
-// meet returns an id that is in both sets. There is one if the bases are equal in the
-// bits that are free in neither. The number 0 is no id.
+// meet returns an id that is in both sets, if there is one. The bases must agree in
+// every bit that neither set leaves free. We also have to avoid 0, because it is not a
+// valid id.
 func (p pattern) meet(q pattern) (id int64, ok bool) {
 	if (p.base^q.base)&^(p.free|q.free) != 0 {
 		return 0, false

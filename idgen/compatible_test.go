@@ -30,7 +30,8 @@ func makes(l idgen.Layout, id int64, from time.Time) bool {
 // ever is a time before all ids of a layout.
 var ever time.Time
 
-// checkOverlap reports whether the layouts overlap. It checks the id in the error.
+// checkOverlap reports whether the layouts overlap. If they do, it also checks the id
+// in the error.
 func checkOverlap(t *testing.T, l, old idgen.Layout, from time.Time) bool {
 	t.Helper()
 	err := l.Compatible(old, from)
@@ -47,7 +48,7 @@ func checkOverlap(t *testing.T, l, old idgen.Layout, from time.Time) bool {
 	return true
 }
 
-// smallLayout has 8 to 12 bits, a unit of some nanoseconds and an epoch of 2025.
+// smallLayout has only 8 to 12 bits, a unit of some nanoseconds and an epoch of 2025.
 func smallLayout(r *rand.Rand) idgen.Layout {
 	for {
 		fields := randomFields(r, 8+r.IntN(5))
@@ -68,7 +69,7 @@ func TestCompatibleAgreesWithBruteForce(t *testing.T) {
 	verdicts := map[bool]int{}
 	for range 500 {
 		l, old := smallLayout(r), smallLayout(r)
-		// The times are from before l's epoch until after its end.
+		// The times range from before l's epoch until after its end.
 		from := l.Epoch().Add(time.Duration(r.Int64N(int64(l.Lifetime().End.Sub(l.Epoch()))+20)) - 10)
 		want := false
 		for id := int64(1); id < 1<<12 && !want; id++ {
@@ -84,8 +85,8 @@ func TestCompatibleAgreesWithBruteForce(t *testing.T) {
 	}
 }
 
-// Layouts of up to 64 bits have too many ids for a loop. The test tries some ids of one layout
-// with the other.
+// Layouts of up to 64 bits have far too many ids to try them all, so we just try some
+// ids of one layout with the other.
 func TestCompatibleMissesNoID(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	met := 0
@@ -134,7 +135,7 @@ func TestCompatible(t *testing.T) {
 		{"JSSafe to 63 bits in its first days", def, idgen.JSSafe(), epoch.AddDate(0, 0, 1), false},
 		{"63 bits to JSSafe", idgen.JSSafe(), def, now, false},
 		{"a later epoch", must(def.WithEpoch(epoch.AddDate(1, 0, 0)))(t), def, now, false},
-		// The current tick counts.
+		// Ids of the current tick count too.
 		{"one bit more, in its last shared tick", layout(idgen.Time(42), idgen.Sequence(12)), layout(idgen.Time(41), idgen.Sequence(12)), epoch.Add((1<<41 - 1) * time.Millisecond), false},
 		{"one bit more, after its last shared tick", layout(idgen.Time(42), idgen.Sequence(12)), layout(idgen.Time(41), idgen.Sequence(12)), epoch.Add((1 << 41) * time.Millisecond), true},
 		// These two have only negative ids in common.
@@ -148,8 +149,8 @@ func TestCompatible(t *testing.T) {
 	}
 }
 
-// A time field may have more ticks than a Duration can hold. The last tick then has
-// zeros among its bits, and earlier ticks have ones there.
+// A time field may have more ticks than a Duration can hold. In that case the last tick
+// has zeros among its bits, while earlier ticks have ones in these places.
 func TestCompatibleOfWideTimeFields(t *testing.T) {
 	epoch := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 	layout := func(fields ...idgen.Field) idgen.Layout {
@@ -161,10 +162,10 @@ func TestCompatibleOfWideTimeFields(t *testing.T) {
 		return l
 	}
 	wide := layout(idgen.Time(55))
-	const last = int64(1<<63-1) / int64(time.Millisecond) // the last tick of the wide layout, about
+	const last = int64(1<<63-1) / int64(time.Millisecond) // approximately the last tick of the wide layout
 	for bit := 15; bit < 55; bit++ {
 		narrow := layout(idgen.Fixed("high", 40, 1<<(bit-15)), idgen.Time(15))
-		want := int64(1)<<bit <= last // the wide layout has these ticks
+		want := int64(1)<<bit <= last // whether the wide layout has these ticks
 		for _, pair := range [][2]idgen.Layout{{narrow, wide}, {wide, narrow}} {
 			var overlap *idgen.OverlapError
 			err := pair[0].Compatible(pair[1], epoch)
@@ -177,7 +178,7 @@ func TestCompatibleOfWideTimeFields(t *testing.T) {
 	}
 }
 
-// The number 0 is no id, so two layouts cannot have it in common.
+// Two layouts can't have the number 0 in common, since it is not an id.
 func TestCompatibleTakesZeroForNoID(t *testing.T) {
 	tiny := func(low ...idgen.Field) idgen.Layout {
 		return must(idgen.NewLayout(epoch, time.Millisecond, append([]idgen.Field{idgen.Time(1)}, low...)...))(t)

@@ -7,15 +7,15 @@ import (
 
 // Parts are the fields of one id.
 type Parts struct {
-	Time     time.Time // the start of the id's tick, in UTC; Compose accepts any time in the tick
+	Time     time.Time // the start of the id's tick, in UTC; Compose accepts any time within the tick
 	Worker   int64
 	Rollback int64
 	Sequence int64
 	Fixed    []int64 // values of the fixed fields, highest first; nil if there are none
 }
 
-// Decode returns the parts of an id. It is the inverse of [Layout.Compose]. If the
-// layout has 64 bits, the id is read as unsigned. If it has fewer, the bits above them
+// Decode returns the parts of an id. It is the inverse of [Layout.Compose]. An id of a
+// 64-bit layout is read as unsigned. If the layout has fewer bits, the bits above them
 // are ignored.
 func (l Layout) Decode(id int64) Parts {
 	u := uint64(id)
@@ -32,8 +32,9 @@ func (l Layout) Decode(id int64) Parts {
 }
 
 // Compose returns the id with these parts. It is the inverse of [Layout.Decode]. If
-// p.Fixed is nil, the fixed fields have the values of the layout. If a part does not
-// fit its field, the error is a [*RangeError] or [*TimeError]. No part is truncated.
+// p.Fixed is nil, the fixed fields take the layout's own values. Compose never
+// truncates a part. If one does not fit its field, the error is a [*RangeError] or a
+// [*TimeError].
 func (l Layout) Compose(p Parts) (int64, error) {
 	tick, err := l.tickOf(p.Time)
 	if err != nil {

@@ -8,68 +8,69 @@ import (
 	"time"
 )
 
-// NoLimit is the largest duration. As [Config.MaxAhead] or [Config.MaxWait], it means
-// that there is no limit.
+// NoLimit is the largest duration. Use it for [Config.MaxAhead] or [Config.MaxWait] to
+// remove the limit.
 const NoLimit time.Duration = math.MaxInt64
 
 // Config configures a [Pool]. Only Worker must be set.
 type Config struct {
 	// Worker returns the worker number, which no other running process may have. The
-	// argument bits is the width of the layout's worker field. Package worker has
-	// functions that you can use here. There is no default, because processes that
-	// guessed the same number would make the same ids.
+	// argument bits is the width of the layout's worker field. Package worker provides
+	// functions for this field. There is no default, because processes that guessed the
+	// same number would make the same ids.
 	Worker func(bits int) (int64, error)
 
-	// Layout says which bits hold what. Defaults to DefaultLayout().
+	// Layout divides the bits of an id into fields. Defaults to DefaultLayout().
 	Layout Layout
 
-	// MaxAhead is how far ids may run ahead of the clock. Within MaxAhead, calls
-	// do not wait during a burst or after the clock made a small step back. With
-	// NoLimit the generator continues from its last id after any jump of the clock.
-	// A process that restarts within MaxAhead may repeat ids. If MaxAhead is
-	// negative, ids do not run ahead. Defaults to 10 ms, or to one unit of the
-	// layout if that is longer.
+	// MaxAhead limits how far ids may run ahead of the clock. Within this limit, calls
+	// do not have to wait during a burst or after the clock took a small step back.
+	// With NoLimit, the generator continues from its last id after any jump of the
+	// clock. Note that a process that restarts within MaxAhead may repeat ids. If
+	// MaxAhead is negative, ids never run ahead. Defaults to 10 ms, or to one unit of
+	// the layout if that is longer.
 	MaxAhead time.Duration
 
-	// MaxWait is how long a call waits for the clock beyond MaxAhead. A call that
-	// would wait longer fails at once. Negative means that no call waits. Defaults to
-	// 500 ms, or to one unit of the layout if that is longer, but at most to 5 s.
+	// MaxWait limits how long a call waits for the clock beyond MaxAhead. A call that
+	// would have to wait longer fails at once. If MaxWait is negative, calls never
+	// wait. Defaults to 500 ms, or to one unit of the layout if that is longer, but to
+	// no more than 5 s.
 	MaxWait time.Duration
 
-	// MaxBehind is how far the clock may be behind before the generator logs an
-	// error and its state is [Down]. It must not be less than MaxWait. Defaults to
-	// one minute, or to MaxWait if that is longer.
+	// MaxBehind is how far the clock may fall behind before the generator logs an error
+	// and reports that it is [Down]. It must not be less than MaxWait. Defaults to one
+	// minute, or to MaxWait if that is longer.
 	MaxBehind time.Duration
 
-	// Rotate makes a generator continue when its calls would otherwise fail because
-	// the clock was set back. From then on, ids contain the next number in the
-	// layout's rollback field, so they are unique, but smaller than earlier ids. When
-	// all rollback numbers are used, calls fail.
+	// Rotate lets a generator continue when its calls would otherwise fail because the
+	// clock was set back. From then on, ids contain the next number in the layout's
+	// rollback field, so they are still unique, although smaller than earlier ids. Once
+	// all rollback numbers are used, calls fail. The layout must have a rollback field.
 	Rotate bool
 
-	// NoSpread starts the sequence of every tick at 0 instead of at a changing
-	// offset. This saves sequence numbers. But at low rates all ids are then
-	// multiples of 2^sequenceBits. If N is a power of two up to that, id % N is the
-	// same for all of them.
+	// NoSpread starts the sequence of every tick at 0 instead of at a changing offset.
+	// This saves sequence numbers, but at low rates all ids are then multiples of
+	// 2^sequenceBits, which means that id % N is the same for all of them if N is a
+	// power of two up to that. Avoid NoSpread if a shard or table is chosen by id % N.
 	NoSpread bool
 
-	// MaxNames is how many names [Pool.Named] accepts. It bounds the memory if names
-	// come from user input: a name takes about 350 bytes until the pool is freed.
-	// Generators of further names fail with [ErrTooManyNames]. Defaults to 65,536.
+	// MaxNames limits how many names [Pool.Named] accepts. This bounds the memory if
+	// names come from user input, since each name takes about 350 bytes until the pool
+	// is freed. The generators of any further names fail with [ErrTooManyNames].
+	// Defaults to 65,536.
 	MaxNames int
 
 	// Clock replaces the system clock in tests. It must be safe for concurrent use.
-	// Defaults to the system clock. A step of the system clock takes effect within
-	// 100 ms.
+	// Defaults to the system clock, whose steps take effect within 100 ms.
 	Clock func() time.Time
 
 	// Logger receives an error when a generator is [Down], and a warning when Rotate
-	// uses another rollback number or less than 5 years of the layout remain.
-	// Defaults to slog.Default().
+	// moves on to another rollback number or when less than 5 years of the layout
+	// remain. Defaults to slog.Default().
 	Logger *slog.Logger
 }
 
-// withDefaults returns cfg with its defaults, and with 0 for negative limits.
+// withDefaults returns cfg with defaults filled in and negative limits raised to 0.
 func (cfg Config) withDefaults() Config {
 	if cfg.Layout.IsZero() {
 		cfg.Layout = DefaultLayout()

@@ -7,18 +7,18 @@ import (
 )
 
 var (
-	// ErrNoPool is returned by the methods of a nil [*Pool]. [Default] returns nil
-	// until the program has called [SetDefault].
+	// ErrNoPool is returned by the methods of a nil [*Pool]. Note that [Default]
+	// returns nil until the program calls [SetDefault].
 	ErrNoPool = errors.New("idgen: no pool is set; call idgen.SetDefault with a pool, or give the integration a source")
 
 	// ErrClosed is returned by a pool and its generators after [Pool.Close].
 	ErrClosed = errors.New("idgen: the pool is closed")
 
-	// ErrNotLeased is returned by [Pool.Suspend] and [Pool.Resume] if the worker
-	// number of the pool is not leased.
+	// ErrNotLeased is returned by [Pool.Suspend] and [Pool.Resume] if the pool's worker
+	// number is not leased.
 	ErrNotLeased = errors.New("idgen: the worker number of the pool is not leased, so a copy of the process would have it too; use snowkey.Open")
 
-	// ErrWorkerInUse is returned by [NewPool] when another pool of this process
+	// ErrWorkerInUse is returned by [NewPool] if another pool of this process already
 	// has the same worker number and layout.
 	ErrWorkerInUse = errors.New("idgen: the worker number is in use by another pool of this process with the same layout; share that pool, close it first, or use another number")
 
@@ -26,20 +26,21 @@ var (
 	// [Config.MaxNames].
 	ErrTooManyNames = errors.New("idgen: the pool has no room for another name; use fewer names or raise Config.MaxNames")
 
-	// ErrLayoutExhausted is returned after the last tick of a layout or, if the
-	// layout has 64 bits, after the last tick with positive ids. It is permanent: the
-	// table needs a layout with more time bits or a later epoch.
+	// ErrLayoutExhausted is returned after the last tick of a layout or, if the layout
+	// has 64 bits, after the last tick with positive ids. Retrying does not help,
+	// because the table needs a layout with more time bits or a longer unit.
 	ErrLayoutExhausted = errors.New("idgen: the layout has no time left; use a layout with more time bits or a longer unit")
 )
 
 // A ClockError is returned when the clock is so far behind the ids already issued that
-// a call does not wait for it. Either the clock was set back, or a burst took more ids
-// than the layout has for that time. The call can be repeated after RetryAfter.
+// a call does not wait for it. This happens if the clock was set back, or if a burst
+// took more ids than the layout has for that time. The call can be retried after
+// RetryAfter.
 type ClockError struct {
-	Behind     time.Duration // how far the clock is behind the next free id; 292 years if it is more
-	RetryAfter time.Duration // after this time a call returns at once, if the clock runs normally
+	Behind     time.Duration // how far the clock is behind the next free id, 292 years at most
+	RetryAfter time.Duration // how long to wait until a call returns at once, if the clock runs normally
 	MaxWait    time.Duration // the limit that was exceeded
-	Rollbacks  int           // how many rollback numbers the layout has, if all are used; else 0
+	Rollbacks  int           // the number of rollbacks that the layout allows if all are used up, otherwise 0
 }
 
 func (e *ClockError) Error() string {
@@ -51,7 +52,7 @@ func (e *ClockError) Error() string {
 	return msg
 }
 
-// A CountError is returned for a number of ids that one call cannot reserve.
+// A CountError is returned if one call cannot reserve the requested number of ids.
 type CountError struct {
 	Count, Max int64
 }
@@ -63,7 +64,7 @@ func (e *CountError) Error() string {
 	return fmt.Sprintf("idgen: cannot reserve %d ids in one step; ask for %d at most", e.Count, e.Max)
 }
 
-// A RangeError is returned for a value that does not fit into its field.
+// A RangeError is returned if a value does not fit its field.
 type RangeError struct {
 	Field      string
 	Value, Max int64
@@ -73,7 +74,7 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("idgen: %s %d does not fit its field (0 to %d); use a number in that range or a layout with a wider field", e.Field, e.Value, e.Max)
 }
 
-// A TimeError is returned for a time that a layout cannot express.
+// A TimeError is returned if a layout cannot express a time.
 type TimeError struct {
 	Time       time.Time
 	Start, End time.Time // the layout's lifetime
@@ -84,7 +85,7 @@ func (e *TimeError) Error() string {
 		e.Time.UTC().Format(time.RFC3339Nano), e.Start.Format(time.RFC3339), e.End.Format(time.RFC3339))
 }
 
-// A LayoutError is returned for a [Layout] that is not valid.
+// A LayoutError is returned if a [Layout] is not valid.
 type LayoutError struct {
 	Field  string // the field at fault, or "epoch", "unit" or "layout"
 	Reason string // what is wrong and what to do
@@ -95,8 +96,8 @@ func (e *LayoutError) Error() string { return "idgen: invalid layout: " + e.Fiel
 // An OverlapError is returned by [Layout.Compatible] if two layouts can make the same
 // id.
 type OverlapError struct {
-	ID       int64 // one that both can make
-	New, Old Parts // its parts in each layout
+	ID       int64 // an id that both layouts can make
+	New, Old Parts // the parts of ID in each layout
 }
 
 func (e *OverlapError) Error() string {
@@ -107,7 +108,7 @@ func (e *OverlapError) Error() string {
 		e.ID, in(e.New), in(e.Old))
 }
 
-// A ConfigError is returned by [NewPool] for a [Config] that is not valid.
+// A ConfigError is returned by [NewPool] if its [Config] is not valid.
 type ConfigError struct {
 	Field  string // the field of Config at fault
 	Reason string // what is wrong and what to do

@@ -12,8 +12,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/worker"
 )
 
-// A process makes one pool, sets it as the default, and closes it when it ends. The constant
-// worker number is for a program that runs as one process.
+// A process makes one pool, sets it as the default, and closes it when it ends. A
+// constant worker number is fine here because the program runs as a single process.
 func Example() {
 	ctx := context.Background()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)})
@@ -65,7 +65,7 @@ func ExamplePool_Append() {
 	// 500 true
 }
 
-// Many goroutines take ids at once and do not need them in order.
+// Use Unordered if many goroutines take ids at once and do not need them in order.
 func ExamplePool_Unordered() {
 	ctx := context.Background()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(13)})
@@ -95,7 +95,7 @@ func ExamplePool_Unordered() {
 	// Output: 8,000 unique ids
 }
 
-// Each name has its own generator, and all have the worker number of the pool.
+// Each name has its own generator, but all of them share the worker number of the pool.
 func ExamplePool_Named() {
 	ctx := context.Background()
 	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(9)})
@@ -128,7 +128,7 @@ func ExamplePool_Health() {
 	// failing 5s
 }
 
-// If the clock was set back so far that Next does not wait, the error says when to retry.
+// If the clock was set back too far for Next to wait, the error says when to retry.
 func ExampleClockError() {
 	ctx := context.Background()
 	clock := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -155,7 +155,8 @@ func ExampleLayout_Decode() {
 	// Output: 2026-08-04T17:46:40Z 1 1
 }
 
-// Compose returns the id of given parts, for instance for the first row of an import.
+// Compose returns the id with the given parts, for instance for the first row of an
+// import.
 func ExampleLayout_Compose() {
 	layout := idgen.DefaultLayout()
 	id, err := layout.Compose(idgen.Parts{Time: time.Date(2026, 8, 4, 17, 46, 40, 0, time.UTC), Worker: 1, Sequence: 1})
@@ -167,7 +168,8 @@ func ExampleLayout_Compose() {
 	// idgen: worker 1024 does not fit its field (0 to 1023); use a number in that range or a layout with a wider field
 }
 
-// JavaScript reads numbers up to 2^53 exactly. JSSafe makes such ids until 2068.
+// JavaScript reads numbers up to 2^53 exactly. With JSSafe, ids stay below this limit
+// until 2068.
 func ExampleJSSafe() {
 	life := idgen.JSSafe().Lifetime()
 	fmt.Println(life.End.Year(), life.SafeEnd.Equal(life.End))
@@ -177,7 +179,7 @@ func ExampleJSSafe() {
 	// 2025-01-25
 }
 
-// A layout is a list of fields, the highest bits first.
+// A layout is a list of fields, highest bits first.
 func ExampleNewLayout() {
 	layout, err := idgen.NewLayout(
 		time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), 10*time.Millisecond,
@@ -192,8 +194,8 @@ func ExampleNewLayout() {
 	// until 2200
 }
 
-// A table with keys below 2^53 can continue with the default layout. A table with keys of the
-// default layout cannot continue with more worker bits.
+// A table with keys below 2^53 can continue with the default layout. However, a table
+// with keys of the default layout cannot continue with more worker bits.
 func ExampleLayout_Compatible() {
 	now := time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)
 	fmt.Println(idgen.DefaultLayout().Compatible(idgen.JSSafe(), now))
@@ -211,7 +213,7 @@ func ExampleLayout_Compatible() {
 	// both make 220331822284800000
 }
 
-// The text of a layout can be stored and read again.
+// You can store the text of a layout, and read the layout back from it later.
 func ExampleParseLayout() {
 	text := idgen.JSSafe().String()
 	layout, err := idgen.ParseLayout(text)

@@ -8,8 +8,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A clock that is centuries before the epoch, such as one that returns the zero Time,
-// gets an error. When it is right again, ids go on, and none repeats.
+// If a clock is centuries before the epoch, for instance because it returns the zero
+// Time, calls should fail. Once it is right again, ids continue without a duplicate.
 func TestClockFarBeforeTheEpoch(t *testing.T) {
 	layouts := presets(t)
 	layouts["two ticks of 146 years"] = must(idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), 146*365*24*time.Hour,
@@ -18,7 +18,7 @@ func TestClockFarBeforeTheEpoch(t *testing.T) {
 		idgen.Time(1), idgen.Worker(10), idgen.Sequence(12)))(t)
 	day := 0
 	for name, layout := range layouts {
-		day++ // no other test has this layout, so there is no earlier pool
+		day++ // no other test has this layout, so we don't start above an earlier pool
 		t.Run(name, func(t *testing.T) {
 			layout = must(layout.WithEpoch(layout.Epoch().AddDate(0, 0, 40+day)))(t)
 			right := layout.Epoch().Add(layout.Unit() / 2)
@@ -54,7 +54,7 @@ func TestClockFarBeforeTheEpoch(t *testing.T) {
 			}
 			refused(pool)
 
-			// The next pool of this process continues above.
+			// The next pool of this process should continue above the first one.
 			if err := pool.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestClockFarBeforeTheEpoch(t *testing.T) {
 	}
 }
 
-// Layout and generator agree on the end, as far as a time.Duration reaches.
+// Checks that layout and generator agree on the end, as far as a time.Duration reaches.
 func TestEndOfALongLayout(t *testing.T) {
 	for name, layout := range map[string]idgen.Layout{
 		"Mastodon": idgen.Mastodon(),
@@ -80,7 +80,7 @@ func TestEndOfALongLayout(t *testing.T) {
 			idgen.Time(1), idgen.Worker(10), idgen.Sequence(12)))(t),
 	} {
 		t.Run(name, func(t *testing.T) {
-			layout := must(layout.WithEpoch(layout.Epoch().AddDate(0, 0, 90)))(t) // no other test has it, so there is no earlier pool
+			layout := must(layout.WithEpoch(layout.Epoch().AddDate(0, 0, 90)))(t) // no other test has this layout, so we don't start above an earlier pool
 			end := layout.Lifetime().End
 			now := end.Add(-1)
 			pool := newPool(t, idgen.Config{Layout: layout, Clock: func() time.Time { return now }, Worker: func(int) (int64, error) { return 0, nil }})

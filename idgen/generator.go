@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A Generator makes the ids of one named sequence of a [Pool]. Its ids are
-// unique and strictly ascending, even if the clock goes back. There are two
-// exceptions to the order. With [Config.Rotate], the generator continues with smaller
-// ids after the clock was set back. After the pool has claimed a new lease, ids may
-// start lower than under the previous lease if the clock was ahead at that time.
+// A Generator makes the ids of one named sequence of a [Pool]. Its ids are unique and
+// strictly ascending, even if the clock goes back. There are two exceptions to the
+// order, however. With [Config.Rotate], the generator continues with smaller ids after
+// the clock was set back. And after the pool has claimed a new lease, ids may start
+// lower than under the previous lease if the clock was ahead at that time.
 //
-// A Generator is safe for concurrent use. [Pool.Named] returns generators; the zero
+// A Generator is safe for concurrent use. Use [Pool.Named] to get one, since the zero
 // Generator is not valid.
 type Generator struct {
 	*core
@@ -21,39 +21,40 @@ type Generator struct {
 	downAt atomic.Int64 // the last number when the generator most recently logged that it is down
 	seq    atomic.Pointer[sequence]
 
-	unordered atomic.Pointer[Unordered] // nil before the first call of Unordered
+	unordered atomic.Pointer[Unordered] // nil until Unordered is called
 
-	// These are guarded by the mutex of the pool.
-	before  int64     // ids issued under all sealed sequences but the last
-	retired *sequence // the sequence that was sealed last; nil if there is none
+	// Guarded by the pool's mu.
+	before  int64     // ids issued under all sealed sequences except the most recent
+	retired *sequence // the most recently sealed sequence, or nil if there is none
 }
 
 // A sequence is the state of a generator in one tenure. Each tenure begins with a new
-// sequence, so that no call can mix the states of two tenures.
+// sequence, so that a call can't mix up the states of two tenures.
 type sequence struct {
 	*tenure
 
 	_ cacheLine
-	// last is the last number that a call has taken. It is the only state:
+	// last is the last number that a call has taken. Ids depend on no other state:
 	//
-	//	rollback | tick | sequence      the lower two are the counter
+	//	rollback | tick | sequence      (tick and sequence together are the counter)
 	//
-	// It only grows. A negative number means that the sequence is sealed.
+	// It only ever grows, and it is negative once the sequence has been sealed.
 	last atomic.Int64
 	_    cacheLine
 
-	// skipped is how many numbers above start and up to last were not issued. A call that
-	// skips numbers adds them before it swaps last, so a reader that reads last first
-	// never counts too many ids. See issued.
+	// skipped counts the numbers from start to last that were not issued. A call that
+	// skips numbers adds them before it swaps last. That way, a reader that reads last
+	// first may count too few ids, but never too many. See issued.
 	skipped atomic.Int64
-	end     int64 // last when the sequence was sealed
+	end     int64 // the value of last when the sequence was sealed
 }
 
-// cacheLine separates the fields that each call writes from those that it reads.
+// cacheLine keeps the fields that every call writes away from those that it only reads.
 type cacheLine [64]byte
 
-// core is what the generators of one pool share. After NewPool, only the clock and
-// tenures change. They have their own locks and atomic fields.
+// core is shared by all generators of a pool. After NewPool, only the clock, the
+// tenures and the counters at the end change, and these bring their own locks and
+// atomic fields.
 type core struct {
 	layout Layout
 	end    time.Duration // the end of the layout's last tick, since the epoch
@@ -63,8 +64,8 @@ type core struct {
 	rotate                                bool
 	spread                                spread
 
-	// The positions of the parts in a number and in an id. The code shifts by shift&63,
-	// because the compiler then needs only one instruction for the shift.
+	// Where the parts are in a number and in an id. We always shift by shift&63,
+	// because then the compiler needs just one instruction for the shift.
 	seqBits, counterBits               uint
 	seqMask, counterMask               int64
 	timeShift, seqShift, rollbackShift uint
@@ -77,17 +78,16 @@ type core struct {
 	clockErrors       atomic.Int64
 }
 
-// Next returns one id. If the clock is behind, Next waits for it until ctx ends. The
-// wait is at most [Config.MaxWait]. If the pool is leased and has no lease at the moment,
-// or its lease must be renewed first, Next waits for that until ctx ends.
+// Next returns one id. If the clock is too far behind, Next waits for it until ctx
+// ends, but no longer than [Config.MaxWait]. If a leased pool currently has no lease,
+// or must renew its lease first, Next waits for that until ctx ends.
 //
-// The error is a [*ClockError], [ErrLayoutExhausted], [ErrClosed], or the error of
-// ctx together with the reason for the wait.
+// The error is a [*ClockError], [ErrLayoutExhausted], [ErrClosed], or, if ctx ends
+// during a wait, the error of ctx together with the reason for the wait.
 func (g *Generator) Next(ctx context.Context) (int64, error) {
-	// The fast path takes the next number if its tick is current or not too far ahead. If
-	// another call takes that number first, the loop tries the following number. It does
-	// not read the clock again, because reading the clock is the larger part of the cost
-	// of an id.
+	// The fast path takes the next number if its tick is current or not too far ahead.
+	// If another call gets there first, we try the number after it. We don't read the
+	// clock again, because that is the larger part of what an id costs.
 	s := g.seq.Load()
 	now := g.clock.now()
 	for {
@@ -107,13 +107,13 @@ func (g *Generator) Next(ctx context.Context) (int64, error) {
 	return g.id(s.tenure, first), nil
 }
 
-// reserve takes n consecutive numbers of a sequence and returns the first of
-// them once the clock is within maxAhead of the last.
+// reserve takes n consecutive numbers of a sequence and returns the first of them once
+// the clock is within maxAhead of the last.
 //
-// Invariant: s.last only grows, and the call that swaps it from a to b owns the
-// numbers in (a, b]. So no two calls get the same number. A call waits for the clock only
-// after it has swapped s.last, so it does not delay other calls. If it returns an error
-// from this wait, its numbers are never used.
+// Invariant: s.last only grows, and the call that swaps it from a to b owns the numbers
+// in (a, b], so no two calls can get the same number. A call doesn't wait for the clock
+// until it has swapped s.last, which means that it can't delay other calls. If the wait
+// fails, its numbers are never used.
 func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first int64, err error) {
 	for {
 		s = g.seq.Load()
@@ -156,8 +156,8 @@ func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first in
 	}
 }
 
-// take swaps last from a number to final, for a call that issues the numbers from first to
-// final. It reports false if another call was faster.
+// take swaps last from the given number to final, on behalf of a call that issues the
+// numbers from first to final. It reports false if another call was faster.
 func (s *sequence) take(last, first, final int64) bool {
 	skipped := first - last - 1
 	if skipped == 0 {
@@ -176,7 +176,7 @@ func (s *sequence) take(last, first, final int64) bool {
 func (c *core) next(last, n int64, now time.Duration) int64 {
 	next := last + 1
 	if now < c.unit || c.start(next) > now-c.unit {
-		return next // the tick of next has not ended, so no division is necessary
+		return next // the tick of next hasn't ended yet, so we can skip the division
 	}
 	rollback := last - c.counter(last)
 	if now >= c.end {
@@ -185,24 +185,24 @@ func (c *core) next(last, n int64, now time.Duration) int64 {
 	return rollback + c.fresh(now, n)
 }
 
-// fresh returns the counter at which n ids start in the tick of now.
+// fresh returns the counter at which a call for n ids starts in the tick of now.
 func (c *core) fresh(now time.Duration, n int64) int64 {
 	tick := int64(now / c.unit)
-	// If n ids fit into one tick, start low enough for all of them.
+	// If n ids fit into one tick, start low enough that they all do.
 	room := max(1<<c.seqBits-n, 0)
 	return tick<<c.seqBits + min(c.spread.at(tick), room)
 }
 
-// counter returns number without its rollback number.
+// counter strips the rollback number from number.
 func (c *core) counter(number int64) int64 { return number & c.counterMask }
 
-// start returns when the tick of number begins, since the epoch.
+// start returns the start of the tick of number, as the time since the epoch.
 func (c *core) start(number int64) time.Duration {
 	return time.Duration(c.counter(number)>>(c.seqBits&63)) * c.unit
 }
 
-// lead returns how far the tick of number is ahead of the clock, or NoLimit if that is
-// too much for a time.Duration.
+// lead returns how far the tick of number is ahead of the clock, or NoLimit if a
+// time.Duration can't hold that.
 func (c *core) lead(number int64, now time.Duration) time.Duration {
 	if now < 0 {
 		return saturatingAdd(c.start(number), -now)
@@ -210,7 +210,7 @@ func (c *core) lead(number int64, now time.Duration) time.Duration {
 	return c.start(number) - now
 }
 
-// id returns the id of a number.
+// id returns the id made from number.
 func (c *core) id(t *tenure, number int64) int64 {
 	return int64(t.shared |
 		uint64(number)>>(c.counterBits&63)<<(c.rollbackShift&63) |
@@ -218,12 +218,13 @@ func (c *core) id(t *tenure, number int64) int64 {
 		uint64(number&c.seqMask)<<(c.seqShift&63))
 }
 
-// wait returns when the clock is within maxAhead of number, which the caller owns.
+// wait waits until the clock is within maxAhead of number, which the caller must own.
 //
-// The clock may be stepped, be corrected or stand still during a sleep. So wait reads
-// the clock after each sleep, and no sleep is longer than resyncEvery. Each sleep is a
-// little longer than necessary. Otherwise a generator at its maximum rate would wake a
-// call for every few numbers, and waking a call costs more than making an id.
+// We can't rely on a single sleep, because the clock may meanwhile be stepped, be
+// corrected or stand still. Instead, wait reads the clock again after each sleep and
+// never sleeps longer than resyncEvery. Each sleep is also a little longer than
+// necessary. Otherwise a generator at its maximum rate would wake a call for every few
+// numbers, and waking a call costs more than making an id.
 func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
 	const shortest = 100 * time.Microsecond
 	longer := min(g.maxAhead/2, 5*time.Millisecond)
@@ -259,7 +260,7 @@ func waitError(ctx context.Context) error {
 	return fmt.Errorf("idgen: waiting for the clock: %w", ctx.Err())
 }
 
-// seal ends the sequence and returns the last number that a call has taken.
+// seal ends the sequence and returns the last number taken by a call.
 func (g *Generator) seal() (last int64) {
 	s := g.seq.Load()
 	last = s.last.Swap(sealed)
@@ -267,16 +268,16 @@ func (g *Generator) seal() (last int64) {
 		s.end = last
 		g.retire(s)
 	}
-	if u := g.unordered.Load(); u != nil { // a later Unordered has no block and finds the seal
+	if u := g.unordered.Load(); u != nil { // if it's made later, it has no blocks and finds the sequence sealed
 		u.seal()
 	}
 	return last
 }
 
-// rotateFrom continues at the current tick with the next rollback number, unless another
-// call has just done so. It returns false if Rotate is off, or if all rollback numbers
-// are used. It also returns false if last is ahead because of a burst of calls and not
-// because the clock was set back. A burst can reach maxLead and the tick after it.
+// rotateFrom continues at the current tick with the next rollback number, unless
+// another call has just done so. It returns false if Rotate is off, if all rollback
+// numbers are used, or if last is ahead because of a burst of calls rather than because
+// the clock was set back. Note that a burst can reach maxLead and the tick after it.
 func (g *Generator) rotateFrom(s *sequence, last int64, now time.Duration) bool {
 	if !g.rotate || now < 0 || now >= g.end || g.start(last)-now-g.unit <= s.maxLead || g.rollbacksLeft(last) == 0 {
 		return false
@@ -295,13 +296,13 @@ func (g *Generator) rollbacksLeft(last int64) int64 {
 }
 
 // late returns the error for a call whose id would be ahead of the clock by lead. If
-// the generator is down, it logs that once.
+// this means that the generator is down, late logs that, but only once.
 func (g *Generator) late(s *sequence, last int64, lead time.Duration) error {
 	if lead > g.maxBehind && g.downAt.Swap(last) != last {
 		g.log().Error("idgen: down until the clock has caught up", "generator", g.name, "worker", s.worker, "behind", lead)
 	}
 	if g.keeper != nil && g.clock.correction.Load() != 0 {
-		g.keeper.RenewSoon() // the host's clock may be right again, and the correction wrong
+		g.keeper.RenewSoon() // the host's clock may be right again, in which case the correction is wrong
 	}
 	g.clockErrors.Add(1)
 	err := &ClockError{Behind: lead, RetryAfter: lead - s.maxAhead, MaxWait: g.maxWait}

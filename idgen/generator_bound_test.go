@@ -9,9 +9,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// BenchmarkBound measures the cost of the lease in Next, which reads the bound that the store
-// has confirmed. It alternates between Next with and without the bound, a thousand calls
-// each.
+// BenchmarkBound measures what a lease adds to the cost of Next, which has to read the
+// bound that the store has confirmed. It alternates between Next with and without the
+// bound, a thousand calls each.
 func BenchmarkBound(b *testing.B) {
 	layout, err := NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, Time(39), Worker(2), Sequence(22))
 	if err != nil {
@@ -38,10 +38,10 @@ func BenchmarkBound(b *testing.B) {
 	b.ReportMetric(a, "ns-with-bound")
 	b.ReportMetric(c, "ns-without")
 	b.ReportMetric(a-c, "ns-bound")
-	b.ReportMetric(0, "ns/op") // hides the sum of both, which has no meaning
+	b.ReportMetric(0, "ns/op") // hide the sum of both, since it doesn't mean anything
 }
 
-// each returns the nanoseconds that a call takes, on average over n.
+// each returns how many nanoseconds a call takes on average over n calls.
 func each(n int, call func() error) float64 {
 	began := time.Now()
 	for range n {

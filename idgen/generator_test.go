@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// ascending fails the test unless each id is larger than the one before. This means that
-// ids are in order and unique.
+// ascending fails the test unless each id is larger than the one before, which means
+// that ids are in order and also unique.
 func ascending(t testing.TB, ids []int64) {
 	t.Helper()
 	for i := 1; i < len(ids); i++ {
@@ -25,8 +25,8 @@ func ascending(t testing.TB, ids []int64) {
 	}
 }
 
-// With NoLimit a generator continues from its last id, without a wait or a duplicate, after
-// any jump of the clock.
+// With NoLimit, a generator continues from its last id after any jump of the clock, and
+// it should do so without a wait or a duplicate.
 func TestContinuesAfterClockJumps(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for name, layout := range presets(t) {
@@ -60,7 +60,7 @@ func TestContinuesAfterClockJumps(t *testing.T) {
 	}
 }
 
-// FuzzClock runs a script: each byte steps the clock or takes ids.
+// FuzzClock runs a script in which each byte either steps the clock or takes ids.
 func FuzzClock(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 200, 100, 255, 0, 128, 64})
 	f.Add(bytes.Repeat([]byte{9, 255, 129}, 100))
@@ -72,7 +72,7 @@ func FuzzClock(f *testing.F) {
 			Worker: func(int) (int64, error) { return 31, nil },
 		})
 		seen := map[int64]bool{}
-		last := map[int64]int64{} // per rollback number ids ascend
+		last := map[int64]int64{} // ids ascend per rollback number
 		for i, b := range script {
 			switch {
 			case b < 64:
@@ -165,7 +165,7 @@ func TestWaitsForTheClock(t *testing.T) {
 		for _, back := range []time.Duration{time.Millisecond, 100 * time.Millisecond, 499 * time.Millisecond} {
 			clock.step(-back)
 			start := time.Now()
-			// This is more than a tick has, so the call waits with any spread.
+			// More ids than a tick has, so that the call has to wait with any spread.
 			ids := must(pool.NextN(t.Context(), 4096))(t)
 			waited := time.Since(start)
 			if waited < back-time.Millisecond || waited > back+2*time.Millisecond {
@@ -255,13 +255,14 @@ func TestRotates(t *testing.T) {
 				t.Fatalf("after %d rollbacks: error %v", tt.rollbacks, err)
 			}
 			clock.step(2 * time.Hour)
-			mustNext(t, pool) // the clock has caught up
+			mustNext(t, pool) // the clock has caught up by now
 		})
 	}
 }
 
-// After a burst the clock is behind, as if it was set back. The generator must not use a
-// rollback number, because the clock catches up.
+// After a burst the clock is behind, just as if it had been set back. In this case,
+// however, the generator must not use up a rollback number, because the clock will
+// catch up.
 func TestBurstsDoNotRotate(t *testing.T) {
 	layout := idgen.DatacenterProcess()
 	clock := holdClock(epoch)
@@ -308,7 +309,7 @@ func TestExhaustedOnEveryPath(t *testing.T) {
 			if got := pool.Health(); got.State != idgen.Exhausted || !got.Expiring {
 				t.Errorf("health %+v", got)
 			}
-			clock.set(end.AddDate(200, 0, 0)) // the clock is past the end too
+			clock.set(end.AddDate(200, 0, 0)) // now the clock is past the end too
 			for what, call := range map[string]func() error{
 				"Next":   func() error { _, err := pool.Next(ctx); return err },
 				"NextN":  func() error { _, err := pool.NextN(ctx, 2); return err },
@@ -360,8 +361,8 @@ func TestWaitEndsWithContext(t *testing.T) {
 		if s := pool.Health().State; s != idgen.Down && s != idgen.Waiting {
 			t.Errorf("health %v", s)
 		}
-		// Calls with an ended context take no number, so many of them do not move the
-		// generator ahead of the clock.
+		// Calls with an ended context don't take a number. If they did, this many of
+		// them would move the generator far ahead of the clock.
 		start = time.Now()
 		for range 100_000 {
 			if _, err := pool.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -381,18 +382,19 @@ func TestWaitEndsWithContext(t *testing.T) {
 	})
 }
 
-// Each call waits for its own number. A call with a long wait, or one that gives up, does not
-// delay the others.
+// Since each call waits for its own number, a call with a long wait, or one that gives
+// up, must not delay the others.
 func TestWaitersDoNotBlockEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
-		// With spread the other sequence may begin at the end of its tick.
+		// We need NoSpread, because the other sequence might begin at the end of its
+		// tick otherwise.
 		pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: -1, MaxWait: time.Minute, NoSpread: true})
 		mustNext(t, pool)
 		clock.step(-100 * time.Millisecond)
 		start := time.Now()
 		var wg sync.WaitGroup
-		wg.Go(func() { // takes the first number, and gives up
+		wg.Go(func() { // takes the first number, but gives up
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
 			if _, err := pool.NextN(ctx, 4096); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 10*time.Millisecond {
@@ -400,7 +402,7 @@ func TestWaitersDoNotBlockEachOther(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		wg.Go(func() { // a long wait, for the ids of 10 s
+		wg.Go(func() { // a long wait, since this takes the ids of 10 s
 			must(pool.NextN(t.Context(), 4096*10_000))
 		})
 		for range 20 {
@@ -468,7 +470,7 @@ func TestCloseEndsWaits(t *testing.T) {
 	})
 }
 
-// No call after Close returns an id, on any path and in any tick.
+// Tests that no call returns an id after Close, on any path and in any tick.
 func TestClosed(t *testing.T) {
 	for _, at := range []time.Time{epoch, epoch.Add(time.Nanosecond), epoch.AddDate(3, 0, 0)} {
 		t.Run(at.Format(time.RFC3339Nano), func(t *testing.T) {
@@ -518,7 +520,7 @@ func TestSealRacesWithNext(t *testing.T) {
 			t.Fatal(err)
 		}
 		wg.Wait()
-		// The next pool of this worker number starts above all of them.
+		// The next pool with this worker number must start above all of them.
 		next := newPool(t, idgen.Config{Clock: holdClock(epoch).Now, MaxAhead: idgen.NoLimit, Worker: func(int) (int64, error) { return 77, nil }})
 		id := mustNext(t, next)
 		for _, before := range issued {

@@ -14,8 +14,9 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// checkGenerator takes ids while the clock stands, runs, jumps and goes back, in one
-// goroutine and in several. It returns an error if ids repeat or are out of order.
+// checkGenerator takes ids while the clock stands still, runs, jumps and goes back,
+// first in one goroutine and then in several. It returns an error if ids repeat or are
+// out of order.
 func checkGenerator(src idgen.Source, clock *heldClock) error {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -90,8 +91,8 @@ func TestGeneratorPassesTheCheck(t *testing.T) {
 	}
 }
 
-// variant is a correct or broken generator. A function computes its next counter from the
-// last counter and the tick of the clock.
+// variant is a generator that may be broken on purpose. The function next computes its
+// next counter from the last one and the tick of the clock.
 type variant struct {
 	clock  *heldClock
 	last   atomic.Int64

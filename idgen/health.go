@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// logger returns the logger for the next message. It is a function because a program
-// may set slog.Default after NewPool.
+// logger returns the logger for the next message. We can't keep the logger itself,
+// because a program may call slog.SetDefault after NewPool.
 type logger func() *slog.Logger
 
-// warnBefore is how long before the end of its layout a generator warns.
+// warnBefore is how long before the end of its layout a pool begins to warn.
 const warnBefore = 5 * 365 * 24 * time.Hour
 
-// State says what a generator does with the next call. A larger State is worse.
+// State says what a generator does with the next call. A larger State is worse than a
+// smaller one.
 type State uint8
 
 const (
@@ -21,7 +22,7 @@ const (
 	Waiting                // waits for the clock, up to MaxWait
 	Unleased               // waits for the lease, until the context ends
 	Failing                // returns a *ClockError
-	Down                   // returns a *ClockError; the clock is behind by more than MaxBehind
+	Down                   // returns a *ClockError, because the clock is behind by more than MaxBehind
 	Exhausted              // returns ErrLayoutExhausted
 	Closed                 // returns ErrClosed
 )
@@ -37,14 +38,14 @@ func (s State) String() string {
 // Health is the state of a pool or a generator, for readiness probes and metrics.
 type Health struct {
 	State     State
-	Behind    time.Duration // how far the clock is behind the next id; 0 if it is not
+	Behind    time.Duration // how far the clock is behind the next id, or 0 if it is not behind
 	Remaining time.Duration // until the layout is exhausted, 292 years at most
-	Expiring  bool          // less than 5 years remain
-	Reason    error         // why there is no lease, or why it was not renewed; nil if there is no problem
+	Expiring  bool          // whether less than 5 years remain
+	Reason    error         // why there is no lease or why it could not be renewed, or nil if all is well
 }
 
-// Health reports what the generator would do if it were called now. Health itself
-// uses up no id.
+// Health reports what the generator would do if it were called now, without using up an
+// id.
 func (g *Generator) Health() Health {
 	s := g.seq.Load()
 	last := s.last.Load()
@@ -71,7 +72,7 @@ func (g *Generator) Health() Health {
 	return h
 }
 
-// remaining returns a Health that says how long the layout lasts.
+// remaining returns a Health with the remaining time of the layout.
 func (c *core) remaining(now time.Duration) Health {
 	left := max(c.end-max(now, 0), 0)
 	return Health{Remaining: left, Expiring: left < warnBefore}

@@ -23,7 +23,7 @@ func newClock() *steppedClock {
 func (c *steppedClock) Now() time.Time       { return time.Now().Add(time.Duration(c.offset.Load())) }
 func (c *steppedClock) step(d time.Duration) { c.offset.Add(int64(d)) }
 
-// heldClock has the time to which it was set.
+// heldClock stands still at the time to which it was set.
 type heldClock struct{ at atomic.Pointer[time.Time] }
 
 func holdClock(at time.Time) *heldClock {
@@ -38,9 +38,10 @@ func (c *heldClock) step(d time.Duration) { c.set(c.Now().Add(d)) }
 
 var workers atomic.Int64
 
-// newWorker returns a worker number that few other tests have used. A pool starts above the
-// ids of the previous pool with its number, and a test may have made ids of the year 2094.
-// Numbers below 100 and above 900 are for tests that choose a number.
+// newWorker returns a worker number that few other tests have used. This matters
+// because a pool starts above the ids of the previous pool with its number, and some
+// tests make ids of the year 2094. Numbers below 100 and above 900 are for tests that
+// choose their own.
 func newWorker(bits int) (int64, error) {
 	n := workers.Add(1)
 	if bits < 10 {
@@ -49,8 +50,8 @@ func newWorker(bits int) (int64, error) {
 	return 100 + n%800, nil
 }
 
-// newPool returns a pool and closes it at the end of the test. If cfg has no Worker, the pool
-// gets a number from newWorker.
+// newPool returns a pool that is closed at the end of the test. If cfg has no Worker,
+// the pool gets a number from newWorker.
 func newPool(t testing.TB, cfg idgen.Config) *idgen.Pool {
 	t.Helper()
 	if cfg.Worker == nil {

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// A Layout says which bits of an id hold what. It is an ordered list of fields,
-// from the highest bit to the lowest, with the unit and the epoch of the time
-// field:
+// A Layout divides the bits of an id into fields. It is an ordered list of these
+// fields, from the highest bit to the lowest, together with the unit and the epoch of
+// the time field:
 //
 //	 63   62 ─────────────── 22   21 ──── 12   11 ────── 0
 //	┌───┬─────────────────────┬──────────────┬──────────────┐
 //	│ 0 │ time × 1ms  41 bits │ worker  10   │ sequence 12  │   DefaultLayout
 //	└───┴─────────────────────┴──────────────┴──────────────┘
 //
-// The fields should have 63 bits at most, so that all ids are positive. Layouts of 64
-// bits (Discord, Instagram, TSID) are valid too. Their ids decode as unsigned
-// numbers, and generators issue ids only as long as they are positive.
-// [Layout.Lifetime] returns when that ends.
+// The fields should have at most 63 bits, so that all ids are positive. Layouts of 64
+// bits (Discord, Instagram, TSID) are valid too, but their ids decode as unsigned
+// numbers, and generators stop before ids would become negative. [Layout.Lifetime]
+// returns when that happens.
 //
-// A Layout is immutable and safe for concurrent use. The zero Layout is not
-// valid, except in a [Config], where it means [DefaultLayout].
+// A Layout is immutable and safe for concurrent use. The zero Layout is not valid,
+// except in a [Config], where it means [DefaultLayout].
 type Layout struct {
 	epoch  time.Time
 	unit   time.Duration
@@ -31,7 +31,7 @@ type Layout struct {
 
 	time, worker, rollback, sequence span
 	constants                        []constant // the fixed fields, highest first
-	fixed                            uint64     // the bits that they set in each id
+	fixed                            uint64     // the bits that the fixed fields set in each id
 	bits                             uint
 }
 
@@ -40,7 +40,7 @@ type constant struct {
 	span span
 }
 
-// span is the place of a field: its width in bits, and the bits below it.
+// span is the place of a field: its width in bits and the number of bits below it.
 type span struct{ shift, bits uint }
 
 func (s span) max() uint64         { return 1<<s.bits - 1 }
@@ -54,11 +54,11 @@ func (s span) check(name string, v int64) error {
 	return nil
 }
 
-// A Field is a run of bits in a [Layout]. Use [Time], [Worker], [Rollback],
-// [Sequence] and [Fixed] to make one.
+// A Field is a run of bits in a [Layout]. Use [Time], [Worker], [Rollback], [Sequence]
+// and [Fixed] to make one.
 type Field struct {
-	// Name is "time", "worker", "rollback" or "sequence". A fixed field may have any
-	// name without ':' and '│'.
+	// Name must be "time", "worker", "rollback" or "sequence". A fixed field can have
+	// any other name as well, but it must not contain ':' or '│'.
 	Name  string
 	Bits  int
 	Fixed bool  // whether this field holds Value in all ids
@@ -72,18 +72,18 @@ const (
 	sequenceField = "sequence"
 )
 
-// Time returns the time field. Every layout has one. It is above worker, rollback
-// and sequence, so that ids ascend with time.
+// Time returns the time field. Every layout must have one, above worker, rollback and
+// sequence, so that ids ascend with time.
 func Time(bits int) Field { return Field{Name: timeField, Bits: bits} }
 
-// Worker returns the worker field. A layout without one has only worker number 0.
+// Worker returns the worker field. Without it, a layout only has worker number 0.
 func Worker(bits int) Field { return Field{Name: workerField, Bits: bits} }
 
-// Rollback returns the rollback field. It counts how often the clock was set back, see
-// [Config.Rotate]. Most layouts have none.
+// Rollback returns the rollback field, which counts how often the clock was set back
+// (see [Config.Rotate]). Most layouts have none.
 func Rollback(bits int) Field { return Field{Name: rollbackField, Bits: bits} }
 
-// Sequence returns the sequence field. Every layout has one.
+// Sequence returns the sequence field. Every layout must have one.
 func Sequence(bits int) Field { return Field{Name: sequenceField, Bits: bits} }
 
 // Fixed returns a field that holds the same value in every id of a generator.
@@ -91,12 +91,12 @@ func Fixed(name string, bits int, value int64) Field {
 	return Field{Name: name, Bits: bits, Fixed: true, Value: value}
 }
 
-// NewLayout returns a layout with these fields, highest bits first. Time is
-// counted in units since the epoch. The epoch must be in the years 1970 to 9999
-// and the unit must be positive. The error is a [*LayoutError], or a [*RangeError]
-// for a fixed value that does not fit.
+// NewLayout returns a layout with these fields, highest bits first. Time is counted in
+// units since the epoch, which must be in the years 1970 to 9999. The unit must be
+// positive. The error is a [*LayoutError], or a [*RangeError] if a fixed value does not
+// fit its field.
 func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, error) {
-	epoch = epoch.UTC() // this also removes a reading of the monotonic clock
+	epoch = epoch.UTC() // also drops the reading of the monotonic clock, if there is one
 	l := Layout{epoch: epoch, unit: unit, fields: slices.Clone(fields)}
 	switch {
 	case epoch.Before(time.Unix(0, 0)):
@@ -124,8 +124,7 @@ func NewLayout(epoch time.Time, unit time.Duration, fields ...Field) (Layout, er
 	return l, nil
 }
 
-// place sets the span of each field, in order, and checks the fields against each
-// other.
+// place sets the span of each field in order, and checks that the fields go together.
 func (l *Layout) place() error {
 	shift := l.bits
 	names := map[string]bool{}
@@ -169,8 +168,8 @@ func (l *Layout) place() error {
 	return nil
 }
 
-// span returns the place of the field of that name, or nil if only a fixed field
-// can have the name.
+// span returns the place of the field with this name, or nil if only a fixed field can
+// have the name.
 func (l *Layout) span(name string) *span {
 	switch name {
 	case timeField:
@@ -197,8 +196,8 @@ func (l Layout) WithFixed(name string, value int64) (Layout, error) {
 	return NewLayout(l.epoch, l.unit, fields...)
 }
 
-// WithEpoch returns the layout with another epoch. Ids of the two layouts count time
-// from different epochs: do not mix them in one column.
+// WithEpoch returns the layout with another epoch. Do not mix ids of the two layouts in
+// one column, because they count time from different epochs.
 func (l Layout) WithEpoch(epoch time.Time) (Layout, error) {
 	return NewLayout(epoch, l.unit, l.fields...)
 }
@@ -215,10 +214,11 @@ func (l Layout) Fields() []Field { return slices.Clone(l.fields) }
 // IsZero reports whether l is the zero Layout, which has no fields.
 func (l Layout) IsZero() bool { return l.bits == 0 }
 
-// between separates two fields in the text of a layout.
+// between separates the fields in the text of a layout.
 const between = " │ "
 
-// String returns the fields as text, highest first. [ParseLayout] reads it.
+// String returns the fields as text, highest bits first, in a form that [ParseLayout]
+// reads.
 //
 //	0:1 │ time:41 × 1ms since 2025-01-01T00:00:00Z │ worker:10 │ sequence:12
 func (l Layout) String() string {

@@ -76,15 +76,15 @@ func TestFixedValueOutOfRange(t *testing.T) {
 	}
 }
 
-// randomLayout returns a layout of random fields, unit and epoch, or an error if they are not
-// valid.
+// randomLayout returns a layout with random fields, unit and epoch, or an error if they
+// don't make a valid layout.
 func randomLayout(r *rand.Rand) (idgen.Layout, error) {
 	units := []time.Duration{time.Nanosecond, 7 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute, time.Hour}
 	return idgen.NewLayout(time.Unix(r.Int64N(4e9), r.Int64N(1e9)), units[r.IntN(len(units))], randomFields(r, 8+r.IntN(57))...)
 }
 
-// randomFields returns fields in a random valid order with a width of total bits. Fixed fields
-// have the value 0 and may be anywhere, and the others are below time.
+// randomFields returns fields in a random valid order, which are total bits wide. Fixed
+// fields have the value 0 and may be anywhere, whereas the others are below time.
 func randomFields(r *rand.Rand, total int) []idgen.Field {
 	below := []idgen.Field{idgen.Sequence(1)}
 	if r.IntN(4) > 0 {

@@ -8,7 +8,7 @@ import (
 
 func init() { leased.NewPool = newLeased }
 
-// newLeased is [leased.NewPool].
+// newLeased implements [leased.NewPool].
 func newLeased(cfg Config, open func(leased.Issuer) (leased.Keeper, error)) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -22,7 +22,7 @@ func newLeased(cfg Config, open func(leased.Issuer) (leased.Keeper, error)) (*Po
 	return p, nil
 }
 
-// issuer is the [leased.Issuer] of a pool.
+// issuer implements [leased.Issuer] for a pool.
 type issuer struct{ pool *Pool }
 
 func (i issuer) Grant(worker, start, bound int64) {

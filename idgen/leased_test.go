@@ -65,7 +65,7 @@ func leasedPool(t *testing.T, cfg idgen.Config) (*idgen.Pool, *keeper) {
 	return pool, k
 }
 
-// counterOf returns tick and sequence of an id of the default layout, packed.
+// counterOf returns the counter of an id of the default layout.
 func counterOf(id int64) int64 { return id>>22<<12 | id&4095 }
 
 func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
@@ -94,12 +94,12 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 				t.Fatalf("counter %d of worker %d; granted are %d to %d of %d", c, pool.Layout().Decode(id).Worker, start, start+10, worker)
 			}
 		}
-		// Named generators have the same bounds.
+		// The bounds apply to named generators as well.
 		if c := counterOf(mustNext(t, pool.Named("orders"))); c != start {
 			t.Errorf("a new sequence begins with %d; want %d", c, start)
 		}
 
-		// At the bound, calls request a higher bound and wait.
+		// At the bound, calls must request a higher bound and wait for it.
 		ctx, cancel = short()
 		defer cancel()
 		reason := errors.New("the store is away")
@@ -125,13 +125,13 @@ func TestLeasedPoolIssuesWithinItsTenure(t *testing.T) {
 		synctest.Wait()
 		k.Extend(start + 11)
 		wg.Wait()
-		k.Extend(start) // a late reply lowers nothing
+		k.Extend(start) // a late reply must not lower the bound
 		k.Extend(start + 12)
 		if c := counterOf(mustNext(t, pool)); c != start+11 {
 			t.Errorf("%d; want %d", c, start+11)
 		}
 
-		// After a seal, no id is issued until the next tenure.
+		// After a seal, no id may be issued until the next tenure.
 		lost := errors.New("lost")
 		if unused := k.Seal(lost); unused != start+12 {
 			t.Errorf("unused is %d; want %d", unused, start+12)
@@ -171,7 +171,8 @@ func drawSome(ctx context.Context, pool *idgen.Pool, i int) (ids []int64, err er
 	return ids, nil
 }
 
-// While calls and seals race, no id is issued after a seal, and ids of all tenures are unique.
+// Tests that no id is issued after a seal, even while calls and seals race, and that
+// the ids of all tenures are unique.
 func TestSealRacesWithIssuing(t *testing.T) {
 	pool, k := leasedPool(t, idgen.Config{MaxAhead: idgen.NoLimit})
 	start := time.Since(epoch).Milliseconds() << 12
@@ -199,7 +200,7 @@ func TestSealRacesWithIssuing(t *testing.T) {
 			runtime.Gosched()
 		}
 		unused := k.Seal(nil)
-		// The next holder of the worker number starts here.
+		// The next holder of the worker number would start here.
 		k.Grant(0, unused, unused+1<<40)
 	}
 	done()
@@ -234,13 +235,13 @@ func TestNewLeasedRefuses(t *testing.T) {
 	}
 }
 
-// The host's clock jumps during a lease. After a correction, ids have the right time at
-// once. The same holds when the host's clock is right again.
+// The host's clock jumps during a lease. A correction should give ids the right time at
+// once. The same goes for the next correction, when the host's clock is right again.
 func TestCorrect(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		jump  time.Duration
-		state idgen.State // until corrected
+		state idgen.State // until the correction
 	}{
 		{"forward", time.Hour, idgen.Unleased},
 		{"back", -time.Hour, idgen.Down},
@@ -296,7 +297,7 @@ func TestCorrect(t *testing.T) {
 	}
 }
 
-// A correction wakes calls that wait.
+// Tests that a correction wakes the calls that are waiting.
 func TestCorrectWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newClock()
@@ -313,7 +314,7 @@ func TestCorrectWakes(t *testing.T) {
 			start := time.Now()
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				// This is more than a tick has, so the call waits with any spread.
+				// More ids than a tick has, so that the call has to wait with any spread.
 				if _, err := pool.NextN(t.Context(), 4096); err != nil {
 					t.Error(err)
 				}

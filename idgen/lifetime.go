@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// maxSafeInteger is JavaScript's Number.MAX_SAFE_INTEGER, 2^53 - 1. A float64 holds all
-// integers up to it exactly.
+// maxSafeInteger is JavaScript's Number.MAX_SAFE_INTEGER, 2^53 - 1. Up to this limit, a
+// float64 holds all integers exactly.
 const maxSafeInteger = 1<<53 - 1
 
 // A Lifetime is the time in which a layout can make ids.
 type Lifetime struct {
 	Start time.Time // the epoch
-	End   time.Time // the end of the last tick with positive ids, 292 years after Start at most
+	End   time.Time // the end of the last tick with positive ids, at most 292 years after Start
 
 	// SafeEnd is when ids may begin to exceed 2^53-1, the largest integer that
-	// JavaScript reads exactly, or End if that is earlier. A layout with a wide time
-	// field and few other bits has small ids for years: 55 bits of milliseconds and
-	// 8 other bits are safe until End.
+	// JavaScript reads exactly, or End if that is earlier. If a layout has a wide time
+	// field and few other bits, its ids stay small for years. With 55 bits of
+	// milliseconds and 8 other bits, for instance, they are safe until End.
 	SafeEnd time.Time
 }
 
@@ -38,8 +38,8 @@ func (l Layout) Lifetime() Lifetime {
 	}
 }
 
-// maxTick returns the last tick for which ids are made. It is limited so that these ids
-// are positive, and so that a time.Duration can hold the time from the epoch to the end
+// maxTick returns the last tick for which ids are made. All of its ids must be
+// positive, and a time.Duration must be able to hold the time from the epoch to the end
 // of the tick.
 func (l Layout) maxTick() int64 {
 	t := l.time.max()
@@ -63,7 +63,7 @@ func (l Layout) tick(t time.Time) (int64, error) {
 }
 
 // MinID returns the smallest id that has the tick of t, for any values of the fields
-// below time. Together with [Layout.MaxID] it selects a range of time in a query:
+// below time. Use it together with [Layout.MaxID] to select a range of time in a query:
 //
 //	WHERE id BETWEEN MinID(from) AND MaxID(to)
 //
@@ -87,12 +87,12 @@ func (l Layout) boundary(tick int64, err error, others uint64) (int64, error) {
 	return int64(l.time.put(tick) | others), nil
 }
 
-// tickOf returns the tick of t if the time field can hold it.
+// tickOf returns the tick of t, as long as the time field can hold it.
 func (l Layout) tickOf(t time.Time) (int64, error) {
 	if t.Before(l.epoch) {
 		return 0, l.timeError(t)
 	}
-	// Compute with 128 bits, because a time.Duration cannot exceed 292 years.
+	// We need 128 bits here, because a time.Duration can't exceed 292 years.
 	seconds := uint64(t.Unix() - l.epoch.Unix())
 	hi, lo := bits.Mul64(seconds, uint64(time.Second))
 	lo, carry := bits.Add64(lo, uint64(t.Nanosecond()), 0)
@@ -111,7 +111,7 @@ func (l Layout) tickOf(t time.Time) (int64, error) {
 // timeOf returns the start of a tick.
 func (l Layout) timeOf(tick int64) time.Time {
 	hi, lo := bits.Mul64(uint64(tick), uint64(l.unit))
-	seconds, nanos := bits.Div64(hi, lo, uint64(time.Second)) // NewLayout has checked that this fits
+	seconds, nanos := bits.Div64(hi, lo, uint64(time.Second)) // can't overflow, as NewLayout has checked
 	return time.Unix(l.epoch.Unix()+int64(seconds), int64(l.epoch.Nanosecond())+int64(nanos)).UTC()
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// docs/layouts.md has the number of shards that get rows, for N shards by id % N and exactly
-// one id a second.
+// docs/layouts.md says how many of N shards get rows if each row goes to shard id % N,
+// at exactly one id a second.
 func TestModuloPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/layouts.md")
 	if err != nil {
@@ -20,7 +20,7 @@ func TestModuloPage(t *testing.T) {
 	day := 0
 	for _, p := range pagePresets {
 		t.Run(p.name, func(t *testing.T) {
-			day++ // no other pool has this layout
+			day++ // no other pool has this layout, so we don't start above an earlier one
 			layout := must(p.layout.WithEpoch(epoch.AddDate(0, 0, -200-day)))(t)
 			ids := draw(t, idgen.Config{Layout: layout, Worker: func(int) (int64, error) { return 0, nil }}, 20*1000, 1, true)
 			cells := []string{"| `" + p.name + "`"}

@@ -7,11 +7,12 @@ import (
 )
 
 // These tests reproduce two issues of github.com/bwmarrin/snowflake. Its sequence
-// starts at 0 in each millisecond, so a process that makes one id a millisecond or
-// less makes ids whose lowest bits are all 0. Config.NoSpread does the same.
-// TestModuloIsEven tests the distribution under all moduli to 1,024.
+// starts at 0 in each millisecond. If a process makes no more than one id a
+// millisecond, the lowest bits of all its ids are therefore 0. The same happens with
+// Config.NoSpread. TestModuloIsEven tests the distribution under all moduli up to
+// 1,024.
 
-// oneEachMillisecond returns n ids, drawn a millisecond apart.
+// oneEachMillisecond returns n ids that were drawn a millisecond apart.
 func oneEachMillisecond(t *testing.T, cfg idgen.Config, n int) []int64 {
 	t.Helper()
 	return draw(t, cfg, n, 1000, true)
@@ -36,13 +37,13 @@ func TestBwmarrinIssue40(t *testing.T) {
 	}
 }
 
-// TestBwmarrinIssue44: an application writes each row into the table id % N of N
-// tables, and most of the tables stay empty.
+// TestBwmarrinIssue44: if an application spreads its rows over N tables by id % N, most
+// of the tables stay empty.
 // https://github.com/bwmarrin/snowflake/issues/44
 func TestBwmarrinIssue44(t *testing.T) {
 	const n = 20_000
 	skewed, even := oneEachMillisecond(t, idgen.Config{NoSpread: true}, n), oneEachMillisecond(t, idgen.Config{}, n)
-	for _, c := range []struct{ tables, used int }{ // used is how many tables get rows without spread
+	for _, c := range []struct{ tables, used int }{ // used counts the tables that get rows without spread
 		{2, 1},
 		{10, 5},
 		{16, 1},

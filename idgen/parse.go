@@ -9,8 +9,8 @@ import (
 )
 
 // ParseLayout returns the layout with this text. It is the exact inverse of
-// [Layout.String] and accepts no other spelling of a layout; the error is a
-// [*LayoutError]. Two layouts are equal if and only if their texts are equal.
+// [Layout.String] and accepts no other spelling, which means that two layouts are equal
+// if and only if their texts are equal. The error is a [*LayoutError].
 func ParseLayout(text string) (Layout, error) {
 	p := layoutParser{text: text}
 	for i, field := range strings.Split(text, between) {
@@ -29,15 +29,15 @@ func ParseLayout(text string) (Layout, error) {
 	if err != nil {
 		return Layout{}, err
 	}
-	// Reject other spellings, such as a unit of 1000ms, and a wrong number of unused
-	// bits.
+	// Reject other spellings, such as a unit of 1000ms, as well as a wrong number of
+	// unused bits.
 	if written := l.String(); written != text {
 		return Layout{}, &LayoutError{"layout", fmt.Sprintf("%q is not in the form that Layout.String writes; write %q", text, written)}
 	}
 	return l, nil
 }
 
-// layoutParser collects the arguments of NewLayout, and the first error.
+// layoutParser collects the arguments for NewLayout, and remembers the first error.
 type layoutParser struct {
 	text   string
 	epoch  time.Time
@@ -70,7 +70,7 @@ func (p *layoutParser) field(text string) {
 	p.fields = append(p.fields, f)
 }
 
-// parse reads one part of a field.
+// parse reads one part of a field with the function as.
 func parse[T any](p *layoutParser, text string, as func(string) (T, error)) T {
 	v, err := as(text)
 	if err != nil {

@@ -24,7 +24,7 @@ func TestParseLayoutIsTheInverseOfString(t *testing.T) {
 	for _, l := range presets(t) {
 		checkParsesBack(t, l)
 	}
-	checkParsesBack(t, must(idgen.DefaultLayout().WithEpoch(time.Now()))(t)) // time.Now has a monotonic reading, which the text does not have
+	checkParsesBack(t, must(idgen.DefaultLayout().WithEpoch(time.Now()))(t)) // time.Now has a monotonic reading, which is not part of the text
 	checkParsesBack(t, must(idgen.NewLayout(time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC), math.MaxInt64, idgen.Time(1), idgen.Sequence(1)))(t))
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 5000 {
@@ -32,7 +32,7 @@ func TestParseLayoutIsTheInverseOfString(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		// Other names, values and units than randomLayout chooses.
+		// Try other names, values and units than those that randomLayout chooses.
 		fields := l.Fields()
 		for i, f := range fields {
 			if f.Fixed {
@@ -48,7 +48,8 @@ func TestParseLayoutIsTheInverseOfString(t *testing.T) {
 	}
 }
 
-// randomName returns a name of random parts that are special in the text of a layout.
+// randomName returns a name made of random parts that are special in the text of a
+// layout.
 func randomName(r *rand.Rand) string {
 	parts := []string{"=", " = ", " ", "0", "time", "worker", "×", " × ", " since ", "1ms", "\n", "é", "\xe2", "\x94"}
 	var b strings.Builder
@@ -58,7 +59,7 @@ func randomName(r *rand.Rand) string {
 	return b.String()
 }
 
-// A fixed field may have the name of another field, or of the unused bits.
+// A fixed field can have the name of another field, or even of the unused bits.
 func TestParseLayoutTellsFixedFieldsFromOthers(t *testing.T) {
 	l := must(idgen.NewLayout(epoch, time.Millisecond,
 		idgen.Fixed("0", 1, 0), idgen.Time(41), idgen.Fixed("worker", 5, 3), idgen.Fixed("rollback", 5, 4), idgen.Sequence(12)))(t)
@@ -86,7 +87,7 @@ func TestParseLayoutRefuses(t *testing.T) {
 		{swap("2025", "1925"), "before 1970"},
 		{swap("= 3", "= 16"), "0 to 15"},
 		{swap("= 3", "= -1"), "0 to 15"},
-		// These are clear, but String does not write them.
+		// The meaning of these is clear, but String would not write them.
 		{swap("0:1 │ ", ""), "0:1"},
 		{swap("0:1", "0:2"), "0:1"},
 		{swap("0:1", "0:"), "0:1"},

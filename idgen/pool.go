@@ -29,13 +29,13 @@ type Pool struct {
 	names    int        // the length of named
 	isClosed bool
 	tenure   *tenure // nil while there is none
-	issued   int64   // the largest Stats.Issued that was returned
+	issued   int64   // the largest Stats.Issued returned so far
 }
 
 // NewPool checks cfg, gets a worker number from cfg.Worker, reserves it within this
 // process and returns the pool. The error is a [*ConfigError], [ErrWorkerInUse] or the
-// error that cfg.Worker returned. It is a [*RangeError] if the worker number does not fit
-// its field, and a [*TimeError] if the clock is outside the layout's lifetime.
+// error from cfg.Worker. It is a [*RangeError] if the worker number does not fit its
+// field, and a [*TimeError] if the clock is outside the layout's lifetime.
 func NewPool(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -58,15 +58,16 @@ func NewPool(cfg Config) (*Pool, error) {
 	}
 	p.tenure = p.newTenure(worker, p.claim.unused, p.limit)
 	// If an earlier pool of this process had the same worker number, this pool starts
-	// above the earlier pool's counters. If those were ahead of the clock, newTenure has
-	// raised the limits by that distance, so set them to the limits of Config again.
+	// above the earlier pool's counters. In case those are ahead of the clock,
+	// newTenure has raised the limits by that distance. We don't want that here, so go
+	// back to the limits of Config.
 	p.tenure.maxAhead, p.tenure.maxLead = p.maxAhead, p.maxLead
 	p.main.seq.Store(p.tenure.sequence())
 	return p, nil
 }
 
 func newPool(cfg Config) *Pool {
-	p := &Pool{core: newCore(cfg), maxNames: cfg.MaxNames + 1} // one for the name ""
+	p := &Pool{core: newCore(cfg), maxNames: cfg.MaxNames + 1} // one more for the name ""
 	p.main = p.Named("")
 	if left := p.end - max(p.clock.now(), 0); left < warnBefore {
 		p.log().Warn("idgen: the layout is nearly used up; plan for one with more time bits", "layout", p.layout.String(), "ends", p.layout.Lifetime().End)
@@ -131,16 +132,17 @@ func (p *Pool) generator() *Generator {
 	return p.main
 }
 
-// Named returns the generator with this name, the same one for every call. The ids
+// Named returns the generator with this name, which is the same for every call. The ids
 // of one generator are unique, but two generators may make the same id, because they
-// share the worker number. So use one generator for each table, or the pool for all
-// tables.
+// share the worker number. You should therefore use one generator for each table, or
+// the pool for all tables.
 //
 // A pool can have many names, for instance one for each customer. Finding a generator
 // takes no lock, and about 30 ns if there are ten thousand names. Different generators
-// write to different cache lines. A name takes about 350 bytes of memory until the pool
-// is freed, or 1,200 bytes if it has an [Unordered]. When there are more names than
-// [Config.MaxNames], the generators of further names fail with [ErrTooManyNames].
+// write to different cache lines. Each name takes about 350 bytes of memory until the
+// pool is freed, or 1,200 bytes if it has an [Unordered]. If there are more names than
+// [Config.MaxNames], the generators of the additional names fail with
+// [ErrTooManyNames].
 func (p *Pool) Named(name string) *Generator {
 	if p == nil {
 		return noPool
@@ -153,7 +155,7 @@ func (p *Pool) Named(name string) *Generator {
 	if g, ok := p.named.Load(name); ok {
 		return g.(*Generator)
 	}
-	name = strings.Clone(name) // so that the map does not keep a longer text in memory
+	name = strings.Clone(name) // it may be part of a longer string, which the map would keep in memory
 	if p.names == p.maxNames {
 		return refusing(fmt.Errorf("%w (name %q, MaxNames %d)", ErrTooManyNames, name, p.maxNames-1))
 	}
@@ -171,9 +173,9 @@ func (p *Pool) Named(name string) *Generator {
 // Layout returns the layout of the pool's ids, or the zero Layout if the pool is nil.
 func (p *Pool) Layout() Layout { return p.generator().layout }
 
-// Worker returns the pool's worker number. It reports false if there is none: the
-// pool is nil or closed, or it has no lease. A leased pool may have another worker
-// number after it has lost a lease.
+// Worker returns the pool's worker number. It reports false if the pool has none,
+// because it is nil or closed or currently has no lease. Note that a leased pool may
+// get another worker number after it has lost a lease.
 func (p *Pool) Worker() (worker int64, ok bool) {
 	s := p.generator().seq.Load()
 	if s.last.Load() < 0 {
@@ -182,7 +184,7 @@ func (p *Pool) Worker() (worker int64, ok bool) {
 	return s.worker, true
 }
 
-// Health returns the health of the generator whose state is worst.
+// Health returns the health of the generator that is in the worst state.
 func (p *Pool) Health() Health {
 	worst := p.generator().Health()
 	if p == nil {
@@ -196,10 +198,10 @@ func (p *Pool) Health() Health {
 	return worst
 }
 
-// Close stops all generators and releases the worker number. Calls that are waiting fail
-// with [ErrClosed], and no id is issued after Close returns. If the lease could not be
-// released, Close returns an error, and the lease expires after its TTL. A second call
-// of Close does nothing.
+// Close stops all generators and releases the worker number. Calls that are waiting
+// fail with [ErrClosed], and no id is issued after Close returns. If the lease could
+// not be released, Close returns an error, in which case the lease expires after its
+// TTL. Calling Close again does nothing.
 func (p *Pool) Close(ctx context.Context) error {
 	if p == nil {
 		return nil
@@ -216,23 +218,23 @@ func (p *Pool) Close(ctx context.Context) error {
 	p.mu.Unlock()
 	var err error
 	if p.keeper != nil {
-		err = p.keeper.Close(ctx) // this seals the generators
+		err = p.keeper.Close(ctx) // also seals the generators
 	}
 	close(p.closed)
 	return err
 }
 
-// Suspend releases the worker number of a leased pool. From the time at which Suspend
-// returns, no id is issued until [Pool.Resume] has leased a worker number again. Calls
-// for ids wait for that. If their context ends first, their error says that the pool is
-// suspended.
+// Suspend releases the worker number of a leased pool. Once Suspend has returned, no id
+// is issued until [Pool.Resume] has leased a worker number again. Until then, calls for
+// ids wait, and if their context ends first, they return an error which says that the
+// pool is suspended.
 //
-// Call Suspend before a checkpoint of the process or a snapshot or clone of its
-// machine. Each copy that calls Resume leases a worker number of its own.
+// Call Suspend before you checkpoint the process, or snapshot or clone its machine.
+// Each copy that calls Resume then leases a worker number of its own.
 //
 // If the lease could not be released, Suspend returns an error. The lease then expires
-// after its TTL, and it is still safe to copy the process. If the pool's worker number is
-// not leased, the error is [ErrNotLeased].
+// after its TTL, and it is still safe to copy the process. If the pool's worker number
+// is not leased in the first place, the error is [ErrNotLeased].
 func (p *Pool) Suspend(ctx context.Context) error {
 	k, err := p.leaseKeeper()
 	if err != nil {
@@ -267,7 +269,8 @@ func (p *Pool) leaseKeeper() (leased.Keeper, error) {
 	return p.keeper, nil
 }
 
-// seal ends the tenure and returns the first number that was not used under it.
+// seal ends the tenure and returns the first number that was not used under it. The
+// caller must hold mu.
 func (p *Pool) seal() (unused int64) {
 	if p.tenure == nil {
 		return 0
@@ -295,7 +298,7 @@ func refusing(err error) *Generator {
 	return g
 }
 
-// ended returns a sealed sequence, for a generator that has no tenure.
+// ended returns a sealed sequence for a generator without a tenure.
 func ended() *sequence {
 	s := &sequence{tenure: &tenure{}}
 	s.last.Store(sealed)

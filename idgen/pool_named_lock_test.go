@@ -2,8 +2,8 @@ package idgen
 
 import "testing"
 
-// Named and Next of a known name take no lock of the pool. The test holds all of them, and
-// hangs if a call takes one.
+// Once a name is known, Named and Next must not take any lock of the pool. The test
+// holds all of them, which means that it hangs if a call takes one.
 func TestNamedTakesNoLock(t *testing.T) {
 	pool := unorderedPool(t, DefaultLayout())
 	g := pool.Named("orders")

@@ -13,8 +13,9 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// Goroutines take ids of ten thousand names, half of them without order. The clock stands, so
-// each name must have exactly the same ids as in a pool with one name.
+// Goroutines take ids of ten thousand names, half of them without order. Since the
+// clock stands still, each name must get exactly the same ids as in a pool with a
+// single name.
 func TestTenThousandNames(t *testing.T) {
 	const names, goroutines, rounds = 10_000, 8, 2
 	clock := holdClock(epoch.AddDate(1, 0, 0))
@@ -25,13 +26,13 @@ func TestTenThousandNames(t *testing.T) {
 	}
 	first := mustNext(t, pool.Named("somebody else"))
 	const each = goroutines * rounds
-	var drawn [names][each]atomic.Int32 // how often a call returned the n-th id of a name
+	var drawn [names][each]atomic.Int32 // counts how often a call returned the n-th id of a name
 	var wg sync.WaitGroup
 	for i := range goroutines {
 		wg.Go(func() {
 			for round := range rounds {
 				for j := range names {
-					name := (3*j + i*names/goroutines) % names // each goroutine starts at another name
+					name := (3*j + i*names/goroutines) % names // let each goroutine start at another name
 					src := idgen.Source(pool.Named(codes[name]))
 					if (i+round)%2 == 0 {
 						src = pool.Named(codes[name]).Unordered()
@@ -77,7 +78,7 @@ func TestNamesTakeLittleMemory(t *testing.T) {
 	runtime.KeepAlive(codes)
 	a, b := (named-before)/names, (unordered-before)/names
 	t.Logf("a name takes %d bytes, and %d with an Unordered", a, b)
-	if a > 700 || b > 2400 { // 2 times the documented size
+	if a > 700 || b > 2400 { // twice the documented size
 		t.Error("more than twice of what is documented")
 	}
 	if n := testing.AllocsPerRun(1000, func() { mustNext(t, pool.Named(codes[4711])) }); n != 0 {
@@ -119,7 +120,7 @@ func TestNamed(t *testing.T) {
 	if orders == users || orders != pool.Named("orders") {
 		t.Fatal("a name is not one generator")
 	}
-	// Names are independent: the ids of one do not use up the ids of another.
+	// Names are independent, so the ids of one shouldn't use up the ids of another.
 	before := mustNext(t, users)
 	must(orders.NextN(t.Context(), 1_000_000))(t)
 	if after := mustNext(t, users); after != before+1 {

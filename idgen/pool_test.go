@@ -158,7 +158,7 @@ func TestPoolWorker(t *testing.T) {
 	check("after the lease", pool, 0, false)
 }
 
-// Without Config.Clock, ids have the system's time.
+// Without Config.Clock, ids should have the system's time.
 func TestSystemClock(t *testing.T) {
 	pool := newPool(t, idgen.Config{})
 	for range 3 {

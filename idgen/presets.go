@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The layouts of well-known systems. The vectors in testdata come from their
-// own documents and tests; testdata/README.md names each source.
+// The layouts of well-known systems. The vectors in testdata come from the documents
+// and tests of these systems, and testdata/README.md names the source of each.
 
 // DefaultLayout has 41 bits for milliseconds since 2025-01-01, 10 for the worker and 12
 // for the sequence: 1,024 workers with 4,096,000 ids a second each, until 2094.
@@ -15,9 +15,9 @@ func DefaultLayout() Layout {
 }
 
 // JSSafe makes ids below 2^53, which a JavaScript number holds exactly. It has 37 bits
-// for units of 10 ms since 2025-01-01, 10 for the worker and 6 for the sequence. That is
-// 1,024 workers with 6,400 ids a second each, until 2068. If your ids are strings in
-// JSON, you do not need this layout.
+// for units of 10 ms since 2025-01-01, 10 for the worker and 6 for the sequence. That
+// is 1,024 workers with 6,400 ids a second each, until 2068. You do not need this
+// layout if your ids are strings in JSON.
 func JSSafe() Layout {
 	return preset(date(2025, 1, 1), 10*time.Millisecond, Time(37), Worker(10), Sequence(6))
 }
@@ -29,9 +29,9 @@ func Twitter() Layout {
 	return preset(time.UnixMilli(1288834974657), time.Millisecond, Time(41), Fixed("datacenter", 5, 0), Worker(5), Sequence(12))
 }
 
-// Twitter2015 has the bits of [Twitter] and counts from 2015-01-01 in UTC. Many Java
-// programs count from that day in UTC+8. For their ids, use [Layout.WithEpoch] with
-// time.UnixMilli(1420041600000).
+// Twitter2015 has the bits of [Twitter] but counts from 2015-01-01 in UTC. Note that
+// many Java programs count from that day in UTC+8 instead. For their ids, use
+// [Layout.WithEpoch] with time.UnixMilli(1420041600000).
 func Twitter2015() Layout {
 	return preset(date(2015, 1, 1), time.Millisecond, Time(41), Fixed("datacenter", 5, 0), Worker(5), Sequence(12))
 }
@@ -49,8 +49,8 @@ func Instagram() Layout {
 }
 
 // Sonyflake has 39 bits for units of 10 ms since 2014-09-01, 8 for the sequence and,
-// below it, 16 for the machine (the worker). Because the worker is in the lowest bits,
-// id % 2^k depends on the worker alone for k up to 16.
+// below it, 16 for the machine (the worker). Since the worker is in the lowest bits,
+// id % 2^k depends on nothing but the worker for k up to 16.
 func Sonyflake() Layout {
 	return preset(date(2014, 9, 1), 10*time.Millisecond, Time(39), Sequence(8), Worker(16))
 }
@@ -62,8 +62,8 @@ func Mastodon() Layout {
 }
 
 // Baidu is the default of uid-generator: 28 bits for seconds since 2016-05-20 in UTC+8,
-// 22 for the worker and 13 for the sequence. Its time ended in 2024. To make new ids,
-// use [Layout.WithEpoch] with a later epoch.
+// 22 for the worker and 13 for the sequence. Its time ended in 2024, so you need
+// [Layout.WithEpoch] with a later epoch to make new ids.
 func Baidu() Layout {
 	return preset(time.Unix(1463673600, 0), time.Second, Time(28), Worker(22), Sequence(13))
 }
@@ -85,23 +85,23 @@ func DatacenterProcess() Layout {
 
 // RaindropConfig describes a layout of raindrop.
 type RaindropConfig struct {
-	Epoch time.Time     // tick 0; rounded down to a whole Unit since 1970, in UTC
+	Epoch time.Time     // tick 0, which is rounded down to a whole Unit since 1970, in UTC
 	Unit  time.Duration // 1 ms, 1 s, 1 min, 1 h or 24 h
 
-	// TimeBits is 41 to 55 for a unit of 1 ms, 31 to 55 for 1 s, 25 to 50 for
+	// TimeBits must be 41 to 55 for a unit of 1 ms, 31 to 55 for 1 s, 25 to 50 for
 	// 1 min, 19 to 45 for 1 h and 15 to 40 for 24 h.
 	TimeBits   int
 	WorkerBits int // 3 to 10
 
-	// EndBits is the width of the fixed field with the value End, the lowest bits of
-	// an id. 0 to 5.
+	// EndBits is the width of a fixed field in the lowest bits of an id, which holds
+	// End. It must be 0 to 5.
 	EndBits int
 	End     int64
 }
 
 // Raindrop returns a layout of raindrop: time, worker, one rollback bit, sequence and
-// end bits, together 63 bits. With a wider time field, ids stay small for longer: see
-// [Lifetime].SafeEnd.
+// end bits, 63 bits in total. The wider the time field, the longer ids stay small (see
+// [Lifetime].SafeEnd).
 func Raindrop(c RaindropConfig) (Layout, error) {
 	widths := map[time.Duration][2]int{
 		time.Millisecond: {41, 55}, time.Second: {31, 55}, time.Minute: {25, 50}, time.Hour: {19, 45}, 24 * time.Hour: {15, 40},
@@ -128,8 +128,8 @@ func Raindrop(c RaindropConfig) (Layout, error) {
 	return NewLayout(c.Epoch.Truncate(c.Unit), c.Unit, fields...)
 }
 
-// preset returns a layout. It panics if the layout is not valid; a test calls each
-// preset.
+// preset is NewLayout for fields that are known to be valid. It panics if they are not,
+// but a test calls each preset.
 func preset(epoch time.Time, unit time.Duration, fields ...Field) Layout {
 	l, err := NewLayout(epoch, unit, fields...)
 	if err != nil {

@@ -21,7 +21,7 @@ type vector struct {
 	Fields map[string]int64
 	Source string
 
-	// For layouts without a preset:
+	// Only set for layouts without a preset.
 	Epoch time.Time
 	Unit  string
 	Bits  [][]any // pairs of name and width
@@ -123,7 +123,7 @@ var pagePresets = []struct {
 	{"Baidu", idgen.Baidu()}, {"TSID", idgen.TSID()}, {"DatacenterProcess", idgen.DatacenterProcess()},
 }
 
-// The table in docs/layouts.md agrees with the layouts.
+// Checks that the table in docs/layouts.md agrees with the layouts.
 func TestLayoutsPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/layouts.md")
 	if err != nil {

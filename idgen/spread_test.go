@@ -10,8 +10,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// unevenness returns the N of 2…1024 for which id % N is least even, and by how many standard
-// deviations its chi-squared is too large.
+// unevenness returns the N from 2 to 1024 for which id % N is least even, together with
+// the number of standard deviations by which its chi-squared is too large.
 func unevenness(ids []int64) (worst int, z float64) {
 	for n := 2; n <= 1024; n++ {
 		counts := make([]float64, n)
@@ -22,8 +22,8 @@ func unevenness(ids []int64) (worst int, z float64) {
 		for _, c := range counts {
 			chi2 += (c - expected) * (c - expected) / expected
 		}
-		// Wilson and Hilferty: the cube root of chi-squared by its degrees of
-		// freedom is nearly normal.
+		// According to Wilson and Hilferty, the cube root of chi-squared divided by its
+		// degrees of freedom is nearly normal.
 		v := 2 / (9 * float64(n-1))
 		if d := (math.Cbrt(chi2/float64(n-1)) - (1 - v)) / math.Sqrt(v); n == 2 || d > z {
 			worst, z = n, d
@@ -32,9 +32,9 @@ func unevenness(ids []int64) (worst int, z float64) {
 	return worst, z
 }
 
-// draw returns n ids at a rate per second, at random times or regularly. The ids of one tick
-// are consecutive, so they are not independent samples. If a tick has several, draw returns
-// one of them.
+// draw returns n ids taken at a rate per second, either regularly or at random times.
+// Since the ids of one tick are consecutive, they aren't independent samples, so if a
+// tick has several ids, draw returns only one of them.
 func draw(t *testing.T, cfg idgen.Config, n int, rate float64, regular bool) []int64 {
 	t.Helper()
 	r := rand.New(rand.NewPCG(uint64(rate), 7))
@@ -55,7 +55,7 @@ func draw(t *testing.T, cfg idgen.Config, n int, rate float64, regular bool) []i
 }
 
 func TestModuloIsEven(t *testing.T) {
-	const n, limit = 20 * 1024, 6 // six standard deviations: one in a billion
+	const n, limit = 20 * 1024, 6 // six standard deviations, which happens once in a billion
 	for _, rate := range []float64{1, 100, 10_000} {
 		for _, regular := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%v per second, regular %v", rate, regular), func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestModuloIsEven(t *testing.T) {
 				}
 			})
 		}
-		// Without the spread, the test must fail.
+		// Make sure that the test fails without the spread.
 		if worst, z := unevenness(draw(t, idgen.Config{NoSpread: true}, n, rate, false)); z <= limit {
 			t.Errorf("%v per second without spread: the worst is id %% %d with %.1f; the test sees nothing", rate, worst, z)
 		}
@@ -74,10 +74,11 @@ func TestModuloIsEven(t *testing.T) {
 func TestIDsAreNotMultiplesOfAConstant(t *testing.T) {
 	day := 0
 	for name, layout := range presets(t) {
-		day++ // no other test has this layout, so there is no earlier pool
+		day++ // no other test has this layout, so we don't start above an earlier pool
 		t.Run(name, func(t *testing.T) {
 			layout = must(layout.WithEpoch(epoch.AddDate(0, 0, -day)))(t)
-			// Sonyflake has the worker in the lowest bits, so the number must be 1.
+			// Sonyflake has the worker in the lowest bits, so we can't use worker
+			// number 0 there.
 			ids := draw(t, idgen.Config{Layout: layout, Worker: func(int) (int64, error) {
 				if layout.Decode(-1).Worker == 0 {
 					return 0, nil
@@ -97,8 +98,8 @@ func TestIDsAreNotMultiplesOfAConstant(t *testing.T) {
 	}
 }
 
-// A generator at its maximum rate is never idle, so the spread skips nothing: it uses all
-// 4,096 numbers of each tick.
+// A generator at its maximum rate is never idle, so the spread should not skip
+// anything. All 4,096 numbers of each tick are used.
 func TestSpreadSkipsNothingAtTheMaximumRate(t *testing.T) {
 	clock := holdClock(epoch.AddDate(1, 0, 0))
 	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: 2 * time.Millisecond, MaxWait: -1})

@@ -5,49 +5,49 @@ import (
 	"time"
 )
 
-// Stats count what a pool has done since it was made, over all of its generators. They
-// are for dashboards; [Health] says what the pool would do now.
+// Stats counts what a pool and all of its generators have done since the pool was made.
+// It is meant for dashboards, whereas [Health] tells what the pool would do now.
 type Stats struct {
-	// Issued is the number of ids that were made. It never decreases. It includes the ids
-	// of calls that gave up waiting for the clock, and all ids of the blocks that an
-	// [Unordered] has taken.
+	// Issued is the number of ids that were made. It never decreases. Note that it
+	// includes the ids of calls that gave up waiting for the clock, and all ids of the
+	// blocks that an [Unordered] has taken.
 	Issued int64
 
-	// Waits is the number of calls that waited for the clock, and WaitTime is how long
-	// they waited together. LeaseWaits and LeaseWaitTime are the same for the lease. A call
-	// is counted when its wait ends.
+	// Waits is the number of calls that waited for the clock, and WaitTime is the total
+	// time that they waited. LeaseWaits and LeaseWaitTime are the same for the lease. A
+	// call is counted once its wait has ended.
 	Waits, LeaseWaits       int64
 	WaitTime, LeaseWaitTime time.Duration
 
 	ClockErrors int64 // calls that failed with a ClockError
 
-	// Lead is how far the latest id of any generator is ahead of the clock. It is 0 if
+	// Lead is how far the latest id of any generator is ahead of the clock, or 0 if
 	// none is ahead.
 	Lead time.Duration
 
-	// Window is how long ids can be issued without another renewal of the lease. It is 0
-	// without a lease, and NoLimit if the worker number is not leased.
+	// Window is how long ids can still be issued if the lease is not renewed again. It
+	// is 0 without a lease, and NoLimit if the worker number is not leased.
 	Window time.Duration
 
-	Names int // how many generators there are, with the one of the name ""
+	Names int // the number of generators, including the one with the name ""
 
-	// Lease counts what happened to the leases of the pool. All is zero if the worker
-	// number is not leased.
+	// Lease counts what happened to the leases of the pool. All of its fields are zero
+	// if the worker number is not leased.
 	Lease struct {
 		Claims   int64 // worker numbers that were leased
 		Renewals int64 // renewals that the store confirmed
 		Failures int64 // renewals that the store refused, did not answer, or answered with an error
 		Losses   int64 // leases that were lost
 
-		// RenewalTime is how long all renewals took together, and LastRenewal how long
-		// the last one took, whether it failed or not.
+		// RenewalTime is the total time of all renewals, and LastRenewal the time of
+		// the most recent one. Both include renewals that failed.
 		RenewalTime, LastRenewal time.Duration
 	}
 }
 
-// Stats returns the pool's counters. It takes the lock that [Pool.Named] takes for a new
-// name, and a time that grows with the number of names. It is not for each id. The Stats
-// of a nil pool are zero.
+// Stats returns the pool's counters. It is too slow to call for each id, because it
+// takes the lock that [Pool.Named] needs for a new name, and its time grows with the
+// number of names. The Stats of a nil pool are zero.
 func (p *Pool) Stats() Stats {
 	if p == nil {
 		return Stats{}
@@ -81,10 +81,12 @@ func (p *Pool) Stats() Stats {
 	return s
 }
 
-// issued returns the last number, or a negative one if the sequence is sealed, and how
-// many ids the generator has issued. While calls skip numbers at the same time, it may
-// count too few. The count of a sequence stays too low if a call is paused between the
-// two steps of take until two more leases have ended. The caller holds the pool's lock.
+// issued returns the last number, or a negative one if the sequence is sealed, as well
+// as the number of ids that the generator has issued. It may count too few if other
+// calls skip numbers at the same time, but that usually corrects itself. The exception
+// is a call that is paused between the two steps of take until two more leases have
+// ended, because then the count of its sequence stays too low. The caller must hold the
+// pool's mu.
 func (g *Generator) issued() (last, n int64) {
 	s := g.seq.Load()
 	n = g.before
@@ -97,11 +99,12 @@ func (g *Generator) issued() (last, n int64) {
 	return last, n
 }
 
-// count returns how many of the numbers up to last were issued.
+// count returns the number of ids issued from the numbers up to last.
 func (s *sequence) count(last int64) int64 { return last - s.tenure.before() - s.skipped.Load() }
 
-// retire keeps a sequence that was just sealed. Calls that lost the race against the seal
-// may still correct its count, so it is added up only when the next one is sealed.
+// retire keeps a sequence that was just sealed. We can't add up its count yet, because
+// calls that lost the race against the seal may still correct it. Instead, we do that
+// when the next sequence is sealed.
 func (g *Generator) retire(s *sequence) {
 	if r := g.retired; r != nil {
 		g.before += r.count(r.end)
@@ -109,10 +112,10 @@ func (g *Generator) retire(s *sequence) {
 	g.retired = s
 }
 
-// A waitCount counts waits and their time.
+// A waitCount counts waits and adds up their time.
 type waitCount struct{ count, time atomic.Int64 }
 
-// begin begins a wait, and returns the function that ends it.
+// begin begins a wait. The caller must call end when the wait is over.
 func (w *waitCount) begin() (end func()) {
 	began := time.Now()
 	return func() {

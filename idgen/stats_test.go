@@ -11,9 +11,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// While many calls draw ids and leases are lost, Issued never decreases and is never above
-// the number of ids that were asked for. Afterwards it is the number of ids that calls
-// have returned.
+// While many calls draw ids and leases are lost, Issued must never decrease, or exceed
+// the number of ids that were requested. Once all calls have ended, it should be
+// exactly the number of ids that they returned.
 func TestStatsIssued(t *testing.T) {
 	for name, layout := range map[string]Layout{"default": DefaultLayout(), "narrow": JSSafe()} {
 		t.Run(name, func(t *testing.T) {
@@ -33,7 +33,8 @@ func TestStatsIssued(t *testing.T) {
 				}
 				returned.Add(int64(len(ids)))
 			}
-			// No call is cancelled, because the ids of calls that give up count as issued.
+			// We can't cancel calls here, because the ids of calls that give up count
+			// as issued.
 			ctx := t.Context()
 			var done atomic.Bool
 			var drawing, watching sync.WaitGroup
@@ -49,7 +50,7 @@ func TestStatsIssued(t *testing.T) {
 								returned.Add(1)
 							}
 							if n == 7 {
-								time.Sleep(3 * time.Millisecond) // so that ticks are skipped
+								time.Sleep(3 * time.Millisecond) // make sure that ticks are skipped
 							}
 						}
 					})
@@ -83,10 +84,10 @@ func TestStatsIssued(t *testing.T) {
 	}
 }
 
-// A reader between the two steps of take counts too few ids, and not too many. If the
-// steps were in the other order, it would count all numbers that were skipped.
+// A reader between the two steps of take may count too few ids, but not too many. With
+// the steps in the other order, it would count all the numbers that were skipped.
 func TestStatsWhileNumbersAreSkipped(t *testing.T) {
-	const last, first, final = 10, 4096, 4097 // two ids are issued
+	const last, first, final = 10, 4096, 4097 // take issues two ids
 	for name, tc := range map[string]struct {
 		step    func(s *sequence)
 		tooMany bool
@@ -111,7 +112,7 @@ func TestStatsWhileNumbersAreSkipped(t *testing.T) {
 
 func TestStatsWaits(t *testing.T) {
 	var now atomic.Int64
-	start := time.Now() // later than the ids of an earlier run of this test, which had the same worker number
+	start := time.Now() // not a fixed time, because an earlier run of this test had the same worker number
 	clock := func() time.Time { return start.Add(time.Duration(now.Load())) }
 	p, err := NewPool(Config{Worker: func(int) (int64, error) { return 77, nil }, Clock: clock, MaxAhead: time.Millisecond, MaxWait: time.Minute})
 	if err != nil {

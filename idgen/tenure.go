@@ -10,20 +10,21 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// A tenure is a worker number and the range of counters that may be issued with it.
-// A pool that is not leased has one tenure, which ends with its layout. A leased pool
-// has a tenure for each lease.
+// A tenure is a worker number together with the range of counters that may be issued
+// with it. A leased pool has a tenure for each lease, whereas a pool that is not leased
+// has just one, which ends with its layout.
 type tenure struct {
 	worker int64
-	shared uint64 // the bits that are equal in all ids: worker and fixed fields
+	shared uint64 // the bits that all ids have in common: worker and fixed fields
 	start  int64  // the first counter that may be issued
 
-	// bound is the first counter that may not be issued. It is at most
-	// counterMask, because a larger counter would overflow into the rollback number.
+	// bound is the first counter that must not be issued. It can't exceed counterMask,
+	// because a larger counter would overflow into the rollback number.
 	bound atomic.Int64
 
-	// How far numbers may run ahead of the clock: the limits of Config. If start was
-	// ahead of the clock when the tenure began, that distance is added.
+	// How far numbers may run ahead of the clock. These are the limits of Config, plus
+	// the distance by which start was ahead of the clock when the tenure began, if it
+	// was.
 	maxAhead, maxLead time.Duration
 }
 
@@ -40,34 +41,34 @@ func (c *core) newTenure(worker, start, bound int64) *tenure {
 	return t
 }
 
-// before returns the number before the first one that may be issued. It is not negative,
-// because a negative number would be a seal.
+// before returns the number before the first one that may be issued, but never a
+// negative number, since that would be a seal.
 func (t *tenure) before() int64 { return max(t.start, 1) - 1 }
 
-// sequence returns a new sequence for a generator in t. Its numbers begin at t.start.
+// sequence returns a new sequence for a generator in t, with numbers from t.start on.
 func (t *tenure) sequence() *sequence {
 	s := &sequence{tenure: t}
 	s.last.Store(t.before())
 	return s
 }
 
-// sealed is the last number of a sequence that was sealed. It is so low that it stays
-// negative when calls add to it.
+// sealed marks a sequence as sealed. It takes the place of the last number, and is so
+// low that it stays negative even if calls still add to it.
 const sealed = -1 << 63
 
 // tenures wakes the calls that wait for another tenure or for a higher bound.
 type tenures struct {
-	limit  int64         // the first counter past the end of the layout
+	limit  int64         // the layout's last counter, which is never issued
 	keeper leased.Keeper // nil unless the pool is leased
 	refuse error         // the error of calls after Close
 	closed chan struct{} // closed once all sequences are sealed for good
 
 	mu      sync.Mutex
-	changed chan struct{} // closed, and replaced, when a tenure begins, ends or is extended
-	reason  error         // why there is no tenure, or why it is not extended
+	changed chan struct{} // closed and replaced whenever a tenure begins, ends or is extended
+	reason  error         // why there is no tenure, or why it could not be extended
 }
 
-// announce wakes all calls that wait. Calls that wait from now on report reason.
+// announce wakes all waiting calls. Calls that wait from now on report reason.
 func (t *tenures) announce(reason error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,8 +83,8 @@ func (t *tenures) watch() (changed <-chan struct{}, reason error) {
 	return t.changed, t.reason
 }
 
-// await waits until ready returns true. It calls ready at once and after each
-// announcement. It returns an error if the pool is closed or ctx ends.
+// await waits until ready returns true. It calls ready right away and again after each
+// announcement. It returns an error if the pool is closed or if ctx ends.
 func (c *core) await(ctx context.Context, ready func() bool) error {
 	t := &c.tenures
 	for waiting := false; ; waiting = true {
@@ -116,9 +117,10 @@ func (g *Generator) awaitTenure(ctx context.Context, s *sequence) error {
 	return g.await(ctx, func() bool { return g.seq.Load() != s })
 }
 
-// awaitBound waits until n counters of s may be issued, or until s is sealed. As long as
-// the bound is too low, it requests a higher one from the keeper. Which counters come
-// next depends on the clock, so awaitBound computes them again after each announcement.
+// awaitBound waits until n counters of s may be issued, or until s is sealed. As long
+// as the bound is too low, it requests a higher one from the keeper. Since the clock
+// decides which counters come next, awaitBound has to compute them again after each
+// announcement.
 func (g *Generator) awaitBound(ctx context.Context, s *sequence, n int64) error {
 	return g.await(ctx, func() bool {
 		last := s.last.Load()

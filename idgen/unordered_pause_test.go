@@ -17,9 +17,10 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A process is stopped for ten seconds and continues. No id repeats. At a high rate, each
-// goroutine gets late ids from the rest of its block at most, and from a block that it was
-// just taking. At a low rate, the first id after the pause has the right time.
+// A process is stopped for ten seconds and then continues. No id may repeat. At a high
+// rate, each goroutine can get late ids, but only from the rest of its block and from a
+// block that it was just taking. At a low rate, even the first id after the pause
+// should have the right time.
 func TestUnorderedAfterAPause(t *testing.T) {
 	for _, pace := range []string{"rush", "slow"} {
 		t.Run(pace, func(t *testing.T) {
@@ -56,16 +57,16 @@ func TestUnorderedAfterAPause(t *testing.T) {
 	}
 }
 
-// A pauseRecord has the ids of a goroutine around the pauses that it noticed.
+// A pauseRecord holds the ids of a goroutine from before and after the pause.
 type pauseRecord struct {
-	before [1 << 14]int64 // the latest, in a ring
+	before [1 << 14]int64 // a ring of the latest ids
 	after  []int64
-	stale  int // how many ids of after are late
+	stale  int // how many ids in after are late
 }
 
 const longPause = 500 * time.Millisecond
 
-// TestUnorderedIsPaused is the process of TestUnorderedAfterAPause.
+// TestUnorderedIsPaused is the process that TestUnorderedAfterAPause starts and stops.
 func TestUnorderedIsPaused(t *testing.T) {
 	pace := os.Getenv("SNOWKEY_PAUSED")
 	if pace == "" {

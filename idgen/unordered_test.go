@@ -17,15 +17,16 @@ import (
 
 var roomyLayouts atomic.Int64
 
-// roomy returns a layout with 4,194,304 ids a millisecond that no other test has. Its epoch is
-// at least 20 years before the start of a bubble's clock.
+// roomy returns a layout with 4,194,304 ids a millisecond that no other test has. Its
+// epoch is at least 20 years before the start of a bubble's clock.
 func roomy(t testing.TB) idgen.Layout {
 	t.Helper()
 	days := int(roomyLayouts.Add(1))
 	return must(idgen.NewLayout(time.Date(1980, 1, -days, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Sequence(22)))(t)
 }
 
-// Ids are unique with one goroutine and with a thousand, including the ids of the generator.
+// Tests that no id repeats while many goroutines draw from an Unordered and from its
+// generator at once.
 func TestUnorderedIsUnique(t *testing.T) {
 	layouts := presets(t)
 	layouts["roomy"] = roomy(t)
@@ -82,8 +83,9 @@ func TestUnorderedIsUnique(t *testing.T) {
 	}
 }
 
-// While the clock stands, runs, jumps and goes back, no id is ahead of the clock by more than
-// MaxAhead, or behind by a tick. With a Config.Clock each call reads the clock.
+// While the clock stands still, runs, jumps and goes back, no id may be ahead of the
+// clock by more than MaxAhead, or behind it by a tick. Note that each call reads the
+// clock here, because Config.Clock is set.
 func TestUnorderedFollowsTheClock(t *testing.T) {
 	clock := holdClock(epoch.AddDate(1, 0, 0))
 	pool := newPool(t, idgen.Config{Clock: clock.Now, MaxAhead: ahead, MaxWait: -1})
@@ -118,8 +120,8 @@ func TestUnorderedFollowsTheClock(t *testing.T) {
 	}
 }
 
-// bubbled returns the number of goroutines in the caller's bubble. The process may have more,
-// such as one that runs finalizers.
+// bubbled returns the number of goroutines in the caller's bubble. We can't just count
+// all goroutines, because the process may have more, such as one that runs finalizers.
 func bubbled(t *testing.T) int {
 	t.Helper()
 	stack := func(all bool) string {
@@ -133,8 +135,8 @@ func bubbled(t *testing.T) int {
 	return len(regexp.MustCompile(own+`\b`).FindAllString(stack(true), -1))
 }
 
-// Without calls, no timer and no goroutine is left. Otherwise the bubble would not end, or the
-// number of goroutines would be larger.
+// Without calls, we shouldn't leave a timer or a goroutine behind. If we did, the
+// bubble would not end, or we would find more goroutines than before.
 func TestUnorderedLeavesNothingRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := newPool(t, idgen.Config{Layout: roomy(t)})

@@ -17,9 +17,9 @@ import (
 // unorderedLayouts counts the calls of unorderedLayout.
 var unorderedLayouts atomic.Int64
 
-// unorderedLayout returns a layout with a long sequence that no other test has. Otherwise a
-// pool would start above the ids of an earlier pool, and the bubble of that pool may have
-// been in the future. Its epoch is before the start of a bubble's clock.
+// unorderedLayout returns a layout with a long sequence that no other test has. With a
+// shared layout, a pool would start above the ids of an earlier pool, which may have
+// run in a bubble in the future. The epoch is before the start of a bubble's clock.
 func unorderedLayout(t *testing.T) Layout {
 	t.Helper()
 	days := int(unorderedLayouts.Add(1))
@@ -30,8 +30,9 @@ func unorderedLayout(t *testing.T) Layout {
 	return l
 }
 
-// checkLag takes ids at random rates and pauses at random times. It returns an error if the
-// tick of an id ended more than 2 ms ago. Timers run when they are due.
+// checkLag takes ids at random rates and pauses at random times. It returns an error if
+// the tick of an id ended more than 2 ms ago. It must run in a bubble, where timers run
+// as soon as they are due.
 func checkLag(ctx context.Context, pool *Pool, u *Unordered) (lagged int, err error) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 400 {
@@ -40,7 +41,7 @@ func checkLag(ctx context.Context, pool *Pool, u *Unordered) (lagged int, err er
 			if err != nil {
 				return lagged, err
 			}
-			lag := time.Since(pool.layout.Decode(id).Time) - pool.unit // since the end of its tick
+			lag := time.Since(pool.layout.Decode(id).Time) - pool.unit // since the end of the id's tick
 			if lag > 0 {
 				lagged++
 			}
@@ -73,7 +74,7 @@ func TestUnorderedLagsTwoMillisecondsAtMost(t *testing.T) {
 					tt.spoil(u)
 				}
 				lagged, err := checkLag(t.Context(), pool, u)
-				time.Sleep(10 * time.Millisecond) // until timers have run
+				time.Sleep(10 * time.Millisecond) // let all timers run
 				if (err == nil) != (tt.spoil == nil) {
 					t.Errorf("found %v", err)
 				}
@@ -85,9 +86,9 @@ func TestUnorderedLagsTwoMillisecondsAtMost(t *testing.T) {
 	}
 }
 
-// If the timer does not run, as after a pause of the process, each goroutine gets late ids
-// until its block is used up. When the first goroutine takes another block, it reads the
-// clock, and from then on no goroutine gets late ids.
+// If the timer does not run, for instance after a pause of the process, each goroutine
+// gets late ids until its block is used up. However, the first goroutine to take
+// another block reads the clock, and from then on no goroutine may get a late id.
 func TestUnorderedWithoutItsTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool := unorderedPool(t, unorderedLayout(t))
@@ -106,7 +107,7 @@ func TestUnorderedWithoutItsTimer(t *testing.T) {
 			return n
 		}
 		steps := make(chan int)
-		go func() { // another goroutine, with another lane
+		go func() { // another goroutine, which has another lane
 			for calls := range steps {
 				if n := stale(calls); n > 0 {
 					t.Errorf("another goroutine got %d late ids after the first had read the clock", n)
@@ -138,8 +139,8 @@ func TestUnorderedWithoutItsTimer(t *testing.T) {
 	})
 }
 
-// A call takes a block while the window is open, and puts it into its lane after the window
-// has closed.
+// A call takes a block while the window is open, but doesn't put it into its lane until
+// the window has closed.
 func TestUnorderedLateBlock(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -177,7 +178,7 @@ func TestUnorderedLateBlock(t *testing.T) {
 	}
 }
 
-// A millisecond after the last call, no timer is running.
+// A millisecond after the last call, no timer may be running anymore.
 func TestUnorderedStopsItsTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := unorderedPool(t, unorderedLayout(t)).Unordered()
@@ -209,11 +210,11 @@ func unorderedPool(t *testing.T, l Layout) *Pool {
 	return pool
 }
 
-// checkSeal takes ids at a high rate from a pool with a lease, and then calls seal, which ends
-// its tenure and returns the first unused counter. A second pool with the same worker number
-// starts at this counter. checkSeal returns an error if the first pool still issues an id,
-// or if both issue the same id. Between its steps, seal calls draw, which takes an id from
-// the first pool.
+// checkSeal takes ids at a high rate from a pool with a lease, and then calls seal,
+// which must end the tenure and return the first unused counter. A second pool with the
+// same worker number then starts at this counter. checkSeal returns an error if the
+// first pool still issues an id, or if the two issue the same one. Between its steps,
+// seal may call draw, which takes an id from the first pool.
 func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)) error {
 	layout := unorderedLayout(t)
 	open := func(start int64) *Pool {
@@ -227,8 +228,8 @@ func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)
 		return pool
 	}
 	owner := map[int64]*Pool{}
-	// One goroutine makes all calls at the same depth of its stack, so that it keeps its
-	// lane.
+	// All calls are made by one goroutine at the same depth of its stack. Otherwise it
+	// might not keep its lane.
 	type draw struct {
 		pool  *Pool
 		calls int
@@ -237,7 +238,7 @@ func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)
 	defer close(draws)
 	go func() {
 		for d := range draws {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond) // ends calls that would wait
+			ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond) // to end calls that would wait
 			var err error
 			for i := 0; i < d.calls && err == nil; i++ {
 				var id int64
@@ -261,7 +262,8 @@ func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)
 		return err
 	}
 	unused := seal(first.main, func() { take(first, 1) })
-	// The second pool starts at once, so the clock has not moved and no block is too old.
+	// Start the second pool at once, so that the clock has not moved and no block is
+	// too old.
 	err := take(open(unused), rush)
 	if late := take(first, 1); !errors.Is(late, context.DeadlineExceeded) {
 		err = errors.Join(err, fmt.Errorf("the first drew after it was sealed, with %v", late))
@@ -269,8 +271,9 @@ func checkSeal(t *testing.T, seal func(g *Generator, draw func()) (unused int64)
 	return err
 }
 
-// interrupted runs calls that replace the blocks of all used lanes, up to the point before they
-// put the new blocks into the lanes. It returns a function that runs the rest.
+// interrupted starts calls that replace the blocks of all used lanes, but stops just
+// before they put the new blocks into the lanes. The function that it returns does the
+// rest.
 func interrupted(g *Generator, put func(u *Unordered, lane uint64, b, mine *block)) (rest func()) {
 	u, s := g.Unordered(), g.seq.Load()
 	var puts []func()
@@ -289,7 +292,7 @@ func interrupted(g *Generator, put func(u *Unordered, lane uint64, b, mine *bloc
 }
 
 func TestUnorderedIsSealed(t *testing.T) {
-	used := func(u *Unordered) (unused int64) { // from the ids that calls have got
+	used := func(u *Unordered) (unused int64) { // computed from the ids that calls have got
 		for i := range u.lanes {
 			if b := u.lanes[i].Load(); b.count > 0 {
 				unused = max(unused, b.number+min(b.next.Load(), b.count))

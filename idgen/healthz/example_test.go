@@ -13,7 +13,7 @@ import (
 )
 
 func ExampleReady() {
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(9)}) // for an example; else snowkey.Open
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(9)}) // for the example only; use snowkey.Open instead
 	if err != nil {
 		log.Fatal(err)
 	}

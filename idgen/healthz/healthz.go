@@ -12,21 +12,22 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// Ready returns a handler for readiness probes. It answers 200 if the pool returns ids at
-// once or after a short wait for the clock, and 503 otherwise. The body says why:
+// Ready returns a handler for readiness probes. It answers 200 if the pool returns ids
+// at once or after a short wait for the clock, and 503 otherwise. The body gives the
+// reason:
 //
 //	{"state":"unleased","reason":"…","behindSeconds":0,"worker":7}
 //
-// state is an [idgen.State]. reason is there if the lease has a problem, also while ids are
-// still issued. worker is there if the pool has a worker number. If the pool is nil, the
-// handler uses [idgen.Default] at the time of the request.
+// The state is an [idgen.State]. The reason is present if the lease has a problem, even
+// while ids are still issued, and the worker is present if the pool has a worker
+// number. If pool is nil, the handler uses [idgen.Default] at the time of the request.
 func Ready(pool *idgen.Pool) http.Handler {
 	return probe{pool, func(s idgen.State) bool { return s <= idgen.Waiting }}
 }
 
-// Live returns a handler for liveness probes. It answers 503 only once the pool is closed,
-// because a restart helps against nothing else: a database that is unavailable and a clock
-// that is wrong stay so. The body is that of [Ready].
+// Live returns a handler for liveness probes. It answers 503 only once the pool is
+// closed, because a restart would not help in any other case: an unavailable database
+// or a wrong clock stays the same. The body is the same as for [Ready].
 func Live(pool *idgen.Pool) http.Handler {
 	return probe{pool, func(s idgen.State) bool { return s != idgen.Closed }}
 }
@@ -36,7 +37,7 @@ type probe struct {
 	ok   func(idgen.State) bool
 }
 
-// An answer is the body.
+// An answer is the body of a response.
 type answer struct {
 	State  string  `json:"state"`
 	Reason string  `json:"reason,omitempty"`
@@ -67,5 +68,5 @@ func (p probe) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(a) // the client may have gone
+	_ = json.NewEncoder(w).Encode(a) // the client may be gone already
 }

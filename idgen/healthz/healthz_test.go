@@ -67,7 +67,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// Without a lease, the body has the reason.
+// Without a lease, the body gives the reason.
 func TestSuspendedPool(t *testing.T) {
 	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/snowkey-go/snowkey/idgen/worker"
 )
 
-// next makes a pool with a worker number from this source, and prints the number in an id.
+// next makes a pool with a worker number from source, and prints the number it finds in
+// an id.
 func next(source func(bits int) (int64, error)) {
 	ctx := context.Background()
 	pool, err := idgen.NewPool(idgen.Config{Worker: source})
@@ -26,14 +27,14 @@ func next(source func(bits int) (int64, error)) {
 	fmt.Println("worker number", pool.Layout().Decode(id).Worker)
 }
 
-// A program that runs as one process has a constant.
+// A program that runs as a single process can use a constant.
 func ExampleStatic() {
 	next(worker.Static(1))
 	// Output: worker number 1
 }
 
-// The deployment sets a variable to a different number for each process. If the variable
-// is missing, the pool cannot be made.
+// The deployment must set the variable to a different number for each process. If it is
+// missing, NewPool returns an error.
 func ExampleEnv() {
 	os.Setenv("SNOWKEY_WORKER", "42")
 	defer os.Unsetenv("SNOWKEY_WORKER")
@@ -51,7 +52,7 @@ func ExampleOrdinal() {
 
 	os.Setenv("HOSTNAME", "orders-7")
 	next(worker.Ordinal())
-	os.Setenv("HOSTNAME", "orders-6d4cf56db6-abcde") // a Deployment has no ordinals
+	os.Setenv("HOSTNAME", "orders-6d4cf56db6-abcde") // unlike a StatefulSet, a Deployment has no ordinals
 	next(worker.Ordinal())
 	// Output:
 	// worker number 7
@@ -68,7 +69,8 @@ func ExampleIPv4() {
 	// Output: true
 }
 
-// A tool that runs once, and for which the risk of equal numbers is acceptable.
+// Random is fine for a tool that runs once, if you can accept the risk of equal
+// numbers.
 func ExampleRandom() {
 	n, err := worker.Random()(10)
 	fmt.Println(0 <= n && n < 1024, err)

@@ -1,18 +1,18 @@
 // Package worker finds a worker number without a lease.
 //
 // Each function returns a function for [idgen.Config].Worker. If a value is missing or
-// malformed, that function returns an error with the source and its value, and never
-// guesses a number. What each source requires:
+// malformed, that function returns an error with the source and its value, rather than
+// guessing a number. Before you use a source, make sure that you meet its requirement:
 //
 //	Static, Env   you give each running process a different number
 //	Ordinal       a Kubernetes StatefulSet (or hosts with such names), one pool per pod
 //	IPv4          no two processes share the low bits of their private address
 //	Random        you accept the risk of equal numbers
 //
-// If two processes have the same number at the same time, they make equal ids. This also
-// happens if a process gets a number whose previous holder is only paused and issues ids
-// later, or has a clock that is ahead. Only a leased worker number excludes both cases;
-// see snowkey.Open.
+// Two processes that have the same number at the same time make equal ids. This also
+// happens if a process gets a number whose previous holder has a clock that is ahead,
+// or is only paused and issues ids later. If you cannot rule that out, use a leased
+// worker number (see snowkey.Open), which excludes both cases.
 //
 // [idgen.Config]: https://pkg.go.dev/github.com/snowkey-go/snowkey/idgen#Config
 package worker
@@ -29,7 +29,7 @@ import (
 // An Error is returned if a source does not contain a valid worker number.
 type Error struct {
 	Source string // "HOSTNAME", "IPv4 address", or the environment variable
-	Value  string // the value of the source; "" if it has none
+	Value  string // the value of the source, or "" if it has none
 	Reason string // what is wrong and what to do
 }
 
@@ -40,7 +40,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("worker: %s %q %s", e.Source, e.Value, e.Reason)
 }
 
-// Static returns n. It is for tests, and for programs that run as one process.
+// Static returns n. Use it for tests, and for programs that run as a single process.
 func Static(n int64) func(bits int) (int64, error) {
 	return func(int) (int64, error) { return n, nil }
 }
@@ -56,8 +56,8 @@ func Env(name string) func(bits int) (int64, error) {
 	}
 }
 
-// Ordinal returns the number after the last "-" of HOSTNAME: 7 for "orders-7".
-// Kubernetes numbers the pods of a StatefulSet in this way.
+// Ordinal returns the number after the last "-" of HOSTNAME, such as 7 for "orders-7".
+// This is how Kubernetes numbers the pods of a StatefulSet.
 func Ordinal() func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
 		host, ok := os.LookupEnv("HOSTNAME")
@@ -72,7 +72,7 @@ func Ordinal() func(bits int) (int64, error) {
 	}
 }
 
-// parse returns the worker number in text, which is value or the end of value.
+// parse returns the worker number in text, which is either all of value or the end.
 func parse(source, value, text string, bits int) (int64, error) {
 	if value == "" {
 		return 0, &Error{source, value, "is empty; set it to a number that no other process has"}
@@ -87,9 +87,10 @@ func parse(source, value, text string, bits int) (int64, error) {
 	return int64(n), nil
 }
 
-// IPv4 returns the low bits of the host's private IPv4 address. For instance, the low 8
-// bits are the fourth octet. It fails if the host has no such address, if it has two
-// that differ in these bits, or if the layout's worker field is narrower.
+// IPv4 returns the low bits of the host's private IPv4 address. With low = 8, for
+// instance, this is the fourth octet. It fails if the host has no private address, if
+// it has two that differ in these bits, or if the layout's worker field is narrower
+// than low.
 func IPv4(low int) func(bits int) (int64, error) {
 	return func(bits int) (int64, error) {
 		addrs, err := hostAddrs()
@@ -124,8 +125,9 @@ func fromIPv4(addrs []netip.Addr, low, bits int) (int64, error) {
 }
 
 // Random returns a random number that fits the worker field. Among n processes with b
-// bits, the probability of two equal numbers is about n²/2^(b+1). With 10 bits and 15
-// processes it is one in ten. Use it for tests and single processes.
+// bits, the probability that two have the same number is about n²/2^(b+1). That is
+// already one in ten for 15 processes with 10 bits, so use Random only for tests and
+// single processes.
 func Random() func(bits int) (int64, error) {
 	return func(bits int) (int64, error) { return rand.Int64N(1 << min(bits, 62)), nil }
 }

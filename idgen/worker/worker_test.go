@@ -14,7 +14,7 @@ func TestSources(t *testing.T) {
 		name, env, value string
 		source           func(int) (int64, error)
 		want             int64
-		err              []string // parts of the message; nil if there is no error
+		err              []string // parts of the message, or nil if there is no error
 	}{
 		{"static", "", "", Static(7), 7, nil},
 		{"env", "MY_WORKER", "1023", Env("MY_WORKER"), 1023, nil},
