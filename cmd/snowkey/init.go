@@ -50,7 +50,9 @@ enough; it does not connect.`,
 				}
 				name := cmp.Or(table, "snowkey_lease")
 				quote := map[bool]string{true: "`", false: `"`}[dialect == "mysql"]
-				drop := func(table string) string { return "DROP TABLE " + quote + strings.ReplaceAll(table, ".", quote+"."+quote) + quote }
+				drop := func(table string) string {
+					return "DROP TABLE " + quote + strings.ReplaceAll(table, ".", quote+"."+quote) + quote
+				}
 				return a.printFiles([]migration{{name: "snowkey_leases", up: statements, down: []string{drop(name), drop(name + "_ns")}}}, dir, tool)
 			}
 			if apply {
