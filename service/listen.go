@@ -1,0 +1,62 @@
+package service
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// ListenAndServe serves handler at addr until ctx ends, and then drains: no new connection
+// is accepted, and requests in progress have 15 s to end. Afterwards it returns nil, and the
+// caller should close the pool, which gives the worker number back. Started, if it isn't
+// nil, is called with the address once the service listens.
+//
+// It refuses an address beyond the loopback interface unless guarded is true, which says
+// that the handler asks for tokens, or config asks for client certificates. If config is
+// nil, it serves plain HTTP: put a proxy with TLS before it, because tokens would be
+// readable on the network otherwise. The error is a [*ConfigError] or that of the listener.
+func ListenAndServe(ctx context.Context, addr string, handler http.Handler, guarded bool, config *tls.Config, started func(net.Addr)) error {
+	guarded = guarded || config != nil && config.ClientAuth == tls.RequireAndVerifyClientCert
+	resolved, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		return &ConfigError{fmt.Sprintf("the address %q cannot be resolved: %v", addr, err)}
+	}
+	if !guarded && !resolved.IP.IsLoopback() {
+		return &ConfigError{fmt.Sprintf("%s can be reached from other machines, and the service would hand out ids to everybody; set tokens or require client certificates, or listen at 127.0.0.1", addr)}
+	}
+	listener, err := net.ListenTCP("tcp", resolved)
+	if err != nil {
+		return fmt.Errorf("service: %w", err)
+	}
+	server := &http.Server{
+		Handler: handler, TLSConfig: config,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 16 << 10,
+	}
+	if started != nil {
+		started(listener.Addr())
+	}
+	ended := make(chan error, 1)
+	go func() {
+		if config != nil {
+			ended <- server.ServeTLS(listener, "", "")
+		} else {
+			ended <- server.Serve(listener)
+		}
+	}()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("service: %w", err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	if err := server.Shutdown(drain); err != nil {
+		return fmt.Errorf("service: some requests had not ended after 15 s: %w", errors.Join(err, server.Close()))
+	}
+	return nil
+}

@@ -1,0 +1,343 @@
+// Package service hands out the ids of a pool over HTTP, for programs in other languages.
+// The command snowkey serve runs it, and a Go program can embed [NewHandler] in its own
+// server. Since each process of the service leases a worker number of its own, you can run
+// as many behind a load balancer as you like, and they don't need to know each other.
+//
+//	POST /v1/ids?count=3   ids
+//	GET  /v1/ids/{id}      the time, the worker number and the sequence of an id
+//	GET  /v1/status        the state, the worker number and the counters of the pool
+//	GET  /v1/openapi.yaml  this interface as an OpenAPI document
+//	GET  /readyz, /livez   probes, as in package idgen/healthz
+//
+// Ids are strings in JSON, because JavaScript rounds numbers above 2^53. docs/service.md
+// explains the interface. Package service/client is a client for Go.
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/healthz"
+)
+
+// Config configures the service. The zero Config is valid, but it lets everybody who can
+// reach the service draw ids.
+type Config struct {
+	// Tokens are the bearer tokens that the service accepts, each with at least 16
+	// characters. List the new and the old one while you replace a token. Without tokens,
+	// the service asks for none. The probes and the OpenAPI document need no token.
+	Tokens []string
+
+	// MaxBatch limits how many ids a request can ask for. Defaults to 10,000.
+	MaxBatch int
+
+	// Rate limits how many requests for ids the service answers per second, over all
+	// clients. Others get the status 429. Defaults to no limit.
+	Rate float64
+
+	// MaxWait limits how long a request waits for ids, for instance for a lease. Defaults
+	// to 5 s.
+	MaxWait time.Duration
+}
+
+// A ConfigError says what is wrong with a [Config] or an address. It has no token in it.
+type ConfigError struct{ Reason string }
+
+func (e *ConfigError) Error() string { return "service: " + e.Reason }
+
+const (
+	minToken        = 16
+	defaultMaxBatch = 10_000
+	defaultMaxWait  = 5 * time.Second
+
+	// limitBatch is what the JSON of a reply may need at most: 25 MB.
+	limitBatch = 1_000_000
+)
+
+func (cfg *Config) validate() error {
+	if cfg.MaxBatch == 0 {
+		cfg.MaxBatch = defaultMaxBatch
+	}
+	if cfg.MaxWait == 0 {
+		cfg.MaxWait = defaultMaxWait
+	}
+	for i, token := range cfg.Tokens {
+		if len(token) < minToken {
+			return &ConfigError{fmt.Sprintf("token %d has %d characters, and needs at least %d; make one with openssl rand -hex 16", i+1, len(token), minToken)}
+		}
+	}
+	switch {
+	case cfg.MaxBatch < 1 || cfg.MaxBatch > limitBatch:
+		return &ConfigError{fmt.Sprintf("MaxBatch is %d; it must be between 1 and %d", cfg.MaxBatch, limitBatch)}
+	case cfg.Rate < 0 || math.IsNaN(cfg.Rate):
+		return &ConfigError{fmt.Sprintf("Rate is %v requests per second; it must be positive, or 0 for no limit", cfg.Rate)}
+	case cfg.MaxWait < 0:
+		return &ConfigError{fmt.Sprintf("MaxWait is %v; it must be positive, or 0 for %v", cfg.MaxWait, defaultMaxWait)}
+	}
+	return nil
+}
+
+// NewHandler returns the service for a pool. It is safe for concurrent use. The error is a
+// [*ConfigError].
+func NewHandler(pool *idgen.Pool, cfg Config) (http.Handler, error) {
+	if pool == nil {
+		return nil, &ConfigError{"there is no pool; open one with snowkey.Open"}
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	s := &server{pool: pool, cfg: cfg}
+	if cfg.Rate > 0 {
+		s.limiter = rate.NewLimiter(rate.Limit(cfg.Rate), int(math.Ceil(min(cfg.Rate, 1e9))))
+	}
+	for _, token := range cfg.Tokens {
+		s.tokens = append(s.tokens, sha256.Sum256([]byte(token)))
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /v1/ids", s.authorized(s.ids))
+	mux.Handle("GET /v1/ids/{id}", s.authorized(s.decode))
+	mux.Handle("GET /v1/status", s.authorized(s.status))
+	mux.HandleFunc("GET /v1/openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/yaml")
+		_, _ = w.Write(openAPI)
+	})
+	mux.Handle("GET /readyz", healthz.Ready(pool))
+	mux.Handle("GET /livez", healthz.Live(pool))
+	return &errorPages{mux}, nil
+}
+
+//go:embed openapi.yaml
+var openAPI []byte
+
+type server struct {
+	pool    *idgen.Pool
+	cfg     Config
+	tokens  [][sha256.Size]byte
+	limiter *rate.Limiter
+}
+
+// authorized calls next only for requests with one of the tokens.
+func (s *server) authorized(next func(http.ResponseWriter, *http.Request) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A reply must not be given to two requests.
+		w.Header().Set("Cache-Control", "no-store")
+		err := error(&problem{http.StatusUnauthorized, "unauthorized", "the request needs one of the service's tokens: Authorization: Bearer …", 0})
+		if s.allows(r) {
+			r.Body = http.MaxBytesReader(w, r.Body, 0) // no request has a body
+			err = next(w, r)
+		}
+		if err != nil {
+			write(w, err)
+		}
+	})
+}
+
+// allows compares the token with all of ours, in a time that doesn't depend on them.
+func (s *server) allows(r *http.Request) bool {
+	if len(s.tokens) == 0 {
+		return true
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	sum := sha256.Sum256([]byte(token))
+	equal := 0
+	for _, ours := range s.tokens {
+		equal |= subtle.ConstantTimeCompare(sum[:], ours[:])
+	}
+	return equal == 1 && strings.EqualFold(scheme, "Bearer")
+}
+
+// An idsReply has new ids. Nonce is that of the request, so that a client can tell that no
+// cache has given it the reply to another request.
+type idsReply struct {
+	IDs   []string `json:"ids"`
+	Nonce string   `json:"nonce,omitempty"`
+}
+
+func (s *server) ids(w http.ResponseWriter, r *http.Request) error {
+	if s.limiter != nil {
+		now := time.Now()
+		if reservation := s.limiter.ReserveN(now, 1); reservation.DelayFrom(now) > 0 {
+			delay := reservation.DelayFrom(now)
+			reservation.CancelAt(now)
+			return &problem{http.StatusTooManyRequests, "rate_limited", fmt.Sprintf("the service answers %v requests per second; ask for more ids at once with count", s.cfg.Rate), delay}
+		}
+	}
+	count := 1
+	query := r.URL.Query()
+	if text := query.Get("count"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > s.cfg.MaxBatch {
+			return &problem{http.StatusBadRequest, "invalid_count", fmt.Sprintf("count is %.40q; it must be a number from 1 to %d", text, s.cfg.MaxBatch), 0}
+		}
+		count = n
+	}
+	nonce := query.Get("nonce")
+	if len(nonce) > 64 {
+		return &problem{http.StatusBadRequest, "invalid_nonce", fmt.Sprintf("nonce has %d characters; it can have up to 64", len(nonce)), 0}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.MaxWait)
+	defer cancel()
+	ids, err := s.pool.NextN(ctx, count)
+	if err != nil {
+		return s.unavailable(err)
+	}
+	reply := idsReply{make([]string, len(ids)), nonce}
+	for i, id := range ids {
+		reply.IDs[i] = strconv.FormatInt(id, 10)
+	}
+	return writeJSON(w, http.StatusOK, reply)
+}
+
+// unavailable returns the problem of a pool that issues no ids.
+func (s *server) unavailable(err error) error {
+	p := &problem{http.StatusServiceUnavailable, "unavailable", err.Error(), 0}
+	if e, ok := errors.AsType[*idgen.ClockError](err); ok {
+		p.code, p.retryAfter = "clock_behind", e.RetryAfter
+	} else if h := s.pool.Health(); h.State >= idgen.Unleased {
+		p.code = h.State.String()
+		if h.Reason != nil {
+			p.message = h.Reason.Error()
+		}
+	}
+	return p
+}
+
+// A decodeReply has the parts of an id.
+type decodeReply struct {
+	ID       string    `json:"id"`
+	Time     time.Time `json:"time"`
+	Worker   int64     `json:"worker"`
+	Sequence int64     `json:"sequence"`
+	Rollback *int64    `json:"rollback,omitempty"`
+	Fixed    []int64   `json:"fixed,omitempty"`
+	Layout   string    `json:"layout"`
+}
+
+func (s *server) decode(w http.ResponseWriter, r *http.Request) error {
+	text := r.PathValue("id")
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 0 {
+		return &problem{http.StatusBadRequest, "invalid_id", fmt.Sprintf("%.40q is not an id; ids are decimal numbers from 0 to %d", text, int64(math.MaxInt64)), 0}
+	}
+	layout := s.pool.Layout()
+	parts := layout.Decode(id)
+	reply := decodeReply{ID: strconv.FormatInt(id, 10), Time: parts.Time, Worker: parts.Worker, Sequence: parts.Sequence, Fixed: parts.Fixed, Layout: layout.String()}
+	if strings.Contains(layout.String(), "rollback") {
+		reply.Rollback = &parts.Rollback
+	}
+	return writeJSON(w, http.StatusOK, reply)
+}
+
+// A statusReply has the state of the process. A counter counts since its start.
+type statusReply struct {
+	State            string  `json:"state"`
+	Reason           string  `json:"reason,omitempty"`
+	Worker           *int64  `json:"worker,omitempty"`
+	Layout           string  `json:"layout"`
+	Issued           int64   `json:"issued"`
+	Waits            int64   `json:"waits"`
+	WindowSeconds    float64 `json:"windowSeconds,omitempty"` // how long ids can be issued without a renewal
+	RemainingSeconds float64 `json:"remainingSeconds"`        // of the layout
+}
+
+func (s *server) status(w http.ResponseWriter, _ *http.Request) error {
+	h, stats := s.pool.Health(), s.pool.Stats()
+	reply := statusReply{State: h.State.String(), Layout: s.pool.Layout().String(), Issued: stats.Issued, Waits: stats.Waits + stats.LeaseWaits, RemainingSeconds: h.Remaining.Seconds()}
+	if h.Reason != nil {
+		reply.Reason = h.Reason.Error()
+	}
+	if stats.Window != idgen.NoLimit {
+		reply.WindowSeconds = stats.Window.Seconds()
+	}
+	if number, ok := s.pool.Worker(); ok {
+		reply.Worker = &number
+	}
+	return writeJSON(w, http.StatusOK, reply)
+}
+
+// A problem is an error for the client.
+type problem struct {
+	status     int
+	code       string // for programs; the OpenAPI document lists them
+	message    string
+	retryAfter time.Duration // 0 if it isn't known
+}
+
+func (p *problem) Error() string { return p.message }
+
+// A problemReply is the body of a reply that is an error.
+type problemReply struct {
+	Error problemBody `json:"error"`
+}
+
+type problemBody struct {
+	Code              string  `json:"code"`
+	Message           string  `json:"message"`
+	RetryAfterSeconds float64 `json:"retryAfterSeconds,omitempty"`
+}
+
+func write(w http.ResponseWriter, err error) {
+	p, ok := errors.AsType[*problem](err)
+	if !ok {
+		p = &problem{http.StatusInternalServerError, "internal", err.Error(), 0}
+	}
+	switch {
+	case p.status == http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case p.retryAfter > 0:
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
+	}
+	_ = writeJSON(w, p.status, problemReply{problemBody{p.code, p.message, p.retryAfter.Seconds()}})
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	// With a length, a client notices that a reply was cut off.
+	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // if the client is gone, there is nobody to tell
+	return nil
+}
+
+// errorPages gives the mux's own errors, such as 404, the form of ours.
+type errorPages struct{ mux *http.ServeMux }
+
+func (e *errorPages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, pattern := e.mux.Handler(r); pattern != "" {
+		e.mux.ServeHTTP(w, r)
+		return
+	}
+	plain := &statusOnly{ResponseWriter: w}
+	e.mux.ServeHTTP(plain, r)
+	p := &problem{http.StatusNotFound, "not_found", "there is no " + r.URL.Path + "; see /v1/openapi.yaml", 0}
+	if plain.status == http.StatusMethodNotAllowed {
+		p = &problem{plain.status, "method_not_allowed", r.Method + " is not allowed here; allowed is " + w.Header().Get("Allow"), 0}
+	}
+	write(w, p)
+}
+
+// statusOnly keeps the status and drops the body.
+type statusOnly struct {
+	http.ResponseWriter
+	status int
+}
+
+func (s *statusOnly) WriteHeader(status int)        { s.status = status }
+func (s *statusOnly) Write(body []byte) (int, error) { return len(body), nil }
