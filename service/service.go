@@ -8,6 +8,7 @@
 //	GET  /v1/status        the state, the worker number and the counters of the pool
 //	GET  /v1/openapi.yaml  this interface as an OpenAPI document
 //	GET  /readyz, /livez   probes, as in package idgen/healthz
+//	GET  /                 a page for people: the bits of an id, and the state of the process
 //
 // Ids are strings in JSON, because JavaScript rounds numbers above 2^53. docs/service.md
 // explains the interface. Package service/client is a client for Go.
@@ -114,6 +115,7 @@ func NewHandler(pool *idgen.Pool, cfg Config) (http.Handler, error) {
 		w.Header().Set("Content-Type", "application/yaml")
 		_, _ = w.Write(openAPI)
 	})
+	mux.Handle("GET /{$}", newPage(s))
 	mux.Handle("GET /readyz", healthz.Ready(pool))
 	mux.Handle("GET /livez", healthz.Live(pool))
 	return &errorPages{mux}, nil
@@ -339,5 +341,5 @@ type statusOnly struct {
 	status int
 }
 
-func (s *statusOnly) WriteHeader(status int)        { s.status = status }
+func (s *statusOnly) WriteHeader(status int)         { s.status = status }
 func (s *statusOnly) Write(body []byte) (int, error) { return len(body), nil }

@@ -1,0 +1,186 @@
+package service
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// The page for people is plain HTML from the server: it has no script, and loads nothing.
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+
+// pagePolicy allows the page its own style and its form, and nothing else.
+var pagePolicy = func() string {
+	sum := sha256.Sum256([]byte(pageCSS))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}()
+
+// pageData is what the template draws.
+type pageData struct {
+	Path    string // of the page itself, relative to it
+	Style   template.CSS
+	ID      string // as the user wrote it
+	Problem string // what is wrong with ID
+	Fields  []pageField
+	State   []pageLine
+}
+
+// A pageField is a run of bits of an id.
+type pageField struct {
+	Name, Class, Binary string
+	High, Low           int
+	Value               uint64
+	Meaning             string
+}
+
+type pageLine struct{ Name, Value string }
+
+// A page shows the bits of an id and the state of the process. A browser cannot send a
+// bearer token, so people enter a token as the password, with any user name.
+type page struct {
+	*server
+	started time.Time
+	issued  int64 // how many ids the pool had issued by then
+}
+
+func newPage(s *server) *page { return &page{s, time.Now(), s.pool.Stats().Issued} }
+
+func (s *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Security-Policy", pagePolicy)
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("X-Content-Type-Options", "nosniff")
+	if !s.allowsPerson(r) {
+		header.Set("WWW-Authenticate", `Basic realm="Snowkey: any user, a token as the password", charset="UTF-8"`)
+		http.Error(w, "the page needs one of the service's tokens as the password; the user name does not matter", http.StatusUnauthorized)
+		return
+	}
+	status := http.StatusOK
+	data := pageData{Path: "./", Style: template.CSS(pageCSS), State: s.state()}
+	if data.ID = strings.TrimSpace(r.URL.Query().Get("id")); data.ID != "" {
+		id, err := strconv.ParseInt(data.ID, 10, 64)
+		if err == nil && id >= 0 {
+			data.Fields = pageFields(s.pool.Layout(), id)
+		} else {
+			data.ID = fmt.Sprintf("%.40s", data.ID)
+			data.Problem = fmt.Sprintf("This is not an id. Ids are decimal numbers from 0 to %d.", int64(math.MaxInt64))
+			status = http.StatusBadRequest
+		}
+	}
+	var body bytes.Buffer
+	if err := pageTemplate.Execute(&body, data); err != nil {
+		write(w, err)
+		return
+	}
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(body.Bytes())
+}
+
+// allowsPerson is like allows, but takes the token from the password of basic
+// authentication.
+func (s *server) allowsPerson(r *http.Request) bool {
+	_, password, ok := r.BasicAuth()
+	if !ok {
+		return s.allows(r)
+	}
+	return s.allows(&http.Request{Header: http.Header{"Authorization": {"Bearer " + password}}})
+}
+
+// pageFields splits an id into its fields, from the highest bit to the lowest.
+func pageFields(layout idgen.Layout, id int64) []pageField {
+	fields := layout.Fields()
+	low := 64
+	unused := 64
+	for _, f := range fields {
+		unused -= f.Bits
+	}
+	if unused > 0 {
+		fields = append([]idgen.Field{{Name: "unused", Bits: unused}}, fields...)
+	}
+	parts := layout.Decode(id)
+	lines := make([]pageField, 0, len(fields))
+	for _, f := range fields {
+		high := low - 1
+		low -= f.Bits
+		value := uint64(id) >> low & (1<<f.Bits - 1)
+		line := pageField{Name: f.Name, Class: "other", Binary: fmt.Sprintf("%0*b", f.Bits, value), High: high, Low: low, Value: value}
+		switch {
+		case f.Fixed:
+			line.Meaning = "the same in all ids"
+			if uint64(f.Value) != value {
+				line.Meaning = fmt.Sprintf("not %d, so the id has another layout", f.Value)
+			}
+		case f.Name == "unused":
+			line.Class = "unused"
+			line.Meaning = "always 0"
+			if value != 0 {
+				line.Meaning = "not 0, so the id has another layout"
+			}
+		case f.Name == "time":
+			line.Class = "time"
+			line.Meaning = parts.Time.Format("2006-01-02 15:04:05.999 MST")
+		case f.Name == "worker":
+			line.Class = "worker"
+			line.Meaning = "the process that made the id"
+		case f.Name == "sequence":
+			line.Class = "sequence"
+			line.Meaning = "counts within " + layout.Unit().String()
+		case f.Name == "rollback":
+			line.Meaning = "how often the clock was set back"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// state describes the pool. A new line of the page belongs here.
+func (s *page) state() []pageLine {
+	pool := s.pool
+	h, stats := pool.Health(), pool.Stats()
+	lines := []pageLine{{"State", h.State.String()}}
+	add := func(name, format string, values ...any) {
+		lines = append(lines, pageLine{name, fmt.Sprintf(format, values...)})
+	}
+	if h.Reason != nil {
+		add("Reason", "%v", h.Reason)
+	}
+	if number, ok := pool.Worker(); ok {
+		add("Worker number", "%d", number)
+	} else {
+		add("Worker number", "none")
+	}
+	if stats.Window == idgen.NoLimit {
+		add("Lease", "none is needed, because the worker number is fixed")
+	} else {
+		add("Lease", "allows ids for another %v unless it is renewed", stats.Window.Round(time.Millisecond))
+		add("Renewals", "%d confirmed, %d failed, %d leases lost", stats.Lease.Renewals, stats.Lease.Failures, stats.Lease.Losses)
+	}
+	elapsed := time.Since(s.started)
+	add("Ids issued", "%d", stats.Issued)
+	add("Rate", "%.3g ids a second on average over %v", float64(stats.Issued-s.issued)/max(elapsed.Seconds(), 1), elapsed.Round(time.Second))
+	add("Waits for the clock", "%d, for %v", stats.Waits, stats.WaitTime.Round(time.Microsecond))
+	add("Waits for the lease", "%d, for %v", stats.LeaseWaits, stats.LeaseWaitTime.Round(time.Microsecond))
+	add("Clock errors", "%d", stats.ClockErrors)
+	add("Layout", "%v", pool.Layout())
+	add("Layout lasts until", "%s", pool.Layout().Lifetime().End.Format(time.DateOnly))
+	return lines
+}

@@ -1,0 +1,193 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+)
+
+func pageServer(t *testing.T, layout idgen.Layout, cfg Config) (url string, ids *idgen.Pool) {
+	t.Helper()
+	ids, err := idgen.NewPool(idgen.Config{Layout: layout, Worker: worker.Static(7)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ids.Close(context.Background()) })
+	h, err := NewHandler(ids, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL + "/", ids
+}
+
+func getPage(t *testing.T, url, password string) (int, http.Header, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if password != "" {
+		r.SetBasicAuth("anyone", password)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, response.Header, string(text)
+}
+
+// The page has the fields of the id that was pasted, and not those of its neighbour.
+func TestPageDecodes(t *testing.T) {
+	address, ids := pageServer(t, idgen.DefaultLayout(), Config{})
+	two, err := ids.NextN(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range two {
+		status, _, text := getPage(t, fmt.Sprintf("%s?id=+%d+", address, id), "")
+		parts := ids.Layout().Decode(id)
+		for _, want := range []string{fmt.Sprintf("The fields of %d<", id), parts.Time.Format("2006-01-02 15:04:05.999 MST"),
+			fmt.Sprintf("%012b", parts.Sequence), fmt.Sprintf("<td>%d</td><td>counts within", parts.Sequence), "<td>7</td><td>the process"} {
+			if status != 200 || !strings.Contains(text, want) {
+				t.Errorf("%d: the page of %d has no %q", status, id, want)
+			}
+		}
+	}
+}
+
+// All bits together are the id, for every kind of layout.
+func TestPageFields(t *testing.T) {
+	for _, layout := range []idgen.Layout{idgen.DefaultLayout(), idgen.Twitter(), idgen.JSSafe(), idgen.Sonyflake(), idgen.Discord(), idgen.Instagram(), idgen.TSID(), idgen.DatacenterProcess()} {
+		for _, id := range []int64{0, 1, 280421183266521089, 280421183266521090, math.MaxInt64 - 1, math.MaxInt64} {
+			bits := ""
+			low := 64
+			for _, f := range pageFields(layout, id) {
+				if f.High != low-1 || f.Low > f.High || len(f.Binary) != f.High-f.Low+1 || f.Meaning == "" {
+					t.Errorf("%v: %+v", layout, f)
+				}
+				bits, low = bits+f.Binary, f.Low
+			}
+			if got, err := strconv.ParseInt(bits, 2, 64); err != nil || got != id || low != 0 {
+				t.Errorf("%v: the bits of %d are %s: %v", layout, id, bits, err)
+			}
+		}
+	}
+}
+
+// What a user writes is refused if it is no id, and never becomes HTML.
+func TestPageProblem(t *testing.T) {
+	address, _ := pageServer(t, idgen.DefaultLayout(), Config{})
+	for _, text := range []string{"-1", "9223372036854775808", "1.5", "<script>alert(1)</script>", `"><b>`} {
+		status, header, body := getPage(t, address+"?id="+url.QueryEscape(text), "")
+		if status != 400 || !strings.Contains(body, `aria-describedby="problem"`) || !strings.Contains(body, `id="problem"`) || strings.Contains(body, "<script") || strings.Contains(body, "<b>") {
+			t.Errorf("%q: %d\n%s", text, status, body)
+		}
+		if header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%q: Cache-Control is %q", text, header.Get("Cache-Control"))
+		}
+	}
+}
+
+// With tokens, the page needs one of them as the password, and never shows it.
+func TestPageTokens(t *testing.T) {
+	const first, second = "0123456789abcdef", "0123456789abcdeg"
+	address, _ := pageServer(t, idgen.DefaultLayout(), Config{Tokens: []string{first, second}})
+	for _, c := range []struct {
+		password string
+		status   int
+	}{{"", 401}, {first[:15], 401}, {first + "0", 401}, {"0123456789abcdeh", 401}, {first, 200}, {second, 200}} {
+		status, header, body := getPage(t, address, c.password)
+		if status != c.status || strings.Contains(body, first[:15]) || strings.Contains(body, "Worker number") != (status == 200) {
+			t.Errorf("%q: %d\n%s", c.password, status, body)
+		}
+		if challenge := header.Get("WWW-Authenticate"); (status == 401) != strings.HasPrefix(challenge, "Basic ") {
+			t.Errorf("%q: WWW-Authenticate is %q", c.password, challenge)
+		}
+	}
+}
+
+// The page has no script and loads nothing, and its policy forbids both.
+func TestPageLoadsNothing(t *testing.T) {
+	address, _ := pageServer(t, idgen.DefaultLayout(), Config{})
+	_, header, body := getPage(t, address+"?id=280421183266521089", "")
+	if !strings.HasPrefix(header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-") {
+		t.Errorf("the policy is %q", header.Get("Content-Security-Policy"))
+	}
+	if found := regexp.MustCompile(`(?i)<script|<link|<img|<iframe|\ssrc=|\sstyle=|\son[a-z]+=|url\(|@import|//`).FindString(body); found != "" {
+		t.Errorf("the page has %q", found)
+	}
+}
+
+var colour = regexp.MustCompile(`--([a-z]+):#([0-9a-f]{6})`)
+
+// contrast is the contrast ratio of WCAG 2.1.
+func contrast(a, b string) float64 {
+	luminance := func(hex string) float64 {
+		sum := 0.0
+		for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
+			n, _ := strconv.ParseUint(hex[2*i:2*i+2], 16, 8)
+			c := float64(n) / 255
+			if c <= 0.04045 {
+				c /= 12.92
+			} else {
+				c = math.Pow((c+0.055)/1.055, 2.4)
+			}
+			sum += weight * c
+		}
+		return sum
+	}
+	x, y := luminance(a), luminance(b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// WCAG AA asks for a contrast of 4.5 for text, and of 3 for the borders of controls.
+func TestPageContrast(t *testing.T) {
+	if got := contrast("777777", "ffffff"); got > 4.49 || got < 4.47 { // the well-known grey that just fails
+		t.Fatalf("the contrast of #777 on white is %v", got)
+	}
+	light, dark, ok := strings.Cut(pageCSS, "@media(prefers-color-scheme:dark)")
+	if !ok {
+		t.Fatal("there is no dark theme")
+	}
+	dark, _, _ = strings.Cut(dark, "}}")
+	for name, css := range map[string]string{"light": light, "dark": dark} {
+		colours := map[string]string{}
+		for _, m := range colour.FindAllStringSubmatch(css, -1) {
+			colours[m[1]] = m[2]
+		}
+		if len(colours) != 11 {
+			t.Fatalf("%s: %d colours", name, len(colours))
+		}
+		for _, text := range []string{"text", "soft", "link", "problem"} {
+			if got := contrast(colours[text], colours["page"]); got < 4.5 {
+				t.Errorf("%s: --%s on the page has %.2f", name, text, got)
+			}
+		}
+		for _, field := range []string{"unused", "time", "worker", "sequence", "other"} {
+			if got := contrast(colours["text"], colours[field]); got < 4.5 {
+				t.Errorf("%s: text on --%s has %.2f", name, field, got)
+			}
+		}
+		if got := contrast(colours["line"], colours["page"]); got < 3 {
+			t.Errorf("%s: --line has %.2f", name, got)
+		}
+	}
+}
