@@ -20,13 +20,9 @@ import (
 // nil, it serves plain HTTP: put a proxy with TLS before it, because tokens would be
 // readable on the network otherwise. The error is a [*ConfigError] or that of the listener.
 func ListenAndServe(ctx context.Context, addr string, handler http.Handler, guarded bool, config *tls.Config, started func(net.Addr)) error {
-	guarded = guarded || config != nil && config.ClientAuth == tls.RequireAndVerifyClientCert
-	resolved, err := net.ResolveTCPAddr("tcp", addr)
+	resolved, err := resolve(addr, guarded, config)
 	if err != nil {
-		return &ConfigError{fmt.Sprintf("the address %q cannot be resolved: %v", addr, err)}
-	}
-	if !guarded && !resolved.IP.IsLoopback() {
-		return &ConfigError{fmt.Sprintf("%s can be reached from other machines, and the service would hand out ids to everybody; set tokens or require client certificates, or listen at 127.0.0.1", addr)}
+		return err
 	}
 	listener, err := net.ListenTCP("tcp", resolved)
 	if err != nil {
@@ -59,4 +55,23 @@ func ListenAndServe(ctx context.Context, addr string, handler http.Handler, guar
 		return fmt.Errorf("service: some requests had not ended after 15 s: %w", errors.Join(err, server.Close()))
 	}
 	return nil
+}
+
+// CheckAddr reports the [*ConfigError] that [ListenAndServe] would return for an address,
+// so that a program can check it before it leases a worker number.
+func CheckAddr(addr string, guarded bool, config *tls.Config) error {
+	_, err := resolve(addr, guarded, config)
+	return err
+}
+
+func resolve(addr string, guarded bool, config *tls.Config) (*net.TCPAddr, error) {
+	guarded = guarded || config != nil && config.ClientAuth == tls.RequireAndVerifyClientCert
+	resolved, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		return nil, &ConfigError{fmt.Sprintf("the address %q cannot be resolved: %v", addr, err)}
+	}
+	if !guarded && !resolved.IP.IsLoopback() {
+		return nil, &ConfigError{fmt.Sprintf("%s can be reached from other machines, and the service would hand out ids to everybody; set tokens or require client certificates, or listen at 127.0.0.1", addr)}
+	}
+	return resolved, nil
 }

@@ -10,7 +10,8 @@
 //	GET  /readyz, /livez   probes, as in package idgen/healthz
 //	GET  /                 a page for people: the bits of an id, and the state of the process
 //
-// Ids are strings in JSON, because JavaScript rounds numbers above 2^53. docs/service.md
+// Ids are strings in JSON, because JavaScript rounds numbers above 2^53. With the header
+// Accept: text/plain, they come as text with one id per line. docs/service.md
 // explains the interface. Package service/client is a client for Go.
 package service
 
@@ -24,6 +25,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -162,7 +164,8 @@ func (s *server) allows(r *http.Request) bool {
 }
 
 // An idsReply has new ids. Nonce is that of the request, so that a client can tell that no
-// cache has given it the reply to another request.
+// cache has given it the reply to another request. A reply in plain text has it in the
+// header Snowkey-Nonce.
 type idsReply struct {
 	IDs   []string `json:"ids"`
 	Nonce string   `json:"nonce,omitempty"`
@@ -187,8 +190,8 @@ func (s *server) ids(w http.ResponseWriter, r *http.Request) error {
 		count = n
 	}
 	nonce := query.Get("nonce")
-	if len(nonce) > 64 {
-		return &problem{http.StatusBadRequest, "invalid_nonce", fmt.Sprintf("nonce has %d characters; it can have up to 64", len(nonce)), 0}
+	if !nonces.MatchString(nonce) {
+		return &problem{http.StatusBadRequest, "invalid_nonce", "nonce can have up to 64 letters, digits, hyphens and underscores", 0}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.MaxWait)
 	defer cancel()
@@ -196,12 +199,24 @@ func (s *server) ids(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.unavailable(err)
 	}
-	reply := idsReply{make([]string, len(ids)), nonce}
-	for i, id := range ids {
-		reply.IDs[i] = strconv.FormatInt(id, 10)
+	if r.Header.Get("Accept") == "text/plain" {
+		if nonce != "" {
+			w.Header().Set("Snowkey-Nonce", nonce)
+		}
+		text := make([]byte, 0, len(ids)*20)
+		for _, id := range ids {
+			text = append(strconv.AppendInt(text, id, 10), '\n')
+		}
+		return reply(w, http.StatusOK, "text/plain", text)
 	}
-	return writeJSON(w, http.StatusOK, reply)
+	body := idsReply{make([]string, len(ids)), nonce}
+	for i, id := range ids {
+		body.IDs[i] = strconv.FormatInt(id, 10)
+	}
+	return writeJSON(w, http.StatusOK, body)
 }
+
+var nonces = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`)
 
 // unavailable returns the problem of a pool that issues no ids.
 func (s *server) unavailable(err error) error {
@@ -236,11 +251,11 @@ func (s *server) decode(w http.ResponseWriter, r *http.Request) error {
 	}
 	layout := s.pool.Layout()
 	parts := layout.Decode(id)
-	reply := decodeReply{ID: strconv.FormatInt(id, 10), Time: parts.Time, Worker: parts.Worker, Sequence: parts.Sequence, Fixed: parts.Fixed, Layout: layout.String()}
+	body := decodeReply{ID: strconv.FormatInt(id, 10), Time: parts.Time, Worker: parts.Worker, Sequence: parts.Sequence, Fixed: parts.Fixed, Layout: layout.String()}
 	if strings.Contains(layout.String(), "rollback") {
-		reply.Rollback = &parts.Rollback
+		body.Rollback = &parts.Rollback
 	}
-	return writeJSON(w, http.StatusOK, reply)
+	return writeJSON(w, http.StatusOK, body)
 }
 
 // A statusReply has the state of the process. A counter counts since its start.
@@ -257,17 +272,17 @@ type statusReply struct {
 
 func (s *server) status(w http.ResponseWriter, _ *http.Request) error {
 	h, stats := s.pool.Health(), s.pool.Stats()
-	reply := statusReply{State: h.State.String(), Layout: s.pool.Layout().String(), Issued: stats.Issued, Waits: stats.Waits + stats.LeaseWaits, RemainingSeconds: h.Remaining.Seconds()}
+	body := statusReply{State: h.State.String(), Layout: s.pool.Layout().String(), Issued: stats.Issued, Waits: stats.Waits + stats.LeaseWaits, RemainingSeconds: h.Remaining.Seconds()}
 	if h.Reason != nil {
-		reply.Reason = h.Reason.Error()
+		body.Reason = h.Reason.Error()
 	}
 	if stats.Window != idgen.NoLimit {
-		reply.WindowSeconds = stats.Window.Seconds()
+		body.WindowSeconds = stats.Window.Seconds()
 	}
 	if number, ok := s.pool.Worker(); ok {
-		reply.Worker = &number
+		body.Worker = &number
 	}
-	return writeJSON(w, http.StatusOK, reply)
+	return writeJSON(w, http.StatusOK, body)
 }
 
 // A problem is an error for the client.
@@ -310,7 +325,11 @@ func writeJSON(w http.ResponseWriter, status int, body any) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
+	return reply(w, status, "application/json", text)
+}
+
+func reply(w http.ResponseWriter, status int, kind string, text []byte) error {
+	w.Header().Set("Content-Type", kind)
 	// With a length, a client notices that a reply was cut off.
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)

@@ -7,6 +7,8 @@ require (
 	github.com/snowkey-go/snowkey/ent/entid v0.1.0
 	github.com/snowkey-go/snowkey/hooks/bunid v0.1.0
 	github.com/snowkey-go/snowkey/hooks/gormid v0.1.0
+	github.com/snowkey-go/snowkey/service v0.1.0
+	github.com/snowkey-go/snowkey/service/client v0.1.0
 )
 
 require (

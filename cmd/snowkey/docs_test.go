@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +50,13 @@ func newShell(t *testing.T) shell {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "serve.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "dsn.txt"), []byte(path+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tokens.txt"), []byte("0123456789abcdef\nfedcba9876543210\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	db, err := openSQLite(path, true)
@@ -88,11 +95,15 @@ func (s shell) run(t *testing.T, line string) string {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	if strings.Contains(line, "--watch") {
+	serves := strings.HasPrefix(line, "snowkey serve")
+	if strings.Contains(line, "--watch") || serves {
 		line = "timeout --preserve-status --signal=INT 2 " + line
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(line, "/var/lib/app/snowkey", filepath.Join(s.dir, "leases")))
 	cmd.Dir, cmd.Env = s.dir, s.env
+	if serves { // the leases of the other database have settings of their own
+		cmd.Env = append(slices.Clone(s.env), "SNOWKEY_DSN="+filepath.Join(s.dir, "serve.db"))
+	}
 	var wrong strings.Builder
 	cmd.Stderr = &wrong
 	out, err := cmd.Output()

@@ -2,7 +2,10 @@ module github.com/snowkey-go/snowkey/cmd/snowkey
 
 go 1.26.0
 
-require github.com/snowkey-go/snowkey v0.1.0
+require (
+	github.com/snowkey-go/snowkey v0.1.0
+	github.com/snowkey-go/snowkey/service v0.1.0
+)
 
 require (
 	github.com/glebarez/go-sqlite v1.23.0

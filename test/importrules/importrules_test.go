@@ -177,7 +177,7 @@ func TestImports(t *testing.T) {
 	standard["C"], standard["unsafe"] = true, true
 	for _, path := range []string{
 		"idgen", "idgen/worker", "schema/pk", "schema/autoinc", "schema/catalog", "ent/entid",
-		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "metrics/snowkeyotel", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
+		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
 	} {
 		if _, ok := ours[path]; !ok {
 			t.Errorf("go list does not know %s: are the rules still about this module?", path)

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestServe starts the service, draws ids with and without a token, and stops the process,
+// which must give its worker number back.
+func TestServe(t *testing.T) {
+	s := newShell(t)
+	cmd := exec.Command(filepath.Join(s.dir, "bin", "snowkey"), "serve", "--addr", "127.0.0.1:0", "--namespace", "served", "--token-file", "tokens.txt", "--max-clock-skew", "10ms")
+	cmd.Dir, cmd.Env = s.dir, s.env
+	var log strings.Builder
+	cmd.Stderr = &log
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	url := regexp.MustCompile(`http://\S+?/v1/ids`).FindString(line)
+	if err != nil || url == "" {
+		t.Fatalf("%q, %v: %s", line, err, log.String())
+	}
+	var ids []string
+	for _, token := range []string{"", "0123456789abcdef", "fedcba9876543210"} {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", url+"?count=2", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		var body struct{ IDs []string }
+		if err == nil {
+			err = json.Unmarshal(text, &body)
+		}
+		if err != nil || (response.StatusCode == 200) != (token != "") || (len(body.IDs) == 2) != (token != "") {
+			t.Errorf("with the token %q: %s %s, %v", token, response.Status, text, err)
+		}
+		ids = append(ids, body.IDs...)
+	}
+	for _, id := range ids {
+		if !strings.Contains(s.run(t, "snowkey inspect "+id), "20") { // a year
+			t.Errorf("%s is no id", id)
+		}
+	}
+	if workers := s.run(t, "snowkey workers --namespace served"); !strings.Contains(workers, "served") {
+		t.Errorf("while it serves:\n%s", workers)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v: %s", err, log.String())
+	}
+	if workers := s.run(t, "snowkey workers --namespace served"); strings.Contains(workers, "served") {
+		t.Errorf("the worker number was not given back:\n%s", workers)
+	}
+	if strings.Contains(log.String(), "0123456789abcdef") {
+		t.Errorf("the log has a token: %s", log.String())
+	}
+}
+
+// TestServeRefuses checks that nothing is leased for an address that everybody could reach.
+func TestServeRefuses(t *testing.T) {
+	s := newShell(t)
+	for _, args := range []string{"--addr :0", "--addr 0.0.0.0:0", "--tls-cert x.pem", "--token-file dsn.txt --max-batch -1", "--token-file missing.txt"} {
+		cmd := exec.Command("sh", "-c", "snowkey serve --namespace refused "+args)
+		cmd.Dir, cmd.Env = s.dir, s.env
+		if out, err := cmd.CombinedOutput(); err == nil || strings.Contains(string(out), "leased") && !strings.Contains(args, "max-batch") {
+			t.Errorf("%s: %v: %s", args, err, out)
+		}
+	}
+}

@@ -1,0 +1,388 @@
+// Package client draws ids from the service of package service. A [Client] is an
+// [idgen.Source], so every integration accepts it.
+//
+//	ids, err := client.New([]string{"http://ids:8080"}, client.Config{Token: token})
+//
+// Programs in Go that can reach a database don't need it: snowkey.Open leases a worker
+// number for the process itself, which then draws ids without a server.
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// Config configures a [Client]. The zero Config is valid.
+type Config struct {
+	// Token is sent as a bearer token, if it is set.
+	Token string
+
+	// Batch is how many ids the client fetches at once. It keeps one to
+	// two batches, which it fetches in the background, so that Next usually doesn't wait. Ids that a
+	// program has fetched but not used when it ends are lost. Defaults to 1,000, and can
+	// be up to 10,000.
+	Batch int
+
+	// Timeout limits each request. Defaults to 5 s.
+	Timeout time.Duration
+
+	// HTTP sends the requests, for instance with a client certificate. Defaults to a
+	// client of its own.
+	HTTP *http.Client
+}
+
+// A ConfigError says what is wrong with a [Config] or a URL. It has no token or password
+// in it.
+type ConfigError struct{ Reason string }
+
+func (e *ConfigError) Error() string { return "client: " + e.Reason }
+
+// An Error is why the service gave no ids. If there are several replicas, it is the error
+// of the one that was asked last.
+type Error struct {
+	URL        string        // of the replica
+	Code       string        // of the service, such as clock_behind; "" if the service was not reached
+	RetryAfter time.Duration // how long to wait before another try; 0 if that isn't known
+	Err        error
+}
+
+func (e *Error) Error() string {
+	text := fmt.Sprintf("client: %s: %v", e.URL, e.Err)
+	if e.RetryAfter > 0 {
+		text += fmt.Sprintf("; try again after %v", e.RetryAfter)
+	}
+	return text
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ErrClosed is returned by a client that was closed.
+var ErrClosed = errors.New("client: it is closed")
+
+const (
+	defaultBatch   = 1000
+	maxBatch       = 10_000 // the default limit of the service
+	defaultTimeout = 5 * time.Second
+)
+
+// A Client draws ids in batches from one of several replicas of the service. If one fails,
+// the client asks the next one. It is safe for concurrent use. The zero Client is not valid;
+// use [New].
+//
+// Ids are unique. They ascend as long as one replica answers, but the ids of two replicas
+// can overlap in time, and so can those of two clients: what they fetched ahead is as old as
+// the fetch.
+type Client struct {
+	cfg  Config
+	own  bool // whether cfg.HTTP is ours
+	urls []*url.URL
+
+	mu       sync.Mutex
+	ids      []int64 // fetched and not used, in the order of the reply
+	fetching chan struct{}
+	current  int         // the replica that is asked first
+	resting  []time.Time // until when a replica that has failed is asked last
+	closed   bool
+	ctx      context.Context // ends with Close
+	cancel   context.CancelFunc
+}
+
+var _ idgen.Source = (*Client)(nil)
+
+// New returns a client of the replicas at these URLs. It doesn't connect before the first
+// call for an id. The error is a [*ConfigError].
+func New(urls []string, cfg Config) (*Client, error) {
+	if cfg.Batch == 0 {
+		cfg.Batch = defaultBatch
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	switch {
+	case cfg.Batch < 1 || cfg.Batch > maxBatch:
+		return nil, &ConfigError{fmt.Sprintf("Batch is %d; it must be between 1 and %d", cfg.Batch, maxBatch)}
+	case cfg.Timeout < 0:
+		return nil, &ConfigError{fmt.Sprintf("Timeout is %v; it must be positive, or 0 for %v", cfg.Timeout, defaultTimeout)}
+	case len(urls) == 0:
+		return nil, &ConfigError{"there is no URL; name at least one replica, such as http://127.0.0.1:8080"}
+	}
+	own := cfg.HTTP == nil
+	if own {
+		cfg.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	}
+	c := &Client{cfg: cfg, own: own, resting: make([]time.Time, len(urls))}
+	for i, text := range urls {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+			return nil, &ConfigError{fmt.Sprintf("URL %d is not the URL of a service; it needs http or https and a host, and no user", i+1)}
+		}
+		c.urls = append(c.urls, u.JoinPath("v1", "ids"))
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c, nil
+}
+
+// Next returns an id that was fetched before. If there is none, it waits for the service,
+// until ctx ends. The error is an [*Error], [ErrClosed] or that of ctx.
+func (c *Client) Next(ctx context.Context) (int64, error) {
+	c.mu.Lock()
+	if len(c.ids) > 0 && !c.closed {
+		id := c.ids[0]
+		c.ids = c.ids[1:]
+		if len(c.ids) <= c.cfg.Batch && c.fetching == nil {
+			c.refill()
+		}
+		c.mu.Unlock()
+		return id, nil
+	}
+	c.mu.Unlock()
+	ids, err := c.take(ctx, 1)
+	if err != nil {
+		return 0, err
+	}
+	return ids[0], nil
+}
+
+// Append appends n ids to dst in ascending order. If the client has fetched too few, it
+// fetches exactly n. The error is a [*idgen.CountError] if n is below 0 or above
+// 1,000,000, or one of Next, and dst is then unchanged.
+func (c *Client) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
+	const most = 1_000_000
+	switch {
+	case n < 0 || n > most:
+		return dst, &idgen.CountError{Count: int64(n), Max: most}
+	case n == 0:
+		return dst, nil
+	}
+	ids, err := c.take(ctx, n)
+	if err != nil {
+		return dst, err
+	}
+	slices.Sort(ids) // parts of it may be of different replicas
+	return append(dst, ids...), nil
+}
+
+// take returns n ids: fetched ones if there are enough, and otherwise new ones.
+func (c *Client) take(ctx context.Context, n int) ([]int64, error) {
+	for {
+		c.mu.Lock()
+		if c.closed {
+			c.mu.Unlock()
+			return nil, ErrClosed
+		}
+		if len(c.ids) >= n {
+			ids := slices.Clone(c.ids[:n])
+			c.ids = c.ids[n:]
+			c.mu.Unlock()
+			return ids, nil
+		}
+		if n > c.cfg.Batch/2 {
+			c.mu.Unlock()
+			return c.fetch(ctx, n)
+		}
+		var err error
+		fetching := c.fetching
+		if fetching == nil {
+			fetching = make(chan struct{})
+			c.fetching = fetching
+			c.mu.Unlock()
+			err = c.fill(ctx, fetching)
+		} else {
+			c.mu.Unlock()
+			select {
+			case <-fetching:
+			case <-ctx.Done():
+				return nil, fmt.Errorf("client: waiting for ids: %w", ctx.Err())
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// refill fetches a batch in the background. The caller must hold mu.
+func (c *Client) refill() {
+	fetching := make(chan struct{})
+	c.fetching = fetching
+	go func() { _ = c.fill(c.ctx, fetching) }() // a call that finds no id reports the error
+}
+
+// fill fetches a batch and keeps it. The caller must have set c.fetching.
+func (c *Client) fill(ctx context.Context, fetching chan struct{}) error {
+	ids, err := c.fetch(ctx, c.cfg.Batch)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ids = append(slices.Clip(c.ids), ids...)
+	c.fetching = nil
+	close(fetching)
+	return err
+}
+
+// fetch gets n new ids, in parts if a reply can't have as many.
+func (c *Client) fetch(ctx context.Context, n int) (ids []int64, err error) {
+	for len(ids) < n {
+		part, err := c.fetchPart(ctx, min(n-len(ids), maxBatch))
+		if err != nil {
+			return nil, err // the ids that we have are lost, which is harmless
+		}
+		ids = append(ids, part...)
+	}
+	return ids, nil
+}
+
+// fetchPart asks one replica after the other. Those that have failed lately come last.
+func (c *Client) fetchPart(ctx context.Context, n int) ([]int64, error) {
+	var last error
+	for _, i := range c.order() {
+		ids, err := c.request(ctx, c.urls[i], n)
+		if err == nil {
+			c.mu.Lock()
+			c.current, c.resting[i] = i, time.Time{}
+			c.mu.Unlock()
+			return ids, nil
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("client: waiting for ids: %w", ctx.Err())
+		}
+		rest := time.Second
+		if e, ok := errors.AsType[*Error](err); ok && e.RetryAfter > 0 {
+			rest = e.RetryAfter
+		}
+		c.mu.Lock()
+		c.resting[i] = time.Now().Add(rest)
+		c.mu.Unlock()
+		last = err
+	}
+	return nil, last
+}
+
+// order returns the replicas in the order in which they should be asked.
+func (c *Client) order() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	var well, resting []int
+	for k := range c.urls {
+		i := (c.current + k) % len(c.urls)
+		if now.Before(c.resting[i]) {
+			resting = append(resting, i)
+		} else {
+			well = append(well, i)
+		}
+	}
+	return append(well, resting...)
+}
+
+// request sends one request. No two requests have the same nonce, so if a cache or a proxy
+// gives us the reply to another request, we notice.
+func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error) {
+	fail := func(code string, retryAfter time.Duration, err error) ([]int64, error) {
+		return nil, &Error{u.Scheme + "://" + u.Host, code, retryAfter, err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	nonce := rand.Text()
+	to := *u
+	to.RawQuery = url.Values{"count": {strconv.Itoa(n)}, "nonce": {nonce}}.Encode()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), nil)
+	if err != nil {
+		return fail("", 0, err)
+	}
+	r.Header.Set("Accept", "text/plain")
+	if c.cfg.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.cfg.Token)
+	}
+	response, err := c.cfg.HTTP.Do(r)
+	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // without the URL
+		}
+		return fail("", 0, err)
+	}
+	defer response.Body.Close()
+	var body struct {
+		Error struct {
+			Code              string  `json:"code"`
+			Message           string  `json:"message"`
+			RetryAfterSeconds float64 `json:"retryAfterSeconds"`
+		} `json:"error"`
+	}
+	var buffer bytes.Buffer
+	buffer.Grow(n*20 + bytes.MinRead)
+	if _, err := buffer.ReadFrom(io.LimitReader(response.Body, int64(n)*20+4096)); err != nil {
+		return fail("", 0, fmt.Errorf("the reply was cut off: %w", err))
+	}
+	text := buffer.Bytes()
+	switch {
+	case response.StatusCode != http.StatusOK && (json.Unmarshal(text, &body) != nil || body.Error.Code == ""):
+		return fail("", 0, fmt.Errorf("it replied %s", response.Status))
+	case response.StatusCode != http.StatusOK:
+		wait := time.Duration(min(body.Error.RetryAfterSeconds, 1e6) * float64(time.Second))
+		return fail(body.Error.Code, wait, errors.New(body.Error.Message))
+	case response.Header.Get("Snowkey-Nonce") != nonce:
+		return fail("", 0, errors.New("the reply is that to another request; does a cache stand between? Its ids are not used"))
+	}
+	ids, err := parse(text, n)
+	if err != nil {
+		return fail("", 0, err)
+	}
+	return ids, nil
+}
+
+// parse reads n ascending ids, one per line.
+func parse(text []byte, n int) ([]int64, error) {
+	ids := make([]int64, 0, n)
+	last := int64(-1)
+	for len(text) > 0 {
+		end := bytes.IndexByte(text, '\n')
+		if end < 1 || end > 19 {
+			return nil, fmt.Errorf("line %d of the reply, %.40q, is no id; the reply may have been cut off", len(ids)+1, text)
+		}
+		id := uint64(0)
+		for _, digit := range text[:end] {
+			if digit < '0' || digit > '9' {
+				return nil, fmt.Errorf("line %d of the reply, %.40q, is no id", len(ids)+1, text[:end])
+			}
+			id = id*10 + uint64(digit-'0') // 19 digits fit
+		}
+		if id > math.MaxInt64 || int64(id) <= last {
+			return nil, fmt.Errorf("line %d of the reply has %d, which is no id or not above the one before", len(ids)+1, id)
+		}
+		last = int64(id)
+		ids = append(ids, last)
+		text = text[end+1:]
+	}
+	if len(ids) != n {
+		return nil, fmt.Errorf("the reply has %d ids, not %d", len(ids), n)
+	}
+	return ids, nil
+}
+
+// Close ends the client. Later calls return [ErrClosed], and ids that were fetched but not
+// used are lost. Calls in progress end with their own context.
+func (c *Client) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.ids = nil
+	c.mu.Unlock()
+	c.cancel()
+	if c.own {
+		c.cfg.HTTP.CloseIdleConnections()
+	}
+}

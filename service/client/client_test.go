@@ -1,0 +1,378 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/service/client"
+)
+
+// replies answers like package service, which this module does not require. A test in
+// test/service has the two talk to each other.
+type replies struct {
+	next     atomic.Int64
+	requests atomic.Int64
+	worker   int64
+	fail     atomic.Pointer[string] // the body of an error
+}
+
+func (s *replies) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.requests.Add(1)
+	if body := s.fail.Load(); body != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, *body)
+		return
+	}
+	var n int64
+	_, _ = fmt.Sscan(r.URL.Query().Get("count"), &n)
+	last := s.next.Add(n)
+	var b strings.Builder
+	for i := last - n + 1; i <= last; i++ {
+		fmt.Fprintln(&b, i<<10|s.worker)
+	}
+	w.Header().Set("Snowkey-Nonce", r.URL.Query().Get("nonce"))
+	_, _ = io.WriteString(w, b.String())
+}
+
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func newClient(t *testing.T, cfg client.Config, urls ...string) *client.Client {
+	t.Helper()
+	c, err := client.New(urls, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestNextFetchesAhead(t *testing.T) {
+	s := &replies{}
+	c := newClient(t, client.Config{Batch: 100}, serve(t, s))
+	for i := range int64(1000) {
+		if id, err := c.Next(t.Context()); err != nil || id>>10 != i+1 {
+			t.Fatalf("id %d is %d: %v", i+1, id>>10, err)
+		}
+	}
+	if n := s.requests.Load(); n < 10 || n > 12 {
+		t.Errorf("%d requests for 1,000 ids with batches of 100", n)
+	}
+}
+
+func TestAppend(t *testing.T) {
+	s := &replies{}
+	c := newClient(t, client.Config{Batch: 100}, serve(t, s))
+	dst := []int64{-1}
+	for _, n := range []int{0, 1, 30, 60, 200, 25_000, 3} {
+		got, err := c.Append(t.Context(), dst, n)
+		if err != nil || len(got) != len(dst)+n || !slices.Equal(got[:len(dst)], dst) || !slices.IsSorted(got[len(dst):]) {
+			t.Fatalf("%d ids: got %d, %v", n, len(got)-len(dst), err)
+		}
+		dst = got
+	}
+	slices.Sort(dst)
+	if len(slices.Compact(dst)) != 1+30+1+60+200+25_000+3 {
+		t.Error("an id was given twice")
+	}
+	for _, n := range []int{-1, 1_000_001} {
+		got, err := c.Append(t.Context(), dst[:1], n)
+		if e, ok := errors.AsType[*idgen.CountError](err); !ok || e.Count != int64(n) || len(got) != 1 {
+			t.Errorf("%d ids: %v", n, err)
+		}
+	}
+}
+
+// If a replica fails, another one is asked, and the first is left alone until the time that
+// it has named.
+func TestFailover(t *testing.T) {
+	behind := `{"error":{"code":"clock_behind","message":"the clock is behind","retryAfterSeconds":60}}`
+	a, b := &replies{worker: 1}, &replies{worker: 2}
+	a.fail.Store(&behind)
+	c := newClient(t, client.Config{Batch: 10}, serve(t, a), serve(t, b))
+	for range 100 {
+		if id, err := c.Next(t.Context()); err != nil || id&1023 != 2 {
+			t.Fatalf("%d: %v", id, err)
+		}
+	}
+	if n := a.requests.Load(); n != 1 {
+		t.Errorf("the replica that is behind got %d requests", n)
+	}
+	b.fail.Store(&behind)
+	var e *client.Error
+	var err error
+	for range 100 {
+		if _, err = c.Next(t.Context()); err != nil {
+			break
+		}
+	}
+	if !errors.As(err, &e) || e.Code != "clock_behind" || e.RetryAfter != time.Minute || !strings.Contains(e.Error(), "the clock is behind; try again after 1m0s") {
+		t.Errorf("both behind: %v", err)
+	}
+	// If all replicas rest, they are asked nevertheless.
+	a.fail.Store(nil)
+	if id, err := c.Next(t.Context()); err != nil || id&1023 != 1 {
+		t.Errorf("%d: %v", id, err)
+	}
+}
+
+// A fault is what a network or a proxy does to a request.
+type fault int
+
+const (
+	none     fault = iota
+	drop           // the request is lost
+	lose           // the reply is lost
+	cut            // the reply ends early
+	shorten        // the reply ends early, but its length fits
+	repeat         // the reply is the one to an earlier request
+	disguise       // the same, with the nonce of the new request
+	late           // the reply comes after the client has given up
+	faults
+)
+
+// A proxy stands between clients and a service.
+type proxy struct {
+	service http.Handler
+	choose  func() fault
+	mu      sync.Mutex
+	earlier *httptest.ResponseRecorder
+}
+
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f := p.choose()
+	if f == drop {
+		panic(http.ErrAbortHandler)
+	}
+	answer := httptest.NewRecorder()
+	p.service.ServeHTTP(answer, r)
+	body := answer.Body.Bytes()
+	p.mu.Lock()
+	earlier := p.earlier
+	p.earlier = answer
+	p.mu.Unlock()
+	switch f {
+	case lose:
+		panic(http.ErrAbortHandler)
+	case late:
+		time.Sleep(150 * time.Millisecond)
+	case repeat, disguise:
+		if earlier != nil {
+			answer, body = earlier, earlier.Body.Bytes()
+		}
+	case cut:
+		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+		body = body[:rand.N(len(body))]
+	case shorten:
+		body = body[:rand.N(len(body))]
+	}
+	nonce := answer.Header().Get("Snowkey-Nonce")
+	if f == disguise {
+		nonce = r.URL.Query().Get("nonce")
+	}
+	w.Header().Set("Snowkey-Nonce", nonce)
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(body)
+	if f == cut {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// duplicates draws ids with three clients through faulty proxies, and counts those that
+// came more than once.
+func duplicates(t *testing.T, choose func() fault) (n, failures int) {
+	t.Helper()
+	var urls []string
+	for worker := range 3 {
+		urls = append(urls, serve(t, &proxy{service: &replies{worker: int64(worker)}, choose: choose}))
+	}
+	var mu sync.Mutex
+	seen := make(map[int64]bool)
+	var group sync.WaitGroup
+	for range 3 {
+		c := newClient(t, client.Config{Batch: 20, Timeout: 100 * time.Millisecond}, urls...)
+		for worker := range 4 {
+			group.Go(func() {
+				for i := range 300 {
+					want := 1
+					if worker == 0 {
+						want = i%40 + 1
+					}
+					ids, err := c.Append(context.Background(), nil, want)
+					mu.Lock()
+					if err != nil {
+						failures++
+					}
+					for _, id := range ids {
+						if seen[id] {
+							n++
+						}
+						seen[id] = true
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	group.Wait()
+	if len(seen) < 1000 {
+		t.Errorf("only %d ids", len(seen))
+	}
+	return n, failures
+}
+
+// Whatever the network does to a reply, no id is given twice.
+func TestNoDuplicates(t *testing.T) {
+	n, failures := duplicates(t, func() fault {
+		if f := fault(rand.N(2 * int(faults))); f < faults && f != disguise {
+			return f
+		}
+		return none
+	})
+	if n > 0 {
+		t.Errorf("%d duplicates", n)
+	}
+	t.Logf("%d calls failed", failures)
+}
+
+// The test above would find duplicates: a cache that replaces even the nonce causes them.
+func TestDuplicatesAreFound(t *testing.T) {
+	if n, _ := duplicates(t, func() fault { return fault(rand.N(2)) * disguise }); n == 0 {
+		t.Error("a reply that is used twice was not noticed")
+	}
+}
+
+func TestBadReplies(t *testing.T) {
+	for name, body := range map[string]string{
+		"a page": "<html>\n", "JSON": `{"ids":["1","2"]}`, "negative": "-1\n2\n", "too many": "1\n2\n3\n", "too few": "1\n", "none": "",
+		"no end": "1\n2", "too large": "1\n9223372036854775808\n", "20 digits": "1\n10000000000000000000\n", "endless": strings.Repeat("1", 1<<20), "the same": "2\n2\n", "descending": "2\n1\n", "an empty line": "1\n\n2\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClient(t, client.Config{Batch: 2}, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Snowkey-Nonce", r.URL.Query().Get("nonce"))
+				_, _ = io.WriteString(w, body)
+			})))
+			id, err := c.Next(t.Context())
+			if e, ok := errors.AsType[*client.Error](err); !ok || len(e.Error()) > 300 {
+				t.Errorf("%d, %v", id, err)
+			}
+		})
+	}
+	c := newClient(t, client.Config{Batch: 2}, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "1\n2\n")
+	})))
+	if _, err := c.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "another request") {
+		t.Errorf("a reply without a nonce: %v", err)
+	}
+}
+
+func TestTokenStaysSecret(t *testing.T) {
+	const token = "very-secret-token"
+	got := make(chan string, 1)
+	c := newClient(t, client.Config{Token: token}, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got <- r.Header.Get("Authorization")
+		w.WriteHeader(http.StatusUnauthorized)
+	})))
+	_, err := c.Next(t.Context())
+	if err == nil || strings.Contains(err.Error(), token) || <-got != "Bearer "+token {
+		t.Errorf("%v", err)
+	}
+	for _, u := range []string{"", "ids:8080", "ftp://ids", "http://", "http://user:" + token + "@ids", "http://\x00" + token} {
+		_, err := client.New([]string{"http://ids", u}, client.Config{})
+		if _, ok := errors.AsType[*client.ConfigError](err); !ok || strings.Contains(err.Error(), token) || !strings.Contains(err.Error(), "URL 2") {
+			t.Errorf("%q: %v", u, err)
+		}
+	}
+	for _, cfg := range []client.Config{{Batch: -1}, {Batch: 10_001}, {Timeout: -1}} {
+		if _, err := client.New([]string{"http://ids"}, cfg); err == nil {
+			t.Errorf("%+v was accepted", cfg)
+		}
+	}
+	if _, err := client.New(nil, client.Config{}); err == nil {
+		t.Error("no URL was accepted")
+	}
+}
+
+func TestContextAndClose(t *testing.T) {
+	hang := make(chan struct{})
+	c := newClient(t, client.Config{Batch: 10}, serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+	})))
+	defer close(hang)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := c.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Next: %v", err)
+	}
+	c.Close()
+	if _, err := c.Next(t.Context()); !errors.Is(err, client.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+	if _, err := c.Append(t.Context(), nil, 2); !errors.Is(err, client.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+func Example() {
+	server := httptest.NewServer(&replies{worker: 5}) // for an example; otherwise snowkey serve
+	defer server.Close()
+
+	ids, err := client.New([]string{server.URL}, client.Config{Token: "…"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer ids.Close()
+	first, err := ids.Next(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	second, err := ids.Next(context.Background())
+	fmt.Println(first < second, err)
+	// Output: true <nil>
+}
+
+// BenchmarkNext measures what the client costs for an id, with its requests over loopback.
+// The server does next to nothing: it sends the same ids with each nonce.
+func BenchmarkNext(b *testing.B) {
+	const batch = 1000
+	var ids strings.Builder
+	for i := range batch {
+		fmt.Fprintln(&ids, 280421183266521089+i)
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Snowkey-Nonce"] = []string{r.URL.RawQuery[strings.LastIndexByte(r.URL.RawQuery, '=')+1:]}
+		_, _ = io.WriteString(w, ids.String())
+	}))
+	defer s.Close()
+	c, err := client.New([]string{s.URL}, client.Config{Batch: batch})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	for b.Loop() {
+		if _, err := c.Next(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

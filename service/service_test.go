@@ -1,0 +1,411 @@
+package service_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/lease/filestore"
+	"github.com/snowkey-go/snowkey/service"
+)
+
+const token, other = "0123456789abcdef", "fedcba9876543210"
+
+func newPool(t *testing.T) *idgen.Pool {
+	t.Helper()
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ids.Close(context.Background()) })
+	return ids
+}
+
+func start(t *testing.T, ids *idgen.Pool, cfg service.Config) string {
+	t.Helper()
+	h, err := service.NewHandler(ids, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+type reply struct {
+	IDs    []string
+	Nonce  string
+	ID     string
+	Time   time.Time
+	Worker *int64
+	State  string
+	Issued int64
+	Error  struct {
+		Code, Message     string
+		RetryAfterSeconds float64
+	}
+}
+
+func call(t *testing.T, method, url, bearer string) (int, http.Header, reply) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body reply
+	if response.Header.Get("Content-Type") == "application/json" {
+		if err := json.Unmarshal(text, &body); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	return response.StatusCode, response.Header, body
+}
+
+func TestIDs(t *testing.T) {
+	url := start(t, newPool(t), service.Config{MaxBatch: 100})
+	_, header, one := call(t, "POST", url+"/v1/ids", "")
+	_, _, many := call(t, "POST", url+"/v1/ids?count=100&nonce=n_1", "")
+	if len(one.IDs) != 1 || len(many.IDs) != 100 || many.Nonce != "n_1" || header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("got %v and %d ids, the nonce %q and the header %v", one.IDs, len(many.IDs), many.Nonce, header)
+	}
+	last := int64(0)
+	for _, text := range append(one.IDs, many.IDs...) {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || id <= last {
+			t.Fatalf("%s after %d: %v", text, last, err)
+		}
+		last = id
+	}
+	status, _, parts := call(t, "GET", url+"/v1/ids/"+many.IDs[99], "")
+	if status != 200 || parts.ID != many.IDs[99] || *parts.Worker != 7 || time.Since(parts.Time).Abs() > time.Minute {
+		t.Errorf("%d: %+v", status, parts)
+	}
+	if status, _, s := call(t, "GET", url+"/v1/status", ""); status != 200 || s.State != "serving" || s.Issued != 101 || *s.Worker != 7 {
+		t.Errorf("%d: %+v", status, s)
+	}
+	for _, path := range []string{"/readyz", "/livez", "/v1/openapi.yaml"} {
+		if status, _, _ := call(t, "GET", url+path, ""); status != 200 {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+}
+
+func TestPlainText(t *testing.T) {
+	url := start(t, newPool(t), service.Config{})
+	r, err := http.NewRequestWithContext(t.Context(), "POST", url+"/v1/ids?count=2&nonce=n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/plain")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || !regexp.MustCompile(`^\d{18,19}\n\d{18,19}\n$`).Match(text) || response.Header.Get("Snowkey-Nonce") != "n" || response.Header.Get("Content-Type") != "text/plain" {
+		t.Errorf("%q, %v: %v", text, response.Header, err)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	url := start(t, newPool(t), service.Config{MaxBatch: 100})
+	for _, c := range []struct {
+		method, path, code string
+		status             int
+	}{
+		{"POST", "/v1/ids?count=0", "invalid_count", 400},
+		{"POST", "/v1/ids?count=101", "invalid_count", 400},
+		{"POST", "/v1/ids?count=-1", "invalid_count", 400},
+		{"POST", "/v1/ids?count=9999999999999999999", "invalid_count", 400},
+		{"POST", "/v1/ids?count=many", "invalid_count", 400},
+		{"POST", "/v1/ids?nonce=a%0d%0ab", "invalid_nonce", 400},
+		{"POST", "/v1/ids?nonce=" + strings.Repeat("x", 65), "invalid_nonce", 400},
+		{"GET", "/v1/ids/x1", "invalid_id", 400},
+		{"GET", "/v1/ids/-1", "invalid_id", 400},
+		{"GET", "/v1/ids/9223372036854775808", "invalid_id", 400},
+		{"GET", "/v1/ids", "method_not_allowed", 405},
+		{"DELETE", "/v1/status", "method_not_allowed", 405},
+		{"GET", "/", "not_found", 404},
+	} {
+		status, header, body := call(t, c.method, url+c.path, "")
+		if status != c.status || body.Error.Code != c.code || body.Error.Message == "" {
+			t.Errorf("%s %s: %d %+v", c.method, c.path, status, body.Error)
+		}
+		if status == 405 && header.Get("Allow") == "" {
+			t.Errorf("%s %s: no Allow", c.method, c.path)
+		}
+	}
+}
+
+func TestTokens(t *testing.T) {
+	url := start(t, newPool(t), service.Config{Tokens: []string{token, other}})
+	for _, c := range []struct {
+		token  string
+		status int
+	}{{"", 401}, {token[:15], 401}, {token + "0", 401}, {token, 200}, {other, 200}} {
+		status, header, body := call(t, "POST", url+"/v1/ids", c.token)
+		if status != c.status || status == 401 && (body.Error.Code != "unauthorized" || header.Get("WWW-Authenticate") != "Bearer" || len(body.IDs) > 0) {
+			t.Errorf("%q: %d %+v", c.token, status, body)
+		}
+	}
+	for _, path := range []string{"/v1/ids/1", "/v1/status"} {
+		if status, _, _ := call(t, "GET", url+path, ""); status != 401 {
+			t.Errorf("%s: %d without a token", path, status)
+		}
+	}
+	if status, _, _ := call(t, "GET", url+"/readyz", ""); status != 200 {
+		t.Errorf("a probe needs a token: %d", status)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	ids := newPool(t)
+	for _, cfg := range []service.Config{{Tokens: []string{token, "short-secret"}}, {MaxBatch: -1}, {MaxBatch: 1_000_001}, {Rate: -1}, {MaxWait: -1}} {
+		_, err := service.NewHandler(ids, cfg)
+		if _, ok := errors.AsType[*service.ConfigError](err); !ok || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+	if _, err := service.NewHandler(nil, service.Config{}); err == nil {
+		t.Error("no pool was accepted")
+	}
+}
+
+func TestRate(t *testing.T) {
+	url := start(t, newPool(t), service.Config{Rate: 2})
+	limited := 0
+	for range 20 {
+		status, header, body := call(t, "POST", url+"/v1/ids", "")
+		if status == http.StatusTooManyRequests {
+			limited++
+			if body.Error.Code != "rate_limited" || body.Error.RetryAfterSeconds <= 0 || body.Error.RetryAfterSeconds > 1 || header.Get("Retry-After") != "1" {
+				t.Errorf("%+v, %v", body.Error, header)
+			}
+		}
+	}
+	if limited < 10 {
+		t.Errorf("%d of 20 requests were limited", limited)
+	}
+}
+
+// Without a lease, a request waits for it up to MaxWait, and the reply says why.
+func TestUnavailable(t *testing.T) {
+	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ids.Close(t.Context())
+	url := start(t, ids, service.Config{MaxWait: 20 * time.Millisecond})
+	if err := ids.Suspend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, body := call(t, "POST", url+"/v1/ids", ""); status != 503 || body.Error.Code != "unleased" {
+		t.Errorf("%d %+v", status, body)
+	}
+	if status, _, body := call(t, "GET", url+"/readyz", ""); status != 503 || body.State != "unleased" {
+		t.Errorf("%d %+v", status, body)
+	}
+}
+
+// If the clock was set back, the reply says when to try again.
+func TestClockBehind(t *testing.T) {
+	now := time.Now()
+	var mu sync.Mutex
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7), Clock: func() time.Time { mu.Lock(); defer mu.Unlock(); return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ids.Close(t.Context())
+	url := start(t, ids, service.Config{})
+	if status, _, _ := call(t, "POST", url+"/v1/ids", ""); status != 200 {
+		t.Fatal(status)
+	}
+	mu.Lock()
+	now = now.Add(-time.Minute)
+	mu.Unlock()
+	status, header, body := call(t, "POST", url+"/v1/ids", "")
+	after, err := strconv.Atoi(header.Get("Retry-After"))
+	if status != 503 || body.Error.Code != "clock_behind" || err != nil || after < 50 || after > 60 || body.Error.RetryAfterSeconds < 50 {
+		t.Errorf("%d %v %+v", status, header, body.Error)
+	}
+}
+
+// Three processes of the service lease their numbers by themselves, and no two requests
+// get the same id.
+func TestReplicas(t *testing.T) {
+	store := filestore.Dir(t.TempDir())
+	var urls []string
+	for range 3 {
+		ids, err := snowkey.Open(t.Context(), store, snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ids.Close(context.Background())
+		urls = append(urls, start(t, ids, service.Config{}))
+	}
+	var mu sync.Mutex
+	seen := make(map[string]bool)
+	var group sync.WaitGroup
+	for i := range 6 {
+		group.Go(func() {
+			for range 50 {
+				_, _, body := call(t, "POST", urls[i%3]+"/v1/ids?count=20", "")
+				mu.Lock()
+				for _, id := range body.IDs {
+					if seen[id] {
+						t.Errorf("%s was issued before", id)
+					}
+					seen[id] = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	if len(seen) != 6000 {
+		t.Errorf("%d different ids, want 6000", len(seen))
+	}
+}
+
+// The service doesn't listen beyond the loopback interface without protection, and drains
+// when it ends.
+func TestListenAndServe(t *testing.T) {
+	h, err := service.NewHandler(newPool(t), service.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, addr := range []string{":0", "0.0.0.0:0", "[::]:0"} {
+		err := service.ListenAndServe(t.Context(), addr, h, false, nil, func(net.Addr) { t.Errorf("it listens at %s", addr) })
+		if _, ok := errors.AsType[*service.ConfigError](err); !ok {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+	slow, release := make(chan struct{}), make(chan struct{})
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(slow)
+		<-release
+		h.ServeHTTP(w, r)
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	addr, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- service.ListenAndServe(ctx, "127.0.0.1:0", handler, false, nil, func(a net.Addr) { addr <- a.String() })
+	}()
+	url := "http://" + <-addr
+	status := make(chan int, 1)
+	go func() {
+		response, err := http.Post(url+"/v1/ids", "", nil)
+		if err != nil {
+			t.Error(err)
+			status <- 0
+			return
+		}
+		response.Body.Close()
+		status <- response.StatusCode
+	}()
+	<-slow
+	stop()
+	time.Sleep(20 * time.Millisecond) // until Shutdown has begun
+	if _, err := http.Post(url+"/v1/ids", "", nil); err == nil {
+		t.Error("a connection was accepted while the service drains")
+	}
+	close(release)
+	if code := <-status; code != 200 {
+		t.Errorf("the request in progress got %d", code)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// Each code of an error and each path of the document is in the code, and the other way
+// round.
+func TestOpenAPI(t *testing.T) {
+	url := start(t, newPool(t), service.Config{})
+	response, err := http.Get(url + "/v1/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := regexp.MustCompile(`(?m)^  (/\S+):$`).FindAllStringSubmatch(string(text), -1)
+	if len(paths) != 6 {
+		t.Errorf("%d paths", len(paths))
+	}
+	for _, p := range paths {
+		method := "GET"
+		if p[1] == "/v1/ids" {
+			method = "POST"
+		}
+		if status, _, _ := call(t, method, url+strings.ReplaceAll(p[1], "{id}", "12"), ""); status != 200 {
+			t.Errorf("%s: %d", p[1], status)
+		}
+	}
+	for state := idgen.Unleased; state <= idgen.Closed; state++ {
+		if !strings.Contains(string(text), state.String()) {
+			t.Errorf("the document does not have %s", state)
+		}
+	}
+}
+
+func Example() {
+	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)}) // for an example; otherwise use snowkey.Open
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer ids.Close(context.Background())
+	handler, err := service.NewHandler(ids, service.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	response, err := http.Post(server.URL+"/v1/ids?count=3", "", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer response.Body.Close()
+	var body struct {
+		IDs []string `json:"ids"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&body); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(response.StatusCode, len(body.IDs))
+	// Output: 200 3
+}

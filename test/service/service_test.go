@@ -1,0 +1,150 @@
+package service_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/lease/filestore"
+	"github.com/snowkey-go/snowkey/service"
+	"github.com/snowkey-go/snowkey/service/client"
+)
+
+// replica starts a process of the service, as far as its worker number is concerned.
+func replica(t *testing.T, dir string) (*idgen.Pool, *httptest.Server) {
+	t.Helper()
+	ids, err := snowkey.Open(t.Context(), filestore.Dir(dir), snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ids.Close(context.Background()) })
+	handler, err := service.NewHandler(ids, service.Config{MaxWait: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return ids, server
+}
+
+// While one replica loses its lease and another one ends, clients still get ids from the
+// third, and no id comes twice.
+func TestClient(t *testing.T) {
+	dir := t.TempDir()
+	suspended, a := replica(t, dir)
+	_, b := replica(t, dir)
+	_, c := replica(t, dir)
+	urls := []string{a.URL, b.URL, c.URL}
+	var mu sync.Mutex
+	seen := make(map[int64]bool)
+	var group sync.WaitGroup
+	for i := range 4 {
+		ids, err := client.New(append(urls[i%3:], urls[:i%3]...), client.Config{Batch: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ids.Close()
+		for range 2 {
+			group.Go(func() {
+				for k := range 2000 {
+					if i == 0 && k == 1000 {
+						b.CloseClientConnections()
+						_ = suspended.Suspend(context.Background())
+					}
+					id, err := ids.Next(context.Background())
+					if err != nil {
+						t.Errorf("call %d: %v", k, err)
+						return
+					}
+					mu.Lock()
+					if seen[id] {
+						t.Errorf("%d came twice", id)
+					}
+					seen[id] = true
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	group.Wait()
+	if len(seen) != 16_000 {
+		t.Errorf("%d ids", len(seen))
+	}
+}
+
+// Each example of docs/service.md runs, and prints ids.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/service.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, server := replica(t, t.TempDir())
+	blocks := regexp.MustCompile("(?s)```(sh|python|js)\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(blocks) != 4 {
+		t.Fatalf("%d examples", len(blocks))
+	}
+	ids := regexp.MustCompile(`\b\d{18,19}\b`)
+	for _, b := range blocks {
+		t.Run(b[1], func(t *testing.T) {
+			text := strings.ReplaceAll(b[2], "http://127.0.0.1:8080", server.URL)
+			command := map[string][]string{"sh": {"sh", "-c", text}, "python": {"python3", "-c", text}, "js": {"node", "--input-type=module", "-e", text}}[b[1]]
+			tool := command[0]
+			if tool == "sh" {
+				tool = "curl"
+			}
+			if _, err := exec.LookPath(tool); err != nil {
+				t.Skipf("%s is not installed", tool)
+			}
+			out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			found := ids.FindAllString(string(out), -1)
+			if len(found) < 2 {
+				t.Fatalf("it prints %s", out)
+			}
+			last := int64(0)
+			for _, text := range found {
+				id, err := strconv.ParseInt(text, 10, 64)
+				if err != nil || id <= last {
+					t.Errorf("%s after %d: %v", text, last, err)
+				}
+				last = id
+			}
+		})
+	}
+}
+
+// The Go code of the page is in examples that are run.
+func TestPageShowsExamples(t *testing.T) {
+	page, err := os.ReadFile("../../docs/service.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code strings.Builder
+	for _, name := range []string{"../../service/service_test.go", "../../service/client/client_test.go"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code.Write(text)
+	}
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	for _, b := range blocks {
+		if !strings.Contains(code.String(), b[1]) {
+			t.Errorf("no example has %s", b[1])
+		}
+	}
+	if len(blocks) != 2 {
+		t.Errorf("%d blocks", len(blocks))
+	}
+}
