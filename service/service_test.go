@@ -152,7 +152,7 @@ func TestBadRequests(t *testing.T) {
 		{"GET", "/v1/ids/9223372036854775808", "invalid_id", 400},
 		{"GET", "/v1/ids", "method_not_allowed", 405},
 		{"DELETE", "/v1/status", "method_not_allowed", 405},
-		{"GET", "/", "not_found", 404},
+		{"GET", "/none", "not_found", 404},
 	} {
 		status, header, body := call(t, c.method, url+c.path, "")
 		if status != c.status || body.Error.Code != c.code || body.Error.Message == "" {

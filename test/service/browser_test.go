@@ -1,6 +1,6 @@
 // Package service tests the id service with programs of other languages: a browser, curl,
 // Python, node, and a validator of OpenAPI documents.
-package service
+package service_test
 
 import (
 	"bytes"
@@ -66,7 +66,7 @@ func browse(t *testing.T, chromium string, arguments ...string) string {
 
 // A browser shows the bits of an id, in light and in dark, on a wide and
 // on a narrow window. The screenshots are kept in SNOWKEY_TEST_ARTIFACTS, if it is set.
-func TestPage(t *testing.T) {
+func TestBrowser(t *testing.T) {
 	chromium := dbtest.Chromium(t)
 	url, ids := start(t, service.Config{})
 	two, err := ids.NextN(t.Context(), 2)
