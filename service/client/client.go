@@ -123,7 +123,9 @@ func New(urls []string, cfg Config) (*Client, error) {
 	}
 	own := cfg.HTTP == nil
 	if own {
-		cfg.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.ReadBufferSize = 64 << 10 // a batch of 1,000 ids needs 20 KB, so one read gets it
+		cfg.HTTP = &http.Client{Transport: transport}
 	}
 	c := &Client{cfg: cfg, own: own, resting: make([]time.Time, len(urls))}
 	for i, text := range urls {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -361,6 +362,7 @@ func BenchmarkNext(b *testing.B) {
 		fmt.Fprintln(&ids, 280421183266521089+i)
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(ids.Len())) // as package service does
 		w.Header()["Snowkey-Nonce"] = []string{r.URL.RawQuery[strings.LastIndexByte(r.URL.RawQuery, '=')+1:]}
 		_, _ = io.WriteString(w, ids.String())
 	}))
