@@ -15,7 +15,10 @@ require (
 
 require github.com/snowkey-go/snowkey/internal/dbtest v0.1.0
 
-require github.com/inconshreveable/mousetrap v1.1.0 // indirect
+require (
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	golang.org/x/time v0.8.0 // indirect
+)
 
 require (
 	filippo.io/edwards25519 v1.1.0 // indirect

@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,11 +36,11 @@ func collect(t *testing.T, reader metric.Reader) (values map[string]float64, uni
 		for _, m := range scope.Metrics {
 			units[m.Name] = m.Unit
 			add := func(attributes attribute.Set, n float64) {
-				name := m.Name
+				name := []string{m.Name}
 				for _, a := range attributes.ToSlice() {
-					name += " " + a.Value.Emit()
+					name = append(name, a.Value.Emit())
 				}
-				values[name] = n
+				values[strings.Join(name, " ")] = n
 			}
 			switch d := m.Data.(type) {
 			case metricdata.Sum[int64]:
