@@ -168,10 +168,15 @@ func (s *page) state() []pageLine {
 	} else {
 		add("Worker number", "none")
 	}
-	if stats.Window == idgen.NoLimit {
+	switch {
+	case stats.Window == idgen.NoLimit:
 		add("Lease", "none is needed, because the worker number is fixed")
-	} else {
+	case stats.Window == 0:
+		add("Lease", "none")
+	default:
 		add("Lease", "allows ids for another %v unless it is renewed", stats.Window.Round(time.Millisecond))
+	}
+	if stats.Lease.Claims > 0 {
 		add("Renewals", "%d confirmed, %d failed, %d leases lost", stats.Lease.Renewals, stats.Lease.Failures, stats.Lease.Losses)
 	}
 	elapsed := time.Since(s.started)

@@ -12,9 +12,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
 func pageServer(t *testing.T, layout idgen.Layout, cfg Config) (url string, ids *idgen.Pool) {
@@ -189,5 +192,29 @@ func TestPageContrast(t *testing.T) {
 		if got := contrast(colours["line"], colours["page"]); got < 3 {
 			t.Errorf("%s: --line has %.2f", name, got)
 		}
+	}
+}
+
+// The page says how long the lease lasts, and that there is none once it was given back.
+func TestPageLease(t *testing.T) {
+	ids, err := snowkey.Open(t.Context(), filestore.Dir(t.TempDir()), snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ids.Close(context.Background())
+	h, err := NewHandler(ids, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	defer s.Close()
+	if _, _, text := getPage(t, s.URL+"/", ""); !strings.Contains(text, "<dd>serving</dd>") || !regexp.MustCompile(`<dd>allows ids for another \d+\.?\d*m?s unless`).MatchString(text) {
+		t.Errorf("with a lease:\n%s", text)
+	}
+	if err := ids.Suspend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, text := getPage(t, s.URL+"/", ""); !strings.Contains(text, "<dd>unleased</dd>") || !strings.Contains(text, "<dt>Lease</dt><dd>none</dd>") {
+		t.Errorf("without a lease:\n%s", text)
 	}
 }

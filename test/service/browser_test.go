@@ -77,6 +77,9 @@ func TestBrowser(t *testing.T) {
 	if folder == "" {
 		folder = t.TempDir()
 	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, id := range two {
 		page := fmt.Sprintf("%s/?id=%d", url, id)
 		if dom := browse(t, chromium, "--dump-dom", page); !strings.Contains(dom, fmt.Sprintf("The fields of %d<", id)) {

@@ -10,8 +10,8 @@ import (
 // A validator accepts the OpenAPI document. npx fetches it, so the test needs npm's registry
 // the first time.
 func TestOpenAPIDocument(t *testing.T) {
-	dbtest.Programs(t, "nodejs npm", "npx")
-	cmd := exec.CommandContext(t.Context(), "npx", "--yes", "@redocly/cli@1.34.3", "lint", "--extends=recommended", "../../service/openapi.yaml")
+	npx := dbtest.NPM(t, "@redocly/cli@1.34.3")
+	cmd := exec.CommandContext(t.Context(), npx[0], append(npx[1:], "lint", "--extends=recommended", "../../service/openapi.yaml")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

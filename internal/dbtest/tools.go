@@ -1,6 +1,9 @@
 package dbtest
 
-import "os/exec"
+import (
+	"fmt"
+	"os/exec"
+)
 
 // Chromium returns the path of a headless Chromium. It is looked for in the same places as
 // the servers.
@@ -22,13 +25,13 @@ func Chromium(t TB) string {
 	return path
 }
 
-// Programs fails the test, or reports that it was not run, if one of the programs isn't in
-// the path. Packages are those of Debian that have them.
-func Programs(t TB, packages string, names ...string) {
+// NPM returns the command that runs a package of npm, such as @redocly/cli@1.34.3. If npx
+// is not on this machine or cannot fetch the package, the test can't run.
+func NPM(t TB, name string) []string {
 	t.Helper()
-	for _, name := range names {
-		if _, err := exec.LookPath(name); err != nil {
-			missing(t, &absentError{name, packages, err})
-		}
+	command := []string{"npx", "--yes", name}
+	if out, err := exec.Command(command[0], append(command[1:], "--version")...).CombinedOutput(); err != nil {
+		missing(t, &absentError{"npx with " + name, "npm", fmt.Errorf("%w\n%s", err, out[max(0, len(out)-500):])})
 	}
+	return command
 }
