@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -358,8 +359,8 @@ func Example() {
 func BenchmarkNext(b *testing.B) {
 	const batch = 1000
 	var ids strings.Builder
-	for i := range batch {
-		fmt.Fprintln(&ids, 280421183266521089+i)
+	for i := range int64(batch) {
+		fmt.Fprintln(&ids, int64(280421183266521089)+i)
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(ids.Len())) // as package service does
@@ -368,6 +369,36 @@ func BenchmarkNext(b *testing.B) {
 	}))
 	defer s.Close()
 	c, err := client.New([]string{s.URL}, client.Config{Batch: batch})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	for b.Loop() {
+		if _, err := c.Next(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// memory answers requests without a network.
+type memory struct{ ids []byte }
+
+func (m memory) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: http.StatusOK, Status: "200 OK", ContentLength: int64(len(m.ids)), Body: io.NopCloser(bytes.NewReader(m.ids)), Request: r,
+		Header: http.Header{"Snowkey-Nonce": {r.URL.Query().Get("nonce")}},
+	}, nil
+}
+
+// BenchmarkWithoutNetwork measures the client's own share of the cost of an id:
+// BenchmarkNext has the server and the loopback interface in it.
+func BenchmarkWithoutNetwork(b *testing.B) {
+	const batch = 1000
+	var ids []byte
+	for i := range int64(batch) {
+		ids = fmt.Appendln(ids, int64(280421183266521089)+i)
+	}
+	c, err := client.New([]string{"http://ids"}, client.Config{Batch: batch, HTTP: &http.Client{Transport: memory{ids}}})
 	if err != nil {
 		b.Fatal(err)
 	}
