@@ -358,7 +358,7 @@ func BenchmarkNext(b *testing.B) {
 	const batch = 1000
 	var ids strings.Builder
 	for i := range batch {
-		fmt.Fprintln(&ids, 280421183266521089+i)
+		fmt.Fprintln(&ids, int64(280421183266521089)+int64(i))
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Snowkey-Nonce"] = []string{r.URL.RawQuery[strings.LastIndexByte(r.URL.RawQuery, '=')+1:]}
