@@ -359,8 +359,8 @@ func Example() {
 func BenchmarkNext(b *testing.B) {
 	const batch = 1000
 	var ids strings.Builder
-	for i := range int64(batch) {
-		fmt.Fprintln(&ids, int64(280421183266521089)+i)
+	for i := range batch {
+		fmt.Fprintln(&ids, int64(280421183266521089)+int64(i))
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(ids.Len())) // as package service does
