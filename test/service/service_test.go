@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 	"github.com/snowkey-go/snowkey/service"
 	"github.com/snowkey-go/snowkey/service/client"
@@ -88,7 +90,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, server := replica(t, t.TempDir())
-	blocks := regexp.MustCompile("(?s)```(sh|python|js)\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	blocks := regexp.MustCompile("(?s)```(sh|python|ts)\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(blocks) != 4 {
 		t.Fatalf("%d examples", len(blocks))
 	}
@@ -96,13 +98,20 @@ func TestPage(t *testing.T) {
 	for _, b := range blocks {
 		t.Run(b[1], func(t *testing.T) {
 			text := strings.ReplaceAll(b[2], "http://127.0.0.1:8080", server.URL)
-			command := map[string][]string{"sh": {"sh", "-c", text}, "python": {"python3", "-c", text}, "js": {"node", "--input-type=module", "-e", text}}[b[1]]
-			tool := command[0]
-			if tool == "sh" {
-				tool = "curl"
-			}
-			if _, err := exec.LookPath(tool); err != nil {
-				t.Skipf("%s is not installed", tool)
+			var command []string
+			switch b[1] {
+			case "sh":
+				need(t, "curl")
+				command = []string{"sh", "-c", text}
+			case "python":
+				need(t, "python3")
+				command = []string{"python3", "-c", text}
+			case "ts":
+				file := filepath.Join(t.TempDir(), "example.mts")
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				command = append(dbtest.NPM(t, "tsx@4.19.2"), file)
 			}
 			out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
 			if err != nil {
@@ -121,6 +130,13 @@ func TestPage(t *testing.T) {
 				last = id
 			}
 		})
+	}
+}
+
+func need(t *testing.T, tool string) {
+	t.Helper()
+	if _, err := exec.LookPath(tool); err != nil {
+		t.Skipf("%s is not installed", tool)
 	}
 }
 
