@@ -96,8 +96,15 @@ func (s shell) run(t *testing.T, line string) string {
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	serves := strings.HasPrefix(line, "snowkey serve")
+	if serves { // another program may use the port
+		line = strings.ReplaceAll(line, ":8080", ":0")
+		if !strings.Contains(line, "--addr") {
+			line += " --addr 127.0.0.1:0"
+		}
+	}
 	if strings.Contains(line, "--watch") || serves {
-		line = "timeout --preserve-status --signal=INT 2 " + line
+		// With --foreground it's one signal. A second one would end the program at once.
+		line = "timeout --foreground --preserve-status --signal=INT 2 " + line
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(line, "/var/lib/app/snowkey", filepath.Join(s.dir, "leases")))
 	cmd.Dir, cmd.Env = s.dir, s.env
