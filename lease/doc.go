@@ -1,17 +1,18 @@
 // Package lease describes how each process leases its own worker number from a store
 // that the application already has, such as its database. As long as the assumptions
-// below hold, two processes never issue the same id: not after pauses, kills, lost
-// replies or failovers, and not with wrong host clocks.
+// below hold, two processes never issue the same id, even if processes are paused or
+// killed, replies are lost, the database fails over, or a host's clock is wrong.
 //
-// Programs lease worker numbers by calling snowkey.Open. This package describes the
-// protocol, defines the errors that it can return, and has the interface [Store] for
-// authors of stores.
+// Most programs don't need to import this package, because snowkey.Open leases the
+// worker number for them. Package lease describes the protocol, defines the errors that
+// snowkey.Open and the pool can return, and has the interface [Store] for authors of
+// stores.
 //
 // # Stored data
 //
 // An id contains a worker number and a counter, which is the tick and the sequence
-// packed into one integer. For each worker number of a namespace and layout, the
-// store has a row:
+// packed into one integer. The store has a row for each worker number of a namespace
+// and layout:
 //
 //	token     random, set by the last claim or renewal; empty if the row is free
 //	revision  incremented by each update
@@ -19,8 +20,8 @@
 //	expires   the time after which the lease cannot be renewed, by the store's clock
 //	label     the process that holds or held it, for people
 //
-// For each namespace and layout it also has a fingerprint, which identifies the
-// database, and a fence. No lease starts below the fence.
+// The store also keeps a fence for each namespace and layout, together with a
+// fingerprint that identifies the database. No lease starts below the fence.
 //
 // # Invariants
 //
@@ -29,21 +30,23 @@
 //     answer to a committed write.
 //  2. A bound is never at or below a counter that was issued.
 //  3. A lease starts at or above every bound that its row had before.
-//  4. An update of a row names the token and the revision that it expects, and
-//     replaces both. Of two concurrent updates of one revision, one succeeds.
+//  4. An update of a row is conditional on the token and the revision that the writer
+//     expects, and replaces both. So if two updates of the same revision are sent
+//     concurrently, only one of them succeeds.
 //
 // It follows that no two ids have both the same worker number and the same counter.
-// Clocks, pauses, late requests and expiry only decide which process may continue, and
-// when. For example, a process that was suspended for a year may still issue the
-// counters below its bound, because every later lease starts at or above that bound.
+// Note that this doesn't depend on clocks, pauses, late requests or expiry, which only
+// decide which process may continue, and when. For example, a process that was
+// suspended for a year may still issue the counters below its bound, because every
+// later lease starts at or above that bound.
 //
 // # Reads and writes
 //
-// A commit is certain only when the store has replied to a write. A read is not enough,
-// because some databases show a commit to readers before it is on the disk, and lose
-// it in a crash. So a keeper uses a read in two ways only: to choose what to write
-// next, and to learn the token and the revision with which it continues. The keeper
-// never issues an id because of a bound that it only read. Because a database writes
+// A commit is certain only once the store has replied to the write. Reading the row
+// isn't enough, because some databases show a commit to readers before it is on the
+// disk, and lose it if they crash. A keeper therefore uses reads only to choose what to
+// write next and to learn the token and the revision with which it continues. It must
+// never issue an id because of a bound that it has only read. Since a database writes
 // its log in sequence, the reply to a later write also confirms the earlier ones.
 //
 // # The protocol
@@ -59,97 +62,99 @@
 //	                       sealed and released
 //
 // In the list below, cap(t) is the end of the tick that contains t + Window +
-// MaxClockSkew. A keeper calculates the bound that it requests from the host's clock,
-// and the store limits the bound to cap(now) by its own clock, in the same statement.
-// So one wrong clock cannot push a bound far ahead.
+// MaxClockSkew. The keeper uses the host's clock to calculate the bound that it
+// requests, and the store limits that bound to cap(now) by its own clock in the same
+// statement. This means that one wrong clock can't push a bound far ahead.
 //
 //   - Probe reads the fence, the fingerprint, the store's clock, and one row that
 //     is free or expired more than MaxClockSkew ago. Open fails if the host's clock
 //     differs from the store's by more than MaxClockSkew.
-//   - Add rows inserts the rows that are missing in a range of worker numbers, up
-//     to 1,024 at a time. Each new row is free. Its bound is cap(now), which is above
+//   - Add rows inserts the rows that are missing in a range of worker numbers, up to
+//     1,024 at a time. Each new row is free, and its bound is cap(now), which is above
 //     everything that a lost row of this worker number can have granted. Existing rows
-//     are not changed. So rows can be added safely at any time, even if the request
-//     arrives late or the namespace does not exist yet.
-//   - Create namespace adds the layout to the namespace. The process that created
-//     it adds the first rows. The fence is cap(now + MaxClockSkew), which is above
-//     everything that a lost namespace of the same name can have granted. So a new
-//     namespace issues its first id MaxClockSkew later. The keeper refuses a layout
-//     that can make the same id as another layout of the namespace.
+//     are not changed, so it is always safe to add rows, even if the request arrives
+//     late or the namespace does not exist yet.
+//   - Create namespace adds the layout to the namespace, unless the layout can make the
+//     same id as another layout of the namespace. In that case the keeper refuses it.
+//     The process that created the namespace also adds the first rows. The fence is
+//     cap(now + MaxClockSkew), which is above everything that a lost namespace of the
+//     same name can have granted, so a new namespace can't issue its first id until
+//     MaxClockSkew has passed.
 //   - Fence raises the fence to cap(now + MaxClockSkew) and stores the current
 //     fingerprint. It never lowers the fence.
-//   - Claim sets a new token, increments the revision and raises the bound. Its
-//     conditions: the row has the token, the revision and the bound that the probe
-//     read; it is free, or expired more than MaxClockSkew ago; the fence is the one
-//     that the probe read; the stored fingerprint is the current one; and the
-//     store keeps its commits, or the probe reported that it may lose them. The lease
-//     starts at the bound or the fence that the probe read, whichever is larger.
-//   - Renew also sets a new token, increments the revision and raises the bound, for
-//     the holder of a lease and one renewal at a time. It does not check the fence or
-//     the fingerprint, but it never renews an expired lease. The keeper issues ids up
-//     to the new bound only after the store has replied to the renewal.
+//   - Claim sets a new token, increments the revision and raises the bound. It only
+//     takes effect if the row still has the token, the revision and the bound that the
+//     probe read; the row is free, or expired more than MaxClockSkew ago; the fence is
+//     still the one that the probe read; the stored fingerprint is the current one; and
+//     the store keeps its commits, or the probe reported that it may lose them. The
+//     lease starts at the bound or the fence that the probe read, whichever is larger.
+//   - Renew also sets a new token, increments the revision and raises the bound, but
+//     for the holder of a lease, and for one renewal at a time. It doesn't check the
+//     fence or the fingerprint, but it never renews an expired lease. The keeper must
+//     not issue ids up to the new bound until the store has replied to the renewal.
 //   - Release frees the row and lowers the bound to the first counter that was not
-//     used. Before that, the keeper seals the issuer, so that no more ids are issued.
-//     A keeper may also release a row after its lease has expired, if no other process
-//     has taken the row yet. It then leaves the bound as it is.
+//     used. The keeper must seal the issuer first, so that no more ids are issued. It
+//     can also release a row whose lease has expired, as long as no other process has
+//     taken the row yet, but in that case it leaves the bound unchanged.
 //
-// Each of these is one statement, except that each row is added in a step of its own.
-// If the store did not reply to a request, the request may have been executed, or it
-// may still be executed later:
+// Each of these is one statement, except that every row is added in a step of its own.
+// If there is no reply to a request, we can't tell whether the store has executed it
+// already, will execute it later, or never will:
 //
 //   - If there is no reply to a claim, the keeper reads the row. If the row has the
-//     claim's token, the keeper holds the lease, but issues no ids until the store has
-//     replied to a renewal. If the row is still free, the keeper claims the same row
-//     with another token, so it cannot take two worker numbers.
+//     claim's token, the keeper holds the lease, but must not issue ids until the store
+//     has replied to a renewal. If the row is still free, the keeper claims the same
+//     row again with another token rather than trying a different row, so that it can't
+//     end up with two worker numbers.
 //   - If there is no reply to a renewal, the keeper reads the row. If the row has the
 //     renewal's token, the keeper continues with the row's token and revision, but not
 //     with its bound. If the row is unchanged, the keeper sends the renewal again with
-//     the same token. In all other cases the lease is lost, and the keeper claims
-//     another one.
+//     the same token. Otherwise the lease is lost, and the keeper claims another one.
 //   - If the row has a smaller revision than the keeper's last reply, the store has
-//     lost commits, for example because an older dump was restored. The keeper raises
-//     the fence before it claims again.
+//     lost commits, perhaps because someone restored an older dump. In that case the
+//     keeper must raise the fence before it claims again.
 //
 // # Long ticks
 //
-// If a layout's ticks are one second or shorter, bounds are whole ticks. A layout with
-// longer ticks, which can be days, is called coarse. Its renewals grant blocks of
-// counters, which grow while they are used up quickly. So a process that is killed
-// wastes its block, and not the rest of the day, because the next lease starts after
-// the block.
+// If a layout's ticks are one second or shorter, bounds are whole ticks. That would be
+// wasteful for a layout with longer ticks, which can be days, because a process that is
+// killed would take the rest of the day with it. For these layouts, which we call
+// coarse, a renewal instead grants a block of counters, and the blocks grow while they
+// are used up quickly. The next lease starts after the block, so only the block is
+// wasted.
 //
-// The first rows of a coarse layout are added before the namespace, one for each
-// worker number up to 4,096, and start in the current tick. Rows that are added later
+// The first rows of a coarse layout, one for each worker number up to 4,096, are added
+// before the namespace and start in the current tick. Rows that are added later have to
 // start in the next tick, because an earlier row of the same worker number may have
-// been lost in this one. Package filestore cannot lose a single row, so there all rows
-// start in the current tick.
+// been lost in this one. Package filestore is an exception: it can't lose a single row,
+// so all of its rows start in the current tick.
 //
 // # Clocks
 //
-// Each renewal compares the host's clock with the store's. If they differ by more
-// than MaxClockSkew, the monotonic clock shows which of them has jumped. If the
-// host's clock jumped, the keeper corrects the issuer by the difference, and ids
-// continue with the right time. If the store's clock jumped back, nothing is
-// granted until it is right again.
+// Each renewal compares the host's clock with the store's. If they differ by more than
+// MaxClockSkew, the monotonic clock shows which of them has jumped. If it was the
+// host's, the keeper corrects the issuer by the difference, so ids continue with the
+// right time. If the store's clock jumped back, however, nothing is granted until it is
+// right again.
 //
 // # Lost commits
 //
-// A store can lose commits that it has acknowledged: after a failover to a standby
-// that lacks them, a restored backup, or a crash without a flush. If the database was
-// replaced or its tables were recreated, the fingerprint changes. The next process
-// that claims a lease then raises the fence to cap(now + MaxClockSkew), which is above
-// everything that can have been lost, and ids start there. Coarse layouts wait for
-// their next tick.
+// A store can lose commits that it has acknowledged, for example after a failover to a
+// standby that lacks them, after a backup is restored, or in a crash without a flush.
+// If the database was replaced or its tables were recreated, the fingerprint changes.
+// The next process that claims a lease notices this and raises the fence to cap(now +
+// MaxClockSkew), which is above everything that can have been lost, and ids continue
+// from there. Coarse layouts have to wait for their next tick.
 //
-// If a store may lose commits without a new fingerprint ([Probe].Volatile), a claim
-// grants no ids. It only raises the bound to cap(now + MaxClockSkew), where the lease
-// starts, so only its first renewal grants ids. This is called a hold-off. An operator
-// can raise the fence by hand with snowkey.Fence.
+// Some stores may lose commits without a new fingerprint ([Probe].Volatile). On these,
+// a claim grants no ids. Instead, it only raises the bound to cap(now + MaxClockSkew),
+// where the lease starts, and the first renewal is what grants ids. This is called a
+// hold-off. An operator can also raise the fence by hand with snowkey.Fence.
 //
 // # Assumptions
 //
-// Ids are unique as long as these hold. Package sqlstore has the details for each
-// database.
+// Ids are unique as long as the following assumptions hold. See package sqlstore for
+// the details of each database.
 //
 //	Assumption                 Servers and settings that keep it      Check                                If it does not hold
 //	-------------------------  -------------------------------------  -----------------------------------  -------------------------------------
@@ -203,15 +208,15 @@
 //
 // # What is not covered
 //
-//   - Two primaries that both accept writes for one namespace, and databases that
-//     are merged.
+//   - Two primaries that both accept writes for one namespace, or databases that are
+//     merged.
 //   - A virtual machine that is cloned while it runs. It repeats ids for up to Window,
-//     until one of the two renews, or until its block is used up. Call
+//     until one of the two renews, or until its block is used up. To avoid this, call
 //     idgen.Pool.Suspend before the copy.
-//   - A row that is deleted while its lease lives, if a failover then loses the
+//   - A row that is deleted while its lease is in use, if a failover then loses the
 //     deletion.
-//   - Coarse layouts: a namespace that loses its own row and all lease rows. A new
-//     namespace of the same name starts in the current tick, so it may repeat ids
+//   - Coarse layouts whose namespace loses its own row together with all lease rows. A
+//     new namespace of the same name starts in the current tick, so it may repeat ids
 //     of this tick.
 //   - Bounds edited by hand.
 package lease

@@ -13,20 +13,22 @@ var (
 	// ErrClosed is returned after a pool was closed.
 	ErrClosed = errors.New("lease: the lease was closed")
 
-	// ErrNoNamespace is returned by snowkey.Fence and snowkey.Doctor if the store has no namespace
-	// of that name with that layout.
+	// ErrNoNamespace is returned by snowkey.Fence and snowkey.Doctor if the store has no
+	// namespace of that name with that layout.
 	ErrNoNamespace = errors.New("the store has no such namespace; check the namespace, the layout, the database and the table")
 
-	// ErrNotMigrated is returned by stores whose tables or files are missing. A
-	// keeper then calls Migrate, unless snowkey.Config.SkipMigrate is set.
+	// ErrNotMigrated is returned by stores whose tables or files are missing. When a
+	// keeper gets this error, it calls Migrate, unless snowkey.Config.SkipMigrate is
+	// set.
 	ErrNotMigrated = errors.New("lease: the tables or files that keep the leases are missing; run the migration, or open without SkipMigrate")
 
-	// ErrSuspended is the reason why no id is issued between Suspend and Resume of a
-	// pool.
+	// ErrSuspended is the reason that is reported while a pool can't issue ids because
+	// it was suspended and not yet resumed.
 	ErrSuspended = errors.New("lease: the worker number was released by Suspend; call Resume")
 )
 
-// A LostError says that a lease was lost. The pool leases another worker number.
+// A LostError reports that a lease was lost. The pool then leases another worker
+// number.
 type LostError struct {
 	Namespace string
 	Worker    int64
@@ -39,7 +41,7 @@ func (e *LostError) Error() string {
 		e.Worker, e.Namespace, e.Since.UTC().Format(time.RFC3339), e.Reason)
 }
 
-// A StoreError says that the store did not answer, or answered with an error.
+// A StoreError reports that the store did not answer, or answered with an error.
 type StoreError struct {
 	Op  string // "probe", "claim", "renew", …
 	Err error
@@ -52,9 +54,9 @@ func (e *StoreError) Error() string {
 // Unwrap returns Err.
 func (e *StoreError) Unwrap() error { return e.Err }
 
-// A PermanentError is an error of the store that a retry does not fix, such as a wrong
-// password or a missing privilege. snowkey.Open returns it at once. A running pool keeps
-// trying, because an operator may fix the cause.
+// A PermanentError is an error of the store that a retry can't fix, such as a wrong
+// password or a missing privilege. snowkey.Open returns it immediately. A running pool
+// keeps trying anyway, since an operator may fix the cause in the meantime.
 type PermanentError struct {
 	Err    error
 	Remedy string
@@ -65,11 +67,11 @@ func (e *PermanentError) Error() string { return fmt.Sprintf("%v; %s", e.Err, e.
 // Unwrap returns Err.
 func (e *PermanentError) Unwrap() error { return e.Err }
 
-// A VersionError says that a table or file has another protocol version. This program
-// does not write to it.
+// A VersionError reports that a table or file has another protocol version. This
+// program does not write to it.
 type VersionError = protocol.VersionError
 
-// A TakenError says that all worker numbers of the range are leased.
+// A TakenError reports that all worker numbers of the range are leased.
 type TakenError struct {
 	Namespace string
 	Min, Max  int64
@@ -94,8 +96,8 @@ func (e *TakenError) Error() string {
 		n, e.Namespace, e.Min, e.Max, strings.Join(who, ", "), more, e.NextFree, advice)
 }
 
-// A LayoutError says that the namespace has another layout, and that the two layouts
-// can make the same id.
+// A LayoutError reports that the namespace already has another layout which can make
+// the same ids as this one.
 type LayoutError struct {
 	Namespace    string
 	Stored, Mine string
@@ -110,16 +112,16 @@ func (e *LayoutError) Error() string {
 // Unwrap returns Err.
 func (e *LayoutError) Unwrap() error { return e.Err }
 
-// A HoldOffError says that a lease grants no ids yet. Ids below the lease's start may
-// have been issued under leases that the store does not know, because the namespace is
-// new or the database was replaced by another.
+// A HoldOffError reports that a lease can't grant ids yet. Because the namespace is new
+// or the database was replaced by another, ids below the lease's start may have been
+// issued under leases that the store does not know about.
 type HoldOffError struct {
 	Namespace string
 	For       time.Duration // about how long it takes
 
-	// Unconfirmed is set if the store's reply to the claim was lost. The keeper has
-	// then learned from a read that it holds the lease, and waits for the reply to a
-	// renewal.
+	// Unconfirmed is set if the store's reply to the claim was lost. In that case the
+	// keeper knows only from a read that it holds the lease, so it has to wait for the
+	// reply to a renewal before it can issue ids.
 	Unconfirmed bool
 }
 
@@ -131,7 +133,7 @@ func (e *HoldOffError) Error() string {
 		e.Namespace, e.For)
 }
 
-// A ClockSkewError says that the host's clock and the store's clock differ too much.
+// A ClockSkewError reports that the host's clock and the store's clock differ too much.
 type ClockSkewError struct {
 	Host, Store time.Time
 	Max         time.Duration

@@ -10,7 +10,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// Messages name the value and the remedy.
+// Every message should contain the value that's wrong and tell the reader what to do.
 func TestErrors(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	cause := errors.New("connection refused")

@@ -2,7 +2,7 @@ package lease
 
 import "time"
 
-// Terms describe a namespace, a layout and the times of its leases. A store uses them
+// Terms describe a namespace, a layout and the times of its leases. A store needs them
 // to convert its own time into counters within a statement. All durations are in
 // microseconds, and all points in time are microseconds since 1970 UTC.
 type Terms struct {
@@ -30,10 +30,10 @@ type Limits struct {
 	// was granted until now, even by a server that this one replaced.
 	RaisedFence int64
 
-	// NewFence is the fence of a namespace that is created now. It equals
-	// RaisedFence, because a namespace of this name may have been lost. For a coarse
-	// layout it is Tick, because RaisedFence would be in the next tick. So coarse
-	// layouts rely on no namespace having been lost.
+	// NewFence is the fence of a namespace that is created now. Since a namespace of
+	// this name may have been lost, it equals RaisedFence, except for a coarse layout,
+	// where RaisedFence would be in the next tick. There, NewFence is Tick, which means
+	// that coarse layouts rely on no namespace having been lost.
 	NewFence int64
 
 	// FirstRow is the bound of a row that is added before its namespace exists. It
@@ -51,9 +51,9 @@ func (t Terms) At(now int64) Limits {
 	return l
 }
 
-// Free reports whether other processes may claim r at the time r.Now. An expired
-// lease may be claimed only Skew after it expired, because it may not have expired yet
-// by the clock of a server that replaces this one.
+// Free reports whether other processes may claim r at the time r.Now. They have to wait
+// for Skew after a lease has expired, because if another server replaces this one, the
+// lease may not have expired yet by that server's clock.
 func (t Terms) Free(r Row) bool { return r.Token == "" || r.Expires+t.Skew < r.Now }
 
 // counter returns the first counter of the tick that contains now.
@@ -62,7 +62,7 @@ func (t Terms) counter(now int64) int64 { return (now - t.Epoch) / t.Unit * t.Pe
 // cap returns the largest bound that may be granted at now.
 func (t Terms) cap(now int64) int64 { return t.counter(now+t.Ahead) + t.PerTick }
 
-// Coarse reports whether a tick is longer than a second. Leases of such layouts
-// are granted in blocks of counters, so that a process that is killed does not
-// waste the rest of its tick.
+// Coarse reports whether a tick is longer than a second. For such layouts, leases are
+// granted in blocks of counters, so that a process that is killed does not waste the
+// rest of its tick.
 func (t Terms) Coarse() bool { return t.Unit > time.Second.Microseconds() }

@@ -13,7 +13,8 @@ func TestTerms(t *testing.T) {
 			t.Errorf("at %d: counter %d, cap %d; want %d, %d", tt.now, c, l, tt.counter, tt.limit)
 		}
 	}
-	// A cap never falls, and lies behind every counter of the time Ahead.
+	// A cap never decreases, and is always above every counter of the time Ahead from
+	// now.
 	for now := int64(1_000_000); now < 1_010_000; now += 333 {
 		if terms.At(now).Cap > terms.At(now+1).Cap || terms.At(now).Cap <= terms.At(now+terms.Ahead).Tick+terms.PerTick-1 {
 			t.Fatalf("at %d the cap is %d", now, terms.At(now).Cap)
