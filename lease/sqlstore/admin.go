@@ -8,9 +8,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/session"
 )
 
-// DDL returns the statements with which [Store.Migrate] creates the tables, for a
-// migration of your own. They change nothing if the tables exist. DDL does not use the
-// database. It returns nil for the zero Store.
+// DDL returns the statements with which [Store.Migrate] creates the tables, so that you
+// can add them to your own migration. If the tables exist, the statements change
+// nothing. DDL does not use the database. It returns nil for the zero Store.
 func (s *Store) DDL() []string {
 	if s == nil || s.dialect == nil {
 		return nil
@@ -22,10 +22,11 @@ func (s *Store) DDL() []string {
 	return statements
 }
 
-// Grants returns the statements that give a role the privileges which the store needs
-// when the tables exist. The role is a role of PostgreSQL, or a user of MySQL such as
-// app@%, and is quoted. SQLite has no privileges, so Grants returns nil. Grants does not
-// use the database. On PostgreSQL the role also needs USAGE of the schema.
+// Grants returns the statements that give a role all privileges that the store needs
+// once the tables exist. The role is a role of PostgreSQL, or a user of MySQL such as
+// app@%. Grants adds the quotes. On PostgreSQL, the role also needs USAGE of the
+// schema. SQLite has no privileges, so Grants returns nil. Grants does not use the
+// database.
 func (s *Store) Grants(role string) []string {
 	if s == nil || s.dialect == nil {
 		return nil
@@ -39,7 +40,8 @@ func (s *Store) Grants(role string) []string {
 			fmt.Sprintf("GRANT SELECT, INSERT, UPDATE (fingerprint, fence) ON %s TO %s", ns, to),
 		}
 	case mysql:
-		// INSERT … ON DUPLICATE KEY UPDATE needs UPDATE of every column that it inserts on MariaDB.
+		// On MariaDB, INSERT … ON DUPLICATE KEY UPDATE needs UPDATE of every column that it
+		// inserts.
 		user, host := role, "%"
 		if i := strings.LastIndex(role, "@"); i >= 0 {
 			user, host = role[:i], role[i+1:]
@@ -54,8 +56,8 @@ func (s *Store) Grants(role string) []string {
 	}
 }
 
-// quoteText quotes a text for MySQL. A backslash in it is doubled, as in a session
-// without NO_BACKSLASH_ESCAPES.
+// quoteText quotes a string for MySQL. It doubles backslashes, because that's what a
+// session without NO_BACKSLASH_ESCAPES expects.
 func quoteText(text string) string {
 	return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(text) + "'"
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/session"
 )
 
-// A dialect has what differs between databases, such as the replacements for the {words}
-// in statements.go.
+// A dialect contains everything that differs between databases, such as the
+// replacements for the {words} in statements.go.
 type dialect struct {
 	session.Dialect
 
@@ -18,14 +18,15 @@ type dialect struct {
 	schema string   // an expression for the schema of the tables, if their name has none
 	words  map[string]string
 
-	// write runs an INSERT or UPDATE and returns the server's time during the statement,
-	// after the statement was committed. Each call needs a different mark.
+	// write runs an INSERT or UPDATE. Once the statement is committed, it returns the
+	// server's time during the statement. Every call must use a different mark.
 	write func(ctx context.Context, db *sql.DB, mark, query string, values []any) (now int64, changed bool, err error)
 
-	// oneClock says that no other server can replace this one.
+	// oneClock is set if no other server can replace this one.
 	oneClock bool
 
-	// unprivileged are the words for a role that may not read the server's identity.
+	// unprivileged replaces some of words for a role that may not read the server's
+	// identity.
 	unprivileged map[string]string
 
 	examine string // finds settings that endanger leases; see [Store.Examine]
@@ -45,9 +46,9 @@ var mysqlDDL string
 var sqliteDDL string
 
 // postgresIdentity identifies the cluster, its timeline, the two tables, and the lease
-// table's file. It contains the timeline because each promotion and each recovery to a
-// point in time starts a new one, and the file because TRUNCATE creates another one. A
-// standby cannot read its timeline.
+// table's file. We need the timeline because each promotion and each recovery to a
+// point in time starts a new one, and the file because TRUNCATE creates a new one. Note
+// that a standby can't read its timeline.
 const postgresIdentity = `(CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE
 	(SELECT system_identifier FROM pg_control_system())::text || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END || '/' ||
 	'{ns}'::regclass::oid || '/' || '{lease}'::regclass::oid || '/' || pg_relation_filenode('{lease}'::regclass))`
@@ -59,10 +60,10 @@ var postgres = &dialect{
 	ddl:     []string{postgresDDL},
 	write:   session.WritePostgres,
 	words: map[string]string{
-		// The clock is read once, because it advances within a statement. The same
-		// SELECT changes three settings for this transaction only, which also works
-		// with poolers: the commit waits for the disk, the wait for a locked row is
-		// limited, and snowkey.write contains the mark of package session.
+		// We read the clock only once, because it advances within a statement. The same
+		// SELECT changes three settings for this transaction only, which works with poolers
+		// as well: the commit waits for the disk, the wait for a locked row is limited, and
+		// snowkey.write contains the mark of package session.
 		"{write}": `WITH here AS MATERIALIZED (
 	SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', @patience, true), set_config('snowkey.write', @mark, true),
 		CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
@@ -78,8 +79,9 @@ var postgres = &dialect{
 		"{greatest}":      "GREATEST",
 		"{least}":         "LEAST",
 
-		// xmin is the transaction that wrote the row of the namespace. A row that was
-		// restored from a dump was written by another transaction.
+		// xmin is the transaction that wrote the row of the namespace. It's part of the
+		// fingerprint because a row that was restored from a dump has been written by
+		// another transaction.
 		"{fingerprint}":         "(" + postgresIdentity + " || COALESCE('/' || n.xmin::text, ''))",
 		"{written fingerprint}": "(" + postgresIdentity + " || '/' || (txid_current() % 4294967296)::text)",
 		"{volatile}":            "0",
@@ -100,7 +102,7 @@ var postgres = &dialect{
 		switch state := session.SQLState(err); {
 		case state == "25006":
 			return "connect to the primary, and set default_transaction_read_only = off for this role"
-		case strings.Contains(err.Error(), "standard_conforming_strings"): // of pgx, with the simple protocol
+		case strings.Contains(err.Error(), "standard_conforming_strings"): // returned by pgx with the simple protocol
 			return "set standard_conforming_strings = on for this role"
 		case strings.HasPrefix(state, "28"), state == "42501", state == "3D000", state == "3F000":
 			return permanentRemedy
@@ -118,29 +120,29 @@ var mysql = &dialect{
 	ddl:     strings.Split(mysqlDDL, ";\n"),
 	schema:  "DATABASE()",
 	words: map[string]string{
-		// Only MariaDB executes this comment, which limits the wait for a locked row.
-		// MySQL has no such setting for one statement.
+		// Only MariaDB executes this comment, which limits the wait for a locked row. In
+		// MySQL we can't set this for a single statement.
 		"{write}":         "/*M! SET STATEMENT innodb_lock_wait_timeout = @seconds FOR */ ",
 		"{read}":          "",
 		"{one}":           "",
 		"{now}":           mysqlNow, // the time at which the statement began
 		"{answer now}":    "LAST_INSERT_ID(2 * " + mysqlNow + " + @@autocommit) DIV 2",
 		"{returning now}": "",
-		"{or keep it}":    "ON DUPLICATE KEY UPDATE namespace = namespace", // IGNORE would forgive other errors too
+		"{or keep it}":    "ON DUPLICATE KEY UPDATE namespace = namespace", // IGNORE would hide other errors too
 		"{div}":           "DIV",
 		"{greatest}":      "GREATEST",
 		"{least}":         "LEAST",
 
-		// Only MySQL executes the first comment, and only MariaDB the second. The engine
-		// is a part, because a change of the engine creates the table again, perhaps
-		// within the same second.
+		// Only MySQL executes the first comment, and only MariaDB the second. We have to
+		// include the engine, because changing it creates the table again, and this may
+		// happen within the same second, so the creation time alone isn't enough.
 		"{fingerprint}": "CONCAT(/*!80000 @@server_uuid */ /*M! CONCAT(@@hostname, ':', @@port, ':', @@server_id) */, '/', " +
 			"/*!80000 COALESCE((SELECT SUM(UNIX_TIMESTAMP(create_time) * 2 + (engine <> 'InnoDB')) FROM information_schema.tables WHERE table_schema = {schema} AND table_name IN ('{name}', '{name}_ns')), 0) */" +
 			"/*M! COALESCE((SELECT UNIX_TIMESTAMP(create_time) * 2 + (engine <> 'InnoDB') FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}'), 0) + " +
 			"COALESCE((SELECT UNIX_TIMESTAMP(create_time) * 2 + (engine <> 'InnoDB') FROM information_schema.tables WHERE table_schema = {schema} AND table_name = '{name}_ns'), 0) */)",
 		"{written fingerprint}": "{fingerprint}",
-		// With a binary log, a commit that is not in the log is rolled back after a crash.
-		// On MariaDB, 3 is stricter than 1.
+		// If there is a binary log, commits that aren't in it are rolled back after a
+		// crash. On MariaDB, 3 is stricter than 1.
 		"{volatile}": "(@@innodb_flush_log_at_trx_commit NOT IN (1, 3) OR @@log_bin = 1 AND @@sync_binlog <> 1)",
 		"{suspect}": "EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}') OR " +
 			"EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}_ns')",
@@ -156,7 +158,7 @@ var mysql = &dialect{
 		return now / 2, changed && err == nil, err
 	},
 	examine: examineMySQL,
-	// MySQL has the same error for an internal temporary table that it cannot create.
+	// MySQL returns the same error when it can't create an internal temporary table.
 	missing: func(err error) bool { return session.Number(err) == 1146 && !strings.Contains(err.Error(), "/#sql") },
 	busy:    func(err error) bool { return session.Number(err) == 1205 },
 	permanent: func(err error) string {
@@ -172,8 +174,8 @@ var mysql = &dialect{
 	},
 }
 
-// UNIX_TIMESTAMP and NOW are wrong for an hour when the summer time of the session's
-// time zone ends.
+// We can't use UNIX_TIMESTAMP or NOW here, because they're wrong for an hour when
+// daylight saving time ends in the session's time zone.
 const mysqlNow = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 
 var sqlite = &dialect{
@@ -184,7 +186,7 @@ var sqlite = &dialect{
 	words: map[string]string{
 		"{write}":         "",
 		"{read}":          "",
-		"{one}":           "SELECT * FROM ", // in SQLite a part of a UNION cannot have a LIMIT
+		"{one}":           "SELECT * FROM ", // because SQLite doesn't allow LIMIT in a part of a UNION
 		"{now}":           sqliteNow,
 		"{answer now}":    sqliteNow,
 		"{returning now}": "RETURNING " + sqliteNow,
@@ -193,7 +195,7 @@ var sqlite = &dialect{
 		"{greatest}":      "MAX",
 		"{least}":         "MIN",
 
-		// A copy of a file has everything that the file has.
+		// There's nothing we could use to tell a copy of the file from the original.
 		"{fingerprint}":         "'sqlite'",
 		"{written fingerprint}": "'sqlite'",
 		"{volatile}":            "(SELECT synchronous < 2 FROM pragma_synchronous)",
@@ -202,7 +204,7 @@ var sqlite = &dialect{
 	oneClock: true,
 	examine:  examineSQLite,
 	missing:  func(err error) bool { return strings.Contains(err.Error(), "no such table") },
-	busy:     func(error) bool { return false }, // it waits for the file before it begins
+	busy:     func(error) bool { return false }, // SQLite waits for the file before the statement begins
 	permanent: func(err error) string {
 		if strings.Contains(err.Error(), "readonly database") {
 			return "make the file and its directory writable for this user, without query_only and mode=ro"
@@ -214,6 +216,7 @@ var sqlite = &dialect{
 	},
 }
 
-// SQLite has milliseconds only. The time does not change within a statement. The shorter
-// unixepoch('subsec') needs a later version of SQLite than RETURNING does.
+// SQLite's clock only has milliseconds, and doesn't change within a statement. We could
+// use the shorter unixepoch('subsec'), but it needs a later version of SQLite than
+// RETURNING does.
 const sqliteNow = "(CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER) * 1000)"

@@ -8,15 +8,15 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// Examine implements [lease.Store]. It returns settings of the server and of the two
-// tables with which a crash or a failover loses more than the last commits.
+// Examine implements [lease.Store]. It looks for settings of the server and of the two
+// tables which could make a crash or a failover lose more than the last commits.
 //
 //	not-flushed  a crash of the machine may damage the database (Postgres: fsync; MySQL: innodb_doublewrite; SQLite: journal_mode)
 //	unlogged     a table is emptied by a crash, and not replicated (Postgres)
 //	engine       a table is not kept by InnoDB (MySQL, MariaDB)
 //	read-only    the server accepts no writes, so leases cannot be renewed
 //
-// It needs no more privileges than claims do.
+// Examine does not need any privileges beyond those for claims.
 func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
 	if err := s.check(); err != nil {
 		return nil, err

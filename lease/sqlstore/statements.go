@@ -1,34 +1,34 @@
 package sqlstore
 
-// The statements for all dialects. The {words} are replaced by the words of the dialect,
-// and the @names are parameters. Each statement is one transaction.
+// These are the statements for all dialects. The {words} are replaced by the words of
+// the dialect, and the @names are parameters. Each statement is one transaction.
 const (
-	// These are the fields of lease.Limits, and Terms.Free.
+	// These must give the same results as the fields of lease.Limits and Terms.Free.
 	tickWord        = "(({now} - @epoch) {div} @unit * @pertick)"
 	capWord         = "((({now} + @ahead - @epoch) {div} @unit + 1) * @pertick)"
 	raisedFenceWord = "((({now} + @skew + @ahead - @epoch) {div} @unit + 1) * @pertick)"
 	newFenceWord    = "(CASE WHEN @unit > 1000000 THEN {tick} ELSE {raised fence} END)"
 	freeWord        = "(token = '-' OR expires_at + @skew < {now})"
 
-	// Both tables are checked, because a release with another protocol version may have
-	// changed either of them.
+	// We have to check both tables, because a release with another protocol version may
+	// have changed either of them.
 	sameProtocolWord = "protocol = {protocol} AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout AND n.protocol <> {protocol})"
 
-	// Layouts that have only rows, because the namespace was lost, have the position -1.
+	// A layout whose namespace was lost has only rows. Its position is -1.
 	layoutsText = `SELECT layout, position FROM {ns} WHERE namespace = @namespace
 UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace`
 
 	namespacesText = `SELECT namespace FROM {ns} UNION SELECT namespace FROM {lease} ORDER BY 1`
 
-	// If two processes saw the same layouts, both insert at the same position, and one of
-	// the inserts has no effect.
+	// If two processes saw the same layouts, both of them insert at the same position,
+	// so only one insert has an effect.
 	createText = `{write}INSERT INTO {ns} (namespace, position, layout, fingerprint, fence)
 VALUES (@namespace, @position, @layout, {written fingerprint}, {new fence})
 {or keep it} {returning now}`
 
-	// The answer has a row for the server, one for the namespace and one for a lease row.
-	// There is no join, because MySQL would need temporary tables for it, which it cannot
-	// create for a thousand sessions at the same time.
+	// The answer has one row for the server, one for the namespace and one for a lease
+	// row. We don't use a join, because MySQL would need temporary tables for it, and it
+	// can't create these for a thousand sessions at the same time.
 	probeText = `{read}SELECT 0 AS part, {now} AS n1, {volatile} AS n2, CASE WHEN {suspect} THEN 1 ELSE 0 END AS n3, {top of range} AS n4, 0 AS protocol,
 	NULL AS fingerprint, NULL AS current, NULL AS token, NULL AS label
 UNION ALL SELECT 1, fence, 0, 0, 0, protocol, fingerprint, {fingerprint}, NULL, NULL FROM {ns} n WHERE namespace = @namespace AND layout = @layout
@@ -36,26 +36,29 @@ UNION ALL {one}({row} LIMIT 1)`
 
 	topWord = "COALESCE((SELECT MAX(worker) FROM {lease} WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max), @min - 1)"
 
-	// nearRow returns a free row among a few adjacent ones at a random place. So a thousand
-	// processes that start together rarely try the same row, and none of them reads all
-	// rows. Rows whose bound is not ahead of now come first. The table is named only once,
-	// because a server opens it for each name in each of a thousand connections.
+	// nearRow returns a free row among a few adjacent ones at a random place. This means
+	// that if a thousand processes start together, they rarely try the same row, and
+	// none of them has to read all rows. It ignores expired leases and rows whose claim
+	// would grant nothing. Rows whose bound is not ahead of now come first. We name the
+	// table only once, because a server opens it for each name in each of a thousand
+	// connections.
 	nearRow = `SELECT 2, worker, revision, bound, expires_at, protocol, NULL, NULL, token, label FROM {lease}
 	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @near AND @far AND token = '-' AND bound < {cap}
 	ORDER BY CASE WHEN bound <= {tick} THEN 0 ELSE 1 END, {shuffled}`
 
-	// bestRow returns the best free row, and a random one of equally good rows.
+	// bestRow returns the best free row, or a random one if several are equally good.
 	bestRow = `SELECT 2, worker, revision, bound, expires_at, protocol, NULL, NULL, token, label FROM {lease}
 	WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max AND {free}
 	ORDER BY CASE WHEN bound >= {cap} THEN 4 WHEN worker = @prefer_worker THEN 0 WHEN label = @prefer_label THEN 1 WHEN bound <= {tick} THEN 2 ELSE 3 END, {shuffled}`
 
-	// shuffledWord is a random order, from two random numbers and a prime. For ORDER BY
-	// RAND() MySQL creates a temporary table. In its Oracle mode MariaDB has no operator %.
+	// shuffledWord gives a random order based on two random numbers and a prime. We
+	// can't use ORDER BY RAND(), because MySQL creates a temporary table for it, and we
+	// can't use %, because MariaDB doesn't have this operator in its Oracle mode.
 	shuffledWord = "(worker * @factor + @offset - (worker * @factor + @offset) {div} 1048573 * 1048573)"
 
-	// Because expires_at is 0 in a free row, the first row in this order is a free one if
-	// there is any, and otherwise the row that becomes free first. There is an index for
-	// this order, because waiting processes run this statement often.
+	// Because expires_at is 0 in a free row, the first row in this order is a free one
+	// if there is any. Otherwise it's the row that becomes free first. Waiting processes
+	// run this statement often, so there is an index for it.
 	nextText = `{read}SELECT worker, token, revision, bound, expires_at, label, {now} FROM {lease}
 WHERE namespace = @namespace AND layout = @layout AND worker BETWEEN @min AND @max
 ORDER BY expires_at LIMIT 1`
@@ -64,8 +67,8 @@ ORDER BY expires_at LIMIT 1`
 WHERE namespace = @namespace AND layout = @layout AND protocol = {protocol} AND (@any_fingerprint = 1 OR fingerprint = @seen_fingerprint)
 {returning now}`
 
-	// If the namespace does not exist, a row of a coarse layout starts in the current
-	// tick, as the namespace will.
+	// If the namespace does not exist yet, a row of a coarse layout has to start in the
+	// current tick, because that's where the namespace will start.
 	addText = `{write}INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
 SELECT @namespace, @layout, numbers.n, '-', 0,
 	CASE WHEN @unit > 1000000 AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout) THEN {tick} ELSE {cap} END,
@@ -75,7 +78,7 @@ FROM (WITH RECURSIVE digit (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM digit WH
 WHERE numbers.n <= @max
 {or keep it} {returning now}`
 
-	// MySQL assigns from left to right, so no column is read after its assignment.
+	// MySQL assigns from left to right, so we must not read a column after assigning it.
 	claimText = `{write}UPDATE {lease} SET bound = {greatest}(bound, {least}(@wanted, {cap})),
 	token = @token, revision = revision + 1, expires_at = {answer now} + @ttl, label = @label
 WHERE namespace = @namespace AND layout = @layout AND worker = @worker AND token = @seen_token AND revision = @revision AND bound = @bound

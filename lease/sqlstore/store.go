@@ -17,25 +17,26 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A TableError says that a table cannot be used because of a trigger, a rule,
-// row-level security or its engine. Open returns it at once, and writes nothing.
+// A TableError reports that a table can't be used because of a trigger, a rule,
+// row-level security or its engine. Open returns it immediately and writes nothing.
 type TableError = session.TableError
 
-// A TableNameError is returned for a name that a table cannot have.
+// A TableNameError is returned by [Store.WithTable] for a string that is not valid as
+// the name of a table.
 type TableNameError = session.TableNameError
 
-// A SessionError says that writes are not possible on the connections of the *sql.DB,
-// because all connections that the store tried had an open transaction.
+// A SessionError reports that the store can't write, because all connections of the
+// *sql.DB that it tried had an open transaction.
 type SessionError = session.Error
 
 // defaultTable is the table of a [Store] unless WithTable says otherwise.
 const defaultTable = "snowkey_lease"
 
-// A Store keeps leases in two tables of a database. Make it with [Postgres], [MySQL] or
-// [SQLite]; all methods of the zero value return an error.
+// A Store keeps leases in two tables of a database. Use [Postgres], [MySQL] or [SQLite]
+// to create one. The methods of the zero value return an error, except that [Store.DDL]
+// and [Store.Grants] return nil.
 //
-// A Store is safe for concurrent use, as the database is. It holds a connection
-// only while a call runs.
+// A Store is safe for concurrent use. It holds a connection only while a call runs.
 type Store struct {
 	db      *sql.DB
 	dialect *dialect
@@ -47,20 +48,23 @@ type Store struct {
 
 var _ lease.Store = (*Store)(nil)
 
-// Postgres returns a store in the database of db, which is PostgreSQL 12 or later.
+// Postgres returns a store that uses the database of db, which must be PostgreSQL 12 or
+// later.
 func Postgres(db *sql.DB) *Store { return &Store{db: db, dialect: postgres, table: defaultTable} }
 
-// MySQL returns a store in the database of db, which is MySQL 8 or later, or
-// MariaDB 10.6 or later.
+// MySQL returns a store that uses the database of db, which must be MySQL 8 or later,
+// or MariaDB 10.6 or later.
 func MySQL(db *sql.DB) *Store { return &Store{db: db, dialect: mysql, table: defaultTable} }
 
-// SQLite returns a store in the database of db, which is SQLite 3.35 or later.
+// SQLite returns a store that uses the database of db, which must be SQLite 3.35 or
+// later.
 func SQLite(db *sql.DB) *Store { return &Store{db: db, dialect: sqlite, table: defaultTable} }
 
-// WithTable returns a store of the same database whose tables are name and
-// name_ns instead of snowkey_lease and snowkey_lease_ns. The name may begin with the
-// name of a schema or database and a dot. It is case-sensitive if table names are
-// case-sensitive in the database. The error is a [*TableNameError].
+// WithTable returns a store of the same database that uses the tables name and name_ns
+// instead of snowkey_lease and snowkey_lease_ns. To choose a schema or database, put
+// its name and a dot in front. The name is case-sensitive if table names are
+// case-sensitive in the database. WithTable returns a [*TableNameError] if the name is
+// not valid.
 func (s *Store) WithTable(name string) (*Store, error) {
 	if s == nil || s.dialect == nil {
 		return nil, s.check()
@@ -78,10 +82,10 @@ func (s *Store) check() error {
 	return nil
 }
 
-// Migrate creates the tables if they do not exist. The privilege to create tables is
-// needed only in this case. Migrate returns a [*lease.VersionError] for tables of another
-// protocol version, and a [*TableError] for a table with a trigger, a rule, row-level
-// security, or an engine other than InnoDB.
+// Migrate creates the tables if they do not exist. It needs the privilege to create
+// tables only in that case. Migrate returns a [*lease.VersionError] for tables of
+// another protocol version, and a [*TableError] for a table with a trigger, a rule,
+// row-level security, or an engine other than InnoDB.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -97,13 +101,14 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// inspect reports whether the tables exist. It returns an error if they cannot be used.
+// inspect reports whether the tables exist. It also returns an error if they can't be
+// used.
 func (s *Store) inspect(ctx context.Context) (there bool, err error) {
 	return s.dialect.Inspect(ctx, s.db, s.table, s.table+"_ns")
 }
 
-// Layouts implements [lease.Store]. It returns the same errors for unusable tables as
-// Migrate, because its caller adds rows next.
+// Layouts implements [lease.Store]. Since its caller goes on to add rows, it returns
+// the same errors for unusable tables as Migrate.
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
 	if err := s.check(); err != nil {
 		return nil, 0, err
@@ -133,13 +138,14 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 	return s.add(ctx, createText, args{"position": position}.with(terms))
 }
 
-// Probe implements [lease.Store]. If no worker number is preferred, it first reads a few
-// rows at a random place. If none of them is free, it reads all rows.
+// Probe implements [lease.Store]. Unless the query prefers a worker number or a label,
+// it first reads a few rows at a random place, where it ignores expired leases. If none
+// of these rows is free, it reads all rows.
 //
-// Probe returns the same errors for unusable tables as Migrate. To save a round trip, its
-// statement also reads the version, and whether there may be triggers, rules or
-// row-level security. The engine is not read, because another engine changes the
-// fingerprint.
+// Probe returns the same errors for unusable tables as Migrate. To save a round trip,
+// its statement also reads the version, and whether there may be triggers, rules or
+// row-level security. It doesn't have to read the engine, because another engine
+// changes the fingerprint.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if err := s.check(); err != nil {
 		return lease.Probe{}, err
@@ -172,10 +178,10 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 	a := args{
 		"min": q.Min, "max": q.Max, "near": near, "far": min(near+few-1, q.Max),
 		"factor": 1 + mathrand.Int64N(prime-1), "offset": mathrand.Int64N(prime),
-		"prefer_worker": q.PreferWorker, "prefer_label": cmp.Or(q.PreferLabel, " "), // no label ends with a space
+		"prefer_worker": q.PreferWorker, "prefer_label": cmp.Or(q.PreferLabel, " "), // matches no row, because no label ends with a space
 	}
 	type part struct {
-		of, protocol                       int64 // of the server, the namespace or a row
+		of, protocol                       int64 // of is 0 for the server, 1 for the namespace and 2 for a row
 		n                                  [4]int64
 		fingerprint, current, token, label sql.Null[string]
 	}
@@ -216,7 +222,8 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 	return p, nil
 }
 
-// Fence implements [lease.Store]. It returns the same errors for unusable tables as Migrate.
+// Fence implements [lease.Store]. It returns the same errors for unusable tables as
+// Migrate.
 func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error {
 	if err := s.check(); err != nil {
 		return err
@@ -246,8 +253,8 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 }
 
 // add runs a write that inserts missing rows. If another process is inserting the same
-// rows, add does not wait for it but reports false, because many processes that wait
-// for each other would slow down all others.
+// rows, add reports false instead of waiting for it, because if many processes waited
+// for each other here, they would slow down all others.
 func (s *Store) add(ctx context.Context, text string, a args) (added bool, err error) {
 	if err := s.check(); err != nil {
 		return false, err
@@ -285,9 +292,9 @@ func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, 
 	return ok, err
 }
 
-// granted returns the row after a claim or renewal at now, by repeating the calculation of
-// the statement. The statement returns only the time, because an UPDATE in MySQL can
-// return only one number.
+// granted returns the row after a claim or renewal at now. An UPDATE in MySQL can
+// return only one number, so the statement returns the time and we have to repeat the
+// rest of its calculation here.
 func granted(seen lease.Row, token, label string, wanted int64, terms lease.Terms, now int64) lease.Row {
 	return lease.Row{
 		Worker: seen.Worker, Token: token, Revision: seen.Revision + 1,
@@ -320,7 +327,7 @@ func number(b bool) int64 {
 	return 0
 }
 
-// list reads rows. dest returns where the columns of a row are stored.
+// list reads rows. dest must return pointers to where the columns of a row are stored.
 func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) ([]T, error) {
 	query, values := s.prepare(text, a)
 	found, err := read(ctx, s.db, dest, query, values)
@@ -346,8 +353,9 @@ func read[T any](ctx context.Context, db *sql.DB, dest func(*T) []any, query str
 	return found, rows.Err()
 }
 
-// updateRow runs an UPDATE of a row that has the token and the revision of seen, and
-// returns the store's time. If it reports false without an error, no row was changed.
+// updateRow runs an UPDATE of a row, provided that it still has the token and the
+// revision of seen, and returns the store's time. If ok is false and err is nil, no row
+// was changed.
 func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, a args) (now int64, ok bool, err error) {
 	if err := s.check(); err != nil {
 		return 0, false, err
@@ -360,7 +368,7 @@ func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, a ar
 	return now, ok, err
 }
 
-// A lockWait is how long a write waits for a row that another statement has locked.
+// A lockWait limits the time that a write waits for a row locked by another statement.
 type lockWait struct {
 	milliseconds string // on PostgreSQL
 	seconds      int64  // on MariaDB
@@ -369,7 +377,7 @@ type lockWait struct {
 // patient returns the lockWait for writes that must succeed, such as renewals.
 func patient(ctx context.Context) lockWait { return lockWait{session.Patience(ctx), 2} }
 
-// write runs a write and returns after it was committed.
+// write runs a write and returns once it's committed.
 func (s *Store) write(ctx context.Context, text string, a args, wait lockWait) (now int64, changed bool, err error) {
 	mark := rand.Text()
 	a["mark"], a["patience"], a["seconds"] = mark, wait.milliseconds, wait.seconds
@@ -382,8 +390,8 @@ func (s *Store) write(ctx context.Context, text string, a args, wait lockWait) (
 }
 
 // isUnprivileged reports whether err shows, for the first time, that the role may not
-// read the server's identity. The caller then tries again with a statement that does
-// not read it, and so do all later calls.
+// read the server's identity. The caller should then try again. From that point on, no
+// statement of this store reads the identity.
 func (s *Store) isUnprivileged(err error) bool {
 	if err == nil || s.dialect.unprivileged == nil || session.SQLState(err) != "42501" || !strings.Contains(err.Error(), " pg_") ||
 		!s.unprivileged.CompareAndSwap(false, true) {
@@ -393,9 +401,9 @@ func (s *Store) isUnprivileged(err error) bool {
 	return true
 }
 
-// explainCreate is explain for errors of Migrate. There, a missing object is not the
-// table but its schema or database, which Migrate does not create, so the error is
-// permanent.
+// explainCreate is like explain, but for errors of Migrate. If an object is missing
+// there, it isn't the table but its schema or database. Migrate doesn't create these,
+// so the error has to be permanent.
 func (s *Store) explainCreate(err error) error {
 	if err != nil && s.dialect.permanent(err) != "" {
 		return s.explainFound(err)
@@ -411,7 +419,7 @@ func (s *Store) explain(err error) error {
 	return s.explainFound(err)
 }
 
-// explainFound is explain for errors that do not mean that a table is missing.
+// explainFound is like explain, but for errors that don't mean that a table is missing.
 func (s *Store) explainFound(err error) error {
 	if err == nil {
 		return nil
@@ -425,7 +433,7 @@ func (s *Store) explainFound(err error) error {
 	return fmt.Errorf("sqlstore: %w", err)
 }
 
-// args are the values of parameters, int64 or string, by name.
+// args contains the values of parameters by name. Each of them is an int64 or a string.
 type args map[string]any
 
 // with adds the terms.
@@ -450,7 +458,8 @@ func (s *Store) words() *strings.Replacer {
 	quoted := s.dialect.Quote
 	words := map[string]string{
 		"{lease}": quoted(s.table), "{ns}": quoted(s.table + "_ns"),
-		// CREATE INDEX takes the schema from the table on PostgreSQL, and from the index on SQLite.
+		// On PostgreSQL, CREATE INDEX takes the schema from the table, but on SQLite it
+		// takes it from the index.
 		"{index}": quoted(name + "_expires"), "{lease table}": quoted(name),
 		"{name}": name, "{schema}": s.dialect.schema, "{protocol}": protocol.Known(),
 		"{master}": "sqlite_master",
@@ -470,7 +479,7 @@ func (s *Store) words() *strings.Replacer {
 		"{tick}": tickWord, "{cap}": capWord, "{raised fence}": raisedFenceWord, "{new fence}": newFenceWord,
 		"{free}": freeWord, "{same protocol}": sameProtocolWord, "{shuffled}": shuffledWord,
 	})
-	// A replacement may contain other words.
+	// A replacement may itself contain other words.
 	expand := func(text string) string {
 		for range 4 {
 			for word, meaning := range words {
