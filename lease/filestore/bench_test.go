@@ -7,7 +7,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A renewal waits for the disk two times. The rest is the time for the rows.
+// A renewal has to wait for the disk two times. The remaining time depends on the
+// number of rows.
 func BenchmarkRenew(b *testing.B) {
 	for _, workers := range []int64{1, 64, 1024} {
 		b.Run(strconv.FormatInt(workers, 10), func(b *testing.B) {

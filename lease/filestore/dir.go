@@ -16,15 +16,15 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A dir is the directory while one call has its lock. All operations use one handle,
-// so a rename or deletion of the path does not affect them.
+// A dir is the directory while one call has its lock. All operations go through one
+// handle, so it doesn't matter if the path is renamed or deleted in the meantime.
 type dir struct {
 	*os.Root
 	lock *os.File
 }
 
-// locked runs f under a lock that excludes all other calls, in this process and others.
-// The kernel releases the lock when the process ends or is killed.
+// locked runs f under a lock that excludes all other calls, both in this process and in
+// others. If the process is killed, the kernel releases the lock.
 func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 	if err := s.check(ctx); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 	return s.explain(f(&dir{root, lock}))
 }
 
-// check returns an error for a store without a directory and for a ctx that has ended.
+// check returns an error if the store has no directory or ctx has ended.
 func (s *Store) check(ctx context.Context) error {
 	if s == nil || s.path == "" {
 		return &DirError{Err: errors.New("the store has no directory; make it with Dir")}
@@ -59,9 +59,9 @@ func (s *Store) check(ctx context.Context) error {
 	return nil
 }
 
-// wait takes the lock, or returns a LockError when ctx ends. It polls, because waiting in
-// the kernel would not end with ctx. The pauses soon reach their limit, so that a call
-// that has waited for a long time polls nearly as often as a new one.
+// wait takes the lock, or returns a LockError when ctx ends. We have to poll, because
+// waiting in the kernel would not end with ctx. The pauses soon reach their limit, so
+// that a call that has waited for a long time polls nearly as often as a new one.
 func wait(ctx context.Context, lock *os.File) error {
 	const longest = 5 * time.Millisecond
 	for pause := 100 * time.Microsecond; ; pause = min(2*pause, longest) {
@@ -76,7 +76,8 @@ func wait(ctx context.Context, lock *os.File) error {
 	}
 }
 
-// explain returns a [*DirError] for an error that is not about a file or the lock.
+// explain wraps err in a [*DirError], unless it already is an error about a file or the
+// lock.
 func (s *Store) explain(err error) error {
 	_, file := errors.AsType[*FileError](err)
 	_, version := errors.AsType[*lease.VersionError](err)
@@ -110,18 +111,18 @@ func (d *dir) read(namespace string) (*space, error) {
 		return nil, err
 	}
 	if this != s.File {
-		// The file is a copy, so later grants may be missing.
+		// The file is a copy, so it may lack later grants.
 		s.Current = fmt.Sprintf("file %s, a copy of %s", this, s.File)
 	}
 	return s, nil
 }
 
-// write replaces a namespace's file with a new one. It flushes the content to the disk
-// before it renames the new file, and flushes the rename before it returns.
+// write replaces a namespace's file with a new one. The content must be on the disk
+// before the file is renamed, and the rename must be on the disk before write returns.
 func (d *dir) write(s *space) error {
 	name := fileName(s.Namespace)
 	temp := strings.TrimSuffix(name, suffix) + "." + rand.Text() + unfinished
-	defer d.Remove(temp) // fails after a rename, as it should
+	defer d.Remove(temp) // fails after a rename, and that's fine
 	if err := d.writeNew(temp, s); err != nil {
 		return err
 	}
@@ -131,8 +132,8 @@ func (d *dir) write(s *space) error {
 	return d.syncRename(name)
 }
 
-// writeNew creates a file and writes s to it, together with the file's own identity. A copy
-// of the file can be detected, because it has another identity.
+// writeNew creates a file and writes s to it, together with the file's own identity. If
+// someone copies the file later, we'll notice because the copy has another identity.
 func (d *dir) writeNew(name string, s *space) (err error) {
 	file, err := d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -152,7 +153,8 @@ func (d *dir) writeNew(name string, s *space) (err error) {
 	return file.Sync()
 }
 
-// tidy removes unfinished files, which remain if a process is killed during a write.
+// tidy removes unfinished files, which are left behind if a process is killed during a
+// write.
 func (d *dir) tidy() error {
 	entries, err := fs.ReadDir(d.FS(), ".")
 	if err != nil {
@@ -160,13 +162,14 @@ func (d *dir) tidy() error {
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), unfinished) {
-			d.Remove(e.Name()) // if that fails, it only takes room
+			d.Remove(e.Name()) // if that fails, the file only wastes space
 		}
 	}
 	return nil
 }
 
-// makeDir makes a directory, and those above it that are missing.
+// makeDir makes a directory and any missing parents. Unlike os.MkdirAll, it also calls
+// syncDir for each of them.
 func makeDir(path string) error {
 	above := filepath.Dir(path)
 	err := os.Mkdir(path, 0o700)

@@ -1,85 +1,88 @@
-// Package filestore keeps leases in a directory, for processes of one host that
+// Package filestore keeps leases in a directory, for processes that run on one host and
 // have no database in common.
 //
 //	ids, err := snowkey.Open(ctx, filestore.Dir("/var/lib/app/snowkey"), snowkey.Config{})
 //
-// Open creates the directory if it is missing. It must be on a local disk. All
+// Open creates the directory if it is missing. It must be on a local disk, and all
 // processes that use it must run on one host, in containers or not. Processes get
-// worker numbers in the order in which they start: 0, 1, 2. A free number is used
-// again before a new one.
+// worker numbers in the order in which they start: 0, 1, 2. A number that has become
+// free is reused before a new one is taken.
 //
 // # Files
 //
-// Each namespace has one file. The first line contains the protocol version, which is
-// 2, and a checksum. The rest is JSON, which people can read. All rows of a namespace
-// are in the same file, because a claim needs the namespace and a row at one point in
-// time. The file stays small, because rows are added one at a time. This works well for
-// some hundred processes. An update
+// Each namespace has one file. The first line contains a checksum and the protocol
+// version, which is currently 2, and the rest is human-readable JSON. All rows of a
+// namespace are in the same file, because a claim needs the namespace and a row at one
+// point in time. Since rows are added one at a time, the file stays small, which works
+// well for some hundred processes. An update
 //
 //  1. writes a new file under another name, and waits until its content is on the
 //     disk,
 //  2. renames it to the name of the old file, which replaces the old file,
 //  3. and waits until the rename is on the disk.
 //
-// After that the call returns. If the process is killed, the machine loses power, or
-// the disk is full, either the complete old file or the complete new file is there. The
-// package assumes only that the disk keeps what it reported as flushed.
+// Only then does the call return. If the process is killed, the machine loses power, or
+// the disk is full, either the complete old file or the complete new file is there. All
+// that the package relies on is that the disk keeps what it reported as flushed.
 //
-// A read does not flush the file. If the process that wrote an update was killed, a
-// read may therefore return an update that is not on the disk yet. This is safe, because
-// keepers never issue an id because of a read.
+// A read does not flush the file, so if the process that wrote an update was killed, a
+// read may return an update that is not on the disk yet. This may look dangerous, but
+// it is safe because keepers never issue an id because of a read.
 //
 // If a file has a wrong checksum, calls return a [*FileError], and if it has another
-// protocol version, they return a [*lease.VersionError]. The file is not changed.
+// protocol version, they return a [*lease.VersionError]. In both cases the file is left
+// unchanged.
 //
 // # The lock
 //
-// Each call locks the directory itself, with flock, for the few milliseconds that
-// it takes. There is no lock file that someone could delete, except on Windows,
-// where a directory cannot be locked and an open file cannot be deleted. The kernel
-// releases the lock when the process is killed. If a process is stopped during an
-// update, by a debugger or in a frozen container, all others wait. They issue ids
-// up to their bounds, and then wait until the process continues or ends. No id
-// repeats.
+// Each call locks the directory itself, with flock, for the few milliseconds that it
+// takes. There is no lock file that someone could delete, except on Windows, where a
+// directory can't be locked but an open file can't be deleted either. When a process is
+// killed, the kernel releases its lock. A process that is only stopped during an
+// update, by a debugger or in a frozen container, keeps the lock, however. The others
+// then issue ids up to their bounds, and have to wait after that until the process
+// continues or ends. Even then, no id repeats.
 //
 // If ctx ends while a call waits for the lock, the call returns a [*LockError]. A call
-// that waits for the disk does not end with ctx.
+// that is already waiting for the disk does not end with ctx.
 //
-// This lock is not the lease: a lease ends only when it is released or expires. So the
-// worker number of a process that is killed is free after TTL, as with every store.
+// Note that this lock is not the lease, which ends only when it is released or expires.
+// So if a process is killed, its worker number becomes free after TTL, as with every
+// store.
 //
 // # The clock
 //
-// The store's clock is the host's clock. If the clock is set back, the bounds do not
-// change, and leases still start at or above them. A process that starts prefers a
-// worker number whose bound is not ahead of the clock.
+// The store's clock is the host's clock. If it is set back, the bounds do not change,
+// and leases still start at or above them. A process that starts at that time therefore
+// prefers a worker number whose bound is not ahead of the clock.
 //
 // # Copies and backups
 //
-// A file stores its own identity: the inode number and, on Linux, the inode
-// generation, because ext4 reuses the numbers of deleted files. On Windows it is
-// the file index of NTFS, which includes both. If the stored identity differs from the
-// actual one, the file was copied or restored from a backup (cp, tar, rsync, git), so
-// it may lack what was granted since. The next claim then raises the fence above
-// everything that can have been granted. A reboot, another container with the same
-// volume, chown, chmod and a renamed directory do not change the identity. The
-// identity does not contain host and device numbers, because they differ between
+// A file stores its own identity: the inode number and, on Linux, also the inode
+// generation, because ext4 reuses the numbers of deleted files. On Windows, the
+// identity is the file index of NTFS, which includes both. If the stored identity
+// differs from the actual one, the file was copied or restored from a backup (cp, tar,
+// rsync, git), which means that it may lack what was granted since. In that case the
+// next claim raises the fence above everything that can have been granted. The identity
+// survives a reboot, another container with the same volume, chown, chmod and a renamed
+// directory. It does not contain host and device numbers, because they differ between
 // containers and boots.
 //
-// The package does not detect a snapshot of a whole file system or machine that was
-// restored, or a file that was moved away and back. Call snowkey.Fence then. On
-// systems other than Linux and Windows only the inode number is known. If the file
-// system reuses inode numbers, call snowkey.Fence after each restore.
+// The package can't detect a snapshot of a whole file system or machine that was
+// restored, or a file that was moved away and back, so you need to call snowkey.Fence
+// afterwards. On systems other than Linux and Windows, only the inode number is known.
+// If the file system reuses inode numbers there, call snowkey.Fence after each restore.
 //
 // # Layouts with long ticks
 //
-// In this store each row of a layout with ticks longer than a second starts in the
-// current tick, because a file does not lose a single row. If the file itself is
-// lost, start the processes again in the next tick.
+// If a layout has ticks longer than a second, each of its rows starts in the current
+// tick, because this store can't lose a single row. However, the whole file can be
+// lost. If that happens, wait for the next tick before you start the processes again.
 //
 // # Who may use the directory
 //
-// Open creates it with mode 0700, because a user who can write there can make ids
-// repeat. For processes of several users, create it yourself: with a group that
-// they share, mode 02770, and a umask of 027 or less for the processes.
+// Open creates the directory with mode 0700, because a user who can write there can
+// make ids repeat. If processes of several users need it, you should create it
+// yourself, with a group that they share and mode 02770, and run the processes with a
+// umask of 027 or less.
 package filestore

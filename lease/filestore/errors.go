@@ -2,8 +2,8 @@ package filestore
 
 import "fmt"
 
-// A DirError says that the directory cannot be used. For instance, it does not exist, it
-// is a file, this user may not write to it, or the disk is full.
+// A DirError reports that the directory can't be used, for instance because it does not
+// exist, it is a file, this user may not write to it, or the disk is full.
 type DirError struct {
 	Path string
 	Err  error
@@ -16,8 +16,8 @@ func (e *DirError) Error() string {
 // Unwrap returns Err.
 func (e *DirError) Unwrap() error { return e.Err }
 
-// A FileError says that a file of leases is damaged. The file is not changed. A file of
-// another protocol version gives a [*lease.VersionError] instead.
+// A FileError reports that a file of leases is damaged. The file is not changed. Note
+// that a file of another protocol version gives a [*lease.VersionError] instead.
 type FileError struct {
 	Path   string
 	Reason string
@@ -28,7 +28,7 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("filestore: %q %s; %s", e.Path, e.Reason, e.Remedy)
 }
 
-// A LockError says that the context of a call ended while other processes had the
+// A LockError reports that the context of a call ended while other processes had the
 // lock. The call had no effect.
 type LockError struct {
 	Path string // what is locked

@@ -11,8 +11,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
-// Processes that share a directory get the numbers 0, 1, 2 in the order in which
-// they start. Here they are two pools.
+// Processes that share a directory get the numbers 0, 1, 2 in the order in which they
+// start. In this example, two pools stand in for the processes.
 func ExampleDir() {
 	ctx := context.Background()
 	temp, err := os.MkdirTemp("", "snowkey")
@@ -27,7 +27,7 @@ func ExampleDir() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		defer ids.Close(ctx) // gives the number back
+		defer ids.Close(ctx) // releases the number
 		id, err := ids.Next(ctx)
 		if err != nil {
 			log.Fatal(err)

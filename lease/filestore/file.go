@@ -20,16 +20,17 @@ const (
 	unfinished = ".tmp"
 )
 
-// letters has no two letters that differ only in case.
+// letters must not contain two letters that differ only in case.
 var letters = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
-// fileName returns the name of a namespace's file. A namespace may be any text. Each
-// has a different name, also on systems that ignore case.
+// fileName returns the name of a namespace's file. A namespace can be any string, so we
+// encode it. The names stay different even on systems that ignore case.
 func fileName(namespace string) string {
 	return prefix + letters.EncodeToString([]byte(namespace)) + suffix
 }
 
-// namespaceOf returns the namespace whose file has this name.
+// namespaceOf returns the namespace whose file has this name. It's the inverse of
+// fileName.
 func namespaceOf(file string) (namespace string, ok bool) {
 	text, isLease := strings.CutPrefix(file, prefix)
 	text, ended := strings.CutSuffix(text, suffix)
@@ -73,7 +74,8 @@ func decode(path string, text []byte, namespace string) (*space, error) {
 	return &s, nil
 }
 
-// damaged is what to do with a damaged file. If the file is missing, a namespace starts
-// above everything that it can have granted. For layouts with long ticks it starts in
-// the current tick, so processes must wait for the next one.
+// damaged is the remedy for a damaged file. Once the processes have ended, it's safe to
+// delete the file, because without it a namespace starts above everything that it can
+// have granted. Layouts with long ticks are an exception: there the namespace starts in
+// the current tick, so the processes have to wait for the next one.
 const damaged = "restore a copy of it, or end the processes of the namespace and delete it (if the layout's tick is longer than a second, start them in the next tick)"

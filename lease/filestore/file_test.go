@@ -28,7 +28,7 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// A damaged file is neither used nor overwritten.
+// The store must neither use nor overwrite a damaged file.
 func TestDamagedFile(t *testing.T) {
 	s, held := newStore(t, 2)
 	path := filepath.Join(s.path, fileName("ns"))

@@ -4,5 +4,5 @@ package filestore
 
 import "os"
 
-// generation is 0, because these systems do not show one.
+// generation returns 0, because these systems don't show the inode generation.
 func generation(*os.File) uint32 { return 0 }

@@ -27,8 +27,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// roleEnv is the variable that makes the test's program a process that has the
-// named role, in the directory that dirEnv names.
+// If the variable roleEnv is set, the test's program runs as a process with the named
+// role, in the directory that dirEnv names.
 const (
 	roleEnv = "SNOWKEY_FILESTORE_ROLE"
 	dirEnv  = "SNOWKEY_FILESTORE_DIR"
@@ -52,14 +52,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A process has a role.
+// A process is another instance of the test's program that runs one of the roles.
 type process struct {
 	name string
 	cmd  *exec.Cmd
 	out  *bufio.Scanner
 }
 
-// start starts a process that ends with the test, if not before.
+// start starts a process, which is killed when the test ends if it's still running.
 func start(t *testing.T, role, dir string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(os.Args[0])}
@@ -77,8 +77,8 @@ func start(t *testing.T, role, dir string) *process {
 	return p
 }
 
-// hear gives the spans that the process reports to the checker, until it ends,
-// and calls heard after each.
+// hear passes the spans that the process reports to the checker until the process ends,
+// and calls heard after each of them.
 func (p *process) hear(t *testing.T, check *spans, heard func()) {
 	for p.out.Scan() {
 		s := span{process: p.name}
@@ -94,14 +94,14 @@ func (p *process) hear(t *testing.T, check *spans, heard func()) {
 
 const spanLine = "worker %d from %d to %d, %d numbers"
 
-// report writes a line in one call, so that a process that is killed has written the
-// whole line or nothing.
+// report writes a line in one call, so that even if the process is killed, it has
+// written either the whole line or nothing.
 func report(worker, first, last, count int64) {
 	fmt.Printf(spanLine+"\n", worker, first, last, count)
 }
 
-// hammer claims, renews and releases as fast as it can, and reports the counters
-// that it may issue. Only an error ends it.
+// hammer claims, renews and releases as fast as it can, and reports the counters that
+// it may issue. It returns only if there is an error.
 func hammer(s *Store) error {
 	ctx, terms := context.Background(), terms
 	terms.TTL = (50 * time.Millisecond).Microseconds()
@@ -130,7 +130,8 @@ func hammer(s *Store) error {
 	}
 }
 
-// hold holds one lease for some renewals.
+// hold claims a row, renews it up to seven times and then releases it, unless it loses
+// the lease first.
 func hold(ctx context.Context, s *Store, terms lease.Terms, p lease.Probe) error {
 	issued := max(p.Row.Bound, p.Fence)
 	issue := func(until int64) {
@@ -155,10 +156,10 @@ func hold(ctx context.Context, s *Store, terms lease.Terms, p lease.Probe) error
 	return err
 }
 
-// A fleet is processes that hammer one directory.
+// A fleet is a group of processes that hammer one directory.
 type fleet struct {
 	processes []*process
-	heard     chan bool // gets a value when one of them has issued
+	heard     chan bool // receives a value when one of the processes has issued counters
 	ended     sync.WaitGroup
 }
 
@@ -180,7 +181,7 @@ func startFleet(t *testing.T, dir string, check *spans) *fleet {
 	return f
 }
 
-// listen returns when the fleet has issued n times or more.
+// listen waits until the fleet has issued counters at least n times.
 func (f *fleet) listen(t *testing.T, n int) {
 	t.Helper()
 	for range n {
@@ -199,7 +200,7 @@ func (f *fleet) kill() {
 	f.ended.Wait()
 }
 
-// length is how long tests do harm to processes.
+// length returns how long a test should keep killing or stopping processes.
 func length() time.Duration {
 	if testing.Short() {
 		return time.Second
@@ -207,7 +208,8 @@ func length() time.Duration {
 	return 4 * time.Second
 }
 
-// disjoint fails if the spans have a counter in common, or are few.
+// disjoint fails if two spans have a counter in common, or if there are suspiciously
+// few spans.
 func disjoint(t *testing.T, check *spans) {
 	t.Helper()
 	leases, counters := check.total()
@@ -220,7 +222,7 @@ func disjoint(t *testing.T, check *spans) {
 	}
 }
 
-// Processes are killed while they write, all at once, again and again.
+// We repeatedly kill all processes at once while they write.
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	var check spans
@@ -239,8 +241,8 @@ func TestKill(t *testing.T) {
 	disjoint(t, &check)
 }
 
-// Processes are stopped, also while they have the lock, until their leases are
-// over, and go on.
+// We stop processes until their leases have expired, even while they have the lock, and
+// then let them continue.
 func TestStop(t *testing.T) {
 	var check spans
 	f := startFleet(t, t.TempDir(), &check)
@@ -260,7 +262,7 @@ func TestStop(t *testing.T) {
 	disjoint(t, &check)
 }
 
-// draw draws ids in 64 goroutines, each under a lease of its own.
+// draw draws ids in 64 goroutines, each of which has its own lease.
 func draw(s *Store) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -268,7 +270,8 @@ func draw(s *Store) error {
 	errs := make([]error, 64)
 	for i := range errs {
 		wg.Go(func() {
-			// A release may take Window/4, also with 128 of them at once on a busy machine.
+			// Window is this long because a release may take Window/4, and on a busy machine
+			// we may need that long for 128 of them at once.
 			pool, err := snowkey.Open(ctx, Dir(s.path), snowkey.Config{Window: time.Minute})
 			if err != nil {
 				errs[i] = err
@@ -303,7 +306,8 @@ func TestTwoProcessesOf64(t *testing.T) {
 	}
 }
 
-// limitFiles has no file grow beyond what is less than a file of leases.
+// limitFiles limits the size of files to less than what a file of leases needs, so
+// writes fail as they would on a full disk.
 func limitFiles() error {
 	signal.Ignore(syscall.SIGXFSZ)
 	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 200, Max: 200})
@@ -316,8 +320,8 @@ func dropPrivileges() error {
 	return syscall.Setuid(65534)
 }
 
-// refused tries every update there is, and returns an error if one of them does
-// not return a DirError.
+// refused tries every kind of update, and returns an error if one of them does not
+// return a DirError.
 func refused(s *Store) error {
 	ctx := context.Background()
 	p, err := s.Probe(ctx, lease.Query{Terms: terms, Max: 1})
@@ -349,7 +353,7 @@ func refused(s *Store) error {
 		"Migrate": func() error { return Dir(filepath.Join(s.path, "below")).Migrate(ctx) },
 	}
 	if limited := os.Getenv(roleEnv) == "full disk"; limited {
-		delete(updates, "Migrate") // a directory is no file
+		delete(updates, "Migrate") // the limit doesn't apply to directories
 	}
 	for name, update := range updates {
 		err := update()
@@ -367,7 +371,7 @@ func TestUpdatesThatCannotBeWritten(t *testing.T) {
 			s, held := newStore(t, 2)
 			before := files(t, s)
 			if role == "unprivileged" {
-				// Everybody may read it.
+				// Make sure that every user can read the directory.
 				if err := errors.Join(os.Chmod(filepath.Dir(s.path), 0o755), os.Chmod(s.path, 0o555)); err != nil {
 					t.Fatal(err)
 				}

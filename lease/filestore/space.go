@@ -10,7 +10,7 @@ import (
 // A space is the content of a namespace's file.
 type space struct {
 	Namespace string    `json:"namespace"`
-	File      string    `json:"file"`        // the identity of the file that this was written to
+	File      string    `json:"file"`        // the identity of the file that the space was written to
 	Current   string    `json:"fingerprint"` // of the namespace; changes when the file is found to be a copy
 	Layouts   []*layout `json:"layouts"`
 }
@@ -34,7 +34,8 @@ type row struct {
 	Now      int64  `json:"-"`
 }
 
-// layout returns the layout with this name. If there is none, it adds an empty one.
+// layout returns the layout with this name. If there is none, it adds an empty one,
+// which names and position ignore.
 func (s *space) layout(name string) *layout {
 	for _, l := range s.Layouts {
 		if l.Name == name {
@@ -46,7 +47,7 @@ func (s *space) layout(name string) *layout {
 	return l
 }
 
-// names returns the names of layouts that are not empty.
+// names returns the names of the layouts that were created or have rows.
 func (s *space) names() (names []string) {
 	for _, l := range s.Layouts {
 		if l.exists() || len(l.Rows) > 0 {
@@ -72,7 +73,7 @@ func (l *layout) search(worker int64) (int, bool) {
 	return slices.BinarySearchFunc(l.Rows, worker, func(r row, worker int64) int { return cmp.Compare(r.Worker, worker) })
 }
 
-// row returns the row of a worker, or nil.
+// row returns the row of a worker, or nil if it has none.
 func (l *layout) row(worker int64) *row {
 	if i, ok := l.search(worker); ok {
 		return &l.Rows[i]
@@ -80,7 +81,7 @@ func (l *layout) row(worker int64) *row {
 	return nil
 }
 
-// add adds a row unless it is there, and reports whether it did.
+// add adds a row unless the worker already has one, and reports whether it did.
 func (l *layout) add(r row) bool {
 	i, ok := l.search(r.Worker)
 	if !ok {
@@ -89,7 +90,7 @@ func (l *layout) add(r row) bool {
 	return !ok
 }
 
-// top returns the largest worker of a range that has a row, or least-1.
+// top returns the largest worker of a range that has a row, or least-1 if none has.
 func (l *layout) top(least, most int64) int64 {
 	i, found := l.search(most)
 	if found {
@@ -101,8 +102,8 @@ func (l *layout) top(least, most int64) int64 {
 	return l.Rows[i-1].Worker
 }
 
-// choose returns the best row for a query. Among equally good rows it returns the one
-// with the least worker.
+// choose returns the best row for a query. If several rows are equally good, it returns
+// the one with the smallest worker number.
 func (l *layout) choose(q lease.Query, now int64) (best lease.Row, found bool) {
 	limits := q.Terms.At(now)
 	rank := func(r lease.Row) int64 {
@@ -138,7 +139,7 @@ func (r row) at(now int64) lease.Row {
 	return lease.Row(r)
 }
 
-// grant raises the bound to wanted, or to the cap of r.Now if that is less.
+// grant raises the bound to wanted, or to the cap at r.Now if that is lower.
 func (r *row) grant(terms lease.Terms, token string, wanted int64) {
 	r.Token = token
 	r.Bound = max(r.Bound, min(wanted, terms.At(r.Now).Cap))

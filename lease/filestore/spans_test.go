@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// A span is the ascending ids that one process drew under one lease.
+// A span describes the ascending ids that one process drew under one lease.
 type span struct {
 	process                    string
 	worker, first, last, count int64
@@ -34,8 +34,8 @@ func (s *spans) total() (leases int, ids int64) {
 	return len(s.all), ids
 }
 
-// overlaps returns an error for each two neighbours of a worker number that
-// overlap. No two leases of these tests may.
+// overlaps returns an error for every two neighboring spans of a worker number that
+// overlap, which must never happen.
 func (s *spans) overlaps() (errs []error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,15 +10,15 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Store keeps leases in the files of a directory. Make it with [Dir]; all methods of
-// the zero value return an error.
+// A Store keeps leases in the files of a directory. Use [Dir] to create one. All
+// methods of the zero value return an error, except Examine.
 //
-// A Store is safe for concurrent use, also by many processes. Between calls it has no
-// open files. If the ctx of a call ends while another process has the lock, the call
+// A Store is safe for concurrent use, also by many processes. It keeps no files open
+// between calls. If the ctx of a call ends while another process has the lock, the call
 // returns an error and has no effect.
 type Store struct {
 	path  string
-	clock func() time.Time // nil: time.Now; read under the lock
+	clock func() time.Time // read under the lock; time.Now if nil
 }
 
 var _ lease.Store = (*Store)(nil)
@@ -26,7 +26,7 @@ var _ lease.Store = (*Store)(nil)
 // Dir returns a store in the directory at path. The directory need not exist yet.
 func Dir(path string) *Store {
 	if abs, err := filepath.Abs(path); path != "" && err == nil {
-		path = abs // the program may change its directory
+		path = abs // because the program may change its working directory
 	}
 	return &Store{path: path}
 }
@@ -85,8 +85,8 @@ func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position
 	return created && err == nil, err
 }
 
-// Probe implements [lease.Store]. Among equally good rows it returns the one with the
-// least worker.
+// Probe implements [lease.Store]. If several rows are equally good, it returns the one
+// with the smallest worker number.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err error) {
 	err = s.view(ctx, q.Terms.Namespace, func(sp *space, now int64) {
 		l := sp.layout(q.Terms.Layout)
@@ -112,9 +112,9 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 	})
 }
 
-// AddRows implements [lease.Store]. It adds only the row of least, because each update
-// writes all rows of the file. The row's bound is always FirstRow, even if the namespace
-// exists, because a file cannot lose a single row.
+// AddRows implements [lease.Store]. Since each update writes all rows of the file, it
+// adds only the row of least. Because a file can't lose a single row, the row's bound
+// is always FirstRow, even if the namespace exists.
 func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, _ int64) error {
 	return s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
 		return sp.layout(terms.Layout).add(row{Worker: least, Bound: terms.At(now).FirstRow})
@@ -166,11 +166,13 @@ func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) 
 	return rows, err
 }
 
-// Examine implements [lease.Store]. A directory has no settings to check.
+// Examine implements [lease.Store]. It returns nothing, because a directory has no
+// settings to check.
 func (s *Store) Examine(context.Context) ([]lease.Finding, error) { return nil, nil }
 
-// updateRow calls change with the row of seen.Worker, if that row still has the token and
-// the revision of seen. It returns the changed row, and whether there was a change.
+// updateRow calls change with the row of seen.Worker, provided that the row still has
+// the token and the revision of seen. It returns the changed row, and whether there was
+// a change.
 func (s *Store) updateRow(ctx context.Context, terms lease.Terms, seen lease.Row, change func(*space, *layout, *row) bool) (lease.Row, bool, error) {
 	var changed lease.Row
 	var ok bool
@@ -193,8 +195,8 @@ func (s *Store) updateRow(ctx context.Context, terms lease.Terms, seen lease.Row
 	return changed, ok, nil
 }
 
-// view calls look with the content of a namespace and the time. The content may not be
-// on the disk yet, if the process that wrote it was killed.
+// view calls look with the content of a namespace and the time. Note that the content
+// may not be on the disk yet if the process that wrote it was killed.
 func (s *Store) view(ctx context.Context, namespace string, look func(*space, int64)) error {
 	return s.locked(ctx, func(d *dir) error {
 		sp, err := d.read(namespace)
@@ -207,7 +209,7 @@ func (s *Store) view(ctx context.Context, namespace string, look func(*space, in
 }
 
 // update calls change with the content of a namespace and the time. If change reports
-// true, the new content is written.
+// true, update writes the new content.
 func (s *Store) update(ctx context.Context, namespace string, change func(*space, int64) bool) error {
 	return s.locked(ctx, func(d *dir) error {
 		sp, err := d.read(namespace)

@@ -22,7 +22,7 @@ var terms = lease.Terms{
 	Ahead: time.Second.Microseconds(), TTL: time.Hour.Microseconds(),
 }
 
-// newStore returns a store with the workers 0 to n-1, of which 0 is leased.
+// newStore returns a store with rows for the workers 0 to n-1. Worker 0 is leased.
 func newStore(t testing.TB, n int64) (*Store, lease.Row) {
 	t.Helper()
 	s := Dir(t.TempDir())
@@ -52,7 +52,7 @@ func probe(t testing.TB, s *Store) lease.Probe {
 	return p
 }
 
-// renewed renews and reports whether that was refused.
+// renewed renews the lease and reports whether the store accepted that.
 func renewed(t testing.TB, s *Store, held lease.Row) bool {
 	t.Helper()
 	_, ok, err := s.Renew(t.Context(), lease.Renewal{Terms: terms, Held: held, Token: "second", Wanted: 1 << 62})
@@ -62,7 +62,7 @@ func renewed(t testing.TB, s *Store, held lease.Row) bool {
 	return ok
 }
 
-// files returns what the files of the store's directory have, by name.
+// files returns the contents of the files in the store's directory, by name.
 func files(t testing.TB, s *Store) map[string]string {
 	t.Helper()
 	names, err := os.ReadDir(s.path)
@@ -93,7 +93,7 @@ func open(t testing.TB, s *Store, cfg snowkey.Config) *idgen.Pool {
 	return pool
 }
 
-// workerOf returns the worker number of a pool that has one.
+// workerOf returns the pool's worker number. It fails the test if the pool has none.
 func workerOf(t testing.TB, pool *idgen.Pool) int64 {
 	t.Helper()
 	worker, ok := pool.Worker()
@@ -124,8 +124,9 @@ func TestNumbersGoByStartOrder(t *testing.T) {
 	}
 }
 
-// The host's clock, which is the store's clock, goes back by an hour. A process that
-// starts then leases another worker number at once, and no id is issued again.
+// The host's clock, which is also the store's clock, is set back by an hour. A process
+// that starts then should lease another worker number immediately, and no id may be
+// issued again.
 func TestClockIsSetBack(t *testing.T) {
 	path := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -157,7 +158,7 @@ func TestClockIsSetBack(t *testing.T) {
 		}
 		only := func(worker int64) snowkey.Config { return snowkey.Config{MinWorker: worker, MaxWorker: worker} }
 
-		start(snowkey.Config{}).Close(t.Context()) // founds the namespace
+		start(snowkey.Config{}).Close(t.Context()) // creates the namespace
 		time.Sleep(2 * time.Hour)
 		closed, living := start(only(1)), start(only(2))
 		draw(closed)
@@ -172,7 +173,7 @@ func TestClockIsSetBack(t *testing.T) {
 			t.Errorf("worker %d after %v", workerOf(t, after), d)
 		}
 
-		// If there is no other number, there is no id.
+		// If there is no other worker number, no id can be issued.
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		s, cfg := Dir(path), only(1)
@@ -240,7 +241,7 @@ func TestNoDirectory(t *testing.T) {
 	}
 }
 
-// A program may change its working directory.
+// A relative path must keep working if the program changes its working directory.
 func TestRelativePath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := Dir("leases")

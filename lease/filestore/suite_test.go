@@ -9,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// operated is a store whose rows a test may edit.
+// operated is a store whose rows a test can edit.
 type operated struct{ *Store }
 
 var (
@@ -17,7 +17,7 @@ var (
 	_ leasetest.Ordered  = operated{}
 )
 
-// Ordered says that a probe finds the least worker.
+// Ordered marks a store whose probes find the smallest free worker number.
 func (operated) Ordered() {}
 
 func (s operated) Delete(ctx context.Context, t lease.Terms, worker int64) error {

@@ -12,13 +12,14 @@ import (
 
 var lockFileEx = syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
 
-// openLock opens a lock file, because a directory cannot be locked. A file that
-// os.OpenFile has opened cannot be deleted.
+// openLock opens a lock file, because a directory can't be locked on Windows. Nobody
+// can delete the file while it's open, since os.OpenFile doesn't allow that.
 func openLock(root *os.Root) (*os.File, error) {
 	return os.OpenFile(filepath.Join(root.Name(), prefix+"lock"), os.O_RDWR|os.O_CREATE, 0o666)
 }
 
-// tryLock tries to lock the file and reports whether it did. Closing the file unlocks it.
+// tryLock tries to lock the file and reports whether it succeeded. Closing the file
+// unlocks it.
 func tryLock(f *os.File) (bool, error) {
 	const exclusively, immediately = 2, 1
 	const isLocked = syscall.Errno(33) // ERROR_LOCK_VIOLATION
@@ -33,8 +34,8 @@ func tryLock(f *os.File) (bool, error) {
 	return false, err
 }
 
-// identity returns a text that no other file has. The index of NTFS also counts how often
-// an entry was used.
+// identity returns a string that no other file has. The index of NTFS also counts how
+// often an entry was used, so even deleted files had different ones.
 func identity(f *os.File) (string, error) {
 	var info syscall.ByHandleFileInformation
 	if err := syscall.GetFileInformationByHandle(syscall.Handle(f.Fd()), &info); err != nil {
@@ -43,7 +44,7 @@ func identity(f *os.File) (string, error) {
 	return fmt.Sprintf("%d.%d", info.FileIndexHigh, info.FileIndexLow), nil
 }
 
-// syncRename waits until the rename of a file to this name is on the disk. For that it
+// syncRename waits until the rename of a file to this name is on the disk. To do so, it
 // flushes the log of the file system.
 func (d *dir) syncRename(name string) (err error) {
 	file, err := d.OpenFile(name, os.O_RDWR, 0)
@@ -57,5 +58,6 @@ func (d *dir) syncRename(name string) (err error) {
 	return file.Sync()
 }
 
-// syncDir does nothing, because syncRename flushes the log of the whole file system.
+// syncDir does nothing, because syncRename already flushes the log of the whole file
+// system.
 func syncDir(string) error { return nil }

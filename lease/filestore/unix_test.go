@@ -15,7 +15,7 @@ import (
 )
 
 // The directory is deleted while a call has its lock, and other processes create it
-// again. The call has no effect on either, and returns an error.
+// again. The call must return an error, and must not change either directory.
 func TestDirectoryIsDeletedInUse(t *testing.T) {
 	s, held := newStore(t, 1)
 	s.clock = func() time.Time {
@@ -38,8 +38,8 @@ func TestDirectoryIsDeletedInUse(t *testing.T) {
 	}
 }
 
-// However a file is restored, the next claim knows that what was granted since is
-// not in it.
+// No matter how a file is restored, the next claim must notice that later grants may be
+// missing from it.
 func TestRestoredFile(t *testing.T) {
 	sh := func(command string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
@@ -81,7 +81,7 @@ func TestRestoredFile(t *testing.T) {
 			if noticed.Current == noticed.Fingerprint {
 				t.Fatalf("not noticed: %+v", noticed)
 			}
-			// Other updates do not make it forgotten.
+			// Other updates must not hide that the file was restored.
 			if err := s.AddRows(t.Context(), terms, 2, 2); err != nil {
 				t.Fatal(err)
 			}
@@ -107,8 +107,8 @@ func TestRestoredFile(t *testing.T) {
 	}
 }
 
-// What does not change the leases raises no fence, because a layout of long ticks
-// would wait for the next one.
+// Operations that don't change the leases must not raise the fence, because a layout
+// with long ticks would then have to wait for the next tick.
 func TestNoFalseAlarm(t *testing.T) {
 	s, held := newStore(t, 2)
 	dir := filepath.Join(filepath.Dir(s.path), "leases")
