@@ -5,24 +5,24 @@ import (
 	"errors"
 )
 
-// ErrFault is returned by a [Memory] for a fault that the test configured.
+// ErrFault is returned by a [Memory] if the test has configured a fault for the call.
 var ErrFault = errors.New("leasetest: the store failed, as the test demands")
 
-// A Fault is what goes wrong with one call of a [Memory].
+// A Fault describes what goes wrong with one call of a [Memory].
 type Fault uint8
 
-// What can go wrong. A call that hangs waits until its ctx ends, and then returns ctx's
-// error.
+// If a call hangs, it waits until its ctx ends, and then returns ctx's error.
 const (
-	None      Fault = iota // the call goes well
-	Refuse                 // it fails and has no effect
-	LoseReply              // it has its effect and fails
-	Hang                   // it hangs and has no effect
-	HangAfter              // it has its effect and then hangs
-	Late                   // it hangs, and has its effect later, in Deliver
+	None      Fault = iota // the call succeeds
+	Refuse                 // the call fails and has no effect
+	LoseReply              // the call has its effect, but fails
+	Hang                   // the call hangs and has no effect
+	HangAfter              // the call has its effect and then hangs
+	Late                   // the call hangs, and only has its effect when Deliver is called
 )
 
-// call runs effect, which is what the method op does, with the fault for this call.
+// call runs effect, which is what the method op does, unless this call's fault prevents
+// it.
 func call[T any](ctx context.Context, m *Memory, op string, effect func() T) (T, error) {
 	var none T
 	defer m.end(op)
@@ -82,17 +82,19 @@ func (m *Memory) locked(f func()) {
 	f()
 }
 
-// Fault makes each later call have the fault that f returns. If f is nil, later calls have
-// no faults. The op is the name of the method, such as "Renew". Memory calls f without
-// holding a lock, before the call has an effect. f may sleep to make the store slow.
+// Fault sets a function that returns the fault of each later call. If f is nil, later
+// calls have no faults. The op is the name of the method, such as "Renew". Memory calls
+// f before the call has an effect and without holding a lock, so f may sleep to make
+// the store slow.
 func (m *Memory) Fault(f func(op string) Fault) { m.locked(func() { m.fault = f }) }
 
-// After makes each later call run f before it returns, even if the call fails. If f is
-// nil, later calls run no function. The op is the name of the method. Memory calls f
-// without holding a lock.
+// After sets a function that each later call runs before it returns, even if the call
+// fails. If f is nil, later calls run no function. The op is the name of the method.
+// Memory calls f without holding a lock.
 func (m *Memory) After(f func(op string)) { m.locked(func() { m.after = f }) }
 
-// Deliver executes the requests that were [Late], in the order in which they were sent.
+// Deliver executes all requests whose fault was [Late], in the order in which they were
+// sent.
 func (m *Memory) Deliver() {
 	m.locked(func() {
 		for _, effect := range m.late {

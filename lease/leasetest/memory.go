@@ -12,16 +12,17 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Memory is a [lease.Store] in memory. A test controls its clock, and which calls fail
-// and which commits are lost. A Memory starts no goroutines, and waits only in calls that
-// hang because of a [Fault], until their ctx ends. So it works in the bubbles of
+// A Memory is a [lease.Store] in memory. A test controls its clock, which calls fail,
+// and which commits are lost. Since a Memory starts no goroutines, and waits only if a
+// [Fault] makes a call hang until its ctx ends, it can be used in the bubbles of
 // testing/synctest.
 //
-// The zero value is an empty store. A Memory is safe for concurrent use.
+// The zero value is an empty store that is ready to use. A Memory is safe for
+// concurrent use.
 type Memory struct {
-	// Clock is the store's clock, which need not be the host's. It is read under
-	// the store's lock and must not be set once the store is in use. Defaults to
-	// time.Now.
+	// Clock is the store's clock, which can be different from the host's. It is called
+	// while the store's lock is held, and must not be set once the store is in use.
+	// Defaults to time.Now.
 	Clock func() time.Time
 
 	mu    sync.Mutex
@@ -35,7 +36,7 @@ type Memory struct {
 	content
 }
 
-// content is what a database would keep on its disk.
+// content is what a database would keep on disk.
 type content struct {
 	spaces map[space]created
 	rows   map[key]lease.Row
@@ -216,18 +217,18 @@ func (m *Memory) Rows(ctx context.Context, terms lease.Terms, min, max int64) ([
 	return call(ctx, m, "Rows", func() []lease.Row { return m.list(terms, min, max) })
 }
 
-// Examine returns nothing.
+// Examine implements [lease.Store]. It returns no findings.
 func (m *Memory) Examine(ctx context.Context) ([]lease.Finding, error) {
 	return nil, m.do(ctx, "Examine", func() {})
 }
 
-// do calls a method that returns only an error.
+// do runs a method that returns only an error.
 func (m *Memory) do(ctx context.Context, op string, effect func()) error {
 	_, err := call(ctx, m, op, func() struct{} { effect(); return struct{}{} })
 	return err
 }
 
-// update changes a row that has the token and the revision of seen.
+// update changes a row, provided that it still has the token and the revision of seen.
 func (m *Memory) update(ctx context.Context, op string, terms lease.Terms, seen lease.Row, change func(*lease.Row) bool) (lease.Row, bool, error) {
 	type answer struct {
 		row lease.Row
@@ -252,7 +253,7 @@ func grant(r *lease.Row, terms lease.Terms, token string, wanted int64) {
 	r.Expires = r.Now + terms.TTL
 }
 
-// list returns the rows as they are now, ordered by worker.
+// list returns the current rows, ordered by worker.
 func (m *Memory) list(terms lease.Terms, min, max int64) []lease.Row {
 	var rows []lease.Row
 	for k, r := range m.rows {
@@ -284,10 +285,11 @@ func (m *Memory) fingerprint() string { return cmp.Or(m.current, "the first") }
 // SetCurrent changes the fingerprint of the database, as a failover does.
 func (m *Memory) SetCurrent(fingerprint string) { m.locked(func() { m.current = fingerprint }) }
 
-// SetVolatile sets whether further probes say that commits may be lost unnoticed.
+// SetVolatile sets whether the store may lose commits from now on without a new
+// fingerprint, which later probes report.
 func (m *Memory) SetVolatile(volatile bool) { m.locked(func() { m.volatile = volatile }) }
 
-// A Snapshot is what a [Memory] held at one time.
+// A Snapshot contains everything that a [Memory] held at one point in time.
 type Snapshot struct{ content }
 
 // Snapshot returns what the store holds now.
@@ -297,8 +299,9 @@ func (m *Memory) Snapshot() Snapshot {
 	return Snapshot{m.copy()}
 }
 
-// Restore makes the store lose all commits since s was taken. The database's fingerprint
-// does not change. To let keepers detect the loss, call SetCurrent too.
+// Restore makes the store lose all commits since s was taken. Note that the database's
+// fingerprint does not change. If keepers should be able to detect the loss, call
+// SetCurrent too.
 func (m *Memory) Restore(s Snapshot) { m.locked(func() { m.content = s.copy() }) }
 
 func (c content) copy() content {

@@ -38,7 +38,7 @@ func held(t *testing.T) (*leasetest.Memory, lease.Row) {
 func TestFaults(t *testing.T) {
 	for _, tc := range []struct {
 		fault            leasetest.Fault
-		hangs, has, gets bool // whether the call hangs, has its effect, and has it on delivery
+		hangs, has, gets bool // whether the call hangs, has had its effect when it returns, and has had it after Deliver
 		err              error
 	}{
 		{fault: leasetest.None, has: true, gets: true},

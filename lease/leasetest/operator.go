@@ -6,21 +6,21 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// An Operator can make the kind of changes to a store that a person could make with a
+// An Operator can change a store in ways in which a person could change it with a
 // database client. If the stores passed to [Run] implement Operator, the suite also
-// tests what happens when a row is deleted or edited during its lease, and when the
+// tests what happens when a row is deleted or edited during its lease, or when the
 // whole database is replaced by another one.
 type Operator interface {
 	// Delete deletes the row of a worker.
 	Delete(ctx context.Context, terms lease.Terms, worker int64) error
 
-	// Edit overwrites all columns of a row that exists.
+	// Edit overwrites all columns of an existing row.
 	Edit(ctx context.Context, terms lease.Terms, row lease.Row) error
 
-	// DeleteNamespace deletes the namespace's entry for the layout, and no rows.
+	// DeleteNamespace deletes the namespace's entry for the layout, but not its rows.
 	DeleteNamespace(ctx context.Context, terms lease.Terms) error
 
-	// SetFingerprint overwrites the fingerprint that the layout was created or
-	// fenced under.
+	// SetFingerprint overwrites the fingerprint that was stored when the layout was
+	// created or fenced.
 	SetFingerprint(ctx context.Context, terms lease.Terms, fingerprint string) error
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// Run tests that stores do what [lease.Store] promises. Run calls open once for each
-// property. open must return an empty store that is not migrated yet and can be used
-// until t ends. The store should also implement [Operator], because some properties
-// are tested only then.
+// Run tests that a store does what [lease.Store] requires. It calls open for each
+// property. open must return an empty store that is not migrated yet and that can be
+// used until t ends. The store should also implement [Operator], since some properties
+// can't be tested without it.
 //
 // Run uses the store's own clock and does not wait. When it needs an expired lease, it
-// claims one with a TTL below zero.
+// claims one with a negative TTL.
 //
-// Among equally good rows, a probe must return a random one, or the one with the least
-// worker if the store is [Ordered].
+// If several rows are equally good, a probe must return one of them at random, unless
+// the store is [Ordered].
 func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 	for _, p := range properties {
 		t.Run(p.name, func(t *testing.T) {
@@ -55,9 +55,10 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 	})
 }
 
-// An Ordered store is one whose probes return, among equally good rows, the row with the
-// least worker. That suits a few processes that start one after the other. Many processes
-// that start at the same time would all try the same row.
+// An Ordered store is one whose probes return the row with the smallest worker number
+// if several rows are equally good. This suits a few processes that start one after the
+// other. It should be avoided if many processes start at the same time, because all of
+// them would try the same row.
 type Ordered interface {
 	Ordered()
 }
@@ -107,19 +108,20 @@ var properties = []struct {
 	{"a call whose context has ended fails and has no effect", cancelled},
 }
 
-const everything = math.MaxInt64 // a bound that only the cap limits
+const everything = math.MaxInt64 // requests the largest bound that the cap allows
 
-// millisecond are the terms of the layout 41/10/12.
+// millisecond contains the terms of the layout 41/10/12.
 var millisecond = lease.Terms{
 	Namespace: "orders", Layout: "41/10/12", Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
 	Unit: 1000, PerTick: 4096, Workers: 1024,
 	Ahead: (12 * time.Second).Microseconds(), Skew: (2 * time.Second).Microseconds(), TTL: (15 * time.Minute).Microseconds(),
 }
 
-// lapsed is the TTL of leases that other processes may claim at once.
+// lapsed is a TTL for leases that other processes can claim immediately.
 const lapsed = -4_000_000
 
-// A subject is a store under test. A call that returns an error ends the test.
+// A subject is a store under test. Most of its methods end the test if a call to the
+// store returns an error.
 type subject struct {
 	*testing.T
 	lease.Store
@@ -142,7 +144,7 @@ func (s *subject) operator() Operator {
 	return op
 }
 
-// create creates the namespace, if it does not exist.
+// create creates the namespace unless it exists already.
 func (s *subject) create() { s.Helper(); s.creates(s.terms, 0) }
 
 func (s *subject) creates(terms lease.Terms, position int64) (created bool) {
@@ -168,7 +170,7 @@ func (s *subject) probe(q lease.Query) lease.Probe {
 
 func (s *subject) now() int64 { s.Helper(); return s.probe(lease.Query{}).Now }
 
-// row returns the row of a worker, which must exist.
+// row returns the row of a worker, which must have one.
 func (s *subject) row(worker int64) lease.Row {
 	s.Helper()
 	rows, err := s.Rows(s.Context(), s.terms, worker, worker)
@@ -179,7 +181,7 @@ func (s *subject) row(worker int64) lease.Row {
 	return rows[0]
 }
 
-// added returns the row of a worker. If the row did not exist, it is added and free.
+// added returns the row of a worker. If there is none yet, it adds a free one.
 func (s *subject) added(worker int64) lease.Row {
 	s.Helper()
 	s.must(s.AddRows(s.Context(), s.terms, worker, worker))
@@ -195,7 +197,7 @@ func (s *subject) renewalOf(held lease.Row) lease.Renewal {
 	return lease.Renewal{Terms: s.terms, Held: held, Token: rand.Text(), Wanted: everything, Volatile: true}
 }
 
-// A freeing has the arguments of a Release.
+// A freeing contains the arguments of a Release.
 type freeing struct {
 	Terms  lease.Terms
 	Held   lease.Row
@@ -210,14 +212,14 @@ func (s *subject) tryRelease(r freeing) (bool, error) {
 	return s.Release(s.Context(), r.Terms, r.Held, r.Unused)
 }
 
-// claim claims a row, and returns the row in the store.
+// claim claims a row, which must succeed, and returns the row in the store.
 func (s *subject) claim(c lease.Claim) lease.Row {
 	s.Helper()
 	row, ok, err := s.Claim(s.Context(), c)
 	return s.granted(row, ok, err, c.Seen, c.Token, c.Label, c.Terms)
 }
 
-// renew renews a lease, and returns the row in the store.
+// renew renews a lease, which must succeed, and returns the row in the store.
 func (s *subject) renew(r lease.Renewal) lease.Row {
 	s.Helper()
 	row, ok, err := s.Renew(s.Context(), r)
@@ -253,13 +255,14 @@ func (s *subject) release(r freeing) lease.Row {
 	return s.row(r.Held.Worker)
 }
 
-// same compares all fields of two rows except Now.
+// same reports whether two rows are equal, ignoring Now.
 func same(a, b lease.Row) bool {
 	a.Now, b.Now = 0, 0
 	return a == b
 }
 
-// untouched fails if the call was not refused, or if it changed the row.
+// untouched fails the test if the store did not refuse the call, or if the call changed
+// the row.
 func (s *subject) untouched(what string, before lease.Row, ok bool, err error) {
 	s.Helper()
 	if ok || err != nil {
@@ -270,7 +273,8 @@ func (s *subject) untouched(what string, before lease.Row, ok bool, err error) {
 	}
 }
 
-// at fails if the counter is not a limit of a time between two readings.
+// at fails the test unless the counter equals the limit at some time between the two
+// readings.
 func (s *subject) at(limit func(lease.Limits) int64, what string, counter, before, after int64) {
 	s.Helper()
 	if least, most := limit(s.terms.At(before)), limit(s.terms.At(after)); counter < least || counter > most {
@@ -283,7 +287,8 @@ func theCap(l lease.Limits) int64      { return l.Cap }
 func newFence(l lease.Limits) int64    { return l.NewFence }
 func raisedFence(l lease.Limits) int64 { return l.RaisedFence }
 
-// capped fails if bound is not the cap of a time between two readings.
+// capped fails the test unless bound equals the cap at some time between the two
+// readings.
 func (s *subject) capped(what string, bound, before, after int64) {
 	s.Helper()
 	s.at(theCap, what, bound, before, after)
@@ -305,7 +310,7 @@ func createOnce(s *subject) {
 	}
 }
 
-// A process adds a layout only after it has compared it with all others.
+// A process must compare a layout with all others before it adds the layout.
 func secondLayout(s *subject) {
 	s.create()
 	layouts := func(want ...string) {
@@ -384,8 +389,8 @@ func units(s *subject) {
 	}
 }
 
-// Positions stay unique after the row of an old layout was deleted. Keepers add
-// rows before they add the layout.
+// Positions must stay unique even after the row of an old layout was deleted. We add
+// rows before the layout, because keepers may do so too.
 func layoutAfterDeletion(s *subject) {
 	op := s.operator()
 	for i := range 5 {
@@ -461,7 +466,7 @@ func addedAtOnce(s *subject) {
 	for range n {
 		wg.Go(func() {
 			var err error
-			for range patience { // some stores err when two updates meet
+			for range patience { // because some stores return an error if two updates conflict
 				if err = s.AddRows(s.Context(), s.terms, 0, n-1); err == nil {
 					return
 				}
@@ -525,7 +530,8 @@ func claimExpired(s *subject) {
 	s.claim(second)
 }
 
-// The next server's clock may be behind this one's: to it, the lease is alive.
+// If another server takes over, its clock may be behind this one's. For that server,
+// the lease may not have expired yet.
 func justExpired(s *subject) {
 	s.create()
 	free := s.added(7)
@@ -602,7 +608,7 @@ func renewBound(s *subject) {
 	})
 }
 
-// bounds raises the bound of a row in all ways there are.
+// bounds raises the bound of a row in every possible way.
 func bounds(s *subject, row lease.Row, raise func(before lease.Row, wanted int64) lease.Row) {
 	s.Helper()
 	bound := row.Bound
@@ -781,7 +787,7 @@ func probeReady(s *subject) {
 			ahead++
 		}
 	}
-	if ahead > 16 { // a store that looks at few rows may miss those that are ready
+	if ahead > 16 { // a store that reads only a few rows may miss the ready ones
 		s.Errorf("%d of 64 probes found a row whose numbers are ahead of time", ahead)
 	}
 	if _, ordered := s.Store.(Ordered); ordered {
@@ -800,7 +806,7 @@ func probeLabel(s *subject) {
 		c.Label = fmt.Sprint("host/", worker)
 		r := s.releaseOf(s.claim(c))
 		if r.Unused -= s.terms.PerTick; worker != 7 {
-			r.Unused = 0 // all others are ready
+			r.Unused = 0 // all other rows are ready
 		}
 		s.release(r)
 	}
@@ -822,7 +828,8 @@ func probeLabel(s *subject) {
 	}
 }
 
-// With ticks of an hour, the row that the label prefers has nothing left.
+// With ticks of an hour, a row can be spent until the next tick. A probe should choose
+// it only if there is no other, even if its label is preferred.
 func probeSpent(s *subject) {
 	s.terms.Unit = time.Hour.Microseconds()
 	s.create()
@@ -855,7 +862,7 @@ func probePreferWorker(s *subject) {
 	s.create()
 	for worker := range int64(16) {
 		r := s.releaseOf(s.claim(s.claimOf(s.added(worker))))
-		r.Unused = 0 // all are ready
+		r.Unused = 0 // all rows are ready
 		s.release(r)
 	}
 	for range 8 {
@@ -923,9 +930,10 @@ func claimers(s *subject) {
 	s.raceFor64(func() error { return nil })
 }
 
-// raceFor64 runs 64 processes that each lease one of 64 worker numbers. prepare runs
-// before that. If two updates conflict, a store may return an error, such as a deadlock
-// or a serialization failure. A process then tries again, as keepers do, up to 64 times.
+// raceFor64 runs 64 processes, each of which leases one of 64 worker numbers. Every
+// process calls prepare first. If two updates conflict, a store may return an error,
+// such as a deadlock or a serialization failure. The process then tries again up to 64
+// times, as keepers do.
 func (s *subject) raceFor64(prepare func() error) {
 	const n, patience, steps = 64, 64, 1000
 	s.terms.Workers = n
@@ -965,7 +973,7 @@ func (s *subject) raceFor64(prepare func() error) {
 	}
 }
 
-// step takes one of the steps to a lease.
+// step takes the next step towards a lease.
 func (s *subject) step() (row lease.Row, done bool, err error) {
 	ctx := s.Context()
 	p, err := s.Probe(ctx, lease.Query{Terms: s.terms, Max: s.terms.Workers - 1, PreferWorker: -1})
@@ -992,7 +1000,7 @@ func fence(s *subject) {
 		s.Errorf("another fingerprint was seen: %+v became %+v", first, p)
 	}
 	for _, seen := range []string{first.Fingerprint, ""} {
-		late := s.claimOf(s.added(7)) // would begin before what is fenced off
+		late := s.claimOf(s.added(7)) // would start below the new fence
 		before := s.now()
 		s.must(s.Fence(s.Context(), s.terms, seen))
 		p := s.probe(lease.Query{})
@@ -1070,7 +1078,7 @@ func edited(s *subject) {
 		s.must(op.Edit(s.Context(), s.terms, changed))
 		_, ok, err := s.Renew(s.Context(), s.renewalOf(held))
 		s.untouched(what, changed, ok, err)
-		if what != "expiry" { // what has expired may still be given back
+		if what != "expiry" { // an expired lease can still be released
 			ok, err = s.tryRelease(s.releaseOf(held))
 			s.untouched(what, changed, ok, err)
 		}
@@ -1130,7 +1138,7 @@ func oddNames(s *subject) {
 	for _, name := range []string{
 		"", "a'b", `a"b`, "a`b", `a\b`, `\`, "a;b--", "100%", "$1", "?", "@min", "{lease}", "a\nb", "日本語", "🜁",
 		"0123456789012345678901234567890123456789012345678901234567890123", // 64 bytes
-		"ääääääääääääääääääääääääääääääää",                                 // 64 bytes as well
+		"ääääääääääääääääääääääääääääääää",                                 // also 64 bytes
 	} {
 		s.terms.Namespace = name
 		s.create()
