@@ -14,12 +14,14 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// maxCounter requests the largest bound that the cap allows.
+// maxCounter is larger than any cap, so a keeper that requests it gets the largest
+// bound that the store can grant.
 const maxCounter = 1<<63 - 1
 
-// newToken returns 128 random bits as text, followed by the time and the time of the
-// claim. The time is included because a virtual machine and its clone may generate the
-// same random bits, and the time of the claim for people; see [Workers].
+// newToken returns 128 random bits as text, followed by the current time and the time
+// of the claim. Random bits alone are not enough, because a virtual machine and its
+// clone may generate the same ones. The time of the claim is only there for people; see
+// [Workers].
 func newToken(claimed time.Time) string {
 	return cryptorand.Text() + strconv.FormatInt(time.Now().UnixNano(), 36) + "." + strconv.FormatInt(claimed.Unix(), 36)
 }
@@ -34,8 +36,8 @@ func claimTime(token string) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-// The pauses between attempts to claim. The pause doubles after each failed attempt, and
-// grows fourfold while the namespace or its rows are missing.
+// These are the pauses between attempts to claim. The pause doubles after each failed
+// attempt, or grows fourfold while the namespace or its rows are missing.
 const (
 	firstRacePause  = 10 * time.Millisecond
 	firstLookPause  = 30 * time.Millisecond
@@ -45,9 +47,9 @@ const (
 )
 
 // claim leases a worker number. If an attempt fails, claim pauses and tries again until
-// ctx ends. It then returns the last error that the store reported, because an attempt
-// that was cut off by ctx does not show the reason. If final is set, claim returns
-// errors that a retry does not fix immediately.
+// ctx ends. It then returns the last error that the store reported, since the error of
+// an attempt that was cut off by ctx doesn't show what's wrong. If final is set, claim
+// returns immediately if a retry can't fix the error.
 func (k *keeper) claim(ctx context.Context, final bool) error {
 	var answer error
 	for attempt := 0; ; attempt++ {
@@ -70,9 +72,9 @@ func (k *keeper) claim(ctx context.Context, final bool) error {
 	}
 }
 
-// untilNextAttempt returns how long to pause after an attempt that failed with err. took
-// is the duration of that attempt. It is added to some pauses, because attempts take
-// longer when many processes start together, and longer pauses then relieve the store.
+// untilNextAttempt returns how long to pause after an attempt that failed with err.
+// took is the duration of that attempt, which we add to some pauses. If many processes
+// start together, attempts take longer, and longer pauses then relieve the store.
 func (k *keeper) untilNextAttempt(err error, attempt int, took time.Duration) time.Duration {
 	if k.taken != nil {
 		return min(max(k.taken.NextFree, firstErrorPause), longestWait)
@@ -87,7 +89,7 @@ func (k *keeper) untilNextAttempt(err error, attempt int, took time.Duration) ti
 	return double(firstErrorPause, attempt)
 }
 
-// isFinal reports whether trying again would give the same error.
+// isFinal reports whether another attempt would only give the same error.
 func isFinal(err error) bool {
 	var layout *lease.LayoutError
 	var skew *lease.ClockSkewError
@@ -97,13 +99,15 @@ func isFinal(err error) bool {
 		errors.As(err, &version) || errors.As(err, &permanent)
 }
 
-// isAnswer reports whether err came from the store, and is not a timeout or a lost race.
+// isAnswer reports whether err came from the store rather than from a timeout or a lost
+// race.
 func isAnswer(err error) bool {
 	return !isRace(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled)
 }
 
-// unanswered adds ctx's error to the error of a call during which ctx ended. Drivers may
-// return errors of their own in that case, which do not show that ctx has ended.
+// unanswered adds ctx's error to the error of a call if ctx ended during the call.
+// Drivers may return errors of their own in this case, so we couldn't tell from them
+// that ctx has ended.
 func unanswered(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || !isAnswer(err) || isFinal(err) {
 		return err
@@ -119,12 +123,12 @@ var (
 // isRace reports whether an attempt failed only because of other processes.
 func isRace(err error) bool { return err == errRace || err == errAbsent }
 
-// maxProbes limits the steps of one attempt to claim. At most three steps are needed
-// before the claim: migrate the store, create or fence the namespace, and add rows. An
-// attempt calls the store fewer than 20 times.
+// maxProbes limits the steps of one attempt to claim. Before the claim itself, we need
+// three steps at most: migrate the store, create or fence the namespace, and add rows.
+// Altogether, an attempt calls the store fewer than 20 times.
 const maxProbes = 4
 
-// tryClaim is one attempt to claim.
+// tryClaim makes one attempt to claim.
 func (k *keeper) tryClaim(ctx context.Context) error {
 	ctx, done := k.inTime(ctx)
 	defer done()
@@ -135,9 +139,9 @@ func (k *keeper) tryClaim(ctx context.Context) error {
 	return unanswered(ctx, err)
 }
 
-// takeSteps prepares the store for a claim, for example by adding rows, and then claims.
-// After each of these steps it probes again. It returns errRace if another process
-// claimed the row first, or after maxProbes steps.
+// takeSteps claims a row, but first prepares the store for it where necessary, for
+// example by adding rows. After each of these steps it has to probe again. It returns
+// errRace if another process claimed the row first, or after maxProbes steps.
 func (k *keeper) takeSteps(ctx context.Context) error {
 	if k.regressed {
 		if err := k.store.Fence(ctx, k.terms, ""); err != nil {
@@ -189,7 +193,7 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 		case p.LastWorker < k.cfg.MaxWorker:
 			err, k.looks = k.addRows(ctx, p), 0
 		case k.taken != nil && time.Since(k.takenAt) < takenFor*k.cfg.TTL:
-			taken := *k.taken // the issuer may be reading the one before
+			taken := *k.taken // copied, because the issuer may still be reading the old error
 			taken.NextFree, k.taken = k.untilFree(p.Row), &taken
 			return k.taken
 		default:
@@ -205,8 +209,8 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 	return errRace
 }
 
-// volatileError returns why a coarse layout cannot be leased from a volatile store:
-// each lease would wait for the next tick.
+// volatileError explains why a coarse layout can't be leased from a volatile store:
+// every lease would have to wait for the next tick.
 func (k *keeper) volatileError() error {
 	return &lease.PermanentError{
 		Err:    fmt.Errorf("lease: namespace %q has ticks of %v, and its store may lose commits, so each lease would wait for the next tick", k.cfg.Namespace, k.cfg.Unit),
@@ -214,12 +218,13 @@ func (k *keeper) volatileError() error {
 	}
 }
 
-// goesFirst reports whether this process should create missing tables, namespaces or rows
-// now, instead of probing again after a pause. If a thousand processes start together,
-// only a few of them should do it. After the first probe that found something missing,
-// goesFirst returns true in one process of 64, after the second in one of 8, and after
-// the third in all. So a process that starts alone waits for 0.15 s. If the namespace
-// was just created, its creator is adding rows, so all others probe one more time.
+// goesFirst reports whether this process should create missing tables, namespaces or
+// rows now, rather than pause and probe again. If a thousand processes start together,
+// we want only a few of them to do it. After the first probe that found something
+// missing, goesFirst returns true in one process of 64. After the second it's one of 8,
+// and after the third it's all of them, which means that a process that starts alone
+// has to wait for 0.15 s. If the namespace was just created, its creator is still
+// adding rows, so everyone else probes one more time.
 func (k *keeper) goesFirst(created bool) bool {
 	others := 6 - 3*k.looks
 	if created {
@@ -229,8 +234,8 @@ func (k *keeper) goesFirst(created bool) bool {
 	return others <= 0 || rand.IntN(1<<others) == 0
 }
 
-// query returns the query with which a probe looks for a row to claim. While all worker
-// numbers are in use, the query is for the row that becomes free first.
+// query returns the query that finds a row to claim, or the row that becomes free first
+// while all worker numbers are in use.
 func (k *keeper) query() lease.Query {
 	q := lease.Query{Terms: k.terms, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker, PreferWorker: k.lastWorker, Waiting: k.taken != nil}
 	if k.cfg.PreferSame {
@@ -239,20 +244,22 @@ func (k *keeper) query() lease.Query {
 	return q
 }
 
-// takenFor is how many TTLs a waiting process uses its list of the holders.
+// takenFor is the number of TTLs for which a waiting process keeps using its list of
+// the holders.
 const takenFor = 4
 
-// recent is how long a namespace counts as just created, in microseconds.
+// recent is the age, in microseconds, up to which we treat a namespace as just created.
 const recent = 5_000_000
 
-// maxCoarseRows is how many rows a namespace of a coarse layout has at first. A row that
-// is added later cannot be used before the next tick.
+// maxCoarseRows limits the rows that we add when we create a namespace of a coarse
+// layout. We add so many because a row that is added later can't be used before the
+// next tick.
 const maxCoarseRows = 4096
 
-// createNamespace adds the layout to the namespace. It returns a LayoutError if, from now
-// on, the layout can make an id that another layout of the namespace can make too. For a
-// coarse layout it adds the rows first, because rows may start in the current tick only
-// while the namespace does not exist.
+// createNamespace adds the layout to the namespace. It returns a LayoutError if, from
+// now on, the layout can make an id that another layout of the namespace can make too.
+// For a coarse layout it must add the rows first, because rows may start in the current
+// tick only as long as the namespace does not exist.
 func (k *keeper) createNamespace(ctx context.Context, p lease.Probe) error {
 	layouts, position, err := k.store.Layouts(ctx, k.cfg.Namespace)
 	if err != nil {
@@ -278,14 +285,14 @@ func (k *keeper) createNamespace(ctx context.Context, p lease.Probe) error {
 	return err
 }
 
-// addRows adds many rows above the existing ones, because a thousand processes may start
-// at the same time.
+// addRows adds rows above the existing ones. It adds up to 1,024 at once, because a
+// thousand processes may start at the same time.
 func (k *keeper) addRows(ctx context.Context, p lease.Probe) error {
 	const n = 1024
 	return k.store.AddRows(ctx, k.terms, p.LastWorker+1, min(p.LastWorker+n, k.cfg.MaxWorker))
 }
 
-// take claims the row that a probe has found.
+// take claims the row that the probe has found.
 func (k *keeper) take(ctx context.Context, p lease.Probe) error {
 	now := time.Now()
 	t := &heldLease{
@@ -294,12 +301,12 @@ func (k *keeper) take(ctx context.Context, p lease.Probe) error {
 	}
 	if u := k.unsure; u != nil && u.volatile == t.volatile &&
 		u.seen.Worker == t.seen.Worker && u.seen.Token == t.seen.Token && u.seen.Revision == t.seen.Revision {
-		t.start = max(t.start, u.start) // either of the two claims may be executed
+		t.start = max(t.start, u.start) // we don't know which of the two claims will be executed
 		t.earlierTokens = append(u.earlierTokens, u.pendingToken)
 	}
 	c := lease.Claim{Terms: k.terms, Seen: p.Row, Fence: p.Fence, Token: t.pendingToken, Label: k.cfg.Label, Volatile: p.Volatile}
 	c.Wanted = k.wantedBound(t, max(t.start, k.terms.At(k.clocks.now().UnixMicro()).Tick))
-	if p.Volatile { // raise the bound above everything that the store can have granted, also if the next server's clock is behind
+	if p.Volatile { // raise the bound above everything that the store can have granted, even if the next server's clock is behind
 		c.Wanted = maxCounter
 		c.Terms.Ahead += k.terms.Skew
 	}
@@ -309,20 +316,20 @@ func (k *keeper) take(ctx context.Context, p lease.Probe) error {
 		k.unsure = t
 		return &lease.StoreError{Op: "claim", Err: err}
 	case !ok:
-		k.taken = nil // the next probe reads all rows
+		k.taken = nil // so that the next probe reads all rows
 		return errRace
 	}
 	k.hold(t, row, row.Bound)
 	return nil
 }
 
-// resolveClaim is called before a new claim. If the store did not reply to the last claim,
-// resolveClaim reads the row that was claimed. If the row has that claim's token, the
-// keeper holds the lease, but it issues no ids until the store has replied to a renewal,
-// because a crash may undo a commit that a read has shown. If the row is free, the claim
-// may still be executed, so the keeper claims the same row again: only one of the two
-// claims can succeed. If it claimed another row, this one could stay in use until its
-// lease expires.
+// resolveClaim finds out what happened to the last claim if the store did not reply to
+// it. It must be called before a new claim. If the row has that claim's token, we hold
+// the lease, but we must not issue ids until the store has replied to a renewal,
+// because a crash may undo a commit that we've only seen in a read. If the row is free,
+// the claim may still be executed, so we claim the same row again, since only one of
+// the two claims can succeed. If we claimed another row instead, this one could stay in
+// use until its lease expires.
 func (k *keeper) resolveClaim(ctx context.Context) (again *lease.Row, err error) {
 	t := k.unsure
 	if t == nil {
@@ -336,7 +343,7 @@ func (k *keeper) resolveClaim(ctx context.Context) (again *lease.Row, err error)
 		return nil, &lease.StoreError{Op: "read", Err: err}
 	case len(rows) == 1 && t.claimed(rows[0]):
 		if rows[0].Expires >= rows[0].Now {
-			t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.Window), true // a renewal is due at once
+			t.renewed, t.unconfirmed = time.Now().Add(-k.cfg.Window), true // so that a renewal is due immediately
 			k.hold(t, rows[0], 0)
 		}
 		k.unsure = nil
@@ -348,18 +355,17 @@ func (k *keeper) resolveClaim(ctx context.Context) (again *lease.Row, err error)
 	return nil, nil
 }
 
-// claimed reports whether the row has the token of one of the claims that were sent for
-// it.
+// claimed reports whether the row has the token of any claim that we sent for it.
 func (t *heldLease) claimed(row lease.Row) bool {
 	return row.Token != "" && (row.Token == t.pendingToken || slices.Contains(t.earlierTokens, row.Token))
 }
 
-// hold starts the lease t, whose claim has succeeded, and grants it to the issuer. row is
-// the row after the claim. bound is the bound that the store confirmed when it replied
-// to the claim, or 0 if there was no reply.
+// hold starts the lease t after its claim has succeeded, and grants it to the issuer.
+// row is the row after the claim, and bound is the bound that the store confirmed in
+// its reply, or 0 if there was no reply.
 func (k *keeper) hold(t *heldLease, row lease.Row, bound int64) {
 	if t.volatile {
-		t.start = max(t.start, row.Bound) // hold-off: the claim grants nothing, and renewals grant
+		t.start = max(t.start, row.Bound) // hold-off: only renewals grant ids, not the claim
 	}
 	row.Bound = max(bound, t.start)
 	t.row, t.pendingToken, t.earlierTokens = row, "", nil
@@ -370,8 +376,8 @@ func (k *keeper) hold(t *heldLease, row lease.Row, bound int64) {
 	k.log().Info("lease: leased a worker number", "namespace", k.cfg.Namespace, "worker", row.Worker)
 }
 
-// addMissing adds one of the missing rows, chosen at random. If no row is missing, it
-// returns a TakenError, because all worker numbers are in use.
+// addMissing adds one of the missing rows, chosen at random. If there is none, all
+// worker numbers are in use, and it returns a TakenError.
 func (k *keeper) addMissing(ctx context.Context) error {
 	rows, err := k.store.Rows(ctx, k.terms, k.cfg.MinWorker, k.cfg.MaxWorker)
 	if err != nil {
@@ -395,7 +401,7 @@ func (k *keeper) addMissing(ctx context.Context) error {
 	return k.store.AddRows(ctx, k.terms, worker, worker)
 }
 
-// allTaken returns the error for worker numbers that are all in use.
+// allTaken returns the error to report if all worker numbers are in use.
 func (k *keeper) allTaken(rows []lease.Row) *lease.TakenError {
 	e := &lease.TakenError{Namespace: k.cfg.Namespace, Min: k.cfg.MinWorker, Max: k.cfg.MaxWorker}
 	seen := map[string]bool{"": true}
@@ -407,7 +413,8 @@ func (k *keeper) allTaken(rows []lease.Row) *lease.TakenError {
 		if left := k.untilFree(r); i == 0 || left < e.NextFree {
 			e.NextFree = left
 		}
-		// A holder renews when a third of Window has passed.
+		// A holder renews when a third of Window has passed, so if two thirds have passed,
+		// it has probably stopped.
 		if r.Expires-r.Now < k.terms.TTL-k.cfg.Window.Microseconds()*2/3 {
 			e.Stale++
 		}
@@ -415,7 +422,7 @@ func (k *keeper) allTaken(rows []lease.Row) *lease.TakenError {
 	return e
 }
 
-// untilFree returns when a row becomes free unless its lease is renewed.
+// untilFree returns the time until a row becomes free if nobody renews its lease.
 func (k *keeper) untilFree(r lease.Row) time.Duration {
 	return time.Duration(max(r.Expires+k.terms.Skew-r.Now, 0)) * time.Microsecond
 }

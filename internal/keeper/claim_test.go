@@ -18,8 +18,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// A claim whose reply is lost, but whose row shows it, grants nothing before a
-// renewal is answered.
+// If the reply to a claim is lost, the claim must not grant anything before a renewal
+// is answered, even though a read of the row shows it.
 func TestClaimThatIsForgotten(t *testing.T) {
 	for _, fault := range []leasetest.Fault{leasetest.LoseReply, leasetest.HangAfter} {
 		for _, broken := range []bool{false, true} {
@@ -72,7 +72,7 @@ func TestClaimThatIsForgotten(t *testing.T) {
 	}
 }
 
-// A new layout can be added after any deletion.
+// It must be possible to add a new layout no matter which ones were deleted.
 func TestLayoutsAfterDeletions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &leasetest.Memory{}
@@ -86,7 +86,7 @@ func TestLayoutsAfterDeletions(t *testing.T) {
 				t.Errorf("layout %d: the layouts were read %d times", i, n)
 			}
 			k.Close(t.Context())
-			if i%3 != 1 { // what is left is neither the first nor the last
+			if i%3 != 1 { // so that the layouts that remain are neither the first nor the last
 				m.DeleteNamespace(t.Context(), keeperTerms(cfg))
 				for worker := range cfg.Workers {
 					m.Delete(t.Context(), keeperTerms(cfg), worker)
@@ -96,15 +96,16 @@ func TestLayoutsAfterDeletions(t *testing.T) {
 	})
 }
 
-// attempts counts the calls of a store between pauses. A memory answers at once,
-// so that the calls of one attempt are at one time.
+// attempts counts the calls of a store between pauses. A leasetest.Memory replies
+// without any delay, so in a bubble all calls of one attempt have the same time.
 type attempts struct {
 	mu    sync.Mutex
 	calls map[time.Time]int
 	total int
 }
 
-// In any state of the store, Open claims with few calls, or returns the reason.
+// Whatever state the store is in, Open should claim a row within a few calls, or else
+// return the reason why it can't.
 func TestCallsOfAClaim(t *testing.T) {
 	ctx := context.Background()
 	deleteRows := func(m *leasetest.Memory, cfg keeper.Config, workers ...int64) {
@@ -170,7 +171,7 @@ func TestCallsOfAClaim(t *testing.T) {
 	}
 }
 
-// A store that does not do what it is called for does not have the keeper call it
+// Even if a store doesn't do what it's asked to, the keeper must not keep calling it
 // without a pause.
 func TestCallsOfAnUselessStore(t *testing.T) {
 	ops := []string{"Migrate", "CreateNamespace", "Fence", "AddRows", "Claim", "Renew", "Rows", "Layouts"}
@@ -226,8 +227,7 @@ func TestCallsOfAnUselessStore(t *testing.T) {
 	}
 }
 
-// Open returns what the store answered last, although the attempts after that had
-// no answer.
+// Open should return the store's last answer, even if later attempts were not answered.
 func TestOpenReturnsTheLastAnswer(t *testing.T) {
 	t.Run("taken", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -291,7 +291,7 @@ func TestOpenReturnsTheLastAnswer(t *testing.T) {
 	})
 }
 
-// While a lease waits for the renewal that confirms its claim, the reason says so.
+// While a lease waits for the renewal that confirms its claim, the error should say so.
 func TestUnconfirmedClaimIsExplained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
@@ -314,7 +314,7 @@ func TestUnconfirmedClaimIsExplained(t *testing.T) {
 	})
 }
 
-// Open returns at once what trying again cannot help.
+// If a retry can't help, Open should return the error immediately.
 func TestPermanentErrorsEndOpen(t *testing.T) {
 	for _, op := range []string{"Probe", "Layouts", "CreateNamespace", "AddRows", "Claim"} {
 		for name, permanent := range map[string]error{
@@ -333,7 +333,7 @@ func TestPermanentErrorsEndOpen(t *testing.T) {
 					}}
 					began := time.Now()
 					_, err := keeper.Open(t.Context(), store, &recorder{}, config(3, 3))
-					if !errors.Is(err, permanent) || calls != 1 || time.Since(began) > 300*time.Millisecond { // the pauses before a namespace is created
+					if !errors.Is(err, permanent) || calls != 1 || time.Since(began) > 300*time.Millisecond { // for the pauses before a namespace is created
 						t.Errorf("after %v and %d calls: %v", time.Since(began), calls, err)
 					}
 				})
@@ -342,7 +342,7 @@ func TestPermanentErrorsEndOpen(t *testing.T) {
 	}
 }
 
-// The reason why there is no lease is logged when it changes, and only then.
+// The reason for having no lease should be logged only when it changes.
 func TestReasonsAreLoggedWhenTheyChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, op := range []string{"Probe", "Claim"} {
@@ -366,8 +366,8 @@ func TestReasonsAreLoggedWhenTheyChange(t *testing.T) {
 	})
 }
 
-// Waiters on a full namespace make few calls, and take a worker number soon after
-// it is given back.
+// While all worker numbers are in use, waiting processes should make only a few calls,
+// but still take a worker number soon after it's released.
 func TestWaitersMakeFewCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, cfg := &leasetest.Memory{}, config(0, 3)
@@ -395,7 +395,7 @@ func TestWaitersMakeFewCalls(t *testing.T) {
 				opened <- k
 			}()
 		}
-		time.Sleep(time.Minute) // the first attempts
+		time.Sleep(time.Minute) // wait for the first attempts
 		mu.Lock()
 		clear(calls)
 		mu.Unlock()
@@ -403,7 +403,8 @@ func TestWaitersMakeFewCalls(t *testing.T) {
 		mu.Lock()
 		probes, rows, others := calls["Probe"], calls["Rows"], len(calls)
 		mu.Unlock()
-		// Each looks about every 1.3 s for the next row, and reads all of them once in a TTL.
+		// Each waiter should look for the next row about every 1.3 s, and read all of them
+		// once every four TTLs.
 		if perMinute := probes / waiters / 10; perMinute > 60 || perMinute < 30 {
 			t.Errorf("%d probes of a waiter in a minute", perMinute)
 		}
@@ -428,7 +429,7 @@ func TestWaitersMakeFewCalls(t *testing.T) {
 	})
 }
 
-// One waiter alone takes a freed worker number within 2 s, at any time.
+// A process that waits alone should always take a released worker number within 2 s.
 func TestOneWaiterTakesAFreedWorkerNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, cfg := &leasetest.Memory{}, config(0, 0)
@@ -455,7 +456,7 @@ func TestOneWaiterTakesAFreedWorkerNumber(t *testing.T) {
 	})
 }
 
-// Where most holders have stopped renewing, the error says so.
+// If most holders have stopped renewing, the error should say so.
 func TestTakenSaysThatHoldersStoppedRenewing(t *testing.T) {
 	for _, killed := range []int{0, 4, 12} {
 		synctest.Test(t, func(t *testing.T) {

@@ -7,18 +7,18 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// clocks compares the host's clock with the store's clock. It is used by one goroutine
-// at a time.
+// clocks compares the host's clock with the store's clock. It must not be used
+// concurrently.
 type clocks struct {
 	cfg    Config
 	issuer leased.Issuer
 
-	offset time.Duration // the correction that the issuer has
-	at     time.Time     // when both clocks agreed last, by the monotonic clock
-	store  time.Time     // the store's time then; zero before the first comparison
+	offset time.Duration // the correction that we gave the issuer
+	at     time.Time     // when both clocks last agreed, by the monotonic clock
+	store  time.Time     // the store's time at that point; zero before the first comparison
 }
 
-// A reading is the host's time before a request is sent.
+// A reading is the host's time just before a request is sent.
 type reading struct {
 	at   time.Time // by the monotonic clock
 	wall time.Time // by Config.Clock, which the issuer uses too
@@ -26,11 +26,11 @@ type reading struct {
 
 func (c *clocks) read() reading { return reading{at: time.Now(), wall: c.cfg.Clock()} }
 
-// now is the host's time with the correction.
+// now returns the host's time with the correction.
 func (c *clocks) now() time.Time { return c.cfg.Clock().Add(c.offset) }
 
-// check compares the clocks. It returns an error only if they differ too much at the
-// first comparison.
+// check compares the clocks. It returns an error only for the first comparison, if they
+// differ too much.
 func (c *clocks) check(sent reading, now int64) error {
 	if c.store.IsZero() {
 		if at, host := time.UnixMicro(now), c.cfg.Clock(); !c.near(at, sent.wall, host) {
@@ -41,11 +41,12 @@ func (c *clocks) check(sent reading, now int64) error {
 	return nil
 }
 
-// compare compares the host's clock with now, the store's time, which was read after the
-// request was sent. If the two differ by more than MaxClockSkew, the monotonic clock
-// shows how much time has passed since they agreed, and therefore which of them is
-// wrong. If the host's clock is wrong, compare gives the issuer a correction. If the
-// store's clock is wrong, or this machine was asleep, nothing changes.
+// compare compares the host's clock with now, the store's time, which was read after
+// the request was sent. If the two differ by more than MaxClockSkew, we need to find
+// out which of them is wrong. The monotonic clock can tell us, since it shows how much
+// time has passed since they last agreed. If the host's clock is wrong, compare gives
+// the issuer a correction. If the store's clock is wrong, or this machine was asleep,
+// nothing changes.
 func (c *clocks) compare(sent reading, now int64) {
 	host, at := c.cfg.Clock(), time.UnixMicro(now)
 	elapsed := c.store.Add(time.Since(c.at))
@@ -61,7 +62,7 @@ func (c *clocks) compare(sent reading, now int64) {
 	c.at, c.store = time.Now(), at
 }
 
-// near reports whether at lies between before and after, or at most MaxClockSkew outside.
+// near reports whether at is between before and after, give or take MaxClockSkew.
 func (c *clocks) near(at, before, after time.Time) bool {
 	return !at.Before(before.Add(-c.cfg.MaxClockSkew)) && !at.After(after.Add(c.cfg.MaxClockSkew))
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// A keeper frees the row of a lease that has expired. Otherwise a row that expired
-// while the store's clock was ahead stays in use after the clock was corrected. Here
-// the clock is corrected just after the renewal that failed, or after the read of the
-// row.
+// A keeper must free the row of a lease that has expired. Otherwise, a row that expired
+// while the store's clock was ahead would stay in use even after the clock was
+// corrected. In this test, the clock is corrected just after the renewal that failed,
+// or after the read of the row.
 func TestExpiredWhileTheStoresClockWasAhead(t *testing.T) {
 	for _, op := range []string{"Renew", "Rows"} {
 		t.Run("corrected after "+op, func(t *testing.T) {

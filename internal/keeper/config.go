@@ -11,8 +11,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Config is what package snowkey makes from a snowkey.Config. The layout is reduced to
-// a few numbers, because the protocol does not depend on layouts. The fields from
+// A Config is what package snowkey makes from a snowkey.Config. The protocol doesn't
+// depend on layouts, so the layout is reduced to a few numbers. The fields from
 // Namespace on have the same meaning and defaults as in snowkey.Config.
 type Config struct {
 	Layout  string        // as text
@@ -22,8 +22,9 @@ type Config struct {
 	Workers int64         // how many worker numbers the layout has
 
 	// Compatible is called if the namespace already has another layout, whose text is
-	// passed as stored. It returns nil if no id that this layout makes at or after
-	// from can be equal to any id of the stored layout. The default returns an error.
+	// passed as stored. It should return nil if no id that this layout makes at or after
+	// from can be equal to any id of the stored layout. By default, it always returns an
+	// error.
 	Compatible func(stored string, from time.Time) error
 
 	Namespace                 string

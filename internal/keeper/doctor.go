@@ -42,7 +42,7 @@ func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding
 			"the store may lose a commit that it acknowledged, or does not know whether it may")
 	}
 	readOnly := slices.ContainsFunc(found, func(f lease.Finding) bool { return f.Kind == "read-only" })
-	if p.Fingerprint != p.Current && !readOnly { // a standby has another fingerprint than its primary
+	if p.Fingerprint != p.Current && !readOnly { // on a standby the fingerprint always differs from that of the primary
 		add("history", "nothing: the next claim makes ids continue above everything that may have been lost",
 			"the database is %q, and was %q when the namespace was created or fenced", p.Current, p.Fingerprint)
 	}

@@ -20,8 +20,9 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 	return nil
 }
 
-// look probes a namespace and returns the probe, and the terms for calls to the store. It
-// returns lease.ErrNoNamespace if the namespace does not exist.
+// look probes a namespace. It returns the probe, and the terms that must be used for
+// further calls to the store. If the namespace does not exist, it returns
+// lease.ErrNoNamespace.
 func look(ctx context.Context, store lease.Store, cfg Config) (lease.Terms, lease.Probe, error) {
 	if err := cfg.validate(); err != nil {
 		return lease.Terms{}, lease.Probe{}, err

@@ -1,6 +1,6 @@
-// Package keeper leases worker numbers from a [lease.Store] and renews them. It is the
-// state machine of the protocol that package lease describes. Programs use it through
-// package snowkey.
+// Package keeper leases worker numbers from a [lease.Store] and renews them. It
+// implements the state machine of the protocol that package lease describes. Programs
+// use it through package snowkey.
 package keeper
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 // A keeper leases a worker number for an issuer and renews the lease until the keeper
-// is closed. When the lease is lost, the keeper claims another one. A keeper is safe for
+// is closed. If the lease is lost, it claims another one. A keeper is safe for
 // concurrent use.
 type keeper struct {
 	store  lease.Store
@@ -27,8 +27,8 @@ type keeper struct {
 	terms  lease.Terms
 	clocks clocks
 
-	needed atomic.Int64  // the largest end that Want got since the last renewal
-	soon   chan struct{} // holds one: a renewal is needed before it is due
+	needed atomic.Int64  // the largest end passed to Want since the last renewal
+	soon   chan struct{} // buffered to 1; receives a value if we need to renew before the renewal is due
 
 	life    context.Context    // ends with Close
 	endLife context.CancelFunc // ends life
@@ -39,15 +39,15 @@ type keeper struct {
 	granted    chan struct{} // closed when the first id may be issued
 	done       chan struct{} // closed when run has returned
 	held       *heldLease
-	unsure     *heldLease        // the lease of the last claim, if that had no answer
+	unsure     *heldLease        // the lease of the last claim, if the store didn't reply to it
 	lastWorker int64             // the worker number held last; -1 before the first
-	regressed  bool              // the store has lost commits, and must be fenced before the next claim
-	taken      *lease.TakenError // while all worker numbers are in use, their holders
+	regressed  bool              // whether the store has lost commits, so that we must raise the fence before the next claim
+	taken      *lease.TakenError // lists the holders while all worker numbers are in use, otherwise nil
 	takenAt    time.Time         // when the holders were read
 	looks      int               // how many probes in a row found no namespace or no free row
-	warned     string            // the reason that was logged last for having no lease
-	failed     error             // why the last renewal had no answer; nil if it had one
-	gaveUp     int               // how many calls in a row were not answered in time
+	warned     string            // the last reason we logged for having no lease
+	failed     error             // an error of the renewals since the last one that succeeded; nil if there was none
+	gaveUp     int               // how many calls in a row timed out
 
 	stats stats
 }
@@ -62,18 +62,18 @@ type heldLease struct {
 	since time.Time // when the claim was sent
 
 	// pendingToken is the token of a claim or renewal to which the store has not
-	// replied, or "" if there is none. The request may have been executed, or it may
-	// be executed later.
+	// replied, or "" if there is none. We can't tell whether such a request has been
+	// executed, will be executed later, or never will.
 	pendingToken  string
 	earlierTokens []string  // tokens of earlier claims of the same revision of the row
-	unconfirmed   bool      // whether the answer to the claim was lost, and no renewal was answered yet
-	volatile      bool      // whether the store may lose a commit: then the claim grants nothing
+	unconfirmed   bool      // whether the reply to the claim was lost and no renewal has been answered since
+	volatile      bool      // whether the store may lose a commit, in which case the claim grants nothing
 	renewed       time.Time // when the last confirmed claim or renewal was sent
-	raised        time.Time // when its bound was last raised by a block
+	raised        time.Time // when we last requested a block; see wantedBound
 }
 
-// Open checks cfg, claims a worker number and grants it to the issuer. The documentation
-// of snowkey.Open says when Open returns, and with which errors.
+// Open checks cfg, claims a worker number and grants it to the issuer. See snowkey.Open
+// for when it returns, and with which errors.
 func Open(ctx context.Context, store lease.Store, issuer leased.Issuer, cfg Config) (leased.Keeper, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -88,9 +88,9 @@ func Open(ctx context.Context, store lease.Store, issuer leased.Issuer, cfg Conf
 	return k, nil
 }
 
-// Want tells the keeper that the issuer needs all counters below end, of which some are
-// not granted yet. Want does not block. The keeper renews the lease as soon as the
-// store can grant these counters.
+// Want tells the keeper that the issuer needs all counters below end, some of which are
+// not granted yet. The keeper renews the lease as soon as the store can grant these
+// counters. Want does not block.
 func (k *keeper) Want(end int64) {
 	for {
 		needed := k.needed.Load()
@@ -102,8 +102,8 @@ func (k *keeper) Want(end int64) {
 }
 
 // RenewSoon makes the keeper renew its lease before the renewal is due, for example to
-// compare the clocks. The keeper waits at least Window/100 after the last renewal.
-// RenewSoon does not block.
+// compare the clocks. However, the keeper always waits at least Window/100 after the
+// last renewal. RenewSoon does not block.
 func (k *keeper) RenewSoon() {
 	select {
 	case k.soon <- struct{}{}:
@@ -111,9 +111,9 @@ func (k *keeper) RenewSoon() {
 	}
 }
 
-// Resume claims a worker number as [Open] does, if the keeper is suspended. It returns
-// when the first id may be issued. If ctx ends before that, Resume returns an error and
-// the keeper stays suspended.
+// If the keeper is suspended, Resume claims a worker number as [Open] does, and returns
+// when the first id may be issued. If ctx ends before that, it returns an error and the
+// keeper stays suspended.
 func (k *keeper) Resume(ctx context.Context) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
@@ -143,9 +143,9 @@ func (k *keeper) Resume(ctx context.Context) error {
 	}
 }
 
-// Suspend seals the issuer and releases the worker number until Resume is called. After
-// that the process holds no lease in its memory, so the process or its virtual machine
-// may be copied. Each copy that calls Resume leases its own worker number. Suspend
+// Suspend seals the issuer and releases the worker number until Resume is called. Since
+// the process then holds no lease in its memory, it is safe to copy the process or its
+// virtual machine. Each copy that calls Resume leases its own worker number. Suspend
 // returns the same errors as Close.
 func (k *keeper) Suspend(ctx context.Context) error {
 	k.turn.Lock()
@@ -154,18 +154,18 @@ func (k *keeper) Suspend(ctx context.Context) error {
 }
 
 // Close seals the issuer and releases the worker number. It returns when the store has
-// confirmed the release, or with an error when ctx has ended. If the release fails, the
-// worker number becomes free when the lease expires. In both cases no id is issued after
-// Close.
+// confirmed the release, or with an error if the release failed or timed out. In that
+// case the worker number becomes free when the lease expires. Either way, no id is
+// issued after Close.
 func (k *keeper) Close(ctx context.Context) error {
-	k.endLife() // also ends a Resume that waits
+	k.endLife() // also ends a Resume that is waiting
 	k.turn.Lock()
 	defer k.turn.Unlock()
 	return k.end(ctx, lease.ErrClosed)
 }
 
 // end stops run, seals the issuer with reason, and releases the lease if there is one.
-// Suspend and Close call it.
+// The caller must hold turn.
 func (k *keeper) end(ctx context.Context, reason error) error {
 	var unused int64 = maxCounter
 	if k.stop != nil {
@@ -177,8 +177,8 @@ func (k *keeper) end(ctx context.Context, reason error) error {
 	if k.held == nil && k.unsure == nil {
 		return nil
 	}
-	// When a program shuts down, its ctx has often ended already, so the release, which
-	// takes one or two statements, gets a timeout of its own.
+	// When a program shuts down, its ctx has often ended already. The release still
+	// needs one or two statements, so we give it a timeout of its own.
 	grace, done := context.WithTimeout(context.WithoutCancel(ctx), k.cfg.Window/4)
 	defer done()
 	if k.held == nil {
@@ -191,16 +191,16 @@ func (k *keeper) end(ctx context.Context, reason error) error {
 		}
 	}
 	if t.pendingToken != "" {
-		unused = maxCounter // a renewal that was delayed may still raise the bound, so it must not be lowered
+		unused = maxCounter // a delayed renewal may still raise the bound, so we must not lower it
 	}
 	k.held = nil
 	return k.release(grace, t.row, unused)
 }
 
-// withdraw is called when the keeper ends before it knows whether its last claim
-// succeeded. It releases the claim's row. If the claim has not been executed yet, the
-// release increments the row's revision, so the claim will fail. In that case the row
-// may still have the token of an expired lease.
+// withdraw is called if the keeper ends before it knows whether its last claim
+// succeeded. It releases the claim's row. Even if the claim has not been executed yet,
+// this increments the row's revision, so the claim will fail when it arrives. Note that
+// in this case the row may still have the token of an expired lease.
 func (k *keeper) withdraw(ctx context.Context) error {
 	u := k.unsure
 	rows, err := k.store.Rows(ctx, k.terms, u.seen.Worker, u.seen.Worker)
@@ -208,7 +208,7 @@ func (k *keeper) withdraw(ctx context.Context) error {
 	case err != nil:
 		return &lease.StoreError{Op: "read", Err: err}
 	case len(rows) == 0 || !u.claimed(rows[0]) && !k.terms.Free(rows[0]):
-		k.unsure = nil // another process has it, so the claim fails
+		k.unsure = nil // another process has the row, or it's gone, so the claim will fail
 		return nil
 	}
 	err = k.release(ctx, rows[0], maxCounter)
@@ -227,7 +227,7 @@ func (k *keeper) release(ctx context.Context, row lease.Row, unused int64) error
 	return nil
 }
 
-// run renews the lease until ctx ends. When the lease is lost, run claims another one.
+// run renews the lease until ctx ends. If the lease is lost, run claims another one.
 func (k *keeper) run(ctx context.Context) {
 	defer close(k.done)
 	for ctx.Err() == nil {
@@ -263,8 +263,8 @@ func (k *keeper) idle(ctx context.Context, t *heldLease) (needed int64) {
 	return needed
 }
 
-// untilGrantable returns how long after the last renewal the store can raise the bound
-// to needed. An earlier renewal would not raise the bound far enough, because the store
+// untilGrantable returns how long after the last renewal the store will be able to
+// raise the bound to needed. It's no use renewing earlier than that, because the store
 // limits bounds to a cap that grows with its time.
 func (k *keeper) untilGrantable(t *heldLease, needed int64) time.Duration {
 	wait := time.Duration(reached(k.terms, needed)-t.row.Now) * time.Microsecond
@@ -282,15 +282,15 @@ func reached(t lease.Terms, bound int64) int64 {
 
 // wantedBound returns the bound to request if counters below needed are required.
 //
-// The bound is a window ahead of the host's time. Because the store limits it by its own
-// clock, one wrong clock cannot push a bound far into the future. If the lease starts
-// later than now, the bound is a window ahead of needed instead.
+// The bound is a window ahead of the host's time, or a window ahead of needed if the
+// lease starts later than now. One wrong clock can't push it far into the future,
+// because the store limits it by its own clock.
 //
-// For a coarse layout a window could be the rest of a long tick, so there the bound is a
-// block of counters above needed. The block's size doubles if the last block was used up
-// quickly, and is halved otherwise. If needed is in a tick that the store cannot grant
-// yet, wantedBound returns 0, because the store would grant the rest of the current
-// tick instead.
+// For a coarse layout, a window could be the rest of a long tick, so we request a block
+// of counters above needed instead. If the last block was used up quickly, the next one
+// is two times as large, otherwise half as large. If needed is in a tick that the store
+// can't grant yet, wantedBound returns 0. Otherwise we'd waste the rest of the current
+// tick, because that's what the store would grant.
 func (k *keeper) wantedBound(t *heldLease, needed int64) int64 {
 	if !k.terms.Coarse() {
 		now := k.clocks.now().UnixMicro()
@@ -308,9 +308,9 @@ func (k *keeper) wantedBound(t *heldLease, needed int64) int64 {
 	return needed + t.block
 }
 
-// renew asks the store to raise the lease's bound. The issuer may use the new bound only
-// if the store confirms the renewal. Otherwise renew reads the row to find out whether
-// the process still holds the lease.
+// renew asks the store to raise the lease's bound. The issuer must not use the new
+// bound unless the store confirms the renewal. If it doesn't, renew reads the row to
+// find out whether we still hold the lease.
 func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 	if t.pendingToken == "" {
 		t.pendingToken = newToken(t.since)
@@ -325,7 +325,7 @@ func (k *keeper) renew(ctx context.Context, t *heldLease, needed int64) {
 	case errors.Is(err, lease.ErrNotMigrated):
 		k.lose(t, "its table is gone from the store")
 	case err != nil:
-		// The request may have been executed, or may be executed later.
+		// We can't tell whether the request has been executed or will be executed later.
 		if isAnswer(err) || k.failed == nil {
 			k.failed = &lease.StoreError{Op: "renew", Err: err}
 		}
@@ -357,9 +357,9 @@ func (k *keeper) confirm(t *heldLease, row lease.Row, sent reading) {
 	k.announce(t)
 }
 
-// announce closes k.granted when the lease's first id may be issued. If the store has not
-// granted that id's counter yet, announce requests the counter and gives the issuer the
-// reason.
+// announce closes k.granted once the lease's first id may be issued. As long as the
+// store hasn't granted that id's counter, announce requests the counter instead, and
+// gives the issuer the reason for the wait.
 func (k *keeper) announce(t *heldLease) {
 	if err := k.heldOff(t); err != nil {
 		k.Want(t.start + 1)
@@ -373,7 +373,8 @@ func (k *keeper) announce(t *heldLease) {
 	}
 }
 
-// heldOff returns an error as long as the store has granted no counters to the lease.
+// heldOff returns an error as long as the store has not granted any counters to the
+// lease.
 func (k *keeper) heldOff(t *heldLease) error {
 	if t.start < t.row.Bound {
 		return nil
@@ -382,11 +383,11 @@ func (k *keeper) heldOff(t *heldLease) error {
 	return &lease.HoldOffError{Namespace: k.cfg.Namespace, For: max(left, 0), Unconfirmed: t.unconfirmed}
 }
 
-// reread is called when the store did not answer a renewal. It reads the lease's row and
-// reports whether the process still holds the lease. If the row contains the renewal's
-// token, the renewal has succeeded, and the keeper continues from the row's token and
-// revision. It ignores the row's bound, because some servers return a commit to readers
-// before it is flushed to disk. Only a later renewal that is answered raises the bound.
+// reread reads the lease's row after a renewal that failed, and reports whether we
+// still hold the lease. If the row contains the renewal's token, the renewal did
+// succeed, so we continue from the row's token and revision. We must ignore the row's
+// bound, however, because some servers show a commit to readers before it's flushed to
+// the disk. Only a later renewal that is answered can raise the bound.
 func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 	timely, done := k.inTime(ctx)
 	rows, err := k.store.Rows(timely, k.terms, t.row.Worker, t.row.Worker)
@@ -400,7 +401,8 @@ func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 	case len(rows) == 0:
 		k.lose(t, "its row is gone from the store")
 	case rows[0].Token != t.row.Token && rows[0].Token != t.pendingToken:
-		// Revisions only increase. A row with a smaller one was restored from an older dump.
+		// Revisions only ever increase, so if this one is smaller, the row was restored
+		// from an older dump.
 		k.regressed = rows[0].Revision < t.row.Revision
 		k.lose(t, fmt.Sprintf("another process has its row (%s), or the store has lost a renewal", rows[0].Label))
 	case rows[0].Expires < rows[0].Now:
@@ -414,10 +416,10 @@ func (k *keeper) reread(ctx context.Context, t *heldLease) (held bool) {
 	return false
 }
 
-// drop ends a lease whose row no other process has taken yet, and frees that row. Without
-// this, other processes would have to wait until the lease has been expired for
-// MaxClockSkew. If the store's clock was an hour ahead and has been corrected, that
-// would take an hour.
+// drop ends a lease whose row no other process has taken yet, and frees that row.
+// Otherwise, other processes would have to wait until the lease has been expired for
+// MaxClockSkew. That can take long: if the store's clock was an hour ahead and has been
+// corrected, they'd wait for an hour.
 func (k *keeper) drop(ctx context.Context, t *heldLease, row lease.Row, reason string) {
 	k.lose(t, reason)
 	ctx, done := k.inTime(ctx)
@@ -439,11 +441,11 @@ func (k *keeper) lose(t *heldLease, reason string) {
 	}
 }
 
-// patience returns the timeout for one attempt to claim or one call for a lease. Without
-// a lease the timeout is long, because after a short one the process would only queue
-// for a connection again. With a lease it is shorter, because there must be time for a
-// second call before the lease expires. After two timeouts in a row, the lease is
-// probably lost and the store overloaded, so the timeout doubles.
+// patience returns the timeout for one attempt to claim or one call for a lease. While
+// we have no lease, there's no point in a short timeout, because afterwards we'd only
+// queue for a connection again. With a lease, we need time for a second call before the
+// lease expires, so the timeout is shorter. However, after two timeouts in a row the
+// lease is probably lost and the store overloaded, so we double it.
 func (k *keeper) patience() time.Duration {
 	switch {
 	case k.held == nil:
@@ -455,8 +457,8 @@ func (k *keeper) patience() time.Duration {
 }
 
 // inTime returns a ctx with the timeout of patience. The caller must call the returned
-// function after the call to the store. It cancels the ctx and counts calls that timed
-// out.
+// function after the call to the store, because it cancels the ctx and counts calls
+// that timed out.
 func (k *keeper) inTime(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, k.patience())
 	return ctx, func() {
@@ -471,9 +473,9 @@ func (k *keeper) inTime(ctx context.Context) (context.Context, func()) {
 
 func (k *keeper) explain(op string, err error) { k.issuer.Explain(&lease.StoreError{Op: op, Err: err}) }
 
-// pause waits for a random time around d, and for longestWait at most. The time is random
-// so that processes which failed together do not try again together. pause reports false
-// if ctx has ended.
+// pause waits for a random time around d, but never longer than longestWait. We
+// randomize it so that processes which failed together don't all try again together.
+// pause reports false if ctx has ended.
 func (k *keeper) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(min(d/2+rand.N(d), longestWait))
 	defer timer.Stop()
@@ -487,14 +489,14 @@ func (k *keeper) pause(ctx context.Context, d time.Duration) bool {
 
 func (k *keeper) log() *slog.Logger { return k.cfg.log() }
 
-// warn logs why there is no lease. It does not log the same reason again.
+// warn logs why there is no lease, unless the reason is the same as the last time.
 func (k *keeper) warn(err error) {
 	if isRace(err) {
 		return
 	}
 	reason := err.Error()
 	if _, ok := errors.AsType[*lease.TakenError](err); ok {
-		reason = "taken" // its text has the time
+		reason = "taken" // the text contains a duration, so it's different every time
 	}
 	if k.warned != reason {
 		k.warned = reason

@@ -17,8 +17,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// config has ticks of a millisecond, since before the year 2000, where the time of
-// bubbles begins, and 16 worker numbers.
+// config returns a Config with ticks of a millisecond and 16 worker numbers. The epoch
+// is before the year 2000, because that's where the time of synctest bubbles begins.
 func config(least, most int64) keeper.Config {
 	return keeper.Config{
 		Layout: "milliseconds", Epoch: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), Unit: time.Millisecond, PerTick: 4096, Workers: 16,
@@ -26,7 +26,7 @@ func config(least, most int64) keeper.Config {
 	}
 }
 
-// keeperTerms name the rows of keepers with that config.
+// keeperTerms returns the terms of keepers with that config, to find their rows.
 func keeperTerms(cfg keeper.Config) lease.Terms {
 	return lease.Terms{
 		Namespace: "default", Layout: cfg.Layout, Epoch: cfg.Epoch.UnixMicro(), Unit: cfg.Unit.Microseconds(), PerTick: cfg.PerTick,
@@ -34,13 +34,14 @@ func keeperTerms(cfg keeper.Config) lease.Terms {
 	}
 }
 
-// A recorder is an issuer that uses every counter that it may, at once.
+// A recorder is an issuer that records its grants as if it used every counter
+// immediately.
 type recorder struct {
 	mu      sync.Mutex
 	grants  []granted
 	leased  bool
 	sealed  []error // the reasons
-	reasons []error // those of Explain
+	reasons []error // the reasons passed to Explain
 }
 
 type granted struct{ worker, start, bound int64 }
@@ -76,7 +77,7 @@ func (r *recorder) Explain(reason error) {
 
 func (r *recorder) Correct(time.Duration) {}
 
-// last returns the newest grant, and how many there were.
+// last returns the latest grant and the number of grants.
 func (r *recorder) last() (granted, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,16 +105,17 @@ func disjoint(t *testing.T, recorders ...*recorder) {
 	}
 }
 
-// errNoEffect has a call of a hooked store succeed without an effect.
+// errNoEffect makes a call of a hooked store succeed without any effect.
 var errNoEffect = errors.New("no effect")
 
-// A hooked store calls hook before each call, and fails with its error.
+// A hooked store calls hook before each call. If hook returns an error, the call fails
+// with it and doesn't reach the Memory.
 type hooked struct {
 	*leasetest.Memory
 	hook func(ctx context.Context, op string) error
 }
 
-// done returns the error of a call that answers with nothing else.
+// done converts an error of hook into the error that the call should return.
 func done(err error) error {
 	if err == errNoEffect {
 		return nil
@@ -193,7 +195,7 @@ func (h *hooked) Rows(ctx context.Context, terms lease.Terms, least, most int64)
 	return h.Memory.Rows(ctx, terms, least, most)
 }
 
-// openKeeper opens a keeper that is closed at the end of the test.
+// openKeeper opens a keeper, which is closed at the end of the test.
 func openKeeper(t *testing.T, store lease.Store, cfg keeper.Config) (leased.Keeper, *recorder) {
 	t.Helper()
 	r := &recorder{}
@@ -216,7 +218,8 @@ func row(t *testing.T, store *leasetest.Memory, cfg keeper.Config, worker int64)
 	return rows[0]
 }
 
-// once returns a fault of the first call of op, and what follows for the others.
+// once returns a function that gives the first call of op the fault first, and all
+// later ones the fault others. Calls of other methods have no fault.
 func once(op string, first, others leasetest.Fault) func(string) leasetest.Fault {
 	var mu sync.Mutex
 	seen := false
@@ -234,8 +237,9 @@ func once(op string, first, others leasetest.Fault) func(string) leasetest.Fault
 	}
 }
 
-// trustsReads is a store as it must not be: a renewal or claim without a reply
-// counts as answered if the row shows it.
+// trustsReads is a store that does what a store must never do: if there is no reply to
+// a renewal or claim, it reads the row and reports success if the row shows it. We use
+// it to make sure that the tests would find this bug.
 type trustsReads struct{ *leasetest.Memory }
 
 func (s trustsReads) find(terms lease.Terms, worker int64, token string, err error) (lease.Row, bool, error) {
@@ -262,8 +266,9 @@ func (s trustsReads) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool,
 	return row, ok, nil
 }
 
-// The reply to a renewal is lost, and then the store forgets its commit. The row
-// showed the commit in between. Nothing may have been granted because of that.
+// The reply to a renewal is lost, and then the store loses the commit as well. In
+// between, the row showed the commit, but the keeper must not have granted anything
+// because of that.
 func TestRenewalThatIsForgotten(t *testing.T) {
 	for _, fault := range []leasetest.Fault{leasetest.LoseReply, leasetest.HangAfter} {
 		for _, broken := range []bool{false, true} {
@@ -278,7 +283,7 @@ func TestRenewalThatIsForgotten(t *testing.T) {
 					time.Sleep(20 * time.Second)
 					before, answered := m.Snapshot(), row(t, m, cfg, 3)
 					m.Fault(once("Renew", fault, leasetest.Hang))
-					time.Sleep(7 * time.Second) // the next renewal, and a read of the row
+					time.Sleep(7 * time.Second) // wait for the next renewal and a read of the row
 					if shown := row(t, m, cfg, 3); shown.Bound <= answered.Bound {
 						t.Fatalf("the row shows no renewal: %+v", shown)
 					}
@@ -302,10 +307,10 @@ func TestRenewalThatIsForgotten(t *testing.T) {
 	}
 }
 
-// A keeper that finds its row at a smaller revision than it was answered knows
-// that the store has forgotten commits. It raises the fence, so that every later
-// lease starts above all that was granted. It does not where another process has
-// taken the row.
+// If a keeper finds its row at a smaller revision than in the store's last reply, it
+// knows that the store has lost commits. It must then raise the fence, so that every
+// later lease starts above everything that was granted. However, it must not do so if
+// another process has taken the row, or if the lease has just expired.
 func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 	for name, tt := range map[string]struct {
 		harm   func(t *testing.T, m *leasetest.Memory, older leasetest.Snapshot)
@@ -337,7 +342,7 @@ func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 				before := m.Calls("Fence")
 				tt.harm(t, m, older)
 				time.Sleep(time.Minute)
-				// Both keepers notice that the store was restored.
+				// Both keepers should notice that the store was restored.
 				if n := m.Calls("Fence") - before; n != 2*tt.fences {
 					t.Errorf("the fence was raised %d times", n)
 				}
@@ -350,9 +355,8 @@ func TestForgottenCommitsRaiseTheFence(t *testing.T) {
 	}
 }
 
-// A store that may forget commits from now on does not renew leases that were
-// claimed while it could not. The keeper drops its lease and claims with a
-// hold-off.
+// If a store may lose commits from now on, it must not renew leases that were claimed
+// before that. The keeper should drop its lease and claim with a hold-off.
 func TestStoreBecomesVolatile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, cfg := &leasetest.Memory{}, config(3, 3)
@@ -367,13 +371,14 @@ func TestStoreBecomesVolatile(t *testing.T) {
 		if e := <-lost; !strings.Contains(e.Reason, "lose commits") || time.Since(at) > 5*time.Second {
 			t.Errorf("after %v: %v", time.Since(at), e)
 		}
-		// Nothing below the cap of the claim, and of a server whose clock is behind.
+		// Every new grant must start at or above the cap at the time of the claim. We use
+		// RaisedFence here to allow for a server whose clock is behind.
 		burnt := keeperTerms(cfg).At(at.UnixMicro()).RaisedFence
 		synctest.Wait()
 		if now, n := r.last(); r.grants[0] != g || n != 2 || now.start < burnt {
 			t.Errorf("%+v were granted after %+v; want one more, from %d or above", r.grants, g, burnt)
 		}
-		m.Restore(before) // which is what it may do
+		m.Restore(before) // a volatile store may do this
 		time.Sleep(30 * time.Second)
 		if again, n := r.last(); n != 3 || again.start < burnt || again.bound <= again.start {
 			t.Errorf("after %d grants the last is %+v; want it to start at %d or above", n, again, burnt)
@@ -416,14 +421,15 @@ func (a *attempts) check(t *testing.T) {
 	t.Logf("%d calls, %d at most in one attempt", a.total, largest)
 }
 
-// hangs waits until ctx ends, and fails as a driver may: not with the error of ctx.
+// hangs waits until ctx ends. It fails like some drivers, which don't return ctx's
+// error.
 func hangs(ctx context.Context) error {
 	<-ctx.Done()
 	return errors.New("interrupted")
 }
 
-// A claim had no reply when Open gave up. The worker number is free afterwards,
-// whether the claim was applied or is still under way.
+// Open gave up while a claim had no reply. The worker number must be free afterwards,
+// whether the claim was executed or is still under way.
 func TestOpenThatFailsGivesTheWorkerBack(t *testing.T) {
 	for _, fault := range []leasetest.Fault{leasetest.HangAfter, leasetest.Late} {
 		for _, expired := range []bool{false, true} {
@@ -468,7 +474,7 @@ func TestOpenThatFailsGivesTheWorkerBack(t *testing.T) {
 	}
 }
 
-// tokens remembers the tokens of renewals by the revision that they are for.
+// tokens records which tokens were sent to renew each revision.
 type tokens struct {
 	*leasetest.Memory
 	mu   sync.Mutex
@@ -485,8 +491,8 @@ func (s *tokens) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, e
 	return s.Memory.Renew(ctx, r)
 }
 
-// All attempts to renew one revision carry one token, and no other revision's
-// attempts carry it.
+// All attempts to renew the same revision must use the same token, which must not be
+// used for any other revision.
 func TestRenewalsOfOneRevisionHaveOneToken(t *testing.T) {
 	for _, fault := range []leasetest.Fault{leasetest.Refuse, leasetest.Hang, leasetest.LoseReply, leasetest.HangAfter, leasetest.Late} {
 		t.Run(fmt.Sprint("fault ", fault), func(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// defaultLabel returns a label by which people recognize this process, and which stays the
-// same after a restart. It consists of the host's name, $PORT if it is set, and the
+// defaultLabel returns a label that helps people recognize this process and that stays
+// the same after a restart. It consists of the host's name, $PORT if it is set, and the
 // address of the first network card.
 func defaultLabel() string {
 	host, err := os.Hostname()
@@ -16,7 +16,7 @@ func defaultLabel() string {
 	if port := os.Getenv("PORT"); port != "" {
 		host += ":" + port
 	}
-	interfaces, _ := net.Interfaces() // an error is the same as none
+	interfaces, _ := net.Interfaces() // if there is an error, we just leave out the address
 	for _, i := range interfaces {
 		if len(i.HardwareAddr) > 0 {
 			host += " " + i.HardwareAddr.String()

@@ -7,7 +7,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/leased"
 )
 
-// stats are the counters of [leased.Stats], which other goroutines read.
+// stats contains the counters of [leased.Stats]. They are atomic because other
+// goroutines read them.
 type stats struct {
 	claims, renewals, failures, losses atomic.Int64
 	total, last                        atomic.Int64 // of all renewals, in nanoseconds

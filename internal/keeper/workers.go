@@ -8,7 +8,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Worker is a worker number of a namespace and the lease that it has, for people.
+// A Worker describes a worker number of a namespace and its lease, for people.
 type Worker struct {
 	Namespace string     `json:"namespace"`
 	Layout    string     `json:"layout"`
@@ -20,7 +20,7 @@ type Worker struct {
 }
 
 // Workers returns the worker numbers of a namespace that have a row, ordered by layout
-// and number. If free is set, it includes those that no process holds.
+// and number. It leaves out those that no process holds, unless free is set.
 func Workers(ctx context.Context, store lease.Store, namespace string, free bool) ([]Worker, error) {
 	layouts, _, err := store.Layouts(ctx, namespace)
 	if err != nil {
@@ -58,10 +58,11 @@ func worker(namespace, layout string, r lease.Row) Worker {
 	return w
 }
 
-// FreeWorker ends the lease of a worker number, so that the next process need not wait until
-// it expires. It returns what the number was. A process that still runs loses its lease
-// at the next renewal and claims another number. No id repeats, because the bound stays
-// as it is and the next holder starts there.
+// FreeWorker ends the lease of a worker number, so that the next process doesn't have
+// to wait until it expires. It returns the state of the worker number before the call.
+// If the process that held it is still running, it loses its lease at the next renewal
+// and claims another number. This can't make an id repeat, because the bound stays
+// where it is and the next holder starts there.
 func FreeWorker(ctx context.Context, store lease.Store, namespace, layout string, number int64) (Worker, error) {
 	terms := lease.Terms{Namespace: namespace, Layout: layout}
 	rows, err := store.Rows(ctx, terms, number, number)
