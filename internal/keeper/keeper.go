@@ -111,9 +111,9 @@ func (k *keeper) RenewSoon() {
 	}
 }
 
-// If the keeper is suspended, Resume claims a worker number as [Open] does, and returns
-// when the first id may be issued. If ctx ends before that, it returns an error and the
-// keeper stays suspended.
+// Resume claims a worker number as [Open] does, unless the keeper already has one, and
+// returns when the first id may be issued. If ctx ends before that, it returns an error
+// and the keeper stays suspended.
 func (k *keeper) Resume(ctx context.Context) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()

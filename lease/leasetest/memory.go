@@ -12,10 +12,10 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// A Memory is a [lease.Store] in memory. A test controls its clock, which calls fail,
-// and which commits are lost. Since a Memory starts no goroutines, and waits only if a
-// [Fault] makes a call hang until its ctx ends, it can be used in the bubbles of
-// testing/synctest.
+// A Memory is a [lease.Store] in memory. A test can set its clock, and can choose the
+// calls that fail and the commits that are lost. Since a Memory starts no goroutines,
+// and waits only if a [Fault] makes a call hang until its ctx ends, it can be used in
+// the bubbles of testing/synctest.
 //
 // The zero value is an empty store that is ready to use. A Memory is safe for
 // concurrent use.
