@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/keeper"
 )
 
 // The page for people is plain HTML from the server: it has no script, and loads nothing.
@@ -40,6 +42,7 @@ type pageData struct {
 	Problem string // what is wrong with ID
 	Fields  []pageField
 	State   []pageLine
+	Leases  *pageLeases // nil if the service doesn't know the store
 }
 
 // A pageField is a run of bits of an id.
@@ -51,6 +54,24 @@ type pageField struct {
 }
 
 type pageLine struct{ Name, Value string }
+
+// pageLeases lists the worker numbers that are leased in a namespace.
+type pageLeases struct {
+	Namespace string
+	Problem   string // why they can't be listed
+	Workers   []pageWorker
+	Layouts   bool // whether they have more than one layout
+	More      int  // how many are not shown
+}
+
+type pageWorker struct {
+	Number                               int64
+	State, Since, Expires, Label, Layout string
+	Own                                  bool // whether it is that of this process
+}
+
+// maxWorkers is how many worker numbers the page lists.
+const maxWorkers = 1000
 
 // A page shows the bits of an id and the state of the process. A browser cannot send a
 // bearer token, so people enter a token as the password, with any user name.
@@ -74,7 +95,7 @@ func (s *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	status := http.StatusOK
-	data := pageData{Path: "./", Style: template.CSS(pageCSS), State: s.state()}
+	data := pageData{Path: "./", Style: template.CSS(pageCSS), State: s.state(), Leases: s.leases(r.Context())}
 	if data.ID = strings.TrimSpace(r.URL.Query().Get("id")); data.ID != "" {
 		id, err := strconv.ParseInt(data.ID, 10, 64)
 		if err == nil && id >= 0 {
@@ -150,6 +171,39 @@ func pageFields(layout idgen.Layout, id int64) []pageField {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// leases reads the leases of the namespace.
+func (s *page) leases(ctx context.Context) *pageLeases {
+	if s.cfg.Store == nil {
+		return nil
+	}
+	leases := &pageLeases{Namespace: s.cfg.Namespace}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.MaxWait)
+	defer cancel()
+	workers, err := keeper.Workers(ctx, s.cfg.Store, s.cfg.Namespace, false)
+	if err != nil {
+		leases.Problem = err.Error()
+		return leases
+	}
+	if len(workers) > maxWorkers {
+		leases.More = len(workers) - maxWorkers
+		workers = workers[:maxWorkers]
+	}
+	own, leased := s.pool.Worker()
+	layout := s.pool.Layout().String()
+	at := func(t *time.Time) string {
+		if t == nil {
+			return "unknown"
+		}
+		return t.UTC().Format("2006-01-02 15:04:05 MST")
+	}
+	for _, w := range workers {
+		leases.Layouts = leases.Layouts || w.Layout != workers[0].Layout
+		leases.Workers = append(leases.Workers, pageWorker{w.Number, w.State, at(w.Since), at(w.Expires), w.Label, w.Layout,
+			leased && w.Number == own && w.Layout == layout && w.State == "leased"})
+	}
+	return leases
 }
 
 // state describes the pool. A new line of the page belongs here.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -17,6 +18,7 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/lease"
 	"github.com/snowkey-go/snowkey/lease/filestore"
 )
 
@@ -217,4 +219,78 @@ func TestPageLease(t *testing.T) {
 	if _, _, text := getPage(t, s.URL+"/", ""); !strings.Contains(text, "<dd>unleased</dd>") || !strings.Contains(text, "<dt>Lease</dt><dd>none</dd>") {
 		t.Errorf("without a lease:\n%s", text)
 	}
+}
+
+// The page lists the leases of all processes of the namespace, and says which one is its own.
+func TestPageLeases(t *testing.T) {
+	store := filestore.Dir(t.TempDir())
+	open := func(namespace, label string) *idgen.Pool {
+		ids, err := snowkey.Open(t.Context(), store, snowkey.Config{Namespace: namespace, Label: label, MaxClockSkew: 10 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = ids.Close(context.Background()) })
+		return ids
+	}
+	read := func(ids *idgen.Pool, cfg Config) string {
+		h, err := NewHandler(ids, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := httptest.NewServer(h)
+		defer s.Close()
+		status, _, text := getPage(t, s.URL+"/", "")
+		if status != 200 {
+			t.Errorf("%d\n%s", status, text)
+		}
+		return text
+	}
+	first, second := open("orders", "first <b>"), open("orders", "second")
+	open("bills", "third")
+	row := regexp.MustCompile(`<tr><th scope="row">(\d+)</th><td>(\w+)</td><td>20[^<]* UTC</td><td>20[^<]* UTC</td><td>([^<]*)</td></tr>`)
+	for i, ids := range []*idgen.Pool{first, second} {
+		text := read(ids, Config{Store: store, Namespace: "orders"})
+		own := []string{"", ""}
+		own[i] = " (this process)"
+		want := fmt.Sprint([][]string{{"0", "leased", "first &lt;b&gt;" + own[0]}, {"1", "leased", "second" + own[1]}})
+		got := [][]string{}
+		for _, m := range row.FindAllStringSubmatch(text, -1) {
+			got = append(got, m[1:])
+		}
+		if fmt.Sprint(got) != want || strings.Contains(text, "third") {
+			t.Errorf("got %v, want %v\n%s", got, want, text)
+		}
+	}
+	if text := read(first, Config{}); strings.Contains(text, "leases-title") {
+		t.Errorf("without a store:\n%s", text)
+	}
+	if text := read(first, Config{Store: unreadable{store}}); !strings.Contains(text, "The leases cannot be read: lease: the store failed to read: the disk is gone") || !strings.Contains(text, "<dd>serving</dd>") {
+		t.Errorf("with a store that fails:\n%s", text)
+	}
+	for n, want := range map[int]string{maxWorkers: "", maxWorkers + 1: "<p>1 more are not shown."} {
+		text := read(first, Config{Store: crowded{store, n}, Namespace: "orders"})
+		if got := strings.Count(text, "<tr><th scope=\"row\">"); got != maxWorkers || strings.Contains(text, "not shown") != (want != "") || !strings.Contains(text, want) {
+			t.Errorf("%d workers: %d rows", n, got)
+		}
+	}
+}
+
+type unreadable struct{ lease.Store }
+
+func (unreadable) Layouts(context.Context, string) ([]string, int64, error) {
+	return nil, 0, errors.New("the disk is gone")
+}
+
+// crowded has n leases.
+type crowded struct {
+	lease.Store
+	n int
+}
+
+func (c crowded) Rows(context.Context, lease.Terms, int64, int64) ([]lease.Row, error) {
+	rows := make([]lease.Row, c.n)
+	for i := range rows {
+		rows[i] = lease.Row{Worker: int64(i), Token: "t", Expires: 1, Label: "one of many"}
+	}
+	return rows, nil
 }

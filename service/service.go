@@ -8,14 +8,15 @@
 //	GET  /v1/status        the state, the worker number and the counters of the pool
 //	GET  /v1/openapi.yaml  this interface as an OpenAPI document
 //	GET  /readyz, /livez   probes, as in package idgen/healthz
-//	GET  /                 a page for people: the bits of an id, and the state of the process
+//	GET  /                 a page for people: the bits of an id, and the leases
 //
 // Ids are strings in JSON, because JavaScript rounds numbers above 2^53. With the header
-// Accept: text/plain, they come as text with one id per line. docs/service.md
-// explains the interface. Package service/client is a client for Go.
+// Accept: text/plain, they come as text with one id per line, and with format=ranges as
+// text in which consecutive ids share a line. docs/service.md explains the interface. Package service/client is a client for Go.
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -34,6 +35,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/idgen/healthz"
+	"github.com/snowkey-go/snowkey/lease"
 )
 
 // Config configures the service. The zero Config is valid, but it lets everybody who can
@@ -50,6 +52,12 @@ type Config struct {
 	// Rate limits how many requests for ids the service answers per second, over all
 	// clients. Others get the status 429. Defaults to no limit.
 	Rate float64
+
+	// Store is the store of the pool's lease, and Namespace its namespace, as given to
+	// snowkey.Open. With a Store, the page lists all worker numbers that are leased in the
+	// namespace. Namespace defaults to "default".
+	Store     lease.Store
+	Namespace string
 
 	// MaxWait limits how long a request waits for ids, for instance for a lease. Defaults
 	// to 5 s.
@@ -77,6 +85,7 @@ func (cfg *Config) validate() error {
 	if cfg.MaxWait == 0 {
 		cfg.MaxWait = defaultMaxWait
 	}
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
 	for i, token := range cfg.Tokens {
 		if len(token) < minToken {
 			return &ConfigError{fmt.Sprintf("token %d has %d characters, and needs at least %d; make one with openssl rand -hex 16", i+1, len(token), minToken)}
@@ -189,6 +198,9 @@ func (s *server) ids(w http.ResponseWriter, r *http.Request) error {
 		}
 		count = n
 	}
+	if text := query.Get("format"); text != "" && text != "ranges" {
+		return &problem{http.StatusBadRequest, "invalid_format", fmt.Sprintf("format is %.40q; it can only be ranges", text), 0}
+	}
 	nonce := query.Get("nonce")
 	if !nonces.MatchString(nonce) {
 		return &problem{http.StatusBadRequest, "invalid_nonce", "nonce can have up to 64 letters, digits, hyphens and underscores", 0}
@@ -199,21 +211,35 @@ func (s *server) ids(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.unavailable(err)
 	}
-	if r.Header.Get("Accept") == "text/plain" {
+	ranges := query.Get("format") == "ranges"
+	if ranges || r.Header.Get("Accept") == "text/plain" {
 		if nonce != "" {
 			w.Header().Set("Snowkey-Nonce", nonce)
 		}
-		text := make([]byte, 0, len(ids)*20)
-		for _, id := range ids {
-			text = append(strconv.AppendInt(text, id, 10), '\n')
-		}
-		return reply(w, http.StatusOK, "text/plain", text)
+		return reply(w, http.StatusOK, "text/plain", appendIDs(nil, ids, ranges))
 	}
 	body := idsReply{make([]string, len(ids)), nonce}
 	for i, id := range ids {
 		body.IDs[i] = strconv.FormatInt(id, 10)
 	}
 	return writeJSON(w, http.StatusOK, body)
+}
+
+// appendIDs appends ascending ids to text, one per line. With ranges, consecutive ids share
+// a line, such as 5-9: a batch of 1,000 ids then takes one or two lines instead of 20 KB.
+func appendIDs(text []byte, ids []int64, ranges bool) []byte {
+	for i := 0; i < len(ids); i++ {
+		text = strconv.AppendInt(text, ids[i], 10)
+		first := i
+		for ranges && i+1 < len(ids) && ids[i+1] == ids[i]+1 {
+			i++
+		}
+		if i > first {
+			text = strconv.AppendInt(append(text, '-'), ids[i], 10)
+		}
+		text = append(text, '\n')
+	}
+	return text
 }
 
 var nonces = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`)

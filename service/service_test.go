@@ -134,6 +134,44 @@ func TestPlainText(t *testing.T) {
 	}
 }
 
+// A reply in ranges has the same ids as one with a line each, and as few lines as possible.
+func TestRanges(t *testing.T) {
+	url := start(t, newPool(t), service.Config{})
+	r, err := http.NewRequestWithContext(t.Context(), "POST", url+"/v1/ids?count=5000&format=ranges&nonce=n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.Header.Get("Snowkey-Nonce") != "n" || response.Header.Get("Content-Type") != "text/plain" {
+		t.Fatalf("%q, %v: %v", text, response.Header, err)
+	}
+	var ids []int64
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	for _, line := range lines {
+		from, to, isRange := strings.Cut(line, "-")
+		first, err := strconv.ParseInt(from, 10, 64)
+		last := first
+		if isRange && err == nil {
+			last, err = strconv.ParseInt(to, 10, 64)
+		}
+		if err != nil || isRange && first >= last || len(ids) > 0 && first <= ids[len(ids)-1]+1 {
+			t.Fatalf("%q: %v", line, err)
+		}
+		for id := first; id <= last; id++ {
+			ids = append(ids, id)
+		}
+	}
+	// The default layout has 4,096 ids in a millisecond, so the batch needs two.
+	if len(ids) != 5000 || len(lines) < 2 || len(lines) > 20 {
+		t.Errorf("%d ids in %d lines", len(ids), len(lines))
+	}
+}
+
 func TestBadRequests(t *testing.T) {
 	url := start(t, newPool(t), service.Config{MaxBatch: 100})
 	for _, c := range []struct {
@@ -145,6 +183,7 @@ func TestBadRequests(t *testing.T) {
 		{"POST", "/v1/ids?count=-1", "invalid_count", 400},
 		{"POST", "/v1/ids?count=9999999999999999999", "invalid_count", 400},
 		{"POST", "/v1/ids?count=many", "invalid_count", 400},
+		{"POST", "/v1/ids?format=range", "invalid_format", 400},
 		{"POST", "/v1/ids?nonce=a%0d%0ab", "invalid_nonce", 400},
 		{"POST", "/v1/ids?nonce=" + strings.Repeat("x", 65), "invalid_nonce", 400},
 		{"GET", "/v1/ids/x1", "invalid_id", 400},

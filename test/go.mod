@@ -97,6 +97,8 @@ require (
 require github.com/snowkey-go/snowkey/hooks/pgxid v0.1.0
 
 require (
+	github.com/chromedp/cdproto v0.0.0-20250724212937-08a3db8b4327
+	github.com/chromedp/chromedp v0.14.2
 	github.com/prometheus/client_golang v1.20.5
 	github.com/snowkey-go/snowkey/internal/dbtest v0.1.0
 	github.com/snowkey-go/snowkey/metrics/snowkeyprom v0.1.0

@@ -84,6 +84,7 @@ func (a *app) serve(ctx context.Context, l *leases, cfg service.Config, addr str
 		defer cancel()
 		err = errors.Join(err, pool.Close(release))
 	}()
+	cfg.Store, cfg.Namespace = s, l.namespace
 	handler, err := service.NewHandler(pool, cfg)
 	if err != nil {
 		return err

@@ -3,6 +3,8 @@ package dbtest
 import (
 	"fmt"
 	"os/exec"
+	"path/filepath"
+	"strings"
 )
 
 // Chromium returns the path of a headless Chromium. It is looked for in the same places as
@@ -34,4 +36,15 @@ func NPM(t TB, name string) []string {
 		missing(t, &absentError{"npx with " + name, "npm", fmt.Errorf("%w\n%s", err, out[max(0, len(out)-500):])})
 	}
 	return command
+}
+
+// NPMFolder installs a package of npm, such as axe-core@4.10.2, and returns its folder. If
+// npm is not on this machine or cannot fetch the package, the test can't run.
+func NPMFolder(t TB, name string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := exec.Command("npm", "install", "--no-audit", "--no-fund", "--prefix", dir, name).CombinedOutput(); err != nil {
+		missing(t, &absentError{"npm with " + name, "npm", fmt.Errorf("%w\n%s", err, out[max(0, len(out)-500):])})
+	}
+	return filepath.Join(dir, "node_modules", name[:strings.LastIndex(name, "@")])
 }

@@ -123,9 +123,7 @@ func New(urls []string, cfg Config) (*Client, error) {
 	}
 	own := cfg.HTTP == nil
 	if own {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.ReadBufferSize = 64 << 10 // a batch of 1,000 ids needs 20 KB, so one read gets it
-		cfg.HTTP = &http.Client{Transport: transport}
+		cfg.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
 	c := &Client{cfg: cfg, own: own, resting: make([]time.Time, len(urls))}
 	for i, text := range urls {
@@ -301,7 +299,7 @@ func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error
 	defer cancel()
 	nonce := rand.Text()
 	to := *u
-	to.RawQuery = url.Values{"count": {strconv.Itoa(n)}, "nonce": {nonce}}.Encode()
+	to.RawQuery = url.Values{"count": {strconv.Itoa(n)}, "format": {"ranges"}, "nonce": {nonce}}.Encode()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), nil)
 	if err != nil {
 		return fail("", 0, err)
@@ -347,33 +345,47 @@ func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error
 	return ids, nil
 }
 
-// parse reads n ascending ids, one per line.
+// parse reads n ascending ids. A line has an id, or the first and the last of consecutive
+// ids, such as 5-9. A service that doesn't know ranges sends one id per line.
 func parse(text []byte, n int) ([]int64, error) {
 	ids := make([]int64, 0, n)
-	last := int64(-1)
 	for len(text) > 0 {
-		end := bytes.IndexByte(text, '\n')
-		if end < 1 || end > 19 {
-			return nil, fmt.Errorf("line %d of the reply, %.40q, is no id; the reply may have been cut off", len(ids)+1, text)
+		line, rest, ended := bytes.Cut(text, []byte{'\n'})
+		from, to, isRange := bytes.Cut(line, []byte{'-'})
+		first, ok := parseID(from)
+		last := first
+		if ok && isRange {
+			last, ok = parseID(to)
 		}
-		id := uint64(0)
-		for _, digit := range text[:end] {
-			if digit < '0' || digit > '9' {
-				return nil, fmt.Errorf("line %d of the reply, %.40q, is no id", len(ids)+1, text[:end])
-			}
-			id = id*10 + uint64(digit-'0') // 19 digits fit
+		switch {
+		case !ended || !ok:
+			return nil, fmt.Errorf("the reply has %.50q where an id is expected; it may have been cut off", line)
+		case first > last || len(ids) > 0 && first <= ids[len(ids)-1]:
+			return nil, fmt.Errorf("the reply has %.50q, which isn't above the ids before it", line)
+		case last-first >= int64(n-len(ids)):
+			return nil, fmt.Errorf("the reply has more than %d ids", n)
 		}
-		if id > math.MaxInt64 || int64(id) <= last {
-			return nil, fmt.Errorf("line %d of the reply has %d, which is no id or not above the one before", len(ids)+1, id)
+		for i := range last - first + 1 {
+			ids = append(ids, first+i)
 		}
-		last = int64(id)
-		ids = append(ids, last)
-		text = text[end+1:]
+		text = rest
 	}
 	if len(ids) != n {
 		return nil, fmt.Errorf("the reply has %d ids, not %d", len(ids), n)
 	}
 	return ids, nil
+}
+
+// parseID reads an id in decimal. It's stricter than package strconv, which accepts signs.
+func parseID(text []byte) (id int64, ok bool) {
+	n := uint64(0)
+	for _, digit := range text {
+		if digit < '0' || digit > '9' {
+			return 0, false
+		}
+		n = n*10 + uint64(digit-'0')
+	}
+	return int64(n), len(text) > 0 && len(text) <= 19 && n <= math.MaxInt64 // 19 digits fit in 64 bits
 }
 
 // Close ends the client. Later calls return [ErrClosed], and ids that were fetched but not

@@ -65,20 +65,40 @@ func BenchmarkRequests(b *testing.B) {
 			return conn.QueryRow("SELECT nextval('s')").Scan(&n)
 		})
 	})
-	b.Run("client", func(b *testing.B) {
-		s := httptest.NewServer(handler)
-		defer s.Close()
-		c, err := client.New([]string{s.URL}, client.Config{})
-		if err != nil {
+	b.Run("client", func(b *testing.B) { next(b, handler) })
+
+	// The default layout has 4,096 ids per millisecond, so an id takes at least 244 ns.
+	// Nothing holds the client back with a layout that has more.
+	layout, err := idgen.ParseLayout("0:1 │ time:41 × 1ms since 2025-01-01T00:00:00Z │ worker:6 │ sequence:16")
+	if err != nil {
+		b.Fatal(err)
+	}
+	more, err := idgen.NewPool(idgen.Config{Layout: layout, Worker: worker.Static(1)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer more.Close(context.Background())
+	if handler, err = service.NewHandler(more, service.Config{}); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("client, 65,536 ids per millisecond", func(b *testing.B) { next(b, handler) })
+}
+
+// next draws ids one by one with the client, which fetches 1,000 at once.
+func next(b *testing.B, handler http.Handler) {
+	b.Helper()
+	s := httptest.NewServer(handler)
+	defer s.Close()
+	c, err := client.New([]string{s.URL}, client.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	for b.Loop() {
+		if _, err := c.Next(context.Background()); err != nil {
 			b.Fatal(err)
 		}
-		defer c.Close()
-		for b.Loop() {
-			if _, err := c.Next(context.Background()); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+	}
 }
 
 // measure runs calls in 8 goroutines.

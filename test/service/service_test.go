@@ -24,12 +24,13 @@ import (
 // replica starts a process of the service, as far as its worker number is concerned.
 func replica(t *testing.T, dir string) (*idgen.Pool, *httptest.Server) {
 	t.Helper()
-	ids, err := snowkey.Open(t.Context(), filestore.Dir(dir), snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
+	store := filestore.Dir(dir)
+	ids, err := snowkey.Open(t.Context(), store, snowkey.Config{MaxClockSkew: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ids.Close(context.Background()) })
-	handler, err := service.NewHandler(ids, service.Config{MaxWait: 50 * time.Millisecond})
+	handler, err := service.NewHandler(ids, service.Config{MaxWait: 50 * time.Millisecond, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
