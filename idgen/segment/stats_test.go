@@ -24,10 +24,15 @@ func TestStats(t *testing.T) {
 			}
 		}
 		require("before the first call", segment.Stats{})
+		// The first fetch takes a millisecond, so that the first call has to wait for it.
+		late := sync.OnceFunc(func() { time.Sleep(time.Millisecond) })
+		store.Fault(func() segmenttest.Fault { late(); return segmenttest.None })
 		draws(t, s, base)
-		require("after the first call", segment.Stats{Issued: 1, Waits: 1, Fetches: 2})
+		want := segment.Stats{Issued: 1, Waits: 1, WaitTime: time.Millisecond, Fetches: 2, FetchTime: time.Millisecond}
+		require("after the first call", want)
 		appends(t, s, 7, base+1, 1)
-		require("after a batch", segment.Stats{Issued: 8, Waits: 1, Fetches: 2})
+		want.Issued = 8
+		require("after a batch", want)
 
 		store.Fault(func() segmenttest.Fault { return segmenttest.Hang })
 		appends(t, s, 12, base+8, 1)
@@ -37,7 +42,7 @@ func TestStats(t *testing.T) {
 			t.Error("the store hangs, and Next has returned a number")
 		}
 		time.Sleep(700 * time.Millisecond)
-		want := segment.Stats{Issued: 20, Waits: 2, WaitTime: 300 * time.Millisecond, Fetches: 2, Failures: 1, FetchTime: time.Second, LastFetch: time.Second}
+		want = segment.Stats{Issued: 20, Waits: 2, WaitTime: 301 * time.Millisecond, Fetches: 2, Failures: 1, FetchTime: time.Second + time.Millisecond, LastFetch: time.Second}
 		require("after a timeout", want)
 		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -147,13 +148,35 @@ func TestDefaultPool(t *testing.T) {
 	}
 }
 
+// A slow store answers only once a call waits for it.
+type slow struct {
+	segment.Store
+	waiting <-chan struct{}
+}
+
+func (s slow) Fetch(ctx context.Context, f segment.Fetch) (int64, error) {
+	<-s.waiting
+	return s.Store.Fetch(ctx, f)
+}
+
+// An announced context reports that somebody begins to wait for it.
+type announced struct {
+	context.Context
+	waits func()
+}
+
+func (a announced) Done() <-chan struct{} {
+	a.waits()
+	return a.Context.Done()
+}
+
 func TestSegment(t *testing.T) {
-	store := new(segmenttest.Memory)
-	s, err := segment.New(store, segment.Config{Name: "invoices", MinValue: 1, MinStep: 10, MaxValue: 1000})
+	waiting := make(chan struct{})
+	s, err := segment.New(slow{new(segmenttest.Memory), waiting}, segment.Config{Name: "invoices", MinValue: 1, MinStep: 10, MaxValue: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Append(t.Context(), nil, 7); err != nil {
+	if _, err := s.Append(announced{t.Context(), sync.OnceFunc(func() { close(waiting) })}, nil, 7); err != nil {
 		t.Fatal(err)
 	}
 	c := snowkeyprom.NewSegmentCollector(s)
