@@ -10,16 +10,16 @@ import (
 // rates measures how the cost of an id changes with the rate at which ids are drawn.
 func rates(sources []source) study {
 	offered := []int{1, 4, 16, 64, 256, 1024, 4096, 16384}
-	return study{title: "An id against the rate", measure: func(d time.Duration) (found findings, err error) {
+	return study{title: "Cost of an id at different rates", measure: func(d time.Duration) (found findings, err error) {
 		s := sheet{
-			title: "An id against the rate",
-			note: "Every millisecond one goroutine draws this number of ids, and sleeps for the rest. The table shows the time of a call for an id, " +
-				"with waiting. Above its ceiling a source waits for its layout. " +
-				"At low rates an id costs more, because the core has just slept.",
+			title: "Cost of an id at different rates",
+			note: "In every millisecond, one goroutine asks for this many ids and then sleeps. The table shows how long a call for an id takes, " +
+				"including the time it waits. Above the ceiling of its layout, a source has to wait. " +
+				"Note that ids cost more at low rates, because the core has just slept.",
 			columns: []string{"ids a millisecond"},
 		}
 		p := plot{
-			name: "rate", title: "An id against the rate",
+			name: "rate", title: "Cost of an id at different rates",
 			x:     axis{title: "ids asked for in a millisecond", log: true, ticks: floats(offered)},
 			y:     axis{title: "ns an id", log: true},
 			marks: []mark{{4096, "DefaultLayout ends"}},
@@ -83,18 +83,18 @@ func cores(all []source) study {
 			list = append(list, s)
 		}
 	}
-	return study{title: "An id against cores", measure: func(d time.Duration) (found findings, err error) {
+	return study{title: "Cost of an id on several cores", measure: func(d time.Duration) (found findings, err error) {
 		all := runtime.GOMAXPROCS(0)
 		defer runtime.GOMAXPROCS(all)
 		crowds := growing(all, 64)
 		s := sheet{
-			title: "An id against cores",
-			note: fmt.Sprintf("The time divided by the ids of all goroutines. The brackets hold the ratio to the yardstick, with its quartiles. "+
-				"The machine has cores for %d goroutines.", all),
+			title: "Cost of an id on several cores",
+			note: fmt.Sprintf("The table shows the time divided by the number of ids that all goroutines made. In brackets you find the ratio to the yardstick, with its quartiles. "+
+				"This machine has cores for only %d goroutines.", all),
 			columns: []string{"goroutines", "cores"},
 		}
 		p := plot{
-			name: "cores", title: "An id against cores",
+			name: "cores", title: "Cost of an id on several cores",
 			x:     axis{title: "goroutines", log: true, ticks: floats(crowds)},
 			y:     axis{title: "ns an id"},
 			marks: []mark{{float64(all), "all cores"}},

@@ -81,14 +81,14 @@ func (in *inserting) fill() error {
 	}
 	s := sheet{
 		title: fmt.Sprintf("%s: tables of %s rows", in.db.version, commas(int64(in.rows))),
-		note: fmt.Sprintf("Filled with %s, %s rows a call, by turns of %s rows. The quartiles are over the turns. "+
+		note: fmt.Sprintf("We filled the tables with %s, %s rows per call, in turns of %s rows. The quartiles are those of the turns. "+
 			"Each table also has an index on created_at. The server's buffer has %s.",
 			orm.name, commas(bulkRows), commas(int64(pieces*bulkRows)), in.db.memory),
-		columns: []string{"key", "rows a second", "the last tenth", "rate, in that of auto-increment", "rows", "index of the key", "index on created_at", "all"},
+		columns: []string{"key", "rows a second", "the last tenth", "rate, relative to auto-increment", "rows", "index of the key", "index on created_at", "all"},
 	}
 	growth := plot{
 		name:  "rows-" + strings.Fields(in.db.version)[0],
-		title: "A row in bulk against the size of the table, " + in.db.version,
+		title: "Cost of a row in bulk as the table grows, " + in.db.version,
 		x:     axis{title: "rows in the table"}, y: axis{title: "µs a row"},
 	}
 	for i, k := range keyKinds() {
@@ -125,12 +125,12 @@ func (in *inserting) fill() error {
 // compare inserts rows through each integration, in each of its ways.
 func (in *inserting) compare() error {
 	s := sheet{
-		title: fmt.Sprintf("%s: rows a second, into these tables", in.db.version),
-		note: "The brackets hold the ratio to the rate of auto-increment, with its quartiles. All integrations have their defaults. " +
-			"The program and the server share the cores of the machine. " +
+		title: fmt.Sprintf("%s: rows a second, inserted into these tables", in.db.version),
+		note: "In brackets you find the ratio to the rate of auto-increment, with its quartiles. All integrations use their defaults, " +
+			"and the program shares the machine's cores with the server. " +
 			map[string]string{
-				"postgres": "COPY (bulk with pgx) does not return the keys that the database made. The other ways do.",
-				"mysql":    "After a bulk insert the database returns the first key. GORM and ent compute the other keys from it.",
+				"postgres": "Note that COPY, which we use for pgx in bulk, doesn't return the keys made by the database. All other ways do.",
+				"mysql":    "After a bulk insert, the database returns only the first key, from which GORM and ent compute the others.",
 			}[in.db.dialect],
 		columns: []string{""},
 	}

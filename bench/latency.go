@@ -21,8 +21,8 @@ func latencies(all []source) study {
 	return study{title: "At the ceiling, call by call", measure: func(d time.Duration) (found findings, err error) {
 		sheet := sheet{
 			title: "At the ceiling, call by call",
-			note: "Every goroutine calls again at once. p99 is the time within which 99 % of the calls return. Timing a call costs a reading of the clock. " +
-				"The CPU is the total of the process. “Waiting at the ceiling” shows how much of it Snowkey spends on waiting.",
+			note: "As soon as a call returns, its goroutine calls again. 99 % of the calls return within p99. Keep in mind that timing a call costs a reading of the clock. " +
+				"The CPU is the total of the process. See “Waiting at the ceiling” for how much of it Snowkey spends on waiting.",
 			columns: []string{"", "goroutines", "rate / rate of its layout", "p50", "p99", "p99.9", "longest", "CPU, in cores"},
 		}
 		for _, goroutines := range crowds(64) {

@@ -41,7 +41,7 @@ func (r report) write(path string) error {
 		}
 		for _, l := range p.lines {
 			if l.behind {
-				behind = append(behind, fmt.Sprintf("%s, %s beside %s: %s", p.topic.name, l.name, l.against, l.ratio))
+				behind = append(behind, fmt.Sprintf("%s, %s compared with %s: %s", p.topic.name, l.name, l.against, l.ratio))
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func (r report) write(path string) error {
 	err = text.Execute(&page, map[string]any{
 		"Machine": machine(), "Date": time.Now().Format(time.DateOnly), "Took": r.took.Round(time.Second),
 		"Each": r.each, "Rows": commas(int64(r.rows)), "Small": r.each < time.Second || r.rows < 1e6, "Cores": runtime.NumCPU(),
-		"Versions": versions(), "Bars": bars, "Behind": behind, "Tables": "\n## Beside a yardstick\n" + tables.String(),
+		"Versions": versions(), "Bars": bars, "Behind": behind, "Tables": "\n## Compared with a yardstick\n" + tables.String(),
 	})
 	if err != nil {
 		return err

@@ -27,8 +27,9 @@ func peers(p *pools) (topic, error) {
 	t := topic{
 		name:  "Peers",
 		title: "One id from the peers, alone and on all cores, beside one of ours with room in the layout",
-		note: "DefaultLayout and bwmarrin/snowflake are limited to 4,096 ids per ms (244 ns), sonyflake to 256 per 10 ms (39.1 µs). The layouts\n" +
-			"  cause this cost. The CPU time shows the work. xid, ULID and UUID have 12 and 16 bytes and do not fit into a BIGINT.",
+		note: "DefaultLayout and bwmarrin/snowflake are limited to 4,096 ids per ms (244 ns), sonyflake to 256 per 10 ms (39.1 µs). Since these\n" +
+			"  limits determine the cost, look at the CPU time to see the actual work. xid has 12 bytes, and ULID and UUID have 16, so they\n" +
+			"  don't fit into a BIGINT.",
 	}
 	free := pace{turn: 5 * time.Millisecond}
 	// Some sources run ahead after a rest, which is why we need a warm-up and long

@@ -22,8 +22,8 @@ func segments(dir string) (t topic, closeAll func() error, err error) {
 	t = topic{
 		name:  "Segment",
 		title: "Dense numbers from databases that flush to disk; the yardstick is an atomic add whose sum is used",
-		note: "At full speed, steps are 1,048,576 to 16,777,216 numbers. The lines where demand jumps from 1,000 to 100,000 a second have the\n" +
-			"  default steps, and their ratio is the longest wait of a call over the longest time of a statement.",
+		note: "At full speed, steps are 1,048,576 to 16,777,216 numbers. Where demand jumps from 1,000 to 100,000 a second, we use the\n" +
+			"  default steps instead, and the ratio is the longest wait of a call divided by the longest time of a statement.",
 	}
 	s := &servers{dir: dir}
 	var sources []*segment.Segment

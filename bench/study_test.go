@@ -31,7 +31,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(content)
-	for _, want := range []string{"### A topic", "\n## An id against cores\n", `| a\|b | 1 ns |`, "short run", machine(), "1 of 1 bars are MISSED"} {
+	for _, want := range []string{"### A topic", "\n## Cost of an id on several cores\n", `| a\|b | 1 ns |`, "short run", machine(), "1 of 1 bars are MISSED"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

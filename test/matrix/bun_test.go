@@ -110,7 +110,7 @@ func (b *bunBench[M, P]) ways() []way {
 			return ms, err
 		})},
 		none(batches, "bun has none"),
-		none(graph, "bun does not save relations"),
+		none(graph, "bun doesn't save relations"),
 		{kind: upsert, call: "`Model(&row).On(…).Set(…)`", create: b.each(bunUpsert)},
 		{kind: upsert, call: "`Model(&rows).On(…).Set(…)`", create: b.list(bunUpsert)},
 		{kind: upsert, call: "`Model(&rows).On(…).Set(…).Returning(\"*\")`", create: b.list(func(q query) query { return bunUpsert(q).Returning("*") })},

@@ -30,7 +30,7 @@ var entIntegrations = []integration{{
 		sortKey: newEntBench("sort_items", func(c *ent.Client) *ent.SortItemClient { return c.SortItem },
 			func(e *ent.SortItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
 	},
-	without: "entid fills ids of the types of package pk",
+	without: "entid fills only ids whose type is in package pk",
 }}
 
 // ent generates these interfaces for every entity, though we only list what the ways
@@ -113,14 +113,14 @@ func (b *entBench[C, B, M, U, V, E, K]) ways() []way {
 		{kind: slice, call: "`MapCreateBulk(…).Save(ctx)`", create: func(ctx context.Context, items []item) ([]item, error) {
 			return b.items(b.entityOf(b.client).MapCreateBulk(items, func(builder B, i int) { b.set(builder, items[i]) }).Save(ctx))
 		}},
-		none(pointers, "ent creates rows with builders, not from structs"),
+		none(pointers, "ent creates rows with builders instead of structs"),
 		none(batches, "ent has none"),
 		{kind: graph, call: "`CreateBulk(…)` with `AddPartIDs(…)`", create: b.graph},
 		{kind: upsert, call: "`Create().OnConflictColumns(…).UpdateNewValues()`, `ID(ctx)`; on MySQL and MariaDB `Exec(ctx)`", create: b.upserts(U.UpdateNewValues)},
 		{kind: upsert, call: "`CreateBulk(…).OnConflictColumns(…).UpdateNewValues().Exec(ctx)`", create: b.bulkUpsert(V.UpdateNewValues)},
 		{kind: ignore, call: "`Create().OnConflictColumns(…).Ignore()`, `ID(ctx)`; on MySQL and MariaDB `Exec(ctx)`", create: b.upserts(U.Ignore)},
 		{kind: ignore, call: "`CreateBulk(…).OnConflictColumns(…).Ignore().Exec(ctx)`", create: b.bulkUpsert(V.Ignore)},
-		none(raw, "ent has builders only"),
+		none(raw, "ent has only builders"),
 		{kind: preset, call: "`CreateBulk(…)` with `SetID(…)`", create: bulk},
 		{kind: rollback, call: "`Tx`, `CreateBulk(…)`", create: func(ctx context.Context, items []item) ([]item, error) {
 			tx, err := b.client.Tx(ctx)

@@ -81,7 +81,7 @@ func tablesOf(all []*results) string {
 		if len(notes) > 0 {
 			fmt.Fprintf(&b, "\n– %s.\n", strings.Join(notes, "; "))
 		}
-		fmt.Fprintf(&b, "\nMore in [docs/%s](%[1]s).\n", in.page)
+		fmt.Fprintf(&b, "\nSee [docs/%s](%[1]s) for more.\n", in.page)
 	}
 	b.WriteString("\n")
 	return b.String()

@@ -177,7 +177,7 @@ func xormWays(engine *xorm.Engine, dialect string, source *idtest.Source) []Way 
 			}
 			return xormRows(users), nil
 		}},
-		{Kind: Map, Call: "`session.Table(\"users\").Insert(map[string]any{…})` with an id of `pool.Next(ctx)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) (_ []Row, err error) {
+		{Kind: Map, Call: "`session.Table(\"users\").Insert(map[string]any{…})` with an id from `pool.Next(ctx)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) (_ []Row, err error) {
 			for i, r := range rows {
 				if rows[i].ID, err = source.Next(ctx); err != nil {
 					return nil, err

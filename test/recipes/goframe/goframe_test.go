@@ -244,7 +244,7 @@ func ways(db gdb.DB, source *idtest.Source) []Way {
 		{Kind: Map, Call: "`db.Insert(ctx, \"users\", g.Map{…})`, which calls no hook", Want: Refused, Create: all(func(ctx context.Context, rows []Row) (sql.Result, error) {
 			return db.Insert(ctx, "users", maps(rows)[0])
 		})},
-		{Kind: Raw, Call: "`db.Exec` with an id of `pool.Next(ctx)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) (_ []Row, err error) {
+		{Kind: Raw, Call: "`db.Exec` with an id from `pool.Next(ctx)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) (_ []Row, err error) {
 			for i, r := range rows {
 				if rows[i].ID, err = source.Next(ctx); err != nil {
 					return nil, err

@@ -268,7 +268,7 @@ func ways(dialect string, conn sqlx.SqlConn, cachedConn model) []Way {
 			}
 			return rowsOf(users), nil
 		}},
-		{Kind: Raw, Call: "`conn.ExecCtx` with an id of `pool.Next(ctx)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
+		{Kind: Raw, Call: "`conn.ExecCtx` with an id from `pool.Next(ctx)`", Want: Agrees, Create: func(ctx context.Context, rows []Row) ([]Row, error) {
 			for i, r := range rows {
 				id, err := idgen.Default().Next(ctx)
 				if err != nil {
