@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	db, ctx := must(sql.Open("sqlite", "shop.db?_pragma=foreign_keys(1)&_pragma=busy_timeout(2000)")), context.Background()
+	db, ctx := must(sql.Open("sqlite", "shop.db?_txlock=immediate&_pragma=foreign_keys(1)&_pragma=busy_timeout(2000)")), context.Background()
 	ids := must(snowkey.Open(ctx, sqlstore.SQLite(db), snowkey.Config{}))
 	defer ids.Close(ctx) // gives the worker number back
 	idgen.SetDefault(ids)

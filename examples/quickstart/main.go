@@ -39,7 +39,7 @@ func quickstart(ctx context.Context, out io.Writer, file string) error {
 		return err
 	}
 	uri := url.URL{Path: path} // the driver expects a URI, in which # or ? would end the path
-	db, err := sql.Open("sqlite", "file:"+uri.EscapedPath()+"?_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)")
+	db, err := sql.Open("sqlite", "file:"+uri.EscapedPath()+"?_txlock=immediate&_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)")
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func open(ctx context.Context, kind, dsn, dir, file string) (database, error) {
 	driver := map[string]string{dialect.Postgres: "pgx", dialect.MySQL: "mysql"}[kind]
 	if dsn == "" {
 		uri := url.URL{Path: filepath.Join(dir, file)} // the driver expects a URI, in which # or ? would end the path
-		kind, driver, dsn = dialect.SQLite, "sqlite", "file:"+uri.EscapedPath()+"?_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)"
+		kind, driver, dsn = dialect.SQLite, "sqlite", "file:"+uri.EscapedPath()+"?_txlock=immediate&_pragma=foreign_keys(1)&_pragma=busy_timeout(5000)"
 	}
 	db, err := sql.Open(driver, dsn)
 	if err != nil {

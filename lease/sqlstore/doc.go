@@ -181,5 +181,8 @@
 // A copy of an SQLite file has the same fingerprint as the original, so it can't be
 // detected. The file must be on a local disk. You should also set busy_timeout below a
 // quarter of Window, because a driver may not notice that ctx has ended while SQLite
-// waits for a lock.
+// waits for a lock. Transactions that read before they write, such as those of ent's
+// migration, should begin with BEGIN IMMEDIATE (_txlock=immediate in the DSN of most
+// drivers). Otherwise SQLite fails them with SQLITE_BUSY, without waiting for
+// busy_timeout, if a lease is renewed between the read and the write.
 package sqlstore

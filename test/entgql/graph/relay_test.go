@@ -44,7 +44,7 @@ func (c *counter) Append(_ context.Context, dst []int64, n int) ([]int64, error)
 
 func newClient(t *testing.T) *ent.Client {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "relay.db")+"?_pragma=foreign_keys(1)&_pragma=busy_timeout(2000)")
+	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "relay.db")+"?_txlock=immediate&_pragma=foreign_keys(1)&_pragma=busy_timeout(2000)")
 	if err != nil {
 		t.Fatal(err)
 	}
