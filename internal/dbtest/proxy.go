@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Proxy forwards connections to a server, and can lose a reply or hold back a request
-// when a test asks for it. It doesn't parse the protocol, and simply counts the data of
+// A Proxy forwards connections to a server, and can lose a reply, hold back a request, or
+// change requests when a test asks for it. It doesn't parse the protocol, and simply counts the data of
 // one read as one request or reply. This works because drivers send a request in one
 // piece, as servers do with short replies.
 //
@@ -19,8 +19,9 @@ type Proxy struct {
 	mu               sync.Mutex
 	network, address string // of the server; empty while the proxy is cut
 	conns            map[net.Conn]bool
-	lose, keep       *countdown // count replies and requests, respectively; nil unless we're waiting for one
-	kept             *line      // the line whose request we're holding back, or nil
+	lose, keep       *countdown           // count replies and requests, respectively; nil unless we're waiting for one
+	kept             *line                // the line whose request we're holding back, or nil
+	edit             func(request []byte) // or nil
 }
 
 // A countdown fires on the n-th request or reply.
@@ -114,6 +115,14 @@ func (p *Proxy) KeepRequest(n int) (kept <-chan struct{}) {
 	defer p.mu.Unlock()
 	p.keep = c
 	return c.out
+}
+
+// Edit calls f with each request from now on. It may change the request, but not its
+// length. f must be safe for concurrent use.
+func (p *Proxy) Edit(f func(request []byte)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.edit = f
 }
 
 // Deliver sends the held request to the server, even if its sender has gone by now, and
@@ -238,6 +247,12 @@ func (l *line) requests() {
 		if err != nil {
 			l.linger()
 			return
+		}
+		l.proxy.mu.Lock()
+		edit := l.proxy.edit
+		l.proxy.mu.Unlock()
+		if edit != nil {
+			edit(buf[:n])
 		}
 		l.keepBack()
 		if _, err := l.server.Write(buf[:n]); err != nil {

@@ -25,7 +25,8 @@ func (e *TableError) Error() string {
 // returns a [*protocol.VersionError] if a table has another version, and a
 // [*TableError] if something about a table makes it unusable, such as a trigger that
 // may change what is written. The names must have passed [CheckName]. They must all
-// have the same schema, or none at all.
+// have the same schema, or none at all. If the server doesn't have all of the catalogs,
+// Inspect only finds out whether the tables exist.
 func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (there bool, err error) {
 	schema, _ := SplitName(names[0])
 	var quoted, plain []string
@@ -52,6 +53,32 @@ func (d Dialect) Inspect(ctx context.Context, db *sql.DB, names ...string) (ther
 	text := strings.NewReplacer("{quoted}", strings.Join(quoted, ", "), "{names}", strings.Join(plain, ", "),
 		"{each}", "SELECT "+strings.Join(plain, " AS name UNION ALL SELECT ")+" AS name",
 		"{schema}", here, "{main}", main, "{version}", "'"+protocol.Known()+"'").Replace(texts)
+	there, err = inspect(ctx, db, text)
+	if err != nil && d.Unknown(err) {
+		return d.exist(ctx, db, names)
+	}
+	return there, err
+}
+
+// exist is Inspect for a server that doesn't know all of the catalogs that we would have
+// to read. It can't find anything that makes a table unusable.
+func (d Dialect) exist(ctx context.Context, db *sql.DB, names []string) (there bool, err error) {
+	for _, name := range names {
+		rows, err := db.QueryContext(ctx, "SELECT protocol FROM "+d.Quote(name)+" WHERE 1 = 0")
+		switch {
+		case err == nil:
+			err = rows.Close()
+		case d.Missing(err):
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func inspect(ctx context.Context, db *sql.DB, text string) (there bool, err error) {
 	rows, err := db.QueryContext(ctx, text)
 	if err != nil {
 		return false, err

@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,8 +141,36 @@ func isAborted(ctx context.Context, conn *sql.Conn, err error) bool {
 	return SQLState(conn.QueryRowContext(ctx, "SELECT 1").Scan(&one)) == "25P02"
 }
 
-// createPostgres runs a statement that commits on its own and returns no rows.
+// createPostgres runs a DO statement that creates a table under a lock. Compatible servers
+// may not have the lock. In that case, it runs the statements in the DO statement one by
+// one, and accepts that another process may be creating the same objects.
 func createPostgres(ctx context.Context, db *sql.DB, statement string) error {
+	err := runPostgres(ctx, db, statement)
+	locked := doStatement.FindStringSubmatch(statement)
+	if err == nil || locked == nil || !Postgres.Unknown(err) {
+		return err
+	}
+	for each := range strings.SplitSeq(locked[1], ";\n") {
+		if strings.TrimSpace(each) == "" {
+			continue
+		}
+		err := runPostgres(ctx, db, each)
+		if err != nil && !slices.Contains(createdByOther, SQLState(err)) {
+			return err
+		}
+	}
+	return nil
+}
+
+// doStatement finds the statements after the lock.
+var doStatement = regexp.MustCompile(`(?s)\n\tPERFORM pg_advisory_xact_lock\([^\n]*;\n(.*)\nEND\n\$\$`)
+
+// createdByOther has the errors of two sessions that create the same table or index at the
+// same time.
+var createdByOther = []string{"42P07", "23505", "42710"}
+
+// runPostgres runs a statement that commits on its own and returns no rows.
+func runPostgres(ctx context.Context, db *sql.DB, statement string) error {
 	return onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
 		mark := rand.Text()
 		if _, err := conn.ExecContext(ctx, "SELECT set_config('snowkey.write', $1, true)", mark); err != nil {
@@ -273,6 +302,48 @@ func SQLState(err error) string {
 		return e.SQLState()
 	}
 	return ""
+}
+
+// Unknown reports whether err means that the server doesn't have, or doesn't show to
+// this role, a variable, a function or a catalog that a statement reads. The tables of a
+// store are not among these; see [Dialect.Missing].
+func (d Dialect) Unknown(err error) bool {
+	switch d {
+	case Postgres:
+		switch text := err.Error(); SQLState(err) {
+		case "42883", "42704": // no such function; no such type or setting
+			return true
+		case "0A000": // not supported, which PostgreSQL also says of a cached plan
+			return strings.Contains(text, "unimplemented")
+		case "42501", "42P01": // no privilege; no such table
+			return strings.Contains(text, " pg_") || strings.Contains(text, `"pg_`)
+		case "42703": // no such column
+			return systemColumn.MatchString(text)
+		}
+	case MySQL:
+		switch Number(err) {
+		case 1193, 1109, 1305: // no such variable; no such table of the information schema; no such function
+			return true
+		}
+	}
+	return false
+}
+
+// systemColumn finds the names of the catalogs' columns that we read. They begin with
+// letters that depend on the catalog.
+var systemColumn = regexp.MustCompile(`\b(xm[a-z]+|rel[a-z]+|att[a-z]+|ad[a-z]+|tg[a-z]+|ev_[a-z]+)\b`)
+
+// Missing reports whether err means that a table, or its schema, doesn't exist.
+func (d Dialect) Missing(err error) bool {
+	switch d {
+	case Postgres:
+		state := SQLState(err)
+		return (state == "42P01" || state == "3F000") && !d.Unknown(err)
+	case MySQL:
+		// MySQL returns the same error when it can't create an internal temporary table.
+		return Number(err) == 1146 && !strings.Contains(err.Error(), "/#sql")
+	}
+	return strings.Contains(err.Error(), "no such table")
 }
 
 // Number returns the number of a MySQL error, or 0 if err isn't an error of

@@ -25,13 +25,14 @@ type dialect struct {
 	// oneClock is set if no other server can replace this one.
 	oneClock bool
 
-	// unprivileged replaces some of words for a role that may not read the server's
-	// identity.
-	unprivileged map[string]string
+	// unknown replaces some of words if the server doesn't tell us what they read,
+	// either because the role may not or because the server doesn't have it, as is
+	// common among compatible servers. If the first replacements don't help, the next
+	// ones are added. The last ones read nothing that a server might not have.
+	unknown []map[string]string
 
-	examine string // finds settings that endanger leases; see [Store.Examine]
+	examine []string // queries that find settings which endanger leases; see [Store.Examine]
 
-	missing   func(err error) bool   // whether a table is missing
 	busy      func(err error) bool   // whether another statement has locked the row
 	permanent func(err error) string // what to do about an error that a retry does not fix; "" for others
 }
@@ -87,17 +88,17 @@ var postgres = &dialect{
 		"{volatile}":            "0",
 		"{suspect}":             "EXISTS (SELECT 1 FROM pg_class WHERE oid IN ('{ns}'::regclass, '{lease}'::regclass) AND (relhastriggers OR relhasrules OR relrowsecurity))",
 	},
-	unprivileged: map[string]string{
-		"{fingerprint}":         "(" + postgresUnknown + " || COALESCE('/' || n.xmin::text, ''))",
-		"{written fingerprint}": "(" + postgresUnknown + " || '/' || (txid_current() % 4294967296)::text)",
-		"{volatile}":            "1",
+	unknown: []map[string]string{
+		{
+			"{fingerprint}":         "(" + postgresUnknown + " || COALESCE('/' || n.xmin::text, ''))",
+			"{written fingerprint}": "(" + postgresUnknown + " || '/' || (txid_current() % 4294967296)::text)",
+			"{volatile}":            "1",
+		},
+		unknownFingerprint,
+		unknownSuspect,
 	},
 	examine: examinePostgres,
-	missing: func(err error) bool {
-		state := session.SQLState(err)
-		return state == "42P01" || state == "3F000"
-	},
-	busy: func(err error) bool { return session.SQLState(err) == "55P03" },
+	busy:    func(err error) bool { return session.SQLState(err) == "55P03" },
 	permanent: func(err error) string {
 		switch state := session.SQLState(err); {
 		case state == "25006":
@@ -112,6 +113,13 @@ var postgres = &dialect{
 		return ""
 	},
 }
+
+// If there's nothing by which we could recognize the server, each new lease holds off,
+// as if the server could lose commits at any time.
+var (
+	unknownFingerprint = map[string]string{"{fingerprint}": "'unknown'", "{written fingerprint}": "'unknown'", "{volatile}": "1"}
+	unknownSuspect     = map[string]string{"{suspect}": "1 = 0"}
+)
 
 const permanentRemedy = "correct the user, password, database, schema or privileges; docs/leases.md lists what the store needs"
 
@@ -157,9 +165,8 @@ var mysql = &dialect{
 		}
 		return now / 2, changed && err == nil, err
 	},
+	unknown: []map[string]string{unknownFingerprint, unknownSuspect},
 	examine: examineMySQL,
-	// MySQL returns the same error when it can't create an internal temporary table.
-	missing: func(err error) bool { return session.Number(err) == 1146 && !strings.Contains(err.Error(), "/#sql") },
 	busy:    func(err error) bool { return session.Number(err) == 1205 },
 	permanent: func(err error) string {
 		switch session.Number(err) {
@@ -203,7 +210,6 @@ var sqlite = &dialect{
 	},
 	oneClock: true,
 	examine:  examineSQLite,
-	missing:  func(err error) bool { return strings.Contains(err.Error(), "no such table") },
 	busy:     func(error) bool { return false }, // SQLite waits for the file before the statement begins
 	permanent: func(err error) string {
 		if strings.Contains(err.Error(), "readonly database") {

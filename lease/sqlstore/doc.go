@@ -172,7 +172,11 @@
 //
 // On PostgreSQL, the role needs EXECUTE on pg_control_system, pg_current_wal_lsn and
 // pg_walfile_name. Every role has it by default, except on some hosted services.
-// Without this privilege the store can't detect a failover, so new leases hold off.
+//
+// Servers that are compatible with MySQL or PostgreSQL may not have all the variables,
+// functions and catalogs we read. TiDB, for example, has no log_bin. The store doesn't
+// fail on such a server, nor without the privilege above. It just can't tell whether
+// the server may lose commits or has been replaced, so each new lease holds off.
 //
 // MariaDB servers that replace each other should have different server_ids. They should
 // also use binlog_format ROW or MIXED: with STATEMENT, a replica computes the

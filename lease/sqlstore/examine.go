@@ -16,38 +16,47 @@ import (
 //	engine       a table is not kept by InnoDB (MySQL, MariaDB)
 //	read-only    the server accepts no writes, so leases cannot be renewed
 //
-// Examine does not need any privileges beyond those for claims.
+// Examine does not need any privileges beyond those for claims. It leaves out what the
+// server doesn't know.
 func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
 	schema, name := session.SplitName(s.table)
-	return list(ctx, s, s.dialect.examine, args{"schema": cmp.Or(schema, "-"), "leases": name, "spaces": name + "_ns"}, func(f *lease.Finding) []any {
-		return []any{&f.Kind, &f.Text, &f.Remedy}
-	})
+	var all []lease.Finding
+	for _, text := range s.dialect.examine {
+		query, values := s.dialect.Bind(s.words().Replace(text), args{"schema": cmp.Or(schema, "-"), "leases": name, "spaces": name + "_ns"})
+		found, err := read(ctx, s.db, func(f *lease.Finding) []any { return []any{&f.Kind, &f.Text, &f.Remedy} }, query, values)
+		if err != nil && !s.dialect.Unknown(err) {
+			return nil, s.explain(err)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
 }
 
-const examinePostgres = `SELECT 'not-flushed', 'the server runs with fsync = off', 'set fsync = on'
-WHERE current_setting('fsync') = 'off'
-UNION ALL
-SELECT 'unlogged', 'the table ' || oid::regclass || ' is UNLOGGED', 'ALTER TABLE ' || oid::regclass || ' SET LOGGED, and call Fence'
-FROM pg_class WHERE oid IN (to_regclass('{lease}'), to_regclass('{ns}')) AND relpersistence <> 'p'
-UNION ALL
-SELECT 'read-only', 'the server is a standby, or its transactions are read-only', 'connect to the primary'
-WHERE pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on'`
+var examinePostgres = []string{
+	`SELECT 'not-flushed', 'the server runs with fsync = off', 'set fsync = on'
+WHERE current_setting('fsync') = 'off'`,
+	`SELECT 'unlogged', 'the table ' || oid::regclass || ' is UNLOGGED', 'ALTER TABLE ' || oid::regclass || ' SET LOGGED, and call Fence'
+FROM pg_class WHERE oid IN (to_regclass('{lease}'), to_regclass('{ns}')) AND relpersistence <> 'p'`,
+	`SELECT 'read-only', 'the server is a standby, or its transactions are read-only', 'connect to the primary'
+WHERE pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on'`,
+}
 
-const examineMySQL = `SELECT 'not-flushed', 'the server runs with innodb_doublewrite off', 'set innodb_doublewrite = ON'
-FROM (SELECT 1 AS one) AS always WHERE CAST(@@innodb_doublewrite AS CHAR) IN ('0', 'OFF')
-UNION ALL
-SELECT 'engine', CONCAT('the table ', table_name, ' is kept by ', engine), CONCAT('ALTER TABLE ', table_name, ' ENGINE = InnoDB, and call Fence')
+var examineMySQL = []string{
+	`SELECT 'not-flushed', 'the server runs with innodb_doublewrite off', 'set innodb_doublewrite = ON'
+FROM (SELECT 1 AS one) AS always WHERE CAST(@@innodb_doublewrite AS CHAR) IN ('0', 'OFF')`,
+	`SELECT 'engine', CONCAT('the table ', table_name, ' is kept by ', engine), CONCAT('ALTER TABLE ', table_name, ' ENGINE = InnoDB, and call Fence')
 FROM information_schema.tables
-WHERE table_schema = {schema} AND table_name IN (@leases, @spaces) AND engine <> 'InnoDB'
-UNION ALL
-SELECT 'read-only', 'the server accepts no writes', 'connect to the primary'
-FROM (SELECT 1 AS one) AS always WHERE @@read_only = 1`
+WHERE table_schema = {schema} AND table_name IN (@leases, @spaces) AND engine <> 'InnoDB'`,
+	`SELECT 'read-only', 'the server accepts no writes', 'connect to the primary'
+FROM (SELECT 1 AS one) AS always WHERE @@read_only = 1`,
+}
 
-const examineSQLite = `SELECT 'not-flushed', 'the database runs with journal_mode = ' || journal_mode, 'set journal_mode = WAL'
-FROM pragma_journal_mode WHERE journal_mode IN ('off', 'memory')
-UNION ALL
-SELECT 'read-only', 'the connection accepts no writes', 'set query_only = off'
-FROM pragma_query_only WHERE query_only = 1`
+var examineSQLite = []string{
+	`SELECT 'not-flushed', 'the database runs with journal_mode = ' || journal_mode, 'set journal_mode = WAL'
+FROM pragma_journal_mode WHERE journal_mode IN ('off', 'memory')`,
+	`SELECT 'read-only', 'the connection accepts no writes', 'set query_only = off'
+FROM pragma_query_only WHERE query_only = 1`,
+}

@@ -42,8 +42,13 @@ type Store struct {
 	dialect *dialect
 	table   string
 
-	unprivileged atomic.Bool                      // whether the role may not read the server's identity
-	replacer     atomic.Pointer[strings.Replacer] // what words returns; nil before the first call
+	current atomic.Pointer[wording] // nil before the first call of wording
+}
+
+// A wording replaces the {words} in statements.
+type wording struct {
+	*strings.Replacer
+	unknown int // how many of dialect.unknown it includes
 }
 
 var _ lease.Store = (*Store)(nil)
@@ -329,9 +334,10 @@ func number(b bool) int64 {
 
 // list reads rows. dest must return pointers to where the columns of a row are stored.
 func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) ([]T, error) {
-	query, values := s.prepare(text, a)
+	w := s.words()
+	query, values := s.dialect.Bind(w.Replace(text), a)
 	found, err := read(ctx, s.db, dest, query, values)
-	if s.isUnprivileged(err) {
+	if s.learn(w, err) {
 		return list(ctx, s, text, a, dest)
 	}
 	return found, s.explain(err)
@@ -381,23 +387,23 @@ func patient(ctx context.Context) lockWait { return lockWait{session.Patience(ct
 func (s *Store) write(ctx context.Context, text string, a args, wait lockWait) (now int64, changed bool, err error) {
 	mark := rand.Text()
 	a["mark"], a["patience"], a["seconds"] = mark, wait.milliseconds, wait.seconds
-	query, values := s.prepare(text, a)
+	w := s.words()
+	query, values := s.dialect.Bind(w.Replace(text), a)
 	now, changed, err = s.dialect.write(ctx, s.db, mark, query, values)
-	if s.isUnprivileged(err) {
+	if s.learn(w, err) {
 		return s.write(ctx, text, a, wait)
 	}
 	return now, changed, s.explain(err)
 }
 
-// isUnprivileged reports whether err shows, for the first time, that the role may not
-// read the server's identity. The caller should then try again. From that point on, no
-// statement of this store reads the identity.
-func (s *Store) isUnprivileged(err error) bool {
-	if err == nil || s.dialect.unprivileged == nil || session.SQLState(err) != "42501" || !strings.Contains(err.Error(), " pg_") ||
-		!s.unprivileged.CompareAndSwap(false, true) {
+// learn reports whether the caller should try again, because err shows that the server
+// doesn't tell us something that a statement with the wording w reads. From that point
+// on, no statement of this store reads it.
+func (s *Store) learn(w *wording, err error) bool {
+	if err == nil || !s.dialect.Unknown(err) || w.unknown == len(s.dialect.unknown) {
 		return false
 	}
-	s.replacer.Store(nil)
+	s.current.CompareAndSwap(w, s.wording(w.unknown+1)) // otherwise another call was faster
 	return true
 }
 
@@ -413,7 +419,7 @@ func (s *Store) explainCreate(err error) error {
 
 // explain converts a driver's error into the corresponding error of package lease.
 func (s *Store) explain(err error) error {
-	if err != nil && s.dialect.missing(err) {
+	if err != nil && s.dialect.Missing(err) {
 		return fmt.Errorf("sqlstore: %w: %w", lease.ErrNotMigrated, err)
 	}
 	return s.explainFound(err)
@@ -444,16 +450,19 @@ func (a args) with(t lease.Terms) args {
 	return a
 }
 
-// prepare replaces the words of a statement and binds its values.
-func (s *Store) prepare(text string, a args) (query string, values []any) {
-	return s.dialect.Bind(s.words().Replace(text), a)
+// words returns the current wording.
+func (s *Store) words() *wording {
+	w := s.current.Load()
+	if w == nil {
+		w = s.wording(0)
+		s.current.CompareAndSwap(nil, w)
+		w = s.current.Load()
+	}
+	return w
 }
 
-// words returns the replacements for {words} in statements.
-func (s *Store) words() *strings.Replacer {
-	if r := s.replacer.Load(); r != nil {
-		return r
-	}
+// wording returns a new wording.
+func (s *Store) wording(unknown int) *wording {
 	schema, name := session.SplitName(s.table)
 	quoted := s.dialect.Quote
 	words := map[string]string{
@@ -472,8 +481,8 @@ func (s *Store) words() *strings.Replacer {
 		}
 	}
 	maps.Copy(words, s.dialect.words)
-	if s.unprivileged.Load() {
-		maps.Copy(words, s.dialect.unprivileged)
+	for _, more := range s.dialect.unknown[:unknown] {
+		maps.Copy(words, more)
 	}
 	maps.Copy(words, map[string]string{
 		"{tick}": tickWord, "{cap}": capWord, "{raised fence}": raisedFenceWord, "{new fence}": newFenceWord,
@@ -492,7 +501,5 @@ func (s *Store) words() *strings.Replacer {
 	for word, meaning := range words {
 		pairs = append(pairs, word, expand(meaning))
 	}
-	r := strings.NewReplacer(pairs...)
-	s.replacer.Store(r)
-	return r
+	return &wording{strings.NewReplacer(pairs...), unknown}
 }

@@ -1,0 +1,185 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen/segment"
+	"github.com/snowkey-go/snowkey/idgen/segment/segmentstore"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+)
+
+// known finds what a statement reads of the server, apart from the store's own tables:
+// variables, functions, catalogs, and columns of catalogs. Compatible servers don't have
+// all of it.
+var known = map[string]*regexp.Regexp{
+	"postgres": regexp.MustCompile(`\b(pg_\w+|to_regclass|regclass|row_security_active|txid_current|xmin|rel[a-z]+|tg[a-z]+|ev_[a-z]+|ad[a-z]+|att[a-z]+)\b`),
+	"mysql":    regexp.MustCompile(`@@[a-z_]+|information_schema\.[a-z]+`),
+}
+
+// These are read by one of the two only.
+var (
+	ofMySQL   = []string{"@@server_uuid"}
+	ofMariaDB = []string{"@@hostname", "@@port", "@@server_id"}
+)
+
+// A guise makes a server look as if it didn't know some names.
+type guise struct {
+	names   *regexp.Regexp
+	unknown func(name string) bool
+
+	mu      sync.Mutex
+	seen    map[string]bool
+	renamed int
+}
+
+func (g *guise) edit(request []byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, at := range g.names.FindAllIndex(request, -1) {
+		name := string(request[at[0]:at[1]])
+		g.seen[name] = true
+		if g.unknown(name) {
+			request[at[1]-1] = 'q' // no name ends in q
+			g.renamed++
+		}
+	}
+}
+
+// disguise returns a connection to the server under a guise.
+func disguise(t *testing.T, db dbtest.DB, unknown func(name string) bool) (*sql.DB, *guise) {
+	t.Helper()
+	through, proxy := db.Through(t)
+	g := &guise{names: known[db.Dialect], unknown: unknown, seen: make(map[string]bool)}
+	proxy.Edit(g.edit)
+	if db.Dialect == "mysql" {
+		through = with(through, "interpolateParams=true")
+	}
+	return through.Connect(t), g
+}
+
+// everything does all that a process does with a store, and the doctor too. It returns
+// whether the store says that it may lose commits.
+func everything(t *testing.T, store *operated, namespace string) (volatile bool) {
+	t.Helper()
+	cfg := snowkey.Config{Namespace: namespace, MaxClockSkew: 20 * time.Millisecond, Window: 2 * time.Second}
+	seen := make(map[int64]bool)
+	for range 2 {
+		pool, err := snowkey.Open(t.Context(), store, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, err := pool.NextN(t.Context(), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			if seen[id] {
+				t.Errorf("%d came twice", id)
+			}
+			seen[id] = true
+		}
+		if err := pool.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	findings, err := snowkey.Doctor(t.Context(), store, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
+		t.Error(err)
+	}
+	for _, f := range findings {
+		if f.Kind == "volatile" {
+			volatile = true
+		} else {
+			t.Errorf("the doctor found %v", f)
+		}
+	}
+	return volatile
+}
+
+// What a server doesn't know is unknown, and not an error. If it is something by which we
+// recognize the server or its durability, each new lease must hold off.
+func TestUnknown(t *testing.T) {
+	for _, dialect := range dbtest.Databases(t) {
+		if dialect == "sqlite" {
+			continue // it is a library
+		}
+		t.Run(dialect, func(t *testing.T) {
+			db := dbtest.Durable(t, dialect)
+			conn, g := disguise(t, db, func(string) bool { return false })
+			store := open(t, db, conn, "lease")
+			if everything(t, store, "all known") {
+				t.Error("the server is volatile, so that this test shows nothing")
+			}
+			all := slices.Sorted(maps.Keys(g.seen))
+			conn, g = disguise(t, db, func(string) bool { return false }) // on which no statement is prepared yet
+			store = open(t, db, conn, "lease")
+			probe(t, store)
+			if _, err := store.CreateNamespace(t.Context(), terms, 0); err != nil {
+				t.Fatal(err)
+			}
+			probed := g.seen
+			if len(all) < 9 || len(probed) < 4 || len(probed) == len(all) {
+				t.Fatalf("the statements read only %q, and a probe %q", all, slices.Sorted(maps.Keys(probed)))
+			}
+			for _, name := range all {
+				switch {
+				case name == "@@autocommit":
+					continue // all servers have it, and without it we couldn't tell whether writes are committed
+				case db.MariaDB && slices.Contains(ofMySQL, name), !db.MariaDB && slices.Contains(ofMariaDB, name):
+					continue // it is in a comment that this server doesn't execute
+				}
+				t.Run(name, func(t *testing.T) {
+					conn, g := disguise(t, db, func(s string) bool { return s == name })
+					volatile := everything(t, open(t, db, conn, "lease"), name)
+					if volatile != probed[name] {
+						t.Errorf("volatile: %v, and a probe reads it: %v", volatile, probed[name])
+					}
+					if g.renamed == 0 {
+						t.Error("no statement reads it")
+					}
+				})
+			}
+			t.Run("suite", func(t *testing.T) {
+				conn, g := disguise(t, db, func(s string) bool { return s != "@@autocommit" })
+				conn.SetMaxIdleConns(64)
+				owner := db.Connect(t)
+				tables := 0
+				leasetest.Run(t, func(t *testing.T) lease.Store {
+					tables++
+					s := open(t, db, conn, fmt.Sprint("unknown", tables))
+					s.db = owner // used to edit rows
+					return s
+				})
+				segments := segmentstore.MySQL(conn)
+				if dialect == "postgres" {
+					segments = segmentstore.Postgres(conn)
+				}
+				if err := segments.Migrate(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				for _, want := range []int64{1, 11} {
+					if start, err := segments.Fetch(t.Context(), segment.Fetch{Name: "invoices", Min: 1, Span: 10, Limit: 1000}); start != want || err != nil {
+						t.Errorf("a segment starts at %d, want %d: %v", start, want, err)
+					}
+				}
+				if g.renamed == 0 {
+					t.Error("no statement was changed")
+				}
+			})
+		})
+	}
+}
