@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -263,5 +264,30 @@ func TestPostgresPrivileges(t *testing.T) {
 	}
 	if !strings.Contains(text(t, report), `"hidden"."t_id_seq"`) || !strings.Contains(text(t, report), "not known") {
 		t.Errorf("the text says nothing of it: %s", text(t, report))
+	}
+}
+
+// A server that imitates PostgreSQL or MySQL is refused by its name before anything is
+// read from it.
+func TestCompatibleServer(t *testing.T) {
+	db := dbtest.Postgres(t)
+	conn := db.Connect(t)
+	conn.SetMaxOpenConns(1)
+	for banner, want := range map[string]string{
+		"PostgreSQL 15.2-YB-2.21.0.0-b0 on x86_64": "the server is YugabyteDB (",
+		"CockroachDB CCL v23.1.0":                  "the server is CockroachDB (",
+		"PostgreSQL 9.2":                           "the server calls itself",
+	} {
+		for _, statement := range []string{
+			"CREATE OR REPLACE FUNCTION version() RETURNS text LANGUAGE sql AS $$ SELECT '" + banner + "' $$", "SET search_path = public, pg_catalog",
+		} {
+			if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := catalog.Inspect(t.Context(), conn, catalog.Options{})
+		if !errors.Is(err, catalog.ErrDialect) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", banner, err)
+		}
 	}
 }

@@ -77,6 +77,9 @@ func Identify(ctx context.Context, conn *sql.Conn, want Dialect) (Server, error)
 			failed = errors.Join(failed, err) // usually because this kind of server doesn't have the function
 			continue
 		}
+		if name := compatible(banner); name != "" {
+			return Server{}, fmt.Errorf("schema: the server is %s (%q), whose catalogs and ALTER TABLE differ from those of the database that it imitates; leases and keys don't need them: %w", name, banner, ErrDialect)
+		}
 		s, known := parseBanner(banner, query == grammars[SQLite].banner)
 		asked := want == "" || want == s.Dialect || want == MySQL && s.Dialect == MariaDB
 		switch {
@@ -90,9 +93,23 @@ func Identify(ctx context.Context, conn *sql.Conn, want Dialect) (Server, error)
 	return Server{}, fmt.Errorf("schema: the server returns no version like that of %s: %w (%w)", cmp.Or(want, "any dialect"), ErrDialect, failed)
 }
 
+// compatible returns the name of a server that only speaks the protocol of another one,
+// or "". We don't support these here, because what Snowkey does with a table depends on
+// the server that runs it.
+func compatible(banner string) string {
+	for _, other := range [][2]string{
+		{"TiDB", "TiDB"}, {"-YB-", "YugabyteDB"}, {"CockroachDB", "CockroachDB"}, {"Vitess", "Vitess"}, {"OceanBase", "OceanBase"},
+		{"SingleStore", "SingleStore"}, {"Redshift", "Amazon Redshift"}, {"Greenplum", "Greenplum"}, {"CrateDB", "CrateDB"},
+	} {
+		if strings.Contains(banner, other[0]) {
+			return other[1]
+		}
+	}
+	return ""
+}
+
 // parseBanner parses the version that a server reports, such as "PostgreSQL 15.18
-// (Debian …", "9.7.4", "10.11.19-MariaDB-0+deb12u1" or "3.54.1". Servers that only
-// speak another server's protocol aren't supported.
+// (Debian …", "9.7.4", "10.11.19-MariaDB-0+deb12u1" or "3.54.1".
 func parseBanner(banner string, sqlite bool) (s Server, known bool) {
 	rest, postgres := strings.CutPrefix(banner, "PostgreSQL ")
 	switch {
@@ -104,11 +121,6 @@ func parseBanner(banner string, sqlite bool) (s Server, known bool) {
 		s.Dialect = MariaDB
 	default:
 		s.Dialect = MySQL
-	}
-	for _, other := range []string{"-YB-", "TiDB", "Vitess", "Cockroach", "Redshift", "Greenplum", "SingleStore"} {
-		if strings.Contains(banner, other) {
-			return s, false
-		}
 	}
 	end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	if end < 0 {

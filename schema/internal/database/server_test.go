@@ -14,15 +14,12 @@ func TestParseBanner(t *testing.T) {
 		{"PostgreSQL 19beta1 on aarch64", false, Postgres, "19", true},
 		{"PostgreSQL 12.0", false, Postgres, "12.0", true},
 		{"PostgreSQL 11.22", false, Postgres, "11.22", false},
-		{"PostgreSQL 15.2-YB-2.21.0.0-b0 on x86_64", false, Postgres, "15.2", false},
-		{"CockroachDB CCL v23.1.0 (x86_64-pc-linux-gnu)", false, "", "", false},
 		{"10.11.19-MariaDB-0+deb12u1", false, MariaDB, "10.11.19", true},
 		{"5.5.5-10.11.19-MariaDB", false, MariaDB, "5.5.5", false},
 		{"10.5.9-MariaDB", false, MariaDB, "10.5.9", false},
 		{"9.7.4", false, MySQL, "9.7.4", true},
 		{"8.0.36-0ubuntu0.22.04.1", false, MySQL, "8.0.36", true},
 		{"5.7.44-log", false, MySQL, "5.7.44", false},
-		{"8.0.11-TiDB-v7.5.0", false, MySQL, "8.0.11", false},
 		{"3.54.1", true, SQLite, "3.54.1", true},
 		{"3.36.0", true, SQLite, "3.36.0", false},
 		{"", false, "", "", false},
@@ -30,6 +27,24 @@ func TestParseBanner(t *testing.T) {
 		got, known := parseBanner(tc.banner, tc.sqlite)
 		if known != tc.known || known && got != (Server{tc.dialect, tc.version}) {
 			t.Errorf("%q: %+v, %v", tc.banner, got, known)
+		}
+	}
+}
+
+func TestCompatible(t *testing.T) {
+	for banner, want := range map[string]string{
+		"PostgreSQL 15.2-YB-2.21.0.0-b0 on x86_64":      "YugabyteDB",
+		"CockroachDB CCL v23.1.0 (x86_64-pc-linux-gnu)": "CockroachDB",
+		"8.0.11-TiDB-v8.4.0":                            "TiDB",
+		"8.0.30-Vitess":                                 "Vitess",
+		"5.7.25-OceanBase-v4.2.1.0":                     "OceanBase",
+		"PostgreSQL 14.0 (CrateDB 5.4.0 on x86_64)":     "CrateDB",
+		"PostgreSQL 15.18 (Debian 15.18-0+deb12u1) on x86_64-pc-linux-gnu, compiled by gcc": "",
+		"10.11.19-MariaDB-0+deb12u1": "",
+		"9.7.4":                      "",
+	} {
+		if got := compatible(banner); got != want {
+			t.Errorf("%q is %q, want %q", banner, got, want)
 		}
 	}
 }
