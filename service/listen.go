@@ -10,15 +10,17 @@ import (
 	"time"
 )
 
-// ListenAndServe serves handler at addr until ctx ends, and then drains: no new connection
-// is accepted, and requests in progress have 15 s to end. Afterwards it returns nil, and the
-// caller should close the pool, which gives the worker number back. Started, if it isn't
-// nil, is called with the address once the service listens.
+// ListenAndServe serves handler at addr until ctx ends. After that it accepts no more
+// connections, gives requests in progress 15 s to finish, and returns nil. The caller
+// should then close the pool to give the worker number back. If started isn't nil,
+// ListenAndServe calls it with the address as soon as the service listens.
 //
-// It refuses an address beyond the loopback interface unless guarded is true, which says
-// that the handler asks for tokens, or config asks for client certificates. If config is
-// nil, it serves plain HTTP: put a proxy with TLS before it, because tokens would be
-// readable on the network otherwise. The error is a [*ConfigError] or that of the listener.
+// Set guarded if the handler asks for tokens. Unless guarded is set or config asks for
+// client certificates, ListenAndServe refuses addresses beyond the loopback interface. If
+// config is nil, it serves plain HTTP. In that case you should put a proxy with TLS in
+// front of it, because anybody on the network could read the tokens otherwise.
+//
+// ListenAndServe returns a [*ConfigError], or an error of the listener.
 func ListenAndServe(ctx context.Context, addr string, handler http.Handler, guarded bool, config *tls.Config, started func(net.Addr)) error {
 	resolved, err := resolve(addr, guarded, config)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keeper"
 )
 
-// The page for people is plain HTML from the server: it has no script, and loads nothing.
+// The page for people is plain HTML. It doesn't need scripts and doesn't load anything.
 
 //go:embed page.html
 var pageHTML string
@@ -28,7 +28,7 @@ var pageCSS string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 
-// pagePolicy allows the page its own style and its form, and nothing else.
+// pagePolicy only allows the page's own style and its form.
 var pagePolicy = func() string {
 	sum := sha256.Sum256([]byte(pageCSS))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -38,11 +38,11 @@ var pagePolicy = func() string {
 type pageData struct {
 	Path    string // of the page itself, relative to it
 	Style   template.CSS
-	ID      string // as the user wrote it
-	Problem string // what is wrong with ID
+	ID      string // what the user entered
+	Problem string // what is wrong with ID, if anything
 	Fields  []pageField
 	State   []pageLine
-	Leases  *pageLeases // nil if the service doesn't know the store
+	Leases  *pageLeases // nil if we don't know the store
 }
 
 // A pageField is a run of bits of an id.
@@ -58,7 +58,7 @@ type pageLine struct{ Name, Value string }
 // pageLeases lists the worker numbers that are leased in a namespace.
 type pageLeases struct {
 	Namespace string
-	Problem   string // why they can't be listed
+	Problem   string // why we can't list them, if so
 	Workers   []pageWorker
 	Layouts   bool // whether they have more than one layout
 	More      int  // how many are not shown
@@ -70,15 +70,15 @@ type pageWorker struct {
 	Own                                  bool // whether it is that of this process
 }
 
-// maxWorkers is how many worker numbers the page lists.
+// maxWorkers limits the number of worker numbers that the page lists.
 const maxWorkers = 1000
 
-// A page shows the bits of an id and the state of the process. A browser cannot send a
-// bearer token, so people enter a token as the password, with any user name.
+// A page shows the bits of an id and the state of the process. Since browsers can't send a
+// bearer token, people enter the token as a password, with any user name.
 type page struct {
 	*server
 	started time.Time
-	issued  int64 // how many ids the pool had issued by then
+	issued  int64 // the number of ids the pool had issued by then
 }
 
 func newPage(s *server) *page { return &page{s, time.Now(), s.pool.Stats().Issued} }
@@ -116,7 +116,7 @@ func (s *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body.Bytes())
 }
 
-// allowsPerson is like allows, but takes the token from the password of basic
+// allowsPerson is like allows, but also accepts the token as the password of basic
 // authentication.
 func (s *server) allowsPerson(r *http.Request) bool {
 	_, password, ok := r.BasicAuth()
@@ -126,7 +126,7 @@ func (s *server) allowsPerson(r *http.Request) bool {
 	return s.allows(&http.Request{Header: http.Header{"Authorization": {"Bearer " + password}}})
 }
 
-// pageFields splits an id into its fields, from the highest bit to the lowest.
+// pageFields returns the fields of an id, from the highest bit to the lowest.
 func pageFields(layout idgen.Layout, id int64) []pageField {
 	fields := layout.Fields()
 	low := 64
@@ -206,7 +206,7 @@ func (s *page) leases(ctx context.Context) *pageLeases {
 	return leases
 }
 
-// state describes the pool. A new line of the page belongs here.
+// state describes the pool. If you'd like another line on the page, add it here.
 func (s *page) state() []pageLine {
 	pool := s.pool
 	h, stats := pool.Health(), pool.Stats()

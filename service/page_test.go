@@ -59,7 +59,8 @@ func getPage(t *testing.T, url, password string) (int, http.Header, string) {
 	return response.StatusCode, response.Header, string(text)
 }
 
-// The page has the fields of the id that was pasted, and not those of its neighbour.
+// The page must show the fields of exactly the id that was pasted. Its neighbour has another
+// sequence.
 func TestPageDecodes(t *testing.T) {
 	address, ids := pageServer(t, idgen.DefaultLayout(), Config{})
 	two, err := ids.NextN(t.Context(), 2)

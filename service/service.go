@@ -1,7 +1,7 @@
 // Package service hands out the ids of a pool over HTTP, for programs in other languages.
-// The command snowkey serve runs it, and a Go program can embed [NewHandler] in its own
-// server. Since each process of the service leases a worker number of its own, you can run
-// as many behind a load balancer as you like, and they don't need to know each other.
+// You can run it with the command snowkey serve, or add [NewHandler] to a server of your
+// own. Each process of the service leases its own worker number. This means that you can
+// run as many as you like behind a load balancer, and they don't have to know each other.
 //
 //	POST /v1/ids?count=3   ids
 //	GET  /v1/ids/{id}      the time, the worker number and the sequence of an id
@@ -10,9 +10,10 @@
 //	GET  /readyz, /livez   probes, as in package idgen/healthz
 //	GET  /                 a page for people: the bits of an id, and the leases
 //
-// Ids are strings in JSON, because JavaScript rounds numbers above 2^53. With the header
-// Accept: text/plain, they come as text with one id per line, and with format=ranges as
-// text in which consecutive ids share a line. docs/service.md explains the interface. Package service/client is a client for Go.
+// Ids are strings in JSON, because JavaScript rounds numbers above 2^53. If you send the
+// header Accept: text/plain, you get one id per line instead. With format=ranges,
+// consecutive ids share a line. See docs/service.md for the whole interface, and package
+// service/client for a client in Go.
 package service
 
 import (
@@ -38,23 +39,24 @@ import (
 	"github.com/snowkey-go/snowkey/lease"
 )
 
-// Config configures the service. The zero Config is valid, but it lets everybody who can
-// reach the service draw ids.
+// Config configures the service. The zero Config is valid, but note that anybody who can
+// reach the service can then draw ids.
 type Config struct {
-	// Tokens are the bearer tokens that the service accepts, each with at least 16
-	// characters. List the new and the old one while you replace a token. Without tokens,
-	// the service asks for none. The probes and the OpenAPI document need no token.
+	// Tokens are the bearer tokens that the service accepts. Each must have at least 16
+	// characters. While you're replacing a token, list both the old and the new one. If
+	// there are no tokens, anybody can use the service. The probes and the OpenAPI
+	// document never need a token.
 	Tokens []string
 
 	// MaxBatch limits how many ids a request can ask for. Defaults to 10,000.
 	MaxBatch int
 
-	// Rate limits how many requests for ids the service answers per second, over all
-	// clients. Others get the status 429. Defaults to no limit.
+	// Rate is the number of requests for ids that the service answers per second, for
+	// all clients together. Requests above that get the status 429. Defaults to no limit.
 	Rate float64
 
-	// Store is the store of the pool's lease, and Namespace its namespace, as given to
-	// snowkey.Open. With a Store, the page lists all worker numbers that are leased in the
+	// Store and Namespace should be the same as in the call of snowkey.Open that opened
+	// the pool. If Store is set, the page lists all worker numbers that are leased in the
 	// namespace. Namespace defaults to "default".
 	Store     lease.Store
 	Namespace string
@@ -64,7 +66,8 @@ type Config struct {
 	MaxWait time.Duration
 }
 
-// A ConfigError says what is wrong with a [Config] or an address. It has no token in it.
+// A ConfigError says what is wrong with a [Config] or an address. It never contains a
+// token.
 type ConfigError struct{ Reason string }
 
 func (e *ConfigError) Error() string { return "service: " + e.Reason }
@@ -74,7 +77,7 @@ const (
 	defaultMaxBatch = 10_000
 	defaultMaxWait  = 5 * time.Second
 
-	// limitBatch is what the JSON of a reply may need at most: 25 MB.
+	// limitBatch keeps the JSON of a reply below 25 MB.
 	limitBatch = 1_000_000
 )
 
@@ -145,7 +148,7 @@ type server struct {
 // authorized calls next only for requests with one of the tokens.
 func (s *server) authorized(next func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A reply must not be given to two requests.
+		// No cache may give the same reply to two requests.
 		w.Header().Set("Cache-Control", "no-store")
 		err := error(&problem{http.StatusUnauthorized, "unauthorized", "the request needs one of the service's tokens: Authorization: Bearer …", 0})
 		if s.allows(r) {
@@ -158,7 +161,8 @@ func (s *server) authorized(next func(http.ResponseWriter, *http.Request) error)
 	})
 }
 
-// allows compares the token with all of ours, in a time that doesn't depend on them.
+// allows reports whether the request has one of our tokens. The time it takes doesn't
+// depend on what they are.
 func (s *server) allows(r *http.Request) bool {
 	if len(s.tokens) == 0 {
 		return true
@@ -172,9 +176,9 @@ func (s *server) allows(r *http.Request) bool {
 	return equal == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
-// An idsReply has new ids. Nonce is that of the request, so that a client can tell that no
-// cache has given it the reply to another request. A reply in plain text has it in the
-// header Snowkey-Nonce.
+// An idsReply contains new ids. It also repeats the nonce of the request, from which the
+// client can tell that no cache has given it the reply to another request. In a reply in
+// plain text, the nonce is in the header Snowkey-Nonce.
 type idsReply struct {
 	IDs   []string `json:"ids"`
 	Nonce string   `json:"nonce,omitempty"`
@@ -225,8 +229,9 @@ func (s *server) ids(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, body)
 }
 
-// appendIDs appends ascending ids to text, one per line. With ranges, consecutive ids share
-// a line, such as 5-9: a batch of 1,000 ids then takes one or two lines instead of 20 KB.
+// appendIDs appends ascending ids to text, one per line. If ranges is set, consecutive ids
+// share a line such as 5-9, which usually makes a batch of 1,000 ids one or two lines long
+// instead of 20 KB.
 func appendIDs(text []byte, ids []int64, ranges bool) []byte {
 	for i := 0; i < len(ids); i++ {
 		text = strconv.AppendInt(text, ids[i], 10)
@@ -244,7 +249,7 @@ func appendIDs(text []byte, ids []int64, ranges bool) []byte {
 
 var nonces = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`)
 
-// unavailable returns the problem of a pool that issues no ids.
+// unavailable describes why the pool doesn't issue ids.
 func (s *server) unavailable(err error) error {
 	p := &problem{http.StatusServiceUnavailable, "unavailable", err.Error(), 0}
 	if e, ok := errors.AsType[*idgen.ClockError](err); ok {
@@ -258,7 +263,7 @@ func (s *server) unavailable(err error) error {
 	return p
 }
 
-// A decodeReply has the parts of an id.
+// A decodeReply contains the parts of an id.
 type decodeReply struct {
 	ID       string    `json:"id"`
 	Time     time.Time `json:"time"`
@@ -284,7 +289,7 @@ func (s *server) decode(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, body)
 }
 
-// A statusReply has the state of the process. A counter counts since its start.
+// A statusReply contains the state of the process, with counters that begin at its start.
 type statusReply struct {
 	State            string  `json:"state"`
 	Reason           string  `json:"reason,omitempty"`
@@ -311,7 +316,7 @@ func (s *server) status(w http.ResponseWriter, _ *http.Request) error {
 	return writeJSON(w, http.StatusOK, body)
 }
 
-// A problem is an error for the client.
+// A problem is an error that is reported to the client.
 type problem struct {
 	status     int
 	code       string // for programs; the OpenAPI document lists them
@@ -356,14 +361,14 @@ func writeJSON(w http.ResponseWriter, status int, body any) error {
 
 func reply(w http.ResponseWriter, status int, kind string, text []byte) error {
 	w.Header().Set("Content-Type", kind)
-	// With a length, a client notices that a reply was cut off.
+	// The length lets the client notice if the reply was cut off.
 	w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // if the client is gone, there is nobody to tell
 	return nil
 }
 
-// errorPages gives the mux's own errors, such as 404, the form of ours.
+// errorPages makes the mux's own errors, such as 404, look like ours.
 type errorPages struct{ mux *http.ServeMux }
 
 func (e *errorPages) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -146,8 +146,8 @@ func writeFiles(migrations []migration, dir, tool string, now time.Time) (names 
 
 var leadingDigits = regexp.MustCompile(`^\d+`)
 
-// nextVersions returns n versions that are above those of the files in dir. They are
-// numbers like the ones that are there, or times if there are none.
+// nextVersions returns n versions above those that the files in dir already have. They look
+// like the existing ones, or are times if there are none.
 func nextVersions(dir string, n int, now time.Time) (versions []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -239,7 +239,7 @@ func (t translator) whole(statements []string) []string {
 		set := "SET @snowkey_mode = @@SESSION.sql_mode, SESSION sql_mode = 'STRICT_ALL_TABLES,ALLOW_INVALID_DATES,NO_ENGINE_SUBSTITUTION'"
 		return append(append([]string{set}, statements...), "SET SESSION sql_mode = @snowkey_mode")
 	case t.alone:
-		// All of it is one statement for the tool, so that it runs on one connection.
+		// The tool must take this for a single statement, or else it might use several connections.
 		return []string{strings.Join(statements, ";\n")}
 	}
 	return statements
@@ -292,7 +292,7 @@ func (t translator) around(unit []autoinc.Step, statements []string) []string {
 var createTrigger = regexp.MustCompile("^CREATE TRIGGER ((?:`(?:[^`]|``)+`\\.?)+) ")
 
 // unless runs a statement unless the query done returns a true value. Since MySQL can't
-// roll back DDL, a file that failed half-way has to run from its beginning once more.
+// roll back DDL, we have to make sure that a file that failed half-way can run again from its beginning.
 func (t translator) unless(done, statement string) []string {
 	if !t.mysql() {
 		return []string{statement}

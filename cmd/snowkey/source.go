@@ -18,8 +18,7 @@ import (
 )
 
 // A source tells us where to find the database. No part of a data source name may ever
-// end up in an error. If the name is malformed, we can't tell which part of it is the
-// password.
+// end up in an error. If the name is malformed, we can't tell which part is the password.
 type source struct {
 	dsn, file, dialect string
 }

@@ -1,10 +1,10 @@
-// Package client draws ids from the service of package service. A [Client] is an
-// [idgen.Source], so every integration accepts it.
+// Package client draws ids from the service in package service. A [Client] is an
+// [idgen.Source], so you can use it with every integration.
 //
 //	ids, err := client.New([]string{"http://ids:8080"}, client.Config{Token: token})
 //
-// Programs in Go that can reach a database don't need it: snowkey.Open leases a worker
-// number for the process itself, which then draws ids without a server.
+// If your program can reach the database, you don't need this package. Use snowkey.Open,
+// which leases a worker number for the process, so that it can draw ids without a server.
 package client
 
 import (
@@ -31,28 +31,28 @@ type Config struct {
 	// Token is sent as a bearer token, if it is set.
 	Token string
 
-	// Batch is how many ids the client fetches at once. It keeps one to
-	// two batches, which it fetches in the background, so that Next usually doesn't wait. Ids that a
-	// program has fetched but not used when it ends are lost. Defaults to 1,000, and can
-	// be up to 10,000.
+	// Batch is the number of ids that the client fetches at once, up to 10,000. It
+	// fetches them in the background and keeps one or two batches, so Next usually
+	// doesn't have to wait. Ids that haven't been used when the program ends are lost.
+	// Defaults to 1,000.
 	Batch int
 
 	// Timeout limits each request. Defaults to 5 s.
 	Timeout time.Duration
 
-	// HTTP sends the requests, for instance with a client certificate. Defaults to a
-	// client of its own.
+	// HTTP sends the requests. Set it if you need a client certificate, for instance.
+	// Defaults to a client with the settings of http.DefaultTransport.
 	HTTP *http.Client
 }
 
-// A ConfigError says what is wrong with a [Config] or a URL. It has no token or password
-// in it.
+// A ConfigError says what is wrong with a [Config] or a URL. It never contains a token or
+// a password.
 type ConfigError struct{ Reason string }
 
 func (e *ConfigError) Error() string { return "client: " + e.Reason }
 
-// An Error is why the service gave no ids. If there are several replicas, it is the error
-// of the one that was asked last.
+// An Error is returned if the service didn't give us any ids. If there are several
+// replicas, it's the error of the last one that was asked.
 type Error struct {
 	URL        string        // of the replica
 	Code       string        // of the service, such as clock_behind; "" if the service was not reached
@@ -71,7 +71,7 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ErrClosed is returned by a client that was closed.
+// ErrClosed is returned by the methods of a client after Close.
 var ErrClosed = errors.New("client: it is closed")
 
 const (
@@ -80,23 +80,23 @@ const (
 	defaultTimeout = 5 * time.Second
 )
 
-// A Client draws ids in batches from one of several replicas of the service. If one fails,
-// the client asks the next one. It is safe for concurrent use. The zero Client is not valid;
-// use [New].
+// A Client draws ids in batches from one of several replicas of the service. If a replica
+// fails, the client asks the next one. It is safe for concurrent use. The zero Client is
+// not valid; use [New] to create one.
 //
-// Ids are unique. They ascend as long as one replica answers, but the ids of two replicas
-// can overlap in time, and so can those of two clients: what they fetched ahead is as old as
-// the fetch.
+// Ids are unique, and ascend as long as the same replica answers. Note that an id is as
+// old as the fetch that brought it, so the ids of two replicas or two clients can overlap
+// in time.
 type Client struct {
 	cfg  Config
 	own  bool // whether cfg.HTTP is ours
 	urls []*url.URL
 
 	mu       sync.Mutex
-	ids      []int64 // fetched and not used, in the order of the reply
+	ids      []int64 // fetched but not used yet, in the order of the reply
 	fetching chan struct{}
 	current  int         // the replica that is asked first
-	resting  []time.Time // until when a replica that has failed is asked last
+	resting  []time.Time // for each replica, the time until which it's only asked last, because it failed
 	closed   bool
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
@@ -104,8 +104,8 @@ type Client struct {
 
 var _ idgen.Source = (*Client)(nil)
 
-// New returns a client of the replicas at these URLs. It doesn't connect before the first
-// call for an id. The error is a [*ConfigError].
+// New returns a client for the replicas at these URLs. It doesn't connect to them before
+// the first call. The error is a [*ConfigError].
 func New(urls []string, cfg Config) (*Client, error) {
 	if cfg.Batch == 0 {
 		cfg.Batch = defaultBatch
@@ -137,8 +137,9 @@ func New(urls []string, cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Next returns an id that was fetched before. If there is none, it waits for the service,
-// until ctx ends. The error is an [*Error], [ErrClosed] or that of ctx.
+// Next returns an id, usually one that has already been fetched. If there is none, it waits
+// for the service until ctx ends. The error is an [*Error] or [ErrClosed], or it wraps the
+// error of ctx.
 func (c *Client) Next(ctx context.Context) (int64, error) {
 	c.mu.Lock()
 	if len(c.ids) > 0 && !c.closed {
@@ -158,9 +159,10 @@ func (c *Client) Next(ctx context.Context) (int64, error) {
 	return ids[0], nil
 }
 
-// Append appends n ids to dst in ascending order. If the client has fetched too few, it
-// fetches exactly n. The error is a [*idgen.CountError] if n is below 0 or above
-// 1,000,000, or one of Next, and dst is then unchanged.
+// Append appends n ids to dst in ascending order. If there aren't enough fetched ids, it
+// fetches n new ones, or a batch if n is small. If n is below 0 or above 1,000,000, Append
+// returns a [*idgen.CountError]. Its other errors are the same as those of Next. If there's
+// an error, dst is returned unchanged.
 func (c *Client) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	const most = 1_000_000
 	switch {
@@ -173,11 +175,12 @@ func (c *Client) Append(ctx context.Context, dst []int64, n int) ([]int64, error
 	if err != nil {
 		return dst, err
 	}
-	slices.Sort(ids) // parts of it may be of different replicas
+	slices.Sort(ids) // because they may come from several replicas
 	return append(dst, ids...), nil
 }
 
-// take returns n ids: fetched ones if there are enough, and otherwise new ones.
+// take returns n ids. It uses those that were already fetched if there are enough, and new
+// ones otherwise.
 func (c *Client) take(ctx context.Context, n int) ([]int64, error) {
 	for {
 		c.mu.Lock()
@@ -220,7 +223,7 @@ func (c *Client) take(ctx context.Context, n int) ([]int64, error) {
 func (c *Client) refill() {
 	fetching := make(chan struct{})
 	c.fetching = fetching
-	go func() { _ = c.fill(c.ctx, fetching) }() // a call that finds no id reports the error
+	go func() { _ = c.fill(c.ctx, fetching) }() // no need for the error, because a call that runs out of ids tries again and reports it
 }
 
 // fill fetches a batch and keeps it. The caller must have set c.fetching.
@@ -234,19 +237,20 @@ func (c *Client) fill(ctx context.Context, fetching chan struct{}) error {
 	return err
 }
 
-// fetch gets n new ids, in parts if a reply can't have as many.
+// fetch gets n new ids. It sends several requests if n is too large for a single reply.
 func (c *Client) fetch(ctx context.Context, n int) (ids []int64, err error) {
 	for len(ids) < n {
 		part, err := c.fetchPart(ctx, min(n-len(ids), maxBatch))
 		if err != nil {
-			return nil, err // the ids that we have are lost, which is harmless
+			return nil, err // this loses the ids that we already have, which is harmless
 		}
 		ids = append(ids, part...)
 	}
 	return ids, nil
 }
 
-// fetchPart asks one replica after the other. Those that have failed lately come last.
+// fetchPart asks one replica after the other, starting with those that haven't failed
+// recently.
 func (c *Client) fetchPart(ctx context.Context, n int) ([]int64, error) {
 	var last error
 	for _, i := range c.order() {
@@ -289,8 +293,8 @@ func (c *Client) order() []int {
 	return append(well, resting...)
 }
 
-// request sends one request. No two requests have the same nonce, so if a cache or a proxy
-// gives us the reply to another request, we notice.
+// request sends a request to a replica. Each request has its own nonce, so we notice if a
+// cache or a proxy gives us the reply to another request.
 func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error) {
 	fail := func(code string, retryAfter time.Duration, err error) ([]int64, error) {
 		return nil, &Error{u.Scheme + "://" + u.Host, code, retryAfter, err}
@@ -345,8 +349,9 @@ func (c *Client) request(ctx context.Context, u *url.URL, n int) ([]int64, error
 	return ids, nil
 }
 
-// parse reads n ascending ids. A line has an id, or the first and the last of consecutive
-// ids, such as 5-9. A service that doesn't know ranges sends one id per line.
+// parse reads n ascending ids. Each line contains either a single id, or the first and the
+// last of several consecutive ids, such as 5-9. We need to accept both, because an older
+// service doesn't know ranges and sends one id per line.
 func parse(text []byte, n int) ([]int64, error) {
 	ids := make([]int64, 0, n)
 	for len(text) > 0 {
@@ -376,7 +381,7 @@ func parse(text []byte, n int) ([]int64, error) {
 	return ids, nil
 }
 
-// parseID reads an id in decimal. It's stricter than package strconv, which accepts signs.
+// parseID parses a decimal id. We can't use package strconv here, because it accepts signs.
 func parseID(text []byte) (id int64, ok bool) {
 	n := uint64(0)
 	for _, digit := range text {
@@ -388,8 +393,8 @@ func parseID(text []byte) (id int64, ok bool) {
 	return int64(n), len(text) > 0 && len(text) <= 19 && n <= math.MaxInt64 // 19 digits fit in 64 bits
 }
 
-// Close ends the client. Later calls return [ErrClosed], and ids that were fetched but not
-// used are lost. Calls in progress end with their own context.
+// Close ends the client. Fetched ids that haven't been used are lost, and later calls
+// return [ErrClosed]. Calls in progress continue until their own context ends.
 func (c *Client) Close() {
 	c.mu.Lock()
 	c.closed = true

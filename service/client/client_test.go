@@ -273,7 +273,7 @@ func duplicates(t *testing.T, choose func() fault) (n, failures int) {
 	return n, failures
 }
 
-// Whatever the network does to a reply, no id is given twice.
+// No matter what the network does to a reply, the client must not return an id again.
 func TestNoDuplicates(t *testing.T) {
 	n, failures := duplicates(t, func() fault {
 		if f := fault(rand.N(2 * int(faults))); f < faults && f != disguise {

@@ -45,8 +45,8 @@ func start(t *testing.T, cfg service.Config) (url string, ids *idgen.Pool) {
 	return s.URL, ids
 }
 
-// A browser is a tab of Chromium. Whatever the browser complains about fails the test, such
-// as a part of the page that its policy forbids.
+// A browser is a tab of Chromium. If it complains about anything, such as a part of the page
+// that the page's policy forbids, the test fails.
 type browser struct {
 	t   *testing.T
 	ctx context.Context
@@ -116,8 +116,8 @@ func (b *browser) focused() (element, outline string) {
 	return element, outline
 }
 
-// A browser shows the bits of an id, in light and in dark, on a wide and
-// on a narrow window. The screenshots are kept in SNOWKEY_TEST_ARTIFACTS, if it is set.
+// The page must show the bits of an id in light and dark, and in wide and narrow windows.
+// Set SNOWKEY_TEST_ARTIFACTS to a folder if you want to keep the screenshots.
 func TestBrowser(t *testing.T) {
 	b := newBrowser(t)
 	pool, server := replica(t, t.TempDir())
@@ -188,8 +188,8 @@ func colourAt(picture image.Image, x, y int) [3]uint32 {
 	return [3]uint32{r >> 8, g >> 8, b >> 8}
 }
 
-// With the keyboard alone, people can reach all controls in the order in which they are
-// drawn, see which one has the focus, decode an id, and correct a mistake.
+// Using only the keyboard, people must be able to reach all controls in the order in which
+// they're drawn, see which one has the focus, decode an id, and correct a mistake.
 func TestKeyboard(t *testing.T) {
 	b := newBrowser(t)
 	pool, server := replica(t, t.TempDir())
@@ -220,8 +220,8 @@ func TestKeyboard(t *testing.T) {
 	}
 }
 
-// axe-core finds nothing on the page that WCAG 2.1 AA forbids. A page with a label taken
-// away shows that it looks.
+// axe-core must not find anything on the page that violates WCAG 2.1 AA. To show that it
+// would, we also remove a label.
 func TestAccessibility(t *testing.T) {
 	axe, err := os.ReadFile(filepath.Join(dbtest.NPMFolder(t, "axe-core@4.10.2"), "axe.min.js"))
 	if err != nil {

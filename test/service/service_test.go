@@ -21,7 +21,8 @@ import (
 	"github.com/snowkey-go/snowkey/service/client"
 )
 
-// replica starts a process of the service, as far as its worker number is concerned.
+// replica starts a replica of the service, which leases its own worker number as a separate
+// process would.
 func replica(t *testing.T, dir string) (*idgen.Pool, *httptest.Server) {
 	t.Helper()
 	store := filestore.Dir(dir)
@@ -39,8 +40,8 @@ func replica(t *testing.T, dir string) (*idgen.Pool, *httptest.Server) {
 	return ids, server
 }
 
-// While one replica loses its lease and another one ends, clients still get ids from the
-// third, and no id comes twice.
+// When one replica loses its lease and another one drops its connections, clients must still
+// get ids, and never the same one again.
 func TestClient(t *testing.T) {
 	dir := t.TempDir()
 	suspended, a := replica(t, dir)
@@ -84,7 +85,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// Each example of docs/service.md runs, and prints ids.
+// All examples in docs/service.md must run and print ids.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/service.md")
 	if err != nil {
