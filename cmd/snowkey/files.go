@@ -292,7 +292,8 @@ func (t translator) around(unit []autoinc.Step, statements []string) []string {
 var createTrigger = regexp.MustCompile("^CREATE TRIGGER ((?:`(?:[^`]|``)+`\\.?)+) ")
 
 // unless runs a statement unless the query done returns a true value. Since MySQL can't
-// roll back DDL, we have to make sure that a file that failed half-way can run again from its beginning.
+// roll back DDL, we have to make sure that a file that failed half-way can run again from
+// its beginning.
 func (t translator) unless(done, statement string) []string {
 	if !t.mysql() {
 		return []string{statement}
