@@ -15,9 +15,8 @@
 // # Which keys are filled
 //
 // The plugin fills a primary key if its type is one of package pk or a pointer to one.
-// Keys of type int64, uint64 and string, and named types of these, need the tag
-// snowkey. Integers also need autoIncrement:false, because GORM otherwise makes them
-// auto-increment:
+// If you use int64, uint64, string or a named type of these instead, add the tag snowkey.
+// Integers also need autoIncrement:false, or else GORM would make them auto-increment:
 //
 //	ID     pk.ID                                                  // BIGINT
 //	ID     pk.Of[User]                                            // BIGINT, typed
@@ -27,67 +26,69 @@
 //	ID     pk.ID  `gorm:"snowkey:orders"`                         // from the pool's generator "orders"
 //	UserID pk.ID  `gorm:"primaryKey;snowkey:-"`                   // the caller sets it
 //
-// [Model] is gorm.Model with a key of type pk.ID. With [Config.FillIntegers] the plugin
-// also fills integer keys that have no tag, such as the ID of gorm.Model. Without it,
-// the database goes on numbering these keys, and the plugin logs a warning for each
-// such model.
+// [Model] is like gorm.Model, but its key is a pk.ID. If you can't change your models, set
+// [Config.FillIntegers]. The plugin then fills integer keys without a tag as well, such as
+// the ID of gorm.Model. Otherwise it leaves these keys to the database, and logs a warning
+// for each of these models.
 //
-// Tag a pk.Text with size:20 and a pk.SortText with size:13. Otherwise GORM takes the
-// 64 bits of the Go type for the length of the text, and alters the column in every
-// AutoMigrate.
+// Make sure to tag a pk.Text with size:20 and a pk.SortText with size:13. Without a size,
+// GORM would mistake the 64 bits of the Go type for the length of the text, and alter the
+// column in every AutoMigrate.
 //
-// A key that is zero, or a pointer to zero, is filled. Any other key is kept. The
-// caller must set the parts of a composite key, and a primary key that is also the
-// foreign key of a relation. If a row lacks such a key, the call fails. Tag a key that
-// is a foreign key with snowkey:- if no relation declares it.
+// The plugin fills a key if it's zero or a pointer to zero, and keeps it otherwise. There
+// are keys that only the caller can know: the parts of a composite key, and a primary key
+// that is also the foreign key of a relation. If a row doesn't have such a key, the call
+// fails. If a key is a foreign key but no relation declares it, tag it with snowkey:-.
 //
 // # Guarantees
 //
-// After a call, either the key in memory is the key in the table, or the call has
-// failed and its transaction was rolled back. This holds on every database for
+// After a call, the key in memory is the key in the table. Otherwise the call has failed,
+// and its transaction was rolled back. You can rely on this with every database, for
 //   - Create, Save, FirstOrCreate, CreateInBatches, associations and the generic API;
 //   - structs, slices, arrays, maps and their associations;
 //   - Select and Omit, hooks and SkipHooks, prepared statements and savepoints.
 //
-// Keys ascend in the order of the rows, because all keys for an INSERT are generated
-// together. If that fails, Create returns an error that wraps the generator's error,
-// and the rows are left unchanged. At that point no transaction has begun, unless GORM
-// has started one around several batches, or around a row and its associations.
+// Since all keys for an INSERT are generated together, they ascend in the order of the
+// rows. If the generator fails, Create returns an error that wraps the generator's, and
+// leaves the rows unchanged. Usually no transaction has begun at that point. However, GORM
+// may have started one around several batches, or around a row and its associations.
 //
-// If a call fails for any other reason, the rows keep their new keys. A retry therefore
-// cannot insert duplicate rows, even if the first commit succeeded and only its reply
-// was lost. A dry run fills keys too, because they are part of its SQL.
+// If a call fails for any other reason, the rows keep their new keys. This means that you
+// can safely retry it: even if the first commit succeeded and only its reply was lost, you
+// won't get duplicate rows. A dry run fills keys too, because they're part of its SQL.
 //
 // # Conflicts
 //
-// If ON CONFLICT or INSERT IGNORE skips a row, the plugin clears the key that it has
-// set. The keys therefore show which rows of a batch were skipped.
+// If ON CONFLICT or INSERT IGNORE skips a row, the plugin clears the key that it set
+// before. From the keys you can therefore tell which rows of a batch were skipped.
 //
-// If a row is merged into an existing row, it gets that row's key. Unless the INSERT
-// returns the key, clause.OnConflict must name the unique columns, so that the plugin
-// can look it up. This includes MySQL, although GORM ignores the columns there. If the
-// key cannot be found, the call fails and is rolled back. With SkipDefaultTransaction
-// there is no transaction to roll back. The call also fails if MySQL merges a row on a
-// unique key that the clause does not name. The other databases return an error in this
-// case.
+// If a row is merged into an existing row, it gets that row's key. When the INSERT doesn't
+// return the key, the plugin has to look it up, and that's why clause.OnConflict must name
+// the unique columns. You need to do this even on MySQL, where GORM itself ignores them. If
+// the plugin can't find the key, the call fails and is rolled back. (With
+// SkipDefaultTransaction there's no transaction, so nothing can be rolled back.) MySQL may
+// also merge a row on a unique key that the clause doesn't name. The call then fails as
+// well, whereas other databases return an error themselves.
 //
-// To find skipped and merged rows, the plugin reads the keys back in the same
-// transaction, with a SELECT by primary key. On Postgres and SQLite it does so only if
-// a row may be missing. On MySQL it does so after each INSERT that can skip or merge
-// rows whose keys it has set, such as those with which GORM saves associations.
+// To find skipped and merged rows, the plugin reads the keys back in the same transaction,
+// using a SELECT by primary key. On Postgres and SQLite this is only necessary if a row
+// may be missing. On MySQL the plugin has to do it after each INSERT that might have
+// skipped or merged rows with new keys. That includes the INSERTs with which GORM saves
+// associations.
 //
 // # Refused declarations and calls
 //
-// A [FieldError] reports a fault in a declaration. For example, a key is too narrow,
-// the database numbers it, Create does not write it, or GORM would truncate a foreign
-// key. [Config.Models] lists models to check when the program starts.
+// You get a [FieldError] if something is wrong with a declaration. For example, a key may
+// be too narrow, it may be numbered by the database or never written by Create, or GORM
+// might truncate a foreign key. To find out as soon as the program starts, list your models
+// in [Config.Models].
 //
-// A [RowError] reports a fault in one call. Examples are a struct that is passed by
-// value, a nil row, a key listed in Omit, and a wrong key in a map, such as a float64
-// from JSON, which has lost digits.
+// You get a [RowError] if something is wrong with a single call. You may have passed a
+// struct by value, a nil row, a key in Omit, or a map with a key that can't be right, such
+// as a float64 from JSON, which has lost digits.
 //
-// [Check] reports faults in tables. It compares models with the columns in the
-// database, when the program starts or in CI.
+// To compare your models with the columns in the database, call [Check] when the program
+// starts, or in CI.
 //
 // # How it works
 //
@@ -101,13 +102,13 @@
 //	snowkey:settle   reads keys back where a row may be missing
 //	                 gorm:save_after_associations, …
 //
-// Because the keys are set first, a model's BeforeCreate sees the key, and may set
-// another.
+// Since the keys are set first, a model's BeforeCreate can already see the key, and may
+// also replace it.
 //
 // # Limits
 //
-// The plugin does not see SQL that you write yourself with Exec or Raw, so generate the
-// keys for such statements with the pool. To create rows from maps with
-// db.Table("users").Create(m), list the table's model in [Config.Models]. Calling
-// CreateInBatches with an array panics inside GORM before any plugin runs.
+// The plugin can't see SQL that you write yourself with Exec or Raw, so you need to draw the
+// keys for such statements from the pool. To create rows from maps with
+// db.Table("users").Create(m), list the table's model in [Config.Models]. Avoid calling
+// CreateInBatches with an array, because GORM panics before any plugin runs.
 package gormid

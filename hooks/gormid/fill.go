@@ -27,10 +27,9 @@ type filler struct {
 	casts sync.Map // on MySQL, the result of castsOf by table
 }
 
-// A creation is the state that the callbacks share for one statement. From fill to
-// settle it is stored in the statement, as a clause that no dialect builds. It is not
-// in Settings, the usual place, because GORM copies Settings for every transaction and
-// association.
+// A creation is the state that the callbacks share for one statement. We store it in the
+// statement from fill to settle, as a clause that no dialect builds. Settings would be the
+// usual place for it, but GORM copies Settings for every transaction and association.
 type creation struct {
 	stmt    *gorm.Statement
 	key     *key
@@ -66,8 +65,7 @@ func creationOf(stmt *gorm.Statement) *creation {
 	return c
 }
 
-// keyOf returns the key of the rows that stmt creates, or nil if the plugin does not
-// handle it.
+// keyOf returns the key of the rows that stmt creates, or nil if it isn't ours to fill.
 func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	s := stmt.Schema
 	if s == nil {
@@ -97,9 +95,9 @@ func (f *filler) keyOf(stmt *gorm.Statement) (*key, error) {
 	return nil, nil
 }
 
-// newKey returns and caches the key of a new model, or an error. If the database
-// numbers a key that the plugin could fill, it logs a warning. With FillIntegers,
-// lookAt adopts the model under a lock, before another statement can use it.
+// newKey returns the key of a new model, or an error, and caches it. If the key is numbered
+// by the database although the plugin could fill it, newKey logs a warning. With
+// FillIntegers, lookAt adopts the model under a lock, before another statement can use it.
 func (f *filler) newKey(stmt *gorm.Statement) any {
 	v, isNew := f.lookAt(stmt)
 	if k, ok := v.(*key); ok && k == nil && isNew {
@@ -126,8 +124,8 @@ func (f *filler) lookAt(stmt *gorm.Statement) (v any, isNew bool) {
 	return v, true
 }
 
-// fill is the first callback. It runs before the transaction and the model's hooks, and
-// gives a key to every row that has none.
+// fill is the first callback, and runs even before the transaction and the model's hooks. It
+// gives a key to every row that doesn't have one.
 func (f *filler) fill(db *gorm.DB) {
 	stmt := db.Statement
 	if db.Error != nil {
@@ -165,9 +163,8 @@ func (f *filler) fill(db *gorm.DB) {
 	c.attach()
 }
 
-// draw generates the keys for all rows that have none, in one step, and sets them. It
-// fails if one of these rows is in the call more than once, unless the INSERT may merge
-// rows.
+// draw generates the keys for all rows without one, in one step, and sets them. Unless the
+// INSERT may merge rows, draw fails if one of these rows is in the call more than once.
 func (f *filler) draw(c *creation) error {
 	c.filled = c.one[:0]
 	if n := c.rows.len(); n > 1 {
@@ -194,16 +191,17 @@ func (f *filler) draw(c *creation) error {
 	return nil
 }
 
-// mayMerge reports whether the INSERT may skip or merge rows. Such a call may contain a
-// row more than once. GORM saves associations with such an INSERT.
+// mayMerge reports whether the INSERT may skip or merge rows, as those do with which GORM
+// saves associations. In that case, the same row is allowed more than once.
 func (c *creation) mayMerge() bool {
 	insert, _ := c.stmt.Clauses["INSERT"].Expression.(clause.Insert)
 	_, on := c.stmt.Clauses["ON CONFLICT"]
 	return on || insert.Modifier != ""
 }
 
-// selectKey adds the key to the columns of the INSERT, because GORM leaves out columns
-// that Select does not list, even if they have a value. It fails if Omit lists the key.
+// selectKey adds the key to the columns of the INSERT. Otherwise GORM would leave it out if
+// the caller has used Select, even though it has a value. selectKey fails if the caller
+// omits the key.
 func (c *creation) selectKey() error {
 	stmt := c.stmt
 	if len(stmt.Selects)+len(stmt.Omits) == 0 {
@@ -228,8 +226,8 @@ func (f *filler) check(db *gorm.DB) {
 	if c == nil || db.Error != nil {
 		return
 	}
-	// fill has not checked keys that the caller sets, and hooks may have changed the
-	// others.
+	// fill doesn't check keys that are set by the caller, and hooks may have changed the
+	// others since.
 	if s := c.key.schema; c.key.given != "" || s.BeforeSave || s.BeforeCreate {
 		for _, k := range append([]*key{c.key}, c.key.others...) {
 			empty, err := c.rows.of(k).empty(nil)
@@ -266,8 +264,8 @@ func (k *key) unfilled(i int) error {
 	return k.Refuse(i, nil, fmt.Sprintf("has no key, and %s %s, which is not filled", k.Field, k.given), "set it")
 }
 
-// settle is the callback right after the INSERT, before GORM copies the keys into
-// has-one and has-many rows. It corrects keys that are not in the table.
+// settle is the callback right after the INSERT. It corrects keys that aren't in the table,
+// before GORM copies them into has-one and has-many rows.
 func (f *filler) settle(db *gorm.DB) {
 	stmt := db.Statement
 	c := creationOf(stmt)

@@ -10,9 +10,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// counts returns the key of a model if GORM leaves it to the database, although the
-// plugin could fill it. It returns nil for other models. It also returns nil if the tag
-// autoIncrement or Config.Counting shows that the database numbers the rows on purpose.
+// counts returns the key of a model if GORM leaves it to the database even though the plugin
+// could fill it, and nil otherwise. It also returns nil if the tag autoIncrement or
+// Config.Counting shows that this is intended.
 func (f *filler) counts(s *schema.Schema) *schema.Field {
 	key := s.PrioritizedPrimaryField
 	if key == nil || len(s.PrimaryFields) != 1 || !key.AutoIncrement || !keytype.Holds(key.IndirectFieldType) ||
@@ -48,7 +48,7 @@ func (f *filler) adopt(s *schema.Schema) {
 	}
 }
 
-// warn logs that the plugin does not fill a model's key, although it could.
+// warn logs that the plugin could fill a model's key but doesn't.
 func (f *filler) warn(db *gorm.DB, s *schema.Schema) {
 	if key := f.counts(s); key != nil {
 		db.Logger.Warn(db.Statement.Context, fmt.Sprintf("gormid: %s.%s (%s) is not filled: the database goes on numbering its rows. "+

@@ -11,11 +11,10 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// If an upsert skips a row, the plugin clears its key. GORM would then copy the zero
-// into the foreign keys of rows that refer to the skipped row. orphaned and barren
-// prevent this.
+// If an upsert skips a row, the plugin clears its key, and GORM would then copy that zero
+// into the foreign keys of rows that refer to it. orphaned and barren prevent this.
 
-// orphaned returns an error if a row belongs to another row that has no key.
+// orphaned returns an error if a row belongs to another row, and that one has no key.
 func (r *structRows) orphaned(stmt *gorm.Statement) error {
 	relations := r.saved(stmt, func(s *schema.Relationships) []*schema.Relationship { return s.BelongsTo })
 	for _, rel := range relations {
@@ -40,8 +39,8 @@ func (r *structRows) orphaned(stmt *gorm.Statement) error {
 	return nil
 }
 
-// barren returns an error if row i, which the upsert has skipped, has children, because
-// their foreign keys would refer to no row.
+// barren returns an error if row i has children even though the upsert has skipped it. Their
+// foreign keys would have nothing to refer to.
 func (r *structRows) barren(stmt *gorm.Statement, i int) error {
 	relations := r.saved(stmt, func(s *schema.Relationships) []*schema.Relationship {
 		return slices.Concat(s.HasOne, s.HasMany, s.Many2Many)
@@ -55,8 +54,8 @@ func (r *structRows) barren(stmt *gorm.Statement, i int) error {
 	return nil
 }
 
-// saved returns the relations that GORM saves with the rows. The function of selects
-// the kinds of relations to consider.
+// saved returns the relations that GORM saves along with the rows. of selects the kinds of
+// relations that matter to the caller.
 func (r *structRows) saved(stmt *gorm.Statement, of func(*schema.Relationships) []*schema.Relationship) (saved []*schema.Relationship) {
 	relations := of(&r.k.schema.Relationships)
 	if len(relations) == 0 {
@@ -71,7 +70,7 @@ func (r *structRows) saved(stmt *gorm.Statement, of func(*schema.Relationships) 
 	return saved
 }
 
-// related returns the structs that a row has in a relation.
+// related returns the structs in a relation of a row.
 func related(ctx context.Context, rel *schema.Relationship, row reflect.Value) (structs []reflect.Value) {
 	v, zero := rel.Field.ValueOf(ctx, row)
 	if zero {

@@ -11,29 +11,29 @@ import (
 
 // A Config configures a [Plugin]. The zero Config is ready to use.
 type Config struct {
-	// Source makes the keys. If it is an [*idgen.Pool], tags may name its generators.
-	// Defaults to idgen.Default(). Each call of Create looks it up, so the pool may
-	// be set after the database was opened.
+	// Source generates the keys. If it's an [*idgen.Pool], tags can name its generators.
+	// Defaults to idgen.Default(), which is called in each Create, so you can set the
+	// default pool after you've opened the database.
 	Source idgen.Source
 
-	// FillIntegers also fills 64-bit integer keys that have no tag, such as the ID of
-	// [gorm.Model]. Otherwise GORM lets the database number them. List these models
-	// in Models, so that AutoMigrate creates their columns without auto-increment. To
-	// leave a model to the database, tag its key autoIncrement, or list the model in
-	// Counting.
+	// FillIntegers makes the plugin fill 64-bit integer keys that have no tag, such as
+	// the ID of [gorm.Model]. Otherwise GORM lets the database number them. You should
+	// list these models in Models too, so that AutoMigrate creates their columns without
+	// auto-increment. If you want to leave one of them to the database, tag its key
+	// autoIncrement, or list the model in Counting.
 	FillIntegers bool
 
-	// Counting lists models whose integer keys the database numbers on purpose. For
-	// any other model with such a key, the plugin logs one warning with the
-	// database's logger when the model's first row is created. Defaults to none.
+	// Counting lists models whose integer keys are numbered by the database on purpose.
+	// For any other model with such a key, the plugin uses the database's logger to log
+	// a warning when the first row is created. Defaults to none.
 	Counting []any
 
-	// Models lists models whose declarations are checked when the plugin is
-	// installed, before their tables are migrated, instead of when their first row is
-	// created. It also makes their tables known to the plugin. This is needed to
-	// create rows from maps with db.Table(name) alone, because GORM knows no model
-	// there. If join tables are to be checked as well, call db.SetupJoinTable first.
-	// Defaults to none.
+	// Models lists models whose declarations should be checked when the plugin is
+	// installed, before their tables are migrated. Other models are checked when their
+	// first row is created. The plugin also remembers the tables of these models. It
+	// needs that to create rows from maps with nothing but db.Table(name), because GORM
+	// doesn't know the model in that case. To check join tables as well, call
+	// db.SetupJoinTable first. Defaults to none.
 	Models []any
 }
 
@@ -46,8 +46,8 @@ type Plugin struct {
 // New returns a plugin. Faults in cfg.Models are reported by [gorm.DB.Use].
 func New(cfg Config) *Plugin { return &Plugin{config: cfg} }
 
-// Name implements [gorm.Plugin]. A database accepts only one plugin of this name, so
-// installing a second one fails with [gorm.ErrRegistered].
+// Name implements [gorm.Plugin]. Since a database can only have one plugin of each name, you
+// can't install a second one, and get [gorm.ErrRegistered] if you try.
 func (*Plugin) Name() string { return "snowkey" }
 
 // Initialize implements [gorm.Plugin]; [gorm.DB.Use] calls it.
@@ -64,9 +64,9 @@ func (p *Plugin) Initialize(db *gorm.DB) error {
 		return err
 	}
 	create := db.Callback().Create()
-	// "*" puts the callback before all others. No other place before the transaction
-	// always exists: with SkipDefaultTransaction there is no gorm:begin_transaction,
-	// and GORM runs a callback that should come before a missing one last.
+	// "*" puts the callback before all others. We can't ask for a place right before
+	// gorm:begin_transaction, because with SkipDefaultTransaction that callback doesn't
+	// exist, and GORM would then run ours last.
 	return errors.Join(
 		create.Before("*").Register("snowkey:fill", f.fill),
 		create.Before("gorm:create").Register("snowkey:check", f.check),
@@ -86,8 +86,8 @@ func (f *filler) learn(db *gorm.DB, models []any) error {
 		}
 		parsed = append(parsed, stmt)
 	}
-	// A model may declare that another model's key is a foreign key, so all models are
-	// parsed before the first key is looked at.
+	// We have to parse all models before we look at the first key, because a model may
+	// declare that another model's key is a foreign key.
 	for _, stmt := range parsed {
 		k, err := f.keyOf(stmt)
 		if err == nil && k == nil {

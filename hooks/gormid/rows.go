@@ -9,7 +9,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// rows are the rows that one call of Create inserts.
+// rows are the rows of one call of Create.
 type rows interface {
 	len() int
 	// of returns the same rows for k, another part of a composite key.
@@ -19,8 +19,8 @@ type rows interface {
 	empty(dst []int) ([]int, error)
 	// fill sets the key of each row some[j] to ids[j].
 	fill(some []int, ids []int64)
-	// repeated returns the index of a row that no longer has the key from fill,
-	// because the same row is in the call again. If there is none, it returns -1.
+	// repeated returns the index of a row that has lost its key from fill because the
+	// same row is in the call a second time, or -1 if there's no such row.
 	repeated(some []int, ids []int64) int
 	// row returns row i, for use after the INSERT, when GORM may have changed the
 	// list.
@@ -35,8 +35,8 @@ type row interface {
 	column(name string) (any, bool) // the value that was sent for a column
 }
 
-// rowsOf returns the rows of a statement, or nil if they are of a kind that GORM itself
-// rejects.
+// rowsOf returns the rows of a statement, or nil for a kind of rows that GORM rejects
+// anyway.
 func (c *creation) rowsOf() (rows, error) {
 	k, stmt := c.key, c.stmt
 	if maps, ok := mapsOf(stmt.Dest); ok {
