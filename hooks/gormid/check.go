@@ -15,15 +15,16 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Check compares models with the columns that the database really has: their keys, the
-// foreign keys to them, and every other field of a type of package pk. AutoMigrate does
-// not report differences. It returns nil and leaves an integer key as it is, and it
-// never removes auto-increment. Call Check when the program starts and in CI, after the
-// migrations. It changes nothing.
+// Check compares models with the columns that actually exist in the database. It looks at
+// their keys, the foreign keys that refer to them, and all other fields with a type of
+// package pk. You should call it after the migrations, both when the program starts and in
+// CI, because AutoMigrate won't tell you about differences: it doesn't change an existing
+// integer key, never removes auto-increment, and returns nil. Check itself doesn't change
+// anything.
 //
-// Check returns nil, or an [*catalog.MismatchError] with all differences, joined with a
-// [*FieldError] for each declaration that the plugin would reject. If GORM leaves a key
-// to the database, Check reports a column that does not number its rows.
+// If there are differences, Check returns a [*catalog.MismatchError] with all of them. It's
+// joined with a [*FieldError] for each declaration that the plugin would reject. If GORM
+// leaves a key to the database, Check also reports a column that doesn't number its rows.
 func Check(ctx context.Context, db *gorm.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("gormid: Check has nothing to compare; pass an open *gorm.DB and the models")
@@ -96,8 +97,8 @@ func columnOf(f *schema.Field) catalog.Field {
 	}
 }
 
-// holding returns column with the size that the keys of a primary field need there, if
-// they are stored as text.
+// holding returns column with the size it needs to hold the keys of a primary field, if
+// these are stored as text.
 func holding(column catalog.Field, primary *schema.Field) catalog.Field {
 	if keytype.Holds(primary.IndirectFieldType) {
 		column.Size = keytype.TextSize(primary.IndirectFieldType)

@@ -15,7 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/ddl"
 )
 
-// A conflict is an INSERT that may skip rows, or merge them into rows with other keys.
+// A conflict is an INSERT that may skip rows, or merge them into rows that have other keys.
 type conflict struct {
 	clause.OnConflict
 	key      *key
@@ -31,8 +31,9 @@ type conflict struct {
 	index  []int // the rows' indexes in the call
 }
 
-// conflictOf returns what settle needs after the INSERT. It returns nil if the INSERT
-// either inserts every row or fails, or if the caller has set all keys.
+// conflictOf returns what settle will need after the INSERT. It returns nil if there's
+// nothing to settle, either because an INSERT like this one fails unless it inserts every
+// row, or because all keys were set by the caller.
 func (f *filler) conflictOf(c *creation) *conflict {
 	stmt := c.stmt
 	if len(c.ids) == 0 || !c.mayMerge() {
@@ -42,8 +43,8 @@ func (f *filler) conflictOf(c *creation) *conflict {
 	on, ok := stmt.Clauses["ON CONFLICT"]
 	x := &conflict{key: c.key, rows: c.rows, casts: &f.casts}
 	x.OnConflict, _ = on.Expression.(clause.OnConflict)
-	// GORM's MySQL dialect changes DoNothing while it builds the statement, so it
-	// must be read before that.
+	// We have to read DoNothing now, because GORM's MySQL dialect changes it while it
+	// builds the statement.
 	x.skips = !ok || x.DoNothing
 	x.modified = insert.Modifier != ""
 	for j, i := range c.filled {
@@ -57,9 +58,9 @@ func (f *filler) conflictOf(c *creation) *conflict {
 	return x
 }
 
-// returnKeys makes the INSERT return the key of each row, and reports whether it does.
-// The INSERT must merge every row that it does not insert, because it returns nothing
-// for a skipped row.
+// returnKeys makes the INSERT return the key of each row if possible, and reports whether it
+// does. This only works if the INSERT merges all rows that it doesn't insert, since it
+// wouldn't return anything for a skipped row.
 func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
 	structs, ok := x.rows.(*structRows)
 	if !ok || x.skips || x.modified || len(x.Where.Exprs) > 0 || !slices.Contains(stmt.BuildClauses, "RETURNING") {
@@ -84,10 +85,10 @@ func (x *conflict) returnKeys(stmt *gorm.Statement) bool {
 	return true
 }
 
-// settle corrects the keys of rows that the INSERT has not inserted. It looks up which
-// of the keys that the plugin has set are in the table. If a key is missing, its row
-// was skipped or merged into another row. The key of a skipped row is cleared, and a
-// merged row gets the key of the other row.
+// settle corrects the keys of rows that weren't inserted. To find them, it looks up which of
+// the keys set by the plugin have made it into the table. If one is missing, its row was
+// either skipped, and settle clears the key, or merged into another row, and it gets the
+// key of that row.
 func (x *conflict) settle(db *gorm.DB) error {
 	stmt := db.Statement
 	if len(x.ids) == 0 || x.allInserted(db) || x.replaced(stmt) {
@@ -106,8 +107,8 @@ func (x *conflict) settle(db *gorm.DB) error {
 	var missing []int
 	for j, id := range x.ids {
 		if present[id] {
-			// GORM may have put the key of another row here, because it assigns the
-			// rows that RETURNING yields to the first rows of the call.
+			// This may have become the key of another row, because GORM assigns what
+			// RETURNING yields to the first rows of the call.
 			x.filled[j].set(id)
 		} else {
 			missing = append(missing, j)
@@ -129,22 +130,22 @@ func (x *conflict) settle(db *gorm.DB) error {
 	return x.merge(stmt, missing)
 }
 
-// allInserted reports whether all rows are known to have been inserted. On MySQL this
-// is never known, because MySQL merges rows on any unique key, and its count of rows
-// depends on the connection.
+// allInserted reports whether we know that all rows were inserted. On MySQL we never do,
+// because it merges rows on any unique key, and its count of rows depends on the settings
+// of the connection.
 func (x *conflict) allInserted(db *gorm.DB) bool {
 	if name := db.Dialector.Name(); name != "postgres" && name != "sqlite" || x.modified {
 		return false
 	}
 	if x.targetsKey() {
-		return true // a new key equals no existing one, and other conflicts are errors
+		return true // because a new key can't be in the table yet, and other conflicts are errors
 	}
 	_, returning := db.Statement.Clauses["RETURNING"] // with it, GORM miscounts
 	return x.skips && !returning && db.RowsAffected == int64(x.rows.len())
 }
 
-// targetsKey reports whether the conflict clause names the key alone, so that only
-// equal keys are a conflict.
+// targetsKey reports whether the conflict clause names nothing but the key. If so, rows can
+// only conflict if their keys are equal.
 func (x *conflict) targetsKey() bool {
 	if x.OnConstraint != "" {
 		return false
@@ -155,8 +156,8 @@ func (x *conflict) targetsKey() bool {
 	return !slices.ContainsFunc(x.Columns, func(c clause.Column) bool { return c.Name != x.key.field.DBName })
 }
 
-// replaced reports whether GORM has replaced the rows with those that RETURNING *
-// yielded. All of these are in the table, so their keys are right.
+// replaced reports whether GORM has replaced the rows with the result of RETURNING *. In
+// that case the keys are right, because all of these rows are in the table.
 func (x *conflict) replaced(stmt *gorm.Statement) bool {
 	r, ok := x.rows.(*structRows)
 	if !ok || !r.list || r.pointers || !slices.Contains(stmt.BuildClauses, "RETURNING") {
@@ -166,7 +167,7 @@ func (x *conflict) replaced(stmt *gorm.Statement) bool {
 	return ok && (len(returning.Columns) == 0 || len(returning.Columns) == 1 && returning.Columns[0].Name == "*")
 }
 
-// present returns which of the keys that the plugin has set are in the table.
+// present returns which of the keys set by the plugin are in the table.
 func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
 	values := make([]any, len(x.ids))
 	for j, id := range x.ids {
@@ -181,9 +182,9 @@ func (x *conflict) present(stmt *gorm.Statement) (map[int64]bool, error) {
 	return present, err
 }
 
-// merge gives each missing row the key of the row into which it was merged. It finds
-// that row by the values of the conflict clause's columns. The database compares the
-// values, because the result depends on its collations.
+// merge gives each missing row the key of the row that it was merged into. It finds that row
+// by the values in the columns of the conflict clause. We let the database compare the
+// values, because only it knows its collations.
 func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 	if len(missing) == 0 {
 		return nil
@@ -211,9 +212,9 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 				x.writeSelect(q, n)
 				where.Build(q)
 				if mysql {
-					// FOR UPDATE makes the SELECT see rows that are newer than the
-					// transaction, as the INSERT does. The INSERT has already locked
-					// these rows, so the SELECT does not wait.
+					// Like the INSERT, the SELECT must see rows that are newer than
+					// the transaction, so it needs FOR UPDATE. It won't have to
+					// wait, because the INSERT has already locked these rows.
 					q.WriteString(" FOR UPDATE)")
 				}
 			}
@@ -241,8 +242,8 @@ func (x *conflict) merge(stmt *gorm.Statement, missing []int) error {
 	return first
 }
 
-// target returns the columns in which rows must be equal for the INSERT to merge them,
-// or nil if these columns are not known.
+// target returns the columns whose values must be equal for the INSERT to merge two rows, or
+// nil if we don't know them.
 func (x *conflict) target() []string {
 	if x.OnConstraint != "" {
 		if unique, ok := x.key.schema.ParseUniqueConstraints()[x.OnConstraint]; ok {
@@ -257,9 +258,9 @@ func (x *conflict) target() []string {
 	return names
 }
 
-// castsOf returns the types of columns that may store another value than was sent, such
-// as a DATETIME(3) for a time with microseconds. MySQL compares such a column with the
-// value as it was sent, so sameAs casts this value to the type of the column.
+// castsOf returns the types of columns that may change a value when they store it, as a
+// DATETIME(3) does with microseconds. Since MySQL would compare what is stored with what
+// was sent, sameAs has to cast the value to the column's type.
 func (x *conflict) castsOf(stmt *gorm.Statement) (map[string]string, error) {
 	q := x.query(stmt)
 	if known, ok := x.casts.Load(q.Table); ok {
@@ -297,8 +298,8 @@ func (x *conflict) castsOf(stmt *gorm.Statement) (map[string]string, error) {
 	return casts, nil
 }
 
-// sameAs returns the condition for rows that equal r in the columns. If there are no
-// columns, or r has no value or NULL for one of them, ok is false.
+// sameAs returns a condition for the rows whose columns have the same values as r. It
+// returns false if there are no columns, or if r has NULL or no value for one of them.
 func (x *conflict) sameAs(r row, columns []string, casts map[string]string) (where clause.Where, ok bool) {
 	for _, name := range columns {
 		v, ok := r.column(name)
@@ -337,8 +338,8 @@ func (x *conflict) writeSelect(q *gorm.Statement, n int) {
 	q.WriteString(" WHERE ")
 }
 
-// run executes q, and calls each with the number and the key of each row. It uses the
-// INSERT's connection, because GORM could send a query to a replica, which does not
+// run executes q, and calls each with the number and the key of each row. We must use the
+// connection of the INSERT here. GORM might send the query to a replica, and that doesn't
 // have the rows yet.
 func (x *conflict) run(q *gorm.Statement, each func(n int, id int64)) error {
 	rows, err := q.ConnPool.QueryContext(q.Context, q.SQL.String(), q.Vars...)

@@ -6,24 +6,23 @@ import (
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// A FieldError reports that a model's declaration prevents its key from being filled,
-// or lets the key be corrupted. Every Create of that model fails with this error,
-// before a transaction begins, until the declaration is changed. Its fields are the
-// strings Package ("gormid"), Model (such as "shop.User"), Field, Type, Problem and
-// Remedy.
+// A FieldError reports that a key can't be filled, or might get corrupted, because of the
+// way its model is declared. Until you change the declaration, every Create of that model
+// returns this error before a transaction begins. Its fields are the strings Package
+// ("gormid"), Model (such as "shop.User"), Field, Type, Problem and Remedy.
 type FieldError = fill.FieldError
 
-// A RowError reports why one call of Create, or one of its rows, was rejected. If the
-// call has begun a transaction, it is rolled back.
+// A RowError reports why a call of Create, or one of its rows, was rejected. If the call has
+// already begun a transaction, it is rolled back.
 //
 // Package is "gormid". Model is a type such as "shop.User", or the table if there is no
-// model. Row is the index of the row in the call, or -1 for the whole call. Problem
-// and Remedy say what is wrong and what to do. Err is the cause, or GORM's error for
-// the same fault, or nil.
+// model. Row is the index of the row in the call, or -1 if the error concerns the whole
+// call. Problem and Remedy say what is wrong and what you can do about it. Err is the
+// cause, or GORM's error for the same fault, or nil.
 type RowError = fill.RowError
 
-// modelName returns the name of a model for errors. It is shorter than that from
-// schema.String, which contains the whole import path.
+// modelName returns the name of a model for errors. We don't use schema.String, because it
+// contains the whole import path.
 func modelName(s *schema.Schema) string {
 	if s.ModelType.Name() == "" { // GORM makes the types of its join tables
 		return s.Table

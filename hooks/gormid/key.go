@@ -19,26 +19,27 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// tag is the name of our setting in the gorm tag. It makes the plugin fill a key whose
-// type is not one of package pk, may name a generator, and as snowkey:- leaves the key
-// to the caller. GORM converts the names of settings to upper case.
+// tag is the name of our setting in the gorm tag. A key whose type isn't one of package pk
+// is only filled if it has this setting. The setting may name a generator, and snowkey:-
+// leaves the key to the caller. It's in upper case here because that's what GORM converts
+// the names of settings to.
 const tag = "SNOWKEY"
 
-// A key says which field of a model to fill, and how.
+// A key describes which field of a model we fill, and how.
 type key struct {
 	fill.Key
 	schema *schema.Schema
 	field  *schema.Field
 	typ    reflect.Type // of the field, or of what it points to
 
-	// given says why the caller must set this key; "" if the plugin fills it.
+	// given is the reason why the caller must set this key, or "" if the plugin fills it.
 	given string
 
 	// others are the other parts of a composite key, which the caller must set too.
 	others []*key
 }
 
-// newKey returns the key of a model, or nil if the plugin does not handle its key.
+// newKey returns the key of a model, or nil if the plugin has nothing to do with it.
 func newKey(s *schema.Schema, dialect string) (*key, error) {
 	if err := checkForeignKeys(s); err != nil {
 		return nil, err
@@ -73,8 +74,8 @@ func keyAt(s *schema.Schema, f *schema.Field, given string) *key {
 	return &key{Key: errorsOf(s, f), schema: s, field: f, typ: f.IndirectFieldType, given: given}
 }
 
-// choose returns the primary field that the plugin handles, or nil if there is none. If
-// the plugin must not fill this field, given says why.
+// choose returns the primary field that the plugin handles, or nil if it handles none. If it
+// must not fill that field, given is the reason.
 func choose(s *schema.Schema) (f *schema.Field, given string) {
 	if len(s.PrimaryFields) == 1 {
 		f = s.PrimaryFields[0]
@@ -128,8 +129,8 @@ func relationsOf(s *schema.Schema) []*schema.Relationship {
 	return slices.Collect(maps.Values(s.Relationships.Relations))
 }
 
-// check returns an error for declarations with which a key would be truncated, made by
-// the database or not written.
+// check returns an error if the key would be truncated, numbered by the database or not
+// written at all.
 func (k *key) check(dialect string) error {
 	f := k.field
 	switch {
@@ -164,8 +165,8 @@ func (k *key) check(dialect string) error {
 	return nil
 }
 
-// narrow reports whether the column cannot hold every key. It returns false for types
-// that it does not know.
+// narrow reports whether the column is too narrow for some keys. If it doesn't know the
+// type, it returns false.
 func (k *key) narrow(dialect string) bool {
 	f := k.field
 	longest, _ := canonical(k.value(math.MaxInt64))
@@ -189,8 +190,8 @@ func (k *key) narrow(dialect string) bool {
 	return false
 }
 
-// unkeyed returns the error for a model in Config.Models that has no key for the
-// plugin.
+// unkeyed returns the error for a model in Config.Models whose key the plugin doesn't
+// handle.
 func unkeyed(s *schema.Schema) error {
 	const remedy = "declare a primary key of type pk.ID, or add snowkey to the gorm tag of the primary key"
 	if f := s.PrioritizedPrimaryField; f != nil {
@@ -203,8 +204,8 @@ func unkeyed(s *schema.Schema) error {
 	return k.Fault("has no key to fill", remedy)
 }
 
-// checkStrayTag returns an error if a field that is not a primary key has the tag
-// snowkey, because the tag would have no effect.
+// checkStrayTag returns an error if the tag snowkey is on a field that isn't a primary key,
+// where it would have no effect.
 func checkStrayTag(s *schema.Schema) error {
 	for _, f := range s.Fields {
 		if _, ok := f.TagSettings[tag]; ok && !f.PrimaryKey {
@@ -238,7 +239,7 @@ func checkForeignKeys(s *schema.Schema) error {
 func carries(from, to *schema.Field) bool {
 	k := key{field: from, typ: from.IndirectFieldType}
 	if from.ValueOf == nil || !keytype.Holds(k.typ) {
-		return true // newKey returns an error for it
+		return true // because newKey returns an error for it anyway
 	}
 	const sample = 1<<53 + 1 // the smallest integer that a float64 cannot hold
 	ctx := context.Background()
@@ -255,8 +256,8 @@ func carries(from, to *schema.Field) bool {
 // canonical returns the value that database/sql passes to the driver for v.
 func canonical(v any) (driver.Value, error) { return driver.DefaultParameterConverter.ConvertValue(v) }
 
-// in returns the key's field in a row. If an embedded struct around the field is a nil
-// pointer, in allocates it.
+// in returns the key's field in a row. If the field is in an embedded struct that is a nil
+// pointer, in allocates that struct.
 func (k *key) in(ctx context.Context, row reflect.Value) reflect.Value {
 	if i := k.field.StructField.Index; len(i) == 1 && i[0] >= 0 {
 		return row.Field(i[0])
@@ -269,8 +270,8 @@ func (k *key) set(ctx context.Context, row reflect.Value, id int64) {
 	keytype.Set(k.in(ctx, row), id)
 }
 
-// number returns the id that keytype.Set has stored in v. If v is text that is not a
-// number, ok is false.
+// number returns the id that keytype.Set has stored in v. If v is text but not a number, ok
+// is false.
 func (k *key) number(v reflect.Value) (id int64, ok bool) {
 	switch k.typ.Kind() {
 	case reflect.String:

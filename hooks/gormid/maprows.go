@@ -39,12 +39,13 @@ func mapsOf(dest any) (maps []map[string]any, ok bool) {
 	return nil, false
 }
 
-// nullableKey finds a primary key of one column that takes NULL, as only SQLite has it.
+// nullableKey finds a primary key of a single column that accepts NULL, which is possible
+// only on SQLite.
 const nullableKey = `SELECT max(name) FROM pragma_table_info(?) WHERE pk > 0 AND "notnull" = 0 GROUP BY NULL
 HAVING count(*) = 1 AND upper(max(type)) <> 'INTEGER' AND (SELECT count(*) FROM pragma_table_info(?) WHERE pk > 0) = 1`
 
-// refuseNull refuses maps without a key for a table whose model is not known. Any other
-// database refuses such a row. SQLite stores NULL as the key.
+// refuseNull refuses maps without a key if we don't know the table's model. Other databases
+// would refuse such a row themselves, but SQLite stores NULL as the key.
 func refuseNull(stmt *gorm.Statement, maps []map[string]any) error {
 	if stmt.Dialector.Name() != "sqlite" || stmt.ConnPool == nil || stmt.DB.DryRun {
 		return nil
@@ -84,8 +85,8 @@ func (r mapRows) empty(dst []int) ([]int, error) {
 	return dst, nil
 }
 
-// adopt reports whether m has no key. If it has a key that the database would store in
-// another form than a key from a struct, adopt converts the key.
+// adopt reports whether m has no key. If it has one, adopt makes sure that the database
+// stores it in the same form as a key from a struct, and converts it if necessary.
 func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	if m == nil {
 		return false, r.k.Refuse(i, gorm.ErrInvalidData, "is a nil map", "leave it out")
@@ -111,8 +112,7 @@ func (r mapRows) adopt(i int, m map[string]any) (zero bool, err error) {
 	return zero, nil
 }
 
-// find returns a name under which m contains the column, and how many such names there
-// are.
+// find returns a name under which m contains the column, and the number of such names.
 func (r mapRows) find(m map[string]any, column string) (name string, n int) {
 	for k := range m {
 		if r.isColumn(k, column) {
@@ -128,7 +128,7 @@ func (r mapRows) isColumn(name, column string) bool {
 	if name == column {
 		return true
 	}
-	if r.stmt.Schema == nil { // GORM passes names on as they are
+	if r.stmt.Schema == nil { // in which case GORM doesn't change the names
 		return strings.EqualFold(name, column)
 	}
 	f := r.stmt.Schema.LookUpField(name)
@@ -180,9 +180,8 @@ func (r mapRow) column(column string) (any, bool) {
 	return r.m[name], n == 1
 }
 
-// adopt reads a key from a map. If v and a value of the key's type would be sent to the
-// database in different forms, own is the key as a value of its type. Otherwise own is
-// nil.
+// adopt reads a key from a map. If the driver would send v in a different form than a value
+// of the key's type, adopt returns such a value as own. Otherwise own is nil.
 func (k *key) adopt(v any) (own any, zero bool, err error) {
 	rv := reflect.ValueOf(v)
 	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
