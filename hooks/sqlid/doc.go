@@ -1,5 +1,5 @@
-// Package sqlid fills the keys of structs before they are inserted. It is for programs
-// with database/sql, sqlx or any library that writes structs and has no hooks.
+// Package sqlid fills the keys of structs before you insert them. Use it with database/sql,
+// sqlx, or any other library that writes structs but has no hooks.
 //
 //	type User struct {
 //		ID   pk.ID  `db:"id"`
@@ -15,10 +15,10 @@
 //
 // # Which field is the key
 //
-// The key is the field tagged snowkey. Without such a tag it is the field ID or Id, if
-// its type is one of package pk. If two fields look like the key, Fill fails. Fields of
-// embedded structs count if Go promotes them. The value of the tag is the name of one
-// of the pool's generators, or empty for the pool itself:
+// The key is the field tagged snowkey. If no field has this tag, it's the field ID or Id,
+// provided that its type is one of package pk. Fields of embedded structs are considered
+// too if Go promotes them. If two fields look like the key, Fill returns an error. The
+// value of the tag names one of the pool's generators, or is empty for the pool itself:
 //
 //	ID     pk.ID                      // or pk.Of[User], pk.Text, pk.SortText, pk.String
 //	ID     *pk.ID                     // nil, or a pointer to zero, is filled with a new pointer
@@ -26,16 +26,20 @@
 //	Number pk.ID  `snowkey:"orders"`  // from the pool's generator "orders"
 //	UserID pk.ID  `snowkey:"-"`       // the caller sets it
 //
-// A string is filled with decimal text. A key tagged snowkey:"-" is not filled, and
-// Fill fails if it is zero. If several fields have this tag, only the first is checked.
+// A string is filled with decimal text. Fill doesn't fill a key tagged snowkey:"-", and
+// returns an error if it's zero. If several fields have this tag, it only checks the first
+// one.
 //
 // # Guarantees
 //
-// After Fill, either every row has a key, or Fill has failed and no row has changed. A
-// zero key is filled and any other key is kept. The keys ascend in the order of the
-// slice, because all keys of one call are generated together. If the declaration of a
-// struct does not let its key be filled, the error is a [FieldError]. If rows cannot be
-// filled, it is a [RowError], which wraps the generator's error if there is one.
+// After a call of Fill, every row has a key. If Fill returns an error, no row has changed.
+// Zero keys are filled and all others are kept. Since all keys of a call are generated
+// together, they ascend in the order of the slice.
 //
-// Fill inspects each type once and caches the result. It keeps no reference to rows.
+// If something is wrong with the declaration of a struct, you get a [FieldError]. If it's
+// the rows that can't be filled, you get a [RowError], and it wraps the generator's error
+// if there is one.
+//
+// Fill inspects each type only once and caches the result. It doesn't keep references to
+// your rows.
 package sqlid

@@ -9,28 +9,28 @@ import (
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// Fill gives a key to every row that has none, from [idgen.Default]. See
-// [Filler.Fill].
+// Fill is [Filler.Fill] with keys from [idgen.Default].
 func Fill(ctx context.Context, rows any) error { return (&Filler{}).Fill(ctx, rows) }
 
-// A Filler fills rows with keys from one source. The zero Filler takes them from
-// [idgen.Default], which each call looks up. A Filler is safe for concurrent use.
+// A Filler fills rows with keys from a source. The zero Filler takes them from
+// [idgen.Default], which it calls each time, so you can set the default pool later. A
+// Filler is safe for concurrent use.
 type Filler struct {
 	source idgen.Source
 }
 
-// New returns a Filler that takes keys from source. If source is an [*idgen.Pool], tags
-// may name its generators. A nil source means idgen.Default().
+// New returns a Filler that takes keys from source. If source is an [*idgen.Pool], tags can
+// name its generators. If source is nil, the Filler uses idgen.Default().
 func New(source idgen.Source) *Filler { return &Filler{source: source} }
 
-// Fill gives a key to every row that has none. rows is a pointer to a struct, a slice
-// of structs or pointers, a pointer to such a slice or array, or an array of pointers.
-// All rows must have the same type, and no other goroutine may use them during the
-// call.
+// Fill gives a key to every row that doesn't have one. rows can be a pointer to a struct, a
+// slice of structs or pointers, a pointer to such a slice or array, or an array of
+// pointers. All rows must have the same type, and other goroutines must not use them during
+// the call.
 //
-// The keys are generated in one step and ascend in the order of the rows. If Fill
-// returns an error, no row has changed. The error is a [*FieldError], or a [*RowError]
-// that wraps the generator's error, if there is one.
+// The keys are generated in a single step and ascend in the order of the rows. If Fill
+// returns an error, no row has changed. The error is either a [*FieldError], or a
+// [*RowError] that wraps the generator's error if there is one.
 func (f *Filler) Fill(ctx context.Context, rows any) error {
 	l, err := listOf(rows)
 	if err != nil {
@@ -55,7 +55,7 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	}
 	for i := range l.len() {
 		row := l.row(i)
-		// If a row is in the list more than once, it has its key already.
+		// The row may already have its key, if it's in the list more than once.
 		if len(ids) > 0 && l.key.empty(row) {
 			l.key.set(row, ids[0])
 			ids = ids[1:]
@@ -64,15 +64,15 @@ func (f *Filler) Fill(ctx context.Context, rows any) error {
 	return nil
 }
 
-// A list has the rows of one call.
+// A list contains the rows of one call.
 type list struct {
 	key      *key
 	v        reflect.Value // the struct, or the list of them
 	many     bool
 	pointers bool // the elements are pointers to structs
 
-	// The indexes of the rows to be filled, by the address of their key. It is nil if
-	// two rows cannot share a key.
+	// The indexes of the rows that we fill, by the address of their key. It's nil if
+	// rows of this kind can't share a key.
 	at map[uintptr]int
 }
 
@@ -121,8 +121,7 @@ func (l list) row(i int) reflect.Value {
 	return reflect.Indirect(l.v.Index(i))
 }
 
-// empty reports whether row i is to be filled. If it cannot be filled, empty returns an
-// error.
+// empty reports whether row i needs a key, and returns an error if we can't give it one.
 func (l list) empty(i int) (bool, error) {
 	row, k := l.row(i), l.key
 	if !row.IsValid() {

@@ -10,7 +10,7 @@ import (
 
 const tag = "snowkey"
 
-// A key says which field of a struct type to fill, and how.
+// A key describes which field of a struct type we fill, and how.
 type key struct {
 	fill.Key
 	field reflect.StructField
@@ -19,13 +19,13 @@ type key struct {
 	// The field is in an embedded struct that the row points to, so that rows can share it.
 	indirect bool
 
-	// The innermost embedded pointer around the field that reflection cannot set,
-	// because its type is not exported. The depth is 0 if there is none.
+	// The innermost embedded pointer around the field that we can't set with reflection,
+	// because its type isn't exported. The depth is 0 if there's no such pointer.
 	seal      reflect.Type
 	sealDepth int
 }
 
-// keys holds a *key or an error for every type that was seen.
+// keys holds a *key or an error for each type that we've seen.
 var keys sync.Map // reflect.Type → *key or error
 
 func keyOf(model reflect.Type) (*key, error) {
@@ -117,7 +117,7 @@ func choose(model reflect.Type) (reflect.StructField, error) {
 		return given, nil
 	}
 	if !keytype.Holds(pointee(id.Type)) {
-		return id, nil // newKey reports that the type cannot hold a key; a tag would not help
+		return id, nil // newKey reports that the type can't hold a key, since a tag wouldn't help
 	}
 	k := errorsOf(model, id)
 	return id, k.Fault("is not known to be a key", "declare it as pk.ID, or tag it `snowkey:\"\"`")
@@ -131,8 +131,8 @@ func pointee(t reflect.Type) reflect.Type {
 	return t
 }
 
-// in returns the field of the key in a row. If an embedded struct around the field is a
-// nil pointer, in returns this pointer and its depth instead. Otherwise the depth is 0.
+// in returns the field of the key in a row, and the depth 0. If an embedded struct around
+// the field is a nil pointer, in returns that pointer and its depth instead.
 func (k *key) in(row reflect.Value) (v reflect.Value, depth int) {
 	for depth, i := range k.field.Index {
 		if depth > 0 && row.Kind() == reflect.Pointer {
@@ -152,14 +152,14 @@ func (k *key) empty(row reflect.Value) bool {
 	return depth > 0 || keytype.Empty(v)
 }
 
-// sealed reports whether a row lacks an embedded struct around its key that reflection
-// cannot set.
+// sealed reports whether an embedded struct around the row's key is missing, and we can't
+// set it with reflection.
 func (k *key) sealed(row reflect.Value) bool {
 	_, depth := k.in(row)
 	return 0 < depth && depth <= k.sealDepth
 }
 
-// set sets the key of a row to id. It allocates embedded structs that are nil pointers.
+// set sets the key of a row to id. If embedded structs are nil pointers, it allocates them.
 func (k *key) set(row reflect.Value, id int64) {
 	v, depth := k.in(row)
 	for ; depth > 0; v, depth = k.in(row) {
