@@ -14,17 +14,18 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Check compares the ids of ent tables, and the foreign keys to them, with the columns
-// that the database really has. ent's own migration does not report all differences.
-// For example, on MySQL and SQLite it ignores that a key still has auto-increment. Call
-// Check when the program starts and in CI, after the migrations, with the tables that
-// ent has generated:
+// Check compares the ids of ent tables, and the foreign keys that refer to them, with the
+// columns that actually exist in the database. You can't rely on ent's own migration to
+// report all differences. On MySQL and SQLite, for example, it ignores that a key still has
+// auto-increment. Call Check after the migrations, both when the program starts and in CI,
+// with the tables that ent has generated:
 //
 //	entid.Check(ctx, db, migrate.Tables...)
 //
-// Check changes nothing. It returns nil, or an [*catalog.MismatchError] with all
-// differences. If ent leaves an id to the database, Check reports a column that does
-// not number its rows. It ignores ids that are neither 64-bit numbers nor text.
+// Check doesn't change anything. If there are differences, it returns a
+// [*catalog.MismatchError] with all of them. If ent leaves an id to the database, Check
+// reports a column that doesn't number its rows. It ignores ids that are neither 64-bit
+// numbers nor text.
 func Check(ctx context.Context, db *stdsql.DB, tables ...*schema.Table) error {
 	if len(tables) == 0 || slices.Contains(tables, nil) {
 		return errors.New("entid: Check has nothing to compare; pass migrate.Tables of the package that ent generated")

@@ -12,8 +12,8 @@ import (
 	"entgo.io/ent/schema/field"
 )
 
-// A Field declares a column that holds a key. [Mixin] declares the id. Use a Field for
-// a foreign key that is a field of the schema:
+// A Field declares a column that holds a key. You don't need it for the id, since [Mixin]
+// declares that. Use it for a foreign key that is a field of the schema:
 //
 //	func (Post) Fields() []ent.Field {
 //		return []ent.Field{entid.Field[pk.ID]{Name: "author_id", Optional: true}}
@@ -23,13 +23,13 @@ import (
 //		return []ent.Edge{edge.From("author", User.Type).Ref("posts").Field("author_id").Unique()}
 //	}
 //
-// ent treats it like a field of type field.Other, not field.Int64. With field.Int64,
-// ent would assume that MySQL chose the id. It would replace the ids of a bulk create
-// by LastInsertId, LastInsertId+1 and so on, in memory and in join tables.
+// For ent, this is a field.Other rather than a field.Int64. With a field.Int64, it would
+// assume that MySQL chose the id, and replace the ids of a bulk create by LastInsertId,
+// LastInsertId+1 and so on, both in memory and in join tables.
 type Field[T Key] struct {
 	Name string
 
-	// Optional, Nillable, Unique and Immutable are as in package field of ent.
+	// Optional, Nillable, Unique and Immutable mean the same as in ent's package field.
 	Optional, Nillable, Unique, Immutable bool
 
 	StorageKey  string
@@ -37,17 +37,17 @@ type Field[T Key] struct {
 	Comment     string
 	Annotations []schema.Annotation
 
-	// Alias is the name that generated code uses for a type T such as pk.Of[User],
-	// because ent cannot write a type with a type argument. Declare it beside User,
+	// Alias is the name of T in generated code. Only types such as pk.Of[User] need one,
+	// because ent can't write a type with a type argument. Declare the alias beside User,
 	//
 	//	package keys
 	//
 	//	type User struct{}
 	//	type UserID = pk.Of[User]
 	//
-	// in a package that imports no generated code. The package cannot be named ids,
-	// because many variables of generated code have this name. Defaults to the name
-	// of the argument followed by ID, here UserID. Other types do not need an alias.
+	// in a package that doesn't import generated code. Don't call that package ids,
+	// because generated code has many variables of this name. Defaults to the name of
+	// the argument followed by ID, which is UserID here.
 	Alias string
 }
 
@@ -58,8 +58,8 @@ func (f Field[T]) Descriptor() *field.Descriptor {
 	d := field.Other(f.Name, zero).SchemaType(map[string]string{
 		dialect.MySQL:    column,
 		dialect.Postgres: column,
-		// The type is not "integer", because such a column would be an alias of the
-		// rowid, and SQLite would number rows that come without an id.
+		// We can't use "integer" here. Such a column would be an alias of the rowid,
+		// and SQLite would number rows that don't have an id.
 		dialect.SQLite: column,
 	}).Descriptor()
 	d.Optional, d.Nillable, d.Unique, d.Immutable = f.Optional, f.Nillable, f.Unique, f.Immutable
@@ -93,8 +93,8 @@ var (
 	notIdentifier = regexp.MustCompile(`[^\pL\pN_]+`)
 )
 
-// packageName returns a name for the package that generated code can use. If this is
-// not the last element of the path, ent writes it into the import.
+// packageName returns a name for the package that can be used in generated code. If it isn't
+// the last element of the path, ent adds it to the import.
 func packageName(pkg string) string {
 	base, _, _ := strings.Cut(path.Base(majorVersion.ReplaceAllString(pkg, "")), ".")
 	return notIdentifier.ReplaceAllString(base, "")

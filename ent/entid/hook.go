@@ -15,18 +15,18 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// Hook returns a hook that fills ids from src. It is for programs with several pools,
-// and for schemas that declare their id without [Mixin]:
+// Hook returns a hook that fills ids from src. Use it if your program has several pools, or
+// if your schemas declare their ids without [Mixin]:
 //
 //	client.Use(entid.Hook(src))             // every entity
 //	client.Order.Use(entid.Hook(orders))    // one of them
 //
-// A nil src means [idgen.Default] at the time a row is created. For this reason
-// entid.Hook(idgen.Default()) also works in a package variable, where SetDefault has
-// not run yet.
+// If src is nil, the hook calls [idgen.Default] when a row is created. That's why
+// entid.Hook(idgen.Default()) works even in a package variable, which is set before
+// SetDefault runs.
 //
-// The hook fills ids of the types of package pk and ignores all others. A client's
-// hooks run before the schema's hooks, so a mixin keeps the id from this hook.
+// The hook fills ids of the types of package pk and ignores all others. Since a client's
+// hooks run before those of the schema, a mixin keeps the id set by this hook.
 func Hook(src idgen.Source) ent.Hook {
 	source := func() idgen.Source { return src }
 	if pool, ok := src.(*idgen.Pool); src == nil || ok && pool == nil {
@@ -35,8 +35,8 @@ func Hook(src idgen.Source) ent.Hook {
 	return hook(source, untyped)
 }
 
-// hook returns a hook that fills the ids of new rows. find returns the slot for the id
-// of a row, or nil if the id is not to be filled.
+// hook returns a hook that fills the ids of new rows. find returns the slot for the id of a
+// row, or nil if we should leave it alone.
 func hook(source func() idgen.Source, find func(ent.Mutation) (slot, error)) ent.Hook {
 	return func(next ent.Mutator) ent.Mutator {
 		return ent.MutateFunc(func(ctx context.Context, m ent.Mutation) (ent.Value, error) {
@@ -77,8 +77,8 @@ type slot interface {
 	fill(n int64) error
 }
 
-// typed returns the slot of an id of type T. It returns nil for an edge schema whose id
-// is composite, and an error for an id of another type.
+// typed returns the slot of an id of type T. It returns nil for an edge schema with a
+// composite id, and an error if the id has another type.
 func typed[T Key](m ent.Mutation) (slot, error) {
 	if k, ok := m.(keyed[T]); ok {
 		return typedSlot[T]{k}, nil
@@ -98,7 +98,7 @@ type keyed[T any] interface {
 
 type typedSlot[T Key] struct{ keyed[T] }
 
-// empty treats an id that was set to zero as not set.
+// empty reports whether the id still has to be filled, even if it was set to zero.
 func (s typedSlot[T]) empty() bool {
 	id, _ := s.ID()
 	return id.IsZero()
@@ -135,8 +135,8 @@ func errorsOf(m ent.Mutation) *fill.Key {
 	return &fill.Key{Package: "entid", Model: m.Type(), Field: "id", Type: idType(m).String()}
 }
 
-// idType returns the type of the id that m can set. It returns nil if the id is
-// composite, or the one that ent declares.
+// idType returns the type of the id that m can set. It returns nil if the id is composite or
+// if it's the one that ent declares by default.
 func idType(m ent.Mutation) reflect.Type {
 	set, ok := reflect.TypeOf(m).MethodByName("SetID")
 	if !ok || set.Type.NumIn() != 2 {
@@ -145,8 +145,8 @@ func idType(m ent.Mutation) reflect.Type {
 	return set.Type.In(1)
 }
 
-// An untypedSlot does the same as a typedSlot[pk.Of[User]], for a User that this
-// package does not know.
+// An untypedSlot is like a typedSlot[pk.Of[User]] for a User that isn't known at compile
+// time.
 type untypedSlot struct {
 	t       reflect.Type
 	id, set reflect.Value // the methods of keyed

@@ -11,7 +11,7 @@ import (
 	"github.com/snowkey-go/snowkey/schema/pk"
 )
 
-// A Key is a type of package pk, which an id can have.
+// A Key is a type of package pk that can be used for an id.
 type Key interface {
 	comparable
 	driver.Valuer
@@ -19,7 +19,7 @@ type Key interface {
 	GormDataType() string // the type of its column, the same on every database
 }
 
-// Mixin gives a schema an id of type [pk.ID] in a BIGINT column, and the hook
+// Mixin adds an id of type [pk.ID] in a BIGINT column to a schema, together with the hook
 // that fills it.
 //
 //	func (User) Mixin() []ent.Mixin { return []ent.Mixin{entid.Mixin{}} }
@@ -31,20 +31,20 @@ type Mixin = For[pk.ID]
 //	entid.For[pk.SortText]{}
 //	entid.For[keys.UserID]{} // type UserID = pk.Of[User]
 //
-// The zero value is ready to use. The pool is looked up when a row is created, and not
-// when the schema is loaded.
+// The zero value is ready to use. You don't need a pool before the first row is created,
+// because it isn't looked up when the schema is loaded.
 type For[T Key] struct {
 	mixin.Schema
 
-	// Name is the generator that makes the ids: idgen.Default().Named(Name). Defaults
-	// to the pool itself, which all tables may share.
+	// Name is the name of the generator to use: idgen.Default().Named(Name). Defaults to
+	// the pool itself, which all tables can share.
 	Name string
 
-	// Alias is the name that generated code uses for a typed key; see [Field.Alias].
+	// Alias is the name of a typed key in generated code; see [Field.Alias].
 	Alias string
 
-	// StorageKey is the name of the column, and StructTag the tag of the generated
-	// field. For annotations of the field use mixin.AnnotateFields of ent.
+	// StorageKey is the name of the column, and StructTag is the tag of the generated
+	// field. To annotate the field, use ent's mixin.AnnotateFields.
 	StorageKey, StructTag string
 }
 
@@ -54,9 +54,9 @@ func (f For[T]) Fields() []ent.Field {
 	return []ent.Field{described{id.Descriptor()}}
 }
 
-// described is a field that always returns the same descriptor. mixin.AnnotateFields
-// changes what Descriptor returns, and the change must not be lost when ent calls
-// Descriptor again.
+// described is a field that always returns the same descriptor. mixin.AnnotateFields changes
+// what Descriptor returns, and we must not lose that change when ent calls Descriptor a
+// second time.
 type described struct{ d *field.Descriptor }
 
 func (f described) Descriptor() *field.Descriptor { return f.d }
@@ -66,8 +66,8 @@ func (f For[T]) Hooks() []ent.Hook {
 	return []ent.Hook{hook(f.source, typed[T])}
 }
 
-// source looks the generator up when a row is created, because SetDefault runs
-// after the schema's package is initialised.
+// source looks up the generator when a row is created. We can't do that earlier, because
+// SetDefault runs after the schema's package was initialised.
 func (f For[T]) source() idgen.Source {
 	if f.Name == "" {
 		return idgen.Default()

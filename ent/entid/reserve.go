@@ -9,19 +9,19 @@ import (
 	"github.com/snowkey-go/snowkey/internal/fill"
 )
 
-// Reserve returns a context for a bulk create, with which the ids of the next n rows
-// are generated in one step:
+// Reserve returns a context that makes a bulk create generate the ids of its next n rows in a
+// single step:
 //
 //	client.User.CreateBulk(builders...).Save(entid.Reserve(ctx, len(builders)))
 //
-// Without Reserve the id of each row is generated separately, because ent calls its
-// hooks for one row at a time. In both cases the ids ascend in the order of the rows,
-// and an error inserts no rows. Reserve helps if each call of the source is expensive,
-// or if the ids of a bulk create should be consecutive.
+// Without Reserve, each id is generated separately, because ent calls its hooks for one row
+// at a time. Either way the ids ascend in the order of the rows, and nothing is inserted if
+// there's an error. You'll want to use Reserve if calling the source is expensive, or if
+// the ids of a bulk create should be consecutive.
 //
-// The ids come from the source of the first row. Rows with other sources, and rows
-// after the first n, get theirs separately. Reserved ids that are left over are never
-// used. The context is safe for concurrent use.
+// The ids come from the source of the first row. Rows that have another source, or come
+// after the first n, get their ids separately. Reserved ids that remain unused are lost.
+// The context is safe for concurrent use.
 func Reserve(ctx context.Context, n int) context.Context {
 	return context.WithValue(ctx, reservationKey{}, &reservation{n: n})
 }
@@ -35,11 +35,10 @@ type reservation struct {
 	ids []int64      // those not yet used
 }
 
-// draw returns one id from src, which is a reserved one if ctx has a reservation for
-// src.
+// draw returns an id from src. If ctx has a reservation for src, it uses a reserved one.
 func draw(ctx context.Context, src idgen.Source) (int64, error) {
 	r, ok := ctx.Value(reservationKey{}).(*reservation)
-	// If a source cannot be compared, the next row cannot find its reservation.
+	// If we can't compare sources, the next row wouldn't find its reservation.
 	if !ok || !reflect.ValueOf(src).Comparable() {
 		return src.Next(ctx)
 	}
@@ -54,8 +53,8 @@ func draw(ctx context.Context, src idgen.Source) (int64, error) {
 	return r.put(src, ids, n, err)
 }
 
-// take returns a reserved id of src, or an id of 0 and how many ids the caller must
-// reserve.
+// take returns a reserved id of src. If there is none, it returns 0 and the number of ids
+// that the caller must reserve.
 func (r *reservation) take(src idgen.Source) (id int64, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,9 +66,8 @@ func (r *reservation) take(src idgen.Source) (id int64, n int) {
 	return 0, n
 }
 
-// put stores the ids that the caller has reserved, except for the first, which it
-// returns. If reserving them failed with err, put returns err, and the next row may try
-// again.
+// put stores the ids reserved by the caller, except for the first one, which it returns. If
+// reserving them has failed with err, put returns err, and the next row can try again.
 func (r *reservation) put(src idgen.Source, ids []int64, n int, err error) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

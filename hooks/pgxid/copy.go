@@ -16,15 +16,15 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// A DB is what rows are copied into: a [*pgx.Conn], a [pgx.Tx], a *pgxpool.Pool
+// A DB is anything that rows can be copied into: a [*pgx.Conn], a [pgx.Tx], a *pgxpool.Pool
 // or a *pgxpool.Conn.
 type DB interface {
 	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
 }
 
-// CopyFrom copies rows as db.CopyFrom does and fills their keys on the way. It calls
-// [Copier.CopyFrom] of the zero Copier, so the key column is "id", and the keys come
-// from [idgen.Default].
+// CopyFrom copies rows like db.CopyFrom, and fills their keys on the way. It's the same as
+// [Copier.CopyFrom] of the zero Copier, so the key column is "id" and the keys come from
+// [idgen.Default].
 func CopyFrom(ctx context.Context, db DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	return Copier{}.CopyFrom(ctx, db, table, columns, rows)
 }
@@ -32,32 +32,34 @@ func CopyFrom(ctx context.Context, db DB, table pgx.Identifier, columns []string
 // A Copier copies rows into tables and fills their keys on the way. The zero
 // Copier is ready to use. It is safe for concurrent use.
 type Copier struct {
-	// Source makes the keys. Defaults to idgen.Default(), which each call looks up.
+	// Source generates the keys. Defaults to idgen.Default(), which is called in each
+	// CopyFrom.
 	Source idgen.Source
 
-	// Key is the column that is filled. Defaults to "id".
+	// Key is the name of the column to fill. Defaults to "id".
 	Key string
 }
 
-// CopyFrom copies rows as db.CopyFrom does and fills their keys on the way. The
-// key column must be among the columns. What a row has there decides what is filled:
+// CopyFrom copies rows like db.CopyFrom, and fills their keys on the way. The columns must
+// include the key column. What happens to a key depends on what the row has there:
 //
 //	&user.ID   a pointer to a key      a zero is replaced where the pointer points to
 //	user.ID    a key by value          a zero is replaced only in what is sent
 //	nil                                is replaced by an int64
 //
-// A key is any type of package pk, a 64-bit integer, decimal text or a named type of
-// these. Pass &user.ID even if the field itself is a pointer. A key that is not zero is
-// kept.
+// A key can have any type of package pk. It can also be a 64-bit integer, decimal text or a
+// named type of these. Pass &user.ID even if the field itself is a pointer. Keys that
+// aren't zero are kept.
 //
-// Keys ascend in the order of the rows. They are generated ahead in batches. A batch is
-// at most as large as the number of keys used before, and at most 1,024. A million rows
-// therefore call the source about a thousand times, in constant memory.
+// Keys ascend in the order of the rows. CopyFrom generates them ahead in batches, which
+// begin small: a batch is never larger than the number of keys used so far, or than 1,024.
+// For a million rows, CopyFrom calls the source about a thousand times and needs constant
+// memory.
 //
-// If the source fails, CopyFrom returns a [*RowError] that wraps its error. If rows
-// fails, CopyFrom returns that error itself, whereas pgx returns an error of the server
-// that repeats its text. In both cases nothing is copied. Rows that already have a new
-// key keep it, so that the call can be repeated.
+// If the source fails, CopyFrom returns a [*RowError] that wraps the source's error. If rows
+// fails, CopyFrom returns exactly that error, unlike pgx, from which you'd only get an
+// error of the server that repeats the text. In both cases nothing is copied. Rows that
+// already have a new key keep it, so you can repeat the call.
 func (c Copier) CopyFrom(ctx context.Context, db DB, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	key := cmp.Or(c.Key, "id")
 	f := &filling{CopyFromSource: rows, ctx: ctx, source: c.Source, column: key, row: -1, most: maxBatch,
@@ -76,12 +78,12 @@ func (c Copier) CopyFrom(ctx context.Context, db DB, table pgx.Identifier, colum
 	return n, cmp.Or(f.err, err)
 }
 
-// maxBatch is how many keys are generated at once, at most. With more keys the call
-// would not be faster, and a failed copy would leave larger gaps.
+// maxBatch limits the number of keys generated at once. Larger batches wouldn't make the
+// call any faster, but a failed copy would leave larger gaps.
 const maxBatch = 1024
 
-// A filling yields the rows of one call with their keys filled. Like every
-// CopyFromSource it is used by one goroutine, and not after the call.
+// A filling returns the rows of one call with their keys filled. Like every CopyFromSource,
+// it's used by a single goroutine, and never after the call.
 type filling struct {
 	pgx.CopyFromSource // the caller's rows
 
@@ -92,8 +94,8 @@ type filling struct {
 	key    int // its place among the columns
 
 	row   int     // the current one, from 0
-	drawn int     // how many keys were generated so far
-	most  int     // how many keys the source can return at once
+	drawn int     // the number of keys generated so far
+	most  int     // the number of keys that the source can return at once
 	ids   []int64 // generated but not used yet
 	batch []int64 // the slice behind ids, reused for the next batch
 	cells []any   // the current row, if it differs from the caller's
@@ -119,8 +121,8 @@ func (f *filling) Values() ([]any, error) {
 	return cells, err
 }
 
-// fill returns the row with its key. It does not write to cells, which belong to the
-// caller. If the key is a pointer, fill sets the value that it points to.
+// fill returns the row with its key. It must not write to cells, because they belong to the
+// caller. If the key is a pointer, however, fill sets the value it points to.
 func (f *filling) fill(cells []any) ([]any, error) {
 	cell := cells[f.key]
 	if cell == nil {

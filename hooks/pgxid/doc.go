@@ -1,6 +1,6 @@
-// Package pgxid is for programs that use pgx without an ORM. [CopyFrom] fills the keys of
-// rows while they stream into a table. [Register] makes lists of keys valid arguments in
-// every query mode.
+// Package pgxid is for programs that use pgx without an ORM. With [CopyFrom] you can fill
+// the keys of rows while they stream into a table. [Register] lets you pass lists of keys
+// as arguments in every query mode.
 //
 //	type User struct {
 //		ID   pk.ID
@@ -19,28 +19,29 @@
 //
 // # Arguments and results
 //
-// pgx encodes and decodes the types of package pk without this package: as arguments,
-// results, elements of arrays and composites, and in COPY. A nil pointer is NULL.
+// You don't need this package to use the types of package pk as arguments, as results, as
+// elements of arrays and composites, or in COPY. pgx encodes and decodes them by itself. A
+// nil pointer is NULL.
 //
-// Lists need [Register] in two cases. The first is the modes [pgx.QueryExecModeExec]
-// and [pgx.QueryExecModeSimpleProtocol], which programs behind PgBouncer use. In these
-// modes pgx does not request the types of the parameters from the server. It derives
-// them from the Go types of the arguments, and it knows no type for a []pk.ID or a
-// []pk.Of[User]. The second case, in every mode, is a parameter whose type pgx does not
-// know, such as an array of a domain.
+// For lists, however, you need [Register] in two cases. The first is when you use
+// [pgx.QueryExecModeExec] or [pgx.QueryExecModeSimpleProtocol], as programs behind
+// PgBouncer often do. In these modes pgx doesn't ask the server for the types of the
+// parameters but derives them from the Go types of the arguments, and it doesn't have one
+// for a []pk.ID or a []pk.Of[User]. The second case, in every mode, is a parameter whose
+// type pgx doesn't know, such as an array of a domain.
 //
-// Register also works for database/sql over pgx, and therefore for ORMs that use it:
-// see stdlib.OptionAfterConnect.
+// Register also works with database/sql over pgx, and therefore with ORMs that use it. See
+// stdlib.OptionAfterConnect.
 //
 // # Which type for which column
 //
-// The rules of package pk apply. Use pk.ID, pk.Of and pk.String for bigint. Use pk.Text
-// and pk.SortText for text, varchar and char. If a pk.SortText for a bigint has only
-// digits in its 13 characters, Postgres takes them for another number.
+// The rules are those of package pk. Use pk.ID, pk.Of and pk.String for bigint, and pk.Text
+// and pk.SortText for text, varchar and char. Don't use a pk.SortText for a bigint. If its
+// 13 characters happen to be digits only, Postgres takes them for a different number.
 //
 // # Other ways to create rows
 //
-// For an INSERT, fill structs with package sqlid, which works with any driver, or get
-// keys from the pool. With ids from [idgen.Pool.NextN], parents and children fit into
-// one pgx.Batch, because their foreign keys are known before anything is sent.
+// For an INSERT, you can fill structs with package sqlid, which works with any driver, or
+// draw keys from the pool. If you draw them with [idgen.Pool.NextN], you know all foreign
+// keys before you send anything, so parents and children fit into a single pgx.Batch.
 package pgxid

@@ -11,24 +11,23 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// Register changes the type map of a connection so that pgx can send lists of keys if
-// it does not know the type of the parameter. Call Register once for each connection,
-// before the first query.
+// Register changes the type map of a connection so that pgx can send lists of keys even if
+// it doesn't know the type of the parameter. Call it once for each connection, before the
+// first query.
 //
-// A list is a slice or array of keys or of pointers to keys, a named type of these, a
-// [pgtype.FlatArray] or a [pgtype.Array]. It is sent as text, which the server takes
-// for bigint[] or text[], whichever the query needs. A nil pointer and an empty
-// pk.String are sent as NULL. Register does not change how a list with a Value method
-// of its own is sent.
+// A list can be a slice or array of keys or of pointers to keys, a named type of these, a
+// [pgtype.FlatArray] or a [pgtype.Array]. It's sent as text, and the server reads that as
+// bigint[] or text[] depending on the query. A nil pointer or an empty pk.String becomes
+// NULL. Lists that have their own Value method are sent as before.
 func Register(m *pgtype.Map) {
 	m.RegisterDefaultPgType(list{}, "_int8")
-	// wrapList must be first, because pgx caches plans by type, and one of its own
-	// wrappers has the same type for all slices.
+	// wrapList has to come first. pgx caches plans by type, and one of its own wrappers
+	// has the same type for all slices.
 	m.TryWrapEncodePlanFuncs = slices.Concat([]pgtype.TryWrapEncodePlanFunc{wrapList}, m.TryWrapEncodePlanFuncs)
 }
 
-// A list wraps a list of keys in a type for which Register has set the array type. pgx
-// calls the Value method of each key as usual, so text keys stay text.
+// A list wraps a list of keys in a type that Register has mapped to an array type. pgx still
+// calls the Value method of each key, so text keys stay text.
 type list struct{ pgtype.ArrayGetter }
 
 // Index returns nil for a nil pointer, because pgx before 5.8.0 calls Value on it.
@@ -63,7 +62,7 @@ func listOf(value any) (list, bool) {
 	switch value.(type) {
 	case driver.Valuer:
 		return list{}, false
-	case list: // pgx found no plan for it, and would never end if it were wrapped again
+	case list: // pgx didn't find a plan for it, and would never stop if we wrapped it again
 		return list{}, false
 	}
 	getter, ok := value.(pgtype.ArrayGetter)
