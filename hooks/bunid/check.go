@@ -15,14 +15,14 @@ import (
 	"github.com/snowkey-go/snowkey/schema/catalog"
 )
 
-// Check compares models with the columns that the database really has: their keys, and
-// every other field of a type of package pk or that refers to one. Call Check when the
-// program starts and in CI, after the migrations, with the same models as [Use]. It
-// changes nothing.
+// Check compares models with the columns that actually exist in the database. It looks at
+// their keys, and at all other fields that have a type of package pk or refer to one. You
+// should call it after the migrations with the same models as [Use], both when the program
+// starts and in CI. Check doesn't change anything.
 //
-// Check returns nil, or an [*catalog.MismatchError] with all differences, joined with a
-// [*FieldError] for each declaration that Use would reject. If bun leaves a key to the
-// database, Check reports a column that does not number its rows.
+// If there are differences, Check returns a [*catalog.MismatchError] with all of them. It's
+// joined with a [*FieldError] for each declaration that Use would reject. If bun leaves a
+// key to the database, Check also reports a column that doesn't number its rows.
 func Check(ctx context.Context, db *bun.DB, models ...any) error {
 	if db == nil || len(models) == 0 {
 		return errors.New("bunid: Check has nothing to compare; pass an open *bun.DB and the models")
@@ -97,8 +97,8 @@ func columnOf(f *schema.Field) catalog.Field {
 	}
 }
 
-// holding returns field with the size that keys of a Go type need there, if they are
-// stored as text.
+// holding returns field with the size it needs to hold keys of a Go type, if these are stored
+// as text.
 func holding(field catalog.Field, t reflect.Type) catalog.Field {
 	if keytype.Holds(t) {
 		field.Size = keytype.TextSize(t)

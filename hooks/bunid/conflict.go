@@ -13,9 +13,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// propose makes an INSERT that may skip or merge rows send new keys for the rows that
-// have none. It does not set them in memory, because RETURNING yields the keys that are
-// in the table.
+// propose makes an INSERT that may skip or merge rows send new keys for the rows that don't
+// have one. It doesn't set them in memory, because RETURNING will tell us which keys are in
+// the table.
 func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Value, list bool, source idgen.Source) error {
 	const own = "set the keys, and query afterwards which rows are in the table"
 	if !q.DB().HasFeature(feature.InsertReturning) {
@@ -47,8 +47,8 @@ func (k *key) propose(ctx context.Context, q *bun.InsertQuery, keys []reflect.Va
 	return nil
 }
 
-// A proposal writes the keys of the rows into the SQL, in the order of the rows. bun
-// may write the query more than once.
+// A proposal writes the keys of the rows into the SQL, in the order of the rows. Note that
+// bun may write the query more than once.
 type proposal struct {
 	key   *key
 	model bun.Model

@@ -14,8 +14,8 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// Filled is embedded in a model, or in a struct that models embed. The keys of the
-// model are then filled from [idgen.Default]:
+// Filled makes a model's keys come from [idgen.Default]. Embed it in the model, or in a
+// struct that your models embed:
 //
 //	type User struct {
 //		bunid.Filled
@@ -23,26 +23,26 @@ import (
 //		Name string
 //	}
 //
-// Filled has no fields and no columns. If a model has a BeforeInsert of its own, it
-// shadows the method of Filled, and must call [Fill]. [Use] reports a model that does
-// not.
+// Filled doesn't have any fields or columns. If a model has its own BeforeInsert, that
+// method shadows the one of Filled, so it must call [Fill]. [Use] reports models that
+// don't.
 type Filled struct{}
 
 // BeforeInsert implements [bun.BeforeInsertHook] with [Fill]. bun calls it once
 // for each INSERT.
 func (*Filled) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error { return Fill(ctx, q, nil) }
 
-// Fill gives a key to each row of an INSERT that has none. Call it in a BeforeInsert of
-// your own if that does more, or passes another source:
+// Fill gives a key to each row of an INSERT that doesn't have one. You only need it if you
+// write your own BeforeInsert, because it does more or uses another source:
 //
 //	func (*Order) BeforeInsert(ctx context.Context, q *bun.InsertQuery) error {
 //		return bunid.Fill(ctx, q, source)
 //	}
 //
-// A nil source means idgen.Default(). If the source is an [*idgen.Pool], the tag of the
-// key may name one of its generators. All keys are generated in one step. If Fill
-// fails, the error is a [*FieldError], or a [*RowError] that wraps the source's error,
-// and the rows are unchanged.
+// If source is nil, Fill uses idgen.Default(). If it's an [*idgen.Pool], the tag of the key
+// can name one of its generators. All keys are generated in a single step. If Fill fails,
+// the rows are unchanged, and the error is either a [*FieldError] or a [*RowError] that
+// wraps the source's error.
 func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	if inDryRun(ctx) {
 		return errDryRun
@@ -97,10 +97,10 @@ func Fill(ctx context.Context, q *bun.InsertQuery, source idgen.Source) error {
 	return k.fill(ctx, zero, source)
 }
 
-// FillRows gives a key to each row that has none, without inserting it. It is for rows
-// that bun inserts without calling hooks, such as those in NewValues. rows is what
-// [bun.InsertQuery.Model] takes: a pointer to a struct, or to a slice. Source and
-// errors are as for [Fill].
+// FillRows gives a key to each row that doesn't have one, without inserting it. Use it for
+// rows that bun inserts without calling hooks, such as those in NewValues. rows can be
+// anything that [bun.InsertQuery.Model] accepts: a pointer to a struct, or to a slice. For
+// source and the errors, see [Fill].
 func FillRows(ctx context.Context, db bun.IDB, rows any, source idgen.Source) error {
 	t := reflect.TypeOf(rows)
 	for t != nil && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
@@ -120,7 +120,7 @@ func FillRows(ctx context.Context, db bun.IDB, rows any, source idgen.Source) er
 	return k.fill(ctx, empty(keys), source)
 }
 
-// fill generates the keys for rows that have none, and sets them in memory.
+// fill generates the keys for rows that don't have one, and sets them in memory.
 func (k *key) fill(ctx context.Context, zero []reflect.Value, source idgen.Source) error {
 	if len(zero) == 0 {
 		return nil
@@ -135,9 +135,9 @@ func (k *key) fill(ctx context.Context, zero []reflect.Value, source idgen.Sourc
 	return nil
 }
 
-// isOverwritten reports whether a call of Value has replaced the key. Because bun has
-// no method for this, a copy of the query writes a sample key alone, and isOverwritten
-// looks for the sample in the SQL.
+// isOverwritten reports whether a call of Value has replaced the key. bun doesn't have a
+// method for this, so we have a copy of the query write nothing but a sample key, and look
+// for the sample in the SQL.
 func (k *key) isOverwritten(q *bun.InsertQuery) bool {
 	row := reflect.New(k.table.Type)
 	keytype.Set(k.Field.Value(row.Elem()), math.MaxInt64-1)

@@ -16,24 +16,25 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// A guard checks each query before it is sent. It cannot fill keys, because bun has
-// already written the SQL.
+// A guard checks each query before it's sent. By then it can't fill keys any more, because
+// bun has already written the SQL.
 type guard struct {
 	verdicts sync.Map              // *schema.Table → verdict; a table lives as long as its database
 	listed   map[reflect.Type]bool // the models that were passed to Use
 }
 
-// BeforeQuery implements [bun.QueryHook]. It cannot return an error, but bun uses the
-// connection of the query only later. BeforeQuery therefore gives a rejected query a
-// connection that only returns the error. Cancelling the context would not be enough.
-// database/sql checks the context for a *sql.DB and a *sql.Tx but not for a *sql.Conn,
-// and a driver may check it after it has run the statement.
+// BeforeQuery implements [bun.QueryHook]. Although it can't return an error, bun hasn't used
+// the connection of the query yet. We can therefore replace it by one that does nothing but
+// return our error. Cancelling the context wouldn't be enough: database/sql checks it for a
+// *sql.DB and a *sql.Tx but not for a *sql.Conn, and a driver may check it only after it has
+// run the statement.
 func (g *guard) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
 	err := g.check(ctx, event)
 	if err == nil {
 		return ctx
 	}
-	// The wrappers that bun puts around a query, as for Count, have the same methods.
+	// bun sometimes wraps a query, for instance for Count, but the wrappers have the
+	// same methods.
 	switch q := event.IQuery.(type) {
 	case interface {
 		Conn(bun.IConn) *bun.InsertQuery
@@ -66,9 +67,9 @@ func (*guard) AfterQuery(context.Context, *bun.QueryEvent) {}
 
 func (g *guard) check(ctx context.Context, event *bun.QueryEvent) error {
 	switch q := event.IQuery.(type) {
-	case nil: // SQL by hand, without a query object that could be rejected
+	case nil: // SQL by hand, and there's no query object that we could reject
 		return nil
-	case *bun.RawQuery: // SQL by hand, unless NewValues has written the rows
+	case *bun.RawQuery: // SQL by hand too, unless the rows come from NewValues
 		template, err := q.AppendQuery(schema.NewNopQueryGen(), nil)
 		if err != nil || !strings.Contains(event.Query, "VALUES ") || bytes.Contains(template, []byte("VALUES ")) {
 			return nil
@@ -93,7 +94,7 @@ func (g *guard) check(ctx context.Context, event *bun.QueryEvent) error {
 	return g.checkTargets(ctx, event, 0)
 }
 
-// A refusal is the connection of a rejected query. It only returns the error.
+// A refusal is the connection of a rejected query, and returns nothing but the error.
 type refusal struct{ err error }
 
 func (r refusal) ExecContext(context.Context, string, ...any) (sql.Result, error) { return nil, r.err }
@@ -146,8 +147,8 @@ func (g *guard) checkRows(ctx context.Context, db *bun.DB, q *bun.InsertQuery, m
 	return nil
 }
 
-// proposed reports whether an INSERT sends keys that are not in memory, because it may
-// skip or merge rows.
+// proposed reports whether an INSERT may skip or merge rows, so that it sends keys that
+// aren't in memory.
 func proposed(q *bun.InsertQuery) bool {
 	s, err := statementOf(q)
 	return err == nil && s.conflict
@@ -162,7 +163,7 @@ func indexZero(keys []reflect.Value) int {
 	return -1
 }
 
-// checkMap returns an error if the map that is inserted into a known table has no key.
+// checkMap returns an error if a map without a key is inserted into a table that we know.
 func (g *guard) checkMap(event *bun.QueryEvent, m map[string]any) error {
 	for _, to := range targets(event.Query) {
 		t := g.keyed(event.DB, to.text)
@@ -188,9 +189,8 @@ func isSet(v any) bool {
 	return rv.IsValid() && !keytype.Empty(rv)
 }
 
-// checkTargets returns an error if rows that do not come from a model are inserted into
-// a table whose keys are filled. It checks the tables at this depth of parentheses and
-// deeper.
+// checkTargets returns an error if rows are inserted into a table whose keys we fill, but
+// don't come from a model. It checks the tables at this depth of parentheses and deeper.
 func (g *guard) checkTargets(ctx context.Context, event *bun.QueryEvent, depth int) error {
 	if isGiven(ctx) {
 		return nil
@@ -206,8 +206,7 @@ func (g *guard) checkTargets(ctx context.Context, event *bun.QueryEvent, depth i
 	return nil
 }
 
-// keyed returns the registered table of that name if its keys are filled, or
-// should be.
+// keyed returns the registered table with this name if its keys are, or should be, filled.
 func (g *guard) keyed(db *bun.DB, name string) *schema.Table {
 	for _, t := range db.Dialect().Tables().All() {
 		if strings.EqualFold(t.Name[strings.LastIndexByte(t.Name, '.')+1:], name) {
@@ -226,9 +225,9 @@ func unseen(t *schema.Table) error {
 
 type givenKey struct{}
 
-// Given returns a context for statements whose rows all have their keys. Without it,
-// the package rejects INSERT … SELECT, MERGE, NewValues and an INSERT inside WITH,
-// because it cannot see their keys.
+// Given returns a context for statements whose rows already have their keys. You need it for
+// INSERT … SELECT, MERGE, NewValues and INSERT inside WITH. Since we can't see the keys in
+// such statements, they are rejected otherwise.
 //
 //	err := bunid.FillRows(ctx, db, &users, nil)
 //	…

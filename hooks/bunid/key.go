@@ -32,12 +32,12 @@ func newKey(f *schema.Field, t *schema.Table) *key {
 		Field: f.GoName, Type: f.StructField.Type.String(), Generator: f.StructField.Tag.Get("snowkey")}}
 }
 
-// fillable caches the tables whose declarations were checked. It has weak pointers to
-// [schema.Table], so that it does not keep a table in memory.
+// fillable caches the tables whose declarations have been checked. It uses weak pointers to
+// [schema.Table], because it shouldn't keep a table in memory.
 var fillable sync.Map
 
-// keyOf returns the key of a model whose keys are filled. It returns an error for
-// declarations with which a key would be truncated, made by the database or left out.
+// keyOf returns the key of a model whose keys we fill. It returns an error if a key would be
+// truncated, numbered by the database or left out because of the way it's declared.
 func keyOf(t *schema.Table) (*key, error) {
 	if _, known := fillable.Load(weak.Make(t)); known {
 		return newKey(t.PKs[0], t), nil
@@ -85,8 +85,8 @@ func checkedKey(t *schema.Table) (*key, error) {
 	return k, nil
 }
 
-// given returns why the caller must set the primary keys of t, or "" if there is one
-// that can be filled.
+// given returns the reason why the caller must set the primary keys of t, or "" if there's one
+// that we can fill.
 func given(t *schema.Table) string {
 	switch {
 	case len(t.PKs) != 1:
@@ -116,8 +116,8 @@ func numbering(column string) bool {
 	return strings.Contains(column, "serial") || strings.Contains(column, "auto_increment") || strings.Contains(column, "identity")
 }
 
-// fits reports whether the column can hold every key. It returns true for types that it
-// does not know.
+// fits reports whether the column can hold every key. If it doesn't know the type, it returns
+// true.
 func (k *key) fits(name dialect.Name) bool {
 	largest, _ := driver.DefaultParameterConverter.ConvertValue(keytype.New(k.IndirectType, math.MaxInt64).Interface())
 	text, _ := largest.(string)

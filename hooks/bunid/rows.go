@@ -7,9 +7,9 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// keysOf returns the keys of the rows in a model, in the order of the rows. The keys
-// can be set, because keysOf allocates embedded structs that are nil pointers. If model
-// is a nil pointer, there are no rows.
+// keysOf returns the keys of the rows in a model, in the order of the rows. To make sure that
+// all keys can be set, it allocates embedded structs that are nil pointers. If model is a
+// nil pointer, there are no rows.
 func (k *key) keysOf(model any) (keys []reflect.Value, list bool, err error) {
 	v := reflect.ValueOf(model)
 	if v.Kind() != reflect.Pointer {

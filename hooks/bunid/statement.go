@@ -10,12 +10,12 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// A statement describes an INSERT before it is sent. bun does not export the parts of
-// its queries, but it can write each query as a template with question marks for the
-// values. The description comes from this template, in which no text comes from outside
-// the program.
+// A statement describes an INSERT before it's sent. bun doesn't export the parts of its
+// queries, but it can write each query as a template with question marks for the values.
+// That's what we parse. It's safe to do, because all text in a template comes from the
+// program itself.
 type statement struct {
-	unclear   bool     // a backslash before a quote escapes it on some databases only
+	unclear   bool     // there's a backslash before a quote, which only some databases take for an escape
 	replace   bool     // REPLACE INTO
 	conflict  bool     // IGNORE, ON CONFLICT or ON DUPLICATE KEY: rows may be left out or merged
 	query     bool     // the rows come from a query
@@ -23,9 +23,9 @@ type statement struct {
 	returning []string
 }
 
-// isPlain reports whether an INSERT has a model and nothing else: no columns, values,
-// conflicts, comments and so on. Most INSERTs are plain, so they need no template. If
-// bun has set a field that this package does not know, the INSERT is not plain.
+// isPlain reports whether an INSERT has nothing but a model: no columns, values, conflicts,
+// comments and so on. Most INSERTs are like that, so we don't need a template for them. If
+// bun has set a field that we don't know, the INSERT isn't plain.
 func isPlain(q *bun.InsertQuery) bool { return isUnset(reflect.ValueOf(q).Elem()) }
 
 var (
@@ -53,8 +53,8 @@ func isUnset(v reflect.Value) bool {
 	return true
 }
 
-// statementOf describes what q will send. It works on a copy, because bun changes the
-// query while it writes it.
+// statementOf describes what q will send. It needs a copy of q, because bun changes a query
+// while writing it.
 func statementOf(q *bun.InsertQuery) (statement, error) {
 	c := *q
 	template, err := c.AppendQuery(schema.NewNopQueryGen(), nil)
@@ -64,8 +64,8 @@ func statementOf(q *bun.InsertQuery) (statement, error) {
 	return parse(string(template)), nil
 }
 
-// parse describes the INSERT that a template is for. It reads the words outside
-// parentheses, and the names of the columns.
+// parse describes an INSERT by its template. It only reads the words outside parentheses and
+// the names of the columns.
 func parse(template string) statement {
 	s := statement{unclear: strings.Contains(template, `\'`) || strings.Contains(template, `\"`)}
 	var clause string
@@ -127,9 +127,9 @@ func has(list []string, some ...string) bool {
 	})
 }
 
-// targets returns the tables that a query inserts into, with the depth of their
-// parentheses. The query may contain its values, because bun doubles each quote inside
-// quotes, so no value is taken for SQL.
+// targets returns the tables that a query inserts into, with the depth of their parentheses.
+// The query may already contain its values. We can't mistake those for SQL, because bun
+// doubles each quote inside quotes.
 func targets(query string) []word {
 	var found []word
 	into := -1 // the depth of the INTO whose table follows
@@ -168,8 +168,8 @@ func (w word) name() string {
 	return w.text
 }
 
-// words yields the words of SQL, without comments and parentheses.
-// What is in quotes is one word.
+// words yields the words of a query, without comments and parentheses. Anything in quotes is
+// a single word.
 func words(s string) iter.Seq[word] {
 	return func(yield func(word) bool) {
 		for depth, i := 0, 0; i < len(s); {
@@ -200,9 +200,9 @@ func words(s string) iter.Seq[word] {
 	}
 }
 
-// through returns the length of s up to and including end, which it looks for after
-// skip bytes. Text with a doubled quote in it becomes two adjacent words, which does no
-// harm here.
+// through returns the length of s up to and including end. It begins to look for end after
+// skip bytes. Note that text with a doubled quote becomes two adjacent words, but that
+// doesn't matter here.
 func through(s, end string, skip int) int {
 	if i := strings.Index(s[skip:], end); i >= 0 {
 		return skip + i + len(end)

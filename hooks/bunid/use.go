@@ -14,28 +14,28 @@ import (
 	"github.com/snowkey-go/snowkey/internal/keytype"
 )
 
-// Use checks models, and returns db with a guard that checks each query. Work with the
-// returned database only.
+// Use checks models, and returns db with a guard that checks each query. From then on you
+// should only use the returned database.
 //
-// Use checks the listed models and the models that db has already registered. It
-// registers the listed ones, because bun needs this for relations, and this package
-// needs it for the tables of maps. Use returns a [*FieldError] for each model whose key
-// would not be filled, or not correctly, and joins these errors.
+// Use checks the listed models as well as those that are already registered in db. It also
+// registers the listed ones. bun needs that for relations, and this package needs it to
+// find the key when you insert a map. If the key of a model wouldn't be filled, or not
+// correctly, Use returns a [*FieldError]. If there are several, it joins them.
 //
-// The most common fault is a model with a BeforeInsert of its own, which shadows the
-// method of [Filled]. To find it, Use calls BeforeInsert once, with an empty row, a
-// query that is never sent and a cancelled context. A BeforeInsert should therefore
-// call [Fill] first, and return the error of Fill before it does anything else. Use
-// does not call the BeforeInsert of a model whose key the database makes, such as an
-// int64 with autoincrement, nor of an unlisted model whose key cannot be filled. Models
-// that Use does not know are checked when their first row is inserted.
+// The most common mistake is a model that has its own BeforeInsert, which shadows the
+// method of [Filled]. To find out, Use calls BeforeInsert once with an empty row, a
+// cancelled context, and a query that is never sent. A BeforeInsert should therefore call
+// [Fill] before it does anything else, and return its error. Use doesn't call the
+// BeforeInsert of a model if the key comes from the database, as for an int64 with
+// autoincrement, or if the model isn't listed and its key can't be filled. Models that Use
+// doesn't know are checked when their first row is inserted.
 //
-// The guard is a [bun.QueryHook]. bun calls no hooks of the model for some statements.
-// If such a statement would insert rows without their keys, the guard makes it fail
-// with a [*RowError] before anything is sent. This applies to a map without its key,
-// INSERT … SELECT and MERGE with rows from NewValues, an INSERT inside WITH, and models
-// whose hook does not run. A query that failed in this way cannot be executed again.
-// The guard ignores SQL that is written by hand. It is safe for concurrent use.
+// The guard is a [bun.QueryHook]. It's needed because there are statements for which bun
+// doesn't call the model's hooks. If such a statement would insert rows without keys, it
+// fails with a [*RowError] before anything is sent. This concerns maps without a key,
+// INSERT … SELECT and MERGE with rows from NewValues, INSERT inside WITH, and models whose
+// hook doesn't run. You can't execute a query again after it has failed this way. The guard
+// ignores SQL that is written by hand. It is safe for concurrent use.
 func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 	if err := register(db, models); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func Use(db *bun.DB, models ...any) (*bun.DB, error) {
 	return db.WithQueryHook(g), nil
 }
 
-// guardOf returns a guard that treats the given models as listed.
+// guardOf returns a guard for these listed models.
 func guardOf(models ...any) *guard {
 	g := &guard{listed: make(map[reflect.Type]bool)}
 	for _, model := range models {
@@ -76,10 +76,10 @@ func register(db *bun.DB, models []any) error {
 // A verdict is the result of checking a model.
 type verdict struct {
 	filled bool  // its BeforeInsert calls Fill
-	err    error // why its key is not filled, or not correctly, although it should be
+	err    error // why its key isn't filled, or not correctly, if it should be
 }
 
-// verdictOn returns the verdict on a model. It checks each model once.
+// verdictOn returns the verdict on a model, which it checks only once.
 func (g *guard) verdictOn(db *bun.DB, t *schema.Table) verdict {
 	if v, ok := g.verdicts.Load(t); ok {
 		return v.(verdict)
@@ -123,9 +123,8 @@ func judge(db *bun.DB, t *schema.Table, listed bool) verdict {
 	return verdict{err: err}
 }
 
-// mayFill reports whether the BeforeInsert of t may fill the key, so that it must be
-// called to find out. The BeforeInsert of a model that is not listed is called only if
-// the key can be filled.
+// mayFill reports whether the BeforeInsert of t may fill the key, in which case we have to
+// call it to find out. If the model isn't listed, we only do so if its key can be filled.
 func mayFill(t *schema.Table, listed bool) bool {
 	if len(t.PKs) == 1 {
 		f := t.PKs[0]
@@ -141,8 +140,8 @@ func mayFill(t *schema.Table, listed bool) bool {
 	return err == nil
 }
 
-// embedsFilled reports whether t embeds Filled, at any depth and even where Go does not
-// promote its method.
+// embedsFilled reports whether t embeds Filled at any depth, even if Go doesn't promote its
+// method.
 func embedsFilled(t reflect.Type) bool {
 	seen := make(map[reflect.Type]bool)
 	var embeds func(t reflect.Type) bool
@@ -181,9 +180,9 @@ func referred(db *bun.DB, t *schema.Table) error {
 	return nil
 }
 
-// mismatched returns an error for each foreign key whose type differs from the type of
-// the key to which it refers. bun matches the rows of has-many and m2m relations by
-// their Go values, so with different types it finds none.
+// mismatched returns an error for each foreign key whose type differs from that of the key it
+// refers to. bun matches the rows of has-many and m2m relations by their Go values, so it
+// wouldn't find any rows if the types are different.
 func (g *guard) mismatched(db *bun.DB, t *schema.Table) error {
 	var errs []error
 	filled := func(t *schema.Table, f *schema.Field) bool {
@@ -210,9 +209,9 @@ func (g *guard) mismatched(db *bun.DB, t *schema.Table) error {
 	return errors.Join(errs...)
 }
 
-// A dryRun calls a model's BeforeInsert to find out whether it calls Fill. Reflection
-// cannot answer this, because it does not show which type a method comes from, and
-// because a model's own method may call Fill.
+// A dryRun calls a model's BeforeInsert to find out whether it calls Fill. We can't use
+// reflection for this. It doesn't show which type a method comes from, and a model's own
+// method may call Fill, too.
 type dryRun struct {
 	reached  bool
 	panicked any

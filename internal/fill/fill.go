@@ -1,5 +1,5 @@
-// Package fill contains what the integrations share. It takes the ids for the rows of
-// one call from their source, and defines the errors that the integrations return for
+// Package fill contains code that is shared by the integrations. It draws the ids for the
+// rows of a call from their source, and defines the errors that the integrations return for
 // models and rows.
 package fill
 
@@ -10,15 +10,16 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A Key describes a model's key. Errors contain the names, and Draw uses Generator.
+// A Key describes a model's key. The names are only used in errors, and Generator is used by
+// Draw.
 type Key struct {
 	Package string // the integration
 	Model   string
 	Field   string
 	Type    string
 
-	// Generator is the name of the pool's generator that makes the ids. If it is
-	// empty, the source itself makes them.
+	// Generator is the name of the pool's generator that the ids come from. If it's
+	// empty, they come from the source itself.
 	Generator string
 }
 
@@ -27,21 +28,20 @@ func (k *Key) Fault(problem, remedy string) error {
 	return &FieldError{Package: k.Package, Model: k.Model, Field: k.Field, Type: k.Type, Problem: problem, Remedy: remedy}
 }
 
-// Embedded returns the [*FieldError] for a key that is an embedded field. The struct
-// around such a key has the methods of the key, so JSON and SQL treat the whole struct
-// as the key.
+// Embedded returns the [*FieldError] for a key that is an embedded field. The struct would
+// then get the methods of the key, so JSON and SQL would treat all of it as the key.
 func (k *Key) Embedded() error {
 	return k.Fault("is embedded, so that JSON has the key in the place of the whole struct", "give it a name: "+k.Field+" "+k.Type)
 }
 
-// Refuse returns a [*RowError] with the cause err, which may be nil. A row of -1 means
-// that the error is about all rows.
+// Refuse returns a [*RowError] with the cause err, which may be nil. Set row to -1 if the
+// error concerns all rows.
 func (k *Key) Refuse(row int, err error, problem, remedy string) error {
 	return &RowError{Package: k.Package, Model: k.Model, Row: row, Problem: problem, Remedy: remedy, Err: err}
 }
 
-// Draw generates the ids for n rows in one step, and appends them to dst. A nil source
-// means [idgen.Default].
+// Draw generates the ids for n rows in a single step, and appends them to dst. If source is
+// nil, it uses [idgen.Default].
 func (k *Key) Draw(ctx context.Context, source idgen.Source, dst []int64, n int) ([]int64, error) {
 	source, err := k.source(source)
 	if err != nil {
@@ -58,8 +58,8 @@ func (k *Key) Draw(ctx context.Context, source idgen.Source, dst []int64, n int)
 	return ids, nil
 }
 
-// source returns what makes the ids of k: the generator that k names, or else the
-// source that was passed. A nil source means [idgen.Default].
+// source returns the source of k's ids. That's the generator that k names, or otherwise the
+// source that was passed. If that is nil, it's [idgen.Default].
 func (k *Key) source(source idgen.Source) (idgen.Source, error) {
 	if source == nil {
 		source = idgen.Default()
@@ -75,8 +75,8 @@ func (k *Key) source(source idgen.Source) (idgen.Source, error) {
 	return pool.Named(k.Generator), nil
 }
 
-// Append appends n ids from source to dst. It fails if the source returns a different
-// number of ids, because some row would then have no key or the key of another row.
+// Append appends n ids from source to dst. It returns an error if the source returns a
+// different number of ids, because a row would then have no key or that of another row.
 func Append(ctx context.Context, source idgen.Source, dst []int64, n int) ([]int64, error) {
 	ids, err := source.Append(ctx, dst, n)
 	if got := len(ids) - len(dst); err == nil && got != n {
