@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"image"
 	_ "image/png" // the format of the screenshots
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,28 +21,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
-	"github.com/snowkey-go/snowkey/service"
 )
-
-// start serves the ids of the worker number 7.
-func start(t *testing.T, cfg service.Config) (url string, ids *idgen.Pool) {
-	t.Helper()
-	ids, err := idgen.NewPool(idgen.Config{Worker: worker.Static(7)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ids.Close(context.Background()) })
-	h, err := service.NewHandler(ids, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
-	return s.URL, ids
-}
 
 // A browser is a tab of Chromium. If it complains about anything, such as a part of the page
 // that the page's policy forbids, the test fails.
