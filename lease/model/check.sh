@@ -24,6 +24,7 @@ if [ $size = ci ]; then
 	run sound 'commits lost' $lost -DFINGERPRINT -DTOKENS=3 -DEND=2
 	run sound 'commits lost, next clock behind' $lost -DFINGERPRINT -DTOKENS=2 -DEND=3 -DSKEW=1
 	run sound 'commits lost, row and namespace lost' $lost -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2 -DSKEW=1
+	run sound 'commits of a cluster lost, next clock behind' $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=2 -DEND=3 -DSKEW=1
 	run sound 'commits lost, hold-off, next clock behind' $lost -DHOLDOFF -DTOKENS=3 -DEND=4 -DSKEW=1
 else
 	jobs=${JOBS:-1} memory=6000 hash=26 optimise=-O2
@@ -52,6 +53,7 @@ else
 	run sound 'commits lost, 4 tokens' $lost -DFINGERPRINT -DTOKENS=4 -DEND=2
 	run sound 'commits lost, next clock behind' $lost -DFINGERPRINT -DTOKENS=3 -DEND=3 -DSKEW=1
 	run sound 'commits lost, three owners' $lost -DFINGERPRINT -DOWNERS=3 -DTOKENS=3 -DEND=2
+	run sound 'commits of a cluster lost' $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=3 -DEND=2
 	run sound 'commits lost twice' -DFAILOVERS=2 -DWINDOW=0 -DFINGERPRINT -DTOKENS=3 -DEND=2
 	run sound 'commits lost, row or namespace lost' $lost -DFINGERPRINT -DDELETES=1 -DTOKENS=3 -DEND=2 -DSKEW=1
 	run sound 'commits lost, row and namespace lost' $lost -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=3 -DSKEW=1
@@ -108,6 +110,7 @@ run caught 'commits lost, next clock behind, hold-off to the bare cap' $lost -DH
 # What the protocol does not promise.
 run caught 'outside: an older dump restored in place, fingerprint unchanged' $lost -DFINGERPRINT -DTOKENS=3 -DLIMIT_SAME_FINGERPRINT
 run caught 'outside: the same, and the fence raised soon' $lost -DFINGERPRINT -DTOKENS=3 -DLIMIT_SAME_FINGERPRINT -DBY_HAND
+run caught 'outside: the number of a view as the fingerprint' $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=3 -DLIMIT_VIEW_NUMBER
 run caught 'outside: crash, then a failover to a standby that has what was lost' -DCRASHES=1 $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DLIMIT_STANDBY_AHEAD
 run caught 'outside: a row deleted in use, the deletion lost' $lost -DFINGERPRINT -DDELETES=1 -DTOKENS=3 -DEND=1 -DLIMIT_UNDELETE
 run caught 'outside: row and namespace lost, both created at now' -DFINGERPRINT -DDELETES=2 -DWINDOW=0 -DTOKENS=2 -DLIMIT_CREATE_COARSE

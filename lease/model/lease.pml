@@ -19,7 +19,8 @@ The adversary
   * with DELETES, deletes the row while leases are held. With FINGERPRINT it deletes the namespace's row too, in any order.
     A missing row may be added, and a missing namespace created, at any time;
   * with FAILOVERS, takes the store back to an earlier state, so that answered commits are lost. The clock of the new primary
-    may be SKEW behind the old one's.
+    may be SKEW behind the old one's. With VIEWS, the fingerprint is the view of a cluster: it also changes while no commit
+    is lost, and after commits were lost it may be one that the lost state had.
 
 What is assumed
   * the store executes one request at a time on this row, each in one step (one SQL statement, committed);
@@ -157,6 +158,9 @@ byte crashes;
 bit early;               /* a write is answered before it is on disk */
 #endif
 #ifdef FINGERPRINT
+#ifdef VIEWS
+byte views;
+#endif
 byte current;               /* the fingerprint that the server shows */
 #define NO_NAMESPACE 9      /* the namespace's row does not exist; no server shows this fingerprint */
 #endif
@@ -699,6 +703,11 @@ end:
 #endif
 #endif
 
+#ifdef VIEWS
+	/* A node joins the cluster or leaves it: the fingerprint changes, and no commit is lost. */
+	:: d_step { views < VIEWS -> views++; current++ }
+#endif
+
 #if CRASHES > 0
 	/* All that was written until now reaches the disk. */
 	:: d_step { crashes < CRASHES -> copy(disk, db) }
@@ -741,9 +750,19 @@ end:
 		}
 	/* ... is what the store has from now on. Its clock may be behind. */
 	:: atomic { standby ->
+#ifdef VIEWS
+		/* The fingerprint is new to the state that the store goes back to. The state that is lost may have had it. */
+		if
+#ifdef LIMIT_VIEW_NUMBER    /* views are counted from 1 again, so it may be the stored one */
+		:: current = saved.stored
+#endif
+		:: saved.stored != current
+		:: current++
+		fi;
+#endif
 		d_step {
 		standby = 0; failovers++;
-#if defined(FINGERPRINT) && !defined(LIMIT_SAME_FINGERPRINT)
+#if defined(FINGERPRINT) && !defined(LIMIT_SAME_FINGERPRINT) && !defined(VIEWS)
 		current++;
 #endif
 #if CRASHES > 0
