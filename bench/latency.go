@@ -21,7 +21,7 @@ func latencies(all []source) study {
 	return study{title: "At the ceiling, call by call", measure: func(d time.Duration) (found findings, err error) {
 		sheet := sheet{
 			title: "At the ceiling, call by call",
-			note: "As soon as a call returns, its goroutine calls again. 99 % of the calls return within p99. Keep in mind that timing a call costs a reading of the clock. " +
+			note: "As soon as a call returns, its goroutine calls again. p99 is the time within which 99 % of the calls return. Keep in mind that we have to read the clock to time a call, and that costs something too. " +
 				"The CPU is the total of the process. See “Waiting at the ceiling” for how much of it Snowkey spends on waiting.",
 			columns: []string{"", "goroutines", "rate / rate of its layout", "p50", "p99", "p99.9", "longest", "CPU, in cores"},
 		}

@@ -316,9 +316,9 @@ func literal(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(s) + "'"
 }
 
-// check returns statements that fail if the query returns a row. SQLite and MySQL can
-// raise an error only in a trigger or a procedure, so there we make another error that
-// shows the reason.
+// check returns statements that fail if the query returns a row. On SQLite and MySQL this
+// is awkward, because they can only raise an error in a trigger or a procedure. There we
+// provoke some other error whose text shows the reason.
 func (t translator) check(query, reason string) []string {
 	switch {
 	case t.plan.Dialect == catalog.Postgres:

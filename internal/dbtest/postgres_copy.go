@@ -88,9 +88,9 @@ func RecoveryOf(t TB, db DB) DB {
 	}
 }
 
-// copyOf starts a server on the directory $data, which it expects script to fill.
-// Within the script, "$@" are the pg_basebackup arguments that copy the server of dsn.
-// The returned DB is the copy of db.
+// copyOf runs script, which must fill the directory $data, and starts a server on it. The
+// script can use "$@" as the arguments with which pg_basebackup copies the server of dsn.
+// copyOf returns the copy of db on the new server.
 func copyOf(t TB, db DB, dsn, script string) DB {
 	t.Helper()
 	var paths []string

@@ -21,8 +21,9 @@ ORDER BY (SELECT count(*) FROM pg_partition_ancestors(c.oid)) DESC, 1, 2`
 //go:embed postgres_copies.sql
 var postgresCopies string
 
-// A referenceCopy is a foreign key as it appears on a partition of its child. It may
-// have another name, and it may be valid even if the foreign key of the table is not.
+// A referenceCopy is what Postgres makes of a foreign key on each partition of its child.
+// Note that the copy can have a different name, and that it may be valid even if the
+// table's own foreign key isn't.
 type referenceCopy struct {
 	of, is struct {
 		child catalog.Name
