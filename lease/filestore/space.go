@@ -102,46 +102,13 @@ func (l *layout) top(least, most int64) int64 {
 	return l.Rows[i-1].Worker
 }
 
-// choose returns the best row for a query. If several rows are equally good, it returns
-// the one with the smallest worker number.
-func (l *layout) choose(q lease.Query, now int64) (best lease.Row, found bool) {
-	limits := q.Terms.At(now)
-	rank := func(r lease.Row) int64 {
-		switch {
-		case q.Waiting:
-			return r.Expires
-		case r.Bound >= limits.Cap:
-			return 4
-		case r.Worker == q.PreferWorker:
-			return 0
-		case q.PreferLabel != "" && r.Label == q.PreferLabel:
-			return 1
-		case r.Bound <= limits.Tick:
-			return 2
-		}
-		return 3
-	}
+// at returns the rows from least to most as they are read at now.
+func (l *layout) at(now, least, most int64) (rows []lease.Row) {
 	for _, r := range l.Rows {
-		r := r.at(now)
-		if r.Worker < q.Min || r.Worker > q.Max || !q.Waiting && !q.Terms.Free(r) {
-			continue
-		}
-		if !found || rank(r) < rank(best) {
-			best, found = r, true
+		if least <= r.Worker && r.Worker <= most {
+			r.Now = now
+			rows = append(rows, lease.Row(r))
 		}
 	}
-	return best, found
-}
-
-// at returns the row as it is read at now.
-func (r row) at(now int64) lease.Row {
-	r.Now = now
-	return lease.Row(r)
-}
-
-// grant raises the bound to wanted, or to the cap at r.Now if that is lower.
-func (r *row) grant(terms lease.Terms, token string, wanted int64) {
-	r.Token = token
-	r.Bound = max(r.Bound, min(wanted, terms.At(r.Now).Cap))
-	r.Expires = r.Now + terms.TTL
+	return rows
 }

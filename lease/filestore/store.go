@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/leaserule"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -94,7 +95,7 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err er
 			HasNamespace: l.exists(), Fence: l.Fence, Fingerprint: l.Fingerprint,
 			Current: sp.Current, OneClock: true, Now: now, LastWorker: l.top(q.Min, q.Max),
 		}
-		p.Row, p.HasRow = l.choose(q, now)
+		p.Row, p.HasRow = leaserule.Choose(l.at(now, q.Min, q.Max), q)
 		p.HasFree = p.HasRow && q.Terms.Free(p.Row)
 	})
 	return p, err
@@ -123,33 +124,22 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, _ int64) 
 
 // Claim implements [lease.Store].
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	return s.updateRow(ctx, c.Terms, c.Seen, func(sp *space, l *layout, r *row) bool {
-		if !l.exists() || l.Fingerprint != sp.Current || l.Fence != c.Fence ||
-			r.Bound != c.Seen.Bound || !c.Terms.Free(lease.Row(*r)) {
-			return false
-		}
-		r.grant(c.Terms, c.Token, c.Wanted)
-		r.Label = c.Label
-		return true
+	return s.updateRow(ctx, c.Terms, c.Seen.Worker, func(sp *space, l *layout, r *lease.Row) bool {
+		return leaserule.Claim(r, leaserule.Namespace{Fingerprint: l.Fingerprint, Fence: l.Fence, Current: sp.Current}, c)
 	})
 }
 
 // Renew implements [lease.Store].
 func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	return s.updateRow(ctx, r.Terms, r.Held, func(_ *space, _ *layout, held *row) bool {
-		if held.Token == "" || held.Expires < held.Now {
-			return false
-		}
-		held.grant(r.Terms, r.Token, r.Wanted)
-		return true
+	return s.updateRow(ctx, r.Terms, r.Held.Worker, func(_ *space, _ *layout, held *lease.Row) bool {
+		return leaserule.Renew(held, false, r)
 	})
 }
 
 // Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
-	_, ok, err := s.updateRow(ctx, terms, held, func(_ *space, _ *layout, r *row) bool {
-		r.Token, r.Bound, r.Expires = "", min(r.Bound, unused), 0
-		return true
+	_, ok, err := s.updateRow(ctx, terms, held.Worker, func(_ *space, _ *layout, r *lease.Row) bool {
+		return leaserule.Release(r, held, unused)
 	})
 	return ok, err
 }
@@ -157,11 +147,7 @@ func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, 
 // Rows implements [lease.Store].
 func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) (rows []lease.Row, err error) {
 	err = s.view(ctx, terms.Namespace, func(sp *space, now int64) {
-		for _, r := range sp.layout(terms.Layout).Rows {
-			if least <= r.Worker && r.Worker <= most {
-				rows = append(rows, r.at(now))
-			}
-		}
+		rows = sp.layout(terms.Layout).at(now, least, most)
 	})
 	return rows, err
 }
@@ -170,29 +156,28 @@ func (s *Store) Rows(ctx context.Context, terms lease.Terms, least, most int64) 
 // settings to check.
 func (s *Store) Examine(context.Context) ([]lease.Finding, error) { return nil, nil }
 
-// updateRow calls change with the row of seen.Worker, provided that the row still has
-// the token and the revision of seen. It returns the changed row, and whether there was
-// a change.
-func (s *Store) updateRow(ctx context.Context, terms lease.Terms, seen lease.Row, change func(*space, *layout, *row) bool) (lease.Row, bool, error) {
+// updateRow calls change with the row of a worker and returns the changed row, and
+// whether there was a change.
+func (s *Store) updateRow(ctx context.Context, terms lease.Terms, worker int64, change func(*space, *layout, *lease.Row) bool) (lease.Row, bool, error) {
 	var changed lease.Row
 	var ok bool
 	err := s.update(ctx, terms.Namespace, func(sp *space, now int64) bool {
 		l := sp.layout(terms.Layout)
-		r := l.row(seen.Worker)
-		if r == nil || r.Token != seen.Token || r.Revision != seen.Revision {
+		r := l.row(worker)
+		if r == nil {
 			return false
 		}
-		r.Now = now
-		if ok = change(sp, l, r); ok {
-			r.Revision++
-			changed = lease.Row(*r)
+		changed = lease.Row(*r)
+		changed.Now = now
+		if ok = change(sp, l, &changed); ok {
+			*r = row(changed)
 		}
 		return ok
 	})
-	if err != nil {
+	if err != nil || !ok {
 		return lease.Row{}, false, err
 	}
-	return changed, ok, nil
+	return changed, true, nil
 }
 
 // view calls look with the content of a namespace and the time. Note that the content

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/snowkey-go/snowkey/internal/leaserule"
 	"github.com/snowkey-go/snowkey/lease"
 )
 
@@ -124,29 +125,9 @@ func (m *Memory) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) 
 		if len(rows) > 0 {
 			p.LastWorker = rows[len(rows)-1].Worker
 		}
-		rank := func(r lease.Row) int64 {
-			switch {
-			case q.Waiting:
-				return r.Expires
-			case r.Bound >= q.Terms.At(now).Cap:
-				return 4
-			case r.Worker == q.PreferWorker:
-				return 0
-			case q.PreferLabel != "" && r.Label == q.PreferLabel:
-				return 1
-			case r.Bound <= q.Terms.At(now).Tick:
-				return 2
-			}
-			return 3
-		}
-		if !q.Waiting {
-			rows = slices.DeleteFunc(rows, func(r lease.Row) bool { return !q.Terms.Free(r) })
-		}
 		rand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		if p.HasRow = len(rows) > 0; p.HasRow {
-			p.Row = slices.MinFunc(rows, func(a, b lease.Row) int { return cmp.Compare(rank(a), rank(b)) })
-			p.HasFree = q.Terms.Free(p.Row)
-		}
+		p.Row, p.HasRow = leaserule.Choose(rows, q)
+		p.HasFree = p.HasRow && q.Terms.Free(p.Row)
 		return p
 	})
 }
@@ -179,35 +160,25 @@ func (m *Memory) AddRows(ctx context.Context, terms lease.Terms, least, most int
 
 // Claim implements [lease.Store].
 func (m *Memory) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	return m.update(ctx, "Claim", c.Terms, c.Seen, func(r *lease.Row) bool {
-		f, ok := m.spaces[of(c.Terms)]
-		if !ok || m.volatile && !c.Volatile || f.fence != c.Fence || f.fingerprint != m.fingerprint() || r.Bound != c.Seen.Bound || !c.Terms.Free(*r) {
-			return false
-		}
-		grant(r, c.Terms, c.Token, c.Wanted)
-		r.Label = c.Label
-		return true
+	return m.update(ctx, "Claim", c.Terms, c.Seen.Worker, func(r *lease.Row) bool {
+		f := m.spaces[of(c.Terms)]
+		return leaserule.Claim(r, leaserule.Namespace{
+			Fingerprint: f.fingerprint, Fence: f.fence, Current: m.fingerprint(), Volatile: m.volatile,
+		}, c)
 	})
 }
 
 // Renew implements [lease.Store].
 func (m *Memory) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	return m.update(ctx, "Renew", r.Terms, r.Held, func(row *lease.Row) bool {
-		if row.Token == "" || row.Expires < row.Now || m.volatile && !r.Volatile {
-			return false
-		}
-		grant(row, r.Terms, r.Token, r.Wanted)
-		return true
+	return m.update(ctx, "Renew", r.Terms, r.Held.Worker, func(row *lease.Row) bool {
+		return leaserule.Renew(row, m.volatile, r)
 	})
 }
 
 // Release implements [lease.Store].
 func (m *Memory) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
-	_, ok, err := m.update(ctx, "Release", terms, held, func(row *lease.Row) bool {
-		row.Token = ""
-		row.Bound = min(row.Bound, unused)
-		row.Expires = 0
-		return true
+	_, ok, err := m.update(ctx, "Release", terms, held.Worker, func(row *lease.Row) bool {
+		return leaserule.Release(row, held, unused)
 	})
 	return ok, err
 }
@@ -228,29 +199,22 @@ func (m *Memory) do(ctx context.Context, op string, effect func()) error {
 	return err
 }
 
-// update changes a row, provided that it still has the token and the revision of seen.
-func (m *Memory) update(ctx context.Context, op string, terms lease.Terms, seen lease.Row, change func(*lease.Row) bool) (lease.Row, bool, error) {
+// update changes the row of a worker, if it has one.
+func (m *Memory) update(ctx context.Context, op string, terms lease.Terms, worker int64, change func(*lease.Row) bool) (lease.Row, bool, error) {
 	type answer struct {
 		row lease.Row
 		ok  bool
 	}
 	a, err := call(ctx, m, op, func() answer {
-		row, ok := m.rows[key{of(terms), seen.Worker}]
+		row, ok := m.rows[key{of(terms), worker}]
 		row.Now = m.now()
-		if !ok || row.Token != seen.Token || row.Revision != seen.Revision || !change(&row) {
+		if !ok || !change(&row) {
 			return answer{}
 		}
-		row.Revision++
 		m.setRow(of(terms), row)
 		return answer{row, true}
 	})
 	return a.row, a.ok, err
-}
-
-func grant(r *lease.Row, terms lease.Terms, token string, wanted int64) {
-	r.Token = token
-	r.Bound = max(r.Bound, min(wanted, terms.At(r.Now).Cap))
-	r.Expires = r.Now + terms.TTL
 }
 
 // list returns the current rows, ordered by worker.
