@@ -44,7 +44,7 @@ var shared = map[string][]string{
 }
 
 // internals lists the packages in /internal that these trees may share.
-var internals = []string{"ddl", "failpoint", "leased", "protocol", "session"}
+var internals = []string{"ddl", "failpoint", "leased", "leaserule", "protocol", "session"}
 
 // integrations lists the folders that have a subfolder for each integration.
 var integrations = []string{"ent", "hooks"}
