@@ -173,9 +173,16 @@ func findPrograms(patterns []string, names ...string) ([]string, bool) {
 	return paths, ok
 }
 
+// lookAll prefers the directory of the first program for the others, because the program
+// of that name in PATH may be a script that looks for another installation.
 func lookAll(look func(string) (string, error), names []string) (paths []string, ok bool) {
-	for _, name := range names {
+	for i, name := range names {
 		path, err := look(name)
+		if i > 0 {
+			if beside, err := exec.LookPath(filepath.Join(filepath.Dir(paths[0]), name)); err == nil {
+				path = beside
+			}
+		}
 		if err != nil {
 			return nil, false
 		}

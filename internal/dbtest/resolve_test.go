@@ -132,7 +132,7 @@ func TestDSNOfATestsDatabase(t *testing.T) {
 
 func TestProgramsAreFoundOffThePath(t *testing.T) {
 	root := t.TempDir()
-	for _, file := range []string{"14/bin/initdb", "14/bin/postgres", "16/bin/initdb", "17/bin/initdb", "17/bin/postgres"} {
+	for _, file := range []string{"14/bin/initdb", "14/bin/postgres", "16/bin/initdb", "17/bin/initdb", "17/bin/postgres", "scripts/postgres"} {
 		path := filepath.Join(root, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -155,6 +155,10 @@ func TestProgramsAreFoundOffThePath(t *testing.T) {
 	t.Setenv("PATH", filepath.Join(root, "14/bin"))
 	if got, want := look(), "/14/bin/initdb /14/bin/postgres"; got != want {
 		t.Errorf("found %s, want those of PATH, %s", got, want)
+	}
+	t.Setenv("PATH", filepath.Join(root, "scripts")+string(filepath.ListSeparator)+filepath.Join(root, "14/bin"))
+	if got, want := look(), "/14/bin/initdb /14/bin/postgres"; got != want {
+		t.Errorf("found %s, want both in one directory, %s", got, want)
 	}
 	if _, ok := findPrograms(nil, "initdb", "mysqld"); ok {
 		t.Error("found mysqld where there is none")

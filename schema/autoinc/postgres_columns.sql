@@ -5,7 +5,8 @@ SELECT n.nspname, c.relname, a.attname, c.relkind::text, a.attinhcount > 0, a.at
 	-- From Postgres 18 on, NOT NULL constraints have names.
 	coalesce((SELECT k.conname FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum]), ''),
 	concat_ws(', ', CASE WHEN a.attstattarget >= 0 THEN 'SET STATISTICS ' || a.attstattarget END,
-		'SET (' || array_to_string(a.attoptions, ', ') || ')')
+		-- An option whose name begins with pg_ is the server's own, such as pg_attver of 15.20.
+		'SET (' || (SELECT string_agg(o, ', ') FROM unnest(a.attoptions) o WHERE o !~ '^pg_') || ')')
 FROM pg_attribute a
 JOIN pg_class c ON c.oid = a.attrelid AND c.relkind IN ('r', 'p', 'f')
 JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
