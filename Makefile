@@ -30,6 +30,10 @@ clients := test/entid/internal/trap/client.go test/matrix/ent/client.go
 # Those of the modules in newest.work.
 newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 
+# The folders whose tests have functions that begin with a word. go test -list would
+# compile the tests of all packages.
+folders = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func $(1)' .)))
+
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
@@ -48,7 +52,7 @@ test: $(clients) ## every test, on SQLite, and on Postgres and MySQL or MariaDB 
 test-all: withdb += -all
 test-all: export SNOWKEY_TEST_FETCH := 1
 test-all: RACE := $(race)
-test-all: test test-json test-newest test-modules test-go ## test with the race detector and all other tests, with nothing left out
+test-all: test test-json test-modules ## test with the race detector and all other tests but the matrices, with nothing left out
 
 test-json: ## ids and keys on the JSON engine of Go 1.27; without the race detector, which allocates
 	GOEXPERIMENT=jsonv2 $(withdb) $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
@@ -66,7 +70,7 @@ test-go: ## the core with the newest Go, NEWGO
 test-sql: $(clients) ## only the tests that open databases
 	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
-test-matrix: $(clients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
+test-matrix: test-newest test-go $(clients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
 	$(withdb) -all $(gotest) -tags clients,matrix -timeout 0 $(TESTFLAGS) -run '^TestMatrix' $(sqlpackages)
 	$(MAKE) dist
 
@@ -93,12 +97,12 @@ benchmarks: $(clients) $(newclients) ## write docs/benchmarks.md and its plots; 
 	$(newest) go run ./bench -rows 1000000 -write docs/benchmarks.md $(BENCHFLAGS)
 
 bench-once: $(clients) $(newclients) ## run every benchmark once
-	$(withdb) $(newest) go test -tags clients -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(packages)
+	$(withdb) $(newest) go test -tags clients -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(call folders,Benchmark)
 
 # The limit is a number of inputs. Before Go 1.27, go test sometimes reports the end
 # of a time limit as a failure (go.dev/issue/75804).
 fuzz: ## every fuzz target with FUZZTIME (20000x) inputs
-	@set -e; list=$$(go test -list '^Fuzz' $(packages)); targets=$$(echo "$$list" | \
+	@set -e; list=$$(go test -list '^Fuzz' $(call folders,Fuzz)); targets=$$(echo "$$list" | \
 		awk '/^Fuzz/ { name[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 "=" name[i]; n = 0 }'); \
 	test -n "$$targets" || { echo "make fuzz: found no fuzz target"; exit 1; }; \
 	for target in $$targets; do \
