@@ -17,7 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/snowkey-go/snowkey/idgen"
-	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/idgen/idgentest"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 )
 
@@ -40,11 +40,7 @@ func each(t *testing.T, test func(t *testing.T, dialect string)) {
 // objects in memory. It also compares the orders, since each child must have the key of
 // the right parent.
 func TestWays(t *testing.T) {
-	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close(context.Background())
+	pool := idgentest.New(t).Pool
 	each(t, func(t *testing.T, dialect string) {
 		about := dbtest.Open(t, dialect)
 		db := about.Connect(t)

@@ -57,7 +57,7 @@ var plain = []string{"hooks/sqlid"}
 
 // suites are called by the tests of users, and are therefore the only packages that may
 // import testing.
-var suites = []string{"lease/leasetest", "idgen/segment/segmenttest"}
+var suites = []string{"lease/leasetest", "idgen/segment/segmenttest", "idgen/idgentest"}
 
 // exampleClient is the ent client shared by the examples.
 const exampleClient = "examples/ent/ent"

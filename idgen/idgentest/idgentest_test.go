@@ -1,0 +1,114 @@
+package idgentest_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/idgentest"
+)
+
+func next(t *testing.T, ids idgen.Source, n int) []int64 {
+	t.Helper()
+	got, err := ids.Append(t.Context(), nil, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestIDsAreTheSameInEveryRun(t *testing.T) {
+	for range 2 {
+		ids := idgentest.New(t)
+		if got := next(t, ids, 2); !slices.Equal(got, []int64{idgentest.First, idgentest.First + 1}) {
+			t.Errorf("the first ids are %d; want %d and the one after it", got, int64(idgentest.First))
+		}
+		ids.Advance(time.Millisecond)
+		const perTick = 1 << 22 // ids of all workers
+		if got, want := next(t, ids, 1)[0], int64(idgentest.First+perTick); got != want {
+			t.Errorf("a millisecond later, the id is %d; want %d", got, want)
+		}
+	}
+}
+
+// JavaScript must not be able to hold the ids, not even the first ones of a tick.
+func TestFloat64RoundsTheIDs(t *testing.T) {
+	ids := idgentest.New(t)
+	for range 100 {
+		pair := next(t, ids, 2)
+		if pair[1] != pair[0]+1 {
+			t.Errorf("%d are not neighbours", pair)
+		}
+		if float64(pair[0]) != float64(pair[1]) || int64(float64(pair[0])) == pair[0] {
+			t.Errorf("float64 can tell %d from %d", pair[0], pair[1])
+		}
+		ids.Advance(time.Minute)
+	}
+}
+
+func TestIDsShowTheClock(t *testing.T) {
+	ids := idgentest.New(t)
+	for _, d := range []time.Duration{0, time.Hour, 400 * 24 * time.Hour} {
+		ids.Advance(d)
+		if got := ids.Layout().Decode(next(t, ids, 1)[0]).Time; !got.Equal(ids.Now()) {
+			t.Errorf("after %v, the id shows %v; want %v", d, got, ids.Now())
+		}
+	}
+}
+
+// A million ids need far more ticks than the clock shows.
+func TestPoolDoesNotWait(t *testing.T) {
+	ids := idgentest.New(t)
+	before := next(t, ids, 1)[0]
+	ids.Advance(-time.Hour)
+	for range 10 {
+		many := next(t, ids, 100_000)
+		if many[0] <= before || !slices.IsSorted(many) {
+			t.Fatalf("ids do not ascend after %d", before)
+		}
+		before = many[len(many)-1]
+	}
+}
+
+func TestPoolsShareNothing(t *testing.T) {
+	var wg sync.WaitGroup
+	for range 8 {
+		ids := idgentest.New(t)
+		wg.Go(func() {
+			for i := range 1000 {
+				if id, err := ids.Next(t.Context()); err != nil || id != idgentest.First+int64(i) {
+					t.Errorf("id %d, %v; want %d", id, err, idgentest.First+int64(i))
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestPoolSuspendsAndResumes(t *testing.T) {
+	ids := idgentest.New(t)
+	before := next(t, ids, 2)
+	if err := ids.Suspend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if h := ids.Health(); h.State != idgen.Unleased {
+		t.Errorf("a suspended pool is %v", h.State)
+	}
+	if err := ids.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := next(t, ids, 1)[0]; got != before[1]+1 {
+		t.Errorf("the id after Resume is %d; want %d", got, before[1]+1)
+	}
+}
+
+func TestPoolIsClosedWithItsTest(t *testing.T) {
+	var ids *idgentest.Pool
+	t.Run("", func(t *testing.T) { ids = idgentest.New(t) })
+	if _, err := ids.Next(t.Context()); err != idgen.ErrClosed {
+		t.Errorf("after the end of its test, the pool returned %v; want ErrClosed", err)
+	}
+}
