@@ -30,11 +30,29 @@ var mysql = engine{
 			{"mysqld"},                     // MySQL creates its data directory without another program
 		} {
 			if paths, ok := look(dirs, names...); ok {
-				return mysqlInstallation(paths[0], paths[1:]...), true
+				return mysqlInstallation(paths[:1], paths[1:]...), true
 			}
 		}
 		return installation{}, false
 	},
+	versions: map[string]version{"9": {
+		needs: "MySQL 9 from Debian's unstable suite",
+		pack:  "mysql-server-core",
+		fetch: func() (installation, error) {
+			// The packages need a newer C library than this machine may have. That's why
+			// their own loader runs the program.
+			dir, err := unpacked("unstable", "mysql-server-core")
+			if err != nil {
+				return installation{}, err
+			}
+			loaders, _ := filepath.Glob(filepath.Join(dir, "root/usr/lib/*/ld-linux-*.so.*"))
+			if len(loaders) != 1 {
+				return installation{}, fmt.Errorf("%s has %d loaders, %q", dir, len(loaders), loaders)
+			}
+			return mysqlInstallation([]string{loaders[0], "--library-path", filepath.Dir(loaders[0]),
+				filepath.Join(dir, "root/usr/sbin/mysqld")}), nil
+		},
+	}},
 	describe: func(ctx context.Context, db *sql.DB) (string, bool, error) {
 		var version string
 		err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
@@ -60,26 +78,26 @@ var mysql = engine{
 	dropSQL: func(database string) string { return "DROP DATABASE " + database },
 }
 
-func mysqlInstallation(mysqld string, installDB ...string) installation {
-	basedir := unpackedBase(mysqld) // otherwise the programs look for their files in /usr
+// mysqlInstallation gets the command that runs mysqld, whose last word is its path.
+func mysqlInstallation(mysqld []string, installDB ...string) installation {
+	basedir := unpackedBase(mysqld[len(mysqld)-1]) // otherwise the programs look for their files in /usr
 	return installation{
 		initialise: func(data string) []string {
 			if len(installDB) == 0 {
-				return slices.Concat([]string{mysqld, "--no-defaults"}, basedir, []string{"--initialize-insecure", "--datadir=" + data})
+				return slices.Concat(mysqld, []string{"--no-defaults"}, basedir, []string{"--initialize-insecure", "--datadir=" + data})
 			}
 			return slices.Concat([]string{installDB[0], "--no-defaults"}, basedir, []string{"--datadir=" + data,
 				"--auth-root-authentication-method=normal", "--skip-test-db"})
 		},
 		serve: func(dir, data string, port int, durable bool) []string {
-			args := append([]string{mysqld, "--no-defaults"}, basedir...)
-			args = append(args, "--datadir="+data, "--tmpdir="+dir, "--secure-file-priv="+dir,
-				"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
-				"--socket="+filepath.Join(dir, "sock"), "--pid-file="+filepath.Join(dir, "pid"),
+			args := slices.Concat(mysqld, []string{"--no-defaults"}, basedir, []string{"--datadir=" + data, "--tmpdir=" + dir, "--secure-file-priv=" + dir,
+				"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
+				"--socket=" + filepath.Join(dir, "sock"), "--pid-file=" + filepath.Join(dir, "pid"),
 				"--loose-mysqlx=OFF", // MySQL opens a second port by default
 				"--skip-log-bin", "--max-connections=300",
-				"--innodb-buffer-pool-size=64M", "--performance-schema=OFF",
+				"--innodb-buffer-pool-size=64M",
 				"--innodb-use-native-aio=OFF", // native AIO is limited in containers
-			)
+			})
 			if !durable {
 				args = append(args, "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF", "--loose-sync-frm=OFF")
 			}
