@@ -30,10 +30,13 @@ clients := test/entid/internal/trap/client.go test/matrix/ent/client.go
 # Those of the modules in newest.work.
 newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 
+# The servers of make test-servers: a database, followed by a version that dbtest can fetch.
+SERVERS    ?= postgres16 postgres17 postgres18 mysql9
+
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-all test-json test-newest test-modules test-go test-sql test-matrix test-suites chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate dist release
+.PHONY: help test test-all test-json test-newest test-modules test-go test-sql test-servers test-matrix test-suites chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate dist release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,8 +69,12 @@ test-go: ## the core with the newest Go, NEWGO
 test-sql: $(clients) ## only the tests that open databases
 	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
-test-matrix: $(clients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
-	$(withdb) -all $(gotest) -tags clients,matrix -timeout 0 $(TESTFLAGS) -run '^TestMatrix' $(sqlpackages)
+test-servers: $(clients) ## the tests that open databases, on each of SERVERS (postgres16 postgres17 postgres18 mysql9), which it fetches
+	$(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 60m $(RACE) $(TESTFLAGS) $(sqlpackages)
+
+test-matrix: withdb += -all
+test-matrix: test-servers $(clients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
+	$(withdb) $(gotest) -tags clients,matrix -timeout 0 $(TESTFLAGS) -run '^TestMatrix' $(sqlpackages)
 	$(MAKE) dist
 
 test-suites: ## the suites of GORM and ent with the hooks on and off, from the checkouts GORM_SRC and ENT_SRC

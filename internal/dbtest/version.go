@@ -25,6 +25,27 @@ func (e engine) version(getenv func(string) string) string {
 	return getenv(e.env + "_VERSION")
 }
 
+// chosen reports whether the run has chosen a version of the dialect's server.
+func chosen(dialect string) bool {
+	e, err := engineOf(dialect)
+	return err == nil && e.version(thisMachine.getenv) != ""
+}
+
+// Choice returns the environment variables ("SNOWKEY_TEST_DB=mysql") for a run on nothing
+// but a fetched server, such as "mysql9" or "postgres18".
+func Choice(server string) (env []string, err error) {
+	var names []string
+	for _, e := range []engine{mysql, postgres} {
+		for _, version := range slices.Sorted(maps.Keys(e.versions)) {
+			if server == e.name+version {
+				return []string{"SNOWKEY_TEST_DB=" + e.name, e.env + "=", e.env + "_VERSION=" + version}, nil
+			}
+			names = append(names, e.name+version)
+		}
+	}
+	return nil, fmt.Errorf("dbtest: %q is not a server that can be fetched; they are %s", server, strings.Join(names, ", "))
+}
+
 // fetchVersion returns how to run a server of the named version, which it fetches unless
 // the cache has it.
 func (e engine) fetchVersion(name string) (installation, error) {
