@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"hash/fnv"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,6 +14,8 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql" // registers the driver "mysql"
 )
 
+const mysqlAccount = "mysql"
+
 var mysql = engine{
 	name:    "mysql",
 	driver:  "mysql",
@@ -19,7 +23,7 @@ var mysql = engine{
 	example: "user:password@tcp(127.0.0.1:3306)/",
 	needs:   "mariadbd and mariadb-install-db, or mysqld",
 	pack:    "default-mysql-server-core default-mysql-client",
-	account: "mysql",
+	account: mysqlAccount,
 	compose: "root:snowkey@tcp(127.0.0.1:33069)/",
 
 	find: func(look finder) (installation, bool) {
@@ -81,14 +85,15 @@ var mysql = engine{
 // mysqlInstallation gets the command that runs mysqld, whose last word is its path.
 func mysqlInstallation(mysqld []string, installDB ...string) installation {
 	basedir := unpackedBase(mysqld[len(mysqld)-1]) // otherwise the programs look for their files in /usr
+	initialise := func(data string) []string {
+		if len(installDB) == 0 {
+			return slices.Concat(mysqld, []string{"--no-defaults"}, basedir, []string{"--initialize-insecure", "--datadir=" + data})
+		}
+		return slices.Concat([]string{installDB[0], "--no-defaults"}, basedir, []string{"--datadir=" + data,
+			"--auth-root-authentication-method=normal", "--skip-test-db"})
+	}
 	return installation{
-		initialise: func(data string) []string {
-			if len(installDB) == 0 {
-				return slices.Concat(mysqld, []string{"--no-defaults"}, basedir, []string{"--initialize-insecure", "--datadir=" + data})
-			}
-			return slices.Concat([]string{installDB[0], "--no-defaults"}, basedir, []string{"--datadir=" + data,
-				"--auth-root-authentication-method=normal", "--skip-test-db"})
-		},
+		initialise: func(data string) []string { return initialiseOnce(mysqld[len(mysqld)-1], data, initialise) },
 		serve: func(dir, data string, port int, durable bool) []string {
 			args := slices.Concat(mysqld, []string{"--no-defaults"}, basedir, []string{"--datadir=" + data, "--tmpdir=" + dir, "--secure-file-priv=" + dir,
 				"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
@@ -108,6 +113,44 @@ func mysqlInstallation(mysqld []string, installDB ...string) installation {
 		dataSQL: "SELECT @@datadir",
 		quit:    "KILL",
 	}
+}
+
+// initialiseOnce returns a command that does what initialise does. Since that can take
+// seconds, the command keeps a copy of the new data directory in the cache, and uses the
+// copy from then on. It doesn't keep auto.cnf, which MySQL makes when it starts, so each
+// server gets its own server_uuid.
+func initialiseOnce(mysqld, data string, initialise func(data string) []string) []string {
+	cache, err := initialisedDir()
+	if err != nil {
+		return initialise(data)
+	}
+	info, err := os.Stat(mysqld)
+	if err != nil {
+		return initialise(data)
+	}
+	key := fnv.New64a()
+	fmt.Fprintln(key, initialise(""), mysqld, info.Size(), info.ModTime())
+	kept := filepath.Join(cache, fmt.Sprintf("%x", key.Sum64()))
+	if _, err := os.Stat(kept); err == nil {
+		return []string{"cp", "-R", kept, data}
+	}
+	// If another server keeps its copy first, mv -T fails, and this copy is of no use.
+	script := quote(initialise(data)) + ` && { cp -R "$2" "$1.$$" && rm -f "$1.$$/auto.cnf" && mv -T "$1.$$" "$1" || rm -rf "$1.$$"; }`
+	return []string{"sh", "-c", script, "initialise", kept, data}
+}
+
+// initialisedDir returns the folder for copies of data directories, and creates it if
+// necessary. The account of the server owns it.
+func initialisedDir() (string, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "initialised-mysql")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	return dir, giveTo(mysqlAccount, dir)
 }
 
 // unpackedBase returns the option that tells a fetched program where to find the other
