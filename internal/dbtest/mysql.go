@@ -40,8 +40,8 @@ var mysql = engine{
 		return installation{}, false
 	},
 	versions: map[string]version{"9": {
-		needs: "MySQL 9 from Debian's unstable suite",
-		pack:  "mysql-server-core",
+		needs: "MySQL 9",
+		pack:  "-t unstable mysql-server-core",
 		fetch: func() (installation, error) {
 			// The packages need a newer C library than this machine may have. That's why
 			// their own loader runs the program.

@@ -78,11 +78,12 @@ func runOnEach(out io.Writer, all bool, servers, command []string) (status int, 
 		result := "passed"
 		switch {
 		case err != nil:
-			result = "failed: " + err.Error()
+			fmt.Fprintln(out, err)
+			result = "failed: " + firstLine(err)
 		case s != 0:
 			result = fmt.Sprintf("failed with status %d", s)
 		case databases[0].Missing != nil:
-			result = "not tested: " + databases[0].Missing.Error()
+			result = "not tested: " + firstLine(databases[0].Missing)
 		}
 		if len(databases) > 0 && databases[0].Server != "" {
 			server = databases[0].Server
@@ -94,6 +95,11 @@ func runOnEach(out io.Writer, all bool, servers, command []string) (status int, 
 	}
 	fmt.Fprintf(out, "\nServers of this run:\n%s", &table)
 	return status, nil
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 func run(out io.Writer, all bool, command []string) (databases []dbtest.Database, status int, err error) {
