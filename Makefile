@@ -31,7 +31,7 @@ clients := test/entid/internal/trap/client.go test/matrix/ent/client.go
 newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 
 # The servers of make test-servers: a database, followed by a version that dbtest can fetch.
-SERVERS    ?= postgres16 postgres17 postgres18 mysql9
+SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9
 
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
@@ -69,8 +69,8 @@ test-go: ## the core with the newest Go, NEWGO
 test-sql: $(clients) ## only the tests that open databases
 	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
-test-servers: $(clients) ## the tests that open databases, on each of SERVERS (postgres16 postgres17 postgres18 mysql9), which it fetches
-	$(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 60m $(RACE) $(TESTFLAGS) $(sqlpackages)
+test-servers: $(clients) ## the tests that open databases, on each of SERVERS (postgres14 postgres16 postgres17 postgres18 mysql9), which it fetches
+	$(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 60m $(RACE) $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages)
 
 test-matrix: withdb += -all
 test-matrix: test-servers $(clients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist

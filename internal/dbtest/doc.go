@@ -32,7 +32,7 @@
 //  5. docker compose up -d --wait with the repository's docker-compose.yml.
 //
 // To test another version than the one that this machine has, set
-// SNOWKEY_TEST_POSTGRES_VERSION to 16, 17 or 18, or SNOWKEY_TEST_MYSQL_VERSION to 9.
+// SNOWKEY_TEST_POSTGRES_VERSION to a number from 14 to 18, or SNOWKEY_TEST_MYSQL_VERSION to 9.
 // dbtest then fetches that version into the cache, and uses it for all private servers of
 // the run. It installs nothing, and doesn't need root:
 //

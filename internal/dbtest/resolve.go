@@ -92,7 +92,12 @@ func (e engine) startFound(durable bool, settings ...string) (*server, error) {
 			return e.command(dir, serve(dir, data, port, durable))
 		}
 	}
-	return e.startPrivate(in, durable)
+	srv, err := e.startPrivate(in, durable)
+	if name := e.version(thisMachine.getenv); err == nil && name != "" && !strings.HasPrefix(srv.version, e.name+" "+name+".") {
+		srv.stop()
+		return nil, fmt.Errorf("dbtest: %s_VERSION=%s, but what was fetched is %s; remove it from the cache, or use another version", e.env, name, srv.version)
+	}
+	return srv, err
 }
 
 // obtain makes sure that find succeeds, for which it may install or fetch the packages.
