@@ -34,10 +34,13 @@ newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 # compile the tests of all packages.
 folders = $(sort $(dir $(shell grep -rl --include='*_test.go' '^func $(1)' .)))
 
+# The servers of make test-servers: a database, followed by a version that dbtest can fetch.
+SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9
+
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-all test-json test-newest test-modules test-go test-sql test-matrix test-suites chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate dist release
+.PHONY: help test test-all test-json test-newest test-modules test-go test-sql test-servers test-matrix test-suites chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate dist release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,8 +73,12 @@ test-go: ## the core with the newest Go, NEWGO
 test-sql: $(clients) ## only the tests that open databases
 	$(withdb) $(gotest) -tags clients -timeout 30m $(RACE) $(TESTFLAGS) $(sqlpackages)
 
-test-matrix: test-newest test-go $(clients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
-	$(withdb) -all $(gotest) -tags clients,matrix -timeout 0 $(TESTFLAGS) -run '^TestMatrix' $(sqlpackages)
+test-servers: $(clients) ## the tests that open databases, on each of SERVERS (postgres14 postgres16 postgres17 postgres18 mysql9), which it fetches
+	$(withdb) -servers '$(SERVERS)' $(gotest) -tags clients -timeout 60m $(RACE) $(TESTFLAGS) $(module)/internal/dbtest $(sqlpackages)
+
+test-matrix: withdb += -all
+test-matrix: test-newest test-go test-servers $(clients) ## long tests: matrices of versions and settings, public schemas, large tables; and make dist
+	$(withdb) $(gotest) -tags clients,matrix -timeout 0 $(TESTFLAGS) -run '^TestMatrix' $(sqlpackages)
 	$(MAKE) dist
 
 test-suites: ## the suites of GORM and ent with the hooks on and off, from the checkouts GORM_SRC and ENT_SRC

@@ -17,7 +17,7 @@ import (
 	"github.com/snowkey-go/snowkey/idgen"
 )
 
-// A process is stopped for ten seconds and then continues. No id may repeat. At a high
+// A process is stopped for two seconds and then continues. No id may repeat. At a high
 // rate, each goroutine can get late ids, but only from the rest of its block and from a
 // block that it was just taking. At a low rate, even the first id after the pause
 // should have the right time.
@@ -44,7 +44,7 @@ func TestUnorderedAfterAPause(t *testing.T) {
 					t.Fatal(err)
 				}
 				if s == syscall.SIGSTOP {
-					time.Sleep(10 * time.Second)
+					time.Sleep(2 * time.Second)
 				}
 			}
 			in.Close()

@@ -11,14 +11,6 @@ func WithCommand(t TB, dialect string, change func(dir string, command []string)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	find := e.find
-	e.find = func(look finder) (installation, bool) {
-		in, ok := find(look)
-		serve := in.serve
-		in.serve = func(dir, data string, port int, durable bool) []string {
-			return change(dir, serve(dir, data, port, durable))
-		}
-		return in, ok
-	}
+	e.command = change
 	return killable(t, e)
 }

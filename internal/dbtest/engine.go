@@ -21,6 +21,11 @@ type engine struct {
 
 	// find returns how to run a server with the programs that look finds.
 	find func(look finder) (installation, bool)
+	// versions are those that a run can choose with the variable env + "_VERSION". They
+	// are fetched, and used instead of what find returns.
+	versions map[string]version
+	// command changes the command line of the server, unless it's nil.
+	command func(dir string, command []string) []string
 	// describe reads the server's version, and whether the server is MariaDB.
 	describe func(ctx context.Context, db *sql.DB) (version string, mariaDB bool, err error)
 	// withDatabase returns dsn with its database replaced.
@@ -66,6 +71,18 @@ func (in installation) with(settings []string) installation {
 		return args
 	}
 	return in
+}
+
+// programs returns how to run a private server. It obtains the programs if necessary.
+func (e engine) programs() (in installation, err error) {
+	if name := e.version(thisMachine.getenv); name != "" {
+		return e.fetchVersion(name)
+	}
+	err = obtain(e.pack, e.needs, func() (ok bool) {
+		in, ok = e.find(thisMachine.find)
+		return ok
+	})
+	return in, err
 }
 
 func engineOf(dialect string) (engine, error) {

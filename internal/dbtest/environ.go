@@ -21,7 +21,8 @@ type Database struct {
 //
 // Databases that aren't available are normally left out. However, if all is true or
 // SNOWKEY_TEST_DB lists the databases, Environ returns an error instead. If there is no
-// way to get a server at all, the error lists every database that lacks one.
+// way to get a server at all, the error lists every database that lacks one. A chosen
+// version that can't be fetched may be left out even if SNOWKEY_TEST_DB lists it.
 func Environ(all bool) (env []string, databases []Database, stop func(), err error) {
 	var servers []*server
 	stop = func() {
@@ -33,7 +34,7 @@ func Environ(all bool) (env []string, databases []Database, stop func(), err err
 	if err != nil {
 		return nil, nil, stop, err
 	}
-	all = all || os.Getenv("SNOWKEY_TEST_DB") != ""
+	listed := os.Getenv("SNOWKEY_TEST_DB") != ""
 	var have []string
 	var without missingError
 	for _, name := range names {
@@ -53,13 +54,13 @@ func Environ(all bool) (env []string, databases []Database, stop func(), err err
 			have = append(have, name)
 		case isMissing:
 			without = append(without, m...)
-		case isAbsent && !all:
+		case isAbsent && !all && (!listed || chosen(name)):
 			databases = append(databases, Database{Dialect: name, Missing: err})
 		default:
 			return nil, nil, stop, err
 		}
 	}
-	if len(without) > 0 && all {
+	if len(without) > 0 && (all || listed) {
 		return nil, nil, stop, without
 	}
 	for _, e := range without {

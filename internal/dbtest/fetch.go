@@ -35,29 +35,55 @@ func mayFetch() bool {
 }
 
 // fetch unpacks packages, a space-separated list, into the cache unless they are
-// already there. It doesn't install anything, so the system remains unchanged.
+// already there, and lets this process find their programs. It doesn't install anything,
+// so the system remains unchanged.
 func fetch(packages string) error {
-	cache, err := cacheDir()
+	dir, err := unpacked("", packages)
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(cache, strings.ReplaceAll(packages, " ", "+"))
-	return locked(func() error {
-		if _, err := os.Stat(dir); err == nil {
-			return usePrograms(dir)
-		}
-		part := dir + ".part"
-		cmd := exec.Command("sh", append([]string{"-c", fetchScript, "fetch", part}, strings.Fields(packages)...)...)
+	return locked(func() error { return usePrograms(dir) })
+}
+
+// unpacked returns the folder of the cache with packages of a suite. If suite is empty,
+// it's the system's own, and the dependencies that the system has aren't in the folder.
+// Otherwise, the folder has all dependencies, even the C library.
+func unpacked(suite, packages string) (dir string, err error) {
+	name := strings.ReplaceAll(packages, " ", "+")
+	if suite != "" {
+		name += "-" + suite
+	}
+	return cached(name, func(part string) error {
+		cmd := exec.Command("sh", append([]string{"-c", fetchScript, "fetch", part, suite}, strings.Fields(packages)...)...)
 		cmd.Stderr = os.Stderr // a single line that says how much is being downloaded
-		err := cmd.Run()
-		if err == nil {
-			err = os.Rename(part, dir)
-		}
-		if err != nil {
+		if err := cmd.Run(); err != nil {
 			log, _ := os.ReadFile(filepath.Join(part, "log"))
 			return &fetchError{packages, err, log[max(0, len(log)-2000):]}
 		}
-		return usePrograms(dir)
+		return nil
+	})
+}
+
+// cached returns the folder of the cache called name. If there's none, fill creates it
+// under the path that it's given, where an earlier attempt may have left something.
+func cached(name string, fill func(part string) error) (dir string, err error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(cache, name)
+	exists := func() bool { _, err := os.Stat(dir); return err == nil }
+	if exists() {
+		return dir, nil
+	}
+	return dir, locked(func() error {
+		if exists() {
+			return nil // another process has filled it while we were waiting for the lock
+		}
+		if err := fill(dir + ".part"); err != nil {
+			return err
+		}
+		return os.Rename(dir+".part", dir)
 	})
 }
 

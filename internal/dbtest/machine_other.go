@@ -13,4 +13,6 @@ func ownedDir(string) (string, func(*exec.Cmd), error) {
 	return "", nil, errors.ErrUnsupported
 }
 
+func giveTo(string, string) error { return errors.ErrUnsupported }
+
 func locked(f func() error) error { return f() }

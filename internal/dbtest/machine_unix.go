@@ -35,12 +35,23 @@ func ownedDir(account string) (dir string, asOwner func(*exec.Cmd), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	if c := attr.Credential; c != nil {
-		if err := os.Chown(dir, int(c.Uid), int(c.Gid)); err != nil {
-			return "", nil, errors.Join(err, os.Remove(dir))
-		}
+	if err := giveTo(account, dir); err != nil {
+		return "", nil, errors.Join(err, os.Remove(dir))
 	}
 	return dir, func(cmd *exec.Cmd) { cmd.SysProcAttr = attr }, nil
+}
+
+// giveTo makes an account the owner of dir if we're root. Otherwise, servers run as the
+// current user, who owns it already.
+func giveTo(account, dir string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	c, err := credential(account)
+	if err != nil {
+		return err
+	}
+	return os.Chown(dir, int(c.Uid), int(c.Gid))
 }
 
 func credential(account string) (*syscall.Credential, error) {

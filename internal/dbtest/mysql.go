@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"hash/fnv"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -12,6 +14,8 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql" // registers the driver "mysql"
 )
 
+const mysqlAccount = "mysql"
+
 var mysql = engine{
 	name:    "mysql",
 	driver:  "mysql",
@@ -19,7 +23,7 @@ var mysql = engine{
 	example: "user:password@tcp(127.0.0.1:3306)/",
 	needs:   "mariadbd and mariadb-install-db, or mysqld",
 	pack:    "default-mysql-server-core default-mysql-client",
-	account: "mysql",
+	account: mysqlAccount,
 	compose: "root:snowkey@tcp(127.0.0.1:33069)/",
 
 	find: func(look finder) (installation, bool) {
@@ -30,11 +34,29 @@ var mysql = engine{
 			{"mysqld"},                     // MySQL creates its data directory without another program
 		} {
 			if paths, ok := look(dirs, names...); ok {
-				return mysqlInstallation(paths[0], paths[1:]...), true
+				return mysqlInstallation(paths[:1], paths[1:]...), true
 			}
 		}
 		return installation{}, false
 	},
+	versions: map[string]version{"9": {
+		needs: "MySQL 9",
+		pack:  "-t unstable mysql-server-core",
+		fetch: func() (installation, error) {
+			// The packages need a newer C library than this machine may have. That's why
+			// their own loader runs the program.
+			dir, err := unpacked("unstable", "mysql-server-core")
+			if err != nil {
+				return installation{}, err
+			}
+			loaders, _ := filepath.Glob(filepath.Join(dir, "root/usr/lib/*/ld-linux-*.so.*"))
+			if len(loaders) != 1 {
+				return installation{}, fmt.Errorf("%s has %d loaders, %q", dir, len(loaders), loaders)
+			}
+			return mysqlInstallation([]string{loaders[0], "--library-path", filepath.Dir(loaders[0]),
+				filepath.Join(dir, "root/usr/sbin/mysqld")}), nil
+		},
+	}},
 	describe: func(ctx context.Context, db *sql.DB) (string, bool, error) {
 		var version string
 		err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version)
@@ -60,26 +82,27 @@ var mysql = engine{
 	dropSQL: func(database string) string { return "DROP DATABASE " + database },
 }
 
-func mysqlInstallation(mysqld string, installDB ...string) installation {
-	basedir := unpackedBase(mysqld) // otherwise the programs look for their files in /usr
+// mysqlInstallation gets the command that runs mysqld, whose last word is its path.
+func mysqlInstallation(mysqld []string, installDB ...string) installation {
+	basedir := unpackedBase(mysqld[len(mysqld)-1]) // otherwise the programs look for their files in /usr
+	initialise := func(data string) []string {
+		if len(installDB) == 0 {
+			return slices.Concat(mysqld, []string{"--no-defaults"}, basedir, []string{"--initialize-insecure", "--datadir=" + data})
+		}
+		return slices.Concat([]string{installDB[0], "--no-defaults"}, basedir, []string{"--datadir=" + data,
+			"--auth-root-authentication-method=normal", "--skip-test-db"})
+	}
 	return installation{
-		initialise: func(data string) []string {
-			if len(installDB) == 0 {
-				return slices.Concat([]string{mysqld, "--no-defaults"}, basedir, []string{"--initialize-insecure", "--datadir=" + data})
-			}
-			return slices.Concat([]string{installDB[0], "--no-defaults"}, basedir, []string{"--datadir=" + data,
-				"--auth-root-authentication-method=normal", "--skip-test-db"})
-		},
+		initialise: func(data string) []string { return initialiseOnce(mysqld[len(mysqld)-1], data, initialise) },
 		serve: func(dir, data string, port int, durable bool) []string {
-			args := append([]string{mysqld, "--no-defaults"}, basedir...)
-			args = append(args, "--datadir="+data, "--tmpdir="+dir, "--secure-file-priv="+dir,
-				"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
-				"--socket="+filepath.Join(dir, "sock"), "--pid-file="+filepath.Join(dir, "pid"),
+			args := slices.Concat(mysqld, []string{"--no-defaults"}, basedir, []string{"--datadir=" + data, "--tmpdir=" + dir, "--secure-file-priv=" + dir,
+				"--bind-address=127.0.0.1", "--port=" + strconv.Itoa(port),
+				"--socket=" + filepath.Join(dir, "sock"), "--pid-file=" + filepath.Join(dir, "pid"),
 				"--loose-mysqlx=OFF", // MySQL opens a second port by default
 				"--skip-log-bin", "--max-connections=300",
-				"--innodb-buffer-pool-size=64M", "--performance-schema=OFF",
+				"--innodb-buffer-pool-size=64M",
 				"--innodb-use-native-aio=OFF", // native AIO is limited in containers
-			)
+			})
 			if !durable {
 				args = append(args, "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF", "--loose-sync-frm=OFF")
 			}
@@ -90,6 +113,44 @@ func mysqlInstallation(mysqld string, installDB ...string) installation {
 		dataSQL: "SELECT @@datadir",
 		quit:    "KILL",
 	}
+}
+
+// initialiseOnce returns a command that does what initialise does. Since that can take
+// seconds, the command keeps a copy of the new data directory in the cache, and uses the
+// copy from then on. It doesn't keep auto.cnf, which MySQL makes when it starts, so each
+// server gets its own server_uuid.
+func initialiseOnce(mysqld, data string, initialise func(data string) []string) []string {
+	cache, err := initialisedDir()
+	if err != nil {
+		return initialise(data)
+	}
+	info, err := os.Stat(mysqld)
+	if err != nil {
+		return initialise(data)
+	}
+	key := fnv.New64a()
+	fmt.Fprintln(key, initialise(""), mysqld, info.Size(), info.ModTime())
+	kept := filepath.Join(cache, fmt.Sprintf("%x", key.Sum64()))
+	if _, err := os.Stat(kept); err == nil {
+		return []string{"cp", "-R", kept, data}
+	}
+	// If another server keeps its copy first, mv -T fails, and this copy is of no use.
+	script := quote(initialise(data)) + ` && { cp -R "$2" "$1.$$" && rm -f "$1.$$/auto.cnf" && mv -T "$1.$$" "$1" || rm -rf "$1.$$"; }`
+	return []string{"sh", "-c", script, "initialise", kept, data}
+}
+
+// initialisedDir returns the folder for copies of data directories, and creates it if
+// necessary. The account of the server owns it.
+func initialisedDir() (string, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "initialised-mysql")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	return dir, giveTo(mysqlAccount, dir)
 }
 
 // unpackedBase returns the option that tells a fetched program where to find the other

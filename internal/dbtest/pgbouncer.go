@@ -26,7 +26,7 @@ func (db DB) ThroughPgBouncer(t TB, mode string) DB {
 	}
 	alias := "bounced_" + strings.ToLower(rand.Text()[:12])
 	e := postgres
-	e.name, e.needs, e.pack = "pgbouncer", "pgbouncer", "pgbouncer"
+	e.name, e.needs, e.pack, e.versions = "pgbouncer", "pgbouncer", "pgbouncer", nil
 	var version []byte
 	e.find = func(look finder) (installation, bool) {
 		paths, ok := look([]string{"/usr/sbin", "/usr/local/sbin"}, "pgbouncer")

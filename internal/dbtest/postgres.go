@@ -31,6 +31,13 @@ var postgres = engine{
 		}
 		return postgresInstallation(paths[0], paths[1]), true
 	},
+	versions: map[string]version{
+		"14": embeddedPostgres("14.23.0-beta.17"),
+		"15": embeddedPostgres("15.18.0-beta.17"),
+		"16": embeddedPostgres("16.14.0-beta.17"),
+		"17": embeddedPostgres("17.10.0-beta.17"),
+		"18": embeddedPostgres("18.4.0-beta.17"),
+	},
 	describe: func(ctx context.Context, db *sql.DB) (string, bool, error) {
 		var version string
 		err := db.QueryRowContext(ctx, "SHOW server_version").Scan(&version)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -21,7 +24,7 @@ type Standby struct {
 func StandbyOf(t TB, db DB) *Standby {
 	t.Helper()
 	through, link := db.Through(t)
-	standby := copyOf(t, db, through.DSN, `pg_basebackup --write-recovery-conf "$@"`)
+	standby := copyOf(t, db, "standby.signal", "primary_conninfo = '"+strings.ReplaceAll(through.DSN, "'", "''")+"'")
 	return &Standby{DB: standby, primary: db, link: link}
 }
 
@@ -65,15 +68,15 @@ func (s *Standby) Promote() error {
 // [Durable] or [Killable].
 func FilesOf(t TB, db DB) DB {
 	t.Helper()
-	return copyOf(t, db, db.DSN, `pg_basebackup "$@"`)
+	return copyOf(t, db, "")
 }
 
 // RecoveryOf is like [FilesOf], but the new server goes through a point-in-time
 // recovery, as if it had been restored from an archive.
 func RecoveryOf(t TB, db DB) DB {
 	t.Helper()
-	restored := copyOf(t, db, db.DSN, `pg_basebackup "$@" && touch "$data/recovery.signal" && printf '%s\n' \
-		"restore_command = 'false'" "recovery_target = 'immediate'" "recovery_target_action = 'promote'" >>"$data/postgresql.auto.conf"`)
+	restored := copyOf(t, db, "recovery.signal",
+		"restore_command = 'false'", "recovery_target = 'immediate'", "recovery_target_action = 'promote'")
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		var recovers bool
 		if err := restored.read("SELECT pg_is_in_recovery()", &recovers); err != nil {
@@ -88,24 +91,26 @@ func RecoveryOf(t TB, db DB) DB {
 	}
 }
 
-// copyOf runs script, which must fill the directory $data, and starts a server on it. The
-// script can use "$@" as the arguments with which pg_basebackup copies the server of dsn.
-// copyOf returns the copy of db on the new server.
-func copyOf(t TB, db DB, dsn, script string) DB {
+// copyOf takes a backup of db's server, starts a server on it, and returns the copy of db
+// there. The backup gets an empty file called signal, unless that's empty, and the
+// settings, each a line of a configuration file.
+func copyOf(t TB, db DB, signal string, settings ...string) DB {
 	t.Helper()
-	var paths []string
-	err := obtain(postgres.pack, "postgres and pg_basebackup", func() (ok bool) {
-		paths, ok = thisMachine.find(postgresDirs, "postgres", "pg_basebackup")
-		return ok
-	})
+	in, err := postgres.programs()
 	if err != nil {
 		missing(t, err)
 	}
-	in := postgresInstallation("", paths[0])
-	in.initialise = func(data string) []string {
-		return []string{"sh", "-c", `data=$1; shift; ` + strings.ReplaceAll(script, "pg_basebackup", quote(paths[1:])), "backup",
-			data, "--pgdata=" + data, "--dbname=" + dsn, "--wal-method=stream", "--checkpoint=fast", "--no-sync"}
+	backup, asAccount, err := ownedDir(postgres.account)
+	if err != nil {
+		t.Fatalf("dbtest: no directory for a backup: %v", err)
 	}
+	t.Cleanup(func() { os.RemoveAll(backup) })
+	data := filepath.Join(backup, "data")
+	err = db.backUp(data, asAccount, signal, strings.Join(settings, "\n"))
+	if err != nil {
+		t.Fatalf("dbtest: back up %s: %v", db.Version, err)
+	}
+	in.initialise = func(to string) []string { return []string{"cp", "-R", "-p", data, to} }
 	srv, err := postgres.startPrivate(in, false)
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -119,6 +124,58 @@ func copyOf(t TB, db DB, dsn, script string) DB {
 		t.Fatalf("dbtest: %v", err)
 	}
 	return db
+}
+
+// backUp copies the files of db's server into a new directory. It uses the functions for
+// backups, because not every installation has the program pg_basebackup.
+func (db DB) backUp(to string, asAccount func(*exec.Cmd), signal, settings string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	server, err := sql.Open(db.Driver, db.DSN)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	conn, err := server.Conn(ctx) // the session that starts a backup must end it
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	run := func(script string, args ...string) error {
+		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", "set -e; " + script, "backup"}, args...)...)
+		asAccount(cmd)
+		cmd.Dir = "/"
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	}
+	var from, label string
+	var version int
+	err = conn.QueryRowContext(ctx, "SELECT current_setting('data_directory'), current_setting('server_version_num')::int").Scan(&from, &version)
+	if err != nil {
+		return err
+	}
+	start, stop := "pg_backup_start('dbtest', true)", "pg_backup_stop(false)"
+	if version < 150000 {
+		start, stop = "pg_start_backup('dbtest', true, false)", "pg_stop_backup(false, false)"
+	}
+	if _, err := conn.ExecContext(ctx, "SELECT "+start); err != nil {
+		return err
+	}
+	// The log comes last, because it must reach to the end of the backup.
+	err = run(`mkdir -m 700 "$2"; cd "$1"; for file in *; do
+		case $file in postmaster.* | pg_wal) ;; *) cp -R -p "$file" "$2" ;; esac
+	done`, from, to)
+	if err != nil {
+		return err
+	}
+	if err := conn.QueryRowContext(ctx, "SELECT labelfile FROM "+stop).Scan(&label); err != nil {
+		return err
+	}
+	return run(`cp -R -p "$1/pg_wal" "$2"; printf %s "$3" >"$2/backup_label"; printf '%s\n' "$5" >>"$2/postgresql.auto.conf"
+		[ -z "$4" ] || : >"$2/$4"`, from, to, label, signal, settings)
 }
 
 // read reads a single value, using a new connection.

@@ -224,7 +224,7 @@ func requirePrograms(t *testing.T, dialect string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := obtain(e.pack, e.needs, func() bool { _, ok := e.find(thisMachine.find); return ok }); err != nil {
+	if _, err := e.programs(); err != nil {
 		missing(t, err)
 	}
 }

@@ -14,7 +14,7 @@ type way string
 
 const (
 	environment way = "environment" // a DSN in an environment variable
-	private     way = "private"     // programs found on this machine
+	private     way = "private"     // programs found on this machine, or of the version that the run has chosen
 	install     way = "install"     // apt-get install, followed by private
 	unpack      way = "unpack"      // packages unpacked into a cache, followed by private
 	containers  way = "containers"  // docker compose
@@ -36,6 +36,9 @@ var thisMachine = machine{getenv: os.Getenv, find: findPrograms, mayInstall: may
 func (m machine) choose(e engine) way {
 	if m.getenv(e.env) != "" {
 		return environment
+	}
+	if e.version(m.getenv) != "" {
+		return private
 	}
 	if _, ok := e.find(m.find); ok {
 		return private
@@ -78,15 +81,23 @@ func start(dialect string) (*server, error) {
 // startFound runs a private server with the given settings, and obtains its programs
 // first if necessary.
 func (e engine) startFound(durable bool, settings ...string) (*server, error) {
-	var in installation
-	err := obtain(e.pack, e.needs, func() (ok bool) {
-		in, ok = e.find(thisMachine.find)
-		return ok
-	})
+	in, err := e.programs()
 	if err != nil {
 		return nil, err
 	}
-	return e.startPrivate(in.with(settings), durable)
+	in = in.with(settings)
+	if e.command != nil {
+		serve := in.serve
+		in.serve = func(dir, data string, port int, durable bool) []string {
+			return e.command(dir, serve(dir, data, port, durable))
+		}
+	}
+	srv, err := e.startPrivate(in, durable)
+	if name := e.version(thisMachine.getenv); err == nil && name != "" && !strings.HasPrefix(srv.version, e.name+" "+name+".") {
+		srv.stop()
+		return nil, fmt.Errorf("dbtest: %s_VERSION=%s, but what was fetched is %s; remove it from the cache, or use another version", e.env, name, srv.version)
+	}
+	return srv, err
 }
 
 // obtain makes sure that find succeeds, for which it may install or fetch the packages.

@@ -27,6 +27,8 @@ func TestChoiceOfAWay(t *testing.T) {
 			postgres: private, mysql: private},
 		{name: "old MariaDB", programs: "mysqld mysql_install_db", postgres: none, mysql: private},
 		{name: "MySQL", programs: "mysqld", postgres: none, mysql: private},
+		{name: "a version", env: "SNOWKEY_TEST_POSTGRES_VERSION SNOWKEY_TEST_MYSQL_VERSION", docker: true, root: true, postgres: private, mysql: private},
+		{name: "a version and a variable", env: "SNOWKEY_TEST_POSTGRES SNOWKEY_TEST_POSTGRES_VERSION", postgres: environment, mysql: none},
 		{name: "half an installation", programs: "postgres mariadbd", docker: true, postgres: containers, mysql: containers},
 		{name: "Docker alone", docker: true, postgres: containers, mysql: containers},
 		{name: "Debian", debian: true, docker: true, postgres: unpack, mysql: unpack},

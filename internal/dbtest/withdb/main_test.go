@@ -15,7 +15,7 @@ func TestCommandIsLedToServersAndItsStatusKept(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	t.Setenv("OUT", out)
 	var printed strings.Builder
-	status, err := run(&printed, true, []string{"sh", "-c", `echo "$SNOWKEY_TEST_POSTGRES $SNOWKEY_TEST_MYSQL" >"$OUT"; exit 3`})
+	_, status, err := run(&printed, true, []string{"sh", "-c", `echo "$SNOWKEY_TEST_POSTGRES $SNOWKEY_TEST_MYSQL" >"$OUT"; exit 3`})
 	if status != 3 || err != nil {
 		t.Fatalf("status %d, error %v, want the command's 3", status, err)
 	}
@@ -39,7 +39,7 @@ func TestCommandIsLedToServersAndItsStatusKept(t *testing.T) {
 
 func TestCommandThatCannotRunIsNamed(t *testing.T) {
 	t.Setenv("SNOWKEY_TEST_DB", "sqlite")
-	status, err := run(io.Discard, false, []string{"./no-such-command"})
+	_, status, err := run(io.Discard, false, []string{"./no-such-command"})
 	if status != 1 || err == nil || !strings.Contains(err.Error(), "no-such-command") {
 		t.Errorf("status %d, error %v", status, err)
 	}
@@ -49,12 +49,36 @@ func TestWithoutServersTheCommandDoesNotRun(t *testing.T) {
 	t.Setenv("SNOWKEY_TEST_DB", "postgres")
 	t.Setenv("SNOWKEY_TEST_POSTGRES", "host=127.0.0.1 port=1")
 	mark := filepath.Join(t.TempDir(), "ran")
-	status, err := run(io.Discard, false, []string{"touch", mark})
+	_, status, err := run(io.Discard, false, []string{"touch", mark})
 	if status == 0 || err == nil {
 		t.Errorf("status %d, error %v", status, err)
 	}
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("the command ran")
+	}
+}
+
+func TestCommandRunsOnEachServer(t *testing.T) {
+	for _, name := range []string{"SNOWKEY_TEST_DB", "SNOWKEY_TEST_POSTGRES", "SNOWKEY_TEST_POSTGRES_VERSION", "SNOWKEY_TEST_MYSQL", "SNOWKEY_TEST_MYSQL_VERSION"} {
+		t.Setenv(name, os.Getenv(name)) // runOnEach changes them, and t.Setenv restores them
+	}
+	t.Setenv("SNOWKEY_TEST_CACHE", t.TempDir())
+	t.Setenv("PATH", "") // so nothing can be fetched
+	var printed strings.Builder
+	status, err := runOnEach(&printed, false, []string{"postgres18", "mysql9"}, []string{"./no-such-command"})
+	if status != 0 || err != nil || strings.Count(printed.String(), "not tested: ") != 2 {
+		t.Errorf("servers that can't be fetched: status %d, error %v, printed\n%s", status, err, &printed)
+	}
+	printed.Reset()
+	status, err = runOnEach(&printed, true, []string{"postgres18", "mysql9"}, []string{"./no-such-command"})
+	if status == 0 || err != nil || strings.Count(printed.String(), "failed: ") != 2 {
+		t.Errorf("servers that must be there: status %d, error %v, printed\n%s", status, err, &printed)
+	}
+	for _, server := range []string{"postgres", "postgres8", "oracle9", "9", ""} {
+		status, err = runOnEach(io.Discard, false, []string{server}, nil)
+		if status == 0 || err == nil || !strings.Contains(err.Error(), "mysql9, postgres14") {
+			t.Errorf("%q: status %d, error %v", server, status, err)
+		}
 	}
 }
 
