@@ -33,12 +33,29 @@ var redisBackend = backend{
 // A redisPair is a primary with a replica. A failover swaps the two.
 type redisPair struct{ primary, replica *dbtest.Running }
 
-func startRedis(t dbtest.TB) server {
+func startRedis(t dbtest.TB) server { return startRedisPair(t).server() }
+
+func startRedisPair(t dbtest.TB) *redisPair {
 	kind := dbtest.Redis("--appendonly", "yes", "--appendfsync", "everysec", "--repl-diskless-sync-delay", "0")
 	p := &redisPair{kind.StartClocked(t), kind.StartClocked(t)}
 	if err := p.follow(); err != nil {
 		t.Fatalf("%v", err)
 	}
+	return p
+}
+
+// leave makes the replica lag: it gets nothing from now on.
+func (p *redisPair) leave() error { return tellRedis(p.replica.Address, "REPLICAOF NO ONE") }
+
+// promote kills the primary, and puts the replica in its place.
+func (p *redisPair) promote(proxy *proxy) error {
+	err := p.primary.Kill()
+	p.primary, p.replica = p.replica, p.primary
+	proxy.lead(p.primary.Address)
+	return err
+}
+
+func (p *redisPair) server() server {
 	const lag = 700 * time.Millisecond // what the failovers lose
 	return server{
 		text: p.primary.Address, addresses: []string{p.primary.Address},
@@ -51,15 +68,11 @@ func startRedis(t dbtest.TB) server {
 		dump: func(ctx context.Context, w io.Writer) error { return dumpRedis(ctx, w, p.primary.Address) },
 		more: []harm{
 			{name: "failover to a replica that lacks commits", begin: func(proxies []*proxy) error {
-				// The replica lags: it gets nothing from now on.
-				if err := tellRedis(p.replica.Address, "REPLICAOF NO ONE"); err != nil {
+				if err := p.leave(); err != nil {
 					return err
 				}
 				time.Sleep(lag)
-				err := p.primary.Kill()
-				p.primary, p.replica = p.replica, p.primary
-				proxies[0].lead(p.primary.Address)
-				return err
+				return p.promote(proxies[0])
 			}, lasts: 100 * time.Millisecond, end: func([]*proxy) error {
 				return errors.Join(p.replica.Start(), p.follow())
 			}},
