@@ -51,7 +51,10 @@ func (e engine) tryPrivate(in installation, durable bool) (*server, error) {
 	}
 	srv.origin = "a private server"
 	srv.stop = w.stop
-	srv.process = &Process{engine: e, dsn: in.dsn(port), dir: dir, warden: w}
+	srv.process = &Process{name: e.name, dir: dir, warden: w, answers: func() error {
+		_, err := e.connect(in.dsn(port), "")
+		return err
+	}}
 	return srv, nil
 }
 
