@@ -12,8 +12,8 @@ import (
 // A Process is the process of a server, for a test to kill. It must not be used by more
 // than one goroutine at a time.
 type Process struct {
-	name    string       // of the server, for errors
-	answers func() error // whether the server answers
+	name    string       // for messages
+	answers func() error // returns nil if the server accepts requests
 	dir     string
 	warden  *warden
 }
@@ -26,7 +26,7 @@ func (p *Process) Kill() error {
 	if err := os.WriteFile(p.file("again"), nil, 0o644); err != nil {
 		return err
 	}
-	if err := p.signal(os.Kill); err != nil {
+	if err := p.Signal(os.Kill); err != nil {
 		return err
 	}
 	for deadline := time.Now().Add(time.Minute); p.runs(); time.Sleep(5 * time.Millisecond) {
@@ -35,6 +35,24 @@ func (p *Process) Kill() error {
 		}
 	}
 	return nil
+}
+
+// Signal sends a signal to the server. A Postgres that is stopped with SIGSTOP goes on
+// answering, because each of its connections has a process of its own.
+func (p *Process) Signal(s os.Signal) error {
+	text, err := os.ReadFile(p.file("server"))
+	if err != nil {
+		return fmt.Errorf("dbtest: %s does not run: %w", p.name, err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return err
+	}
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return process.Signal(s)
 }
 
 // Start starts a killed server again, and waits until it answers.
@@ -58,23 +76,6 @@ func (p *Process) Start() error {
 			return fmt.Errorf("dbtest: %s does not start again: %w; its log ends:\n%s", p.name, err, p.warden.log())
 		}
 	}
-}
-
-// signal sends a signal to the server.
-func (p *Process) signal(s os.Signal) error {
-	text, err := os.ReadFile(p.file("server"))
-	if err != nil {
-		return fmt.Errorf("dbtest: %s does not run: %w", p.name, err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return err
-	}
-	process, err := os.FindProcess(pid)
-	if err != nil {
-		return err
-	}
-	return process.Signal(s)
 }
 
 func (p *Process) file(name string) string { return filepath.Join(p.dir, name) }

@@ -82,7 +82,7 @@ func ZooKeepers(t TB, n int) *ZooKeeper {
 		z.Members = append(z.Members, m)
 	}
 	for _, m := range z.Members {
-		if err := m.await(time.Minute); err != nil {
+		if err := m.warden.await(m.answers); err != nil {
 			t.Fatalf("dbtest: ZooKeeper does not start: %v; its log ends:\n%s", err, m.warden.log())
 		}
 	}
@@ -165,10 +165,10 @@ func (z *ZooKeeper) Rejoin() {
 }
 
 // Pause stops the process with SIGSTOP, until Continue is called.
-func (m *ZooKeeperMember) Pause() error { return m.signal(syscall.SIGSTOP) }
+func (m *ZooKeeperMember) Pause() error { return m.Signal(syscall.SIGSTOP) }
 
 // Continue ends what Pause began.
-func (m *ZooKeeperMember) Continue() error { return m.signal(syscall.SIGCONT) }
+func (m *ZooKeeperMember) Continue() error { return m.Signal(syscall.SIGCONT) }
 
 // Mode returns "leader", "follower" or "standalone", or an error if the server doesn't
 // serve clients.
@@ -199,20 +199,6 @@ func (m *ZooKeeperMember) Mode() (string, error) {
 func (m *ZooKeeperMember) StartProcess() error {
 	_, err := m.warden.owner.WriteString("\n")
 	return err
-}
-
-func (m *ZooKeeperMember) await(limit time.Duration) error {
-	for deadline := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) {
-		err := m.answers()
-		if err == nil || time.Now().After(deadline) {
-			return err
-		}
-		select {
-		case <-m.warden.ended:
-			return errors.New("it ended")
-		default:
-		}
-	}
 }
 
 // CopyData copies the data of a killed server to a folder, which must not exist.
