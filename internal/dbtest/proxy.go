@@ -34,25 +34,45 @@ type countdown struct {
 // test.
 func (db DB) Through(t TB) (DB, *Proxy) {
 	t.Helper()
+	p := newProxy(t)
+	if err := p.Lead(db); err != nil {
+		t.Fatalf("%v", err)
+	}
+	e, err := engineOf(db.Dialect)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	if db.DSN, err = e.withAddress(db.DSN, p.Address()); err != nil {
+		t.Fatalf("dbtest: %v", err)
+	}
+	return db, p
+}
+
+// ProxyTo returns a new proxy to the server at a TCP address. It ends with the test.
+func ProxyTo(t TB, address string) *Proxy {
+	t.Helper()
+	p := newProxy(t)
+	p.LeadTo(address)
+	return p
+}
+
+func newProxy(t TB) *Proxy {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatalf("dbtest: a proxy: %v", err)
 	}
 	p := &Proxy{listener: listener, conns: make(map[net.Conn]bool)}
 	t.Cleanup(p.close)
-	if err := p.Lead(db); err != nil {
-		t.Fatalf("%v", err)
-	}
 	go p.accept()
-	e, err := engineOf(db.Dialect)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	if db.DSN, err = e.withAddress(db.DSN, listener.Addr().String()); err != nil {
-		t.Fatalf("dbtest: %v", err)
-	}
-	return db, p
+	return p
 }
+
+// Address returns the TCP address on which the proxy listens.
+func (p *Proxy) Address() string { return p.listener.Addr().String() }
+
+// LeadTo is like [Proxy.Lead], with the TCP address of a server.
+func (p *Proxy) LeadTo(address string) { p.lead("tcp", address) }
 
 // Lead forwards new connections to the server of db. Call it to end a [Proxy.Cut], or
 // to lead clients to another server.
@@ -65,10 +85,14 @@ func (p *Proxy) Lead(db DB) error {
 	if err != nil {
 		return err
 	}
+	p.lead(network, address)
+	return nil
+}
+
+func (p *Proxy) lead(network, address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.network, p.address = network, address
-	return nil
 }
 
 // Cut closes all connections and refuses new ones until [Proxy.Lead] is called.

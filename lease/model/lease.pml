@@ -22,6 +22,10 @@ The adversary
     may be SKEW behind the old one's. With VIEWS, the fingerprint is the view of a cluster: it also changes while no commit
     is lost, and after commits were lost it may be one that the lost state had.
 
+  * with ZNODES, the store is ZooKeeper. A transaction has no clock and reads nothing. A write is conditional on the version of
+    the row's node, and on a node of the era, which is the time of one leader. It contains the row as its sender read it, and
+    what to do with it. Whoever reads the node applies that, at the time and in the epoch in which the write was executed.
+
 What is assumed
   * the store executes one request at a time on this row, each in one step (one SQL statement, committed);
   * commits reach the disk in the order in which they were made visible: if one is on disk, all earlier ones are;
@@ -119,6 +123,12 @@ typedef Request {
 #ifdef VOLATILE
 	bit holdoff;            /* the store was volatile when the lease was claimed */
 #endif
+#ifdef ZNODES
+	byte version, node;     /* of the row's node, when it was read */
+	byte was, expires;      /* the row's bound and expiry then; token and revision are above */
+	byte era, epoch;        /* of the era that was current then */
+	byte layout;            /* CLAIM: the version of the namespace's node */
+#endif
 }
 
 typedef Tables {
@@ -134,6 +144,12 @@ typedef Tables {
 #ifdef FINGERPRINT
 	byte fence;
 	byte stored;            /* the fingerprint in the namespace's row */
+#endif
+#ifdef ZNODES
+	byte version, node;     /* of the row's node: how often it was written, and which transaction created it */
+	byte nodes;             /* created so far */
+	byte layout;            /* the version of the namespace's node */
+	byte era, epoch;        /* the current era, and the epoch of the leader under which it began */
 #endif
 }
 
@@ -161,8 +177,19 @@ bit early;               /* a write is answered before it is on disk */
 #ifdef VIEWS
 byte views;
 #endif
+#ifdef ZNODES
+#define current db.era      /* an era's name is random, so each has its own number */
+#else
 byte current;               /* the fingerprint that the server shows */
+#endif
 #define NO_NAMESPACE 9      /* the namespace's row does not exist; no server shows this fingerprint */
+#endif
+#ifdef ZNODES
+byte epoch;                 /* of the leader */
+byte eras;                  /* begun so far */
+#if FAILOVERS > 0
+byte older;                 /* the epoch of what was saved */
+#endif
 #endif
 
 inline copy(to, from) {
@@ -176,6 +203,10 @@ inline copy(to, from) {
 #ifdef FINGERPRINT
 	to.fence = from.fence; to.stored = from.stored;
 #endif
+#ifdef ZNODES
+	to.version = from.version; to.node = from.node; to.nodes = from.nodes; to.layout = from.layout;
+	to.era = from.era; to.epoch = from.epoch;
+#endif
 }
 
 inline clear(t) {           /* keeps states equal that differ only in what is no longer used */
@@ -188,6 +219,9 @@ inline clear(t) {           /* keeps states equal that differ only in what is no
 #endif
 #ifdef FINGERPRINT
 	t.fence = 0; t.stored = 0;
+#endif
+#ifdef ZNODES
+	t.version = 0; t.node = 0; t.nodes = 0; t.layout = 0; t.era = 0; t.epoch = 0;
 #endif
 }
 
@@ -217,6 +251,9 @@ Request ghost[OWNERS];      /* what it no longer waits for */
 byte tokens;                /* drawn so far */
 byte started;               /* processes that have claimed; they begin in order, since all are alike */
 byte watched;               /* 1 + the counter that is watched; 0 before there is one */
+#ifdef BROKEN_HOST_TIME
+byte real;                  /* scratch */
+#endif
 bit done;                   /* scratch: one row changed. Zero between steps */
 
 inline forget(q) {
@@ -227,7 +264,34 @@ inline forget(q) {
 #ifdef VOLATILE
 	q.holdoff = 0;
 #endif
+#ifdef ZNODES
+	q.version = 0; q.node = 0; q.was = 0; q.expires = 0; q.era = 0; q.epoch = 0; q.layout = 0;
+#endif
 }
+
+/* Read the row's node before a request is sent. */
+#ifdef ZNODES
+#ifdef EXPIRY
+#define EXPIRES db.expires
+#else
+#define EXPIRES 0
+#endif
+inline read(q) {
+	q.version = db.version; q.node = db.node; q.was = db.bound; q.expires = EXPIRES;
+	q.era = db.era; q.epoch = db.epoch;
+	if
+	:: q.kind == CLAIM -> q.layout = db.layout
+	:: else
+	fi
+}
+#ifndef WRITES
+#define WRITES (TOKENS + 1) /* to one node; writes that change nothing could go on forever */
+#endif
+#define MINE (PRESENT && db.token == owner[me].token && db.revision == owner[me].revision && db.version < WRITES)
+#else
+#define read(q) skip
+#define MINE (1)
+#endif
 
 inline abandon(me) {        /* the sender goes on without knowing */
 	ghost[me].kind = call[me].kind; ghost[me].token = call[me].token; ghost[me].revision = call[me].revision;
@@ -237,6 +301,11 @@ inline abandon(me) {        /* the sender goes on without knowing */
 #endif
 #ifdef VOLATILE
 	ghost[me].holdoff = call[me].holdoff;
+#endif
+#ifdef ZNODES
+	ghost[me].version = call[me].version; ghost[me].node = call[me].node; ghost[me].was = call[me].was;
+	ghost[me].expires = call[me].expires; ghost[me].era = call[me].era; ghost[me].epoch = call[me].epoch;
+	ghost[me].layout = call[me].layout;
 #endif
 	forget(call[me])
 }
@@ -323,12 +392,16 @@ inline hold(me) {           /* the row carries the token of the claim */
 #endif
 
 #ifdef FINGERPRINT
+#ifdef ZNODES
+#define FENCED (db.stored == current && db.epoch == epoch)
+#else
 #define FENCED (db.stored == current)
+#endif
 #else
 #define FENCED (1)
 #endif
 
-#if defined(FINGERPRINT) && !defined(BROKEN_CLAIM_FINGERPRINT)
+#if defined(FINGERPRINT) && !defined(BROKEN_CLAIM_FINGERPRINT) && !defined(ZNODES)
 #ifdef BROKEN_CLAIM_FENCE   /* stored and current fingerprint are compared, but not the fence that the claimer saw */
 #define SAME_HISTORY(q) (db.stored == current)
 #else
@@ -390,7 +463,7 @@ inline raise() {            /* bound = max(bound, least(wanted, cap)) */
 	od
 }
 
-inline execute(q) {
+inline apply(q) {
 	if
 	:: q.kind == CLAIM && PRESENT && UNCHANGED(q) && TAKEABLE && SAME_HISTORY(q) && CLAIM_KEPT(q) ->
 #if (defined(HOLDOFF) || defined(VOLATILE)) && !defined(BROKEN_HOLDOFF_GRANTS)
@@ -427,6 +500,76 @@ inline execute(q) {
 	:: else
 	fi
 }
+
+#ifdef ZNODES
+#ifdef BROKEN_NO_ERA        /* a write is conditional on the version alone, and is applied in any epoch */
+#define ERA(q) (1)
+#define IN_TIME(q) (1)
+#else
+#ifdef BROKEN_ERA_NUMBER    /* the era is compared by the epoch alone, not by a node with a random name */
+#define ERA(q) (1)
+#else
+#define ERA(q) (db.era == q.era)
+#endif
+#ifdef BROKEN_ANY_EPOCH     /* the node of the era must exist, but a write is applied in any epoch */
+#define IN_TIME(q) (1)
+#else
+#define IN_TIME(q) (q.epoch == epoch)
+#endif
+#endif
+#ifdef BROKEN_ANY_NODE      /* a write for a node that was deleted is applied to the next one */
+#define STRANGE(q) (0)
+#else
+#define STRANGE(q) (q.node != db.node)
+#endif
+#ifdef ANY_LAYOUT           /* not broken: see README.md */
+#define LAYOUT(q) (1)
+#else
+#define LAYOUT(q) (q.kind != CLAIM || db.layout == q.layout)
+#endif
+
+/* The write is executed, and from then on every reader applies it. */
+inline execute(q) {
+	if
+	:: q.kind != NOTHING && PRESENT && db.version == q.version && ERA(q) && LAYOUT(q) ->
+		db.version++;
+		if
+		:: STRANGE(q) ->    /* what it replaced is unknown: the row starts again, above everything */
+			db.token = 0; db.revision = 0; db.bound = CAP;
+#ifdef EXPIRY
+			db.expires = 0
+#endif
+		:: else ->
+			db.token = q.token; db.revision = q.revision;
+#ifdef EXPIRY
+			db.expires = q.expires;
+#endif
+			if
+			:: q.kind == CLAIM -> db.bound = q.bound
+			:: else -> db.bound = q.was
+			fi;
+			if
+			:: IN_TIME(q) ->
+#ifdef BROKEN_HOST_TIME     /* applied at a time that the sender's host tells */
+				real = now;
+				do
+				:: now > 0 -> now--
+				:: break
+				od;
+#endif
+				apply(q);
+#ifdef BROKEN_HOST_TIME
+				now = real; real = 0
+#endif
+			:: else
+			fi
+		fi
+	:: else
+	fi
+}
+#else
+#define execute(q) apply(q)
+#endif
 
 /* The store answers a write. All that was written until now is on disk. */
 #if CRASHES > 0
@@ -504,6 +647,7 @@ end:
 		:: else
 		fi;
 #endif
+		read(call[me]);
 #ifdef FINGERPRINT
 		call[me].fence = db.fence;
 #ifndef BROKEN_NO_FENCE
@@ -556,13 +700,14 @@ end:
 	:: d_step { ISSUING && watched > owner[me].next && watched <= LIMIT -> assert(false /* issued twice */) }
 
 	/* Send a renewal. One at a time; but while one waits for its reply, an earlier one with the same token may be a ghost. */
-	:: d_step { owner[me].state == HOLDING && (owner[me].fresh || tokens < TOKENS) ->
+	:: d_step { owner[me].state == HOLDING && (owner[me].fresh || tokens < TOKENS) && MINE ->
 		if
 		:: owner[me].fresh == 0 -> tokens++; owner[me].fresh = tokens
 		:: else
 		fi;
 		call[me].kind = RENEW; call[me].token = owner[me].token; call[me].revision = owner[me].revision;
 		call[me].fresh = owner[me].fresh;
+		read(call[me]);
 #ifdef VOLATILE
 		call[me].holdoff = owner[me].holdoff;
 #endif
@@ -604,7 +749,7 @@ end:
 	:: d_step { owner[me].state == HOLDING || owner[me].state == UNSURE -> drop(me) }
 
 	/* Seal at any point of the range, and send a release, also if the lease has expired. The bound is not lowered while a renewal is not answered. */
-	:: atomic { owner[me].state == HOLDING ->
+	:: atomic { owner[me].state == HOLDING && MINE ->
 		do
 		:: owner[me].next < owner[me].limit -> owner[me].next++
 		:: break
@@ -632,6 +777,7 @@ end:
 		:: else
 		fi;
 #endif
+		read(call[me]);
 		drop(me);
 		owner[me].state = RELEASING } }
 #endif
@@ -684,6 +830,9 @@ end:
 	/* ... and added again, by any process, at any time. Its bound is above all that the lost row can have granted. */
 	:: d_step { db.missing ->
 		db.missing = 0;
+#ifdef ZNODES
+		db.version = 0; db.nodes++; db.node = db.nodes;
+#endif
 #ifdef BROKEN_ADD_ZERO
 		db.bound = 0
 #else
@@ -699,13 +848,21 @@ end:
 		}
 #ifdef FINGERPRINT
 	/* The namespace's row is deleted, and with it the fence. */
-	:: d_step { db.stored != NO_NAMESPACE && deletes < DELETES -> deletes++; db.stored = NO_NAMESPACE; db.fence = 0 }
+	:: d_step { db.stored != NO_NAMESPACE && deletes < DELETES -> deletes++; db.stored = NO_NAMESPACE; db.fence = 0;
+#ifdef ZNODES
+		db.layout++
+#endif
+		}
 #endif
 #endif
 
 #ifdef VIEWS
 	/* A node joins the cluster or leaves it: the fingerprint changes, and no commit is lost. */
+#ifdef ZNODES
+	:: d_step { views < VIEWS -> views++; epoch++ }
+#else
 	:: d_step { views < VIEWS -> views++; current++ }
+#endif
 #endif
 
 #if CRASHES > 0
@@ -741,6 +898,9 @@ end:
 #if FAILOVERS > 0
 	/* What the standby has received, or the backup holds, and the disk of this server does too ... */
 	:: d_step { !standby && failovers < FAILOVERS -> standby = 1; copy(saved, db);
+#ifdef ZNODES
+		older = epoch;
+#endif
 #if CRASHES > 0 && !defined(LIMIT_STANDBY_AHEAD)
 		if
 		:: crashes < CRASHES -> copy(disk, db)
@@ -750,7 +910,7 @@ end:
 		}
 	/* ... is what the store has from now on. Its clock may be behind. */
 	:: atomic { standby ->
-#ifdef VIEWS
+#if defined(VIEWS) && !defined(ZNODES)
 		/* The fingerprint is new to the state that the store goes back to. The state that is lost may have had it. */
 		if
 #ifdef LIMIT_VIEW_NUMBER    /* views are counted from 1 again, so it may be the stored one */
@@ -762,7 +922,13 @@ end:
 #endif
 		d_step {
 		standby = 0; failovers++;
-#if defined(FINGERPRINT) && !defined(LIMIT_SAME_FINGERPRINT) && !defined(VIEWS)
+#ifdef ZNODES               /* the servers elect a leader, in the epoch after the last one that they know */
+#ifndef LIMIT_SAME_FINGERPRINT
+		epoch = older + 1;
+#endif
+		older = 0;
+#endif
+#if defined(FINGERPRINT) && !defined(LIMIT_SAME_FINGERPRINT) && !defined(VIEWS) && !defined(ZNODES)
 		current++;
 #endif
 #if CRASHES > 0
@@ -780,7 +946,13 @@ end:
 #ifdef BY_HAND              /* it may be raised at any time */
 #define FENCE_DUE (db.stored != current || db.fence < CAP + MARGIN)
 #else
+#ifdef ZNODES
+#define FENCE_DUE (db.stored != current && db.epoch == epoch)
+	/* A process that finds another epoch than the era's begins the next era. */
+	:: d_step { db.epoch != epoch -> eras++; db.era = eras; db.epoch = epoch }
+#else
 #define FENCE_DUE (db.stored != current)
+#endif
 #endif
 	/* A process that probes and finds another fingerprint than the stored one raises the fence. If there is no namespace, it
 	   creates one, with such a fence. */
@@ -798,7 +970,11 @@ end:
 		:: db.fence < CAP + MARGIN -> db.fence = CAP + MARGIN
 		:: else
 		fi;
-		db.stored = current }
+		db.stored = current;
+#ifdef ZNODES
+		db.layout++
+#endif
+		}
 #endif
 	od
 }

@@ -1,0 +1,222 @@
+package dbtest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A ZooKeeper is an ensemble of private ZooKeeper servers. Its last member can be
+// isolated from the others.
+type ZooKeeper struct {
+	Members []*ZooKeeperMember
+
+	links []*Proxy // between the last member and the others
+	ends  []string // to which links lead
+}
+
+// A ZooKeeperMember is one server of an ensemble, for a test to kill and stop. It must
+// not be used by more than one goroutine at a time.
+type ZooKeeperMember struct {
+	Process
+	Address string // for clients
+}
+
+// zooKeeperOptions keep the servers small and quick to start. The servers do not flush
+// to disk, so a killed server keeps its data, and a machine that loses power doesn't.
+var zooKeeperOptions = []string{"-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.admin.enableServer=false",
+	"-Dzookeeper.forceSync=no", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"}
+
+// ZooKeepers starts an ensemble of n servers, which end with the test. An ensemble of
+// one server has elections too; for a standalone server, n is 0. The programs, which are
+// Java and the classes of ZooKeeper, are looked for in the same places as the servers.
+func ZooKeepers(t TB, n int) *ZooKeeper {
+	t.Helper()
+	java, classes, err := zooKeeperPrograms()
+	if err != nil {
+		missing(t, err)
+	}
+	z := new(ZooKeeper)
+	members := max(n, 1)
+	ports := make([][3]string, members) // for clients, followers and elections
+	for i := range ports {
+		for j := range ports[i] {
+			port, err := freePort()
+			if err != nil {
+				t.Fatalf("dbtest: no free port: %v", err)
+			}
+			ports[i][j] = strconv.Itoa(port)
+		}
+	}
+	// link returns the port by which member i reaches a port of member j.
+	link := func(i, j int, port string) string {
+		if i == j || i < members-1 && j < members-1 {
+			return port
+		}
+		p := ProxyTo(t, "127.0.0.1:"+port)
+		z.links, z.ends = append(z.links, p), append(z.ends, "127.0.0.1:"+port)
+		_, through, _ := net.SplitHostPort(p.Address())
+		return through
+	}
+	for i := range members {
+		config := fmt.Sprintf("tickTime=500\ninitLimit=20\nsyncLimit=4\nmaxClientCnxns=0\nclientPortAddress=127.0.0.1\nclientPort=%s\n", ports[i][0])
+		if n > 0 {
+			config += "standaloneEnabled=false\n"
+			for j := range members {
+				config += fmt.Sprintf("server.%d=127.0.0.1:%s:%s\n", j+1, link(i, j, ports[j][1]), link(i, j, ports[j][2]))
+			}
+		}
+		m, err := startZooKeeper(java, classes, config, i+1, "127.0.0.1:"+ports[i][0])
+		if err != nil {
+			t.Fatalf("dbtest: start ZooKeeper: %v", err)
+		}
+		t.Cleanup(m.warden.stop)
+		z.Members = append(z.Members, m)
+	}
+	for _, m := range z.Members {
+		if err := m.warden.await(m.answers); err != nil {
+			t.Fatalf("dbtest: ZooKeeper does not start: %v; its log ends:\n%s", err, m.warden.log())
+		}
+	}
+	return z
+}
+
+func startZooKeeper(java, classes, config string, id int, address string) (*ZooKeeperMember, error) {
+	dir, asAccount, err := ownedDir("zookeeper")
+	if err != nil {
+		return nil, err
+	}
+	initialise := []string{"sh", "-c", `mkdir "$1/data" && echo "$2" >"$1/data/myid" && printf '%sdataDir=%s\n' "$3" "$1/data" >"$1/zoo.cfg"`,
+		"initialise", dir, strconv.Itoa(id), config}
+	serve := append([]string{java, "-cp", classes}, zooKeeperOptions...)
+	serve = append(serve, "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, "zoo.cfg"))
+	w, err := startWarden(dir, asAccount, "KILL", initialise, serve)
+	if err != nil {
+		return nil, err
+	}
+	m := &ZooKeeperMember{Address: address, Process: Process{name: "zookeeper", dir: dir, warden: w}}
+	m.answers = func() error { _, err := m.Mode(); return err }
+	return m, nil
+}
+
+// zooKeeperPrograms returns the path of java and the class path of ZooKeeper. Both must be
+// installed, or SNOWKEY_TEST_INSTALL must be 1: a Java that is only unpacked does not find
+// its configuration in /etc.
+func zooKeeperPrograms() (java, classes string, err error) {
+	const packages, needs, folder = "zookeeper openjdk-17-jre-headless", "java and " + zooKeeperJar, "/usr/share/java/"
+	find := func() bool {
+		java, err = exec.LookPath("java")
+		_, err2 := os.Stat(zooKeeperJar)
+		return err == nil && err2 == nil
+	}
+	if !find() && !thisMachine.mayInstall() {
+		return "", "", &absentError{needs, packages, nil}
+	}
+	// The manifest names the other files.
+	return java, zooKeeperJar + ":" + folder + "zookeeper-jute.jar:" + folder + "slf4j-simple.jar", obtain(packages, needs, find)
+}
+
+const zooKeeperJar = "/usr/share/java/zookeeper.jar"
+
+// Addresses returns the addresses of all members, for clients.
+func (z *ZooKeeper) Addresses() []string {
+	var list []string
+	for _, m := range z.Members {
+		list = append(list, m.Address)
+	}
+	return list
+}
+
+// Leader waits until there is a leader, and returns it.
+func (z *ZooKeeper) Leader(t TB) *ZooKeeperMember {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for _, m := range z.Members {
+			if mode, err := m.Mode(); err == nil && mode != "follower" {
+				return m
+			}
+		}
+	}
+	t.Fatalf("dbtest: ZooKeeper has no leader after a minute")
+	return nil
+}
+
+// Isolate cuts the last member off from the others, but not from its clients. Rejoin
+// ends that.
+func (z *ZooKeeper) Isolate() {
+	for _, p := range z.links {
+		p.Cut()
+	}
+}
+
+// Rejoin ends what Isolate began.
+func (z *ZooKeeper) Rejoin() {
+	for i, p := range z.links {
+		p.LeadTo(z.ends[i])
+	}
+}
+
+// Pause stops the process with SIGSTOP, until Continue is called.
+func (m *ZooKeeperMember) Pause() error { return m.Signal(syscall.SIGSTOP) }
+
+// Continue ends what Pause began.
+func (m *ZooKeeperMember) Continue() error { return m.Signal(syscall.SIGCONT) }
+
+// Mode returns "leader", "follower" or "standalone", or an error if the server doesn't
+// serve clients.
+func (m *ZooKeeperMember) Mode() (string, error) {
+	conn, err := net.DialTimeout("tcp", m.Address, time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(2 * time.Second))
+	if _, err := io.WriteString(conn, "srvr"); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(conn)
+	if err != nil {
+		return "", err
+	}
+	_, mode, ok := strings.Cut(string(text), "Mode: ")
+	if !ok {
+		return "", errors.New("the server does not serve")
+	}
+	mode, _, _ = strings.Cut(mode, "\n")
+	return mode, nil
+}
+
+// StartProcess starts a killed server again, and doesn't wait for it: a server serves
+// clients only if most of the ensemble runs.
+func (m *ZooKeeperMember) StartProcess() error {
+	_, err := m.warden.owner.WriteString("\n")
+	return err
+}
+
+// CopyData copies the data of a killed server to a folder, which must not exist.
+func (m *ZooKeeperMember) CopyData(folder string) error {
+	return run("cp", "-a", m.file("data"), folder)
+}
+
+// ReplaceData replaces the data of a killed server with that of CopyData.
+func (m *ZooKeeperMember) ReplaceData(folder string) error {
+	if err := os.RemoveAll(m.file("data")); err != nil {
+		return err
+	}
+	return run("cp", "-a", folder, m.file("data"))
+}
+
+func run(name string, args ...string) error {
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("dbtest: %s %s: %w\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return nil
+}

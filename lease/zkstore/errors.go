@@ -1,0 +1,81 @@
+package zkstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// A PathError reports a path that ZooKeeper or this package does not accept.
+type PathError struct {
+	Path   string
+	Reason string
+}
+
+func (e *PathError) Error() string {
+	return fmt.Sprintf("zkstore: %q is not a path for leases: %s; use one such as \"/apps/shop/snowkey\"", e.Path, e.Reason)
+}
+
+// checkPath returns a [*PathError] unless each part of path can be the name of a node.
+func checkPath(path string) error {
+	parts := strings.Split(path, "/")
+	if parts[0] != "" || len(parts) < 2 {
+		return &PathError{path, "it does not begin with a slash"}
+	}
+	for i, part := range parts[1:] {
+		switch {
+		case part == "" || part == "." || part == "..":
+			return &PathError{path, fmt.Sprintf("it has the part %q", part)}
+		case i == 0 && part == "zookeeper":
+			return &PathError{path, "\"/zookeeper\" is reserved"}
+		}
+		for _, c := range part {
+			if c < ' ' || c > '~' {
+				return &PathError{path, fmt.Sprintf("it has the character %q", c)}
+			}
+		}
+	}
+	return nil
+}
+
+// A NodeError reports a node whose content this package has not written. The node is not
+// changed.
+type NodeError struct {
+	Path string
+	Err  error // what is wrong with the content
+}
+
+func (e *NodeError) Error() string {
+	return fmt.Sprintf("zkstore: the node %q has a content that is not of this package: %v; restore it, or keep the leases in another path", e.Path, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *NodeError) Unwrap() error { return e.Err }
+
+func damaged(path string, err error) error { return &NodeError{path, err} }
+
+func errBusy(path string) error {
+	return fmt.Errorf("zkstore: %q was changed by others %d times during one call; try again", path, attempts)
+}
+
+// explain turns errors that a retry can't fix into a [*lease.PermanentError].
+func explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, zk.ErrNoAuth):
+		return &lease.PermanentError{Err: fmt.Errorf("zkstore: %w", err),
+			Remedy: "allow this client to read, write, create and delete nodes in the store's path, or call AddAuth on the connection first"}
+	case errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
+		return &lease.PermanentError{Err: fmt.Errorf("zkstore: %w", err),
+			Remedy: "check the credentials given to AddAuth and the list given to WithACL"}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return fmt.Errorf("zkstore: %w", err)
+}
