@@ -73,17 +73,10 @@ func (a *agreed) observe(ctx context.Context, s *Store, k keys, skew int64, resp
 	}
 }
 
-func only(kvs []*mvccpb.KeyValue) *mvccpb.KeyValue {
-	if len(kvs) == 0 {
-		return nil
-	}
-	return kvs[0]
-}
-
 // learn updates what this process knows from the values of the keys time and alive. It
 // reports false if it must read the keys again.
 func (a *agreed) learn(ctx context.Context, s *Store, skew int64, stored, alive *mvccpb.KeyValue, cluster string) (int64, bool, error) {
-	least, err := decodeTime(stored)
+	least, err := decodeNumber(stored)
 	if err != nil {
 		return 0, false, err
 	}

@@ -26,6 +26,9 @@ func (k keys) time() string { return string(k) + "time" }
 // alive is the key that exists while some process vouches for the agreed time.
 func (k keys) alive() string { return string(k) + "alive" }
 
+// position is the key of the position at which the next layout is added.
+func (k keys) position() string { return string(k) + "position" }
+
 func (k keys) layouts() string             { return string(k) + "layouts/" }
 func (k keys) layout(layout string) string { return k.layouts() + url.PathEscape(layout) }
 func (k keys) rows() string                { return string(k) + "rows/" }
@@ -35,7 +38,7 @@ func (k keys) rowsOf(layout string) string { return k.rows() + url.PathEscape(la
 // row returns the key of a row. Workers have 19 digits, so that the order of the keys is
 // the order of the workers.
 func (k keys) row(layout string, worker int64) string {
-	return k.rowsOf(layout) + fmt.Sprintf("%019d", worker)
+	return k.rowsOf(layout) + encodeNumber(worker)
 }
 
 // layoutOf returns the layout in the key of a layout or a row.
@@ -49,7 +52,6 @@ type namespace struct {
 	Version     int    `json:"version"` // of the protocol
 	Fingerprint string `json:"fingerprint"`
 	Fence       int64  `json:"fence"`
-	Position    int64  `json:"position"` // among the layouts of the namespace
 }
 
 // A row is the value of a row's key.
@@ -105,35 +107,35 @@ func decodeNamespace(kv *mvccpb.KeyValue) (namespace, error) {
 	return ns, err
 }
 
-// A time in microseconds is stored with 19 digits, so that etcd can compare two of them
-// as texts.
-func encodeTime(t int64) string { return fmt.Sprintf("%019d", max(t, 0)) }
+// encodeNumber writes 19 digits, so that etcd can compare two numbers as texts.
+func encodeNumber(n int64) string { return fmt.Sprintf("%019d", max(n, 0)) }
 
-func decodeTime(kv *mvccpb.KeyValue) (int64, error) {
+// decodeNumber returns 0 if kv is nil.
+func decodeNumber(kv *mvccpb.KeyValue) (int64, error) {
 	if kv == nil {
 		return 0, nil
 	}
-	t, err := strconv.ParseInt(string(kv.Value), 10, 64)
+	n, err := strconv.ParseInt(string(kv.Value), 10, 64)
 	if err != nil {
 		return 0, damaged(kv, err)
 	}
-	return t, nil
+	return n, nil
 }
 
-// unchanged is the condition that a key was not written since it was read, or that it
-// still does not exist if kv is nil.
+// unchanged is the condition that a key has the value that was read, or that it still
+// does not exist if kv is nil. It doesn't compare revisions, because after a snapshot was
+// restored, etcd gives the same revisions to other values.
 func unchanged(key string, kv *mvccpb.KeyValue) clientv3.Cmp {
-	var revision int64
-	if kv != nil {
-		revision = kv.ModRevision
+	if kv == nil {
+		return clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
 	}
-	return clientv3.Compare(clientv3.ModRevision(key), "=", revision)
+	return clientv3.Compare(clientv3.Value(key), "=", string(kv.Value))
 }
 
-// first returns the only key of a response, or nil if there is none.
-func first(r *clientv3.GetResponse) *mvccpb.KeyValue {
-	if len(r.Kvs) == 0 {
+// only returns the only key of an answer, or nil if there is none.
+func only(kvs []*mvccpb.KeyValue) *mvccpb.KeyValue {
+	if len(kvs) == 0 {
 		return nil
 	}
-	return r.Kvs[0]
+	return kvs[0]
 }

@@ -90,7 +90,7 @@ func (s *Store) view(ctx context.Context, terms lease.Terms, gets ...clientv3.Op
 	for _, r := range resp.Responses {
 		v.gets = append(v.gets, (*clientv3.GetResponse)(r.GetResponseRange()))
 	}
-	v.time, v.gets = first(v.gets[0]), v.gets[2:]
+	v.time, v.gets = only(v.gets[0].Kvs), v.gets[2:]
 	v.now, err = v.agreed.observe(ctx, s, v.keys, terms.Skew, (*clientv3.TxnResponse)(resp))
 	return v, err
 }
@@ -128,7 +128,7 @@ func (s *Store) grant(ctx context.Context, v view, terms lease.Terms, when []cli
 
 // raiseTime returns the operation that raises the agreed time to now, unless it is later.
 func raiseTime(k keys, now int64) clientv3.Op {
-	text := encodeTime(now)
+	text := encodeNumber(now)
 	later := clientv3.Compare(clientv3.Value(k.time()), ">", text)
 	return clientv3.OpTxn([]clientv3.Cmp{later}, nil, []clientv3.Op{clientv3.OpPut(k.time(), text)})
 }
@@ -138,7 +138,7 @@ func notLater(v view) clientv3.Cmp {
 	if v.time == nil {
 		return unchanged(v.keys.time(), nil)
 	}
-	return clientv3.Compare(clientv3.Value(v.keys.time()), "<", encodeTime(v.now+1))
+	return clientv3.Compare(clientv3.Value(v.keys.time()), "<", encodeNumber(v.now+1))
 }
 
 // Migrate does nothing, because etcd needs no preparation.
@@ -150,12 +150,13 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 	resp, err := s.client.Txn(ctx).Then(
 		clientv3.OpGet(k.layouts(), clientv3.WithPrefix()),
 		clientv3.OpGet(k.rows(), clientv3.WithPrefix(), clientv3.WithKeysOnly()),
+		clientv3.OpGet(k.position()),
 	).Commit()
 	if err != nil {
 		return nil, 0, explain(err)
 	}
 	created, rows := resp.Responses[0].GetResponseRange().Kvs, resp.Responses[1].GetResponseRange().Kvs
-	if position, err = nextPosition(created); err != nil {
+	if position, err = decodeNumber(only(resp.Responses[2].GetResponseRange().Kvs)); err != nil {
 		return nil, 0, err
 	}
 	found := make(map[string]bool)
@@ -174,37 +175,21 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 	return layouts, position, nil
 }
 
-func nextPosition(created []*mvccpb.KeyValue) (position int64, err error) {
-	for _, kv := range created {
-		ns, err := decodeNamespace(kv)
-		if err != nil {
-			return 0, err
-		}
-		position = max(position, ns.Position+1)
-	}
-	return position, nil
-}
-
 // CreateNamespace implements [lease.Store].
 func (s *Store) CreateNamespace(ctx context.Context, terms lease.Terms, position int64) (bool, error) {
 	k := s.keys(terms.Namespace)
-	v, err := s.view(ctx, terms, clientv3.OpGet(k.layouts(), clientv3.WithPrefix()))
+	v, err := s.view(ctx, terms, clientv3.OpGet(k.position()))
 	if err != nil {
 		return false, err
 	}
-	next, err := nextPosition(v.gets[0].Kvs)
+	stored := only(v.gets[0].Kvs)
+	next, err := decodeNumber(stored)
 	if err != nil || next > position {
 		return false, err
 	}
-	var last int64
-	for _, kv := range v.gets[0].Kvs {
-		last = max(last, kv.ModRevision)
-	}
-	ns := namespace{Version: protocol.Version, Fingerprint: v.cluster, Fence: terms.At(v.now).NewFence, Position: position}
-	return s.write(ctx, v, []clientv3.Cmp{
-		unchanged(k.layout(terms.Layout), nil),
-		clientv3.Compare(clientv3.ModRevision(k.layouts()).WithPrefix(), "<", last+1),
-	}, raiseTime(k, v.now), clientv3.OpPut(k.layout(terms.Layout), encode(ns)))
+	ns := namespace{Version: protocol.Version, Fingerprint: v.cluster, Fence: terms.At(v.now).NewFence}
+	return s.write(ctx, v, []clientv3.Cmp{unchanged(k.layout(terms.Layout), nil), unchanged(k.position(), stored), notLater(v)},
+		raiseTime(k, v.now), clientv3.OpPut(k.position(), encodeNumber(position+1)), clientv3.OpPut(k.layout(terms.Layout), encode(ns)))
 }
 
 // Probe implements [lease.Store].
@@ -214,7 +199,7 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) {
 	if err != nil {
 		return lease.Probe{}, err
 	}
-	stored := first(v.gets[0])
+	stored := only(v.gets[0].Kvs)
 	ns, err := decodeNamespace(stored)
 	if err != nil {
 		return lease.Probe{}, err
@@ -268,7 +253,7 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 		if err != nil {
 			return err
 		}
-		stored := first(v.gets[0])
+		stored := only(v.gets[0].Kvs)
 		ns, err := decodeNamespace(stored)
 		if err != nil || stored == nil || seen != "" && seen != ns.Fingerprint {
 			return err
@@ -290,7 +275,7 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 		if err != nil {
 			return err
 		}
-		stored := first(v.gets[0])
+		stored := only(v.gets[0].Kvs)
 		if _, err := decodeNamespace(stored); err != nil {
 			return err
 		}
@@ -316,7 +301,7 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, least, most int6
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
 	key := s.keys(c.Terms.Namespace).layout(c.Terms.Layout)
 	return s.update(ctx, c.Terms, c.Seen.Worker, []clientv3.Op{clientv3.OpGet(key)}, func(v view, r *lease.Row, cluster *string) (bool, []clientv3.Cmp, error) {
-		stored := first(v.gets[1])
+		stored := only(v.gets[1].Kvs)
 		ns, err := decodeNamespace(stored)
 		if err != nil {
 			return false, nil, err
@@ -355,7 +340,7 @@ func (s *Store) update(ctx context.Context, terms lease.Terms, worker int64, mor
 		if err != nil {
 			return lease.Row{}, false, err
 		}
-		stored := first(v.gets[0])
+		stored := only(v.gets[0].Kvs)
 		old, err := decode[row](stored)
 		if err != nil || stored == nil {
 			return lease.Row{}, false, err
