@@ -168,7 +168,7 @@ func (k *keeper) takeSteps(ctx context.Context) error {
 		if err != nil {
 			return &lease.StoreError{Op: "probe", Err: err}
 		}
-		if err := k.clocks.check(sent, p.Now); err != nil {
+		if err := k.clocks.check(sent, p.Now, p.Volatile); err != nil {
 			return err
 		}
 		if p.OneClock {

@@ -29,15 +29,14 @@ func (c *clocks) read() reading { return reading{at: time.Now(), wall: c.cfg.Clo
 // now returns the host's time with the correction.
 func (c *clocks) now() time.Time { return c.cfg.Clock().Add(c.offset) }
 
-// check compares the clocks. It returns an error only for the first comparison, if they
-// differ too much.
-func (c *clocks) check(sent reading, now int64) error {
-	if c.store.IsZero() {
-		if at, host := time.UnixMicro(now), c.cfg.Clock(); !c.near(at, sent.wall, host) {
-			return &lease.ClockSkewError{Host: host, Store: at, Max: c.cfg.MaxClockSkew}
-		}
+// check compares the clocks before a claim. It returns an error if they differ too much in
+// the first comparison. On a volatile store it does so in each, because a claim there
+// raises the bound by the store's clock alone, so a wrong clock would push it far ahead.
+func (c *clocks) check(sent reading, now int64, volatile bool) error {
+	at, host := time.UnixMicro(now), c.cfg.Clock()
+	if first := c.store.IsZero(); first && !c.near(at, sent.wall, host) || !c.compare(sent, now) && volatile {
+		return &lease.ClockSkewError{Host: host, Store: at, Max: c.cfg.MaxClockSkew}
 	}
-	c.compare(sent, now)
 	return nil
 }
 
@@ -46,8 +45,8 @@ func (c *clocks) check(sent reading, now int64) error {
 // out which of them is wrong. The monotonic clock can tell us, since it shows how much
 // time has passed since they last agreed. If the host's clock is wrong, compare gives
 // the issuer a correction. If the store's clock is wrong, or this machine was asleep,
-// nothing changes.
-func (c *clocks) compare(sent reading, now int64) {
+// nothing changes, and compare reports false.
+func (c *clocks) compare(sent reading, now int64) bool {
 	host, at := c.cfg.Clock(), time.UnixMicro(now)
 	elapsed := c.store.Add(time.Since(c.at))
 	switch {
@@ -57,9 +56,10 @@ func (c *clocks) compare(sent reading, now int64) {
 	case c.near(at, elapsed, elapsed):
 		c.correct(at.Sub(host))
 	default:
-		return
+		return false
 	}
 	c.at, c.store = time.Now(), at
+	return true
 }
 
 // near reports whether at is between before and after, give or take MaxClockSkew.

@@ -44,3 +44,29 @@ func TestExpiredWhileTheStoresClockWasAhead(t *testing.T) {
 		})
 	}
 }
+
+// On a volatile store, a claim raises the bound by the store's clock alone. If a keeper
+// claimed while that clock is an hour ahead, the worker number could not be used for an
+// hour.
+func TestNoClaimWhileTheClockOfAVolatileStoreIsWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ahead atomic.Int64
+		store := &leasetest.Memory{Clock: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
+		store.SetVolatile(true)
+		_, r := openKeeper(t, store, config(5, 5))
+		time.Sleep(time.Minute)
+		ahead.Store(int64(time.Hour)) // the lease expires
+		time.Sleep(time.Minute)
+		if r.leased {
+			t.Fatal("the lease did not expire")
+		}
+		ahead.Store(0)
+		time.Sleep(2 * time.Minute)
+		last, n := r.last()
+		limit := keeperTerms(config(5, 5)).At(time.Now().UnixMicro())
+		if n < 2 || !r.leased || last.start > limit.Tick || last.bound > limit.Cap {
+			t.Errorf("lease %d is %+v, and the limits are %+v", n, last, limit)
+		}
+		disjoint(t, r)
+	})
+}
