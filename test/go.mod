@@ -7,7 +7,10 @@ require (
 	github.com/snowkey-go/snowkey/ent/entid v0.1.0
 	github.com/snowkey-go/snowkey/hooks/bunid v0.1.0
 	github.com/snowkey-go/snowkey/hooks/gormid v0.1.0
+	github.com/snowkey-go/snowkey/lease/etcdstore v0.1.0
 	github.com/snowkey-go/snowkey/lease/redisstore v0.1.0
+	go.etcd.io/etcd/client/v3 v3.5.0
+	go.uber.org/zap v1.17.0
 	github.com/snowkey-go/snowkey/service v0.1.0
 	github.com/snowkey-go/snowkey/service/client v0.1.0
 )
