@@ -68,7 +68,7 @@ func (a *agreed) observe(ctx context.Context, s *Store, k keys, skew int64, resp
 		}
 		resp, err = s.client.Txn(ctx).Then(clientv3.OpGet(k.time()), clientv3.OpGet(k.alive())).Commit()
 		if err != nil {
-			return 0, explain(err)
+			return 0, s.explain(err)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func revisionOf(kv *mvccpb.KeyValue) string {
 func (a *agreed) counted(ctx context.Context, s *Store, v vouch, id clientv3.LeaseID) (from, to int64, err error) {
 	resp, err := s.client.TimeToLive(ctx, id)
 	if err != nil {
-		return 0, 0, explain(err)
+		return 0, 0, s.explain(err)
 	}
 	second := time.Second.Microseconds()
 	from = v.Started + (resp.GrantedTTL-max(resp.TTL, 0)-1)*second
@@ -163,7 +163,7 @@ func (a *agreed) vouch(ctx context.Context, s *Store, v view, terms lease.Terms)
 		began, started := time.Now(), a.now()
 		resp, err := s.client.Grant(ctx, int64((2*half+time.Second-1)/time.Second))
 		if err != nil {
-			return nil, explain(err)
+			return nil, s.explain(err)
 		}
 		a.lease, a.granted, a.started = resp.ID, began, started
 		a.duration = time.Duration(resp.TTL) * time.Second

@@ -84,7 +84,7 @@ func (s *Store) view(ctx context.Context, terms lease.Terms, gets ...clientv3.Op
 	ops := append([]clientv3.Op{clientv3.OpGet(v.keys.time()), clientv3.OpGet(v.keys.alive())}, gets...)
 	resp, err := s.client.Txn(ctx).Then(ops...).Commit()
 	if err != nil {
-		return v, explain(err)
+		return v, s.explain(err)
 	}
 	v.cluster = clusterOf(resp.Header)
 	for _, r := range resp.Responses {
@@ -101,7 +101,7 @@ func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.Cluste
 func (s *Store) write(ctx context.Context, v view, when []clientv3.Cmp, puts ...clientv3.Op) (bool, error) {
 	resp, err := s.client.Txn(ctx).If(when...).Then(puts...).Commit()
 	if err != nil {
-		return false, explain(err)
+		return false, s.explain(err)
 	}
 	if now := clusterOf(resp.Header); now != v.cluster {
 		return false, fmt.Errorf("etcdstore: the cluster %s was replaced by %s during a call", v.cluster, now)
@@ -153,7 +153,7 @@ func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string
 		clientv3.OpGet(k.position()),
 	).Commit()
 	if err != nil {
-		return nil, 0, explain(err)
+		return nil, 0, s.explain(err)
 	}
 	created, rows := resp.Responses[0].GetResponseRange().Kvs, resp.Responses[1].GetResponseRange().Kvs
 	if position, err = decodeNumber(only(resp.Responses[2].GetResponseRange().Kvs)); err != nil {
