@@ -58,10 +58,9 @@ func Share(path string, store lease.Store) *Shared {
 	return s
 }
 
-// Migrate migrates the shared store, and creates the directory if it does not exist.
-func (s *Shared) Migrate(ctx context.Context) error {
-	return errors.Join(s.files.Migrate(ctx), s.store.Migrate(ctx))
-}
+// Migrate migrates the shared store. The directory needs no migration: Probe creates it
+// if it does not exist.
+func (s *Shared) Migrate(ctx context.Context) error { return s.store.Migrate(ctx) }
 
 // Layouts implements [lease.Store].
 func (s *Shared) Layouts(ctx context.Context, namespace string) ([]string, int64, error) {
@@ -97,55 +96,67 @@ func (s *Shared) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err e
 		}
 	}
 	var first lease.Row // becomes free first
-	err = s.files.view(ctx, q.Terms.Namespace, func(sp *space, now int64) {
+	var ready, due, ahead []lease.Row
+	look := func(sp *space, now int64) {
 		l := sp.layout(q.Terms.Layout)
 		now += l.Offset
-		here := here(q.Terms)
-		var ready, due []lease.Row
 		for _, r := range l.at(now, q.Min, q.Max) {
 			h := l.Host[r.Worker]
-			switch {
-			case h == nil || h.Expires < now:
+			if h == nil || h.Expires < now {
 				continue
-			case first.Now == 0 || r.Expires < first.Expires:
+			}
+			if first.Now == 0 || r.Expires < first.Expires {
 				first = r
 			}
-			if !here.Free(r) || r.Bound > here.At(now+soon).Tick {
-				continue
-			}
-			if h.renewFirst(here, now) {
+			switch {
+			case !here(q.Terms).Free(r):
+			case r.Bound > q.Terms.At(now+soon).Tick:
+				ahead = append(ahead, r)
+			case h.renewFirst(q.Terms, r):
 				due = append(due, r)
-			} else {
+			default:
 				ready = append(ready, r)
 			}
 		}
-		for _, rows := range [][]lease.Row{ready, due} {
-			mathrand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-			local := q
-			local.Terms, local.Waiting = here, false
-			if p.Row, p.HasFree = leaserule.Choose(rows, local); p.HasFree {
-				break
-			}
+		p = lease.Probe{HasNamespace: true, Now: now, LastWorker: q.Max}
+	}
+	err = s.files.view(ctx, q.Terms.Namespace, look)
+	if errors.Is(err, lease.ErrNotMigrated) { // a directory in memory is missing after each boot
+		if err = s.files.Migrate(ctx); err == nil {
+			err = s.files.view(ctx, q.Terms.Namespace, look)
 		}
-		p.HasNamespace, p.HasRow, p.Now, p.LastWorker = true, p.HasFree, now, q.Max
-	})
-	if err != nil || p.HasFree {
+	}
+	own := func(rows []lease.Row) bool {
+		mathrand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		local := q
+		local.Terms, local.Waiting = here(q.Terms), false
+		row, found := leaserule.Choose(rows, local)
+		if found {
+			p = lease.Probe{HasNamespace: true, Now: row.Now, LastWorker: q.Max, Row: row, HasRow: true, HasFree: true}
+		}
+		return found
+	}
+	if err != nil || own(ready) || own(due) {
 		return p, err
 	}
 	// All worker numbers are in use, but one of this host may become free at any time. So
 	// a process that waits looks at the file often, and at the store from time to time.
-	if q.Waiting && first.Now != 0 && mathrand.IntN(10) > 0 {
+	if q.Waiting && first.Now != 0 && len(ahead) == 0 && mathrand.IntN(10) > 0 {
 		p.Row, p.HasRow = first, true
 		p.Row.Expires = p.Now - q.Terms.Skew
 		return p, nil
 	}
 	p, err = s.store.Probe(ctx, q)
 	p.OneClock = false // because the other calls need the Skew of terms
+	// A row whose bound is ahead of the time is no worse than one of the store's.
+	if err == nil && p.HasNamespace && p.Fingerprint == p.Current && (!p.HasFree || p.Row.Bound > q.Terms.At(p.Now+soon).Tick) {
+		own(ahead)
+	}
 	return p, err
 }
 
-// soon is how far the bound of a row may be ahead of the time, in microseconds, so that a
-// process can issue its first id at once.
+// soon is how far the bound of a row may be ahead of the time, in microseconds, before
+// Probe prefers another row.
 const soon = 100_000
 
 // here returns terms for the leases in the file. The host has only one clock.
@@ -157,10 +168,15 @@ func here(terms lease.Terms) lease.Terms {
 // window returns Config.Window in microseconds.
 func window(terms lease.Terms) int64 { return max(terms.Ahead-terms.Skew, 1) }
 
-// renewFirst reports whether the lease must be renewed before a process takes it over,
-// because what is left would last only briefly.
-func (h *hostLease) renewFirst(terms lease.Terms, now int64) bool {
-	return h.Bound < terms.At(now+firstWindow.Microseconds()).Tick
+// renewFirst reports whether the host's lease must be renewed before a process takes over
+// r, because what is left would last only briefly.
+func (h *hostLease) renewFirst(terms lease.Terms, r lease.Row) bool {
+	return h.Bound < terms.At(max(r.Now, timeOf(terms, r.Bound))+firstWindow.Microseconds()).Tick
+}
+
+// timeOf returns the time of a counter, in microseconds since 1970.
+func timeOf(terms lease.Terms, counter int64) int64 {
+	return terms.Epoch + counter/terms.PerTick*terms.Unit
 }
 
 // due reports whether the lease is due for renewal.
@@ -168,12 +184,13 @@ func (h *hostLease) due(terms lease.Terms, now int64) bool {
 	return now-h.Renewed >= window(terms)/3
 }
 
-// grant returns terms for a grant that lasts for one window of the lease h, which is
-// shorter than Config.Window at first.
-func (h *hostLease) grant(terms lease.Terms) lease.Terms {
+// grant returns terms for a grant to the process that has r. It lasts for one window of
+// the lease h, which is shorter than Config.Window at first. If the bound of r is ahead of
+// the time, the grant begins there.
+func (h *hostLease) grant(terms lease.Terms, r lease.Row) lease.Terms {
 	ttl := float64(terms.TTL) / float64(window(terms))
 	terms = here(terms)
-	terms.Ahead = h.Window
+	terms.Ahead = max(timeOf(terms, r.Bound)-r.Now, 0) + h.Window
 	terms.TTL = int64(ttl * float64(h.Window))
 	return terms
 }
@@ -205,9 +222,9 @@ func (s *Shared) Claim(ctx context.Context, c lease.Claim) (row lease.Row, ok bo
 		}
 		h.Window = min(firstWindow.Microseconds(), window(c.Terms))
 		local := c
-		local.Terms, local.Wanted = h.grant(c.Terms), s.limit(h, c.Wanted)
+		local.Terms, local.Wanted = h.grant(c.Terms, *r), s.limit(h, c.Wanted)
+		due = h.renewFirst(c.Terms, *r)
 		ok = leaserule.Claim(r, leaserule.Namespace{Fingerprint: "file", Current: "file", Fence: c.Fence}, local)
-		due = h.renewFirst(c.Terms, r.Now)
 		row = *r
 		return ok
 	})
@@ -247,8 +264,9 @@ func (s *Shared) record(ctx context.Context, terms lease.Terms, confirmed lease.
 			l.Host = make(map[int64]*hostLease)
 		}
 		l.Host[r.Worker] = h
-		short := h.grant(terms)
-		r.Token, r.Bound = token, max(start, s.limit(h, short.At(r.Now).Cap))
+		r.Token, r.Bound = token, start
+		short := h.grant(terms, *r)
+		r.Bound = max(start, s.limit(h, short.At(r.Now).Cap))
 		r.Expires = r.Now + short.TTL
 		row, ok = *r, true
 		return true
@@ -319,9 +337,9 @@ func (s *Shared) extend(ctx context.Context, r lease.Renewal) (row lease.Row, du
 			return false
 		}
 		h.Window = min(2*h.Window, window(r.Terms))
-		due = h.due(r.Terms, held.Now) || h.renewFirst(r.Terms, held.Now) || h.Bound <= held.Bound
+		due = h.due(r.Terms, held.Now) || h.renewFirst(r.Terms, *held) || h.Bound <= held.Bound
 		local := r
-		local.Terms, local.Wanted = h.grant(r.Terms), s.limit(h, r.Wanted)
+		local.Terms, local.Wanted = h.grant(r.Terms, *held), s.limit(h, r.Wanted)
 		ok = leaserule.Renew(held, false, local)
 		row = *held
 		return ok
