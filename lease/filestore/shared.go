@@ -95,63 +95,72 @@ func (s *Shared) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err e
 			Remedy: "lease from the store without Share, or use a layout with shorter ticks",
 		}
 	}
-	var first lease.Row // becomes free first
-	var ready, due, ahead []lease.Row
-	look := func(sp *space, now int64) {
+	p, err = s.own(ctx, q, q.Waiting)
+	if errors.Is(err, lease.ErrNotMigrated) { // a directory in memory is missing after each boot
+		if err = s.files.Migrate(ctx); err == nil {
+			p, err = s.own(ctx, q, q.Waiting)
+		}
+	}
+	if err != nil || p.HasFree {
+		return p, err
+	}
+	// All worker numbers are in use, but one of this host may become free at any time. So
+	// a process that waits looks at the file often, and at the store from time to time.
+	if q.Waiting && p.HasRow && mathrand.IntN(10) > 0 {
+		return p, nil
+	}
+	p, err = s.store.Probe(ctx, q)
+	p.OneClock = false // because the other calls need the Skew of terms
+	if err != nil || !p.HasNamespace || p.Fingerprint != p.Current || p.HasFree && p.Row.Bound <= q.Terms.At(p.Now+soon).Tick {
+		return p, err
+	}
+	// The store has no row that is better than one of this host whose bound is ahead.
+	if own, err := s.own(ctx, q, true); err != nil || own.HasFree {
+		return own, err
+	}
+	return p, nil
+}
+
+// own returns a free row of this host, and reserves it for a moment, so that other
+// processes choose other rows. If there is none, it returns the row that becomes free
+// first. It uses rows whose bound is ahead of the time only if ahead is set.
+func (s *Shared) own(ctx context.Context, q lease.Query, ahead bool) (p lease.Probe, err error) {
+	const moment = 50_000
+	err = s.files.update(ctx, q.Terms.Namespace, func(sp *space, now int64) bool {
 		l := sp.layout(q.Terms.Layout)
 		now += l.Offset
+		p = lease.Probe{HasNamespace: true, Now: now, LastWorker: q.Max}
+		var ready, due []lease.Row
 		for _, r := range l.at(now, q.Min, q.Max) {
 			h := l.Host[r.Worker]
 			if h == nil || h.Expires < now {
 				continue
 			}
-			if first.Now == 0 || r.Expires < first.Expires {
-				first = r
+			if !p.HasRow || r.Expires < p.Row.Expires {
+				p.Row, p.HasRow = r, true
 			}
 			switch {
-			case !here(q.Terms).Free(r):
-			case r.Bound > q.Terms.At(now+soon).Tick:
-				ahead = append(ahead, r)
+			case !here(q.Terms).Free(r) || now < h.Reserved && h.Reserved < now+2*moment:
+			case !ahead && r.Bound > q.Terms.At(now+soon).Tick:
 			case h.renewFirst(q.Terms, r):
 				due = append(due, r)
 			default:
 				ready = append(ready, r)
 			}
 		}
-		p = lease.Probe{HasNamespace: true, Now: now, LastWorker: q.Max}
-	}
-	err = s.files.view(ctx, q.Terms.Namespace, look)
-	if errors.Is(err, lease.ErrNotMigrated) { // a directory in memory is missing after each boot
-		if err = s.files.Migrate(ctx); err == nil {
-			err = s.files.view(ctx, q.Terms.Namespace, look)
-		}
-	}
-	own := func(rows []lease.Row) bool {
-		mathrand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		p.Row.Expires = now - q.Terms.Skew // so that a process that waits looks again soon
 		local := q
 		local.Terms, local.Waiting = here(q.Terms), false
-		row, found := leaserule.Choose(rows, local)
-		if found {
-			p = lease.Probe{HasNamespace: true, Now: row.Now, LastWorker: q.Max, Row: row, HasRow: true, HasFree: true}
+		for _, rows := range [][]lease.Row{ready, due} {
+			mathrand.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+			if row, found := leaserule.Choose(rows, local); found {
+				p.Row, p.HasRow, p.HasFree = row, true, true
+				l.Host[row.Worker].Reserved = now + moment
+				break
+			}
 		}
-		return found
-	}
-	if err != nil || own(ready) || own(due) {
-		return p, err
-	}
-	// All worker numbers are in use, but one of this host may become free at any time. So
-	// a process that waits looks at the file often, and at the store from time to time.
-	if q.Waiting && first.Now != 0 && len(ahead) == 0 && mathrand.IntN(10) > 0 {
-		p.Row, p.HasRow = first, true
-		p.Row.Expires = p.Now - q.Terms.Skew
-		return p, nil
-	}
-	p, err = s.store.Probe(ctx, q)
-	p.OneClock = false // because the other calls need the Skew of terms
-	// A row whose bound is ahead of the time is no worse than one of the store's.
-	if err == nil && p.HasNamespace && p.Fingerprint == p.Current && (!p.HasFree || p.Row.Bound > q.Terms.At(p.Now+soon).Tick) {
-		own(ahead)
-	}
+		return p.HasFree
+	})
 	return p, err
 }
 

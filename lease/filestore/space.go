@@ -37,6 +37,7 @@ type hostLease struct {
 	Renewed  int64  `json:"renewed_at"`
 	Volatile bool   `json:"volatile,omitempty"` // whether the store was volatile when the lease was claimed
 	Window   int64  `json:"window"`             // of the last grant to a process, in microseconds
+	Reserved int64  `json:"reserved_until,omitempty"`
 }
 
 // A row is a lease.Row with names for JSON.
