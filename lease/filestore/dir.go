@@ -20,7 +20,17 @@ import (
 // handle, so it doesn't matter if the path is renamed or deleted in the meantime.
 type dir struct {
 	*os.Root
-	lock *os.File
+	lock   *os.File
+	shared *rules // see Store
+}
+
+// fileName returns the name of a namespace's file.
+func (d *dir) fileName(namespace string) string {
+	name := fileName(namespace)
+	if d.shared != nil {
+		name = strings.TrimSuffix(name, suffix) + sharedSuffix
+	}
+	return name
 }
 
 // locked runs f under a lock that excludes all other calls, both in this process and in
@@ -45,7 +55,7 @@ func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 	if err := wait(ctx, lock); err != nil {
 		return s.explain(err)
 	}
-	return s.explain(f(&dir{root, lock}))
+	return s.explain(f(&dir{root, lock, s.shared}))
 }
 
 // check returns an error if the store has no directory or ctx has ended.
@@ -90,7 +100,7 @@ func (s *Store) explain(err error) error {
 
 // read returns the content of a namespace's file.
 func (d *dir) read(namespace string) (*space, error) {
-	file, err := d.Open(fileName(namespace))
+	file, err := d.Open(d.fileName(namespace))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &space{Namespace: namespace, Current: "the first"}, nil
 	}
@@ -112,6 +122,12 @@ func (d *dir) read(namespace string) (*space, error) {
 	}
 	if this != s.File {
 		// The file is a copy, so it may lack later grants.
+		if d.shared != nil && d.shared.keepCopies {
+			return s, nil
+		}
+		if d.shared != nil {
+			return &space{Namespace: namespace}, nil // the host leases other worker numbers
+		}
 		s.Current = fmt.Sprintf("file %s, a copy of %s", this, s.File)
 	}
 	return s, nil
@@ -120,8 +136,8 @@ func (d *dir) read(namespace string) (*space, error) {
 // write replaces a namespace's file with a new one. The content must be on the disk
 // before the file is renamed, and the rename must be on the disk before write returns.
 func (d *dir) write(s *space) error {
-	name := fileName(s.Namespace)
-	temp := strings.TrimSuffix(name, suffix) + "." + rand.Text() + unfinished
+	name := d.fileName(s.Namespace)
+	temp := strings.TrimSuffix(name, filepath.Ext(name)) + "." + rand.Text() + unfinished
 	defer d.Remove(temp) // fails after a rename, and that's fine
 	if err := d.writeNew(temp, s); err != nil {
 		return err
