@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,37 +34,96 @@ type reading struct {
 	layout idgen.Layout
 }
 
-// Package pk writes ids in these two forms.
+// A form is a way to write an id as text.
+type form struct {
+	name  string
+	parse func(text string) (pk.ID, error)
+}
+
 const (
 	decimal  = "decimal"
 	sortable = "sortable"
 )
 
-// formsOf reads a text in both forms, or only in the given one.
-func formsOf(text, only string) (ids map[string]int64, err error) {
-	ids = make(map[string]int64)
-	var errs []error
-	if only != sortable {
-		id, err := pk.Parse(text)
-		if u, err2 := strconv.ParseUint(text, 10, 64); err != nil && err2 == nil && text[0] != '0' {
-			id, err = pk.ID(u), nil // it may have been made with a layout of 64 bits
-		}
-		if err == nil {
-			ids[decimal] = id.Int64()
-		}
-		errs = append(errs, err)
+// forms lists all forms. Without --form, only those that are tried are used, because
+// nearly every text is valid in some of the others.
+var forms = []form{
+	{decimal, parseDecimal},
+	{sortable, parseSortable},
+	{"hex", pk.ParseHex},
+	{"base58", pk.ParseBase58},
+	{"base62", pk.ParseBase62},
+	{"bwmarrin32", bwmarrin("ybndrfg8ejkmcpqxot1uwisza345h769")},
+	{"bwmarrin36", bwmarrin("0123456789abcdefghijklmnopqrstuvwxyz")},
+	{"bwmarrin58", bwmarrin("123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ")},
+}
+
+const tried = 2 // decimal and sortable
+
+// formNames lists the forms for people.
+func formNames() string {
+	names := make([]string, len(forms))
+	for i, f := range forms {
+		names[i] = f.name
 	}
-	if only != decimal {
-		id, err := pk.ParseSort(text)
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// parseDecimal accepts unsigned numbers as well, which layouts of 64 bits make.
+func parseDecimal(text string) (pk.ID, error) {
+	id, err := pk.Parse(text)
+	if u, err2 := strconv.ParseUint(text, 10, 64); err != nil && err2 == nil && text[0] != '0' {
+		return pk.ID(u), nil
+	}
+	return id, err
+}
+
+// parseSortable also accepts the text of a pk.Prefixed, whatever its prefix is.
+func parseSortable(text string) (pk.ID, error) {
+	id, err := pk.ParseSort(text[strings.LastIndexByte(text, '_')+1:])
+	return id.ID(), err
+}
+
+// bwmarrin returns a parser for one of the alphabets of bwmarrin/snowflake, which writes
+// numbers without leading zeros.
+func bwmarrin(alphabet string) func(string) (pk.ID, error) {
+	return func(text string) (pk.ID, error) {
+		var n uint64
+		for i := range len(text) {
+			digit := strings.IndexByte(alphabet, text[i])
+			if digit < 0 || len(text) > 1 && text[0] == alphabet[0] {
+				return 0, fmt.Errorf("%.40q is not what bwmarrin/snowflake writes with the characters %s", text, alphabet)
+			}
+			high, low := bits.Mul64(n, uint64(len(alphabet)))
+			if n = low + uint64(digit); high > 0 || n < low || n > math.MaxInt64 {
+				return 0, fmt.Errorf("%.40q is above 9223372036854775807, the largest id", text)
+			}
+		}
+		if text == "" {
+			return 0, errors.New("the id is empty")
+		}
+		return pk.ID(n), nil
+	}
+}
+
+// formsOf reads a text in the forms that are usual, or only in the given one. The ids are
+// in the order of the forms, whose names are in the second list.
+func formsOf(text, only string) (ids []int64, names []string, err error) {
+	var errs []error
+	for i, f := range forms {
+		if only != f.name && (only != "" || i >= tried) {
+			continue
+		}
+		id, err := f.parse(text)
 		if err == nil {
-			ids[sortable] = id.Int64()
+			ids, names = append(ids, id.Int64()), append(names, f.name)
 		}
 		errs = append(errs, err)
 	}
 	if len(ids) == 0 {
-		return nil, errors.Join(errs...)
+		return nil, nil, errors.Join(errs...)
 	}
-	return ids, nil
+	return ids, names, nil
 }
 
 func read(id int64, form, name string, l idgen.Layout) reading {
@@ -102,24 +164,28 @@ func (r reading) plausible(now time.Time) bool {
 }
 
 func (a *app) inspectCommand() *cobra.Command {
-	var layout, form string
+	var layout, only string
 	cmd := &cobra.Command{
 		Use:   "inspect [ID…]",
 		Short: "Decode ids: time, worker number, sequence, and the bits",
 		Long: `Inspect decodes ids. Without arguments it reads them from the standard input, one a line,
-and prints a line for each. It reads decimal numbers and the sortable text of 13
-characters that package pk writes. If a text is valid in both forms, it prints both
-readings, unless --form names one. With --layout auto it prints every preset under which
+and prints a line for each. It reads decimal numbers, the sortable text of 13 characters
+that package pk writes, with or without a prefix. If a text is valid in both forms, it
+prints both readings, unless --form names one. Other forms have to be named: hex, base58
+and base62 of package pk, and bwmarrin32, bwmarrin36 and bwmarrin58, which are the
+Base32, Base36 and Base58 of bwmarrin/snowflake. Public ids can't be decoded. With --layout auto it prints every preset under which
 the time of the id is plausible: after the preset's first day, and not later than tomorrow.`,
 		Example: `  snowkey inspect 284061204176896001
   snowkey inspect 07WJG4C3HW001 --layout tsid
+  snowkey inspect user_07W9G540PY001
   snowkey inspect 1541815603606036480 --layout auto
+  snowkey inspect 4zzv4rZaYpk --form bwmarrin58 --layout twitter
   echo 284061204176896002 | snowkey inspect --json`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if form != "" && form != decimal && form != sortable {
-				return &usageError{fmt.Sprintf("--form is %q; write decimal or sortable", form)}
+			if only != "" && !slices.ContainsFunc(forms, func(f form) bool { return f.name == only }) {
+				return &usageError{fmt.Sprintf("--form is %q; write %s", only, formNames())}
 			}
-			i := inspector{app: a, form: form, now: time.Now(), out: bufio.NewWriter(a.stdout)}
+			i := inspector{app: a, form: only, now: time.Now(), out: bufio.NewWriter(a.stdout)}
 			if layout == "auto" {
 				i.auto = true
 			} else {
@@ -144,7 +210,7 @@ the time of the id is plausible: after the preset's first day, and not later tha
 		},
 	}
 	registerLayout(cmd, &layout, "default", layoutFlagUsage+", or auto")
-	cmd.Flags().StringVar(&form, "form", "", "read ids only as decimal or only as sortable")
+	cmd.Flags().StringVar(&only, "form", "", "read ids only as "+formNames())
 	return cmd
 }
 
@@ -188,17 +254,13 @@ func (i *inspector) lines(in io.Reader) error {
 
 // print prints all readings of a text.
 func (i *inspector) print(text string, short bool) error {
-	ids, err := formsOf(text, i.form)
+	ids, names, err := formsOf(text, i.form)
 	if err != nil {
 		return err
 	}
 	printed := 0
-	for _, form := range []string{decimal, sortable} {
-		id, ok := ids[form]
-		if !ok {
-			continue
-		}
-		for _, r := range i.readings(id, form) {
+	for n, id := range ids {
+		for _, r := range i.readings(id, names[n]) {
 			if printed > 0 && !short && !i.json {
 				fmt.Fprintln(i.out)
 			}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -92,6 +94,58 @@ func TestInspectForms(t *testing.T) {
 	}
 	if got := callWith(t, "", "inspect", "9223372036854775809"); got.status != 0 || !strings.Contains(got.out, "bits that the layout does not have") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestInspectOtherForms reads the same ids in each form that has to be named. Those of
+// bwmarrin/snowflake were written by that library; see bench/bwmarrin_test.go.
+func TestInspectOtherForms(t *testing.T) {
+	file, err := os.Open("testdata/bwmarrin.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	records, err := csv.NewReader(file).ReadAll()
+	if err != nil || len(records) < 20 {
+		t.Fatalf("%d vectors, %v", len(records), err)
+	}
+	read := func(form, text, want string) {
+		t.Helper()
+		got := callWith(t, "", "inspect", "--json", "--form", form, text)
+		var r reading
+		if err := json.Unmarshal([]byte(got.out), &r); err != nil || r.ID != want || r.Form != form {
+			t.Errorf("%s as %s: %+v (%v), want %s", text, form, got, err, want)
+		}
+	}
+	for _, record := range records[1:] {
+		for i, form := range records[0][1:] {
+			read(form, record[i+1], record[0])
+		}
+		number, err := strconv.ParseInt(record[0], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := pk.ID(number)
+		read("hex", pk.FormatHex(id), record[0])
+		read("base58", pk.FormatBase58(id), record[0])
+		read("base62", pk.FormatBase62(id), record[0])
+		read("sortable", "blog_post_"+pk.SortText(id).String(), record[0])
+	}
+	for _, c := range []struct{ form, text string }{
+		{"bwmarrin32", ""}, {"bwmarrin32", "yb"}, {"bwmarrin32", "l"}, {"bwmarrin32", "B"}, {"bwmarrin32", "byyyyyyyyyyyy0"}, {"bwmarrin32", "999999999999999999"},
+		{"bwmarrin32", "eyyyyyyyyyyyy"}, {"bwmarrin36", ""}, {"bwmarrin36", "01"}, {"bwmarrin36", "A"}, {"bwmarrin36", "1y2p0ij32e8e8"}, {"bwmarrin36", "zzzzzzzzzzzzz"},
+		{"bwmarrin36", "zzzzzzzzzzzzzzzzzzzzzzzzzzz"}, {"bwmarrin58", ""}, {"bwmarrin58", "12"}, {"bwmarrin58", "l"}, {"bwmarrin58", "0"}, {"bwmarrin58", "npL6MjP8Qfd"},
+		{"bwmarrin58", "ZZZZZZZZZZZ"}, {"base58", "4zzv4rZaYpl"}, {"hex", "x"}, {"base62", "LygHa16AHYG"}, {"sortable", "user_"}, {"sortable", "user-07W9G540PY001"},
+	} {
+		if got := callWith(t, "", "inspect", "--form", c.form, "--", c.text); got.status != 1 || got.out != "" || got.errors == "" {
+			t.Errorf("%q as %s: %+v", c.text, c.form, got)
+		}
+	}
+	if got := callWith(t, "", "inspect", "--form", "base64", "1"); got.status != 2 || !strings.Contains(got.errors, "hex, base58, base62, bwmarrin32, bwmarrin36 or bwmarrin58") {
+		t.Errorf("an unknown form: %+v", got)
+	}
+	if got := callWith(t, "", "inspect", "4zzv4rZaYpk"); got.status != 1 {
+		t.Errorf("a form that was not named: %+v", got)
 	}
 }
 

@@ -123,7 +123,7 @@ func untyped(m ent.Mutation) (slot, error) {
 	case keyed[pk.SortText]:
 		return typedSlot[pk.SortText]{k}, nil
 	}
-	if t := idType(m); t != nil && t.PkgPath() == reflect.TypeFor[pk.ID]().PkgPath() {
+	if t := idType(m); t != nil && keytype.IsPK(t) {
 		v := reflect.ValueOf(m)
 		return untypedSlot{t, v.MethodByName("ID"), v.MethodByName("SetID")}, nil
 	}

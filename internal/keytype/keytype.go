@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/ddl"
 	"github.com/snowkey-go/snowkey/schema/pk"
@@ -14,10 +15,11 @@ import (
 
 var pkPath = reflect.TypeFor[pk.ID]().PkgPath()
 
-// IsPK reports whether t is one of the types of package pk. We have to go by the
-// package path, because there is no way to list all instances of pk.Of.
+// IsPK reports whether t is one of the types of package pk or pk/public. We have to go by
+// the package path, because there is no way to list all instances of pk.Of.
 func IsPK(t reflect.Type) bool {
-	return t.PkgPath() == pkPath && (t.Kind() == reflect.Int64 || t.Kind() == reflect.String)
+	path := strings.TrimSuffix(t.PkgPath(), "/public")
+	return path == pkPath && (t.Kind() == reflect.Int64 || t.Kind() == reflect.String)
 }
 
 // Holds reports whether t can hold every key, which takes 64 bits or decimal text.

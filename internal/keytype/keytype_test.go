@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/keytype"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
 
 type (
@@ -18,6 +19,8 @@ type (
 	unsigned uint64
 	text     string
 )
+
+func (user) Prefix() string { return "user" }
 
 func TestTypes(t *testing.T) {
 	words := strconv.IntSize == 64
@@ -30,7 +33,10 @@ func TestTypes(t *testing.T) {
 		{pk.SortText(0), true, true},
 		{pk.String(""), true, true},
 		{pk.Of[user](0), true, true},
+		{pk.Prefixed[user](0), true, true},
+		{public.ID[user](0), true, true},
 		{pk.Error{}, false, false},
+		{public.Key{}, false, false},
 		{int64(0), false, true},
 		{uint64(0), false, true},
 		{"", false, true},
@@ -63,8 +69,13 @@ func TestTypes(t *testing.T) {
 			v := reflect.New(typ).Elem()
 			keytype.Set(v, id)
 			want := strconv.FormatInt(id, 10)
-			if typ == reflect.TypeFor[pk.SortText]() {
+			switch typ {
+			case reflect.TypeFor[pk.SortText]():
 				want = pk.SortText(id).String()
+			case reflect.TypeFor[pk.Prefixed[user]]():
+				want = "user_" + pk.SortText(id).String()
+			case reflect.TypeFor[public.ID[user]]():
+				want = public.ID[user](id).String()
 			}
 			if got := fmt.Sprint(v.Interface()); got != want {
 				t.Errorf("a %v set to %d is %s", typ, id, got)
@@ -101,6 +112,8 @@ func TestTextSize(t *testing.T) {
 	}{
 		{pk.ID(0), 0},
 		{pk.Of[user](0), 0},
+		{pk.Prefixed[user](0), 0},
+		{public.ID[user](0), 0},
 		{pk.String(""), 0},
 		{int64(0), 0},
 		{unsigned(0), 0},

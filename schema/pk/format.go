@@ -12,29 +12,51 @@ import (
 // and in parse.go.
 type form struct {
 	name     string       // the type, for errors
-	entity   reflect.Type // the T of Of[T], for errors; nil elsewhere
+	entity   reflect.Type // the T of Of[T] and Prefixed[T], for errors; nil elsewhere
 	sortable bool         // 13 characters of base32 instead of decimal
 	textual  bool         // stored in a text column
+	prefixed bool         // text begins with prefix and an underscore
+	prefix   string
 }
 
 const (
 	maxDecimal = len("-9223372036854775808")
+	maxPrefix  = 63 // as in TypeID
 	sortLen    = 13 // 63 bits at 5 bits per character
 	alphabet   = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 )
 
-const reasonNegative = "sortable text has no negative numbers; store them with pk.ID or pk.Text"
+const (
+	reasonNegative = "sortable text has no negative numbers; store them with pk.ID or pk.Text"
+	reasonPrefix   = "its Prefix must return 1 to 63 characters of a-z and _, beginning and ending with a letter, not "
+)
 
 func (f form) appendText(dst []byte, n int64) ([]byte, error) {
 	if f.sortable && n < 0 {
 		return dst, f.refuse(n, reasonNegative)
 	}
+	if f.prefixed && !validPrefix(f.prefix) {
+		return dst, f.refuse(n, reasonPrefix+quote(f.prefix))
+	}
 	return f.append(dst, n), nil
+}
+
+func validPrefix(prefix string) bool {
+	for i := range len(prefix) {
+		inside := 0 < i && i < len(prefix)-1
+		if c := prefix[i]; (c < 'a' || 'z' < c) && !(c == '_' && inside) {
+			return false
+		}
+	}
+	return 0 < len(prefix) && len(prefix) <= maxPrefix
 }
 
 // append appends n as text. Even in a sortable form, a negative number is written in
 // decimal. That's readable, although the sortable form won't parse it.
 func (f form) append(dst []byte, n int64) []byte {
+	if f.prefixed {
+		dst = append(append(dst, f.prefix...), '_')
+	}
 	if !f.sortable || n < 0 {
 		return strconv.AppendInt(dst, n, 10)
 	}
@@ -44,17 +66,20 @@ func (f form) append(dst []byte, n int64) []byte {
 	return dst
 }
 
+// capacity returns the length of the longest text, or somewhat more.
+func (f form) capacity() int { return maxDecimal + len(f.prefix) + len("_") }
+
 func (f form) text(n int64) ([]byte, error) {
-	return f.appendText(make([]byte, 0, maxDecimal), n)
+	return f.appendText(make([]byte, 0, f.capacity()), n)
 }
 
 func (f form) string(n int64) string {
-	var buf [maxDecimal]byte
+	var buf [maxDecimal + 12]byte // prefixes are rarely longer
 	return string(f.append(buf[:0], n))
 }
 
 func (f form) json(n int64) ([]byte, error) {
-	dst, err := f.appendText(append(make([]byte, 0, maxDecimal+2), '"'), n)
+	dst, err := f.appendText(append(make([]byte, 0, f.capacity()+2), '"'), n)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +90,7 @@ func (f form) json(n int64) ([]byte, error) {
 // form. Since gqlgen's interface gives us no way to return an error, we write it in
 // decimal.
 func (f form) graphQL(w io.Writer, n int64) {
-	dst := f.append(append(make([]byte, 0, maxDecimal+2), '"'), n)
+	dst := f.append(append(make([]byte, 0, f.capacity()+2), '"'), n)
 	_, _ = w.Write(append(dst, '"'))
 }
 

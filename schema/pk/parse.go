@@ -3,7 +3,8 @@ package pk
 import (
 	"encoding/json"
 	"math"
-	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/pk/internal/radix"
 )
 
 const (
@@ -19,10 +20,34 @@ const (
 // parse parses text in the format of f. It returns a non-empty reason if the text is
 // invalid.
 func parse[S string | []byte](f form, s S) (n int64, reason string) {
-	if f.sortable {
+	switch {
+	case f.prefixed:
+		return parsePrefixed(f, s)
+	case f.sortable:
 		return parseSortable(s)
 	}
 	return parseDecimal(s)
+}
+
+func parsePrefixed[S string | []byte](f form, s S) (int64, string) {
+	if !validPrefix(f.prefix) {
+		return 0, reasonPrefix + quote(f.prefix)
+	}
+	after := len(f.prefix) + 1
+	if len(s) < after || string(s[:after-1]) != f.prefix || s[after-1] != '_' {
+		return 0, f.wantPrefix()
+	}
+	n, reason := parseSortable(s[after:])
+	if reason == reasonSortable {
+		reason = "after the prefix, " + reason
+	}
+	return n, reason
+}
+
+// wantPrefix is the reason why a prefixed form rejects a number, or text with another
+// prefix.
+func (f form) wantPrefix() string {
+	return `want text with the prefix of this type, as in "` + f.prefix + `_128GGYHYYK08N"`
 }
 
 func parseDecimal[S string | []byte](s S) (int64, string) {
@@ -59,7 +84,7 @@ func parseSortable[S string | []byte](s S) (int64, string) {
 	}
 	var n int64
 	for i := range sortLen {
-		switch d := valueOf[s[i]]; {
+		switch d := base32.Value(s[i]); {
 		case d < 0 && 'a' <= s[i] && s[i] <= 'z':
 			return 0, reasonCase
 		case d < 0:
@@ -73,13 +98,7 @@ func parseSortable[S string | []byte](s S) (int64, string) {
 	return n, ""
 }
 
-// valueOf maps each character of the alphabet to its value, and all other bytes to -1.
-var valueOf = func() (values [256]int8) {
-	for i := range values {
-		values[i] = int8(strings.IndexByte(alphabet, byte(i)))
-	}
-	return values
-}()
+var base32 = radix.New(alphabet)
 
 // set parses s into dst. It returns an *Error and leaves dst unchanged if s is invalid.
 func set[K ~int64, S string | []byte](f form, dst *K, s S) error {
@@ -105,9 +124,9 @@ func scan[K ~int64](f form, dst *K, src any) error {
 			reason = reasonRange
 		}
 	case string:
-		n, reason = parse(f, unpad(f, v))
+		n, reason = parseColumn(f, v)
 	case []byte:
-		n, reason = parse(f, unpad(f, v))
+		n, reason = parseColumn(f, v)
 	case K:
 		n = int64(v)
 	case *K:
@@ -132,14 +151,20 @@ func scan[K ~int64](f form, dst *K, src any) error {
 	return nil
 }
 
-// unpad removes the blanks that Postgres adds to the text in a CHAR(n) column.
-func unpad[S string | []byte](f form, s S) S {
-	if f.textual {
+// parseColumn parses text from a database. Postgres adds blanks to the text in a CHAR(n)
+// column. Some drivers deliver a BIGINT as decimal text, which has no prefix.
+func parseColumn[S string | []byte](f form, s S) (n int64, reason string) {
+	switch {
+	case f.textual:
 		for len(s) > 0 && s[len(s)-1] == ' ' {
 			s = s[:len(s)-1]
 		}
+	case f.prefixed:
+		if n, reason = parseDecimal(s); reason == "" {
+			return n, ""
+		}
 	}
-	return s
+	return parse(f, s)
 }
 
 // unmarshalJSON decodes one JSON value without surrounding space. We can use
@@ -151,6 +176,9 @@ func unmarshalJSON[K ~int64](f form, dst *K, data []byte) error {
 	}
 	if last := len(data) - 1; last > 0 && data[0] == '"' && data[last] == '"' {
 		return set(f, dst, data[1:last])
+	}
+	if f.prefixed {
+		return f.refuse(data, f.wantPrefix())
 	}
 	n, reason := parseDecimal(data)
 	if reason == reasonDecimal {
@@ -174,8 +202,11 @@ func unmarshalGQL[K ~int64](f form, dst *K, v any) error {
 	case json.Number:
 		return unmarshalJSON(f, dst, []byte(v))
 	case int:
-		return scan(f, dst, int64(v))
+		return unmarshalGQL(f, dst, int64(v))
 	case int64:
+		if f.prefixed {
+			return f.refuse(v, f.wantPrefix())
+		}
 		return scan(f, dst, v)
 	// Generated code passes a key if it has already parsed the text itself.
 	case K, ID:

@@ -37,6 +37,9 @@ type (
 	post struct{ ID pk.Of[post] }
 )
 
+func (user) Prefix() string { return "user" }
+func (post) Prefix() string { return "blog_post" }
+
 // key has the methods that every type of the package has on its value, and pointer
 // those that it has on its address.
 type (
@@ -109,6 +112,13 @@ func TestSortText(t *testing.T) {
 	}.run(t)
 }
 
+func TestPrefixed(t *testing.T) {
+	spec[pk.Prefixed[user], *pk.Prefixed[user]]{
+		make: func(n int64) pk.Prefixed[user] { return pk.Prefixed[user](n) }, text: func(n int64) string { return "user_" + sortable(n) },
+		value: func(n int64) driver.Value { return n }, prefixed: true, column: "bigint",
+	}.run(t)
+}
+
 func TestString(t *testing.T) {
 	spec[pk.String, *pk.String]{
 		make: func(n int64) pk.String { return pk.String(decimal(n)) }, text: decimal,
@@ -122,6 +132,7 @@ type spec[K key, P pointer[K]] struct {
 	text     func(int64) string       // what String, text and JSON (in quotes) should contain
 	value    func(int64) driver.Value // what the database should receive
 	negative bool                     // whether negative numbers can be written as text
+	prefixed bool                     // whether JSON and GraphQL must refuse numbers
 	column   string
 }
 
@@ -188,9 +199,16 @@ func (s spec[K, P]) roundTrip(t *testing.T) {
 			"Scan(own)":             func(p P) error { return scanOwn(p, k) },
 			"Scan(*own)":            func(p P) error { return scanOwn(p, &k) },
 		} {
-			got := s.make(5)
-			if err := read(P(&got)); err != nil || got != k {
-				t.Errorf("%s of %d = %v, %v, want %v", what, n, got, err, k)
+			got, want := s.make(5), k
+			err := read(P(&got))
+			if s.prefixed && slices.Contains([]string{"UnmarshalJSON integer", "UnmarshalGQL int64", "UnmarshalGQL number"}, what) {
+				mustRefuse(t, what, err)
+				want = s.make(5)
+			} else if err != nil {
+				t.Errorf("%s of %d: %v", what, n, err)
+			}
+			if got != want {
+				t.Errorf("%s of %d = %v, want %v", what, n, got, want)
 			}
 		}
 	}
@@ -262,11 +280,24 @@ var badSortable = []string{
 }
 
 func (s spec[K, P]) bad() []string {
-	if s.negative {
+	switch {
+	case s.negative:
 		return badDecimal
+	case s.prefixed:
+		return badPrefixed
 	}
 	return badSortable
 }
+
+var badPrefixed = func() (texts []string) {
+	for _, text := range badSortable {
+		texts = append(texts, text, "user_"+text)
+	}
+	for _, prefix := range []string{"", "_", "user", "user__", "User_", "USER_", "use_", "users_", "user-", "user:", "auser_", "user_user_", " user_", "blog_post_", "ｕser_"} {
+		texts = append(texts, prefix+sortable(high))
+	}
+	return texts
+}()
 
 func (s spec[K, P]) textRefuses(t *testing.T) {
 	for _, text := range append(s.bad(), strings.Repeat("9", 1<<20), strings.Repeat(`"`, 1<<20)) {
@@ -321,7 +352,10 @@ func (s spec[K, P]) graphQL(t *testing.T) {
 	if err := P(&got).UnmarshalGQL(nil); err != nil || got != s.make(7) {
 		t.Errorf("UnmarshalGQL(nil) = %v, %v, want no change", got, err)
 	}
-	if err := P(&got).UnmarshalGQL(math.MaxInt32); err != nil || got != s.make(math.MaxInt32) {
+	switch err := P(&got).UnmarshalGQL(math.MaxInt32); {
+	case s.prefixed:
+		mustRefuse(t, "UnmarshalGQL(int)", err)
+	case err != nil || got != s.make(math.MaxInt32):
 		t.Errorf("UnmarshalGQL(int) = %v, %v", got, err)
 	}
 	for _, v := range []any{
@@ -494,23 +528,6 @@ func TestErrorMessages(t *testing.T) {
 	} {
 		if c.err == nil || c.err.Error() != c.want {
 			t.Errorf("got  %v\nwant %s", c.err, c.want)
-		}
-	}
-}
-
-// The sortable form should match published TSIDs.
-func TestSortTextVectors(t *testing.T) {
-	for n, text := range map[pk.SortText]string{
-		388400145978465528: "0ARYZVZXW377R", // README of odan/tsid
-		501438102971408389: "0DXBQ9H279R05", // README of tsid-ts
-		0:                  "0000000000000",
-		math.MaxInt64:      "7ZZZZZZZZZZZZ",
-	} {
-		if got := n.String(); got != text {
-			t.Errorf("SortText(%d) = %s, want %s", int64(n), got, text)
-		}
-		if got, err := pk.ParseSort(text); err != nil || got != n {
-			t.Errorf("ParseSort(%q) = %d, %v, want %d", text, int64(got), err, int64(n))
 		}
 	}
 }

@@ -20,12 +20,14 @@ var bunIntegration = integration{
 	page:    "bun.md",
 	servers: servers,
 	benches: map[keyType]bench{
-		idKey:     &bunBench[bunItem[pk.ID], *bunItem[pk.ID]]{},
-		typedKey:  &bunBench[bunItem[keys.ItemID], *bunItem[keys.ItemID]]{},
-		stringKey: &bunBench[bunStringItem, *bunStringItem]{},
-		textKey:   &bunBench[bunTextItem, *bunTextItem]{},
-		sortKey:   &bunBench[bunSortItem, *bunSortItem]{},
-		int64Key:  &bunBench[bunItem[int64], *bunItem[int64]]{},
+		idKey:       &bunBench[bunItem[pk.ID], *bunItem[pk.ID]]{},
+		typedKey:    &bunBench[bunItem[keys.ItemID], *bunItem[keys.ItemID]]{},
+		prefixedKey: &bunBench[bunItem[keys.PrefixedItemID], *bunItem[keys.PrefixedItemID]]{},
+		publicKey:   &bunBench[bunItem[keys.PublicItemID], *bunItem[keys.PublicItemID]]{},
+		stringKey:   &bunBench[bunStringItem, *bunStringItem]{},
+		textKey:     &bunBench[bunTextItem, *bunTextItem]{},
+		sortKey:     &bunBench[bunSortItem, *bunSortItem]{},
+		int64Key:    &bunBench[bunItem[int64], *bunItem[int64]]{},
 	},
 }
 

@@ -23,6 +23,10 @@ var entIntegrations = []integration{{
 			func(e *ent.IDItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
 		typedKey: newEntBench("typed_items", func(c *ent.Client) *ent.TypedItemClient { return c.TypedItem },
 			func(e *ent.TypedItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
+		prefixedKey: newEntBench("prefixed_items", func(c *ent.Client) *ent.PrefixedItemClient { return c.PrefixedItem },
+			func(e *ent.PrefixedItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
+		publicKey: newEntBench("public_items", func(c *ent.Client) *ent.PublicItemClient { return c.PublicItem },
+			func(e *ent.PublicItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
 		stringKey: newEntBench("string_items", func(c *ent.Client) *ent.StringItemClient { return c.StringItem },
 			func(e *ent.StringItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
 		textKey: newEntBench("text_items", func(c *ent.Client) *ent.TextItemClient { return c.TextItem },
@@ -30,7 +34,7 @@ var entIntegrations = []integration{{
 		sortKey: newEntBench("sort_items", func(c *ent.Client) *ent.SortItemClient { return c.SortItem },
 			func(e *ent.SortItem) item { return item{name: e.Name, key: numberOf(e.ID), n: e.N} }),
 	},
-	without: "entid fills only ids whose type is in package pk",
+	without: "entid fills only ids whose type is in package pk or pk/public",
 }}
 
 // ent generates these interfaces for every entity, though we only list what the ways

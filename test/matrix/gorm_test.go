@@ -22,12 +22,14 @@ var gormIntegration = integration{
 	page:    "gorm.md",
 	servers: servers,
 	benches: map[keyType]bench{
-		idKey:     &gormBench[pk.ID]{},
-		typedKey:  &gormBench[keys.ItemID]{},
-		stringKey: &gormBench[pk.String]{},
-		textKey:   &gormBench[pk.Text]{},
-		sortKey:   &gormBench[pk.SortText]{},
-		int64Key:  &gormBench[int64]{},
+		idKey:       &gormBench[pk.ID]{},
+		typedKey:    &gormBench[keys.ItemID]{},
+		prefixedKey: &gormBench[keys.PrefixedItemID]{},
+		publicKey:   &gormBench[keys.PublicItemID]{},
+		stringKey:   &gormBench[pk.String]{},
+		textKey:     &gormBench[pk.Text]{},
+		sortKey:     &gormBench[pk.SortText]{},
+		int64Key:    &gormBench[int64]{},
 	},
 }
 

@@ -15,15 +15,17 @@ import (
 type keyType string
 
 const (
-	idKey     keyType = "pk.ID"
-	typedKey  keyType = "pk.Of[T]"
-	stringKey keyType = "pk.String"
-	textKey   keyType = "pk.Text"
-	sortKey   keyType = "pk.SortText"
-	int64Key  keyType = "int64"
+	idKey       keyType = "pk.ID"
+	typedKey    keyType = "pk.Of[T]"
+	prefixedKey keyType = "pk.Prefixed[T]"
+	publicKey   keyType = "public.ID[T]"
+	stringKey   keyType = "pk.String"
+	textKey     keyType = "pk.Text"
+	sortKey     keyType = "pk.SortText"
+	int64Key    keyType = "int64"
 )
 
-var keyTypes = []keyType{idKey, typedKey, stringKey, textKey, sortKey, int64Key}
+var keyTypes = []keyType{idKey, typedKey, prefixedKey, publicKey, stringKey, textKey, sortKey, int64Key}
 
 // column returns the type of the column, which must exist on all databases.
 func (k keyType) column() string {

@@ -21,12 +21,14 @@ var pgxIntegration = integration{
 	page:    "pgx.md",
 	servers: []string{"postgres"},
 	benches: map[keyType]bench{
-		idKey:     &pgxBench[pk.ID]{},
-		typedKey:  &pgxBench[keys.ItemID]{},
-		stringKey: &pgxBench[pk.String]{},
-		textKey:   &pgxBench[pk.Text]{},
-		sortKey:   &pgxBench[pk.SortText]{},
-		int64Key:  &pgxBench[int64]{},
+		idKey:       &pgxBench[pk.ID]{},
+		typedKey:    &pgxBench[keys.ItemID]{},
+		prefixedKey: &pgxBench[keys.PrefixedItemID]{},
+		publicKey:   &pgxBench[keys.PublicItemID]{},
+		stringKey:   &pgxBench[pk.String]{},
+		textKey:     &pgxBench[pk.Text]{},
+		sortKey:     &pgxBench[pk.SortText]{},
+		int64Key:    &pgxBench[int64]{},
 	},
 }
 

@@ -18,12 +18,14 @@ var sqlIntegration = integration{
 	page:    "sql.md",
 	servers: servers,
 	benches: map[keyType]bench{
-		idKey:     &sqlBench[pk.ID]{},
-		typedKey:  &sqlBench[keys.ItemID]{},
-		stringKey: &sqlBench[pk.String]{},
-		textKey:   &sqlBench[pk.Text]{},
-		sortKey:   &sqlBench[pk.SortText]{},
-		int64Key:  &sqlBench[int64]{},
+		idKey:       &sqlBench[pk.ID]{},
+		typedKey:    &sqlBench[keys.ItemID]{},
+		prefixedKey: &sqlBench[keys.PrefixedItemID]{},
+		publicKey:   &sqlBench[keys.PublicItemID]{},
+		stringKey:   &sqlBench[pk.String]{},
+		textKey:     &sqlBench[pk.Text]{},
+		sortKey:     &sqlBench[pk.SortText]{},
+		int64Key:    &sqlBench[int64]{},
 	},
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
 
 // A session is one of the ways to connect to a database. The protocol determines how
@@ -158,6 +159,8 @@ func TestColumns(t *testing.T) {
 		for _, column := range integers {
 			holds(t, s, column, pk.ID(low), pk.ID(high))
 			holds(t, s, column, pk.Of[user](low), pk.Of[user](high))
+			holds(t, s, column, pk.Prefixed[user](low), pk.Prefixed[user](high))
+			holds(t, s, column, public.ID[user](low), public.ID[user](high))
 			holds(t, s, column, pk.String(decimal(low)), pk.String(decimal(high)))
 			// For tables written by older versions. See TestQueriesFindWrongRows for
 			// why you shouldn't use this otherwise.
@@ -180,8 +183,8 @@ func holds[K key, P pointer[K]](t *testing.T, s session, columnType string, a, b
 
 		for label, want := range map[string]K{"low": a, "high": b} {
 			row := "SELECT id FROM t WHERE label = ?"
-			if stored := column[string](t, s, row, label)[0]; strings.TrimRight(stored, " ") != want.String() {
-				t.Errorf("%v is stored as %q", want, stored)
+			if got := column[string](t, s, row, label)[0]; strings.TrimRight(got, " ") != stored(want) {
+				t.Errorf("%v is stored as %q", want, got)
 			}
 			if got := column[K](t, s, row, label)[0]; got != want {
 				t.Errorf("%v came back as %v", want, got)
@@ -254,12 +257,22 @@ func TestColumnsReadEither(t *testing.T) {
 			if got := column[pk.Of[user]](t, s, query)[0]; got != high {
 				t.Errorf("%s reads as Of %d", columnType, got)
 			}
+			if got := column[pk.Prefixed[user]](t, s, query)[0]; got != high {
+				t.Errorf("%s reads as Prefixed %d", columnType, got)
+			}
+			if got := column[public.ID[user]](t, s, query)[0]; got != high {
+				t.Errorf("%s reads as a public.ID %d", columnType, got)
+			}
 			if got := column[pk.Text](t, s, query)[0]; got != high {
 				t.Errorf("%s reads as Text %d", columnType, got)
 			}
 			if got := column[pk.String](t, s, query)[0]; string(got) != decimal(high) {
 				t.Errorf("%s reads as String %q", columnType, got)
 			}
+		}
+		s.exec(t, "UPDATE t SET id = ?", pk.Prefixed[user](high).String())
+		if got := column[pk.Prefixed[user]](t, s, "SELECT id FROM t")[0]; got != high {
+			t.Errorf("text with a prefix reads as Prefixed %d", got)
 		}
 		s.table(t, "BIGINT")
 		s.exec(t, "INSERT INTO t (id) VALUES (?)", pk.ID(high))

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"strconv"
@@ -20,6 +21,8 @@ const (
 )
 
 type user struct{ ID pk.Of[user] }
+
+func (user) Prefix() string { return "user" }
 
 // key has what key types support by value, and pointer what they need a pointer for.
 type (
@@ -38,6 +41,12 @@ type (
 var edges = []int64{
 	0, 1, 9, 10, 31, 32, 33, 1023, 1024, 1<<53 - 1, 1 << 53, 1<<53 + 1, 1<<60 - 1, 1 << 60, low, high,
 	999999999999999999, 1000000000000000000, math.MaxInt64 - 1, math.MaxInt64,
+}
+
+// stored returns what a database has in the column of a key, as text.
+func stored(key any) string {
+	value, _ := driver.DefaultParameterConverter.ConvertValue(key)
+	return fmt.Sprint(value)
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
 
 // These are the rows for every form. They are three pairs of keys that differ by one,
@@ -208,8 +209,8 @@ func (q querying) fill(t *testing.T, s session) {
 	s.exec(t, "CREATE VIEW v AS SELECT label, id FROM t WHERE g = 1 UNION SELECT label, id FROM t WHERE g <> 1")
 	for _, label := range rowLabels {
 		id, ref := q.store(rowKeys[label]), q.store(rowKeys[partner(label)])
-		q.keys[fmt.Sprint(id)] = label
-		doc, err := json.Marshal(map[string]any{"id": fmt.Sprint(id)})
+		q.keys[stored(id)] = label
+		doc, err := json.Marshal(map[string]any{"id": stored(id)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,13 +321,15 @@ func (q querying) with(other querying) querying {
 	return q
 }
 
-func int64Of(n int64) int64          { return n }
-func idOf(n int64) pk.ID             { return pk.ID(n) }
-func typedOf(n int64) pk.Of[user]    { return pk.Of[user](n) }
-func stringOf(n int64) pk.String     { return pk.String(decimal(n)) }
-func textOf(n int64) pk.Text         { return pk.Text(n) }
-func sortTextOf(n int64) pk.SortText { return pk.SortText(n) }
-func floatOf(n int64) float64        { return float64(n) }
+func int64Of(n int64) int64                { return n }
+func idOf(n int64) pk.ID                   { return pk.ID(n) }
+func typedOf(n int64) pk.Of[user]          { return pk.Of[user](n) }
+func prefixedOf(n int64) pk.Prefixed[user] { return pk.Prefixed[user](n) }
+func publicOf(n int64) public.ID[user]     { return public.ID[user](n) }
+func stringOf(n int64) pk.String           { return pk.String(decimal(n)) }
+func textOf(n int64) pk.Text               { return pk.Text(n) }
+func sortTextOf(n int64) pk.SortText       { return pk.SortText(n) }
+func floatOf(n int64) float64              { return float64(n) }
 
 // refuses reports whether a form must fail for all types that the column is intended
 // for.
@@ -354,7 +357,7 @@ func TestQueries(t *testing.T) {
 		}
 		var all []querying
 		for _, column := range numbers {
-			all = append(all, over(column, true, idOf), over(column, true, typedOf), over(column, true, stringOf), over(column, true, int64Of))
+			all = append(all, over(column, true, idOf), over(column, true, typedOf), over(column, true, prefixedOf), over(column, true, publicOf), over(column, true, stringOf), over(column, true, int64Of))
 		}
 		for _, column := range []string{"VARCHAR(20)", "CHAR(20)", "TEXT"} {
 			all = append(all, over(column, false, textOf), over(column, false, sortTextOf), over(column, false, decimal))

@@ -36,3 +36,18 @@ SELECT id FROM users WHERE name = ?;
 
 -- name: IgnoreUser :execrows
 INSERT INTO users (id, name, n) VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE id = id;
+
+-- name: CreateTeam :exec
+INSERT INTO teams (id, name) VALUES (?, ?);
+
+-- name: CreateMember :exec
+INSERT INTO members (id, team_id, name) VALUES (?, ?, ?);
+
+-- name: MembersWithTeam :many
+SELECT m.id, m.name, t.id AS team_id FROM members m JOIN teams t ON t.id = m.team_id WHERE t.id = ? ORDER BY m.id;
+
+-- name: GetMember :one
+SELECT * FROM members WHERE id = ?;
+
+-- name: ListTeams :many
+SELECT * FROM teams WHERE id IN (sqlc.slice('ids')) ORDER BY id;

@@ -42,3 +42,18 @@ INSERT INTO users (id, name, n) VALUES ($1, $2, $3);
 
 -- name: BatchUsers :batchexec
 INSERT INTO users (id, name, n) VALUES ($1, $2, $3);
+
+-- name: CreateTeam :exec
+INSERT INTO teams (id, name) VALUES ($1, $2);
+
+-- name: CreateMember :exec
+INSERT INTO members (id, team_id, name) VALUES ($1, $2, $3);
+
+-- name: MembersWithTeam :many
+SELECT m.id, m.name, t.id AS team_id FROM members m JOIN teams t ON t.id = m.team_id WHERE t.id = $1 ORDER BY m.id;
+
+-- name: GetMember :one
+SELECT * FROM members WHERE id = $1;
+
+-- name: ListTeams :many
+SELECT * FROM teams WHERE id = ANY(sqlc.arg(ids)::bigint[]) ORDER BY id;

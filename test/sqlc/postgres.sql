@@ -30,3 +30,15 @@ INSERT INTO users (id, name, n) VALUES ($1, $2, $3) ON CONFLICT (name) DO UPDATE
 
 -- name: IgnoreUser :execrows
 INSERT INTO users (id, name, n) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
+
+-- name: CreateTeam :exec
+INSERT INTO teams (id, name) VALUES ($1, $2);
+
+-- name: CreateMember :exec
+INSERT INTO members (id, team_id, name) VALUES ($1, $2, $3);
+
+-- name: MembersWithTeam :many
+SELECT m.id, m.name, t.id AS team_id FROM members m JOIN teams t ON t.id = m.team_id WHERE t.id = $1 ORDER BY m.id;
+
+-- name: GetMember :one
+SELECT * FROM members WHERE id = $1;

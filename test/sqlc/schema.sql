@@ -15,3 +15,14 @@ CREATE TABLE users (
     name VARCHAR(40) NOT NULL UNIQUE,
     n BIGINT NOT NULL
 );
+
+CREATE TABLE teams (
+    id BIGINT NOT NULL PRIMARY KEY CHECK (id > 0),
+    name VARCHAR(100) NOT NULL
+);
+
+CREATE TABLE members (
+    id BIGINT NOT NULL PRIMARY KEY CHECK (id > 0),
+    team_id BIGINT NOT NULL REFERENCES teams (id),
+    name VARCHAR(100) NOT NULL
+);

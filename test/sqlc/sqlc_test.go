@@ -15,6 +15,7 @@ import (
 	"github.com/snowkey-go/snowkey/internal/dbtest"
 	"github.com/snowkey-go/snowkey/internal/idtest"
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/sqlc/keys"
 	"github.com/snowkey-go/snowkey/test/sqlc/mysql"
 	"github.com/snowkey-go/snowkey/test/sqlc/pgx"
 	"github.com/snowkey-go/snowkey/test/sqlc/postgres"
@@ -84,7 +85,7 @@ func (c client) insert(t *testing.T, method string, fields map[string]any) pk.ID
 		t.Fatal(err)
 	}
 	c.get(t, method, params.Elem().Interface())
-	return params.Elem().FieldByName("ID").Interface().(pk.ID)
+	return pk.ID(params.Elem().FieldByName("ID").Int())
 }
 
 // column returns the values of a field in all rows.
@@ -123,6 +124,17 @@ func (c client) test(t *testing.T) {
 	same("CountBooks", c.get(t, "CountBooks"), int64(2))
 	same("LastBook", c.get(t, "LastBook"), third.Int64())
 
+	red := c.insert(t, "CreateTeam", map[string]any{"Name": "Red"})
+	blue := c.insert(t, "CreateTeam", map[string]any{"Name": "Blue"})
+	cy := c.insert(t, "CreateMember", map[string]any{"Name": "Cy", "TeamID": red})
+	di := c.insert(t, "CreateMember", map[string]any{"Name": "Di", "TeamID": blue})
+	members := c.get(t, "MembersWithTeam", keys.TeamID(blue))
+	same("ID of MembersWithTeam", column[keys.MemberID](members, "ID"), []keys.MemberID{keys.MemberID(di)})
+	same("TeamID of MembersWithTeam", column[keys.TeamID](members, "TeamID"), []keys.TeamID{keys.TeamID(blue)})
+	member := reflect.ValueOf(c.get(t, "GetMember", keys.MemberID(cy)))
+	same("ID of GetMember", member.FieldByName("ID").Interface(), keys.MemberID(cy))
+	same("TeamID of GetMember", member.FieldByName("TeamID").Interface(), keys.TeamID(red))
+
 	unfilled := c.params("CreateAuthor", map[string]any{"Name": "Eve"}).Elem().Interface()
 	if _, err := c.call(t, "CreateAuthor", unfilled); err == nil {
 		t.Error("a row that was not filled was stored")
@@ -152,6 +164,11 @@ func TestDatabaseSQL(t *testing.T) {
 			if !slices.Equal(got, []pk.ID{idtest.First + 1}) {
 				t.Errorf("ListAuthors: %v", got)
 			}
+			green := c.insert(t, "CreateTeam", map[string]any{"Name": "Green"})
+			teams := []keys.TeamID{keys.TeamID(green - 1), keys.TeamID(green)}
+			if got := column[keys.TeamID](c.get(t, "ListTeams", teams), "ID"); !slices.Equal(got, teams[1:]) {
+				t.Errorf("ListTeams: %v, want %v", got, teams[1:])
+			}
 		}
 	})
 }
@@ -171,6 +188,18 @@ func TestPgx(t *testing.T) {
 	authors, err := q.ListAuthors(t.Context(), []int64{idtest.First + 1})
 	if err != nil || len(authors) != 1 || authors[0].ID != idtest.First+1 {
 		t.Errorf("ListAuthors: %v (%v)", authors, err)
+	}
+
+	green := pgx.CreateTeamParams{Name: "Green"}
+	if err := filler.Fill(t.Context(), &green); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.CreateTeam(t.Context(), green); err != nil {
+		t.Fatal(err)
+	}
+	teams, err := q.ListTeams(t.Context(), []int64{green.ID.Int64() - 1, green.ID.Int64()})
+	if err != nil || len(teams) != 1 || teams[0].ID != green.ID {
+		t.Errorf("ListTeams: %v (%v)", teams, err)
 	}
 
 	// COPY must store rows that have been filled in, and refuse all others.

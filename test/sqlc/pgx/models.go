@@ -6,6 +6,7 @@ package pgx
 
 import (
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/sqlc/keys"
 )
 
 type Author struct {
@@ -18,6 +19,17 @@ type Book struct {
 	AuthorID pk.ID
 	EditorID *pk.ID
 	Title    string
+}
+
+type Member struct {
+	ID     keys.MemberID
+	TeamID keys.TeamID
+	Name   string
+}
+
+type Team struct {
+	ID   keys.TeamID
+	Name string
 }
 
 type User struct {

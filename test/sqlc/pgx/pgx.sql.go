@@ -9,6 +9,7 @@ import (
 	"context"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/sqlc/keys"
 )
 
 const authorsAfter = `-- name: AuthorsAfter :many
@@ -140,6 +141,35 @@ func (q *Queries) CreateBook(ctx context.Context, arg CreateBookParams) (Book, e
 	return i, err
 }
 
+const createMember = `-- name: CreateMember :exec
+INSERT INTO members (id, team_id, name) VALUES ($1, $2, $3)
+`
+
+type CreateMemberParams struct {
+	ID     keys.MemberID
+	TeamID keys.TeamID
+	Name   string
+}
+
+func (q *Queries) CreateMember(ctx context.Context, arg CreateMemberParams) error {
+	_, err := q.db.Exec(ctx, createMember, arg.ID, arg.TeamID, arg.Name)
+	return err
+}
+
+const createTeam = `-- name: CreateTeam :exec
+INSERT INTO teams (id, name) VALUES ($1, $2)
+`
+
+type CreateTeamParams struct {
+	ID   keys.TeamID
+	Name string
+}
+
+func (q *Queries) CreateTeam(ctx context.Context, arg CreateTeamParams) error {
+	_, err := q.db.Exec(ctx, createTeam, arg.ID, arg.Name)
+	return err
+}
+
 const createUser = `-- name: CreateUser :exec
 INSERT INTO users (id, name, n) VALUES ($1, $2, $3)
 `
@@ -175,6 +205,17 @@ func (q *Queries) GetAuthor(ctx context.Context, id pk.ID) (Author, error) {
 	row := q.db.QueryRow(ctx, getAuthor, id)
 	var i Author
 	err := row.Scan(&i.ID, &i.Name)
+	return i, err
+}
+
+const getMember = `-- name: GetMember :one
+SELECT id, team_id, name FROM members WHERE id = $1
+`
+
+func (q *Queries) GetMember(ctx context.Context, id keys.MemberID) (Member, error) {
+	row := q.db.QueryRow(ctx, getMember, id)
+	var i Member
+	err := row.Scan(&i.ID, &i.TeamID, &i.Name)
 	return i, err
 }
 
@@ -221,6 +262,60 @@ func (q *Queries) ListAuthors(ctx context.Context, ids []int64) ([]Author, error
 	for rows.Next() {
 		var i Author
 		if err := rows.Scan(&i.ID, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listTeams = `-- name: ListTeams :many
+SELECT id, name FROM teams WHERE id = ANY($1::bigint[]) ORDER BY id
+`
+
+func (q *Queries) ListTeams(ctx context.Context, ids []int64) ([]Team, error) {
+	rows, err := q.db.Query(ctx, listTeams, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Team
+	for rows.Next() {
+		var i Team
+		if err := rows.Scan(&i.ID, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const membersWithTeam = `-- name: MembersWithTeam :many
+SELECT m.id, m.name, t.id AS team_id FROM members m JOIN teams t ON t.id = m.team_id WHERE t.id = $1 ORDER BY m.id
+`
+
+type MembersWithTeamRow struct {
+	ID     keys.MemberID
+	Name   string
+	TeamID keys.TeamID
+}
+
+func (q *Queries) MembersWithTeam(ctx context.Context, id keys.TeamID) ([]MembersWithTeamRow, error) {
+	rows, err := q.db.Query(ctx, membersWithTeam, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MembersWithTeamRow
+	for rows.Next() {
+		var i MembersWithTeamRow
+		if err := rows.Scan(&i.ID, &i.Name, &i.TeamID); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -9,6 +9,7 @@ import (
 	"context"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/sqlc/keys"
 )
 
 const authorsAfter = `-- name: AuthorsAfter :many
@@ -135,6 +136,35 @@ func (q *Queries) CreateBook(ctx context.Context, arg CreateBookParams) (Book, e
 	return i, err
 }
 
+const createMember = `-- name: CreateMember :exec
+INSERT INTO members (id, team_id, name) VALUES ($1, $2, $3)
+`
+
+type CreateMemberParams struct {
+	ID     keys.MemberID
+	TeamID keys.TeamID
+	Name   string
+}
+
+func (q *Queries) CreateMember(ctx context.Context, arg CreateMemberParams) error {
+	_, err := q.db.ExecContext(ctx, createMember, arg.ID, arg.TeamID, arg.Name)
+	return err
+}
+
+const createTeam = `-- name: CreateTeam :exec
+INSERT INTO teams (id, name) VALUES ($1, $2)
+`
+
+type CreateTeamParams struct {
+	ID   keys.TeamID
+	Name string
+}
+
+func (q *Queries) CreateTeam(ctx context.Context, arg CreateTeamParams) error {
+	_, err := q.db.ExecContext(ctx, createTeam, arg.ID, arg.Name)
+	return err
+}
+
 const createUser = `-- name: CreateUser :exec
 INSERT INTO users (id, name, n) VALUES ($1, $2, $3)
 `
@@ -173,6 +203,17 @@ func (q *Queries) GetAuthor(ctx context.Context, id pk.ID) (Author, error) {
 	return i, err
 }
 
+const getMember = `-- name: GetMember :one
+SELECT id, team_id, name FROM members WHERE id = $1
+`
+
+func (q *Queries) GetMember(ctx context.Context, id keys.MemberID) (Member, error) {
+	row := q.db.QueryRowContext(ctx, getMember, id)
+	var i Member
+	err := row.Scan(&i.ID, &i.TeamID, &i.Name)
+	return i, err
+}
+
 const ignoreUser = `-- name: IgnoreUser :execrows
 INSERT INTO users (id, name, n) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING
 `
@@ -200,6 +241,39 @@ func (q *Queries) LastBook(ctx context.Context) (int64, error) {
 	var column_1 int64
 	err := row.Scan(&column_1)
 	return column_1, err
+}
+
+const membersWithTeam = `-- name: MembersWithTeam :many
+SELECT m.id, m.name, t.id AS team_id FROM members m JOIN teams t ON t.id = m.team_id WHERE t.id = $1 ORDER BY m.id
+`
+
+type MembersWithTeamRow struct {
+	ID     keys.MemberID
+	Name   string
+	TeamID keys.TeamID
+}
+
+func (q *Queries) MembersWithTeam(ctx context.Context, id keys.TeamID) ([]MembersWithTeamRow, error) {
+	rows, err := q.db.QueryContext(ctx, membersWithTeam, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MembersWithTeamRow
+	for rows.Next() {
+		var i MembersWithTeamRow
+		if err := rows.Scan(&i.ID, &i.Name, &i.TeamID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const upsertUser = `-- name: UpsertUser :one

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/sqlc/keys"
 )
 
 const authorsAfter = `-- name: AuthorsAfter :many
@@ -136,6 +137,35 @@ func (q *Queries) CreateBook(ctx context.Context, arg CreateBookParams) (Book, e
 	return i, err
 }
 
+const createMember = `-- name: CreateMember :exec
+INSERT INTO members (id, team_id, name) VALUES (?, ?, ?)
+`
+
+type CreateMemberParams struct {
+	ID     keys.MemberID
+	TeamID keys.TeamID
+	Name   string
+}
+
+func (q *Queries) CreateMember(ctx context.Context, arg CreateMemberParams) error {
+	_, err := q.db.ExecContext(ctx, createMember, arg.ID, arg.TeamID, arg.Name)
+	return err
+}
+
+const createTeam = `-- name: CreateTeam :exec
+INSERT INTO teams (id, name) VALUES (?, ?)
+`
+
+type CreateTeamParams struct {
+	ID   keys.TeamID
+	Name string
+}
+
+func (q *Queries) CreateTeam(ctx context.Context, arg CreateTeamParams) error {
+	_, err := q.db.ExecContext(ctx, createTeam, arg.ID, arg.Name)
+	return err
+}
+
 const createUser = `-- name: CreateUser :exec
 INSERT INTO users (id, name, n) VALUES (?, ?, ?)
 `
@@ -171,6 +201,17 @@ func (q *Queries) GetAuthor(ctx context.Context, id pk.ID) (Author, error) {
 	row := q.db.QueryRowContext(ctx, getAuthor, id)
 	var i Author
 	err := row.Scan(&i.ID, &i.Name)
+	return i, err
+}
+
+const getMember = `-- name: GetMember :one
+SELECT id, team_id, name FROM members WHERE id = ?
+`
+
+func (q *Queries) GetMember(ctx context.Context, id keys.MemberID) (Member, error) {
+	row := q.db.QueryRowContext(ctx, getMember, id)
+	var i Member
+	err := row.Scan(&i.ID, &i.TeamID, &i.Name)
 	return i, err
 }
 
@@ -227,6 +268,76 @@ func (q *Queries) ListAuthors(ctx context.Context, ids []pk.ID) ([]Author, error
 	for rows.Next() {
 		var i Author
 		if err := rows.Scan(&i.ID, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listTeams = `-- name: ListTeams :many
+SELECT id, name FROM teams WHERE id IN (/*SLICE:ids*/?) ORDER BY id
+`
+
+func (q *Queries) ListTeams(ctx context.Context, ids []keys.TeamID) ([]Team, error) {
+	query := listTeams
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := q.db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Team
+	for rows.Next() {
+		var i Team
+		if err := rows.Scan(&i.ID, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const membersWithTeam = `-- name: MembersWithTeam :many
+SELECT m.id, m.name, t.id AS team_id FROM members m JOIN teams t ON t.id = m.team_id WHERE t.id = ? ORDER BY m.id
+`
+
+type MembersWithTeamRow struct {
+	ID     keys.MemberID
+	Name   string
+	TeamID keys.TeamID
+}
+
+func (q *Queries) MembersWithTeam(ctx context.Context, id keys.TeamID) ([]MembersWithTeamRow, error) {
+	rows, err := q.db.QueryContext(ctx, membersWithTeam, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []MembersWithTeamRow
+	for rows.Next() {
+		var i MembersWithTeamRow
+		if err := rows.Scan(&i.ID, &i.Name, &i.TeamID); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -14,24 +14,34 @@ import (
 
 // These are the entities.
 type (
-	IDItem     struct{ ent.Schema }
-	TypedItem  struct{ ent.Schema }
-	StringItem struct{ ent.Schema }
-	TextItem   struct{ ent.Schema }
-	SortItem   struct{ ent.Schema }
+	IDItem       struct{ ent.Schema }
+	TypedItem    struct{ ent.Schema }
+	PrefixedItem struct{ ent.Schema }
+	PublicItem   struct{ ent.Schema }
+	StringItem   struct{ ent.Schema }
+	TextItem     struct{ ent.Schema }
+	SortItem     struct{ ent.Schema }
 )
 
-func (IDItem) Mixin() []ent.Mixin     { return []ent.Mixin{entid.For[pk.ID]{}, cells{}} }
-func (TypedItem) Mixin() []ent.Mixin  { return []ent.Mixin{entid.For[keys.ItemID]{}, cells{}} }
+func (IDItem) Mixin() []ent.Mixin    { return []ent.Mixin{entid.For[pk.ID]{}, cells{}} }
+func (TypedItem) Mixin() []ent.Mixin { return []ent.Mixin{entid.For[keys.ItemID]{}, cells{}} }
+func (PrefixedItem) Mixin() []ent.Mixin {
+	return []ent.Mixin{entid.For[keys.PrefixedItemID]{Alias: "PrefixedItemID"}, cells{}}
+}
+func (PublicItem) Mixin() []ent.Mixin {
+	return []ent.Mixin{entid.For[keys.PublicItemID]{Alias: "PublicItemID"}, cells{}}
+}
 func (StringItem) Mixin() []ent.Mixin { return []ent.Mixin{entid.For[pk.String]{}, cells{}} }
 func (TextItem) Mixin() []ent.Mixin   { return []ent.Mixin{entid.For[pk.Text]{}, cells{}} }
 func (SortItem) Mixin() []ent.Mixin   { return []ent.Mixin{entid.For[pk.SortText]{}, cells{}} }
 
-func (IDItem) Edges() []ent.Edge     { return parts(IDItem.Type) }
-func (TypedItem) Edges() []ent.Edge  { return parts(TypedItem.Type) }
-func (StringItem) Edges() []ent.Edge { return parts(StringItem.Type) }
-func (TextItem) Edges() []ent.Edge   { return parts(TextItem.Type) }
-func (SortItem) Edges() []ent.Edge   { return parts(SortItem.Type) }
+func (IDItem) Edges() []ent.Edge       { return parts(IDItem.Type) }
+func (TypedItem) Edges() []ent.Edge    { return parts(TypedItem.Type) }
+func (PrefixedItem) Edges() []ent.Edge { return parts(PrefixedItem.Type) }
+func (PublicItem) Edges() []ent.Edge   { return parts(PublicItem.Type) }
+func (StringItem) Edges() []ent.Edge   { return parts(StringItem.Type) }
+func (TextItem) Edges() []ent.Edge     { return parts(TextItem.Type) }
+func (SortItem) Edges() []ent.Edge     { return parts(SortItem.Type) }
 
 // cells defines the fields of an item other than its key.
 type cells struct{ mixin.Schema }

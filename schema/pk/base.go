@@ -1,0 +1,64 @@
+package pk
+
+import (
+	"fmt"
+
+	"github.com/snowkey-go/snowkey/schema/pk/internal/radix"
+)
+
+// A base is a text form that has functions, but no type.
+type base struct {
+	digits *radix.Digits
+	width  int    // enough for 64 bits
+	want   string // for errors
+}
+
+var (
+	hex    = base{radix.New("0123456789abcdef"), 16, "want 16 digits of hex in lower case: 0-9 and a-f"}
+	base58 = base{radix.New("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"), 11, "want 11 characters of Bitcoin's base58: 1-9, A-Z and a-z without I, O and l"}
+	base62 = base{radix.New("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"), 11, "want 11 characters of base62: 0-9, A-Z and a-z"}
+)
+
+// FormatHex returns the key as 16 hexadecimal digits in lower case, as fmt's %016x does
+// for a uint64. See [ParseHex] for the inverse.
+func FormatHex(id ID) string { return hex.format(id) }
+
+// ParseHex is the inverse of [FormatHex], and accepts only what that writes. The error is
+// an [*Error].
+func ParseHex(s string) (ID, error) { return hex.parse(s) }
+
+// FormatBase58 returns the key as 11 characters of base58 in Bitcoin's alphabet, which
+// leaves out 0, O, I and l because people mistake them for others. See [ParseBase58] for
+// the inverse.
+func FormatBase58(id ID) string { return base58.format(id) }
+
+// ParseBase58 is the inverse of [FormatBase58], and accepts only what that writes. The
+// error is an [*Error].
+func ParseBase58(s string) (ID, error) { return base58.parse(s) }
+
+// FormatBase62 returns the key as 11 characters of base62, with digits before upper case
+// before lower case. See [ParseBase62] for the inverse.
+func FormatBase62(id ID) string { return base62.format(id) }
+
+// ParseBase62 is the inverse of [FormatBase62], and accepts only what that writes. The
+// error is an [*Error].
+func ParseBase62(s string) (ID, error) { return base62.parse(s) }
+
+func (b base) format(id ID) string {
+	var buf [16]byte
+	return string(b.digits.Append(buf[:0], uint64(id), b.width))
+}
+
+func (b base) parse(s string) (ID, error) {
+	if len(s) != b.width {
+		return 0, idForm.refuse(s, b.want)
+	}
+	n, digits, fits := radix.Parse(b.digits, s)
+	switch {
+	case !digits:
+		return 0, idForm.refuse(s, b.want)
+	case !fits:
+		return 0, idForm.refuse(s, fmt.Sprintf("more than 64 bits; the largest text is %q", b.format(-1)))
+	}
+	return ID(n), nil
+}

@@ -1,0 +1,57 @@
+// Package radix writes numbers with the digits of an alphabet, always in the same width.
+package radix
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// Digits is an alphabet. A character's place in it is its value as a digit. Digits are
+// safe for concurrent use.
+type Digits struct {
+	alphabet string
+	values   [256]int8 // -1 for bytes that aren't in the alphabet
+}
+
+// New returns the digits of an alphabet, which must be ASCII without repetitions.
+func New(alphabet string) *Digits {
+	d := &Digits{alphabet: alphabet}
+	for i := range d.values {
+		d.values[i] = int8(strings.IndexByte(alphabet, byte(i)))
+	}
+	return d
+}
+
+// Value returns the value of a digit, or -1 if c isn't in the alphabet.
+func (d *Digits) Value(c byte) int8 { return d.values[c] }
+
+// Append appends the last digits of n, as many as width says. A number that is shorter
+// gets leading zeros.
+func (d *Digits) Append(dst []byte, n uint64, width int) []byte {
+	base := uint64(len(d.alphabet))
+	for range width {
+		dst = append(dst, 0)
+	}
+	for i := len(dst) - 1; i >= len(dst)-width; i-- {
+		dst[i] = d.alphabet[n%base]
+		n /= base
+	}
+	return dst
+}
+
+// Parse returns the number that s spells. It reports whether all bytes are digits, and
+// whether the number fits into 64 bits.
+func Parse[S string | []byte](d *Digits, s S) (n uint64, digits, fits bool) {
+	fits = true
+	for i := range len(s) {
+		v := d.values[s[i]]
+		if v < 0 {
+			return 0, false, false
+		}
+		high, low := bits.Mul64(n, uint64(len(d.alphabet)))
+		sum, carry := bits.Add64(low, uint64(v), 0)
+		fits = fits && high+carry == 0
+		n = sum
+	}
+	return n, true, fits
+}

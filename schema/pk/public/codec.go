@@ -1,0 +1,109 @@
+package public
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
+	"maps"
+	"sync"
+	"sync/atomic"
+)
+
+// Length is the number of characters of every public id.
+const Length = 1 + digitsLen
+
+// A Codec converts keys to public ids and back. It is made by [New] or [Load], and its keys
+// never change. All methods of a nil Codec and of the zero value return [ErrNoCodec]. A
+// Codec is safe for concurrent use.
+type Codec struct {
+	writes *sealer      // makes new ids
+	reads  [256]*sealer // by version
+}
+
+// Encode returns the public id of an entity's key. Every int64 has one, including 0 and
+// negative numbers. The only error is ErrNoCodec.
+//
+// Use a constant for the entity, as the codec remembers the tag of each one. It may be
+// any text, but must not change once ids were given out.
+func (c *Codec) Encode(entity string, id int64) (string, error) {
+	var buf [Length]byte
+	text, err := c.Append(buf[:0], entity, id)
+	return string(text), err
+}
+
+// Append is like [Codec.Encode], but appends the public id to dst. It doesn't allocate if
+// dst has room.
+func (c *Codec) Append(dst []byte, entity string, id int64) ([]byte, error) {
+	if c == nil || c.writes == nil {
+		return dst, ErrNoCodec
+	}
+	k := c.writes
+	return seal(append(dst, k.version), k.block, uint64(id), k.tag(entity)), nil
+}
+
+// Decode returns the key of an entity's public id. If the text is anything else than what
+// [Codec.Encode] writes with one of the codec's keys, it returns an [*Error].
+func (c *Codec) Decode(entity, text string) (int64, error) { return decode(c, entity, text) }
+
+func decode[S string | []byte](c *Codec, entity string, text S) (int64, error) {
+	if c == nil || c.writes == nil {
+		return 0, ErrNoCodec
+	}
+	if len(text) != Length || c.reads[text[0]] == nil {
+		return 0, refuse(entity, text)
+	}
+	k := c.reads[text[0]]
+	id, tag, ok := open(k.block, text[1:])
+	var got, want [8]byte
+	binary.BigEndian.PutUint64(got[:], tag)
+	binary.BigEndian.PutUint64(want[:], k.tag(entity))
+	if !ok || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		return 0, refuse(entity, text)
+	}
+	return int64(id), nil
+}
+
+// A sealer has what is derived from one key.
+type sealer struct {
+	version byte
+	secret  []byte
+	block   cipher.Block
+
+	mu   sync.Mutex // held while tags is replaced
+	tags atomic.Pointer[map[string]uint64]
+}
+
+func newSealer(key Key) (*sealer, error) {
+	s := &sealer{version: key.Version, secret: append([]byte(nil), key.Secret...)}
+	s.tags.Store(new(map[string]uint64))
+	var err error
+	s.block, err = aes.NewCipher(s.derive("block"))
+	return s, err
+}
+
+func (s *sealer) derive(purpose string) []byte {
+	mac := hmac.New(sha256.New, s.secret)
+	mac.Write([]byte("snowkey public id: " + purpose))
+	return mac.Sum(nil)
+}
+
+// tag returns the tag of an entity. It computes each one once, because that takes longer
+// than all the rest of an id.
+func (s *sealer) tag(entity string) uint64 {
+	if tag, ok := (*s.tags.Load())[entity]; ok {
+		return tag
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tags := maps.Clone(*s.tags.Load())
+	if tags == nil {
+		tags = make(map[string]uint64)
+	}
+	tag := binary.BigEndian.Uint64(s.derive("entity " + entity))
+	tags[entity] = tag
+	s.tags.Store(&tags)
+	return tag
+}

@@ -1,0 +1,235 @@
+package public
+
+import (
+	"crypto/aes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestVectors(t *testing.T) {
+	var vectors []struct{ Key, Version, Entity, ID, Text string }
+	text, err := os.ReadFile("testdata/vectors.json")
+	if err == nil {
+		err = json.Unmarshal(text, &vectors)
+	}
+	if err != nil || len(vectors) < 40 {
+		t.Fatalf("%d vectors, %v", len(vectors), err)
+	}
+	for _, v := range vectors {
+		key, err := hex.DecodeString(v.Key)
+		id, err2 := strconv.ParseInt(v.ID, 10, 64)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		c := mustNew(t, Key{v.Version[0], key})
+		if got, err := c.Encode(v.Entity, id); err != nil || got != v.Text {
+			t.Errorf("%d of %q is %s, %v, want %s", id, v.Entity, got, err, v.Text)
+		}
+		if got, err := c.Decode(v.Entity, v.Text); err != nil || got != id {
+			t.Errorf("%s is %d, %v, want %d", v.Text, got, err, id)
+		}
+	}
+}
+
+// seal encrypts one block, here with the example for AES-256 in appendix C.3 of FIPS 197.
+func TestFIPS197(t *testing.T) {
+	var key [32]byte
+	for i := range key {
+		key[i] = byte(i)
+	}
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id, tag = 0x0011223344556677, 0x8899aabbccddeeff
+	text := seal(nil, block, id, tag)
+	if got := fmt.Sprintf("%032x", numberOf(string(text))); got != "8ea2b7ca516745bfeafc49904b496089" {
+		t.Errorf("the block is %s", got)
+	}
+	if gotID, gotTag, ok := open(block, text); !ok || gotID != id || gotTag != tag {
+		t.Errorf("open = %x, %x, %v", gotID, gotTag, ok)
+	}
+}
+
+func TestRotation(t *testing.T) {
+	a, b := Key{'A', secret(1)}, Key{'B', secret(2)}
+	before, both, after := mustNew(t, a), mustNew(t, b, a), mustNew(t, b)
+	old, _ := before.Encode("user", high)
+	if id, err := both.Decode("user", old); err != nil || id != high {
+		t.Errorf("an old id is %d, %v", id, err)
+	}
+	text, _ := both.Encode("user", high)
+	if text[0] != 'B' || text == old {
+		t.Errorf("a new id is %s, the old one %s", text, old)
+	}
+	if id, err := after.Decode("user", text); err != nil || id != high {
+		t.Errorf("a new id is %d, %v", id, err)
+	}
+	for _, refused := range []struct {
+		c    *Codec
+		text string
+	}{{after, old}, {before, text}} {
+		if id, err := refused.c.Decode("user", refused.text); err == nil {
+			t.Errorf("%s is %d without its key", refused.text, id)
+		}
+	}
+	// A process that isn't restarted yet must read what the others write. So the new key
+	// is added as a reader first.
+	ready := mustNew(t, a, b)
+	if id, err := ready.Decode("user", text); err != nil || id != high {
+		t.Errorf("a process with both keys reads %d, %v", id, err)
+	}
+}
+
+func TestNoCodec(t *testing.T) {
+	for _, c := range []*Codec{nil, {}} {
+		if text, err := c.Encode("user", 1); text != "" || !errors.Is(err, ErrNoCodec) {
+			t.Errorf("Encode = %q, %v", text, err)
+		}
+		if id, err := c.Decode("user", "A5bIqmcQzxo1tdmBS9iDJi2"); id != 0 || !errors.Is(err, ErrNoCodec) {
+			t.Errorf("Decode = %d, %v", id, err)
+		}
+		if dst, err := c.Append([]byte("x"), "user", 1); string(dst) != "x" || !errors.Is(err, ErrNoCodec) {
+			t.Errorf("Append = %q, %v", dst, err)
+		}
+	}
+}
+
+func TestKeysRefused(t *testing.T) {
+	good := base64.StdEncoding.EncodeToString(secret(1))
+	other := base64.StdEncoding.EncodeToString(secret(2))
+	for _, c := range []struct{ text, want string }{
+		{"", "public: keys: there is none; make one with: head -c 32 /dev/urandom | base64"},
+		{" ,\n", "public: keys: there is none; make one with: head -c 32 /dev/urandom | base64"},
+		{good, "public: key 1: want VERSION:BASE64, such as A: and the output of: head -c 32 /dev/urandom | base64"},
+		{"A:" + good + " BB:" + other, "public: key 2: want VERSION:BASE64, such as A: and the output of: head -c 32 /dev/urandom | base64"},
+		{"A:" + good + " B:" + other[1:], `public: key 2 (version "B"): is not base64; make one with: head -c 32 /dev/urandom | base64`},
+		{"A:" + strings.TrimRight(good, "="), `public: key 1 (version "A"): is not base64; make one with: head -c 32 /dev/urandom | base64`},
+		{"A:" + base64.StdEncoding.EncodeToString(secret(1)[1:]), `public: key 1 (version "A"): has 31 bytes, want 32; make one with: head -c 32 /dev/urandom | base64`},
+		{"A:" + base64.StdEncoding.EncodeToString(append(secret(1), 1)), `public: key 1 (version "A"): has 33 bytes, want 32; make one with: head -c 32 /dev/urandom | base64`},
+		{"A:", `public: key 1 (version "A"): has 0 bytes, want 32; make one with: head -c 32 /dev/urandom | base64`},
+		{"A:" + base64.StdEncoding.EncodeToString(make([]byte, 32)), `public: key 1 (version "A"): has 32 equal bytes, which anyone can guess; make one with: head -c 32 /dev/urandom | base64`},
+		{"-:" + good, `public: key 1 (version "-"): the version must be one of 0-9, A-Z and a-z`},
+		{"A:" + good + ",A:" + other, `public: key 2 (version "A"): another key has this version; each key needs its own`},
+		{"A:" + good + ",B:" + good, `public: key 2 (version "B"): is the same as key 'A'; make another with: head -c 32 /dev/urandom | base64`},
+	} {
+		codec, err := Load(c.text)
+		if _, ok := errors.AsType[*KeyError](err); !ok || codec != nil || err.Error() != c.want {
+			t.Errorf("%q:\ngot  %v\nwant %s", c.text, err, c.want)
+		}
+		for _, s := range []string{good, other, good[2:12], other[2:12]} {
+			if err != nil && strings.Contains(err.Error(), s) {
+				t.Errorf("the error contains a secret: %v", err)
+			}
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	a, b := base64.StdEncoding.EncodeToString(secret(1)), base64.StdEncoding.EncodeToString(secret(2))
+	want, _ := mustNew(t, Key{'B', secret(2)}).Encode("user", high)
+	for _, text := range []string{"B:" + b + " A:" + a, "B:" + b + ",A:" + a, "B:" + b + "\nA:" + a + "\n", " B:" + b + ", A:" + a + " "} {
+		c, err := Load(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Encode("user", high); got != want || err != nil {
+			t.Errorf("%q writes %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+// The caller may overwrite its secret, and no text of a key or codec contains it.
+func TestSecretsAreKept(t *testing.T) {
+	key := Key{'A', secret(1)}
+	c := mustNew(t, key)
+	before, _ := c.Encode("user", high)
+	var log strings.Builder
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("", "key", key, "codec", c)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("", "key", key, "codec", c)
+	for _, text := range []string{fmt.Sprint(key), fmt.Sprintf("%+v %#v %x %s %q", key, key, key, key, key), fmt.Sprintf("%v %+v", c, []Key{key}), log.String()} {
+		for _, leak := range []string{"7 7 7", "0x7, 0x7", "070707", "\a\a\a", `\a\a`, "BwcHBw", "BwcH"} {
+			if strings.Contains(text, leak) {
+				t.Errorf("the secret is in %q", text)
+			}
+		}
+	}
+	clear(key.Secret)
+	if after, err := c.Encode("post", high); err != nil {
+		t.Errorf("Encode of an entity that is new: %q, %v", after, err)
+	} else if id, err := mustNew(t, Key{'A', secret(1)}).Decode("post", after); err != nil || id != high {
+		t.Errorf("the codec has used the caller's memory: %d, %v", id, err)
+	}
+	if after, _ := c.Encode("user", high); after != before {
+		t.Errorf("%s has become %s", before, after)
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	c := mustNew(t, Key{'A', secret(1)})
+	var wg sync.WaitGroup
+	for g := range int64(8) {
+		wg.Go(func() {
+			for n := range int64(200) {
+				entity := strconv.FormatInt((n+g)%50, 10)
+				text, err := c.Encode(entity, n)
+				if back, err2 := c.Decode(entity, text); err != nil || err2 != nil || back != n {
+					t.Errorf("%d of %s: %v, %d, %v", n, entity, err, back, err2)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestAllocations(t *testing.T) {
+	c := mustNew(t, Key{'A', secret(1)})
+	text, _ := c.Encode("user", high)
+	buf := make([]byte, 0, 64)
+	for _, m := range []struct {
+		name string
+		most float64
+		do   func()
+	}{
+		{"Append", 0, func() { buf, _ = c.Append(buf[:0], "user", high) }},
+		{"Encode", 2, func() { _, _ = c.Encode("user", high) }},
+		{"Decode", 1, func() { _, _ = c.Decode("user", text) }},
+	} {
+		if got := testing.AllocsPerRun(100, m.do); got > m.most {
+			t.Errorf("%s allocates %v times, want at most %v", m.name, got, m.most)
+		}
+	}
+}
+
+func Benchmark(b *testing.B) {
+	c := mustNew(b, Key{'A', secret(1)})
+	text, _ := c.Encode("user", high)
+	buf := make([]byte, 0, 64)
+	b.Run("Append", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			buf, _ = c.Append(buf[:0], "user", high)
+		}
+	})
+	b.Run("Encode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = c.Encode("user", high)
+		}
+	})
+	b.Run("Decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = c.Decode("user", text)
+		}
+	})
+}

@@ -1,0 +1,261 @@
+package public
+
+import (
+	"bytes"
+	"database/sql"
+	"database/sql/driver"
+	"encoding"
+	"encoding/gob"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+type (
+	user struct{ ID ID[user] }
+	post struct {
+		ID     ID[post]
+		Author ID[user]
+	}
+)
+
+func (user) Prefix() string { return "user" }
+func (post) Prefix() string { return "post" }
+
+// The methods are those that the types of package pk have.
+var (
+	_ interface {
+		driver.Valuer
+		encoding.TextAppender
+		encoding.TextMarshaler
+		json.Marshaler
+		slog.LogValuer
+		fmt.Stringer
+		IsZero() bool
+		MarshalGQL(io.Writer)
+		GormDataType() string
+	} = ID[user](0)
+	_ interface {
+		sql.Scanner
+		encoding.TextUnmarshaler
+		json.Unmarshaler
+		UnmarshalGQL(any) error
+		UnmarshalParam(string) error
+	} = new(ID[user])
+)
+
+// useCodec makes a codec the default until the test ends.
+func useCodec(t *testing.T) *Codec {
+	c := mustNew(t, Key{'A', secret(1)})
+	SetDefault(c)
+	t.Cleanup(func() { SetDefault(nil) })
+	return c
+}
+
+func TestID(t *testing.T) {
+	c := useCodec(t)
+	for _, n := range []int64{0, 1, -1, low, high, math.MaxInt64, math.MinInt64} {
+		id := ID[user](n)
+		text, err := c.Encode("user", n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var gql bytes.Buffer
+		id.MarshalGQL(&gql)
+		marshaled, err := id.MarshalText()
+		object, err2 := json.Marshal(id)
+		for what, got := range map[string]string{
+			"String": id.String(), "MarshalText": string(marshaled), "MarshalJSON": strings.Trim(string(object), `"`),
+			"MarshalGQL": strings.Trim(gql.String(), `"`), "LogValue": id.LogValue().String(), "fmt": fmt.Sprintf("%v", id),
+		} {
+			if got != text {
+				t.Errorf("%s of %d is %q, want %q", what, n, got, text)
+			}
+		}
+		value, err3 := id.Value()
+		if err != nil || err2 != nil || err3 != nil || value != n || id.Int64() != n || id.ID() != pk.ID(n) || id.IsZero() != (n == 0) {
+			t.Errorf("%d: %v, %v, %v, %v", n, err, err2, err3, value)
+		}
+		for what, read := range map[string]func(*ID[user]) error{
+			"UnmarshalText":     func(p *ID[user]) error { return p.UnmarshalText([]byte(text)) },
+			"UnmarshalParam":    func(p *ID[user]) error { return p.UnmarshalParam(text) },
+			"UnmarshalJSON":     func(p *ID[user]) error { return json.Unmarshal(object, p) },
+			"UnmarshalGQL":      func(p *ID[user]) error { return p.UnmarshalGQL(text) },
+			"UnmarshalGQL own":  func(p *ID[user]) error { return p.UnmarshalGQL(id) },
+			"UnmarshalGQL *own": func(p *ID[user]) error { return p.UnmarshalGQL(&id) },
+			"ParseID":           func(p *ID[user]) (err error) { *p, err = ParseID[user](text); return err },
+			"Scan(int64)":       func(p *ID[user]) error { return p.Scan(n) },
+			"Scan([]byte)":      func(p *ID[user]) error { return p.Scan(fmt.Appendf(nil, "%d", n)) },
+			"Scan(pk.ID)":       func(p *ID[user]) error { return p.Scan(pk.ID(n)) },
+			"Scan(own)":         func(p *ID[user]) error { return p.Scan(id) },
+			"Scan(*own)":        func(p *ID[user]) error { return p.Scan(&id) },
+		} {
+			got := ID[user](5)
+			if err := read(&got); err != nil || got != id {
+				t.Errorf("%s of %d = %d, %v", what, n, got.Int64(), err)
+			}
+		}
+	}
+	if got := ID[user](1).GormDataType(); got != "bigint" {
+		t.Errorf("GormDataType = %q", got)
+	}
+}
+
+func TestIDRefuses(t *testing.T) {
+	useCodec(t)
+	good, other := ID[user](high).String(), ID[post](high).String()
+	for _, text := range []string{"", "5", "1234567890123456789", good[1:], good + "0", " " + good, "a" + good[1:], other, "null", strings.Repeat("A", 1<<20), "\xff"} {
+		quoted, _ := json.Marshal(text)
+		for what, read := range map[string]func(*ID[user]) error{
+			"UnmarshalText":  func(p *ID[user]) error { return p.UnmarshalText([]byte(text)) },
+			"UnmarshalParam": func(p *ID[user]) error { return p.UnmarshalParam(text) },
+			"UnmarshalJSON":  func(p *ID[user]) error { return json.Unmarshal(quoted, p) },
+			"UnmarshalGQL":   func(p *ID[user]) error { return p.UnmarshalGQL(text) },
+		} {
+			got := ID[user](5)
+			mustRefuse(t, fmt.Sprintf("%s of %.30q", what, text), read(&got))
+			if got != 5 {
+				t.Errorf("%s of %.30q was refused and left %d", what, text, got.Int64())
+			}
+		}
+	}
+	// A number must not be a way around the codec.
+	for _, in := range []string{`5`, `1234567890123456789`, `-1`, `true`, `{}`, `[]`, `1.5`, `"A\u0041"`} {
+		got := ID[user](5)
+		mustRefuse(t, in, json.Unmarshal([]byte(in), &got))
+		if got != 5 {
+			t.Errorf("%s was refused and left %d", in, got.Int64())
+		}
+	}
+	for _, v := range []any{5, int64(5), json.Number("5"), 5.0, true, []any{}, pk.ID(5), ID[post](5)} {
+		got := ID[user](5)
+		mustRefuse(t, fmt.Sprintf("UnmarshalGQL(%T)", v), got.UnmarshalGQL(v))
+	}
+	for _, src := range []any{1.5, true, "x", good, []byte(good), ID[post](5), uint64(1 << 63), struct{}{}} {
+		got := ID[user](5)
+		err := got.Scan(src)
+		if refused, ok := errors.AsType[*pk.Error](err); !ok || refused.Type != "public.ID[public.user]" || got != 5 {
+			t.Errorf("Scan(%T) = %d, %v", src, got.Int64(), err)
+		}
+	}
+}
+
+func mustRefuse(t *testing.T, what string, err error) {
+	t.Helper()
+	if refused, ok := errors.AsType[*Error](err); !ok || refused.Entity != "user" || refused.Value == "" || len(err.Error()) > 300 {
+		t.Errorf("%s: got error %v, want a short *Error", what, err)
+	}
+}
+
+func TestIDNull(t *testing.T) {
+	useCodec(t)
+	id := ID[user](5)
+	if err := json.Unmarshal([]byte("null"), &id); err != nil || id != 5 {
+		t.Errorf("JSON null = %d, %v, want no change", id.Int64(), err)
+	}
+	if err := id.UnmarshalGQL(nil); err != nil || id != 5 {
+		t.Errorf("GraphQL null = %d, %v, want no change", id.Int64(), err)
+	}
+	if err := id.UnmarshalGQL((*ID[user])(nil)); err != nil || id != 5 {
+		t.Errorf("GraphQL nil pointer = %d, %v, want no change", id.Int64(), err)
+	}
+	for _, null := range []any{nil, (*ID[user])(nil), (*pk.ID)(nil)} {
+		id = 5
+		if err := id.Scan(null); err != nil || id != 0 {
+			t.Errorf("Scan(%T) = %d, %v, want 0", null, id.Int64(), err)
+		}
+	}
+	var n sql.Null[ID[user]]
+	if err := n.Scan(nil); err != nil || n.Valid {
+		t.Errorf("sql.Null.Scan(nil) = %v, %v", n, err)
+	}
+	if err := n.Scan(int64(high)); err != nil || !n.Valid || n.V != high {
+		t.Errorf("sql.Null.Scan = %v, %v", n, err)
+	}
+	if v, err := n.Value(); err != nil || v != int64(high) {
+		t.Errorf("sql.Null.Value = %v, %v", v, err)
+	}
+}
+
+// The standard encoders must find the methods by themselves.
+func TestIDEncodings(t *testing.T) {
+	useCodec(t)
+	type row struct {
+		ID    ID[user]         `json:"id" xml:"id,attr"`
+		Boss  *ID[user]        `json:"boss" xml:"boss"`
+		Zero  ID[user]         `json:"zero,omitzero" xml:"-"`
+		Likes map[ID[post]]int `json:"likes,omitempty" xml:"-"`
+	}
+	in := row{ID: low, Boss: new(ID[user](high)), Likes: map[ID[post]]int{high: 1}}
+	var out row
+	text, err := json.Marshal(in)
+	want := fmt.Sprintf(`{"id":"%s","boss":"%s","likes":{"%s":1}}`, ID[user](low), ID[user](high), ID[post](high))
+	if err != nil || string(text) != want {
+		t.Errorf("json.Marshal = %s, %v, want %s", text, err, want)
+	}
+	if err := json.Unmarshal(text, &out); err != nil || out.ID != low || *out.Boss != high || out.Likes[high] != 1 {
+		t.Errorf("json.Unmarshal = %+v, %v", out, err)
+	}
+	out = row{}
+	text, err = xml.Marshal(in)
+	if err2 := xml.Unmarshal(text, &out); err != nil || err2 != nil || out.ID != low || *out.Boss != high || !strings.Contains(string(text), ID[user](high).String()) {
+		t.Errorf("xml: %s, %+v, %v, %v", text, out, err, err2)
+	}
+	var stream bytes.Buffer
+	out = row{}
+	if err, err2 := gob.NewEncoder(&stream).Encode(in), gob.NewDecoder(&stream).Decode(&out); err != nil || err2 != nil || out.ID != low || *out.Boss != high {
+		t.Errorf("gob: %+v, %v, %v", out, err, err2)
+	}
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	var id ID[user]
+	flags.TextVar(&id, "id", ID[user](low), "")
+	if err := flags.Parse([]string{"-id", ID[user](high).String()}); err != nil || id != high {
+		t.Errorf("flag = %d, %v", id.Int64(), err)
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("", "id", ID[user](high))
+	if !strings.Contains(log.String(), `"id":"`+ID[user](high).String()+`"`) || strings.Contains(log.String(), "1234567890") {
+		t.Errorf("slog wrote %s", &log)
+	}
+}
+
+// Without a codec, ids are neither written nor read, and the number doesn't get out.
+func TestIDWithoutCodec(t *testing.T) {
+	SetDefault(nil)
+	id := ID[user](high)
+	_, err := id.MarshalText()
+	_, err2 := json.Marshal(post{Author: id})
+	_, err3 := ParseID[user]("A5bIqmcQzxo1tdmBS9iDJi2")
+	for _, err := range []error{err, err2, err3, id.UnmarshalText(nil), id.UnmarshalParam("x"), id.UnmarshalGQL("x"), json.Unmarshal([]byte(`"x"`), &id)} {
+		if !errors.Is(err, ErrNoCodec) {
+			t.Errorf("got error %v, want ErrNoCodec", err)
+		}
+	}
+	var gql bytes.Buffer
+	id.MarshalGQL(&gql)
+	if gql.String() != "null" {
+		t.Errorf("MarshalGQL wrote %s", &gql)
+	}
+	for _, text := range []string{id.String(), fmt.Sprint(id), id.LogValue().String()} {
+		if !strings.Contains(text, "no codec") || strings.Contains(text, "1234567890") {
+			t.Errorf("text is %q", text)
+		}
+	}
+	// The database doesn't need one.
+	if v, err := id.Value(); err != nil || v != int64(high) {
+		t.Errorf("Value = %v, %v", v, err)
+	}
+	if err := id.Scan(int64(low)); err != nil || id != low {
+		t.Errorf("Scan = %d, %v", id.Int64(), err)
+	}
+}

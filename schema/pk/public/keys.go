@@ -1,0 +1,101 @@
+package public
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"unicode"
+)
+
+const keyLen = 32
+
+// makeKey is a command that prints a key.
+const makeKey = "head -c 32 /dev/urandom | base64"
+
+// A Key is a secret, and the character by which ids name it.
+type Key struct {
+	Version byte   // 0-9, A-Z or a-z
+	Secret  []byte // 32 random bytes
+}
+
+// Format implements [fmt.Formatter]. It writes the version, and never the secret.
+func (k Key) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "key %q", k.Version) }
+
+// LogValue implements [slog.LogValuer]. It returns the version, and never the secret.
+func (k Key) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(k)) }
+
+// New returns a codec. The first key makes new ids, and all keys read ids. The error is a
+// [*KeyError].
+func New(keys ...Key) (*Codec, error) {
+	if len(keys) == 0 {
+		return nil, &KeyError{Reason: "there is none; make one with: " + makeKey}
+	}
+	c := new(Codec)
+	for i, key := range keys {
+		reason := ""
+		switch {
+		case base62.Value(key.Version) < 0:
+			reason = "the version must be one of 0-9, A-Z and a-z"
+		case len(key.Secret) != keyLen:
+			reason = fmt.Sprintf("has %d bytes, want %d; make one with: %s", len(key.Secret), keyLen, makeKey)
+		case bytes.Count(key.Secret, key.Secret[:1]) == keyLen:
+			reason = "has 32 equal bytes, which anyone can guess; make one with: " + makeKey
+		case c.reads[key.Version] != nil:
+			reason = "another key has this version; each key needs its own"
+		}
+		for _, other := range keys[:i] {
+			if reason == "" && bytes.Equal(other.Secret, key.Secret) {
+				reason = fmt.Sprintf("is the same as key %q; make another with: %s", other.Version, makeKey)
+			}
+		}
+		var err error
+		if reason == "" {
+			if c.reads[key.Version], err = newSealer(key); err != nil {
+				reason = err.Error()
+			}
+		}
+		if reason != "" {
+			return nil, &KeyError{Position: i + 1, Version: string(rune(key.Version)), Reason: reason}
+		}
+	}
+	c.writes = c.reads[keys[0].Version]
+	return c, nil
+}
+
+// Load returns a codec with the keys in a text, which may come from an environment variable
+// or a file. Each key is written as VERSION:BASE64, and keys are separated by spaces,
+// commas or line ends:
+//
+//	B:mGWPVqoO/G9TCUhNtYRhmZbTPjcrEZSu9G7LVrsExWU= A:6eXf8SdqFSzHxmC2mdCO9yQGhPScbA8wlK7eXrM8LZE=
+//
+// The first key makes new ids, and all keys read ids. The error is a [*KeyError], which
+// doesn't contain any part of a secret.
+func Load(text string) (*Codec, error) {
+	var keys []Key
+	for item := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		version, secret, ok := strings.Cut(item, ":")
+		if !ok || len(version) != 1 {
+			return nil, &KeyError{Position: len(keys) + 1, Reason: "want VERSION:BASE64, such as A: and the output of: " + makeKey}
+		}
+		decoded, err := base64.StdEncoding.Strict().DecodeString(secret)
+		if err != nil {
+			return nil, &KeyError{Position: len(keys) + 1, Version: version, Reason: "is not base64; make one with: " + makeKey}
+		}
+		keys = append(keys, Key{version[0], decoded})
+	}
+	return New(keys...)
+}
+
+var defaultCodec atomic.Pointer[Codec]
+
+// Default returns the codec of the process, which every [ID] uses. It returns nil until
+// [SetDefault] is called.
+func Default() *Codec { return defaultCodec.Load() }
+
+// SetDefault makes c the codec of the process. It should be called in main, before the
+// first id is written or read. A later call is safe, and applies to all ids from then on.
+// SetDefault(nil) removes the codec.
+func SetDefault(c *Codec) { defaultCodec.Store(c) }

@@ -1,0 +1,353 @@
+package public
+
+import (
+	"bytes"
+	"crypto/aes"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// These are consecutive keys above 2^53, which become equal as float64.
+const (
+	low  = 1234567890123456788
+	high = 1234567890123456789
+)
+
+const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// secret returns bytes that differ for every seed, and in nothing but that.
+func secret(seed byte) []byte {
+	s := bytes.Repeat([]byte{7}, keyLen)
+	s[0] = seed
+	return s
+}
+
+func mustNew(t testing.TB, keys ...Key) *Codec {
+	t.Helper()
+	c, err := New(keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A coder is a codec, or a variant of one that has a defect.
+type coder struct {
+	encode func(entity string, id int64) string
+	decode func(entity, text string) (int64, error)
+}
+
+// coderOf returns the real codec.
+func coderOf(c *Codec) coder {
+	return coder{func(entity string, id int64) string {
+		text, _ := c.Encode(entity, id)
+		return text
+	}, c.Decode}
+}
+
+// The properties of a codec. Each returns what violates it, or an empty string.
+var properties = map[string]func(c coder, r *rand.Rand) string{
+	"every id comes back": func(c coder, r *rand.Rand) string {
+		ids := []int64{0, 1, -1, low, high, math.MaxInt64, math.MinInt64}
+		for range 1000 {
+			ids = append(ids, int64(r.Uint64()>>r.UintN(64)))
+		}
+		for _, id := range ids {
+			text := c.encode("user", id)
+			if back, err := c.decode("user", text); err != nil || back != id || len(text) != Length || strings.Trim(text, letters) != "" {
+				return fmt.Sprintf("%d is %q, which is %d, %v", id, text, back, err)
+			}
+		}
+		return ""
+	},
+	"a forged id is refused": func(c coder, r *rand.Rand) string {
+		for range 20_000 {
+			text := []byte(c.encode("user", high))
+			for i := 1; i < len(text); i++ {
+				text[i] = letters[r.IntN(len(letters))]
+			}
+			if id, err := c.decode("user", string(text)); err == nil {
+				return fmt.Sprintf("%s is %d", text, id)
+			}
+		}
+		return ""
+	},
+	"a mistyped id is refused": func(c coder, r *rand.Rand) string {
+		text := c.encode("user", high)
+		for i := range text {
+			for _, letter := range []byte(letters + " -_é\x00") {
+				wrong := text[:i] + string(rune(letter)) + text[i+1:]
+				if id, err := c.decode("user", wrong); err == nil && wrong != text {
+					return fmt.Sprintf("%s with another character is %s, which is %d", text, wrong, id)
+				}
+			}
+		}
+		for i := range len(text) - 1 {
+			wrong := text[:i] + text[i+1:i+2] + text[i:i+1] + text[i+2:]
+			if id, err := c.decode("user", wrong); err == nil && wrong != text {
+				return fmt.Sprintf("%s with two characters swapped is %s, which is %d", text, wrong, id)
+			}
+		}
+		for _, wrong := range []string{"", text[1:], text[:len(text)-1], text + "0", "0" + text, " " + text, text + "\n"} {
+			if id, err := c.decode("user", wrong); err == nil {
+				return fmt.Sprintf("%q is %d", wrong, id)
+			}
+		}
+		return ""
+	},
+	"an id of another entity is refused": func(c coder, r *rand.Rand) string {
+		for id := int64(low); id <= high; id++ {
+			for _, other := range []string{"post", "User", "user ", "use", "", "block"} {
+				if got, err := c.decode("user", c.encode(other, id)); err == nil {
+					return fmt.Sprintf("%d of a %q is accepted as %d of a user", id, other, got)
+				}
+			}
+		}
+		return ""
+	},
+	"an id under another key is refused": func(c coder, r *rand.Rand) string {
+		other, err := New(Key{'A', secret(200)})
+		if err != nil {
+			return err.Error()
+		}
+		text, _ := other.Encode("user", high)
+		if id, err := c.decode("user", text); err == nil {
+			return fmt.Sprintf("%s is %d", text, id)
+		}
+		return ""
+	},
+	"an id has one spelling": func(c coder, r *rand.Rand) string {
+		block := new(big.Int).Lsh(big.NewInt(1), 128)
+		spellings := 0
+		for id := int64(high); spellings < 20; id++ {
+			text := c.encode("user", id)
+			again := spell(block.Add(new(big.Int).Lsh(big.NewInt(1), 128), numberOf(text[1:])))
+			if len(again) > digitsLen {
+				continue // it has no other spelling
+			}
+			spellings++
+			if id, err := c.decode("user", text[:1]+again); err == nil {
+				return fmt.Sprintf("%s and %s are both %d", text, text[:1]+again, id)
+			}
+		}
+		return ""
+	},
+	"all failures are alike": func(c coder, r *rand.Rand) string {
+		text := c.encode("user", high)
+		for _, wrong := range []string{text[:1] + text[2:] + "0", c.encode("post", high), text[:1] + strings.Repeat("0", digitsLen), "", "é", "B" + text[1:], "x" + text[1:]} {
+			id, err := c.decode("user", wrong)
+			refused, ok := errors.AsType[*Error](err)
+			if !ok || id != 0 || refused.Entity != "user" || refused.Value != fmt.Sprintf("%q", wrong) {
+				return fmt.Sprintf("%q is %d, %#v", wrong, id, err)
+			}
+		}
+		return ""
+	},
+	"neighbours look unrelated": func(c coder, r *rand.Rand) string {
+		const n = 4096
+		var changed, sorted int
+		firsts := make(map[string]bool)
+		for id := int64(high); id < high+n; id++ {
+			a, b := c.encode("user", id), c.encode("user", id+1)
+			difference := new(big.Int).Xor(numberOf(a[1:]), numberOf(b[1:]))
+			for _, word := range difference.Bits() {
+				changed += bits.OnesCount(uint(word))
+			}
+			if a < b {
+				sorted++
+			}
+			firsts[a[1:5]] = true
+		}
+		if mean := float64(changed) / n; mean < 63 || mean > 65 {
+			return fmt.Sprintf("%.1f of 128 bits change from one id to the next, want 64", mean)
+		}
+		if share := float64(sorted) / n; share < 0.45 || share > 0.55 {
+			return fmt.Sprintf("%.2f of the ids sort before the next one, want half", share)
+		}
+		if len(firsts) < n*99/100 {
+			return fmt.Sprintf("%d ids have only %d beginnings", n, len(firsts))
+		}
+		return ""
+	},
+}
+
+func numberOf(text string) *big.Int {
+	n := new(big.Int)
+	for i := range text {
+		n.Add(n.Mul(n, big.NewInt(62)), big.NewInt(int64(strings.IndexByte(letters, text[i]))))
+	}
+	return n
+}
+
+// spell returns at least 22 digits.
+func spell(n *big.Int) string {
+	text, digit := "", new(big.Int)
+	for n = new(big.Int).Set(n); n.Sign() > 0; {
+		n.DivMod(n, big.NewInt(62), digit)
+		text = string(letters[digit.Int64()]) + text
+	}
+	return strings.Repeat("0", max(0, digitsLen-len(text))) + text
+}
+
+// violated returns the names of the properties that a coder doesn't have.
+func violated(c coder) (names []string) {
+	for name, property := range properties {
+		if property(c, rand.New(rand.NewPCG(1, 2))) != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestProperties(t *testing.T) {
+	c := coderOf(mustNew(t, Key{'A', secret(1)}, Key{'B', secret(2)}))
+	for name, property := range properties {
+		if violation := property(c, rand.New(rand.NewPCG(1, 2))); violation != "" {
+			t.Errorf("%s: %s", name, violation)
+		}
+	}
+}
+
+// Each variant lacks one of the steps of the codec. At least one property must fail
+// because of it, and it must be the right one.
+func TestPropertiesCatch(t *testing.T) {
+	real := mustNew(t, Key{'A', secret(1)}, Key{'B', secret(2)})
+	k := real.writes
+	read := func(check func(id, tag uint64, entity string) bool) func(string, string) (int64, error) {
+		return func(entity, text string) (int64, error) {
+			if len(text) == Length && real.reads[text[0]] != nil {
+				if id, tag, ok := open(real.reads[text[0]].block, text[1:]); ok && check(id, tag, entity) {
+					return int64(id), nil
+				}
+			}
+			return 0, refuse(entity, text)
+		}
+	}
+	for _, v := range []struct {
+		defect string
+		coder  coder
+		catch  string
+	}{
+		{"the tag is not checked", coder{coderOf(real).encode, read(func(_, _ uint64, _ string) bool { return true })}, "a forged id is refused"},
+		{"the tag is not checked", coder{coderOf(real).encode, read(func(_, _ uint64, _ string) bool { return true })}, "a mistyped id is refused"},
+		{"the tag is checked, but is the same for all entities", coder{
+			func(_ string, id int64) string { return coderOf(real).encode("", id) },
+			func(_, text string) (int64, error) { return real.Decode("", text) },
+		}, "an id of another entity is refused"},
+		{"only a few bits of the tag are checked", coder{coderOf(real).encode, read(func(_, tag uint64, entity string) bool {
+			return byte(tag) == byte(k.tag(entity))
+		})}, "a forged id is refused"},
+		{"the key is not used", coder{
+			func(entity string, id int64) string {
+				return "A" + string(seal(nil, plain{}, uint64(id), k.tag(entity)))
+			},
+			func(entity, text string) (int64, error) {
+				if len(text) != Length {
+					return 0, refuse(entity, text)
+				}
+				id, tag, ok := open(plain{}, text[1:])
+				if !ok || tag != k.tag(entity) {
+					return 0, refuse(entity, text)
+				}
+				return int64(id), nil
+			},
+		}, "neighbours look unrelated"},
+		{"numbers above 128 bits are cut off", coder{coderOf(real).encode, func(entity, text string) (int64, error) {
+			if len(text) == Length && strings.Trim(text, letters) == "" {
+				n := numberOf(text[1:])
+				n.SetBit(n, 128, 0).SetBit(n, 129, 0).SetBit(n, 130, 0)
+				return real.Decode(entity, text[:1]+spell(n))
+			}
+			return real.Decode(entity, text)
+		}}, "an id has one spelling"},
+		{"the version is not checked", coder{coderOf(real).encode, func(entity, text string) (int64, error) {
+			if len(text) != Length {
+				return 0, refuse(entity, text)
+			}
+			return real.Decode(entity, "A"+text[1:])
+		}}, "a mistyped id is refused"},
+		{"the reason is told", coder{coderOf(real).encode, func(entity, text string) (int64, error) {
+			if len(text) != Length {
+				return 0, errors.New("the length is wrong")
+			}
+			return real.Decode(entity, text)
+		}}, "all failures are alike"},
+		{"any key is accepted", coder{coderOf(real).encode, func(entity, text string) (int64, error) {
+			other := mustNew(t, Key{'A', secret(200)})
+			if id, err := other.Decode(entity, text); err == nil {
+				return id, nil
+			}
+			return real.Decode(entity, text)
+		}}, "an id under another key is refused"},
+		{"large ids are rounded", coder{func(entity string, id int64) string {
+			return coderOf(real).encode(entity, int64(float64(id)))
+		}, real.Decode}, "every id comes back"},
+	} {
+		if got := violated(v.coder); !slices.Contains(got, v.catch) {
+			t.Errorf("%s: the properties %q fail, want %q among them", v.defect, got, v.catch)
+		}
+	}
+}
+
+// plain is a cipher that doesn't encrypt.
+type plain struct{}
+
+func (plain) BlockSize() int          { return aes.BlockSize }
+func (plain) Encrypt(dst, src []byte) { copy(dst, src) }
+func (plain) Decrypt(dst, src []byte) { copy(dst, src) }
+
+// FuzzDecode checks that text which is accepted is written as that same text.
+func FuzzDecode(f *testing.F) {
+	c := mustNew(f, Key{'A', secret(1)}, Key{'B', secret(2)})
+	old := mustNew(f, Key{'B', secret(2)})
+	for _, id := range []int64{0, 1, -1, low, high, math.MaxInt64, math.MinInt64} {
+		for _, codec := range []*Codec{c, old} {
+			text, _ := codec.Encode("user", id)
+			f.Add("user", text)
+			f.Add("post", text)
+		}
+	}
+	f.Add("", "A"+strings.Repeat("z", digitsLen))
+	f.Fuzz(func(t *testing.T, entity, text string) {
+		id, err := c.Decode(entity, text)
+		if _, ok := errors.AsType[*Error](err); err != nil && !ok {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if err == nil {
+			writer := map[byte]*Codec{'A': c, 'B': old}[text[0]]
+			if again, err := writer.Encode(entity, id); err != nil || again != text {
+				t.Fatalf("%q is %d, which is written %q, %v", text, id, again, err)
+			}
+		}
+	})
+}
+
+// FuzzEncode compares the digits with those of big.Int, and decodes them.
+func FuzzEncode(f *testing.F) {
+	f.Add("user", int64(low), int64(high))
+	f.Add("", int64(0), int64(-1))
+	f.Fuzz(func(t *testing.T, entity string, id, other int64) {
+		c := mustNew(t, Key{'A', secret(1)}) // its own, because a codec remembers every entity
+		text, err := c.Encode(entity, id)
+		if err != nil || len(text) != Length {
+			t.Fatalf("%d of %q is %q, %v", id, entity, text, err)
+		}
+		if back, err := c.Decode(entity, text); err != nil || back != id {
+			t.Fatalf("%q of %q is %d, %v, want %d", text, entity, back, err, id)
+		}
+		if again, _ := c.Encode(entity, other); (again == text) != (id == other) {
+			t.Fatalf("%d and %d of %q are %q and %q", id, other, entity, text, again)
+		}
+		if spelled := spell(numberOf(text[1:])); spelled != text[1:] {
+			t.Fatalf("%q is spelled %q by big.Int", text[1:], spelled)
+		}
+	})
+}
