@@ -15,19 +15,27 @@ type Clock struct{ file string }
 func Clocked(t TB, dialect string) (DB, *Process, *Clock) {
 	t.Helper()
 	requireWanted(t, dialect)
+	clock, underClock := newClock(t, "")
+	db, process := WithCommand(t, dialect, underClock)
+	return db, process, clock
+}
+
+// newClock returns a clock, and a function that makes a server's command use it. Each
+// clock is for one server. The server also loads preload, if that isn't empty.
+func newClock(t TB, preload string) (clock *Clock, under func(dir string, command []string) []string) {
+	t.Helper()
 	var library string
 	if err := obtain("libfaketime", "libfaketimeMT.so.1", func() bool { library = faketime(); return library != "" }); err != nil {
 		missing(t, err)
 	}
-	clock := &Clock{}
-	db, process := WithCommand(t, dialect, func(dir string, command []string) []string {
+	clock = &Clock{}
+	return clock, func(dir string, command []string) []string {
 		clock.file = filepath.Join(dir, "clock")
 		return append([]string{
-			"env", "LD_PRELOAD=" + library, "FAKETIME_TIMESTAMP_FILE=" + clock.file,
+			"env", "LD_PRELOAD=" + library + " " + preload, "FAKETIME_TIMESTAMP_FILE=" + clock.file,
 			"FAKETIME_NO_CACHE=1", "DONT_FAKE_MONOTONIC=1",
 		}, command...)
-	})
-	return db, process, clock
+	}
 }
 
 // Set moves the clock ahead of the clock of this host, or behind it if by is negative.

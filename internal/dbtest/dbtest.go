@@ -58,7 +58,20 @@ func Databases(t TB) []string {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(services, name) })
+}
+
+// services are the names of servers that speak no SQL, so [Databases] leaves them out.
+var services = []string{"redis", "etcd", "zookeeper"}
+
+// Wants reports whether this run must cover a database or a service, such as "redis".
+func Wants(t TB, name string) bool {
+	t.Helper()
+	names, err := wanted(os.Getenv)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return slices.Contains(names, name)
 }
 
 // Each runs a subtest for every database of the run, named after its dialect. It works
@@ -167,7 +180,7 @@ func missing(t TB, err error) {
 
 // wanted parses SNOWKEY_TEST_DB.
 func wanted(getenv func(string) string) ([]string, error) {
-	all := []string{"sqlite", "postgres", "mysql"}
+	all := append([]string{"sqlite", "postgres", "mysql"}, services...)
 	list := getenv("SNOWKEY_TEST_DB")
 	if list == "" {
 		return all, nil
@@ -186,7 +199,7 @@ func wanted(getenv func(string) string) ([]string, error) {
 
 func requireWanted(t TB, dialect string) {
 	t.Helper()
-	if !slices.Contains(Databases(t), dialect) {
+	if !Wants(t, dialect) {
 		t.Skipf("dbtest: SNOWKEY_TEST_DB=%s leaves %s out", os.Getenv("SNOWKEY_TEST_DB"), dialect)
 	}
 }

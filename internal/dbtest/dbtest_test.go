@@ -45,6 +45,7 @@ func TestSelection(t *testing.T) {
 		"":                 "[sqlite postgres mysql]",
 		"sqlite":           "[sqlite]",
 		"postgres, sqlite": "[postgres sqlite]",
+		"redis,postgres":   "[postgres]",
 	} {
 		t.Setenv("SNOWKEY_TEST_DB", list)
 		if got := fmt.Sprint(Databases(t)); got != want {
@@ -59,8 +60,10 @@ func TestSelection(t *testing.T) {
 
 func TestDatabasesLeftOutAreSkippedByName(t *testing.T) {
 	t.Setenv("SNOWKEY_TEST_DB", "sqlite")
-	for _, open := range []func(TB) DB{Postgres, MySQL} {
-		r := record(t, func(t TB) { open(t) })
+	for _, open := range []func(TB){
+		func(t TB) { Postgres(t) }, func(t TB) { MySQL(t) }, func(t TB) { Redis().Start(t) },
+	} {
+		r := record(t, open)
 		if !strings.Contains(r.skip, "SNOWKEY_TEST_DB=sqlite leaves ") || r.failure != "" {
 			t.Errorf("skipped with %q, failed with %q", r.skip, r.failure)
 		}
@@ -105,7 +108,7 @@ func TestMissingServerFailsEveryTestAndExplainsOnce(t *testing.T) {
 
 	env, databases, stop, err := Environ(false)
 	stop()
-	if err != nil || !slices.Equal(env, []string{"SNOWKEY_TEST_DB=sqlite"}) || len(databases) != 3 ||
+	if err != nil || !slices.Equal(env, []string{"SNOWKEY_TEST_DB=sqlite,redis,etcd,zookeeper"}) || len(databases) != 3 ||
 		databases[0].Missing != nil || databases[1].Missing == nil || databases[2].Missing == nil {
 		t.Errorf("without servers a run that demands none has %v of %+v, %v", env, databases, err)
 	}
@@ -130,6 +133,7 @@ func TestTestsWithoutTheirProgramsAreCounted(t *testing.T) {
 		for _, test := range []func(TB){
 			func(t TB) { Killable(t, "postgres") },
 			func(t TB) { Clocked(t, "mysql") },
+			func(t TB) { Redis().Start(t) },
 			func(t TB) { FilesOf(t, DB{}) },
 			func(t TB) { DB{}.ThroughPgBouncer(t, "session") },
 		} {
@@ -142,7 +146,7 @@ func TestTestsWithoutTheirProgramsAreCounted(t *testing.T) {
 		t.Setenv("SNOWKEY_TEST_MISSING", file)
 	}
 	names, err := os.ReadFile(file)
-	if want := strings.Repeat(t.Name()+"\n", 4); string(names) != want || err != nil {
+	if want := strings.Repeat(t.Name()+"\n", 5); string(names) != want || err != nil {
 		t.Errorf("the file has %q (%v), want %q", names, err, want)
 	}
 }

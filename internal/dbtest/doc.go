@@ -14,6 +14,9 @@
 // program withdb leaves out whichever databases aren't available, and reports which
 // ones those were.
 //
+// [Redis] and other [Service] values are servers that speak no SQL. SNOWKEY_TEST_DB also
+// limits these. Each test starts its own, which the ways 1 and 5 below don't apply to.
+//
 // # Where a server comes from
 //
 // For each database, dbtest uses the first of these that is available:
@@ -64,6 +67,7 @@
 // # Faults
 //
 //   - [Killable] for a server that the test can kill and start again.
+//   - [Clocked] for a server whose clock the test can set.
 //   - [WithCommand] to start the server with other options or in another environment.
 //   - [StandbyOf] for a Postgres that fails over without its last commits.
 //   - [FilesOf] and [RecoveryOf] for a Postgres that is restored from a backup.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -37,6 +38,10 @@ func Environ(all bool) (env []string, databases []Database, stop func(), err err
 	var have []string
 	var without missingError
 	for _, name := range names {
+		if slices.Contains(services, name) { // each test binary starts its own
+			have = append(have, name)
+			continue
+		}
 		if name == "sqlite" {
 			databases = append(databases, Database{Dialect: name})
 			have = append(have, name)

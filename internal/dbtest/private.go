@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 //go:embed warden.sh
@@ -51,30 +50,20 @@ func (e engine) tryPrivate(in installation, durable bool) (*server, error) {
 	}
 	srv.origin = "a private server"
 	srv.stop = w.stop
-	srv.process = &Process{engine: e, dsn: in.dsn(port), dir: dir, warden: w}
+	answers := func() error { _, err := e.connect(in.dsn(port), ""); return err }
+	srv.process = &Process{name: e.name, answers: answers, dir: dir, warden: w}
 	return srv, nil
 }
 
-// await waits until the server answers, exits, or has taken too long. We have to be
-// patient here, because MySQL can take half a minute just to create its data directory
-// if the machine is busy.
-func (e engine) await(w *warden, in installation, port int, dirName string) (*server, error) {
-	deadline := time.After(3 * time.Minute)
-	for {
-		srv, err := e.connect(in.dsn(port), "")
-		if err == nil {
-			if err = e.isIn(srv, in, dirName); err == nil {
-				return srv, nil
-			}
+// await waits for the server, and checks that it is the one that we started.
+func (e engine) await(w *warden, in installation, port int, dirName string) (srv *server, err error) {
+	err = w.await(func() error {
+		if srv, err = e.connect(in.dsn(port), ""); err != nil {
+			return err
 		}
-		select {
-		case <-w.ended:
-			return nil, errors.New("it ended")
-		case <-deadline:
-			return nil, fmt.Errorf("it does not answer: %w", err)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+		return e.isIn(srv, in, dirName)
+	})
+	return srv, err
 }
 
 func (e engine) isIn(srv *server, in installation, dirName string) error {

@@ -12,10 +12,10 @@ import (
 // A Process is the process of a server, for a test to kill. It must not be used by more
 // than one goroutine at a time.
 type Process struct {
-	engine engine
-	dsn    string
-	dir    string
-	warden *warden
+	name    string       // for messages
+	answers func() error // returns nil if the server accepts requests
+	dir     string
+	warden  *warden
 }
 
 // Kill ends the server the way kill -9 does, and returns once the process is gone. The
@@ -26,9 +26,23 @@ func (p *Process) Kill() error {
 	if err := os.WriteFile(p.file("again"), nil, 0o644); err != nil {
 		return err
 	}
+	if err := p.Signal(os.Kill); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(time.Minute); p.runs(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("dbtest: %s survives kill -9", p.name)
+		}
+	}
+	return nil
+}
+
+// Signal sends a signal to the server. A Postgres that is stopped with SIGSTOP goes on
+// answering, because each of its connections has a process of its own.
+func (p *Process) Signal(s os.Signal) error {
 	text, err := os.ReadFile(p.file("server"))
 	if err != nil {
-		return fmt.Errorf("dbtest: %s does not run: %w", p.engine.name, err)
+		return fmt.Errorf("dbtest: %s does not run: %w", p.name, err)
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
@@ -38,15 +52,7 @@ func (p *Process) Kill() error {
 	if err != nil {
 		return err
 	}
-	if err := process.Kill(); err != nil {
-		return err
-	}
-	for deadline := time.Now().Add(time.Minute); p.runs(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			return fmt.Errorf("dbtest: %s survives kill -9", p.engine.name)
-		}
-	}
-	return nil
+	return process.Signal(s)
 }
 
 // Start starts a killed server again, and waits until it answers.
@@ -62,12 +68,12 @@ func (p *Process) Start() error {
 				time.Sleep(time.Millisecond)
 			}
 		}
-		_, err := p.engine.connect(p.dsn, "")
+		err := p.answers()
 		if err == nil {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("dbtest: %s does not start again: %w; its log ends:\n%s", p.engine.name, err, p.warden.log())
+			return fmt.Errorf("dbtest: %s does not start again: %w; its log ends:\n%s", p.name, err, p.warden.log())
 		}
 	}
 }

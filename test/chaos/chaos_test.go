@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -59,13 +58,12 @@ func readSettings(t *testing.T) settings {
 
 func TestChaos(t *testing.T) {
 	s := readSettings(t)
-	servers := slices.DeleteFunc(dbtest.Databases(t), func(dialect string) bool { return dialect == "sqlite" })
-	run := func(name, dialect string, days bool) {
+	run := func(name string, b backend, days bool) {
 		t.Run(name, func(t *testing.T) {
 			if s.length == 0 {
 				t.Parallel()
 			}
-			n := newNemesis(t, dialect, s)
+			n := newNemesis(t, b, s)
 			n.setDays(days)
 			n.startAll()
 			faults := n.faults()
@@ -83,11 +81,51 @@ func TestChaos(t *testing.T) {
 			n.finish()
 		})
 	}
-	for i, dialect := range servers {
-		run(dialect, dialect, false)
-		if s.length > 0 || i == 0 {
-			run("days on "+dialect, dialect, true)
+	days := 0
+	for _, b := range wantedBackends(t) {
+		run(b.name, b, false)
+		if reason := b.lacks[faultDays]; reason != "" {
+			t.Logf("%s is not tested with %s, because %s", b.name, faultDays, reason)
+		} else if s.length > 0 || days == 0 {
+			run("days on "+b.name, b, true)
+			days++
 		}
+	}
+}
+
+// wantedBackends returns the backends that this run must cover.
+func wantedBackends(t *testing.T) []backend {
+	wanted := slices.DeleteFunc(slices.Clone(backends), func(b backend) bool { return !dbtest.Wants(t, b.name) })
+	if len(wanted) == 0 {
+		t.Skip("no server in this run")
+	}
+	return wanted
+}
+
+// checkServer fails if a backend lacks a fault without a reason, so that none gets lost by
+// accident.
+func checkServer(t *testing.T, b backend, s server) {
+	t.Helper()
+	lacks := map[string]bool{
+		faultStop: s.stop == nil || s.resume == nil, faultClock: s.setClock == nil, faultDays: b.volatile,
+	}
+	for fault := range lacks {
+		if given := b.lacks[fault] != ""; given != lacks[fault] {
+			t.Errorf("%s: the backend lacks it: %v; a reason is given: %v", fault, lacks[fault], given)
+		}
+	}
+	for fault := range b.lacks {
+		if _, known := lacks[fault]; !known {
+			t.Errorf("%q is not a fault", fault)
+		}
+	}
+	for _, address := range s.addresses {
+		if strings.Count(s.text, address) != 1 {
+			t.Errorf("the text does not contain the address %s once", address)
+		}
+	}
+	if len(s.addresses) == 0 || s.kill == nil || s.start == nil || s.dump == nil {
+		t.Fatal("the server lacks a function that every test needs")
 	}
 }
 
@@ -142,7 +180,8 @@ type thieves struct{ *fleet }
 func newThieves(t *testing.T, days bool) thieves {
 	// This must be durable, because a claim doesn't grant any ids if the server may
 	// forget a commit.
-	f := newFleet(t, dbtest.Durable(t, serverDialect(t)), 200_000)
+	b := durableBackend(t)
+	f := newFleet(t, b, b.start(t), 200_000)
 	f.orders.MinWorker, f.orders.MaxWorker = 1, 1
 	f.orders.Thief = true
 	f.setDays(days)
@@ -175,23 +214,23 @@ func (f thieves) awaitDuplicates(t *testing.T) {
 	}
 }
 
-func serverDialect(t *testing.T) string {
-	for _, dialect := range dbtest.Databases(t) {
-		if dialect != "sqlite" {
-			return dialect
+func durableBackend(t *testing.T) backend {
+	for _, b := range wantedBackends(t) {
+		if !b.volatile {
+			return b
 		}
 	}
-	t.Skip("no database server in this run")
-	return ""
+	t.Skip("no durable store in this run")
+	return backend{}
 }
 
-func newFleet(t *testing.T, db dbtest.DB, rate int) *fleet {
+func newFleet(t *testing.T, b backend, s server, rate int) *fleet {
 	dir, err := newEvidence(t.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{database: db.DSN, dir: dir, notes: map[string]int{}, orders: Orders{
-		Dialect: db.Dialect, Driver: db.Driver, DSN: db.DSN, Rate: rate,
+	f := &fleet{server: s, dir: dir, notes: map[string]int{}, orders: Orders{
+		Backend: b.name, Store: s.text, Rate: rate,
 		Window: time.Second, TTL: 1500 * time.Millisecond, Skew: time.Second,
 	}}
 	f.setDays(false)
@@ -240,9 +279,8 @@ type nemesis struct {
 	*testing.T
 	settings
 	*fleet
-	server  *dbtest.Process
-	clock   *dbtest.Clock
-	network *proxy
+	backend backend
+	network network
 	record  *os.File   // test.log
 	crew    []*process // one process for each worker number
 	calm    time.Time  // from then on, bounds are no further ahead than they should be
@@ -251,18 +289,22 @@ type nemesis struct {
 	struck  map[string]int
 }
 
-func newNemesis(t *testing.T, dialect string, s settings) *nemesis {
-	db, server, clock := dbtest.Clocked(t, dialect)
-	address := regexp.MustCompile(`127\.0\.0\.1:\d+`)
-	network, err := newProxy(address.FindString(db.DSN))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(network.close)
-	f := newFleet(t, db, s.rate)
-	f.orders.DSN = address.ReplaceAllString(db.DSN, network.addr())
-	n := &nemesis{T: t, settings: s, fleet: f, server: server, clock: clock, network: network, began: time.Now(),
+func newNemesis(t *testing.T, b backend, s settings) *nemesis {
+	server := b.start(t)
+	checkServer(t, b, server)
+	f := newFleet(t, b, server, s.rate)
+	n := &nemesis{T: t, settings: s, fleet: f, backend: b, began: time.Now(),
 		worst: map[string]time.Duration{}, struck: map[string]int{}}
+	for _, address := range server.addresses {
+		p, err := newProxy(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.close)
+		n.network = append(n.network, p)
+		n.orders.Store = strings.Replace(n.orders.Store, address, p.addr(), 1)
+	}
+	var err error
 	n.orders.MaxWorker = int64(s.processes) - 1
 	if n.record, err = os.Create(filepath.Join(f.dir, "test.log")); err != nil {
 		t.Fatal(err)
@@ -296,7 +338,7 @@ type fault struct {
 }
 
 func (n *nemesis) faults() []fault {
-	return []fault{
+	all := []fault{
 		{"processes killed -9", n.killSome},
 		{"processes closed", n.closeSome},
 		{"restarted with the clock 0.7 s back", n.restartInThePast},
@@ -304,13 +346,51 @@ func (n *nemesis) faults() []fault {
 		{"all workers taken", n.takeAll},
 		{"clocks 3 h ahead, and right again", func() (time.Time, []*process) { return n.setClocks(3 * time.Hour) }},
 		{"clocks 3 h back, and right again", func() (time.Time, []*process) { return n.setClocks(-3 * time.Hour) }},
-		{"database's clock 1 h ahead, and right again", func() (time.Time, []*process) { return n.setDatabaseClock(time.Hour) }},
-		{"database's clock 1 h back, and right again", func() (time.Time, []*process) { return n.setDatabaseClock(-time.Hour) }},
 		{"network cut for longer than the bound", n.cut},
 		{"replies lost, requests late", n.badNetwork},
-		{"database killed -9", n.killServer},
+		{"server killed -9", n.killServer},
 		{"much of this at once", n.everything},
 	}
+	if n.server.setClock != nil {
+		all = append(all,
+			fault{"server's clock 1 h ahead, and right again", func() (time.Time, []*process) { return n.setServerClock(time.Hour) }},
+			fault{"server's clock 1 h back, and right again", func() (time.Time, []*process) { return n.setServerClock(-time.Hour) }})
+	}
+	if n.server.stop != nil {
+		all = append(all, fault{faultStop, n.stopServer})
+	}
+	for _, h := range n.server.more {
+		all = append(all, fault{h.name, func() (time.Time, []*process) { return n.harm(h) }})
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.backend.lacks)) {
+		n.Logf("left out: %s, because %s", name, n.backend.lacks[name])
+	}
+	return all
+}
+
+// harm does what only this backend can suffer.
+func (n *nemesis) harm(h harm) (time.Time, []*process) {
+	if err := h.begin(n.network); err != nil {
+		n.Fatal(err)
+	}
+	time.Sleep(h.lasts)
+	if h.end != nil {
+		if err := h.end(n.network); err != nil {
+			n.Fatal(err)
+		}
+	}
+	return time.Now(), n.crew
+}
+
+func (n *nemesis) stopServer() (time.Time, []*process) {
+	if err := n.server.stop(); err != nil {
+		n.Fatal(err)
+	}
+	time.Sleep(n.orders.Window + n.orders.Skew + 700*time.Millisecond)
+	if err := n.server.resume(); err != nil {
+		n.Fatal(err)
+	}
+	return time.Now(), n.crew
 }
 
 // strike makes a fault happen, and checks that ids flow again soon enough afterwards.
@@ -328,7 +408,7 @@ func (n *nemesis) strike(f fault) {
 // await waits until all of the given processes have drawn ids under a new grant.
 func (n *nemesis) await(name string, lasted time.Duration, over time.Time, who []*process) {
 	n.Helper()
-	allowed := n.orders.TTL + 2*time.Second
+	allowed := n.orders.TTL + 2*time.Second + n.holdOff()
 	var flow, renewed time.Duration
 	for _, p := range who {
 		for {
@@ -363,6 +443,15 @@ func (n *nemesis) await(name string, lasted time.Duration, over time.Time, who [
 	}
 }
 
+// holdOff returns how long a process that has claimed a worker number waits before it
+// issues ids.
+func (n *nemesis) holdOff() time.Duration {
+	if !n.backend.volatile {
+		return 0
+	}
+	return n.orders.Window + 2*n.orders.Skew
+}
+
 // launch starts a process.
 func (n *nemesis) launch(change func(*Orders)) *process {
 	n.Helper()
@@ -379,7 +468,7 @@ func (n *nemesis) startAll() {
 	for range n.processes {
 		n.crew = append(n.crew, n.launch(nil))
 	}
-	n.await("all started on an empty database", 0, start, n.crew)
+	n.await("all started on an empty store", 0, start, n.crew)
 }
 
 // some returns random places in the crew, a third of them in total.
@@ -515,14 +604,14 @@ func (n *nemesis) setClocks(ahead time.Duration) (time.Time, []*process) {
 	return time.Now(), who
 }
 
-// setDatabaseClock makes the database's clock jump. If it jumps ahead, all leases have
+// setServerClock makes the server's clock jump. If it jumps ahead, all leases have
 // expired, and a process with a new lease issues ids from its bound, which may be a
 // window ahead. If it jumps back, nothing is granted, but ids can still be issued up to
 // the bounds.
-func (n *nemesis) setDatabaseClock(ahead time.Duration) (time.Time, []*process) {
+func (n *nemesis) setServerClock(ahead time.Duration) (time.Time, []*process) {
 	n.Helper()
 	set := func(ahead time.Duration) {
-		if err := n.clock.Set(ahead); err != nil {
+		if err := n.server.setClock(ahead); err != nil {
 			n.Errorf("%v", err)
 		}
 	}
@@ -579,7 +668,7 @@ func (n *nemesis) everything() (time.Time, []*process) {
 	}
 	n.replace(killed, nil)
 	time.Sleep(n.orders.TTL)
-	if err := n.server.Kill(); err != nil {
+	if err := n.server.kill(); err != nil {
 		n.Errorf("%v", err)
 	}
 	for _, p := range stopped {
@@ -587,7 +676,7 @@ func (n *nemesis) everything() (time.Time, []*process) {
 			n.Errorf("%v", err)
 		}
 	}
-	if err := n.server.Start(); err != nil {
+	if err := n.server.start(); err != nil {
 		n.Fatal(err)
 	}
 	n.network.worsen(0, 0)
@@ -595,13 +684,13 @@ func (n *nemesis) everything() (time.Time, []*process) {
 }
 
 func (n *nemesis) killServer() (time.Time, []*process) {
-	if err := n.server.Kill(); err != nil {
+	if err := n.server.kill(); err != nil {
 		n.Errorf("%v", err)
 	}
 	if n.length > 0 { // sometimes for longer than the bound
 		time.Sleep(rand.N(2 * (n.orders.Window + n.orders.Skew)))
 	}
-	if err := n.server.Start(); err != nil {
+	if err := n.server.start(); err != nil {
 		n.Fatal(err)
 	}
 	return time.Now(), n.crew

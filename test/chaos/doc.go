@@ -1,6 +1,14 @@
-// Package chaos draws ids in real processes with real databases, and checks all of them
-// for duplicates. In the meantime it kills and stops the processes and the database,
-// cuts the network, and sets their clocks wrong.
+// Package chaos draws ids in real processes with real servers, and checks all of them for
+// duplicates. In the meantime it kills and stops the processes and the server, cuts the
+// network, and sets their clocks wrong.
+//
+// # Stores
+//
+// The test runs on each kind of store in the table backends. To add one, write a file
+// backend_NAME.go with its [backend], add it to the table, and add its name to dbtest if
+// SNOWKEY_TEST_DB does not know it. A backend says how to start a server or a cluster, how
+// a worker process opens the store, and what harm can be done. If the server can't suffer
+// one of the faults, the backend gives the reason, and the test prints it.
 //
 // # The check
 //
@@ -13,7 +21,7 @@
 //   - Because every id of a run was drawn, two runs overlap if and only if some id was
 //     issued more than once.
 //   - The check doesn't depend on anything but the runs. In particular, it doesn't
-//     matter how many leases a process had, or which replies of the database arrived.
+//     matter how many leases a process had, or which replies of the server arrived.
 //
 // An id is considered issued once its process has reported it, which happens after no
 // more than 64 calls. If the process is killed, everything that it has reported is
@@ -33,7 +41,7 @@
 //
 //	process N.log   the log of a worker process
 //	process N.runs  its orders, its runs, and the grants that its issuer received
-//	tables.txt      all columns of all rows of the lease tables
+//	tables.txt      all rows and namespaces of the store
 //	test.log        the faults and the recovery times
 //	duplicates.txt  the duplicate ids, if there are any
 //
@@ -43,7 +51,8 @@
 // for minutes with many of them, whereas make chaos-repeat repeats the short test many
 // times on a busy machine. You can change the test with these variables:
 //
-//	SNOWKEY_CHAOS=5m          how long, for each database
+//	SNOWKEY_TEST_DB=mysql     on which stores
+//	SNOWKEY_CHAOS=5m          how long, for each store
 //	SNOWKEY_CHAOS_PROCS=32    how many processes
 //	SNOWKEY_CHAOS_RATE=500000 ids a second for each process, 0 for no limit
 //	SNOWKEY_CHAOS_KEEP=dir    where to keep the evidence of a failure

@@ -4,14 +4,11 @@ package chaos
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
 )
 
@@ -32,59 +29,15 @@ func newEvidence(test string) (dir string, err error) {
 	return os.MkdirTemp(parent, "snowkey-chaos-"+notInNames.ReplaceAllString(test, "-")+"-")
 }
 
-// saveTables writes all columns of the lease tables to tables.txt.
-func (f *fleet) saveTables() (failed error) {
+// saveTables writes all rows and namespaces to tables.txt.
+func (f *fleet) saveTables() error {
 	file, err := os.Create(filepath.Join(f.dir, "tables.txt"))
 	if err != nil {
 		return err
 	}
-	db, err := sql.Open(f.orders.Driver, f.database)
-	if err != nil {
-		return errors.Join(err, file.Close())
-	}
-	defer db.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	for _, table := range []string{"snowkey_lease_ns", "snowkey_lease"} {
-		fmt.Fprintf(file, "%s at %s\n", table, time.Now().Format(time.RFC3339Nano))
-		if err := writeRows(ctx, file, db, "SELECT * FROM "+table); err != nil {
-			fmt.Fprintln(file, err)
-			failed = errors.Join(failed, err)
-		}
-		fmt.Fprintln(file)
-	}
-	return errors.Join(failed, file.Close())
-}
-
-// writeRows writes a line with the column names, followed by a line for each row.
-// Columns are separated by tabs.
-func writeRows(ctx context.Context, w io.Writer, db *sql.DB, query string) error {
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(w, strings.Join(names, "\t"))
-	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
-	for i := range values {
-		into[i] = &values[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
-		for i, v := range values {
-			if names[i] = "NULL"; v.Valid {
-				names[i] = v.String
-			}
-		}
-		fmt.Fprintln(w, strings.Join(names, "\t"))
-	}
-	return rows.Err()
+	return errors.Join(f.server.dump(ctx, file), file.Close())
 }
 
 // saveDuplicates writes all duplicates to duplicates.txt.

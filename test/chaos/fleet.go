@@ -20,10 +20,10 @@ import (
 
 // A fleet is a number of worker processes, and what they have drawn.
 type fleet struct {
-	orders   Orders // for each process, except for the label
-	database string // DSN that bypasses the proxy
-	dir      string // for logs and runs
-	check    *Checker
+	orders Orders // for each process, except for the label
+	server server
+	dir    string // for logs and runs
+	check  *Checker
 
 	mu      sync.Mutex
 	all     []*process
@@ -97,7 +97,7 @@ func (f *fleet) start(change func(*Orders)) (*process, error) {
 	f.mu.Lock()
 	f.all = append(f.all, p)
 	f.mu.Unlock()
-	o.DSN = "" // it may contain a password
+	o.Store = "" // it may contain a password
 	p.remark(fmt.Sprintf("pid %d, started %s, orders %+v", p.cmd.Process.Pid, time.Now().Format(time.RFC3339Nano), o))
 	go func() {
 		defer close(p.done)

@@ -11,12 +11,12 @@ import (
 // A proxy sits between the workers and a server, and can behave like a bad network.
 type proxy struct {
 	listener net.Listener
-	target   string
 
 	loseReplies atomic.Int64 // percentage of replies
 	delay       atomic.Int64 // maximum for requests
 
 	mu     sync.Mutex
+	target string
 	healed chan struct{} // closed unless the network is currently cut
 	closed bool
 	conns  map[net.Conn]bool
@@ -39,6 +39,17 @@ func newProxy(target string) (*proxy, error) {
 		}
 	}()
 	return p, nil
+}
+
+// lead makes the proxy lead to another server, and closes all connections to the old one.
+// Their requests and replies that are still on the way are lost.
+func (p *proxy) lead(target string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+	for c := range p.conns {
+		c.Close()
+	}
 }
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
@@ -107,7 +118,10 @@ func (p *proxy) drop(c net.Conn) {
 func (p *proxy) serve(client net.Conn) {
 	p.track(client)
 	defer p.drop(client)
-	server, err := net.Dial("tcp", p.target)
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	server, err := net.Dial("tcp", target)
 	if err != nil {
 		return
 	}
@@ -155,5 +169,26 @@ func (p *proxy) replies(client, server net.Conn) {
 		if _, err := client.Write(buf[:n]); err != nil {
 			return // the client is gone, though its request may still be on its way
 		}
+	}
+}
+
+// A network is the proxies in front of all members of a cluster, or of a single server.
+type network []*proxy
+
+func (n network) cut() {
+	for _, p := range n {
+		p.cut()
+	}
+}
+
+func (n network) heal() {
+	for _, p := range n {
+		p.heal()
+	}
+}
+
+func (n network) worsen(loseReplies int, delay time.Duration) {
+	for _, p := range n {
+		p.worsen(loseReplies, delay)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
 )
@@ -79,6 +80,18 @@ func (n numbering) run(first, last int64) (Run, error) {
 	}
 	return Run{worker, from, to}, nil
 }
+
+// days has room for a run within a single day. It doesn't have enough to continue on
+// that day after a process was killed, because such a process takes the rest of the day
+// with it.
+var days = func() idgen.Layout {
+	epoch := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	l, err := idgen.NewLayout(epoch, 24*time.Hour, idgen.Time(15), idgen.Worker(10), idgen.Sequence(32))
+	if err != nil {
+		panic(err)
+	}
+	return l
+}()
 
 // A Journal keeps the runs of one process in a file. It is safe for concurrent use.
 type Journal struct {

@@ -1,9 +1,10 @@
+//go:build unix
+
 package chaos
 
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,19 +18,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	_ "github.com/go-sql-driver/mysql"
-	_ "github.com/jackc/pgx/v5/stdlib"
-
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/keeper"
 	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
-	"github.com/snowkey-go/snowkey/lease/sqlstore"
 )
 
 // Orders tell a worker process what to do.
 type Orders struct {
-	Dialect, Driver, DSN string
+	Backend, Store       string // names the store for the open function of the backend; Store may contain a password
 	Label                string
 	Days                 bool // use a layout whose ticks are days
 	MinWorker, MaxWorker int64
@@ -75,14 +72,13 @@ func Work() {
 	closing, closed := make(chan struct{}), make(chan error, 1)
 	go w.obey(closing)
 
-	db, err := sql.Open(o.Driver, o.DSN)
+	b, ok := backendOf(o.Backend)
+	if !ok {
+		w.fail(2, fmt.Errorf("chaos: no backend is named %q", o.Backend))
+	}
+	store, err := b.open(o.Store)
 	if err != nil {
 		w.fail(2, err)
-	}
-	db.SetMaxOpenConns(4)
-	var store lease.Store = sqlstore.Postgres(db)
-	if o.Dialect == "mysql" {
-		store = sqlstore.MySQL(db)
 	}
 	if o.Thief {
 		store = &thief{store}
@@ -129,18 +125,6 @@ func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *
 		return keeper.Open(ctx, store, &w.lease, cfg)
 	})
 }
-
-// days has room for a run within a single day. It doesn't have enough to continue on
-// that day after a process was killed, because such a process takes the rest of the day
-// with it.
-var days = func() idgen.Layout {
-	epoch := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
-	l, err := idgen.NewLayout(epoch, 24*time.Hour, idgen.Time(15), idgen.Worker(10), idgen.Sequence(32))
-	if err != nil {
-		panic(err)
-	}
-	return l
-}()
 
 type worker struct {
 	numbers  numbering

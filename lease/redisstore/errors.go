@@ -1,0 +1,79 @@
+package redisstore
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// grants is what a user of the server must be allowed to do.
+const grants = "~{snowkey:* +evalsha +eval +time +hget +hset +hexists +hgetall"
+
+// A remedy says what to do about an error of the server, which starts with prefix.
+type remedy struct {
+	prefix    string
+	permanent bool // whether a retry can't help
+	text      string
+}
+
+var remedies = []remedy{
+	{"NOAUTH", true, "give the client a user name and a password"},
+	{"WRONGPASS", true, "correct the client's user name and password"},
+	{"ERR invalid password", true, "correct the client's password"},
+	{"ERR Client sent AUTH", true, "remove the client's password, or set one on the server"},
+	{"ERR AUTH", true, "remove the client's password, or set one on the server"},
+	{"NOPERM", true, "run: ACL SETUSER name " + grants},
+	{"MOVED", true, "the server is part of a Redis Cluster; use redis.NewClusterClient"},
+	{"ASK", true, "the server is part of a Redis Cluster; use redis.NewClusterClient"},
+	{"WRONGTYPE", true, "another program uses a key that starts with {snowkey:; rename its key, or use another database number"},
+	{"ERR unknown command", true, "the server or a proxy does not run scripts; connect to a Redis server of version 5 or later, or to Valkey"},
+	{"ERR Error running script (call to", true, "the server does not run the script; use Redis 5 or later, or Valkey"},
+
+	{"READONLY", false, "the server is a replica; connect to the primary, for example with redis.NewFailoverClient"},
+	{"MISCONF", false, "the server can't save its data, so it refuses writes; check its disk and its log"},
+	{"OOM", false, "the server has reached maxmemory; raise it, or delete keys"},
+	{"LOADING", false, "the server is starting; wait until it has loaded its data"},
+	{"BUSY", false, "another script keeps the server busy; run SCRIPT KILL"},
+	{"NOREPLICAS", false, "too few replicas are connected for min-replicas-to-write; start them"},
+	{"CLUSTERDOWN", false, "the cluster is not available; check CLUSTER INFO"},
+	{"MASTERDOWN", false, "the replica has lost its primary; connect to the primary"},
+	{"TRYAGAIN", false, "the cluster is moving the keys; try again"},
+}
+
+// explain converts an error of the client into the corresponding error of package lease.
+// The text of the server does not contain a password.
+func explain(err error, keys []string) error {
+	text := err.Error()
+	if _, found, ok := strings.Cut(text, "SNOWKEYVERSION "); ok {
+		found, _, _ = strings.Cut(found, " ")
+		return &lease.VersionError{Where: fmt.Sprintf("the key %q", keys[0]), Found: strings.TrimSpace(found)}
+	}
+	if strings.Contains(text, "SNOWKEYDAMAGED") {
+		return damaged(keys[0], "")
+	}
+	if strings.Contains(text, "SNOWKEYOVERFLOW") {
+		return &lease.PermanentError{
+			Err:    fmt.Errorf("redisstore: at the server's time, the counters of key %q do not fit into 64 bits", keys[0]),
+			Remedy: "correct the server's clock, or the layout's epoch and ticks",
+		}
+	}
+	for _, r := range remedies {
+		if !strings.HasPrefix(text, r.prefix) {
+			continue
+		}
+		if r.permanent {
+			return &lease.PermanentError{Err: fmt.Errorf("redisstore: %w", err), Remedy: r.text}
+		}
+		return fmt.Errorf("redisstore: %w; %s", err, r.text)
+	}
+	return fmt.Errorf("redisstore: %w", err)
+}
+
+// damaged returns the error for an entry that this package can't have written.
+func damaged(key, text string) error {
+	return &lease.PermanentError{
+		Err:    fmt.Errorf("redisstore: the hash %q has an entry %.100q that is not one of Snowkey's", key, text),
+		Remedy: "find out which program changed it; if nothing else helps, delete the key, after which leases start above everything that it can have granted",
+	}
+}

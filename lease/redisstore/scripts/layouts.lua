@@ -1,0 +1,2 @@
+-- Returns the namespace's fields and values.
+return redis.call('HGETALL', KEYS[1])

@@ -1,0 +1,88 @@
+//go:build unix
+
+package chaos
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// A backend is a kind of store that the chaos test runs on. Each one has a file of its
+// own, and an entry in backends.
+type backend struct {
+	// name is the name in SNOWKEY_TEST_DB.
+	name string
+
+	// open opens the store that text names. It runs in the worker processes. text is the
+	// server's text, with the addresses of proxies.
+	open func(text string) (lease.Store, error)
+
+	// start starts a server or a cluster that ends with t. Everything that it commits is
+	// on the disk, unless volatile is set.
+	start func(t dbtest.TB) server
+
+	// volatile is set if the store may lose commits. Each claim then holds off, so a
+	// process starts later, and layouts of days are refused.
+	volatile bool
+
+	// lacks gives the reason for each fault that the backend can't have. The test demands
+	// one for each function that server doesn't set, and prints it.
+	lacks map[string]string
+}
+
+// backends are all kinds of store that the chaos test runs on.
+var backends = []backend{postgres, mysql}
+
+// A server is a running server or cluster, and the harm that can be done to it.
+type server struct {
+	text      string   // names the store for open; may contain a password
+	addresses []string // host and port of each member, as in text
+
+	// kill ends the server as kill -9 does, and start starts it again and waits until it
+	// answers. In a cluster, it should be the member on which the others depend most.
+	kill, start func() error
+
+	// stop and resume are SIGSTOP and SIGCONT. They are nil if a server can't be stopped
+	// as a whole.
+	stop, resume func() error
+
+	// setClock sets how far the clock is ahead of this host's. It is nil if the store has
+	// no clock, or if it can't be set.
+	setClock func(ahead time.Duration) error
+
+	// dump writes all rows and namespaces, for the evidence.
+	dump func(ctx context.Context, w io.Writer) error
+
+	// more has the faults of this backend alone.
+	more []harm
+}
+
+// The faults that a backend may lack.
+const (
+	faultStop  = "server stopped for longer than the bound"
+	faultClock = "server's clock wrong"
+	faultDays  = "layouts of days"
+)
+
+// A harm is a fault that only one kind of backend can have, such as a failover.
+type harm struct {
+	name string
+	// begin does it. Each of the proxies stands before the server's address of the same
+	// index. A failover, for example, lets a proxy lead to another server.
+	begin func(proxies []*proxy) error
+	lasts time.Duration
+	end   func(proxies []*proxy) error // undoes it; nil if there is nothing to undo
+}
+
+func backendOf(name string) (backend, bool) {
+	for _, b := range backends {
+		if b.name == name {
+			return b, true
+		}
+	}
+	return backend{}, false
+}

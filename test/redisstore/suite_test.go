@@ -1,0 +1,73 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/leasetest"
+	"github.com/snowkey-go/snowkey/lease/redisstore"
+)
+
+// connect returns a client of a server, which is closed when t ends.
+func connect(t testing.TB, address string) *redis.Client {
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// operated is a store whose rows a test can edit.
+type operated struct {
+	*redisstore.Store
+	client redis.UniversalClient
+}
+
+var _ leasetest.Operator = operated{}
+
+func namespaceKey(terms lease.Terms) string {
+	return "{snowkey:" + url.QueryEscape(terms.Namespace) + "}"
+}
+func rowsKey(terms lease.Terms) string { return namespaceKey(terms) + ":" + terms.Layout }
+
+func (s operated) Delete(ctx context.Context, t lease.Terms, worker int64) error {
+	return s.client.HDel(ctx, rowsKey(t), fmt.Sprint(worker)).Err()
+}
+
+func (s operated) Edit(ctx context.Context, t lease.Terms, r lease.Row) error {
+	return s.client.HSet(ctx, rowsKey(t), fmt.Sprint(r.Worker),
+		fmt.Sprintf("%d %s %d %d %d %s", protocol.Version, r.Token, r.Revision, r.Bound, r.Expires, r.Label)).Err()
+}
+
+func (s operated) DeleteNamespace(ctx context.Context, t lease.Terms) error {
+	return s.client.HDel(ctx, namespaceKey(t), "layout "+t.Layout).Err()
+}
+
+func (s operated) SetFingerprint(ctx context.Context, t lease.Terms, fingerprint string) error {
+	text, err := s.client.HGet(ctx, namespaceKey(t), "layout "+t.Layout).Result()
+	if err != nil {
+		return err
+	}
+	var version, position, fence int64
+	if _, err := fmt.Sscan(text, &version, &position, &fence); err != nil {
+		return err
+	}
+	return s.client.HSet(ctx, namespaceKey(t), "layout "+t.Layout,
+		fmt.Sprintf("%d %d %d %s", version, position, fence, fingerprint)).Err()
+}
+
+func TestStore(t *testing.T) {
+	server := dbtest.Redis().Start(t)
+	client := connect(t, server.Address)
+	leasetest.Run(t, func(t *testing.T) lease.Store {
+		if err := client.FlushAll(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		return operated{redisstore.New(client), client}
+	})
+}
