@@ -10,6 +10,7 @@ require (
 	github.com/snowkey-go/snowkey/lease/redisstore v0.1.0
 	github.com/snowkey-go/snowkey/service v0.1.0
 	github.com/snowkey-go/snowkey/service/client v0.1.0
+	github.com/snowkey-go/snowkey/token/redistoken v0.1.0
 )
 
 require (

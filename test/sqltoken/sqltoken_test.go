@@ -180,6 +180,25 @@ func TestRevocationInAnOldTransaction(t *testing.T) {
 	}
 }
 
+// TestReadsWithoutAutocommit revokes a session after a connection without autocommit has
+// read it. The next read must not be part of the same transaction.
+func TestReadsWithoutAutocommit(t *testing.T) {
+	db := dbtest.MySQL(t)
+	b, conn := newBench(t), with(db, "autocommit=0").Connect(t)
+	conn.SetMaxOpenConns(1)
+	store, reader := open(t, db, db.Connect(t)), of(db, conn)
+	issued := b.login(t, store, 7)
+	if user, err := b.request(t, reader, issued); user != 7 || err != nil {
+		t.Fatal(user, err)
+	}
+	if err := store.Revoke(t.Context(), issued.ID); err != nil {
+		t.Fatal(err)
+	}
+	if user, err := b.request(t, reader, issued); !errors.Is(err, token.ErrEnded) {
+		t.Errorf("after it was revoked, the session is of user %d, %v", user, err)
+	}
+}
+
 // TestWhatIsStored reads everything in the table.
 func TestWhatIsStored(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {

@@ -28,6 +28,8 @@
 //	MySQL, MariaDB                                                   3      1
 //	SQLite                                                           3      1   inside the process
 //
+// With autocommit=0, or if the session has ended, a User call takes 4 on MySQL and MariaDB.
+//
 // A write returns once it is committed. A *sql.DB may hand the store a connection on which
 // the application has left a transaction open, or has changed autocommit. The store then
 // uses another connection, or commits by itself, so a session that was revoked stays

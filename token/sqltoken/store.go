@@ -177,18 +177,30 @@ type row struct {
 
 func (s *Store) read(ctx context.Context, db *sql.DB, id int64) (row, error) {
 	query, args := s.dialect.Bind(s.table.Fill(s.dialect.user), map[string]any{"id": id})
-	r, autocommit, err := scan(db.QueryRowContext(ctx, query, args...))
-	if s.dialect.Dialect != session.MySQL || (err == nil && autocommit) || (err != nil && !errors.Is(err, sql.ErrNoRows)) {
+	if s.dialect.Dialect != session.MySQL {
+		r, _, err := scan(db.QueryRowContext(ctx, query, args...))
 		return r, err
 	}
-	// The connection may be in a transaction that began with an earlier read, and would
-	// not see that the session was added or revoked since. START TRANSACTION ends it.
-	tx, err := db.BeginTx(ctx, nil)
+	conn, err := db.Conn(ctx)
 	if err != nil {
 		return row{}, err
 	}
-	defer tx.Rollback()
-	r, _, err = scan(tx.QueryRowContext(ctx, query, args...))
+	defer conn.Close()
+	r, autocommit, err := scan(conn.QueryRowContext(ctx, query, args...))
+	if err == nil && autocommit || err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return r, err
+	}
+	// With autocommit off, the connection may be in a transaction that began with an
+	// earlier read, and that doesn't see which sessions were added or revoked since. We
+	// end that transaction, and ours.
+	const end = "ROLLBACK AND NO CHAIN NO RELEASE"
+	if _, err := conn.ExecContext(ctx, end); err != nil {
+		return row{}, err
+	}
+	r, _, err = scan(conn.QueryRowContext(ctx, query, args...))
+	if _, ended := conn.ExecContext(ctx, end); ended != nil {
+		return row{}, ended
+	}
 	return r, err
 }
 
