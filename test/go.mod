@@ -13,6 +13,7 @@ require (
 	github.com/snowkey-go/snowkey/service/client v0.1.0
 	go.etcd.io/etcd/client/v3 v3.5.10
 	go.uber.org/zap v1.17.0
+	github.com/snowkey-go/snowkey/token/redistoken v0.1.0
 )
 
 require (

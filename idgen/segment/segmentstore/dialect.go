@@ -10,7 +10,6 @@ import (
 
 // A dialect has the statements for one kind of database.
 type dialect struct {
-	session.Dialect
 	ddl string // the statement that creates the table
 
 	// fetch is the statement that reads and raises the bound. {table} stands for the
@@ -35,7 +34,6 @@ var mysqlDDL string
 var sqliteDDL string
 
 var postgres = &dialect{
-	Dialect: session.Postgres,
 	ddl:     postgresDDL,
 	write:   session.WritePostgres,
 	// The CTE named here changes three settings for this transaction only, so it also
@@ -53,7 +51,6 @@ RETURNING start`,
 }
 
 var mysql = &dialect{
-	Dialect: session.MySQL,
 	ddl:     mysqlDDL,
 	// MySQL assigns from left to right, so we must not read a column after assigning
 	// it. The first comment is only executed by MariaDB. MySQL has no way to limit the
@@ -73,7 +70,6 @@ ON DUPLICATE KEY UPDATE
 }
 
 var sqlite = &dialect{
-	Dialect: session.SQLite,
 	ddl:     sqliteDDL,
 	write:   session.WriteSQLite,
 	fetch: `INSERT INTO {table} (name, start, bound) VALUES (@name, @min, @end)

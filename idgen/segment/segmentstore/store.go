@@ -6,8 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"strconv"
-	"strings"
-	"sync/atomic"
 
 	"github.com/snowkey-go/snowkey/idgen/segment"
 	"github.com/snowkey-go/snowkey/internal/protocol"
@@ -20,12 +18,9 @@ import (
 // A Store is safe for concurrent use by any number of processes. It only holds a
 // connection while it reads or writes.
 type Store struct {
-	db      *sql.DB
 	dialect *dialect
-	table   string // not quoted
+	table   *session.Table
 	fetch   string // the fetch statement of the dialect, with the names filled in
-
-	inspected atomic.Bool // whether the table was checked and is usable
 }
 
 var _ segment.Store = (*Store)(nil)
@@ -33,24 +28,17 @@ var _ segment.Store = (*Store)(nil)
 const defaultTable = "snowkey_segment"
 
 // Postgres returns a store in the database of db, which must be PostgreSQL 12 or later.
-func Postgres(db *sql.DB) *Store { return newStore(db, postgres, defaultTable) }
+func Postgres(db *sql.DB) *Store { return newStore(postgres, session.NewTable(db, session.Postgres, defaultTable)) }
 
 // MySQL returns a store in the database of db, which must be MySQL 8 or later, or
 // MariaDB 10.6 or later.
-func MySQL(db *sql.DB) *Store { return newStore(db, mysql, defaultTable) }
+func MySQL(db *sql.DB) *Store { return newStore(mysql, session.NewTable(db, session.MySQL, defaultTable)) }
 
 // SQLite returns a store in the database of db, which must be SQLite 3.35 or later.
-func SQLite(db *sql.DB) *Store { return newStore(db, sqlite, defaultTable) }
+func SQLite(db *sql.DB) *Store { return newStore(sqlite, session.NewTable(db, session.SQLite, defaultTable)) }
 
-func newStore(db *sql.DB, d *dialect, table string) *Store {
-	s := &Store{db: db, dialect: d, table: table}
-	s.fetch = s.name(d.fetch)
-	return s
-}
-
-// name inserts the table's name and the protocol version into a statement.
-func (s *Store) name(statement string) string {
-	return strings.NewReplacer("{table}", s.dialect.Quote(s.table), "{protocol}", protocol.Known()).Replace(statement)
+func newStore(d *dialect, table *session.Table) *Store {
+	return &Store{d, table, table.Fill(d.fetch)}
 }
 
 // A TableNameError is returned for a name that is not a valid table name.
@@ -64,10 +52,11 @@ func (s *Store) WithTable(name string) (*Store, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	if err := session.CheckName(name); err != nil {
+	table, err := s.table.WithName(name)
+	if err != nil {
 		return nil, err
 	}
-	return newStore(s.db, s.dialect, name), nil
+	return newStore(s.dialect, table), nil
 }
 
 // Migrate creates the table if it doesn't exist yet, and only needs the privilege to
@@ -79,25 +68,10 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	there, err := s.inspect(ctx)
-	if there || err != nil {
-		return err
-	}
-	if err := s.dialect.Create(ctx, s.db, s.name(s.dialect.ddl)); err != nil {
+	if err := s.table.Migrate(ctx, s.dialect.ddl); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
 	}
 	return nil
-}
-
-func (s *Store) inspect(ctx context.Context) (there bool, err error) {
-	there, err = s.dialect.Inspect(ctx, s.db, s.table)
-	if err != nil {
-		return false, fmt.Errorf("segmentstore: %w", err)
-	}
-	if there {
-		s.inspected.Store(true)
-	}
-	return there, nil
 }
 
 // A VersionError is returned if the table was created by another version of Snowkey
@@ -118,45 +92,47 @@ func (s *Store) Fetch(ctx context.Context, f segment.Fetch) (start int64, err er
 	if err := s.check(); err != nil {
 		return 0, err
 	}
-	if !s.inspected.Load() {
-		if _, err := s.inspect(ctx); err != nil {
-			return 0, err
-		}
+	db, err := s.table.Ready(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("segmentstore: %w", err)
 	}
 	mark := rand.Text()
-	query, values := s.dialect.Bind(s.fetch, map[string]any{
+	query, values := s.table.Bind(s.fetch, map[string]any{
 		"name": f.Name, "min": f.Min, "limit": f.Limit, "span": f.Span, "end": f.End(f.Min),
 		"mark": mark, "patience": session.Patience(ctx),
 	})
-	start, ok, err := s.dialect.write(ctx, s.db, mark, query, values)
+	start, ok, err := s.dialect.write(ctx, db, mark, query, values)
 	if err != nil {
 		return 0, fmt.Errorf("segmentstore: %w", err)
 	}
 	if ok {
 		return min(start, f.Limit), nil
 	}
-	if err := s.refusal(ctx, f.Name); err != nil {
+	if err := s.refusal(ctx, db, f.Name); err != nil {
 		return 0, err
 	}
 	return f.Limit, nil
 }
 
 // refusal returns an error if the row of a name has another protocol version.
-func (s *Store) refusal(ctx context.Context, name string) error {
+func (s *Store) refusal(ctx context.Context, db *sql.DB, name string) error {
 	var version int64
-	query, values := s.dialect.Bind(s.name("SELECT protocol FROM {table} WHERE name = @name"), map[string]any{"name": name})
-	if err := s.db.QueryRowContext(ctx, query, values...).Scan(&version); err != nil {
+	query, values := s.table.Bind(s.table.Fill("SELECT protocol FROM {table} WHERE name = @name"), map[string]any{"name": name})
+	if err := db.QueryRowContext(ctx, query, values...).Scan(&version); err != nil {
 		return fmt.Errorf("segmentstore: %w", err)
 	}
 	if version != protocol.Version {
-		return fmt.Errorf("segmentstore: %w", &VersionError{Where: fmt.Sprintf("segment %q in the table %s", name, s.table), Found: strconv.FormatInt(version, 10)})
+		return fmt.Errorf("segmentstore: %w", &VersionError{Where: fmt.Sprintf("segment %q in the table %s", name, s.table.Name()), Found: strconv.FormatInt(version, 10)})
 	}
 	return nil
 }
 
 func (s *Store) check() error {
-	if s == nil || s.db == nil || s.dialect == nil {
+	if s == nil {
 		return fmt.Errorf("segmentstore: %w", session.ErrNoDatabase)
+	}
+	if _, err := s.table.DB(); err != nil {
+		return fmt.Errorf("segmentstore: %w", err)
 	}
 	return nil
 }

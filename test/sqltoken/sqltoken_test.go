@@ -1,0 +1,370 @@
+// Package sqltoken_test tests token/sqltoken in real databases.
+package sqltoken_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/glebarez/go-sqlite"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/tokentest"
+	"github.com/snowkey-go/snowkey/token"
+	"github.com/snowkey-go/snowkey/token/sqltoken"
+)
+
+// of returns a store that uses the default table in the database of conn.
+func of(db dbtest.DB, conn *sql.DB) *sqltoken.Store {
+	return map[string]func(*sql.DB) *sqltoken.Store{
+		"postgres": sqltoken.Postgres, "mysql": sqltoken.MySQL, "sqlite": sqltoken.SQLite,
+	}[db.Dialect](conn)
+}
+
+func open(t *testing.T, db dbtest.DB, conn *sql.DB) *sqltoken.Store {
+	t.Helper()
+	store := of(db, conn)
+	if err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// suite runs the conformance suite in one database, with a table for each property.
+func suite(t *testing.T, db dbtest.DB, conn *sql.DB) {
+	t.Helper()
+	conn.SetMaxIdleConns(32) // one for each session of the suite
+	tables := 0
+	tokentest.Run(t, func(t *testing.T) token.Store {
+		tables++
+		store, err := of(db, conn).WithTable(fmt.Sprint("session", tables))
+		if err == nil {
+			err = store.Migrate(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}, nil)
+}
+
+func TestStore(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) { suite(t, db, db.Connect(t)) })
+}
+
+// TestConnections runs the suite using connections with other settings.
+func TestConnections(t *testing.T) {
+	for name, settings := range map[string]string{
+		"exec, as PgBouncer needs": "default_query_exec_mode=exec",
+		"the simple protocol":      "default_query_exec_mode=simple_protocol",
+		"serializable":             "default_transaction_isolation=serializable",
+	} {
+		t.Run("postgres "+name, func(t *testing.T) {
+			db := with(dbtest.Postgres(t), settings)
+			suite(t, db, db.Connect(t))
+		})
+	}
+	for name, settings := range map[string]string{
+		"autocommit off":             "autocommit=0",
+		"rows found are counted":     "clientFoundRows=true",
+		"parameters within the text": "interpolateParams=true",
+		"in ANSI mode":               "sql_mode=%27ANSI,TRADITIONAL%27",
+	} {
+		t.Run("mysql "+name, func(t *testing.T) {
+			db := with(dbtest.MySQL(t), settings)
+			suite(t, db, db.Connect(t))
+		})
+	}
+	t.Run("sqlite with one connection", func(t *testing.T) {
+		db := dbtest.SQLite(t)
+		conn := db.Connect(t)
+		conn.SetMaxOpenConns(1)
+		suite(t, db, conn)
+	})
+}
+
+// with returns db with additional settings in its DSN.
+func with(db dbtest.DB, settings string) dbtest.DB {
+	between := "?"
+	if strings.Contains(db.DSN, "?") {
+		between = "&"
+	}
+	db.DSN += between + settings
+	return db
+}
+
+// A bench has a signer whose clock only moves when the test sets it.
+type bench struct {
+	*token.Signer
+	pool *idgen.Pool
+	now  time.Time
+}
+
+// A process remembers the last id of each worker number, so each bench gets a new one.
+var benches atomic.Int64
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{now: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)}
+	clock := func() time.Time { return b.now }
+	keys, err := token.ParseKeys(tokentest.Keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.pool, err = idgen.NewPool(idgen.Config{Worker: worker.Static(100 + benches.Add(1)), Clock: clock, MaxAhead: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.pool.Close(context.Background()) })
+	if b.Signer, err = token.New(token.Config{Keys: keys, IDs: b.pool, Clock: clock}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// login issues a token and adds it for a user.
+func (b *bench) login(t *testing.T, store token.Store, user int64) token.Token {
+	t.Helper()
+	issued, err := b.Issue(t.Context())
+	if err == nil {
+		err = store.Add(t.Context(), issued, user)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return issued
+}
+
+// request verifies a token and looks up the user.
+func (b *bench) request(t *testing.T, store token.Store, issued token.Token) (int64, error) {
+	t.Helper()
+	verified, err := b.Verify(issued.Text())
+	if err != nil {
+		return 0, err
+	}
+	return store.User(t.Context(), verified)
+}
+
+// TestRevocationInAnOldTransaction leaves a connection in a transaction that began before
+// the session did. Revoke must not believe that the session does not exist.
+func TestRevocationInAnOldTransaction(t *testing.T) {
+	db := dbtest.MySQL(t)
+	b, fresh, stale := newBench(t), db.Connect(t), db.Connect(t)
+	store := open(t, db, fresh)
+	stale.SetMaxOpenConns(1)
+	if err := of(db, stale).Revoke(t.Context(), 1); err != nil { // inspects the table
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"START TRANSACTION", "SELECT count(*) FROM snowkey_session"} {
+		if _, err := stale.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	issued := b.login(t, store, 7)
+	var seen int
+	if err := stale.QueryRow("SELECT count(*) FROM snowkey_session").Scan(&seen); err != nil || seen != 0 {
+		t.Fatalf("the old transaction sees %d sessions, %v, so that this test shows nothing", seen, err)
+	}
+	if err := of(db, stale).Revoke(t.Context(), issued.ID); err != nil {
+		t.Fatal(err)
+	}
+	if user, err := b.request(t, store, issued); !errors.Is(err, token.ErrEnded) {
+		t.Errorf("after Revoke returned, the session is of user %d, %v", user, err)
+	}
+}
+
+// TestReadsWithoutAutocommit revokes a session after a connection without autocommit has
+// read it. The next read must not be part of the same transaction.
+func TestReadsWithoutAutocommit(t *testing.T) {
+	db := dbtest.MySQL(t)
+	b, conn := newBench(t), with(db, "autocommit=0").Connect(t)
+	conn.SetMaxOpenConns(1)
+	store, reader := open(t, db, db.Connect(t)), of(db, conn)
+	issued := b.login(t, store, 7)
+	if user, err := b.request(t, reader, issued); user != 7 || err != nil {
+		t.Fatal(user, err)
+	}
+	if err := store.Revoke(t.Context(), issued.ID); err != nil {
+		t.Fatal(err)
+	}
+	if user, err := b.request(t, reader, issued); !errors.Is(err, token.ErrEnded) {
+		t.Errorf("after it was revoked, the session is of user %d, %v", user, err)
+	}
+}
+
+// TestWhatIsStored reads everything in the table.
+func TestWhatIsStored(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		b, conn := newBench(t), db.Connect(t)
+		store := open(t, db, conn)
+		issued := b.login(t, store, 7)
+		want := fmt.Sprintf("%d 7 %s %d 2", issued.ID, issued.Hash(), b.now.UnixMilli())
+		if rows := dbtest.Rows(t, conn, "SELECT * FROM snowkey_session"); !slices.Equal(rows, []string{want}) {
+			t.Errorf("the table has %q, want %q", rows, want)
+		}
+		if strings.Contains(want, issued.Text()) {
+			t.Error("the hash is the token")
+		}
+	})
+}
+
+// TestTimeOfUse checks that requests write only once in an eighth of the idle timeout.
+func TestTimeOfUse(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		b, conn := newBench(t), db.Connect(t)
+		store := open(t, db, conn)
+		issued := b.login(t, store, 7)
+		start, eighth := b.now, 30*time.Minute/8
+		for _, tt := range []struct{ after, seen time.Duration }{
+			{eighth - time.Millisecond, 0}, {eighth, eighth}, {2*eighth - time.Millisecond, eighth}, {3 * eighth, 3 * eighth},
+			{2 * eighth, 3 * eighth}, // by the clock of another process, which is behind
+		} {
+			b.now = start.Add(tt.after)
+			if user, err := b.request(t, store, issued); user != 7 || err != nil {
+				t.Fatal(user, err)
+			}
+			want := fmt.Sprint(start.Add(tt.seen).UnixMilli())
+			if rows := dbtest.Rows(t, conn, "SELECT seen FROM snowkey_session"); rows[0] != want {
+				t.Errorf("after %v, seen is %s, want %s", tt.after, rows[0], want)
+			}
+		}
+	})
+}
+
+// TestCleanup removes more sessions than a statement does, and none that has not expired.
+func TestCleanup(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		b, conn := newBench(t), db.Connect(t)
+		store := open(t, db, conn)
+		old, err := b.pool.NextN(t.Context(), 2100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx, err := conn.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range old {
+			if _, err := tx.Exec(fmt.Sprintf("INSERT INTO snowkey_session (id, user_id, hash, seen) VALUES (%d, 1, 'x', 1)", id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		b.now = b.now.Add(time.Minute)
+		first := b.login(t, store, 7)
+		b.now = b.now.Add(time.Millisecond)
+		second := b.login(t, store, 8)
+
+		// The first one expires a minute before it is removed.
+		b.now = b.now.Add(12*time.Hour + time.Minute)
+		if _, err := b.Verify(second.Text()); !errors.Is(err, token.ErrExpired) {
+			t.Errorf("when it is removed, the token gives %v", err)
+		}
+		cleanup(t, b, store)
+		if rows := dbtest.Rows(t, conn, "SELECT id FROM snowkey_session"); !slices.Equal(rows, []string{fmt.Sprint(second.ID)}) {
+			t.Errorf("%d rows remain, want %d without %d", len(rows), second.ID, first.ID)
+		}
+		b.now = b.now.Add(time.Millisecond)
+		cleanup(t, b, store)
+		if rows := dbtest.Rows(t, conn, "SELECT id FROM snowkey_session"); len(rows) != 0 {
+			t.Errorf("the rows %q remain", rows)
+		}
+	})
+}
+
+func cleanup(t *testing.T, b *bench, store *sqltoken.Store) {
+	t.Helper()
+	oldest, err := b.Oldest()
+	if err == nil {
+		err = store.Cleanup(t.Context(), oldest)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCleanupUsesThePrimaryKey looks at the plans of the range that Cleanup deletes.
+func TestCleanupUsesThePrimaryKey(t *testing.T) {
+	const query = "SELECT id FROM snowkey_session WHERE id < 250000000000000001 ORDER BY id LIMIT 1000"
+	for dialect, tt := range map[string]struct{ explain, want string }{
+		"postgres": {"EXPLAIN ", "snowkey_session_pkey"},
+		"sqlite":   {"EXPLAIN QUERY PLAN ", "INTEGER PRIMARY KEY (rowid<?)"},
+		"mysql":    {"EXPLAIN ", "PRIMARY"},
+	} {
+		t.Run(dialect, func(t *testing.T) {
+			db := dbtest.Open(t, dialect)
+			conn := db.Connect(t)
+			open(t, db, conn)
+			if plan := strings.Join(dbtest.Rows(t, conn, tt.explain+query), "\n"); !strings.Contains(plan, tt.want) {
+				t.Errorf("the plan is\n%s", plan)
+			}
+		})
+	}
+}
+
+func TestMigrate(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		b, conn := newBench(t), db.Connect(t)
+		store := of(db, conn)
+		if user, err := store.User(t.Context(), mustIssue(t, b)); err == nil || !strings.Contains(err.Error(), "snowkey_session") {
+			t.Errorf("without a table: %d, %v", user, err)
+		}
+		errs := make(chan error)
+		for range 8 {
+			go func() { errs <- store.Migrate(t.Context()) }()
+		}
+		for range 8 {
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+		b.login(t, store, 7)
+		if _, err := conn.Exec("ALTER TABLE snowkey_session RENAME TO other"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Exec("CREATE TABLE snowkey_session (id BIGINT PRIMARY KEY, protocol BIGINT NOT NULL DEFAULT 3)"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := errors.AsType[*sqltoken.VersionError](of(db, conn).Migrate(t.Context()))
+		if !err {
+			t.Error("Migrate accepts a table of another version")
+		}
+	})
+}
+
+func mustIssue(t *testing.T, b *bench) token.Token {
+	t.Helper()
+	issued, err := b.Issue(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return issued
+}
+
+func TestStoreWithoutADatabase(t *testing.T) {
+	issued := mustIssue(t, newBench(t))
+	for name, store := range map[string]*sqltoken.Store{"zero": {}, "nil": nil, "of no DB": sqltoken.Postgres(nil)} {
+		_, named := store.WithTable("a")
+		_, used := store.User(t.Context(), issued)
+		for i, err := range []error{
+			named, used, store.Migrate(t.Context()), store.Add(t.Context(), issued, 7), store.Revoke(t.Context(), 7),
+			store.RevokeUser(t.Context(), 7), store.Cleanup(t.Context(), 7),
+		} {
+			if err == nil || !strings.HasPrefix(err.Error(), "sqltoken: there is no database") {
+				t.Errorf("%s store, method %d: %v", name, i, err)
+			}
+		}
+	}
+	if _, err := sqltoken.SQLite(new(sql.DB)).WithTable("a b"); err == nil || !strings.Contains(err.Error(), `"a b"`) {
+		t.Errorf("the name of a table: %v", err)
+	}
+}

@@ -1,0 +1,142 @@
+package redistoken
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowkey-go/snowkey/token"
+)
+
+// A Store keeps sessions in Redis. Use [New] to create one. The methods of the zero Store
+// return an error.
+//
+// A Store is safe for concurrent use by any number of processes.
+type Store struct {
+	client redis.UniversalClient
+	prefix string
+}
+
+var _ token.Store = (*Store)(nil)
+
+// New returns a store on the server of client, which the application closes. The client
+// should have timeouts.
+func New(client redis.UniversalClient) *Store { return &Store{client, "snowkey:"} }
+
+// WithPrefix returns a store on the same server whose keys begin with prefix instead of
+// "snowkey:". Applications that share a server need different prefixes.
+func (s *Store) WithPrefix(prefix string) *Store {
+	if s == nil {
+		return nil
+	}
+	return &Store{s.client, prefix}
+}
+
+var errNoClient = errors.New("redistoken: there is no client; make the store with New and an open client")
+
+func (s *Store) check() error {
+	if s == nil || s.client == nil {
+		return errNoClient
+	}
+	return nil
+}
+
+func (s *Store) session(id int64) string { return fmt.Sprintf("%ssession:{%d}", s.prefix, id) }
+func (s *Store) user(user int64) string  { return fmt.Sprintf("%suser:{%d}", s.prefix, user) }
+
+// Add implements [token.Store].
+func (s *Store) Add(ctx context.Context, t token.Token, user int64) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if t.Text() == "" {
+		return token.ErrInvalid
+	}
+	// The session comes first. Otherwise RevokeUser could run in between, and the session
+	// would be added after it had been removed from the set.
+	added, err := s.client.SetNX(ctx, s.session(t.ID), fmt.Sprintf("%d %s", user, t.Hash()), lifetime(t)).Result()
+	if err != nil {
+		return wrap(err)
+	}
+	if !added {
+		return token.ErrInvalid
+	}
+	set, expires := s.user(user), t.Expires.UnixMilli()
+	_, err = s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.ZRemRangeByScore(ctx, set, "-inf", strconv.FormatInt(t.Seen.UnixMilli(), 10))
+		p.ZAdd(ctx, set, redis.Z{Score: float64(expires), Member: t.ID}) // exact, because milliseconds are below 2^53
+		// GT alone does not set the first expiry.
+		p.Do(ctx, "PEXPIREAT", set, expires, "NX")
+		p.Do(ctx, "PEXPIREAT", set, expires, "GT")
+		return nil
+	})
+	return wrap(err)
+}
+
+// lifetime returns how long the server must keep a session that is not used again.
+func lifetime(t token.Token) time.Duration {
+	left := t.Expires.Sub(t.Seen)
+	if t.Idle > 0 {
+		left = min(left, t.Idle)
+	}
+	return max(left.Truncate(time.Millisecond), time.Millisecond)
+}
+
+// User implements [token.Store]. It records each use.
+func (s *Store) User(ctx context.Context, t token.Token) (int64, error) {
+	if err := s.check(); err != nil {
+		return 0, err
+	}
+	if t.Text() == "" {
+		return 0, token.ErrInvalid
+	}
+	value, err := s.client.GetEx(ctx, s.session(t.ID), lifetime(t)).Result()
+	if errors.Is(err, redis.Nil) {
+		return 0, token.ErrEnded
+	}
+	if err != nil {
+		return 0, wrap(err)
+	}
+	id, hash, _ := strings.Cut(value, " ")
+	user, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || subtle.ConstantTimeCompare([]byte(hash), []byte(t.Hash())) == 0 {
+		return 0, token.ErrInvalid
+	}
+	err = s.client.ZScore(ctx, s.user(user), strconv.FormatInt(t.ID, 10)).Err()
+	if errors.Is(err, redis.Nil) {
+		return 0, token.ErrEnded
+	}
+	if err != nil {
+		return 0, wrap(err)
+	}
+	return user, nil
+}
+
+// Revoke implements [token.Store].
+func (s *Store) Revoke(ctx context.Context, id int64) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	return wrap(s.client.Del(ctx, s.session(id)).Err())
+}
+
+// RevokeUser implements [token.Store].
+func (s *Store) RevokeUser(ctx context.Context, user int64) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	return wrap(s.client.Del(ctx, s.user(user)).Err())
+}
+
+func wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("redistoken: %w", err)
+}

@@ -1,0 +1,161 @@
+package token
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"fmt"
+	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
+)
+
+// Config configures a [Signer]. Only Keys must be set.
+type Config struct {
+	// Keys sign and verify tokens. All processes need the same keys. Make a signer of
+	// their own for each application. There is no default.
+	Keys Keys
+
+	// Purpose says what the tokens are for. A signer refuses tokens of another purpose,
+	// so a token for a password reset is not a session even if both have the same keys.
+	// It has at most 255 bytes. Defaults to "session".
+	Purpose string
+
+	// TTL is how long a token is valid. It is the absolute timeout of the session, which
+	// no activity extends. It must be at least 1 s. Defaults to 12 h.
+	TTL time.Duration
+
+	// Idle is how long a session may be unused before a [Store] ends it. It must be at
+	// least 1 s, and at most TTL. If Idle is negative, there is no limit. Defaults to
+	// 30 min, or to TTL if that is shorter.
+	Idle time.Duration
+
+	// IDs makes the ids of tokens. Defaults to idgen.Default(), which is looked up at
+	// each call. [Signer.Verify] does not need it.
+	IDs *idgen.Pool
+
+	// Clock replaces the system clock in tests. It must be safe for concurrent use.
+	// Defaults to time.Now.
+	Clock func() time.Time
+}
+
+const maxPurpose = 255
+
+func (cfg Config) withDefaults() Config {
+	cfg.Purpose = cmp.Or(cfg.Purpose, "session")
+	cfg.TTL = cmp.Or(cfg.TTL, 12*time.Hour)
+	cfg.Idle = cmp.Or(cfg.Idle, min(30*time.Minute, cfg.TTL))
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	return cfg
+}
+
+func (cfg Config) validate() error {
+	switch {
+	case len(cfg.Keys.list) == 0:
+		return &ConfigError{"Keys", "has no key; use ParseKeys with at least one"}
+	case len(cfg.Purpose) > maxPurpose:
+		return &ConfigError{"Purpose", fmt.Sprintf("has %d bytes; use at most %d", len(cfg.Purpose), maxPurpose)}
+	case cfg.TTL < time.Second:
+		return &ConfigError{"TTL", fmt.Sprintf("is %v; use 1s or more, or 0 for the default", cfg.TTL)}
+	case cfg.Idle > cfg.TTL:
+		return &ConfigError{"Idle", fmt.Sprintf("is %v, but tokens expire after TTL %v; use at most that, or a negative number for no limit", cfg.Idle, cfg.TTL)}
+	case cfg.Idle >= 0 && cfg.Idle < time.Second:
+		return &ConfigError{"Idle", fmt.Sprintf("is %v; use 1s or more, 0 for the default, or a negative number for no limit", cfg.Idle)}
+	}
+	return nil
+}
+
+// A Signer issues and verifies tokens of one purpose. Use [New] to make one, since the
+// zero Signer is not valid. It is safe for concurrent use.
+type Signer struct {
+	cfg Config
+}
+
+// New returns a signer. The error is a [*ConfigError].
+func New(cfg Config) (*Signer, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	cfg.Idle = max(cfg.Idle, 0)
+	return &Signer{cfg}, nil
+}
+
+// Issue returns a new token, signed with the first key. To begin a session, add it to a
+// [Store] before you send it to the user. Issue a new token whenever the privileges of a
+// user change, such as at a login, and revoke the old one.
+//
+// The error is one of [idgen.Generator.Next], such as [idgen.ErrNoPool].
+func (s *Signer) Issue(ctx context.Context) (Token, error) {
+	id, err := s.ids().Next(ctx)
+	if err != nil {
+		return Token{}, fmt.Errorf("token: %w", err)
+	}
+	now := s.cfg.Clock()
+	expires := now.Add(s.cfg.TTL).UnixMilli()
+	if expires < 0 || expires > maxExpires {
+		return Token{}, fmt.Errorf("token: the clock shows %v; a token expires between 1970 and 10889", now)
+	}
+	text := seal(s.cfg.Keys.list[0], s.cfg.Purpose, id, expires)
+	return s.token(id, expires, now, text), nil
+}
+
+// Verify returns the token with this text. It needs no database and cannot find out
+// whether the session was revoked; see [Store.User]. The text may come from anybody.
+//
+// The error is [ErrInvalid], or [ErrExpired] for a genuine token that has expired. It is
+// never wrapped and never contains the text.
+func (s *Signer) Verify(text string) (Token, error) {
+	b, ok := decode(text)
+	if !ok {
+		return Token{}, ErrInvalid
+	}
+	// The id of the key is no secret, so the time that it takes to find it may show.
+	key := s.cfg.Keys.find(b[keyAt])
+	if key == nil {
+		return Token{}, ErrInvalid
+	}
+	var mac [size - macAt]byte
+	if !hmac.Equal(key.sign(mac[:0], b[:macAt], s.cfg.Purpose), b[macAt:]) {
+		return Token{}, ErrInvalid
+	}
+	now, expires := s.cfg.Clock(), expiresOf(&b)
+	if now.UnixMilli() >= expires {
+		return Token{}, ErrExpired
+	}
+	return s.token(idOf(&b), expires, now, text), nil
+}
+
+func (s *Signer) token(id, expires int64, now time.Time, text string) Token {
+	return Token{ID: id, Expires: time.UnixMilli(expires).UTC(), Seen: now, Idle: s.cfg.Idle, text: &text}
+}
+
+// cleanupDelay is added to TTL because the clocks of two processes may differ.
+const cleanupDelay = time.Minute
+
+// Oldest returns an id below which all sessions have expired, so that a store can remove
+// them as a range of ids. It is the smallest id of the time when tokens began that
+// expired a minute ago. If TTL was reduced, it also covers tokens that had the longer TTL.
+//
+// The error is [idgen.ErrNoPool], or a [*idgen.TimeError] if that time is before the
+// epoch of the layout.
+func (s *Signer) Oldest() (int64, error) {
+	layout := s.ids().Layout()
+	if layout.IsZero() {
+		return 0, fmt.Errorf("token: %w", idgen.ErrNoPool)
+	}
+	id, err := layout.MinID(s.cfg.Clock().Add(-s.cfg.TTL - cleanupDelay))
+	if err != nil {
+		return 0, fmt.Errorf("token: %w", err)
+	}
+	return id, nil
+}
+
+func (s *Signer) ids() *idgen.Pool {
+	if s.cfg.IDs != nil {
+		return s.cfg.IDs
+	}
+	return idgen.Default()
+}

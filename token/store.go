@@ -1,0 +1,35 @@
+package token
+
+import "context"
+
+// A Store knows which sessions exist, and whose they are. Packages sqltoken and redistoken
+// have implementations.
+//
+// A session exists from Add until it is revoked or expires, or until no User call has been
+// made for [Token.Idle]. All of its times are those of tokens, so a store has no clock that
+// matters, except that Redis counts idle time by its own. A store never keeps a token,
+// only [Token.Hash].
+//
+// A Store is safe for concurrent use by any number of processes. Once a call has returned
+// without an error, all later calls of all processes see its effect. Any error other than
+// those named here comes from the database. The effect is then unknown, and the
+// application must not let the user in.
+type Store interface {
+	// Add begins the session of a token that was just issued, for this user. The token
+	// must not be sent before Add has returned. The error is [ErrInvalid] for a token that
+	// was added before, and for the zero Token.
+	Add(ctx context.Context, t Token, user int64) error
+
+	// User returns the user of a token that was just verified, and records that the
+	// session was used at t.Seen. To save writes, it may record this only if an eighth of
+	// t.Idle has passed. The error is [ErrEnded] if the session does not exist, and
+	// [ErrInvalid] if its token is another one.
+	User(ctx context.Context, t Token) (user int64, err error)
+
+	// Revoke ends the session with this id. If there is none, it does nothing.
+	Revoke(ctx context.Context, id int64) error
+
+	// RevokeUser ends all sessions of a user. A session whose Add is running at the same
+	// time may survive.
+	RevokeUser(ctx context.Context, user int64) error
+}

@@ -1,0 +1,112 @@
+package token
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// A Token is a token that was issued or verified. The zero Token is not valid, and stores
+// refuse it.
+//
+// A Token is immutable and safe for concurrent use. Printing or logging it shows its id
+// and its times, but not the text that authenticates the user. JSON does not include the
+// text either.
+type Token struct {
+	// ID is the id of the session. It is not secret, so use it in logs. It has the layout
+	// of the pool that made it, and its time is when the session began.
+	ID int64
+
+	// Expires is when the token ceases to be valid, at a precision of 1 ms.
+	Expires time.Time
+
+	// Seen is when the token was issued or verified, by the signer's clock. A [Store]
+	// compares it with the previous Seen of the session.
+	Seen time.Time
+
+	// Idle is the signer's [Config.Idle], or 0 if sessions may be idle until they expire.
+	Idle time.Duration
+
+	// fmt prints the target of a pointer only at the top level, where it calls String. If a
+	// Token is in an unexported field of a struct, fmt prints an address here.
+	text *string
+}
+
+// Text returns the token as 88 characters for a cookie. Treat it as a password: whoever
+// has it is logged in. The Text of the zero Token is empty.
+func (t Token) Text() string {
+	if t.text == nil {
+		return ""
+	}
+	return *t.text
+}
+
+// Hash returns the SHA-256 of Text in hex, which is what a [Store] keeps instead of the
+// token.
+func (t Token) Hash() string {
+	sum := sha256.Sum256([]byte(t.Text()))
+	return hex.EncodeToString(sum[:])
+}
+
+// String returns the id and the expiry, without the text that authenticates the user:
+// "token 723450871123 (expires 2026-11-24T20:00:00Z)".
+func (t Token) String() string {
+	return fmt.Sprintf("token %d (expires %s)", t.ID, t.Expires.UTC().Format(time.RFC3339))
+}
+
+// GoString returns the same as String.
+func (t Token) GoString() string { return t.String() }
+
+// LogValue implements [slog.LogValuer] with the same text as String.
+func (t Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
+
+const (
+	prefix    = "st1_" // names the format and its version
+	idAt      = 0
+	randomAt  = 8
+	expiresAt = 24
+	keyAt     = 30
+	macAt     = 31 // the bytes before it are called the body
+	size      = macAt + sha256.Size
+	textSize  = len(prefix) + size/3*4
+)
+
+// alphabet has the characters of base64url in the order of ASCII, so that texts sort as
+// their bytes. 63 bytes need no padding and leave no bits unused.
+var alphabet = base64.NewEncoding("-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz").WithPadding(base64.NoPadding)
+
+// seal returns the text of a token with random bits from crypto/rand.
+func seal(k *key, purpose string, id, expires int64) string {
+	var b [size]byte
+	binary.BigEndian.PutUint64(b[idAt:], uint64(id))
+	// The two highest bytes of expires are 0, and random bits replace them.
+	binary.BigEndian.PutUint64(b[keyAt-8:], uint64(expires))
+	rand.Read(b[randomAt:expiresAt]) // never fails
+	b[keyAt] = k.id
+	k.sign(b[:macAt], b[:macAt], purpose)
+	return prefix + alphabet.EncodeToString(b[:])
+}
+
+// decode returns the bytes of a text that has the form of a token. The decoder ignores
+// line breaks, so a text that has any yields too few bytes.
+func decode(text string) (b [size]byte, ok bool) {
+	if len(text) != textSize || text[:len(prefix)] != prefix {
+		return b, false
+	}
+	n, err := alphabet.Decode(b[:], []byte(text[len(prefix):]))
+	return b, err == nil && n == size
+}
+
+func idOf(b *[size]byte) int64 { return int64(binary.BigEndian.Uint64(b[idAt:])) }
+
+func expiresOf(b *[size]byte) int64 {
+	return int64(binary.BigEndian.Uint64(b[keyAt-8:]) & maxExpires)
+}
+
+// maxExpires is the largest number of 6 bytes, in the year 10889.
+const maxExpires = 1<<48 - 1
