@@ -89,15 +89,18 @@ func (a *agreed) learn(ctx context.Context, s *Store, skew int64, stored, alive 
 	wall := s.clock().UnixMicro()
 	switch {
 	case alive == nil || vouched.Cluster != cluster:
-		// Nobody vouches for a time, so this host's clock is as good as any.
+		// No process vouches for a time, so this host's clock decides.
 		a.set(max(wall, least))
 	case !a.at.IsZero():
 		if now := a.now(); least > now {
 			a.set(least)
 		}
 	case a.changed(stored, alive):
-		// Another process has written one of the keys since our last reading.
-		a.set(min(max(wall, least), least+poll.Microseconds()))
+		// Another process has written one of the keys since our last reading, so least is the
+		// current time. If this host's clock differs too much, the keeper refuses to start.
+		if a.set(least); wall > least && wall <= least+skew {
+			a.set(wall)
+		}
 	default:
 		// etcd knows how long ago its lease was granted, to the second.
 		from, to, err := a.counted(ctx, s, vouched, clientv3.LeaseID(alive.Lease))
@@ -108,7 +111,7 @@ func (a *agreed) learn(ctx context.Context, s *Store, skew int64, stored, alive 
 		if wall < from-skew || wall > to+skew {
 			return 0, false, nil
 		}
-		a.set(min(max(wall, from), to))
+		a.set(max(wall, from))
 	}
 	a.seen = false
 	return a.now(), true, nil
@@ -149,8 +152,8 @@ type vouch struct {
 	Cluster string `json:"cluster"`
 }
 
-// vouch returns the operation that keeps the key alive for at least TTL and Skew. If the
-// host's clock differs from the agreed time by more than Skew, it returns nothing: if
+// vouch returns the operation that keeps the key alive for at least TTL and Skew. It
+// returns nothing if the host's clock differs from the agreed time by more than Skew. If
 // the clocks of all running hosts do, the key expires, and they agree on another time.
 func (a *agreed) vouch(ctx context.Context, s *Store, v view, terms lease.Terms) ([]clientv3.Op, error) {
 	a.mu.Lock()
