@@ -41,9 +41,9 @@
 //     from its full length. So the key never vanishes early.
 //   - A process that starts while the key alive exists compares its host's clock with the
 //     agreed time when the etcd lease was granted, plus the time that etcd has counted since.
-//     If they differ by more than MaxClockSkew, it waits until another process writes, or until
-//     the key has vanished. In the first case the process is refused with a
-//     [lease.ClockSkewError].
+//     If they differ by more than MaxClockSkew, it waits until other processes write, or until
+//     the key has vanished. If the times that they write differ too, the process is refused
+//     with a [lease.ClockSkewError].
 //   - If the key alive does not exist, all leases have expired, and no running process has a
 //     clock that agrees. Then the next process uses its own clock, but never a time before the
 //     key time.

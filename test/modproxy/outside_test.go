@@ -29,6 +29,8 @@ var outsides = []outside{
 		[]string{".Open", "/lease/sqlstore.Postgres"}, []string{""}, nil},
 	{"core, leases in a folder", nil, nil,
 		[]string{".Open", "/lease/filestore.Dir"}, []string{""}, nil},
+	{"redisstore beside go-redis 9.7.3", []string{"github.com/redis/go-redis/v9 v9.7.3"}, []string{"github.com/redis/go-redis/v9.NewClient"},
+		[]string{".Open", "/lease/redisstore.New"}, []string{"", "/lease/redisstore"}, nil},
 	{"pk and sqlid beside mysql 1.8.1", []string{"github.com/go-sql-driver/mysql v1.8.1"}, []string{"github.com/go-sql-driver/mysql.NewConnector"},
 		[]string{"/schema/pk.Parse", "/hooks/sqlid.Fill"}, []string{""}, nil},
 	{"pk beside pgx 5.7.0", []string{"github.com/jackc/pgx/v5 v5.7.0"}, []string{"github.com/jackc/pgx/v5/pgxpool.New"},
