@@ -132,7 +132,6 @@ run caught 'outside: crash, clock behind, row deleted' -DCRASHES=1 -DDELETES=1 -
 run caught 'no clock, row deleted, added by the clock of one host' $noclock -DDELETES=1 -DTOKENS=3 -DEND=2 -DBROKEN_ADD_HOST
 run caught 'no clock, commits lost, lease of another cluster renewed' $lost $noclock $reply -DTOKENS=3 -DEND=3 -DBROKEN_RENEW_ANY_CLUSTER
 run caught 'no clock, commits lost, reply of another cluster believed' $lost $noclock $reply -DTOKENS=3 -DEND=3 -DBROKEN_REPLY_ANY_CLUSTER
-run caught 'no clock, commits lost, hold-off to the bare cap' $lost $noclock -DHOLDOFF -DTOKENS=4 -DEND=3 -DBROKEN_MARGIN
 run caught 'outside: no clock, hosts differ by more than SKEW' $lost -DHOST_CLOCKS -DSKEW=0 -DHOST_SKEW=1 $reply -DTOKENS=2 -DEND=3
 
 finish
