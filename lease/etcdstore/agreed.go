@@ -2,7 +2,6 @@ package etcdstore
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
@@ -28,10 +27,11 @@ type agreed struct {
 	started  int64            // the agreed time at that point
 	duration time.Duration
 
-	// While this process does not know the agreed time, these are the values that it has
-	// seen first. If one of them changes, another process is running.
-	seen        bool
-	time, alive string
+	// These are only used while this process does not know the agreed time: when it looked
+	// first, the latest value of the key time, and how often that has risen since.
+	since  time.Time
+	latest int64
+	rises  int
 }
 
 // poll is how often a process that does not know the agreed time reads it again.
@@ -88,46 +88,53 @@ func (a *agreed) learn(ctx context.Context, s *Store, skew int64, stored, alive 
 	defer a.mu.Unlock()
 	wall := s.clock().UnixMicro()
 	switch {
-	case alive == nil || vouched.Cluster != cluster:
-		// Nobody vouches for a time, so this host's clock is as good as any.
+	case alive == nil || a.at.IsZero() && vouched.Cluster != cluster:
+		// No process vouches for a time, so this host's clock decides.
 		a.set(max(wall, least))
 	case !a.at.IsZero():
-		if now := a.now(); least > now {
-			a.set(least)
-		}
-	case a.changed(stored, alive):
-		// Another process has written one of the keys since our last reading.
-		a.set(min(max(wall, least), least+poll.Microseconds()))
+		a.set(max(a.now(), least))
 	default:
-		// etcd knows how long ago its lease was granted, to the second.
-		from, to, err := a.counted(ctx, s, vouched, clientv3.LeaseID(alive.Lease))
-		if err != nil {
+		known, err := a.meet(ctx, s, skew, least, vouched, clientv3.LeaseID(alive.Lease))
+		if err != nil || !known {
 			return 0, false, err
 		}
-		from, to = max(from, least), max(to, least)
-		if wall < from-skew || wall > to+skew {
-			return 0, false, nil
-		}
-		a.set(min(max(wall, from), to))
 	}
-	a.seen = false
 	return a.now(), true, nil
 }
 
-// changed reports whether the keys have other values than at the first call.
-func (a *agreed) changed(stored, alive *mvccpb.KeyValue) bool {
-	t, v := revisionOf(stored), revisionOf(alive)
-	if !a.seen {
-		a.seen, a.time, a.alive = true, t, v
+// meet compares this host's clock with the agreed time of processes that may still be
+// running, and reports false if it can't tell yet who is right. If the host's clock is
+// wrong, this process uses the agreed time too, and the keeper refuses to start.
+func (a *agreed) meet(ctx context.Context, s *Store, skew, least int64, v vouch, id clientv3.LeaseID) (known bool, err error) {
+	if a.since.IsZero() {
+		a.since, a.latest = time.Now(), least
 	}
-	return a.time != t || a.alive != v
-}
-
-func revisionOf(kv *mvccpb.KeyValue) string {
-	if kv == nil {
-		return ""
+	rose := least > a.latest
+	if rose {
+		a.latest = least
+		a.rises++
 	}
-	return strconv.FormatInt(kv.ModRevision, 10)
+	wall := s.clock().UnixMicro()
+	switch {
+	case wall < least-skew:
+		a.set(least) // the agreed time is never before least
+	case rose && wall <= least+skew:
+		a.set(max(wall, least))
+	case a.rises >= 3 && time.Since(a.since).Microseconds() > 2*skew:
+		a.set(least) // a single write may have been delayed, but not each of them
+	default:
+		// etcd knows how long ago its lease was granted, to the second.
+		from, to, err := a.counted(ctx, s, v, id)
+		if err != nil {
+			return false, err
+		}
+		from, to = max(from, least), max(to, least)
+		if wall < from-skew || wall > to+skew {
+			return false, nil
+		}
+		a.set(max(wall, from))
+	}
+	return true, nil
 }
 
 // counted returns two times between which the agreed time is, as counted by etcd since
@@ -149,8 +156,8 @@ type vouch struct {
 	Cluster string `json:"cluster"`
 }
 
-// vouch returns the operation that keeps the key alive for at least TTL and Skew. If the
-// host's clock differs from the agreed time by more than Skew, it returns nothing: if
+// vouch returns the operation that keeps the key alive for at least TTL and Skew. It
+// returns nothing if the host's clock differs from the agreed time by more than Skew. If
 // the clocks of all running hosts do, the key expires, and they agree on another time.
 func (a *agreed) vouch(ctx context.Context, s *Store, v view, terms lease.Terms) ([]clientv3.Op, error) {
 	a.mu.Lock()

@@ -329,8 +329,8 @@ func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, 
 	return ok, err
 }
 
-// update reads a row and more keys, calls change, and writes the changed row if it was
-// not written in the meantime. The function change may return further conditions.
+// update reads a row and more keys, calls change, and writes the changed row if no
+// other process has changed it. The function change may return further conditions.
 func (s *Store) update(ctx context.Context, terms lease.Terms, worker int64, more []clientv3.Op,
 	change func(v view, r *lease.Row, cluster *string) (bool, []clientv3.Cmp, error),
 ) (lease.Row, bool, error) {

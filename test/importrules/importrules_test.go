@@ -43,10 +43,11 @@ var shared = map[string][]string{
 	"schema/catalog":  {"schema/internal"},
 }
 
-// storeClients lists the stores that are modules of their own. Each imports one client, and
-// otherwise what lease may import.
-var storeClients = map[string]string{
-	"lease/redisstore": "github.com/redis/go-redis/v9",
+// storeClients lists the stores that are modules of their own. Each imports the modules of
+// its client, and otherwise what lease may import.
+var storeClients = map[string][]string{
+	"lease/etcdstore":  {"go.etcd.io/etcd", "google.golang.org/grpc"},
+	"lease/redisstore": {"github.com/redis/go-redis/v9"},
 }
 
 // internals lists the packages in /internal that these trees may share.
@@ -87,10 +88,10 @@ func standardLibraryOnly(path string, p listed, standard func(string) bool) []st
 	if tree == "" {
 		return nil
 	}
-	if client := storeClients[path]; client != "" { // a client imports other modules, so we look at direct imports
+	if clients := storeClients[path]; clients != nil { // a client imports other modules, so we look at direct imports
 		return pick(p.Imports, func(dep string) (string, bool) {
 			internal := strings.TrimPrefix(dep, module+"/internal/")
-			return "this store imports the standard library and its client only", !standard(dep) && !within(dep, client) &&
+			return "this store imports the standard library and its client only", !standard(dep) && treeOf(dep, clients) == "" &&
 				!within(dep, module+"/"+tree) && !slices.Contains(internals, internal)
 		})
 	}
@@ -190,7 +191,7 @@ func TestImports(t *testing.T) {
 	standard["C"], standard["unsafe"] = true, true
 	for _, path := range []string{
 		"idgen", "idgen/worker", "schema/pk", "schema/autoinc", "schema/catalog", "ent/entid",
-		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "lease/redisstore", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
+		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "lease/etcdstore", "lease/redisstore", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
 	} {
 		if _, ok := ours[path]; !ok {
 			t.Errorf("go list does not know %s: are the rules still about this module?", path)
@@ -226,6 +227,8 @@ func TestRulesCatch(t *testing.T) {
 		{"lease/sqlstore", module + "/lease", false},
 		{"lease/sqlstore", "github.com/jackc/pgx/v5/stdlib", true},
 		{"lease/filestore", "golang.org/x/sys/unix", true},
+		{"lease/etcdstore", "go.etcd.io/etcd/client/v3", false},
+		{"lease/etcdstore", "go.uber.org/zap", true},
 		{"lease/redisstore", "github.com/redis/go-redis/v9", false},
 		{"lease/redisstore", module + "/internal/leaserule", false},
 		{"lease/redisstore", "github.com/google/uuid", true},

@@ -29,6 +29,8 @@ var outsides = []outside{
 		[]string{".Open", "/lease/sqlstore.Postgres"}, []string{""}, nil},
 	{"core, leases in a folder", nil, nil,
 		[]string{".Open", "/lease/filestore.Dir"}, []string{""}, nil},
+	{"etcdstore beside etcd's client 3.5.10", []string{"go.etcd.io/etcd/client/v3 v3.5.10"}, []string{"go.etcd.io/etcd/client/v3.New"},
+		[]string{".Open", "/lease/etcdstore.New"}, []string{"", "/lease/etcdstore"}, nil},
 	{"redisstore beside go-redis 9.7.3", []string{"github.com/redis/go-redis/v9 v9.7.3"}, []string{"github.com/redis/go-redis/v9.NewClient"},
 		[]string{".Open", "/lease/redisstore.New"}, []string{"", "/lease/redisstore"}, nil},
 	{"pk and sqlid beside mysql 1.8.1", []string{"github.com/go-sql-driver/mysql v1.8.1"}, []string{"github.com/go-sql-driver/mysql.NewConnector"},
