@@ -27,7 +27,7 @@ func TestZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			z := dbtest.ZooKeepers(t, 1)
 			f := newFleet(t, zooKeeperBackend, zooKeeperServer(z, t.TempDir()), 50_000)
-			f.orders.Window = 10 * time.Second
+			f.orders.Window, f.orders.TTL = 10*time.Second, 15*time.Second
 			f.orders.MinWorker, f.orders.MaxWorker = 1, 1
 			network, err := newProxy(z.Members[0].Address)
 			if err != nil {
