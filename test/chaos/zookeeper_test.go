@@ -78,7 +78,7 @@ func TestZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 				keepFingerprint(t, m.Address)
 			}
 			f.orders.Store = m.Address
-			leases := 2
+			leases := int64(2)
 			if p, began := start(), time.Now(); same { // claims it again
 				leases = 3
 				for !p.drewSince(began) && time.Since(began) < time.Minute {

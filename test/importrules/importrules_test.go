@@ -43,6 +43,13 @@ var shared = map[string][]string{
 	"schema/catalog":  {"schema/internal"},
 }
 
+// storeClients lists the stores that are modules of their own. Each imports the modules of
+// its client, and otherwise what lease may import.
+var storeClients = map[string][]string{
+	"lease/redisstore": {"github.com/redis/go-redis/v9"},
+	"lease/zkstore":    {"github.com/go-zookeeper/zk"},
+}
+
 // internals lists the packages in /internal that these trees may share.
 var internals = []string{"ddl", "failpoint", "leased", "leaserule", "protocol", "session"}
 
@@ -80,6 +87,13 @@ func standardLibraryOnly(path string, p listed, standard func(string) bool) []st
 	tree := treeOf(path, selfContained)
 	if tree == "" {
 		return nil
+	}
+	if clients := storeClients[path]; clients != nil { // a client imports other modules, so we look at direct imports
+		return pick(p.Imports, func(dep string) (string, bool) {
+			internal := strings.TrimPrefix(dep, module+"/internal/")
+			return "this store imports the standard library and its client only", !standard(dep) && treeOf(dep, clients) == "" &&
+				!within(dep, module+"/"+tree) && !slices.Contains(internals, internal)
+		})
 	}
 	return pick(p.Deps, func(dep string) (string, bool) {
 		ours := strings.TrimPrefix(dep, module+"/")
@@ -177,7 +191,7 @@ func TestImports(t *testing.T) {
 	standard["C"], standard["unsafe"] = true, true
 	for _, path := range []string{
 		"idgen", "idgen/worker", "schema/pk", "schema/autoinc", "schema/catalog", "ent/entid",
-		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
+		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "lease/redisstore", "lease/zkstore", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
 	} {
 		if _, ok := ours[path]; !ok {
 			t.Errorf("go list does not know %s: are the rules still about this module?", path)
@@ -213,6 +227,13 @@ func TestRulesCatch(t *testing.T) {
 		{"lease/sqlstore", module + "/lease", false},
 		{"lease/sqlstore", "github.com/jackc/pgx/v5/stdlib", true},
 		{"lease/filestore", "golang.org/x/sys/unix", true},
+		{"lease/redisstore", "github.com/redis/go-redis/v9", false},
+		{"lease/redisstore", module + "/internal/leaserule", false},
+		{"lease/redisstore", "github.com/google/uuid", true},
+		{"lease/redisstore", module + "/idgen", true},
+		{"lease/sqlstore", "github.com/redis/go-redis/v9", true},
+		{"lease/zkstore", "github.com/go-zookeeper/zk", false},
+		{"lease/zkstore", "github.com/redis/go-redis/v9", true},
 		{"schema/pk", "database/sql/driver", false},
 		{"schema/pk", "gorm.io/gorm/schema", true},
 		{"schema/pk", module + "/idgen", true},
