@@ -9,6 +9,7 @@ require (
 	github.com/snowkey-go/snowkey/hooks/gormid v0.1.0
 	github.com/snowkey-go/snowkey/lease/etcdstore v0.1.0
 	github.com/snowkey-go/snowkey/lease/redisstore v0.1.0
+	github.com/snowkey-go/snowkey/lease/zkstore v0.1.0
 	github.com/snowkey-go/snowkey/service v0.1.0
 	github.com/snowkey-go/snowkey/service/client v0.1.0
 	go.etcd.io/etcd/client/v3 v3.5.10
@@ -19,6 +20,8 @@ require (
 require (
 	entgo.io/ent v0.14.0
 	github.com/go-sql-driver/mysql v1.8.1
+	github.com/go-zookeeper/zk v1.0.4
+	github.com/redis/go-redis/v9 v9.7.3
 	github.com/jackc/pgx/v5 v5.7.0
 	github.com/redis/go-redis/v9 v9.7.3
 )

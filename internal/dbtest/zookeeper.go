@@ -40,6 +40,7 @@ var zooKeeperOptions = []string{"-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopA
 // Java and the classes of ZooKeeper, are looked for in the same places as the servers.
 func ZooKeepers(t TB, n int) *ZooKeeper {
 	t.Helper()
+	requireWanted(t, "zookeeper")
 	java, classes, err := zooKeeperPrograms()
 	if err != nil {
 		missing(t, err)
@@ -81,10 +82,8 @@ func ZooKeepers(t TB, n int) *ZooKeeper {
 		t.Cleanup(m.warden.stop)
 		z.Members = append(z.Members, m)
 	}
-	for _, m := range z.Members {
-		if err := m.warden.await(m.answers); err != nil {
-			t.Fatalf("dbtest: ZooKeeper does not start: %v; its log ends:\n%s", err, m.warden.log())
-		}
+	if err := z.Await(); err != nil {
+		t.Fatalf("%v", err)
 	}
 	return z
 }
@@ -136,17 +135,32 @@ func (z *ZooKeeper) Addresses() []string {
 }
 
 // Leader waits until there is a leader, and returns it.
-func (z *ZooKeeper) Leader(t TB) *ZooKeeperMember {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+func (z *ZooKeeper) Leader() (*ZooKeeperMember, error) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		for _, m := range z.Members {
 			if mode, err := m.Mode(); err == nil && mode != "follower" {
-				return m
+				return m, nil
 			}
 		}
+		if time.Now().After(deadline) {
+			return nil, errors.New("dbtest: ZooKeeper has had no leader for a minute")
+		}
 	}
-	t.Fatalf("dbtest: ZooKeeper has no leader after a minute")
-	return nil
+}
+
+// LastLeads makes the last member the leader, by which others are killed and started.
+func (z *ZooKeeper) LastLeads() error {
+	last := z.Members[len(z.Members)-1]
+	for range 10 {
+		m, err := z.Leader()
+		if err != nil || m == last {
+			return err
+		}
+		if err := errors.Join(m.Kill(), m.Start(), z.Await()); err != nil {
+			return err
+		}
+	}
+	return errors.New("dbtest: the last member does not become the leader")
 }
 
 // Isolate cuts the last member off from the others, but not from its clients. Rejoin
@@ -194,6 +208,37 @@ func (m *ZooKeeperMember) Mode() (string, error) {
 	return mode, nil
 }
 
+// Restart kills all members, lets change do something to each of them, and starts them
+// again. It returns when all of them serve clients.
+func (z *ZooKeeper) Restart(change func(m *ZooKeeperMember) error) error {
+	for _, m := range z.Members {
+		if m.runs() {
+			if err := m.Kill(); err != nil {
+				return err
+			}
+		}
+	}
+	for _, m := range z.Members {
+		if err := change(m); err != nil {
+			return err
+		}
+		if err := m.StartProcess(); err != nil {
+			return err
+		}
+	}
+	return z.Await()
+}
+
+// Await waits until all members serve clients.
+func (z *ZooKeeper) Await() error {
+	for _, m := range z.Members {
+		if err := m.warden.await(m.answers); err != nil {
+			return fmt.Errorf("dbtest: %w; the log of ZooKeeper ends:\n%s", err, m.warden.log())
+		}
+	}
+	return nil
+}
+
 // StartProcess starts a killed server again, and doesn't wait for it: a server serves
 // clients only if most of the ensemble runs.
 func (m *ZooKeeperMember) StartProcess() error {
@@ -203,15 +248,17 @@ func (m *ZooKeeperMember) StartProcess() error {
 
 // CopyData copies the data of a killed server to a folder, which must not exist.
 func (m *ZooKeeperMember) CopyData(folder string) error {
-	return run("cp", "-a", m.file("data"), folder)
+	return run("cp", "-a", m.file("data/version-2"), folder)
 }
 
-// ReplaceData replaces the data of a killed server with that of CopyData.
+// ReplaceData replaces the data of a killed server with that of CopyData, or removes it
+// if folder is empty.
 func (m *ZooKeeperMember) ReplaceData(folder string) error {
-	if err := os.RemoveAll(m.file("data")); err != nil {
+	data := m.file("data/version-2")
+	if err := os.RemoveAll(data); err != nil || folder == "" {
 		return err
 	}
-	return run("cp", "-a", folder, m.file("data"))
+	return run("cp", "-a", folder, data)
 }
 
 func run(name string, args ...string) error {

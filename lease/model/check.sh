@@ -31,6 +31,9 @@ if [ $size = ci ]; then
 	run sound 'no clock, row deleted' $noclock -DDELETES=1 -DTOKENS=2 -DEND=2
 	run sound 'no clock, commits lost' $lost $noclock $reply -DTOKENS=2 -DEND=3
 	run sound 'no clock, commits lost, hold-off' $lost $noclock -DHOLDOFF -DTOKENS=3 -DEND=3
+	run sound 'ZooKeeper: commits lost, next clock behind' -DZNODES $lost -DFINGERPRINT -DTOKENS=2 -DEND=3 -DSKEW=1
+	run sound 'ZooKeeper: commits lost, and an election' -DZNODES $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=2 -DEND=2
+	run sound 'ZooKeeper: row and namespace deleted' -DZNODES -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2
 else
 	jobs=${JOBS:-1} memory=6000 hash=26 optimise=-O2
 	run sound 'two owners, 5 tokens, 3 counters' -DTOKENS=5 -DCOUNTERS=3
@@ -73,6 +76,8 @@ else
 	run sound 'no clock, commits lost, hold-off, longer' $lost $noclock -DHOLDOFF -DTOKENS=3 -DEND=4
 	run sound 'no clock, commits lost, hold-off, row lost' $lost $noclock -DHOLDOFF -DDELETES=1 -DTOKENS=2 -DEND=3
 	run sound 'without spare rules: BROKEN_REVIVE and BROKEN_GAP, no clock' $lost $noclock $reply -DTOKENS=3 -DEND=2 -DBROKEN_REVIVE -DBROKEN_GAP
+	run sound 'ZooKeeper: commits lost, 3 tokens' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2
+	run sound 'ZooKeeper: row deleted, 3 tokens' -DZNODES -DFINGERPRINT -DDELETES=1 -DTOKENS=3 -DEND=2
 
 	# Rules that exist for other reasons: the protocol stays safe without them. README.md says which and why.
 	for spare in NO_REVISION ONLY_BOUND LOWER_IN_DOUBT; do
@@ -82,6 +87,8 @@ else
 		run sound "without a spare rule: $spare, commits lost" $lost -DFINGERPRINT -DTOKENS=3 -DEND=3 -DSKEW=1 -D$spare
 	done
 	run sound 'without a spare rule: ADOPT_EXPIRED, commits lost' $lost -DFINGERPRINT -DTOKENS=3 -DEND=3 -DSKEW=1 -DADOPT_EXPIRED
+	run sound 'without a spare rule: ANY_LAYOUT, ZooKeeper' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DANY_LAYOUT
+	run caught 'ZooKeeper: the era is the number of its epoch' -DZNODES $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=3 -DEND=1 -DWRITES=3 -DBROKEN_ERA_NUMBER
 	run sound 'without a spare rule: BROKEN_VOLATILE_RENEW, claims hold off' $volatile -DTOKENS=3 -DEND=3 -DBROKEN_VOLATILE_RENEW
 fi
 
@@ -118,9 +125,14 @@ run caught 'commits lost, next clock behind, created at the bare cap' $lost -DFI
 run caught 'commits lost, hold-off that grants at once' $lost -DHOLDOFF -DTOKENS=3 -DBROKEN_HOLDOFF_GRANTS
 run caught 'commits lost, hold-off, expired lease revived' $lost -DHOLDOFF -DTOKENS=4 -DEND=3 -DBROKEN_REVIVE
 run caught 'commits lost, next clock behind, hold-off to the bare cap' $lost -DHOLDOFF -DTOKENS=4 -DEND=3 -DSKEW=1 -DBROKEN_MARGIN
+run caught 'ZooKeeper: the version is the only condition' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DBROKEN_NO_ERA
+run caught 'ZooKeeper: applied in any epoch' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DBROKEN_ANY_EPOCH
+run caught 'ZooKeeper: applied to the next node of the name' -DZNODES -DFINGERPRINT -DDELETES=1 -DTOKENS=2 -DEND=2 -DBROKEN_ANY_NODE
+run caught "ZooKeeper: applied at the time of the sender's host" -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DBROKEN_HOST_TIME
 
 # What the protocol does not promise.
 run caught 'outside: an older dump restored in place, fingerprint unchanged' $lost -DFINGERPRINT -DTOKENS=3 -DLIMIT_SAME_FINGERPRINT
+run caught 'outside: ZooKeeper, an older copy restored without an election' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=1 -DLIMIT_SAME_FINGERPRINT
 run caught 'outside: the same, and the fence raised soon' $lost -DFINGERPRINT -DTOKENS=3 -DLIMIT_SAME_FINGERPRINT -DBY_HAND
 run caught 'outside: the number of a view as the fingerprint' $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=3 -DLIMIT_VIEW_NUMBER
 run caught 'outside: crash, then a failover to a standby that has what was lost' -DCRASHES=1 $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DLIMIT_STANDBY_AHEAD

@@ -560,9 +560,6 @@ func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, 
 	return ok, err
 }
 
-// Examine implements [lease.Store].
-func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) { return nil, s.check() }
-
 // update writes to the node of a row what prepare returns for the row, and returns what
 // the row then is, and whether the write has changed it. If prepare returns nil, update
 // writes nothing. A condition that prepare returns is part of the transaction.

@@ -29,13 +29,17 @@ type backend struct {
 	// process starts later, and layouts of days are refused.
 	volatile bool
 
+	// fencesOften is set if faults that lose no commits change the fingerprint. A lease of
+	// a layout of days would then start on the next day.
+	fencesOften bool
+
 	// lacks gives the reason for each fault that the backend can't have. The test demands
 	// one for each function that server doesn't set, and prints it.
 	lacks map[string]string
 }
 
 // backends are all kinds of store that the chaos test runs on.
-var backends = []backend{postgres, mysql, redisBackend, etcdBackend}
+var backends = []backend{postgres, mysql, redisBackend, etcdBackend, zooKeeperBackend}
 
 // A server is a running server or cluster, and the harm that can be done to it.
 type server struct {

@@ -107,7 +107,8 @@ func wantedBackends(t *testing.T) []backend {
 func checkServer(t *testing.T, b backend, s server) {
 	t.Helper()
 	lacks := map[string]bool{
-		faultStop: s.stop == nil || s.resume == nil, faultClock: s.setClock == nil, faultDays: b.volatile,
+		faultStop: s.stop == nil || s.resume == nil, faultClock: s.setClock == nil,
+		faultDays: b.volatile || b.fencesOften,
 	}
 	for fault := range lacks {
 		if given := b.lacks[fault] != ""; given != lacks[fault] {

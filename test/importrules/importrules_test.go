@@ -48,6 +48,7 @@ var shared = map[string][]string{
 var storeClients = map[string][]string{
 	"lease/etcdstore":  {"go.etcd.io/etcd", "google.golang.org/grpc"},
 	"lease/redisstore": {"github.com/redis/go-redis/v9"},
+	"lease/zkstore":    {"github.com/go-zookeeper/zk"},
 }
 
 // internals lists the packages in /internal that these trees may share.
@@ -191,7 +192,7 @@ func TestImports(t *testing.T) {
 	standard["C"], standard["unsafe"] = true, true
 	for _, path := range []string{
 		"idgen", "idgen/worker", "schema/pk", "schema/autoinc", "schema/catalog", "ent/entid",
-		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "lease/etcdstore", "lease/redisstore", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
+		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "lease/etcdstore", "lease/redisstore", "lease/zkstore", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
 	} {
 		if _, ok := ours[path]; !ok {
 			t.Errorf("go list does not know %s: are the rules still about this module?", path)
@@ -234,6 +235,8 @@ func TestRulesCatch(t *testing.T) {
 		{"lease/redisstore", "github.com/google/uuid", true},
 		{"lease/redisstore", module + "/idgen", true},
 		{"lease/sqlstore", "github.com/redis/go-redis/v9", true},
+		{"lease/zkstore", "github.com/go-zookeeper/zk", false},
+		{"lease/zkstore", "github.com/redis/go-redis/v9", true},
 		{"schema/pk", "database/sql/driver", false},
 		{"schema/pk", "gorm.io/gorm/schema", true},
 		{"schema/pk", module + "/idgen", true},

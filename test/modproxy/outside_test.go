@@ -51,6 +51,8 @@ var outsides = []outside{
 		[]string{"/metrics/snowkeyprom.NewCollector"}, []string{"", "/metrics/snowkeyprom"}, nil},
 	{"snowkeyotel beside otel 1.24.0", []string{"go.opentelemetry.io/otel v1.24.0"}, []string{"go.opentelemetry.io/otel.GetMeterProvider"},
 		[]string{"/metrics/snowkeyotel.Register"}, []string{"", "/metrics/snowkeyotel"}, nil},
+	{"zkstore beside go-zookeeper 1.0.4", []string{"github.com/go-zookeeper/zk v1.0.4"}, []string{"github.com/go-zookeeper/zk.Connect"},
+		[]string{".Open", "/lease/zkstore.New"}, []string{"", "/lease/zkstore"}, nil},
 	{"service beside net/http", nil, []string{"net/http.ListenAndServe"},
 		[]string{"/service.NewHandler"}, []string{"", "/service"}, []string{"golang.org/x/time v0.8.0"}},
 	{"service/client beside net/http", nil, []string{"net/http.Get"},

@@ -1,0 +1,242 @@
+package zkstore
+
+import (
+	"crypto/rand"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/zkstore"
+)
+
+var terms = lease.Terms{
+	Namespace: "orders", Layout: "41/10/12", Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
+	Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 12_000_000, Skew: 2_000_000, TTL: 900_000_000,
+}
+
+// A holder is a store with a lease of worker 7.
+type holder struct {
+	*testing.T
+	operated
+	held lease.Row
+}
+
+func newHolder(t *testing.T, conn *zk.Conn) *holder {
+	t.Helper()
+	h := &holder{t, operated{zkstore.New(conn), conn, "/snowkey"}, lease.Row{}}
+	h.must(h.Migrate(t.Context()))
+	if _, err := h.CreateNamespace(t.Context(), terms, 0); err != nil {
+		t.Fatal(err)
+	}
+	h.must(h.AddRows(t.Context(), terms, 7, 7))
+	h.claim()
+	return h
+}
+
+func (h *holder) must(err error) {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+func (h *holder) probe() lease.Probe {
+	h.Helper()
+	p, err := h.Probe(h.Context(), lease.Query{Terms: terms, Max: 1023, PreferWorker: -1})
+	h.must(err)
+	return p
+}
+
+// claim claims the row, and fences first if another leader was elected.
+func (h *holder) claim() {
+	h.Helper()
+	p := h.probe()
+	if p.Current != p.Fingerprint {
+		h.must(h.Fence(h.Context(), terms, p.Fingerprint))
+		p = h.probe()
+	}
+	row, ok, err := h.Claim(h.Context(), lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: rand.Text(), Wanted: 1 << 62})
+	h.must(err)
+	if !ok {
+		h.Fatalf("the claim of %+v was refused", p.Row)
+	}
+	h.held = row
+}
+
+func (h *holder) renew() bool {
+	h.Helper()
+	row, ok, err := h.Renew(h.Context(), lease.Renewal{Terms: terms, Held: h.held, Token: rand.Text(), Wanted: 1 << 62})
+	h.must(err)
+	if ok {
+		h.held = row
+	}
+	return ok
+}
+
+// A lease survives an election. The first claim after it needs a fence.
+func TestElection(t *testing.T) {
+	z := dbtest.ZooKeepers(t, 1)
+	h := newHolder(t, connect(t, z.Addresses()...))
+	before := h.probe()
+	h.must(h.AddRows(t.Context(), terms, 8, 8))
+	h.must(z.Restart(func(*dbtest.ZooKeeperMember) error { return nil }))
+	h.await()
+	if !h.renew() {
+		t.Error("the lease did not survive the election")
+	}
+	p := h.probe()
+	if p.Current == before.Current || p.Fingerprint != before.Fingerprint || !p.HasFree {
+		t.Errorf("before the election %+v, after it %+v", before, p)
+	}
+	c := lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: rand.Text(), Wanted: 1 << 62}
+	if _, ok, err := h.Claim(t.Context(), c); ok || err != nil {
+		t.Errorf("a claim before the fence: %v, %v", ok, err)
+	}
+	h.must(h.Fence(t.Context(), terms, p.Fingerprint))
+	if p := h.probe(); p.Current != p.Fingerprint || p.Fence < terms.At(h.held.Now).RaisedFence {
+		t.Errorf("after the fence %+v", p)
+	}
+}
+
+// await waits until the session works again.
+func (h *holder) await() {
+	h.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		_, _, err := h.conn.Exists("/")
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			h.Fatal(err)
+		}
+	}
+}
+
+// A renewal was prepared for a row that is deleted, added again and claimed by another
+// process before it arrives. The new node has the same version.
+func TestRenewalOfADeletedRow(t *testing.T) {
+	conn := connect(t, dbtest.ZooKeepers(t, 1).Addresses()...)
+	late := newHolder(t, conn)
+	late.must(late.Delete(t.Context(), terms, 7))
+	other := newHolder(t, conn)
+	if late.renew() {
+		t.Errorf("the renewal returned %+v", late.held)
+	}
+	rows, err := other.Rows(t.Context(), terms, 7, 7)
+	other.must(err)
+	if r := rows[0]; r.Token != "" || r.Bound < other.held.Bound {
+		t.Errorf("the row is %+v; want a free one that starts at or above the bound of %+v", r, other.held)
+	}
+	if other.renew() {
+		t.Error("the other process still has its lease, whose bound was overwritten")
+	}
+}
+
+// A renewal is one transaction.
+func TestRequestsOfARenewal(t *testing.T) {
+	h := newHolder(t, connect(t, dbtest.ZooKeepers(t, 1).Addresses()...))
+	zxid := func() int64 {
+		stat, err := h.conn.Set("/snowkey/clock", nil, -1)
+		h.must(err)
+		return stat.Mzxid
+	}
+	const n = 100
+	before := zxid()
+	for range n {
+		if !h.renew() {
+			t.Fatal("refused")
+		}
+	}
+	if got := zxid() - before - 1; got != n {
+		t.Errorf("%d renewals were %d transactions", n, got)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	servers := dbtest.ZooKeepers(t, 1).Addresses()
+	ctx := t.Context()
+	conn := connect(t, servers...)
+	probe := func(s *zkstore.Store) error {
+		_, err := s.Probe(ctx, lease.Query{Terms: terms, Max: 1023})
+		return err
+	}
+
+	if err := probe(zkstore.New(conn)); !errors.Is(err, lease.ErrNotMigrated) {
+		t.Errorf("before the migration: %v", err)
+	}
+
+	const password = "a secret"
+	owner := connect(t, servers...)
+	if err := owner.AddAuth("digest", []byte("owner:"+password)); err != nil {
+		t.Fatal(err)
+	}
+	private := zkstore.New(owner).WithACL(zk.DigestACL(zk.PermAll, "owner", password))
+	if err := private.Migrate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := probe(private); err != nil {
+		t.Error(err)
+	}
+	err := probe(zkstore.New(conn))
+	if permanent, ok := errors.AsType[*lease.PermanentError](err); !ok || permanent.Remedy == "" || strings.Contains(err.Error(), password) {
+		t.Errorf("without permission: %v", err)
+	}
+
+	open, err := zkstore.New(conn).WithPath("/open")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s, kinds := range map[*zkstore.Store]string{private: "", open: "world-writable"} {
+		if err := s.Migrate(ctx); err != nil {
+			t.Fatal(err)
+		}
+		findings, err := s.Examine(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, f := range findings {
+			got += f.Kind
+		}
+		if got != kinds {
+			t.Errorf("the findings are %+v, want %q", findings, kinds)
+		}
+	}
+
+	h := operated{open, conn, "/open"}
+	if err := open.AddRows(ctx, terms, 7, 7); err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []string{"7", "{", `{"do":"claim"}`, `{"do":"steal","node":1,"terms":{"unit":1}}`} {
+		if _, err := conn.Set(h.row(terms, 7), []byte(content), -1); err != nil {
+			t.Fatal(err)
+		}
+		if content == `{"do":"steal","node":1,"terms":{"unit":1}}` {
+			continue // a node that was copied: it starts again
+		}
+		_, err := open.Rows(ctx, terms, 7, 7)
+		if damaged, ok := errors.AsType[*zkstore.NodeError](err); !ok || damaged.Path != h.row(terms, 7) {
+			t.Errorf("with the content %q: %v", content, err)
+		}
+	}
+	if _, err := conn.Set("/open/version", []byte("9"), -1); err != nil {
+		t.Fatal(err)
+	}
+	if version, ok := errors.AsType[*lease.VersionError](probe(open)); !ok || version.Found != "9" {
+		t.Errorf("with another version: %v", version)
+	}
+
+	for _, path := range []string{"", "/", "snowkey", "/a//b", "/a/", "/a/../b", "/zookeeper/x", "/a\x00"} {
+		if _, err := open.WithPath(path); err == nil || !strings.Contains(err.Error(), "/apps/shop/snowkey") {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	if err := probe(new(zkstore.Store)); err == nil {
+		t.Error("the zero value has no error")
+	}
+}
