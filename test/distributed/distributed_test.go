@@ -1,0 +1,264 @@
+// Package distributed tests what docs/distributed-sql.md says about ascending ids in hash
+// partitions.
+package distributed
+
+import (
+	"database/sql"
+	"fmt"
+	"math/bits"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/glebarez/go-sqlite"
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/idgen/worker"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+const partitions = 16
+
+// block returns the statement of the page whose first line is this comment.
+func block(t *testing.T, comment string) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/distributed-sql.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "```sql\n-- "+comment+"\n")
+	statement, _, _ := strings.Cut(rest, ";\n```")
+	if !ok {
+		t.Fatalf("the page has no statement for %q", comment)
+	}
+	return statement
+}
+
+// TestMarks checks that each statement of the page is either run by this test or marked,
+// and that a link is near the mark.
+func TestMarks(t *testing.T) {
+	page, err := os.ReadFile("../../docs/distributed-sql.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(page), "```sql\n-- ")
+	if len(parts) != 8 {
+		t.Errorf("found %d statements; update this test", len(parts)-1)
+	}
+	for i, part := range parts[1:] {
+		comment, _, _ := strings.Cut(part, "\n")
+		paragraphs := strings.Split(strings.TrimSpace(parts[i]), "\n\n")
+		switch before := paragraphs[len(paragraphs)-1]; {
+		case comment == "PostgreSQL", comment == "MySQL and MariaDB":
+		case !strings.HasSuffix(comment, "; from the documentation, not run here"):
+			t.Errorf("the statement %q has no mark", comment)
+		case !strings.Contains(before, "](https://"):
+			t.Errorf("no link is above the statement %q", comment)
+		}
+	}
+}
+
+// workers are used once each, because a generator starts above the ids of earlier ones
+// with the same worker number.
+var workers int64
+
+// draw returns n ids, one in each millisecond if slow is set.
+func draw(t *testing.T, n int, slow, noSpread bool) []int64 {
+	t.Helper()
+	now := time.Now()
+	workers++
+	pool, err := idgen.NewPool(idgen.Config{Worker: worker.Static(workers), NoSpread: noSpread, Clock: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close(t.Context())
+	var ids []int64
+	for range n {
+		id, err := pool.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		if slow {
+			now = now.Add(time.Millisecond)
+		} else if len(ids)%1000 == 0 {
+			now = now.Add(time.Millisecond)
+		}
+	}
+	return ids
+}
+
+// share returns the smallest and the largest share of the ids that one of 16 places gets.
+func share(ids []int64, place func(int64) int64) (least, most float64) {
+	counts := make([]int, partitions)
+	for _, id := range ids {
+		counts[place(id)]++
+	}
+	least = 1
+	for _, n := range counts {
+		least = min(least, float64(n)/float64(len(ids)))
+		most = max(most, float64(n)/float64(len(ids)))
+	}
+	return least, most
+}
+
+// TestPlaces checks where ids go by their remainder, and by the first bits of the reversed
+// id.
+func TestPlaces(t *testing.T) {
+	places := map[string]func(int64) int64{
+		"remainder": func(id int64) int64 { return id % partitions },
+		"reversed":  func(id int64) int64 { return int64(bits.Reverse64(uint64(id)) >> 60) },
+	}
+	for name, place := range places {
+		for _, slow := range []bool{false, true} {
+			if least, most := share(draw(t, 16_000, slow, false), place); least < 0.05 || most > 0.08 {
+				t.Errorf("%s, slow %v: places get %.3f to %.3f of the ids", name, slow, least, most)
+			}
+		}
+		if _, most := share(draw(t, 16_000, true, true), place); most < 1 {
+			t.Errorf("%s, NoSpread: no place gets all ids, but at most %.3f", name, most)
+		}
+	}
+	// The first bits of the ids themselves put all of them in one place.
+	if _, most := share(draw(t, 16_000, true, false), func(id int64) int64 { return id >> 59 }); most < 1 {
+		t.Errorf("first bits: at most %.3f", most)
+	}
+}
+
+func TestPartitions(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		if db.Dialect == "sqlite" {
+			return // it has no partitions
+		}
+		conn := db.Connect(t)
+		if db.Dialect == "postgres" {
+			exec(t, conn, block(t, "PostgreSQL"))
+			for i := range partitions {
+				exec(t, conn, fmt.Sprintf("CREATE TABLE orders_p%d PARTITION OF orders FOR VALUES WITH (MODULUS %d, REMAINDER %d)", i, partitions, i))
+			}
+		} else {
+			exec(t, conn, block(t, "MySQL and MariaDB"))
+		}
+		ids := draw(t, 16_000, true, false)
+		for some := range chunks(ids, 1000) {
+			var rows []string
+			for _, id := range some {
+				rows = append(rows, fmt.Sprintf("(%d, 'x')", id))
+			}
+			exec(t, conn, "INSERT INTO orders (id, name) VALUES "+strings.Join(rows, ", "))
+		}
+		for place, n := range counts(t, conn, db) {
+			if part := float64(n) / float64(len(ids)); part < 0.05 || part > 0.08 {
+				t.Errorf("partition %s has %.3f of the rows", place, part)
+			}
+		}
+		one := read(t, conn, db, fmt.Sprintf("SELECT name FROM orders WHERE id = %d", ids[77]))
+		if len(one) != 1 {
+			t.Errorf("a lookup reads the partitions %v", one)
+		}
+		all := read(t, conn, db, fmt.Sprintf("SELECT name FROM orders WHERE id >= %d AND id < %d", ids[77], ids[9000]))
+		if len(all) != partitions {
+			t.Errorf("a range reads the partitions %v", all)
+		}
+		if db.MariaDB { // KEY hashes the bytes, and puts most ascending ids into few partitions
+			exec(t, conn, "ALTER TABLE orders PARTITION BY KEY (id) PARTITIONS 16")
+			most := 0
+			for _, n := range counts(t, conn, db) {
+				most = max(most, n)
+			}
+			if part := float64(most) / float64(len(ids)); part < 0.3 {
+				t.Errorf("PARTITION BY KEY puts at most %.3f of the rows into a partition", part)
+			}
+		}
+		// Ids that differ by one are found, and the order is that of the inserts.
+		var first, second int64
+		if err := conn.QueryRow("SELECT MIN(id), MAX(id) FROM orders").Scan(&first, &second); err != nil || first != ids[0] || second != ids[len(ids)-1] {
+			t.Errorf("the first id is %d and the last %d, %v; want %d and %d", first, second, err, ids[0], ids[len(ids)-1])
+		}
+		exec(t, conn, fmt.Sprintf("INSERT INTO orders (id, name) VALUES (%d, 'next')", ids[0]-1))
+		var name string
+		if err := conn.QueryRow(fmt.Sprintf("SELECT name FROM orders WHERE id = %d", ids[0]-1)).Scan(&name); err != nil || name != "next" {
+			t.Errorf("the id below the first has the name %q, %v", name, err)
+		}
+	})
+}
+
+func exec(t *testing.T, conn *sql.DB, statement string) {
+	t.Helper()
+	if _, err := conn.Exec(statement); err != nil {
+		t.Fatalf("%.100s: %v", statement, err)
+	}
+}
+
+func chunks(ids []int64, n int) func(func([]int64) bool) {
+	return func(yield func([]int64) bool) {
+		for ; len(ids) > 0; ids = ids[min(n, len(ids)):] {
+			if !yield(ids[:min(n, len(ids))]) {
+				return
+			}
+		}
+	}
+}
+
+// counts returns the number of rows of each partition.
+func counts(t *testing.T, conn *sql.DB, db dbtest.DB) map[string]int {
+	t.Helper()
+	all := make(map[string]int)
+	for i := range partitions {
+		table := fmt.Sprintf("orders_p%d", i)
+		from := table
+		if db.Dialect == "mysql" {
+			from = fmt.Sprintf("orders PARTITION (p%d)", i)
+		}
+		var n int
+		if err := conn.QueryRow("SELECT COUNT(*) FROM " + from).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		all[table] = n
+	}
+	return all
+}
+
+// read returns the partitions that the plan of a query reads.
+func read(t *testing.T, conn *sql.DB, db dbtest.DB, query string) map[string]bool {
+	t.Helper()
+	explain := "EXPLAIN "
+	if db.MariaDB {
+		explain = "EXPLAIN PARTITIONS "
+	}
+	rows, err := conn.Query(explain + query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := make(map[string]bool)
+	for rows.Next() {
+		cells := make([]sql.NullString, len(columns))
+		var to []any
+		for i := range cells {
+			to = append(to, &cells[i])
+		}
+		if err := rows.Scan(to...); err != nil {
+			t.Fatal(err)
+		}
+		for i, cell := range cells {
+			if db.Dialect == "postgres" || columns[i] == "partitions" {
+				for _, name := range regexp.MustCompile(`\bp\d+\b|orders_p\d+ `).FindAllString(cell.String, -1) {
+					found[strings.TrimSpace(name)] = true
+				}
+			}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
