@@ -16,6 +16,8 @@ require (
 	github.com/snowkey-go/snowkey/hooks/bunid v0.1.0
 	github.com/snowkey-go/snowkey/hooks/gormid v0.1.0
 	github.com/sony/sonyflake v1.3.0
+	github.com/speps/go-hashids/v2 v2.0.1
+	github.com/sqids/sqids-go v0.4.1
 	github.com/uptrace/bun v1.3.0
 	github.com/uptrace/bun/dialect/mysqldialect v1.3.0
 	github.com/uptrace/bun/dialect/pgdialect v1.3.0

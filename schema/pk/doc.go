@@ -12,14 +12,17 @@
 // already in place:
 //
 //	column                   Go int64                Go string
-//	BIGINT                   ID, or Of[User]         String
+//	BIGINT                   ID, Of[User],           String
+//	                         Prefixed[User]
 //	VARCHAR(20), decimal     Text                    a plain string
 //	CHAR(13), sortable       SortText                a plain string
 //
 // [Of] is an ID whose type also names the entity, so that the compiler rejects a post's
-// key where a user's key is expected.
+// key where a user's key is expected. [Prefixed] does the same, and its text names the
+// entity as well: user_06Y5DNAR40000. Package
+// [github.com/snowkey-go/snowkey/schema/pk/public] has a type whose text reveals nothing.
 //
-// Choose the type by the column. ID, Of and String send an integer, so they must only
+// Choose the type by the column. ID, Of, Prefixed and String send an integer, so they must only
 // be used with BIGINT columns. Text and SortText send text, and need a text column. If
 // the type and the column don't match, queries may return the wrong rows, or none at
 // all, without an error:
@@ -57,10 +60,23 @@
 // text column would miss a key stored in another spelling. Note that 13 digits are
 // valid in both formats. That's why no function in this package guesses the format.
 //
+// Three more formats have functions, but no type:
+//
+//	9223372036854775807  =  7fffffffffffffff  FormatHex:     16 digits, 0-9 a-f
+//	                     =  NQm6nKp8qFC       FormatBase58:  11 characters, Bitcoin's alphabet
+//	                     =  AzL8n0Y58m7       FormatBase62:  11 characters, 0-9 A-Z a-z
+//
+// They are just as strict, and have a fixed width as well. Their text sorts like the
+// numbers if it is compared byte by byte. Upper and lower case differ in base58 and base62,
+// so a column with a collation that ignores case must not hold them. All numbers of 64
+// bits have a text: a negative number is written like the unsigned number with the same
+// bits, and comes after all others.
+//
 // # JSON
 //
 // Keys are written as JSON strings, because JavaScript rounds numbers above 2^53.
-// Decoding accepts both strings and integers, and null leaves the key unchanged.
+// Decoding accepts both strings and integers, and null leaves the key unchanged. A
+// [Prefixed] accepts only strings, because an integer has no prefix.
 //
 // This also means that the keys of a document stored in a JSON column are strings. To
 // scan a key from such a document, select it as text (doc->>'id', or on MariaDB
@@ -87,7 +103,8 @@
 // Generators never issue negative numbers, but existing tables may contain them, for
 // example when unsigned 64-bit keys are stored in a signed column. SQL, JSON and
 // decimal text carry negative numbers unchanged. Sortable text can't represent them, so
-// although a [SortText] can scan a negative integer, writing it returns an error.
+// although a [SortText] or [Prefixed] can scan a negative integer, writing it as text
+// returns an error.
 //
 // # Other encodings
 //

@@ -119,3 +119,73 @@ func ExampleString() {
 	// "1234567890123456789" ""
 	// 1234567890123456789 <nil>
 }
+
+// Each of these forms has one text for every number. It always has the same length and
+// sorts like the number.
+func ExampleFormatBase58() {
+	for _, id := range []pk.ID{42, 1234567890123456788, 1234567890123456789} {
+		fmt.Println(pk.FormatHex(id), pk.FormatBase58(id), pk.FormatBase62(id))
+	}
+	// Output:
+	// 000000000000002a 1111111111j 0000000000g
+	// 112210f47de98114 3sDK21t5nHH 1TCKi1nFuNg
+	// 112210f47de98115 3sDK21t5nHJ 1TCKi1nFuNh
+}
+
+// Text with other characters, of another length or above 64 bits is an error.
+func ExampleParseBase58() {
+	id, err := pk.ParseBase58("3sDK21t5nHJ")
+	fmt.Println(id, err)
+	for _, text := range []string{"3sDK21t5nH0", "sDK21t5nHJ", "zzzzzzzzzzz"} {
+		_, err = pk.ParseBase58(text)
+		fmt.Println(err)
+	}
+	// Output:
+	// 1234567890123456789 <nil>
+	// pk: pk.ID cannot hold "3sDK21t5nH0": want 11 characters of Bitcoin's base58: 1-9, A-Z and a-z without I, O and l
+	// pk: pk.ID cannot hold "sDK21t5nHJ": want 11 characters of Bitcoin's base58: 1-9, A-Z and a-z without I, O and l
+	// pk: pk.ID cannot hold "zzzzzzzzzzz": more than 64 bits; the largest text is "jpXCZedGfVQ"
+}
+
+type Team struct {
+	ID pk.Prefixed[Team] `json:"id"`
+}
+
+func (Team) Prefix() string { return "team" }
+
+type Member struct {
+	ID   pk.Prefixed[Member] `json:"id"`
+	Team pk.Prefixed[Team]   `json:"team"` // a foreign key has the type of the key
+}
+
+func (Member) Prefix() string { return "member" }
+
+// The database has a BIGINT, and everything outside has text that names the entity.
+func ExamplePrefixed() {
+	team := Team{ID: 1234567890123456789}
+	ada := Member{ID: 1234567890123456788, Team: team.ID}
+	// ada.Team = ada.ID
+	//   cannot use ada.ID (variable of type pk.Prefixed[Member]) as pk.Prefixed[Team] value in assignment
+
+	out, _ := json.Marshal(ada)
+	fmt.Println(string(out))
+	column, _ := ada.Team.Value() // what the database gets
+	fmt.Println(column)
+
+	// Text of another entity, and a number, are refused.
+	var in Member
+	fmt.Println(json.Unmarshal([]byte(`{"team": "member_128GGYHYYK08M"}`), &in))
+	fmt.Println(json.Unmarshal([]byte(`{"team": 1234567890123456789}`), &in))
+	// Output:
+	// {"id":"member_128GGYHYYK08M","team":"team_128GGYHYYK08N"}
+	// 1234567890123456789
+	// pk: pk.Prefixed[pk_test.Team] cannot hold "member_128GGYHYYK08M": want text with the prefix of this type, as in "team_128GGYHYYK08N"
+	// pk: pk.Prefixed[pk_test.Team] cannot hold "1234567890123456789": want text with the prefix of this type, as in "team_128GGYHYYK08N"
+}
+
+// Conversions lead to and from the other types of keys.
+func ExampleParsePrefixed() {
+	team, err := pk.ParsePrefixed[Team]("team_128GGYHYYK08N")
+	fmt.Println(team.ID(), team.Int64(), pk.Prefixed[Team](1234567890123456788), err)
+	// Output: 1234567890123456789 1234567890123456789 team_128GGYHYYK08M <nil>
+}

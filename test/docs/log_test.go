@@ -58,31 +58,37 @@ func TestLogIsDocumented(t *testing.T) {
 	}
 }
 
-// TestOperationsShowsExamples checks that all Go code in docs/operations.md is taken
-// from examples, which are run as tests.
-func TestOperationsShowsExamples(t *testing.T) {
-	page, err := os.ReadFile("../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var code strings.Builder
-	for _, file := range []string{"examples/production/service.go", "metrics/snowkeyprom/example_test.go", "metrics/snowkeyotel/example_test.go"} {
-		text, err := os.ReadFile(filepath.Join("../..", file))
-		if err != nil {
-			t.Fatal(err)
+// TestPagesShowExamples checks that all Go code on some pages is taken from examples, which
+// are run as tests.
+func TestPagesShowExamples(t *testing.T) {
+	for page, files := range map[string][]string{
+		"operations": {"examples/production/service.go", "metrics/snowkeyprom/example_test.go", "metrics/snowkeyotel/example_test.go"},
+		"public-ids": {"schema/pk/example_test.go", "schema/pk/public/example_test.go"},
+	} {
+		var code strings.Builder
+		for _, file := range files {
+			code.WriteString(unindent(read(t, file)))
 		}
-		code.Write(text)
-	}
-	blocks := strings.Split(string(page), "```go\n")[1:]
-	if len(blocks) < 3 {
-		t.Errorf("only %d blocks of Go", len(blocks))
-	}
-	for _, block := range blocks {
-		block, _, _ = strings.Cut(block, "```")
-		if !strings.Contains(code.String(), "\t"+block) {
-			t.Errorf("no example has\n%s", block)
+		blocks := strings.Split(read(t, "docs/"+page+".md"), "```go\n")[1:]
+		if len(blocks) < 3 {
+			t.Errorf("%s has only %d blocks of Go", page, len(blocks))
+		}
+		for _, block := range blocks {
+			block, _, _ = strings.Cut(block, "```")
+			if !strings.Contains(code.String(), unindent(block)) {
+				t.Errorf("%s: no example has\n%s", page, block)
+			}
 		}
 	}
+}
+
+// unindent removes the indentation from code.
+func unindent(code string) string {
+	var b strings.Builder
+	for line := range strings.Lines(code) {
+		b.WriteString(strings.TrimLeft(line, "\t"))
+	}
+	return b.String()
 }
 
 // logRow returns the table's row for a call of a logger, or an empty string if n is

@@ -191,7 +191,7 @@ func TestImports(t *testing.T) {
 	// "C" and "unsafe" may be missing from the output of go list.
 	standard["C"], standard["unsafe"] = true, true
 	for _, path := range []string{
-		"idgen", "idgen/worker", "schema/pk", "schema/autoinc", "schema/catalog", "ent/entid",
+		"idgen", "idgen/worker", "schema/pk", "schema/pk/public", "schema/autoinc", "schema/catalog", "ent/entid",
 		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "lease/etcdstore", "lease/redisstore", "lease/zkstore", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
 	} {
 		if _, ok := ours[path]; !ok {
@@ -240,6 +240,10 @@ func TestRulesCatch(t *testing.T) {
 		{"schema/pk", "database/sql/driver", false},
 		{"schema/pk", "gorm.io/gorm/schema", true},
 		{"schema/pk", module + "/idgen", true},
+		{"schema/pk/public", "crypto/aes", false},
+		{"schema/pk/public", module + "/schema/pk/internal/radix", false},
+		{"schema/pk/public", "github.com/sqids/sqids-go", true},
+		{"schema/pk/public", module + "/internal/keytype", true},
 		{"schema/autoinc", "database/sql", false},
 		{"schema/autoinc", "github.com/jackc/pgx/v5", true},
 		{"schema/autoinc", "entgo.io/ent/dialect", true},

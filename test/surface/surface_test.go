@@ -27,6 +27,8 @@ var limits = []struct {
 	{[]string{"idgen/worker"}, 7},
 	{[]string{"lease"}, 32},
 	{[]string{"schema/autoinc", "schema/catalog"}, 45},
+	{[]string{"schema/pk"}, 113},
+	{[]string{"schema/pk/public"}, 33},
 }
 
 const root = "../.."

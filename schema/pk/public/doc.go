@@ -2,7 +2,7 @@
 // nor how many there are, nor the key of the next row.
 //
 //	type User struct {
-//		ID   public.ID[User] `json:"id"` // BIGINT in the database, "A0mMPx…" in JSON
+//		ID   public.ID[User] `json:"id"` // BIGINT in the database, "A6zBCUJ…" in JSON
 //		Name string          `json:"name"`
 //	}
 //
@@ -24,7 +24,7 @@
 //
 // The text has 23 characters: the version of the key, and one AES block in base62.
 //
-//	A 5bIqmcQzxo1tdmBS9iDJi2
+//	A 6zBCUJIhvwF2o4HTpYpynQ
 //	│ └──────────┬─────────┘
 //	│            └─ 22 digits of 0-9 A-Z a-z, the highest first: 128 bits
 //	└────────────── the version of the key: 0-9, A-Z or a-z
