@@ -13,6 +13,8 @@ require (
 	entgo.io/ent v0.14.0
 	github.com/go-sql-driver/mysql v1.8.1
 	github.com/jackc/pgx/v5 v5.7.0
+	github.com/redis/go-redis/v9 v9.7.3
+	golang.org/x/crypto v0.17.0
 )
 
 require (
@@ -38,6 +40,8 @@ require (
 	ariga.io/atlas v0.19.1-0.20240203083654-5948b60a8e43 // indirect
 	filippo.io/edwards25519 v1.1.0 // indirect
 	github.com/agext/levenshtein v1.2.1 // indirect
+	github.com/cespare/xxhash/v2 v2.2.0 // indirect
+	github.com/dgryski/go-rendezvous v0.0.0-20200823014737-9f7001d12a5f // indirect
 	github.com/apparentlymart/go-textseg/v13 v13.0.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/go-openapi/inflect v0.19.0 // indirect
@@ -58,7 +62,6 @@ require (
 	github.com/vmihailenco/msgpack/v5 v5.4.1 // indirect
 	github.com/vmihailenco/tagparser/v2 v2.0.0 // indirect
 	github.com/zclconf/go-cty v1.8.0 // indirect
-	golang.org/x/crypto v0.17.0 // indirect
 	golang.org/x/sync v0.21.0 // indirect
 	golang.org/x/text v0.14.0 // indirect
 	modernc.org/libc v1.74.1 // indirect
@@ -70,4 +73,5 @@ require (
 require (
 	github.com/snowkey-go/snowkey/hooks/pgxid v0.1.0
 	github.com/snowkey-go/snowkey/internal/dbtest v0.1.0
+	github.com/snowkey-go/snowkey/token/redistoken v0.1.0
 )
