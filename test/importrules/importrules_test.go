@@ -34,13 +34,18 @@ type listed struct {
 // selfContained lists the trees that may only import the standard library and
 // themselves. As a consequence, idgen and lease can't import each other, and neither
 // the stores nor the inspection of schemas can import a driver.
-var selfContained = []string{"idgen", "lease", "internal/keeper", "schema/pk", "schema/autoinc", "schema/catalog"}
+var selfContained = []string{"idgen", "lease", "internal/keeper", "schema/pk", "schema/autoinc", "schema/catalog", "token"}
+
+// clients lists stores in these trees that use the client of a server. They are modules
+// of their own.
+var clients = []string{"lease/redisstore", "token/redistoken"}
 
 // shared lists packages that these trees may import from outside.
 var shared = map[string][]string{
 	"internal/keeper": {"lease"},
 	"schema/autoinc":  {"schema/catalog", "schema/internal"},
 	"schema/catalog":  {"schema/internal"},
+	"token":           {"idgen"},
 }
 
 // internals lists the packages in /internal that these trees may share.
@@ -55,9 +60,9 @@ var orms = []string{"entgo.io/ent", "gorm.io/gorm", "github.com/uptrace/bun", "g
 // plain lists the integrations that have no ORM and use database/sql.
 var plain = []string{"hooks/sqlid"}
 
-// suites are called by the tests of users, and are therefore the only packages that may
-// import testing.
-var suites = []string{"lease/leasetest", "idgen/segment/segmenttest"}
+// suites are called by tests, most of them by the tests of users. They are therefore the
+// only packages that may import testing.
+var suites = []string{"lease/leasetest", "idgen/segment/segmenttest", "internal/tokentest"}
 
 // exampleClient is the ent client shared by the examples.
 const exampleClient = "examples/ent/ent"
@@ -78,7 +83,7 @@ var rules = []rule{
 
 func standardLibraryOnly(path string, p listed, standard func(string) bool) []string {
 	tree := treeOf(path, selfContained)
-	if tree == "" {
+	if tree == "" || treeOf(path, clients) != "" {
 		return nil
 	}
 	return pick(p.Deps, func(dep string) (string, bool) {
@@ -178,6 +183,7 @@ func TestImports(t *testing.T) {
 	for _, path := range []string{
 		"idgen", "idgen/worker", "schema/pk", "schema/autoinc", "schema/catalog", "ent/entid",
 		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
+		"token", "token/sqltoken", "token/redistoken",
 	} {
 		if _, ok := ours[path]; !ok {
 			t.Errorf("go list does not know %s: are the rules still about this module?", path)
@@ -221,6 +227,17 @@ func TestRulesCatch(t *testing.T) {
 		{"schema/autoinc", "entgo.io/ent/dialect", true},
 		{"schema/autoinc", module + "/schema/pk", true},
 		{"schema/autoinc", module + "/cmd/snowkey", true},
+
+		{"token", "crypto/hmac", false},
+		{"token", module + "/idgen", false},
+		{"token", "github.com/golang-jwt/jwt/v5", true},
+		{"token", "golang.org/x/crypto/argon2", true},
+		{"token", module + "/lease", true},
+		{"token/sqltoken", module + "/internal/session", false},
+		{"token/sqltoken", "github.com/jackc/pgx/v5/stdlib", true},
+		{"token/redistoken", "github.com/redis/go-redis/v9", false},
+		{"token/redistoken", module + "/internal/tokentest", false},
+		{"internal/tokentest", "testing", false},
 
 		{"ent/entid", "entgo.io/ent/schema/mixin", false},
 		{"ent/entid", module + "/idgen", false},

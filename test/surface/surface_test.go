@@ -27,6 +27,9 @@ var limits = []struct {
 	{[]string{"idgen/worker"}, 7},
 	{[]string{"lease"}, 32},
 	{[]string{"schema/autoinc", "schema/catalog"}, 45},
+	{[]string{"token"}, 20},
+	{[]string{"token/sqltoken"}, 15},
+	{[]string{"token/redistoken"}, 7},
 }
 
 const root = "../.."
