@@ -58,7 +58,7 @@ func (u *users) setPassword(ctx context.Context, id int64, password string) erro
 var errWrong = errors.New("the name or the password is wrong")
 
 // check returns the user with this name and password. It takes as long if there is no
-// such user, so that the time doesn't tell who has an account.
+// such user, because the time would otherwise reveal which names exist.
 func (u *users) check(ctx context.Context, name, password string) (int64, error) {
 	var id int64
 	salt, want := make([]byte, 16), make([]byte, 32)
