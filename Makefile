@@ -128,7 +128,7 @@ portable: $(clients) $(newclients) ## compile for Windows and for 32 bits, and t
 	GOOS=windows $(newest) go vet -tags clients $(packages)
 	@# ent's generator, which entgql imports, does not compile for 32 bits.
 	CGO_ENABLED=0 GOARCH=386 $(newest) go vet -tags clients $$($(newest) go list -tags clients $(packages) | grep -v '/test/entgql')
-	CGO_ENABLED=0 GOARCH=386 go test ./idgen/... ./schema/pk/... ./lease/... ./internal/keeper
+	CGO_ENABLED=0 GOARCH=386 go test ./idgen/... ./schema/pk/... ./lease/... ./token/... ./internal/keeper
 
 tidy: $(clients) $(newclients) ## go mod tidy in each module, against a module proxy of the work tree
 	$(newest) go run ./test/modproxy/tidy

@@ -38,7 +38,11 @@ func open(dir string) (*suite, error) {
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	return &suite{[]topic{next(p), pooled(p), ceiling(p), waiting(p), batch(p), keys(), publicIDs, segments, rows, peers}, end}, nil
+	tokens, err := tokens(p)
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
+	return &suite{[]topic{next(p), pooled(p), ceiling(p), waiting(p), batch(p), keys(), publicIDs, tokens, segments, rows, peers}, end}, nil
 }
 
 // measure produces the table, which takes about d for each line.

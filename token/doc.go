@@ -11,8 +11,8 @@
 //	http.SetCookie(w, &http.Cookie{Name: "__Host-id", Value: t.Text(), Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 //
 //	// each request
-//	t, err := signer.Verify(cookie.Value) // checks the signature and the expiry; needs no database
-//	userID, err := sessions.User(ctx, t)  // finds the user, unless the session has ended
+//	t, err := signer.Verify(cookie.Value) // needs no database
+//	userID, err := sessions.User(ctx, t)
 //
 //	// logout, and logout everywhere
 //	err = sessions.Revoke(ctx, t.ID)
@@ -23,8 +23,8 @@
 //
 // # The format
 //
-// A token is 88 characters: "st1_" and 63 bytes of 6 bits a character. The 64 characters
-// are those of base64url, but in the order of ASCII:
+// A token is 88 characters: "st1_" and 63 bytes of 6 bits a character. The alphabet
+// is that of base64url, but in the order of ASCII:
 //
 //	-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz
 //
@@ -45,12 +45,12 @@
 //
 // # What protects a session
 //
-//   - The MAC proves that a holder of a key issued the token, with this expiry and for
-//     this purpose. [Signer.Verify] refuses everything else with [ErrInvalid] before a
+//   - The MAC proves that a process with one of the keys issued the token, with this
+//     expiry and for this purpose. [Signer.Verify] refuses everything else with [ErrInvalid] before a
 //     database is asked. It compares MACs in constant time.
-//   - The random bits are unknown to those who only know ids. Stores keep a hash of each
-//     token. Whoever has stolen the keys still cannot make a token that a store accepts,
-//     and whoever can read the store cannot either.
+//   - Stores keep a hash of each token. A leaked key is not enough to make a token that a
+//     store accepts, because the random bits are unknown. A leaked store is not enough
+//     either, because it has only hashes.
 //   - The store ends sessions. Without a store, a token is valid until it expires.
 //
 // A token does show when its session began, and the worker number, because these are
@@ -58,9 +58,8 @@
 //
 // # Errors
 //
-// All tokens that were not issued by a holder of one of the keys give the same error,
-// [ErrInvalid], whatever is wrong with them. [ErrExpired] and [ErrEnded] are only returned
-// for tokens with a valid MAC, so they tell a guesser nothing. An application can use them
+// All forged tokens give the same error, [ErrInvalid], for any kind of defect. [ErrExpired] and [ErrEnded] are only returned
+// for tokens with a valid MAC, so an attacker learns nothing from them. An application can use them
 // to say "your session has ended" on the login page.
 //
 // # Rotation

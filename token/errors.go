@@ -4,7 +4,7 @@ import "errors"
 
 var (
 	// ErrInvalid is returned for every text that is not a token of one of the keys and of
-	// the signer's purpose, whatever the reason. If a [Store] returns it, the MAC is valid
+	// the signer's purpose. If a [Store] returns it, the MAC is valid
 	// but the token is not the one that was stored. Either the store was filled from a
 	// backup, or somebody else has the key, so this should raise an alarm.
 	ErrInvalid = errors.New("token: the token is not valid")

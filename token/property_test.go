@@ -1,6 +1,7 @@
 package token_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -338,7 +339,7 @@ func order(b *bench) error {
 		tokens = append(tokens, issued{text, id})
 	}
 	slices.SortFunc(tokens, func(a, b issued) int { return strings.Compare(a.text, b.text) })
-	if !slices.IsSortedFunc(tokens, func(a, b issued) int { return int(a.id - b.id) }) {
+	if !slices.IsSortedFunc(tokens, func(a, b issued) int { return cmp.Compare(a.id, b.id) }) {
 		return errors.New("the order of the texts is not the order of the ids")
 	}
 	return nil

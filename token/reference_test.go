@@ -82,7 +82,7 @@ func decode(alphabet, text string) (b []byte, ok bool) {
 var removed = map[byte][][]byte{}
 
 func (r *reference) secrets(id byte) (secrets [][]byte) {
-	for _, each := range strings.Split(r.keys, ",") {
+	for each := range strings.SplitSeq(r.keys, ",") {
 		key, secret, _ := strings.Cut(each, ":")
 		n, _ := strconv.Atoi(key)
 		b, _ := hex.DecodeString(secret)

@@ -6,8 +6,8 @@ import "context"
 // have implementations.
 //
 // A session exists from Add until it is revoked or expires, or until no User call has been
-// made for [Token.Idle]. All of its times are those of tokens, so a store has no clock that
-// matters, except that Redis counts idle time by its own. A store never keeps a token,
+// made for [Token.Idle]. The times come from the signer's clock, except that Redis
+// counts idle time by its own. A store never keeps a token,
 // only [Token.Hash].
 //
 // A Store is safe for concurrent use by any number of processes. Once a call has returned

@@ -37,8 +37,8 @@ type Token struct {
 	text *string
 }
 
-// Text returns the token as 88 characters for a cookie. Treat it as a password: whoever
-// has it is logged in. The Text of the zero Token is empty.
+// Text returns the token as 88 characters for a cookie. Treat it as a password,
+// because it lets anybody use the session. The Text of the zero Token is empty.
 func (t Token) Text() string {
 	if t.text == nil {
 		return ""

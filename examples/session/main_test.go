@@ -192,7 +192,7 @@ func TestSessions(t *testing.T) {
 		newBrowser(t, one).post(one, "/login", http.StatusUnauthorized, "name", "ada", "password", "wrong password")
 		newBrowser(t, one).post(one, "/login", http.StatusUnauthorized, "name", "nobody", "password", "correct horse")
 
-		// The cookie is also that of the other replica, since both have the host 127.0.0.1.
+		// Both replicas get the same cookie, since cookies do not depend on the port.
 		ada[0].me(two, "ada")
 		text := ada[0].token(one)
 		ada[0].post(two, "/logout", http.StatusNoContent)
@@ -316,7 +316,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestProgram runs the whole program until it is told to stop.
+// TestProgram runs the whole program until its context ends.
 func TestProgram(t *testing.T) {
 	db := dbtest.Postgres(t)
 	t.Setenv("DATABASE_URL", db.DSN)

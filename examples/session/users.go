@@ -26,10 +26,10 @@ END $$`)
 	return err
 }
 
-// hash returns the Argon2id hash of a password, with the parameters that RFC 9106
-// recommends for servers with little memory.
+// hash returns the Argon2id hash of a password, with the parameters that OWASP's Password
+// Storage Cheat Sheet names as a minimum.
 func hash(password string, salt []byte) []byte {
-	return argon2.IDKey([]byte(password), salt, 3, 64*1024, 4, 32)
+	return argon2.IDKey([]byte(password), salt, 2, 19*1024, 1, 32)
 }
 
 func newSalt() []byte {
@@ -58,7 +58,7 @@ func (u *users) setPassword(ctx context.Context, id int64, password string) erro
 var errWrong = errors.New("the name or the password is wrong")
 
 // check returns the user with this name and password. It takes as long if there is no
-// such user, so that the time doesn't tell who has an account.
+// such user, because the time would otherwise reveal which names exist.
 func (u *users) check(ctx context.Context, name, password string) (int64, error) {
 	var id int64
 	salt, want := make([]byte, 16), make([]byte, 32)

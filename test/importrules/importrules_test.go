@@ -34,21 +34,23 @@ type listed struct {
 // selfContained lists the trees that may only import the standard library and
 // themselves. As a consequence, idgen and lease can't import each other, and neither
 // the stores nor the inspection of schemas can import a driver.
-var selfContained = []string{"idgen", "lease", "internal/keeper", "schema/pk", "schema/autoinc", "schema/catalog"}
+var selfContained = []string{"idgen", "lease", "internal/keeper", "schema/pk", "schema/autoinc", "schema/catalog", "token"}
 
 // shared lists packages that these trees may import from outside.
 var shared = map[string][]string{
 	"internal/keeper": {"lease"},
 	"schema/autoinc":  {"schema/catalog", "schema/internal"},
 	"schema/catalog":  {"schema/internal"},
+	"token":           {"idgen"},
 }
 
 // storeClients lists the stores that are modules of their own. Each imports the modules of
-// its client, and otherwise what lease may import.
+// its client, and otherwise what the other packages of its tree may import.
 var storeClients = map[string][]string{
 	"lease/etcdstore":  {"go.etcd.io/etcd", "google.golang.org/grpc"},
 	"lease/redisstore": {"github.com/redis/go-redis/v9"},
 	"lease/zkstore":    {"github.com/go-zookeeper/zk"},
+	"token/redistoken": {"github.com/redis/go-redis/v9"},
 }
 
 // internals lists the packages in /internal that these trees may share.
@@ -63,9 +65,9 @@ var orms = []string{"entgo.io/ent", "gorm.io/gorm", "github.com/uptrace/bun", "g
 // plain lists the integrations that have no ORM and use database/sql.
 var plain = []string{"hooks/sqlid"}
 
-// suites are called by the tests of users, and are therefore the only packages that may
-// import testing.
-var suites = []string{"lease/leasetest", "idgen/segment/segmenttest", "idgen/idgentest"}
+// suites are called by tests, most of them by the tests of users. They are therefore the
+// only packages that may import testing.
+var suites = []string{"lease/leasetest", "idgen/segment/segmenttest", "idgen/idgentest", "internal/tokentest"}
 
 // exampleClient is the ent client shared by the examples.
 const exampleClient = "examples/ent/ent"
@@ -93,7 +95,7 @@ func standardLibraryOnly(path string, p listed, standard func(string) bool) []st
 		return pick(p.Imports, func(dep string) (string, bool) {
 			internal := strings.TrimPrefix(dep, module+"/internal/")
 			return "this store imports the standard library and its client only", !standard(dep) && treeOf(dep, clients) == "" &&
-				!within(dep, module+"/"+tree) && !slices.Contains(internals, internal)
+				!within(dep, module+"/"+tree) && treeOf(strings.TrimPrefix(dep, module+"/"), shared[tree]) == "" && !slices.Contains(internals, internal)
 		})
 	}
 	return pick(p.Deps, func(dep string) (string, bool) {
@@ -193,6 +195,7 @@ func TestImports(t *testing.T) {
 	for _, path := range []string{
 		"idgen", "idgen/worker", "schema/pk", "schema/pk/public", "schema/autoinc", "schema/catalog", "ent/entid",
 		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "lease/etcdstore", "lease/redisstore", "lease/zkstore", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
+		"token", "token/sqltoken", "token/redistoken",
 	} {
 		if _, ok := ours[path]; !ok {
 			t.Errorf("go list does not know %s: are the rules still about this module?", path)
@@ -249,6 +252,17 @@ func TestRulesCatch(t *testing.T) {
 		{"schema/autoinc", "entgo.io/ent/dialect", true},
 		{"schema/autoinc", module + "/schema/pk", true},
 		{"schema/autoinc", module + "/cmd/snowkey", true},
+
+		{"token", "crypto/hmac", false},
+		{"token", module + "/idgen", false},
+		{"token", "github.com/golang-jwt/jwt/v5", true},
+		{"token", "golang.org/x/crypto/argon2", true},
+		{"token", module + "/lease", true},
+		{"token/sqltoken", module + "/internal/session", false},
+		{"token/sqltoken", "github.com/jackc/pgx/v5/stdlib", true},
+		{"token/redistoken", "github.com/redis/go-redis/v9", false},
+		{"token/redistoken", module + "/internal/tokentest", false},
+		{"internal/tokentest", "testing", false},
 
 		{"ent/entid", "entgo.io/ent/schema/mixin", false},
 		{"ent/entid", module + "/idgen", false},

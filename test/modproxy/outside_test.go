@@ -57,6 +57,10 @@ var outsides = []outside{
 		[]string{"/service.NewHandler"}, []string{"", "/service"}, []string{"golang.org/x/time v0.8.0"}},
 	{"service/client beside net/http", nil, []string{"net/http.Get"},
 		[]string{"/service/client.New"}, []string{"", "/service/client"}, nil},
+	{"token and sqltoken beside database/sql", nil, []string{"database/sql.Open"},
+		[]string{"/token.New", "/token/sqltoken.Postgres"}, []string{""}, nil},
+	{"redistoken beside go-redis 9.7.3", []string{"github.com/redis/go-redis/v9 v9.7.3"}, []string{"github.com/redis/go-redis/v9.NewClient"},
+		[]string{"/token/redistoken.New"}, []string{"", "/token/redistoken"}, nil},
 }
 
 // A program that adds Snowkey must keep the versions of all its modules. Nothing but

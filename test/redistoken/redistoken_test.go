@@ -144,7 +144,7 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-// TestServerDown checks that nobody is let in while the server is down.
+// TestServerDown checks that calls fail while the server is down.
 func TestServerDown(t *testing.T) {
 	server := dbtest.Redis().Start(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Address, MaxRetries: -1, DialTimeout: time.Second})

@@ -29,6 +29,9 @@ var limits = []struct {
 	{[]string{"schema/autoinc", "schema/catalog"}, 45},
 	{[]string{"schema/pk"}, 113},
 	{[]string{"schema/pk/public"}, 33},
+	{[]string{"token"}, 20},
+	{[]string{"token/sqltoken"}, 15},
+	{[]string{"token/redistoken"}, 7},
 }
 
 const root = "../.."

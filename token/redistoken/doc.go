@@ -22,9 +22,9 @@
 //
 // # What the server must do
 //
-// It must be Redis 7 or later, or Valkey. Redis replicates asynchronously: if it fails
-// over, or restarts without its append-only file, it may forget what happened in the last
-// moments, so that a session that was revoked is there again until it expires. Where this
+// It must be Redis 7 or later, or Valkey. Redis may forget its last
+// writes if it fails over, or if it restarts without an append-only file. A session that
+// was revoked is then there again until it expires. Where this
 // matters, use package sqltoken, or the options min-replicas-to-write and appendfsync. Don't
 // read from replicas.
 //

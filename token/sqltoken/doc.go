@@ -12,14 +12,13 @@
 //
 // [Store.Migrate] creates the table if it is missing. If the application is not allowed to
 // create tables, use postgres.sql, mysql.sql or sqlite.sql of this package in your own
-// migration instead, with {table} replaced by the name and {protocol} by 2. The application
+// migration. Replace {table} by the name and {protocol} by 2. The application
 // needs SELECT, INSERT, UPDATE and DELETE. If the table has a trigger, a rule, row-level
 // security or an engine other than InnoDB, Migrate and all other methods return a
 // [*TableError].
 //
 // There is no column or index for expiry. Since ids contain their time, the primary key
-// already has the sessions in the order in which they expire, and [Store.Cleanup] deletes
-// the beginning of it.
+// has the sessions in the order in which they expire. [Store.Cleanup] deletes the oldest.
 //
 // # Statements
 //

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/glebarez/go-sqlite"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/token"
+	"github.com/snowkey-go/snowkey/token/sqltoken"
+)
+
+const page = "../../docs/sessions.md"
+
+// Below is the code of the page that the example does not have.
+
+var (
+	signer *token.Signer
+	store  token.Store
+)
+
+func login10(w http.ResponseWriter, r *http.Request, user int64) error {
+	t, err := signer.Issue(r.Context())
+	if err == nil {
+		err = store.Add(r.Context(), t, user)
+	}
+	if err == nil {
+		http.SetCookie(w, &http.Cookie{Name: "__Host-id", Value: t.Text(), Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	}
+	return err
+}
+
+func currentUser(r *http.Request) (user int64, session token.Token, err error) {
+	cookie, err := r.Cookie("__Host-id")
+	if err != nil {
+		return 0, token.Token{}, err
+	}
+	if session, err = signer.Verify(cookie.Value); err == nil { // needs no database
+		user, err = store.User(r.Context(), session)
+	}
+	return user, session, err
+}
+
+func logout(r *http.Request, session token.Token) error  { return store.Revoke(r.Context(), session.ID) }
+func logoutEverywhere(r *http.Request, user int64) error { return store.RevokeUser(r.Context(), user) }
+
+func openSigner(ctx context.Context, db *sql.DB) error {
+	keys, err := token.ParseKeys(os.Getenv("SESSION_KEYS"))
+	if err != nil {
+		return err
+	}
+	signer, err = token.New(token.Config{Keys: keys, TTL: 12 * time.Hour, Idle: 30 * time.Minute}) // these are the defaults
+	if err != nil {
+		return err
+	}
+	sessions := sqltoken.Postgres(db) // or MySQL, SQLite, or redistoken.New(client) for Redis and Valkey
+	if err := sessions.Migrate(ctx); err != nil {
+		return err
+	}
+	store = sessions
+	return nil
+}
+
+// TestPageRuns logs in and out with the functions of the page.
+func TestPageRuns(t *testing.T) {
+	db := dbtest.Postgres(t).Connect(t)
+	idgen.SetDefault(openPool(t, db))
+	defer idgen.SetDefault(nil)
+	t.Setenv("SESSION_KEYS", key)
+	if err := openSigner(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	begin := func() *http.Request {
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
+		if err := login10(w, r, 7); err != nil {
+			t.Fatal(err)
+		}
+		r.AddCookie(w.Result().Cookies()[0])
+		return r
+	}
+	one, two, three := begin(), begin(), begin()
+	user, session, err := currentUser(one)
+	if user != 7 || err != nil {
+		t.Fatal(user, err)
+	}
+	if err := logout(one, session); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := currentUser(one); err != token.ErrEnded {
+		t.Errorf("after the logout: %v", err)
+	}
+	if user, _, err := currentUser(two); user != 7 || err != nil {
+		t.Error("the other session:", user, err)
+	}
+	if err := logoutEverywhere(two, 7); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*http.Request{two, three} {
+		if _, _, err := currentUser(r); err != token.ErrEnded {
+			t.Errorf("after logout everywhere: %v", err)
+		}
+	}
+	if _, _, err := currentUser(httptest.NewRequest("GET", "/", nil)); err != http.ErrNoCookie {
+		t.Errorf("without a cookie: %v", err)
+	}
+}
+
+// TestPageShowsThisCode checks that all Go code of the page is in this folder, which
+// guarantees that it compiles and is run by a test.
+func TestPageShowsThisCode(t *testing.T) {
+	var code strings.Builder
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code.WriteString(plain(strings.ReplaceAll(string(text), "login10(", "login(")))
+	}
+	blocks := blocksOf(t, "go")
+	if len(blocks) < 3 {
+		t.Errorf("the page shows %d blocks of Go", len(blocks))
+	}
+	for _, block := range blocks {
+		if !strings.Contains(code.String(), plain(block)) {
+			t.Errorf("this folder does not have\n%s", block)
+		}
+	}
+}
+
+// blocksOf returns the page's code blocks of a language.
+func blocksOf(t *testing.T, language string) (blocks []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range strings.Split(string(text), "```"+language+"\n")[1:] {
+		block, _, _ = strings.Cut(block, "```\n")
+		blocks = append(blocks, block)
+	}
+	return blocks
+}
+
+// plain returns code with a single space between words.
+func plain(code string) string { return strings.Join(strings.Fields(code), " ") + " " }
+
+// TestCommands runs the commands of the page and passes what they print to ParseKeys.
+func TestCommands(t *testing.T) {
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("openssl is not installed")
+	}
+	commands := blocksOf(t, "sh")
+	if len(commands) != 1 {
+		t.Fatalf("the page has %d commands", len(commands))
+	}
+	out, err := exec.Command("sh", "-c", commands[0]).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if keys, err := token.ParseKeys(string(out)); err != nil || keys.String() != "keys 1" {
+		t.Errorf("the command prints %v, %v", keys, err)
+	}
+}
+
+// TestStatements runs the statements of the page.
+func TestStatements(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		store := map[string]func(*sql.DB) *sqltoken.Store{"postgres": sqltoken.Postgres, "mysql": sqltoken.MySQL, "sqlite": sqltoken.SQLite}[db.Dialect](conn)
+		if err := store.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ids := func() string {
+			return strings.Join(dbtest.Rows(t, conn, "SELECT id FROM snowkey_session ORDER BY id"), " ")
+		}
+		for i, user := range []string{"7", "7", "8"} {
+			if _, err := conn.Exec("INSERT INTO snowkey_session (id, user_id, hash, seen) VALUES (250000000000000001 + " + string(rune('0'+i)) + ", " + user + ", 'x', 1)"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		statements := strings.Split(strings.TrimSpace(strings.Join(blocksOf(t, "sql"), "")), "\n")
+		if len(statements) != 4 {
+			t.Fatalf("the page has the statements %q", statements)
+		}
+		if rows := dbtest.Rows(t, conn, statements[0]); strings.Join(rows, ", ") != "250000000000000002 1, 250000000000000001 1" {
+			t.Errorf("%s: %q", statements[0], rows)
+		}
+		for i, want := range []string{"250000000000000002 250000000000000003", "250000000000000003", ""} {
+			if _, err := conn.Exec(statements[i+1]); err != nil {
+				t.Fatal(err)
+			}
+			if got := ids(); got != want {
+				t.Errorf("after %s, there are %q", statements[i+1], got)
+			}
+		}
+	})
+}
