@@ -25,6 +25,7 @@ func Clocked(t TB, dialect string) (DB, *Process, *Clock) {
 		return append([]string{
 			"env", "LD_PRELOAD=" + library, "FAKETIME_TIMESTAMP_FILE=" + clock.file,
 			"FAKETIME_NO_CACHE=1", "DONT_FAKE_MONOTONIC=1",
+			"FAKETIME_FORCE_MONOTONIC_FIX=0", // a workaround for older C libraries, with which the waiting threads of MySQL never sleep
 		}, command...)
 	})
 	return db, process, clock
