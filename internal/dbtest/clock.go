@@ -34,6 +34,7 @@ func newClock(t TB, preload string) (clock *Clock, under func(dir string, comman
 		return append([]string{
 			"env", "LD_PRELOAD=" + library + " " + preload, "FAKETIME_TIMESTAMP_FILE=" + clock.file,
 			"FAKETIME_NO_CACHE=1", "DONT_FAKE_MONOTONIC=1",
+			"FAKETIME_FORCE_MONOTONIC_FIX=0", // a workaround for older C libraries, with which the waiting threads of MySQL never sleep
 		}, command...)
 	}
 }

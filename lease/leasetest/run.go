@@ -189,7 +189,12 @@ func (s *subject) added(worker int64) lease.Row {
 }
 
 func (s *subject) claimOf(seen lease.Row) lease.Claim {
-	p := s.probe(lease.Query{})
+	s.Helper()
+	return s.claimAfter(s.probe(lease.Query{}), seen)
+}
+
+// claimAfter returns a claim by a process that has seen the row and p.
+func (s *subject) claimAfter(p lease.Probe, seen lease.Row) lease.Claim {
 	return lease.Claim{Terms: s.terms, Seen: seen, Fence: p.Fence, Token: rand.Text(), Label: "host/1", Wanted: everything, Volatile: p.Volatile}
 }
 
@@ -982,7 +987,7 @@ func (s *subject) step() (row lease.Row, done bool, err error) {
 	case !p.HasNamespace:
 		_, err = s.CreateNamespace(ctx, s.terms, 0)
 	case p.HasFree:
-		return s.Claim(ctx, s.claimOf(p.Row))
+		return s.Claim(ctx, s.claimAfter(p, p.Row))
 	case p.LastWorker < s.terms.Workers-1:
 		err = s.AddRows(ctx, s.terms, p.LastWorker+1, s.terms.Workers-1)
 	default:
