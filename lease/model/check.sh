@@ -136,6 +136,7 @@ run caught 'outside: ZooKeeper, an older copy restored without an election' -DZN
 run caught 'outside: the same, and the fence raised soon' $lost -DFINGERPRINT -DTOKENS=3 -DLIMIT_SAME_FINGERPRINT -DBY_HAND
 run caught 'outside: the number of a view as the fingerprint' $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=3 -DLIMIT_VIEW_NUMBER
 run caught 'outside: crash, then a failover to a standby that has what was lost' -DCRASHES=1 $lost -DFINGERPRINT -DTOKENS=3 -DEND=2 -DLIMIT_STANDBY_AHEAD
+run caught 'outside: the same, hold-off' -DCRASHES=1 $lost -DHOLDOFF -DTOKENS=4 -DEND=3 -DLIMIT_STANDBY_AHEAD
 run caught 'outside: a row deleted in use, the deletion lost' $lost -DFINGERPRINT -DDELETES=1 -DTOKENS=3 -DEND=1 -DLIMIT_UNDELETE
 run caught 'outside: row and namespace lost, both created at now' -DFINGERPRINT -DDELETES=2 -DWINDOW=0 -DTOKENS=2 -DLIMIT_CREATE_COARSE
 run caught 'outside: hold-off, crash, and the store is durable again' $volatile -DCURED -DTOKENS=3 -DEND=2

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"embed"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -26,15 +27,15 @@ var (
 )
 
 func load(name string) *redis.Script {
-	text := ""
+	var text strings.Builder
 	for _, file := range []string{"lib", name} {
 		part, err := scripts.ReadFile("scripts/" + file + ".lua")
 		if err != nil {
 			panic(err) // the file is embedded
 		}
-		text += string(part)
+		text.Write(part)
 	}
-	return redis.NewScript(text)
+	return redis.NewScript(text.String())
 }
 
 // write runs a script that writes. Its first argument is the protocol version.
