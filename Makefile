@@ -61,7 +61,7 @@ test-json: ## ids and keys on the JSON engine of Go 1.27; without the race detec
 	GOEXPERIMENT=jsonv2 $(withdb) $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
 test-newest: $(clients) $(newclients) ## the integrations and bench with the newest releases of the ORMs and drivers
-	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/migrations/... test/recipes/... bench/...)
+	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/etcd/... test/migrations/... test/recipes/... bench/...)
 
 test-modules: ## each module without the workspace, programs that add Snowkey, and make release
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...

@@ -66,9 +66,9 @@ func (a *agreed) observe(ctx context.Context, s *Store, k keys, skew int64, resp
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
-		resp, err = s.client.Txn(ctx).Then(clientv3.OpGet(k.time()), clientv3.OpGet(k.alive())).Commit()
+		resp, err = s.commit(ctx, nil, []clientv3.Op{clientv3.OpGet(k.time()), clientv3.OpGet(k.alive())})
 		if err != nil {
-			return 0, s.explain(err)
+			return 0, err
 		}
 	}
 }
@@ -141,9 +141,11 @@ func (a *agreed) meet(ctx context.Context, s *Store, skew, least int64, v vouch,
 // the etcd lease of the key alive was granted. After another member became the leader,
 // both are too early.
 func (a *agreed) counted(ctx context.Context, s *Store, v vouch, id clientv3.LeaseID) (from, to int64, err error) {
-	resp, err := s.client.TimeToLive(ctx, id)
+	resp, err := led(ctx, s, func(ctx context.Context) (*clientv3.LeaseTimeToLiveResponse, error) {
+		return s.client.TimeToLive(ctx, id)
+	})
 	if err != nil {
-		return 0, 0, s.explain(err)
+		return 0, 0, err
 	}
 	second := time.Second.Microseconds()
 	from = v.Started + (resp.GrantedTTL-max(resp.TTL, 0)-1)*second
@@ -168,9 +170,11 @@ func (a *agreed) vouch(ctx context.Context, s *Store, v view, terms lease.Terms)
 	half := max(time.Duration(terms.TTL+terms.Skew)*time.Microsecond, 2*time.Second)
 	if a.lease == 0 || time.Since(a.granted) > a.duration/2 || a.duration < half {
 		began, started := time.Now(), a.now()
-		resp, err := s.client.Grant(ctx, int64((2*half+time.Second-1)/time.Second))
+		resp, err := led(ctx, s, func(ctx context.Context) (*clientv3.LeaseGrantResponse, error) {
+			return s.client.Grant(ctx, int64((2*half+time.Second-1)/time.Second))
+		})
 		if err != nil {
-			return nil, s.explain(err)
+			return nil, err
 		}
 		a.lease, a.granted, a.started = resp.ID, began, started
 		a.duration = time.Duration(resp.TTL) * time.Second

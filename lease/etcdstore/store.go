@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	mvccpb "go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/snowkey-go/snowkey/internal/leaserule"
@@ -82,26 +84,45 @@ type view struct {
 func (s *Store) view(ctx context.Context, terms lease.Terms, gets ...clientv3.Op) (view, error) {
 	v := view{keys: s.keys(terms.Namespace), agreed: s.agreed(terms.Namespace)}
 	ops := append([]clientv3.Op{clientv3.OpGet(v.keys.time()), clientv3.OpGet(v.keys.alive())}, gets...)
-	resp, err := s.client.Txn(ctx).Then(ops...).Commit()
+	resp, err := s.commit(ctx, nil, ops)
 	if err != nil {
-		return v, s.explain(err)
+		return v, err
 	}
 	v.cluster = clusterOf(resp.Header)
 	for _, r := range resp.Responses {
 		v.gets = append(v.gets, (*clientv3.GetResponse)(r.GetResponseRange()))
 	}
 	v.time, v.gets = only(v.gets[0].Kvs), v.gets[2:]
-	v.now, err = v.agreed.observe(ctx, s, v.keys, terms.Skew, (*clientv3.TxnResponse)(resp))
+	v.now, err = v.agreed.observe(ctx, s, v.keys, terms.Skew, resp)
 	return v, err
+}
+
+// commit executes a transaction.
+func (s *Store) commit(ctx context.Context, when []clientv3.Cmp, ops []clientv3.Op) (*clientv3.TxnResponse, error) {
+	return led(ctx, s, func(ctx context.Context) (*clientv3.TxnResponse, error) {
+		return s.client.Txn(ctx).If(when...).Then(ops...).Commit()
+	})
+}
+
+// led sends a request to a member that knows the leader. The client sends requests to all
+// members in turn, also to those that are cut off from the others. Such a member refuses
+// the request at once. Nothing was executed then, so led tries the next one.
+func led[T any](ctx context.Context, s *Store, send func(context.Context) (T, error)) (T, error) {
+	for tries := len(s.client.Endpoints()); ; tries-- {
+		resp, err := send(clientv3.WithRequireLeader(ctx))
+		if err == nil || tries <= 0 || !errors.Is(err, rpctypes.ErrNoLeader) {
+			return resp, s.explain(err)
+		}
+	}
 }
 
 func clusterOf(h *pb.ResponseHeader) string { return strconv.FormatUint(h.ClusterId, 16) }
 
 // write executes puts if all conditions hold, and reports whether it did.
 func (s *Store) write(ctx context.Context, v view, when []clientv3.Cmp, puts ...clientv3.Op) (bool, error) {
-	resp, err := s.client.Txn(ctx).If(when...).Then(puts...).Commit()
+	resp, err := s.commit(ctx, when, puts)
 	if err != nil {
-		return false, s.explain(err)
+		return false, err
 	}
 	if now := clusterOf(resp.Header); now != v.cluster {
 		return false, fmt.Errorf("etcdstore: the cluster %s was replaced by %s during a call", v.cluster, now)
@@ -147,13 +168,13 @@ func (s *Store) Migrate(ctx context.Context) error { return ctx.Err() }
 // Layouts implements [lease.Store].
 func (s *Store) Layouts(ctx context.Context, namespace string) (layouts []string, position int64, err error) {
 	k := s.keys(namespace)
-	resp, err := s.client.Txn(ctx).Then(
+	resp, err := s.commit(ctx, nil, []clientv3.Op{
 		clientv3.OpGet(k.layouts(), clientv3.WithPrefix()),
 		clientv3.OpGet(k.rows(), clientv3.WithPrefix(), clientv3.WithKeysOnly()),
 		clientv3.OpGet(k.position()),
-	).Commit()
+	})
 	if err != nil {
-		return nil, 0, s.explain(err)
+		return nil, 0, err
 	}
 	created, rows := resp.Responses[0].GetResponseRange().Kvs, resp.Responses[1].GetResponseRange().Kvs
 	if position, err = decodeNumber(only(resp.Responses[2].GetResponseRange().Kvs)); err != nil {

@@ -1,3 +1,5 @@
+//go:build linux && (amd64 || arm64)
+
 package etcd
 
 import (
@@ -29,16 +31,25 @@ type member struct {
 	dir          string
 	client, peer string // addresses
 	advertised   string // the address at which the other members reach this one
+	id           uint64 // only set in tests with a partition
 	process      *exec.Cmd
 }
 
 // start starts a cluster of n members and waits until it has a leader.
 func start(t testing.TB, n int, extra ...string) *cluster {
 	t.Helper()
+	return startBehind(t, nil, n, extra...)
+}
+
+// startBehind also puts a partition between the members, unless it is nil.
+func startBehind(t testing.TB, p *partition, n int, extra ...string) *cluster {
+	t.Helper()
 	c := &cluster{t: t, token: "etcd-cluster", extra: extra}
 	for i := range n {
 		m := &member{name: fmt.Sprint("m", i), dir: filepath.Join(t.TempDir(), "data"), client: freeAddress(t), peer: freeAddress(t)}
-		m.advertised = m.peer
+		if m.advertised = m.peer; p != nil {
+			p.stand(t, m)
+		}
 		c.members = append(c.members, m)
 	}
 	t.Cleanup(func() {
@@ -50,6 +61,9 @@ func start(t testing.TB, n int, extra ...string) *cluster {
 		c.run(m)
 	}
 	c.ready()
+	if p != nil {
+		p.learn(c)
+	}
 	return c
 }
 
@@ -154,8 +168,9 @@ func (c *cluster) connect(set func(*clientv3.Config)) *clientv3.Client {
 	return client
 }
 
-// leader returns the member that is the leader.
-func (c *cluster) leader() *member {
+// leader returns the member that is the leader, other than except. A leader that is cut
+// off takes a while to notice that it isn't one any more.
+func (c *cluster) leader(except *member) *member {
 	c.t.Helper()
 	client := c.connect(nil)
 	for range 100 {
@@ -166,7 +181,7 @@ func (c *cluster) leader() *member {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			status, err := client.Status(ctx, m.client)
 			cancel()
-			if err == nil && status.Leader != 0 && status.Leader == status.Header.MemberId {
+			if err == nil && status.Leader != 0 && status.Leader == status.Header.MemberId && m != except {
 				return m
 			}
 		}

@@ -1,3 +1,5 @@
+//go:build linux && (amd64 || arm64)
+
 package etcd
 
 import (
@@ -9,10 +11,12 @@ import (
 	"time"
 )
 
-// Processes draw ids from three members, while the leader is killed and stopped.
+// Processes draw ids from three members, while the leader is killed,
+// stopped, and cut off from the other members.
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	c := start(t, 3)
+	var p partition
+	c := startBehind(t, &p, 3)
 	cfg := config(t, time.Second)
 	var d drawn
 	ctx, cancel := context.WithCancel(t.Context())
@@ -51,15 +55,23 @@ func TestFailover(t *testing.T) {
 		t.Logf("%s: %d ids of each process after %v", after, enough, time.Since(began).Round(time.Millisecond))
 	}
 	flows("at first")
-	m := c.leader()
+	m := c.leader(nil)
 	m.kill()
 	flows("leader killed")
 	c.run(m)
-	m = c.leader()
+	m = c.leader(nil)
 	m.signal(syscall.SIGSTOP)
 	time.Sleep(3 * time.Second)
 	m.signal(syscall.SIGCONT)
 	flows("leader stopped for 3 s")
+	m = c.leader(nil)
+	p.isolate(m.id)
+	if next := c.leader(m); next == m {
+		t.Error("the leader was not cut off")
+	}
+	flows("leader cut off from the others")
+	p.isolate(0)
+	flows("leader back")
 	for _, m := range c.members {
 		m.kill()
 	}
