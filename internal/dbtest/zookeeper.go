@@ -246,7 +246,8 @@ func (m *ZooKeeperMember) StartProcess() error {
 	return err
 }
 
-// CopyData copies the data of a killed server to a folder, which must not exist.
+// CopyData copies the data of a server, which must not be writing, to a folder that does
+// not exist.
 func (m *ZooKeeperMember) CopyData(folder string) error {
 	return run("cp", "-a", m.file("data/version-2"), folder)
 }
