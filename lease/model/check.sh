@@ -9,6 +9,8 @@ model=lease.pml
 . "$(dirname "$0")/../../internal/spin/search.sh"
 
 lost="-DFAILOVERS=1 -DWINDOW=0"
+noclock="-DHOST_CLOCKS -DSKEW=1"
+reply="-DFINGERPRINT -DREPLY_FINGERPRINT"
 volatile="-DVOLATILE -DCRASHES=1 -DWINDOW=0"
 if [ $size = ci ]; then
 	jobs=${JOBS:-2} memory=900 hash=22 optimise=-O2
@@ -29,6 +31,9 @@ if [ $size = ci ]; then
 	run sound 'ZooKeeper: commits lost, next clock behind' -DZNODES $lost -DFINGERPRINT -DTOKENS=2 -DEND=3 -DSKEW=1
 	run sound 'ZooKeeper: commits lost, and an election' -DZNODES $lost -DFINGERPRINT -DVIEWS=1 -DTOKENS=2 -DEND=2
 	run sound 'ZooKeeper: row and namespace deleted' -DZNODES -DFINGERPRINT -DDELETES=2 -DTOKENS=2 -DEND=2
+	run sound 'no clock, row deleted' $noclock -DDELETES=1 -DTOKENS=2 -DEND=2
+	run sound 'no clock, commits lost' $lost $noclock $reply -DTOKENS=2 -DEND=3
+	run sound 'no clock, commits lost, hold-off' $lost $noclock -DHOLDOFF -DTOKENS=3 -DEND=3
 else
 	jobs=${JOBS:-1} memory=6000 hash=26 optimise=-O2
 	run sound 'two owners, 5 tokens, 3 counters' -DTOKENS=5 -DCOUNTERS=3
@@ -67,6 +72,12 @@ else
 
 	run sound 'ZooKeeper: commits lost, 3 tokens' -DZNODES $lost -DFINGERPRINT -DTOKENS=3 -DEND=2
 	run sound 'ZooKeeper: row deleted, 3 tokens' -DZNODES -DFINGERPRINT -DDELETES=1 -DTOKENS=3 -DEND=2
+	run sound 'no clock, row deleted, longer' $noclock -DDELETES=1 -DTOKENS=3 -DEND=2
+	run sound 'no clock, commits lost, 3 tokens' $lost $noclock $reply -DTOKENS=3 -DEND=2
+	run sound 'no clock, commits lost, row lost' $lost $noclock $reply -DDELETES=1 -DTOKENS=2 -DEND=2
+	run sound 'no clock, commits lost, hold-off, longer' $lost $noclock -DHOLDOFF -DTOKENS=3 -DEND=4
+	run sound 'no clock, commits lost, hold-off, row lost' $lost $noclock -DHOLDOFF -DDELETES=1 -DTOKENS=2 -DEND=3
+	run sound 'without spare rules: BROKEN_REVIVE and BROKEN_GAP, no clock' $lost $noclock $reply -DTOKENS=3 -DEND=2 -DBROKEN_REVIVE -DBROKEN_GAP
 
 	# Rules that exist for other reasons: the protocol stays safe without them. README.md says which and why.
 	for spare in NO_REVISION ONLY_BOUND LOWER_IN_DOUBT; do
@@ -130,6 +141,10 @@ run caught 'outside: row and namespace lost, both created at now' -DFINGERPRINT 
 run caught 'outside: hold-off, crash, and the store is durable again' $volatile -DCURED -DTOKENS=3 -DEND=2
 run caught 'outside: the store becomes volatile before a commit' $volatile -DCURED -DNO_HOLDOFF -DTOKENS=3 -DLIMIT_VOLATILE_COMMIT
 run caught 'outside: crash, clock behind, row deleted' -DCRASHES=1 -DDELETES=1 -DWINDOW=0 -DTOKENS=3 -DEND=2 -DSKEW=1
+run caught 'no clock, row deleted, added by the clock of one host' $noclock -DDELETES=1 -DTOKENS=3 -DEND=2 -DBROKEN_ADD_HOST
+run caught 'no clock, commits lost, lease of another cluster renewed' $lost $noclock $reply -DTOKENS=3 -DEND=3 -DBROKEN_RENEW_ANY_CLUSTER
+run caught 'no clock, commits lost, reply of another cluster believed' $lost $noclock $reply -DTOKENS=3 -DEND=3 -DBROKEN_REPLY_ANY_CLUSTER
+run caught 'outside: no clock, hosts differ by more than SKEW' $lost -DHOST_CLOCKS -DSKEW=0 -DHOST_SKEW=1 $reply -DTOKENS=2 -DEND=3
 
 finish
 result

@@ -20,8 +20,11 @@ The adversary
     A missing row may be added, and a missing namespace created, at any time;
   * with FAILOVERS, takes the store back to an earlier state, so that answered commits are lost. The clock of the new primary
     may be SKEW behind the old one's. With VIEWS, the fingerprint is the view of a cluster: it also changes while no commit
-    is lost, and after commits were lost it may be one that the lost state had.
-
+    is lost, and after commits were lost it may be one that the lost state had;
+  * with HOST_CLOCKS, the store has no clock, as etcd. Each request has the time of its sender, whose clock may be SKEW
+    behind that of another host. The request may be executed when that time has long passed;
+  * with REPLY_FINGERPRINT, the store can't compare its fingerprint with the stored one, as etcd. The sender compares them when
+    it reads, and again in the reply;
   * with ZNODES, the store is ZooKeeper. A transaction has no clock and reads nothing. A write is conditional on the version of
     the row's node, and on a node of the era, which is the time of one leader. It contains the row as its sender read it, and
     what to do with it. Whoever reads the node applies that, at the time and in the epoch in which the write was executed.
@@ -87,11 +90,30 @@ Each BROKEN_ flag removes one rule, each LIMIT_ flag one assumption. check.sh ru
 #define SKEW 0              /* how far the clock of the next primary may be behind */
 #endif
 #define CAP (now + WINDOW + 1)
+#ifdef HOST_CLOCKS
+#ifndef HOST_SKEW
+#define HOST_SKEW SKEW      /* how far the clock of a host may be behind that of another one */
+#endif
+#define AT(q) q.at          /* the time of the sender when it sent the request */
+#define SENT(q) if :: q.at = now :: now >= HOST_SKEW -> q.at = now - HOST_SKEW fi
+#define SEND atomic
+#else
+#define AT(q) now
+#endif
 #undef COUNTERS
 #define COUNTERS (END + WINDOW + 1)
 #else
 #define CAP COUNTERS        /* any bound at any time */
 #define SKEW 0
+#endif
+#ifndef HOST_CLOCKS
+#define SENT(q) skip
+#define SEND d_step
+#endif
+#ifdef HOST_CLOCKS
+#define CAP_AT(q) (q.at + WINDOW + 1)
+#else
+#define CAP_AT(q) CAP
 #endif
 
 #ifdef BROKEN_MARGIN        /* no allowance for the next server's clock */
@@ -129,6 +151,12 @@ typedef Request {
 	byte era, epoch;        /* of the era that was current then */
 	byte layout;            /* CLAIM: the version of the namespace's node */
 #endif
+#ifdef HOST_CLOCKS
+	byte at;
+#endif
+#ifdef REPLY_FINGERPRINT
+	byte cluster;           /* the fingerprint of the store when the sender read the row */
+#endif
 }
 
 typedef Tables {
@@ -150,6 +178,12 @@ typedef Tables {
 	byte nodes;             /* created so far */
 	byte layout;            /* the version of the namespace's node */
 	byte era, epoch;        /* the current era, and the epoch of the leader under which it began */
+#endif
+#ifdef HOST_CLOCKS
+	byte time;              /* the latest time of a grant */
+#endif
+#ifdef REPLY_FINGERPRINT
+	byte claimed;           /* the fingerprint of the store when the row was claimed */
 #endif
 }
 
@@ -207,6 +241,12 @@ inline copy(to, from) {
 	to.version = from.version; to.node = from.node; to.nodes = from.nodes; to.layout = from.layout;
 	to.era = from.era; to.epoch = from.epoch;
 #endif
+#ifdef HOST_CLOCKS
+	to.time = from.time;
+#endif
+#ifdef REPLY_FINGERPRINT
+	to.claimed = from.claimed;
+#endif
 }
 
 inline clear(t) {           /* keeps states equal that differ only in what is no longer used */
@@ -222,6 +262,12 @@ inline clear(t) {           /* keeps states equal that differ only in what is no
 #endif
 #ifdef ZNODES
 	t.version = 0; t.node = 0; t.nodes = 0; t.layout = 0; t.era = 0; t.epoch = 0;
+#endif
+#ifdef HOST_CLOCKS
+	t.time = 0;
+#endif
+#ifdef REPLY_FINGERPRINT
+	t.claimed = 0;
 #endif
 }
 
@@ -267,6 +313,12 @@ inline forget(q) {
 #ifdef ZNODES
 	q.version = 0; q.node = 0; q.was = 0; q.expires = 0; q.era = 0; q.epoch = 0; q.layout = 0;
 #endif
+#ifdef HOST_CLOCKS
+	q.at = 0;
+#endif
+#ifdef REPLY_FINGERPRINT
+	q.cluster = 0;
+#endif
 }
 
 /* Read the row's node before a request is sent. */
@@ -306,6 +358,12 @@ inline abandon(me) {        /* the sender goes on without knowing */
 	ghost[me].version = call[me].version; ghost[me].node = call[me].node; ghost[me].was = call[me].was;
 	ghost[me].expires = call[me].expires; ghost[me].era = call[me].era; ghost[me].epoch = call[me].epoch;
 	ghost[me].layout = call[me].layout;
+#endif
+#ifdef HOST_CLOCKS
+	ghost[me].at = call[me].at;
+#endif
+#ifdef REPLY_FINGERPRINT
+	ghost[me].cluster = call[me].cluster;
 #endif
 	forget(call[me])
 }
@@ -372,23 +430,47 @@ inline hold(me) {           /* the row carries the token of the claim */
 #endif
 
 #ifdef EXPIRY
-#define TAKEABLE (db.token == 0 || db.expires + GAP < now)
+#define TAKEABLE(q) (db.token == 0 || db.expires + GAP < AT(q))
 #ifdef BROKEN_REVIVE        /* an expired lease can be renewed */
-#define ALIVE (1)
+#define ALIVE(q) (1)
 #else
-#define ALIVE (db.expires >= now)
+#define ALIVE(q) (db.expires >= AT(q))
 #endif
 #ifdef ADOPT_EXPIRED        /* not broken: see README.md */
 #define ADOPTABLE (1)
 #else
-#define ADOPTABLE ALIVE
+#define ADOPTABLE (db.expires >= now)
 #endif
-#define EXTEND db.expires = now + TTL
+#define EXTEND(q) db.expires = AT(q) + TTL
 #else
-#define TAKEABLE (1)
-#define ALIVE (1)
+#define TAKEABLE(q) (1)
+#define ALIVE(q) (1)
 #define ADOPTABLE (1)
-#define EXTEND skip
+#define EXTEND(q) skip
+#endif
+
+/* What a write raises in addition to the bound, and whether its reply counts. */
+#ifdef HOST_CLOCKS
+#define RAISE_TIME(q) if :: db.time < q.at -> db.time = q.at :: else fi
+#else
+#define RAISE_TIME(q) skip
+#endif
+#ifdef REPLY_FINGERPRINT
+#ifdef BROKEN_RENEW_ANY_CLUSTER /* the lease may have been claimed in another cluster */
+#define SAME_CLUSTER(q) (1)
+#else
+#define SAME_CLUSTER(q) (db.claimed == q.cluster)
+#endif
+#ifdef BROKEN_REPLY_ANY_CLUSTER /* the reply may come from another cluster than the one that was read */
+#define REPLIED(q) done = 1
+#else
+#define REPLIED(q) done = (q.cluster == current)
+#endif
+#define CLAIMED_IN(q) db.claimed = q.cluster
+#else
+#define SAME_CLUSTER(q) (1)
+#define REPLIED(q) done = 1
+#define CLAIMED_IN(q) skip
 #endif
 
 #ifdef FINGERPRINT
@@ -405,7 +487,11 @@ inline hold(me) {           /* the row carries the token of the claim */
 #ifdef BROKEN_CLAIM_FENCE   /* stored and current fingerprint are compared, but not the fence that the claimer saw */
 #define SAME_HISTORY(q) (db.stored == current)
 #else
+#ifdef REPLY_FINGERPRINT
+#define SAME_HISTORY(q) (db.stored == q.cluster && db.fence == q.fence)
+#else
 #define SAME_HISTORY(q) (db.stored == current && db.fence == q.fence)
+#endif
 #endif
 #else
 #define SAME_HISTORY(q) (1)
@@ -456,40 +542,40 @@ inline hold(me) {           /* the row carries the token of the claim */
 #define RENEW_KEPT(q) (1)
 #endif
 
-inline raise() {            /* bound = max(bound, least(wanted, cap)) */
+inline raise(q) {           /* bound = max(bound, least(wanted, cap)) */
 	do
-	:: db.bound < CAP -> db.bound++
+	:: db.bound < CAP_AT(q) -> db.bound++
 	:: break
 	od
 }
 
 inline apply(q) {
 	if
-	:: q.kind == CLAIM && PRESENT && UNCHANGED(q) && TAKEABLE && SAME_HISTORY(q) && CLAIM_KEPT(q) ->
+	:: q.kind == CLAIM && PRESENT && UNCHANGED(q) && TAKEABLE(q) && SAME_HISTORY(q) && CLAIM_KEPT(q) ->
 #if (defined(HOLDOFF) || defined(VOLATILE)) && !defined(BROKEN_HOLDOFF_GRANTS)
 		if
-		:: HOLDS_OFF(q) && db.bound < CAP + MARGIN -> db.bound = CAP + MARGIN
-		:: !HOLDS_OFF(q) -> raise()
+		:: HOLDS_OFF(q) && db.bound < CAP_AT(q) + MARGIN -> db.bound = CAP_AT(q) + MARGIN
+		:: !HOLDS_OFF(q) -> raise(q)
 		:: else
 		fi;
 #else
-		raise();
+		raise(q);
 #endif
-		db.token = q.fresh; db.revision++; EXTEND;
-		done = 1
-	:: q.kind == RENEW && PRESENT && HELD(q) && ALIVE && RENEW_KEPT(q) ->
+		db.token = q.fresh; db.revision++; EXTEND(q); RAISE_TIME(q); CLAIMED_IN(q);
+		REPLIED(q)
+	:: q.kind == RENEW && PRESENT && HELD(q) && ALIVE(q) && RENEW_KEPT(q) && SAME_CLUSTER(q) ->
 #ifdef BROKEN_RENEW_LOWERS  /* bound = least(wanted, cap): a cap below the bound lowers it */
 		db.bound = 0;
 #endif
 #ifdef BROKEN_RENEW_PLAIN   /* bound = wanted, which was above the limit when it was sent */
 		db.bound = q.bound;
 #endif
-		raise();
+		raise(q);
 #ifndef BROKEN_RENEW_PLAIN
 		db.token = q.fresh; db.revision++;
 #endif
-		EXTEND;
-		done = 1
+		EXTEND(q); RAISE_TIME(q);
+		REPLIED(q)
 	:: q.kind == RELEASE && PRESENT && RELEASABLE(q) ->
 		if
 		:: q.bound < db.bound -> db.bound = q.bound
@@ -629,7 +715,7 @@ end:
 	do
 	/* Probe, and send a claim. The range will begin at the bound seen or at the fence seen, whichever is larger. After a claim
 	   without reply another may be sent. The row may carry the token of either, and the range begins at the larger start. */
-	:: d_step { (owner[me].state == IDLE || owner[me].state == UNSURE) && PRESENT && FENCED && PROBED && tokens < TOKENS && me <= started ->
+	:: SEND { (owner[me].state == IDLE || owner[me].state == UNSURE) && PRESENT && FENCED && PROBED && tokens < TOKENS && me <= started ->
 		if
 		:: me == started -> started++
 		:: else
@@ -641,6 +727,10 @@ end:
 #ifdef VOLATILE
 		call[me].holdoff = early; owner[me].holdoff = early;
 #endif
+#ifdef REPLY_FINGERPRINT
+		call[me].cluster = current;
+#endif
+		SENT(call[me]);
 #ifndef BROKEN_CLAIM_ZERO
 		if
 		:: db.bound > owner[me].next -> owner[me].next = db.bound
@@ -700,7 +790,7 @@ end:
 	:: d_step { ISSUING && watched > owner[me].next && watched <= LIMIT -> assert(false /* issued twice */) }
 
 	/* Send a renewal. One at a time; but while one waits for its reply, an earlier one with the same token may be a ghost. */
-	:: d_step { owner[me].state == HOLDING && (owner[me].fresh || tokens < TOKENS) && MINE ->
+	:: SEND { owner[me].state == HOLDING && (owner[me].fresh || tokens < TOKENS) && MINE ->
 		if
 		:: owner[me].fresh == 0 -> tokens++; owner[me].fresh = tokens
 		:: else
@@ -711,6 +801,10 @@ end:
 #ifdef VOLATILE
 		call[me].holdoff = owner[me].holdoff;
 #endif
+#ifdef REPLY_FINGERPRINT
+		call[me].cluster = current;
+#endif
+		SENT(call[me]);
 #ifdef BROKEN_RENEW_PLAIN
 		call[me].bound = owner[me].limit + 1;
 #endif
@@ -799,16 +893,27 @@ end:
 #define STAYS (1)
 #endif
 
-#if SKEW > 0
+#if SKEW > 0 && !defined(HOST_CLOCKS)
 #define LATER_CLOCK if :: !behind && now >= SKEW -> now = now - SKEW; behind = 1 :: skip fi
 #else
 #define LATER_CLOCK skip
 #endif
 
+#ifdef HOST_CLOCKS          /* the time of the process that adds a row or raises a fence */
+#define HERE (now < HOST_SKEW -> 0 : now - HOST_SKEW)
+#ifdef BROKEN_ADD_HOST      /* a row is added by the clock of one host alone */
+#define ADDED (HERE + WINDOW + 1)
+#else
+#define ADDED ((db.time > HERE -> db.time : HERE) + WINDOW + 1)
+#endif
+#define CAP_HERE (HERE + WINDOW + 1)
+#else
+#define CAP_HERE CAP
 #ifdef ADD_BEYOND           /* not needed: see README.md */
 #define ADDED (CAP + MARGIN)
 #else
 #define ADDED CAP
+#endif
 #endif
 
 #if defined(TIMED) || CRASHES > 0
@@ -967,7 +1072,7 @@ end:
 #ifdef BROKEN_NAMESPACE_CAP     /* the fence of a new namespace is the bare cap */
 		:: db.stored == NO_NAMESPACE -> db.fence = CAP
 #endif
-		:: db.fence < CAP + MARGIN -> db.fence = CAP + MARGIN
+		:: db.fence < CAP_HERE + MARGIN -> db.fence = CAP_HERE + MARGIN
 		:: else
 		fi;
 		db.stored = current;

@@ -19,11 +19,13 @@ type remedy struct {
 
 var remedies = []remedy{
 	{"NOAUTH", true, "give the client a user name and a password"},
+	{"ERR Protocol error: unauthenticated", true, "give the client a user name and a password"}, // the server checks the size of the request first
 	{"WRONGPASS", true, "correct the client's user name and password"},
 	{"ERR invalid password", true, "correct the client's password"},
 	{"ERR Client sent AUTH", true, "remove the client's password, or set one on the server"},
 	{"ERR AUTH", true, "remove the client's password, or set one on the server"},
 	{"NOPERM", true, "run: ACL SETUSER name " + grants},
+	{"ERR The user executing the script", true, "run: ACL SETUSER name " + grants},
 	{"MOVED", true, "the server is part of a Redis Cluster; use redis.NewClusterClient"},
 	{"ASK", true, "the server is part of a Redis Cluster; use redis.NewClusterClient"},
 	{"WRONGTYPE", true, "another program uses a key that starts with {snowkey:; rename its key, or use another database number"},

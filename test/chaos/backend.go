@@ -18,8 +18,8 @@ type backend struct {
 	name string
 
 	// open opens the store that text names. It runs in the worker processes. text is the
-	// server's text, with the addresses of proxies.
-	open func(text string) (lease.Store, error)
+	// server's text, with the addresses of proxies. clock is the clock of the process.
+	open func(text string, clock func() time.Time) (lease.Store, error)
 
 	// start starts a server or a cluster that ends with t. Everything that it commits is
 	// on the disk, unless volatile is set.
@@ -39,7 +39,7 @@ type backend struct {
 }
 
 // backends are all kinds of store that the chaos test runs on.
-var backends = []backend{postgres, mysql, redisBackend, zooKeeperBackend}
+var backends = []backend{postgres, mysql, redisBackend, etcdBackend, zooKeeperBackend}
 
 // A server is a running server or cluster, and the harm that can be done to it.
 type server struct {

@@ -20,7 +20,7 @@ import (
 
 var redisBackend = backend{
 	name: "redis",
-	open: func(text string) (lease.Store, error) {
+	open: func(text string, _ func() time.Time) (lease.Store, error) {
 		return redisstore.New(redis.NewClient(&redis.Options{Addr: text})), nil
 	},
 	start:    startRedis,

@@ -22,8 +22,10 @@ import (
 )
 
 var postgres = backend{
-	name:  "postgres",
-	open:  func(text string) (lease.Store, error) { return openSQL("pgx", text, sqlstore.Postgres) },
+	name: "postgres",
+	open: func(text string, _ func() time.Time) (lease.Store, error) {
+		return openSQL("pgx", text, sqlstore.Postgres)
+	},
 	start: func(t dbtest.TB) server { return startSQL(t, "postgres") },
 	lacks: map[string]string{
 		faultStop: "each connection of Postgres has a process of its own, which goes on",
@@ -31,8 +33,10 @@ var postgres = backend{
 }
 
 var mysql = backend{
-	name:  "mysql",
-	open:  func(text string) (lease.Store, error) { return openSQL("mysql", text, sqlstore.MySQL) },
+	name: "mysql",
+	open: func(text string, _ func() time.Time) (lease.Store, error) {
+		return openSQL("mysql", text, sqlstore.MySQL)
+	},
 	start: func(t dbtest.TB) server { return startSQL(t, "mysql") },
 }
 

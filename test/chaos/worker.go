@@ -77,7 +77,7 @@ func Work() {
 	if !ok {
 		w.fail(2, fmt.Errorf("chaos: no backend is named %q", o.Backend))
 	}
-	store, err := b.open(o.Store)
+	store, err := b.open(o.Store, w.clock)
 	if err != nil {
 		w.fail(2, err)
 	}
@@ -112,19 +112,21 @@ func Work() {
 	}
 }
 
+// clock is the clock of the process.
+func (w *worker) clock() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
 // open does the same as snowkey.Open, but puts a recorder between the lease and the
 // pool.
 func (w *worker) open(ctx context.Context, store lease.Store, o Orders, logger *slog.Logger) (*idgen.Pool, error) {
-	clock := func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
 	layout := o.layout()
 	cfg := keeper.Config{
 		Layout: layout.String(), Epoch: layout.Epoch(), Unit: layout.Unit(),
 		PerTick: 1 << w.numbers.sequence.bits, Workers: 1 << w.numbers.worker.bits,
 		MinWorker: o.MinWorker, MaxWorker: o.MaxWorker, Label: o.Label,
-		Window: o.Window, TTL: o.TTL, MaxClockSkew: o.Skew, Logger: logger, Clock: clock,
+		Window: o.Window, TTL: o.TTL, MaxClockSkew: o.Skew, Logger: logger, Clock: w.clock,
 	}
 	newPool := leased.NewPool.(func(idgen.Config, func(leased.Issuer) (leased.Keeper, error)) (*idgen.Pool, error))
-	return newPool(idgen.Config{Layout: layout, Clock: clock, Logger: logger}, func(issuer leased.Issuer) (leased.Keeper, error) {
+	return newPool(idgen.Config{Layout: layout, Clock: w.clock, Logger: logger}, func(issuer leased.Issuer) (leased.Keeper, error) {
 		w.lease.Issuer = issuer
 		return keeper.Open(ctx, store, &w.lease, cfg)
 	})

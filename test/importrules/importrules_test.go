@@ -48,6 +48,7 @@ var shared = map[string][]string{
 var storeClients = map[string][]string{
 	"lease/redisstore": {"github.com/redis/go-redis/v9"},
 	"lease/zkstore":    {"github.com/go-zookeeper/zk"},
+	"lease/etcdstore":  {"go.etcd.io/etcd", "google.golang.org/grpc"},
 }
 
 // internals lists the packages in /internal that these trees may share.
@@ -191,7 +192,7 @@ func TestImports(t *testing.T) {
 	standard["C"], standard["unsafe"] = true, true
 	for _, path := range []string{
 		"idgen", "idgen/worker", "schema/pk", "schema/autoinc", "schema/catalog", "ent/entid",
-		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "lease/redisstore", "lease/zkstore", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
+		"hooks/bunid", "hooks/gormid", "hooks/pgxid", "hooks/sqlid", "lease/etcdstore", "lease/redisstore", "lease/zkstore", "metrics/snowkeyotel", "service", "service/client", "metrics/snowkeyprom", "cmd/snowkey", "internal/dbtest",
 	} {
 		if _, ok := ours[path]; !ok {
 			t.Errorf("go list does not know %s: are the rules still about this module?", path)
@@ -227,6 +228,8 @@ func TestRulesCatch(t *testing.T) {
 		{"lease/sqlstore", module + "/lease", false},
 		{"lease/sqlstore", "github.com/jackc/pgx/v5/stdlib", true},
 		{"lease/filestore", "golang.org/x/sys/unix", true},
+		{"lease/etcdstore", "go.etcd.io/etcd/client/v3", false},
+		{"lease/etcdstore", "go.uber.org/zap", true},
 		{"lease/redisstore", "github.com/redis/go-redis/v9", false},
 		{"lease/redisstore", module + "/internal/leaserule", false},
 		{"lease/redisstore", "github.com/google/uuid", true},

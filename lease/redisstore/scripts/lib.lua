@@ -67,15 +67,14 @@ local function multiply(a, b)
 	return int64({n[1], n[2], n[3], n[4]})
 end
 
--- divide rounds towards zero, as Go does. unit is a Lua number from 1 to 2^53/10, so that
--- each step of the long division is exact.
+-- divide rounds towards zero, as Go does. unit is a Lua number from 1 to 2^53/10, so all
+-- numbers of the long division are below 2^53, and the floor of each quotient is exact.
 local function divide(n, unit)
 	if n[4] < 0 then return negative(divide(negative(n), unit)) end
 	local out, rest = {}, 0
 	for digit in string.gmatch(digitsof(n), '%d') do
 		rest = rest * 10 + tonumber(digit)
 		local q = math.floor(rest / unit)
-		if q * unit > rest then q = q - 1 end
 		rest = rest - q * unit
 		out[#out + 1] = q
 	end

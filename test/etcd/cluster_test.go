@@ -1,0 +1,177 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// A cluster is a number of members, whose processes end with the test.
+type cluster struct {
+	t       testing.TB
+	members []*member
+	token   string
+	extra   []string // more flags of each member
+}
+
+type member struct {
+	name         string
+	dir          string
+	client, peer string // addresses
+	advertised   string // the address at which the other members reach this one
+	process      *exec.Cmd
+}
+
+// start starts a cluster of n members and waits until it has a leader.
+func start(t testing.TB, n int, extra ...string) *cluster {
+	t.Helper()
+	c := &cluster{t: t, token: "etcd-cluster", extra: extra}
+	for i := range n {
+		m := &member{name: fmt.Sprint("m", i), dir: filepath.Join(t.TempDir(), "data"), client: freeAddress(t), peer: freeAddress(t)}
+		m.advertised = m.peer
+		c.members = append(c.members, m)
+	}
+	t.Cleanup(func() {
+		for _, m := range c.members {
+			m.kill()
+		}
+	})
+	for _, m := range c.members {
+		c.run(m)
+	}
+	c.ready()
+	return c
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// program returns a command that runs one of etcd's programs in the test binary.
+func program(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), programEnv+"="+name)
+	return cmd
+}
+
+func (c *cluster) peers() string {
+	var all []string
+	for _, m := range c.members {
+		all = append(all, m.name+"=http://"+m.advertised)
+	}
+	return strings.Join(all, ",")
+}
+
+func (c *cluster) run(m *member, extra ...string) {
+	c.t.Helper()
+	args := []string{
+		"--name", m.name, "--data-dir", m.dir, "--log-level", "error", "--initial-cluster", c.peers(), "--initial-cluster-token", c.token,
+		"--listen-client-urls", "http://" + m.client, "--advertise-client-urls", "http://" + m.client,
+		"--listen-peer-urls", "http://" + m.peer, "--initial-advertise-peer-urls", "http://" + m.advertised,
+	}
+	m.process = program("etcd", append(append(args, c.extra...), extra...)...)
+	m.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	log, err := os.OpenFile(m.dir+".log", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer log.Close()
+	m.process.Stdout, m.process.Stderr = log, log
+	if err := m.process.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// kill kills the process with SIGKILL, even if it is stopped.
+func (m *member) kill() {
+	if m.process != nil {
+		m.process.Process.Kill()
+		m.process.Wait()
+		m.process = nil
+	}
+}
+
+func (m *member) signal(s syscall.Signal) { m.process.Process.Signal(s) }
+
+// ready waits until the cluster commits writes.
+func (c *cluster) ready() {
+	c.t.Helper()
+	client := c.connect(nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for {
+		try, done := context.WithTimeout(ctx, time.Second)
+		_, err := client.Put(try, "ready", "")
+		done()
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			for _, m := range c.members {
+				log, _ := os.ReadFile(m.dir + ".log")
+				c.t.Logf("%s: %s", m.name, log)
+			}
+			c.t.Fatal(err)
+		}
+	}
+}
+
+func (c *cluster) endpoints() (all []string) {
+	for _, m := range c.members {
+		all = append(all, m.client)
+	}
+	return all
+}
+
+// connect returns a client of all members, or one with the settings that set changes.
+func (c *cluster) connect(set func(*clientv3.Config)) *clientv3.Client {
+	c.t.Helper()
+	cfg := clientv3.Config{Endpoints: c.endpoints(), DialTimeout: 5 * time.Second, Logger: zap.NewNop()}
+	if set != nil {
+		set(&cfg)
+	}
+	client, err := clientv3.New(cfg)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// leader returns the member that is the leader.
+func (c *cluster) leader() *member {
+	c.t.Helper()
+	client := c.connect(nil)
+	for range 100 {
+		for _, m := range c.members {
+			if m.process == nil {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			status, err := client.Status(ctx, m.client)
+			cancel()
+			if err == nil && status.Leader != 0 && status.Leader == status.Header.MemberId {
+				return m
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	c.t.Fatal("the cluster has no leader")
+	return nil
+}

@@ -1,0 +1,85 @@
+package etcd
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var blocks = regexp.MustCompile("(?s)```(go|sh)\n(.*?)```")
+
+// The program and the commands of docs/etcd.md must work.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/etcd.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, 1)
+	m := c.members[0]
+	dir := t.TempDir()
+	for name, program := range map[string]string{"etcdctl": "=etcdctl", "etcdutl": "='etcdutl snapshot'"} {
+		script := "#!/bin/sh\n" + programEnv + program + " exec '" + os.Args[0] + "' \"$@\"\n"
+		if name == "etcdutl" {
+			script = strings.Replace(script, "\n", "\nshift\n", 1) // the test binary has only the command snapshot
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restored := filepath.Join(dir, "restored")
+	here := strings.NewReplacer("127.0.0.1:2380", m.peer, "/var/lib/etcd-restored", restored)
+	run := func(cmd *exec.Cmd) string {
+		t.Helper()
+		cmd.Env = append(os.Environ(), "ETCD_ENDPOINTS="+m.client, "ETCDCTL_ENDPOINTS="+m.client, "PASSWORD=secret",
+			"PATH="+dir+":"+os.Getenv("PATH"))
+		var log strings.Builder
+		cmd.Stderr = &log
+		text, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s%s", cmd.Args, err, text, log.String())
+		}
+		return string(text)
+	}
+	counts := make(map[string]int)
+	before := c.id()
+	for _, block := range blocks.FindAllStringSubmatch(string(page), -1) {
+		counts[block[1]]++
+		if block[1] == "sh" {
+			cmd := exec.Command("sh", "-ec", here.Replace(block[2]))
+			cmd.Dir = dir
+			run(cmd)
+			continue
+		}
+		file := filepath.Join(dir, "main.go")
+		if err := os.WriteFile(file, []byte(block[2]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if id := strings.TrimSpace(run(exec.Command("go", "run", file))); !regexp.MustCompile(`^\d{18}$`).MatchString(id) {
+			t.Errorf("the program prints %q, not an id", id)
+		}
+	}
+	if counts["go"] != 1 || counts["sh"] != 3 {
+		t.Errorf("the page has %v blocks", counts)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	role, err := c.connect(nil).RoleGet(ctx, "app")
+	if err != nil || len(role.Perm) != 1 || string(role.Perm[0].Key) != "snowkey/" || string(role.Perm[0].RangeEnd) != "snowkey0" {
+		t.Errorf("the role is %v, %v", role, err)
+	}
+	// The restored directory has the data, and another cluster id.
+	m.kill()
+	m.dir = restored
+	c.run(m)
+	c.ready()
+	resp, err := c.connect(nil).Get(ctx, "snowkey/orders/time")
+	if err != nil || len(resp.Kvs) != 1 || resp.Header.ClusterId == before {
+		t.Errorf("restored: %v, %v; the cluster id was %d", resp, err, before)
+	}
+}

@@ -1,0 +1,145 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/etcdstore"
+)
+
+// permanent fails the test unless Open returns a PermanentError soon, with these words
+// and without the password.
+func permanent(t *testing.T, client *clientv3.Client, words ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err := snowkey.Open(ctx, etcdstore.New(client), config(t, time.Second))
+	if _, ok := errors.AsType[*lease.PermanentError](err); !ok {
+		t.Fatalf("got %v, want a PermanentError", err)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%v does not contain %q", err, word)
+		}
+	}
+	if strings.Contains(err.Error(), password) {
+		t.Errorf("%v contains the password", err)
+	}
+}
+
+const password = "a secret password"
+
+func do[T any](t *testing.T) func(T, error) {
+	return func(_ T, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The role of an application needs one range of keys, and nothing else.
+func TestRole(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1)
+	root := c.connect(nil)
+	ctx := t.Context()
+	for _, name := range []string{"root", "app", "other"} {
+		do[*clientv3.AuthUserAddResponse](t)(root.UserAdd(ctx, name, password))
+		do[*clientv3.AuthRoleAddResponse](t)(root.RoleAdd(ctx, name))
+		do[*clientv3.AuthUserGrantRoleResponse](t)(root.UserGrantRole(ctx, name, name))
+	}
+	for name, prefix := range map[string]string{"app": "snowkey/", "other": "other/"} {
+		do[*clientv3.AuthRoleGrantPermissionResponse](t)(root.RoleGrantPermission(ctx, name, prefix, clientv3.GetPrefixRangeEnd(prefix), clientv3.PermissionType(clientv3.PermReadWrite)))
+	}
+	do[*clientv3.AuthEnableResponse](t)(root.AuthEnable(ctx))
+	as := func(name string) *clientv3.Client {
+		return c.connect(func(cfg *clientv3.Config) { cfg.Username, cfg.Password = name, password })
+	}
+
+	cfg := config(t, time.Second)
+	store := etcdstore.New(as("app"))
+	var d drawn
+	for range 2 {
+		pool, err := snowkey.Open(ctx, store, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := d.draw(ctx, pool, 50_000); n < 50_000 { // with renewals
+			t.Errorf("drew %d ids", n)
+		}
+		if err := pool.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := snowkey.Fence(ctx, store, cfg); err != nil {
+		t.Error(err)
+	}
+	if _, err := snowkey.Doctor(ctx, store, cfg); err != nil {
+		t.Error(err)
+	}
+	permanent(t, as("other"), "permission denied", "grant-permission")
+	permanent(t, c.connect(nil), "user name is empty", "Username")
+}
+
+func TestUnknownCertificate(t *testing.T) {
+	t.Parallel()
+	c := &cluster{t: t}
+	m := &member{name: "m0", dir: t.TempDir() + "/data", client: freeAddress(t), peer: freeAddress(t)}
+	m.advertised = m.peer
+	c.members = []*member{m}
+	t.Cleanup(m.kill)
+	c.run(m, "--auto-tls", "--listen-client-urls", "https://"+m.client, "--advertise-client-urls", "https://"+m.client)
+	client := c.connect(func(cfg *clientv3.Config) {
+		cfg.Endpoints, cfg.TLS = []string{"https://" + m.client}, &tls.Config{InsecureSkipVerify: true}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		if _, err := client.Get(ctx, "x"); err == nil {
+			break
+		} else if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	permanent(t, c.connect(func(cfg *clientv3.Config) {
+		cfg.Endpoints, cfg.TLS = []string{"https://" + m.client}, &tls.Config{}
+	}), "x509", "certificates")
+}
+
+// If etcd is out of space, Open fails, and a running pool goes on once there is space.
+func TestNoSpace(t *testing.T) {
+	t.Parallel()
+	c := start(t, 1, "--quota-backend-bytes", "2000000")
+	client := c.connect(nil)
+	pool, _ := c.open(config(t, time.Second))
+	for full := strings.Repeat("x", 100_000); ; {
+		if _, err := client.Put(t.Context(), "full", full); err != nil {
+			break
+		}
+	}
+	permanent(t, client, "space exceeded", "disarm")
+
+	resp, err := client.Get(t.Context(), "full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	do[*clientv3.CompactResponse](t)(client.Compact(t.Context(), resp.Header.Revision, clientv3.WithCompactPhysical()))
+	do[*clientv3.DefragmentResponse](t)(client.Defragment(t.Context(), c.members[0].client))
+	do[*clientv3.AlarmResponse](t)(client.AlarmDisarm(t.Context(), &clientv3.AlarmMember{}))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var d drawn
+	if n := d.draw(ctx, pool, 100_000); n < 100_000 || d.found() > 0 {
+		t.Errorf("drew %d ids, with %d duplicates", n, d.found())
+	}
+}

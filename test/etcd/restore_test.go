@@ -1,0 +1,126 @@
+package etcd
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/lease/etcdstore"
+)
+
+// snapshot saves a snapshot with etcdctl, and returns its file.
+func (c *cluster) snapshot() string {
+	c.t.Helper()
+	file := filepath.Join(c.t.TempDir(), "snapshot.db")
+	if text, err := program("etcdctl", "--endpoints", c.members[0].client, "snapshot", "save", file).CombinedOutput(); err != nil {
+		c.t.Fatalf("%v: %s", err, text)
+	}
+	return file
+}
+
+// restore replaces the data of all members by a snapshot, with etcdutl. Before, it kills
+// them.
+func (c *cluster) restore(file, token string) {
+	c.t.Helper()
+	c.token = token
+	for _, m := range c.members {
+		m.kill()
+		m.dir = filepath.Join(c.t.TempDir(), "restored")
+		text, err := program("etcdutl snapshot", "restore", file, "--name", m.name, "--data-dir", m.dir,
+			"--initial-cluster", c.peers(), "--initial-cluster-token", token,
+			"--initial-advertise-peer-urls", "http://"+m.advertised).CombinedOutput()
+		if err != nil {
+			c.t.Fatalf("%v: %s", err, text)
+		}
+	}
+	for _, m := range c.members {
+		c.run(m)
+	}
+	c.ready()
+}
+
+func (c *cluster) id() uint64 {
+	c.t.Helper()
+	resp, err := c.connect(nil).Get(c.t.Context(), "x")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return resp.Header.ClusterId
+}
+
+// A snapshot is restored while processes run. The last case is the one that
+// WithoutHoldOff warns of: it shows that the test finds duplicates.
+func TestRestoredSnapshot(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		token   string // etcd-cluster is the one that the cluster has, and etcd's default
+		options []etcdstore.Option
+		repeats bool
+	}{
+		{"same cluster id", "etcd-cluster", nil, false},
+		{"new cluster id", "restored", nil, false},
+		{"new cluster id, without hold-off", "restored", []etcdstore.Option{etcdstore.WithoutHoldOff()}, false},
+		{"same cluster id, without hold-off", "etcd-cluster", []etcdstore.Option{etcdstore.WithoutHoldOff()}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := start(t, 1)
+			before := c.id()
+			cfg := config(t, 6*time.Second)
+			cfg.TTL = cfg.Window
+			var d drawn
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+
+			// When the snapshot is taken, worker 1 is held, and worker 2 is free.
+			cfg.MinWorker, cfg.MaxWorker = 1, 1
+			held, client := c.open(cfg, test.options...)
+			d.draw(ctx, held, 64)
+			if test.repeats { // otherwise this process would notice that its row is older, and raise the fence
+				client.Close()
+			}
+			cfg.MinWorker, cfg.MaxWorker = 2, 2
+			store := etcdstore.New(c.connect(nil), test.options...)
+			first, err := snowkey.Open(ctx, store, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.draw(ctx, first, 64)
+			if err := first.Close(ctx); err != nil {
+				t.Fatal(err)
+			}
+			file := c.snapshot()
+
+			// A claim is lost, with ids up to six seconds ahead of the clock. So are renewals.
+			lost, client := c.open(cfg, test.options...)
+			d.draw(ctx, lost, 100_000)
+			client.Close() // as if the process was killed
+			if !test.repeats {
+				d.draw(ctx, held, 100_000)
+			}
+			c.restore(file, test.token)
+			if same := c.id() == before; same != (test.token == "etcd-cluster") {
+				t.Fatalf("the cluster has the same id: %v", same)
+			}
+
+			next, err := snowkey.Open(ctx, store, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer next.Close(ctx)
+			if n := d.draw(ctx, next, 100_000); n < 100_000 {
+				t.Errorf("a lease that was claimed after the restore drew %d ids", n)
+			}
+			if !test.repeats {
+				if n := d.draw(ctx, held, 100_000); n < 100_000 {
+					t.Errorf("a process that held a lease before the restore drew %d ids more", n)
+				}
+			}
+			if n := d.found(); (n > 0) != test.repeats {
+				t.Errorf("%d duplicates of %d ids", n, len(d.ids))
+			}
+		})
+	}
+}

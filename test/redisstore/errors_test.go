@@ -1,0 +1,407 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/redisstore"
+)
+
+var terms = lease.Terms{
+	Namespace: "orders", Layout: "41/10/12", Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
+	Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 12_000_000, Skew: 2_000_000, TTL: 900_000_000,
+}
+
+const secret = "p4ssw0rd-of-the-test"
+
+// Each error of the server becomes the right error of package lease, with a remedy and
+// without a password.
+func TestErrorsOfTheServer(t *testing.T) {
+	server := dbtest.Redis("--enable-debug-command", "yes").Start(t)
+	admin := connect(t, server.Address)
+	tell := func(args ...any) {
+		t.Helper()
+		if err := admin.Do(t.Context(), args...).Err(); err != nil {
+			t.Fatal(args, err)
+		}
+	}
+	login := func(user, password string) *redisstore.Store {
+		client := redis.NewClient(&redis.Options{Addr: server.Address, Username: user, Password: password})
+		t.Cleanup(func() { client.Close() })
+		return redisstore.New(client)
+	}
+	tell("ACL", "SETUSER", "nothing", "on", ">"+secret)
+	tell("ACL", "SETUSER", "reader", "on", ">"+secret, "~{snowkey:*", "+evalsha", "+eval", "+time", "+hget", "+hgetall")
+	write := func(s *redisstore.Store) error { return s.AddRows(t.Context(), terms, 0, 0) }
+	for _, tc := range []struct {
+		name      string
+		store     *redisstore.Store
+		before    []any
+		after     []any
+		permanent bool
+		remedy    string
+	}{
+		{"no user", login("nobody", secret), nil, nil, true, "correct the client's user name and password"},
+		{"wrong password", login("nothing", secret+"x"), nil, nil, true, "correct the client's user name and password"},
+		{"no rights", login("nothing", secret), nil, nil, true, "ACL SETUSER name ~{snowkey:* +evalsha"},
+		{"no right to write", login("reader", secret), nil, nil, true, "ACL SETUSER name ~{snowkey:* +evalsha"},
+		{"replica", login("", ""), []any{"REPLICAOF", "127.0.0.1", "1"}, []any{"REPLICAOF", "NO", "ONE"}, false, "connect to the primary"},
+		{"memory full", login("", ""), []any{"CONFIG", "SET", "maxmemory", "1"}, []any{"CONFIG", "SET", "maxmemory", "0"}, false, "reached maxmemory"},
+		{"too few replicas", login("", ""), []any{"CONFIG", "SET", "min-replicas-to-write", "1"}, []any{"CONFIG", "SET", "min-replicas-to-write", "0"}, false, "min-replicas-to-write"},
+		{"key of another program", login("", ""), []any{"SET", "{snowkey:orders}", "x"}, []any{"DEL", "{snowkey:orders}"}, true, "another program uses a key"},
+		{"damaged row", login("", ""), []any{"HSET", "{snowkey:orders}", "layout 41/10/12", "x"}, []any{"DEL", "{snowkey:orders}"}, true, "find out which program changed it"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if tc.before != nil {
+				tell(tc.before...)
+			}
+			err := write(tc.store)
+			if tc.after != nil {
+				tell(tc.after...)
+			}
+			check(t, err, tc.permanent, tc.remedy)
+		})
+	}
+
+	t.Run("password demanded", func(t *testing.T) {
+		s := login("", "")
+		tell("CONFIG", "SET", "requirepass", secret)
+		err := write(s)
+		if err := redis.NewClient(&redis.Options{Addr: server.Address, Password: secret}).Do(t.Context(), "CONFIG", "SET", "requirepass", "").Err(); err != nil {
+			t.Fatal(err)
+		}
+		check(t, err, true, "give the client a user name and a password")
+	})
+	t.Run("busy with another script", func(t *testing.T) {
+		tell("CONFIG", "SET", "busy-reply-threshold", "1")
+		busy := connect(t, server.Address)
+		done := make(chan struct{})
+		go func() { defer close(done); busy.Eval(context.Background(), "while true do end", nil) }()
+		time.Sleep(100 * time.Millisecond)
+		err := write(login("", ""))
+		tell("SCRIPT", "KILL")
+		<-done
+		check(t, err, false, "SCRIPT KILL")
+	})
+	t.Run("snapshots fail", func(t *testing.T) {
+		tell("CONFIG", "SET", "save", "3600 1")
+		if err := os.Mkdir(filepath.Join(server.Dir, "dump.rdb"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		tell("SET", "x", "y")
+		for range 200 { // the rename of the snapshot fails
+			admin.BgSave(t.Context())
+			if info, _ := admin.Info(t.Context(), "persistence").Result(); strings.Contains(info, "rdb_last_bgsave_status:err") {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		err := write(login("", ""))
+		found, err2 := redisstore.New(admin).Examine(t.Context())
+		tell("CONFIG", "SET", "save", "")
+		check(t, err, false, "check its disk")
+		if err2 != nil || !slices.ContainsFunc(found, func(f lease.Finding) bool { return f.Kind == "not-saved" }) {
+			t.Errorf("findings %v, %v", found, err2)
+		}
+	})
+	t.Run("stopped", func(t *testing.T) {
+		// The client's own timeout is 3 s, and it tries 4 times.
+		if err := server.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		err := login("", "").AddRows(ctx, terms, 0, 0)
+		if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > 2*time.Second {
+			t.Errorf("after %v: %v", took, err)
+		}
+		if err := server.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("nobody listens", func(t *testing.T) {
+		client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", Username: "u", Password: secret, MaxRetries: -1})
+		defer client.Close()
+		err := write(redisstore.New(client))
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Error(err)
+		}
+	})
+}
+
+func check(t *testing.T, err error, permanent bool, remedy string) {
+	t.Helper()
+	_, isPermanent := errors.AsType[*lease.PermanentError](err)
+	if err == nil || isPermanent != permanent || !strings.Contains(err.Error(), remedy) {
+		t.Errorf("permanent %v, want %v; want the remedy %q: %v", isPermanent, permanent, remedy, err)
+	}
+	if strings.Contains(fmt.Sprint(err), secret) {
+		t.Errorf("the password is printed: %v", err)
+	}
+}
+
+// A server that answers with the errors that a single test server can't be brought to
+// give. The texts are those of Redis 7.0.
+func TestErrorsOfAClusterAndOfAStart(t *testing.T) {
+	for reply, want := range map[string]struct {
+		permanent bool
+		remedy    string
+	}{
+		"MOVED 3999 127.0.0.1:6381":             {true, "redis.NewClusterClient"},
+		"CLUSTERDOWN The cluster is down":       {false, "CLUSTER INFO"},
+		"LOADING Redis is loading the dataset":  {false, "wait until it has loaded"},
+		"MASTERDOWN Link with MASTER is down":   {false, "connect to the primary"},
+		"ERR unknown command 'evalsha'":         {true, "version 5 or later"},
+		"ERR Error running script (call to f_)": {true, "Redis 5 or later"},
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					defer c.Close()
+					buf := make([]byte, 64<<10)
+					for {
+						n, err := c.Read(buf)
+						if err != nil {
+							return
+						}
+						// HELLO and the client's other commands may come in one packet.
+						for range strings.Count(string(buf[:n]), "*") {
+							fmt.Fprintf(c, "-%s\r\n", reply)
+						}
+					}
+				}()
+			}
+		}()
+		client := redis.NewClient(&redis.Options{Addr: l.Addr().String(), MaxRetries: -1, Protocol: 2, DisableIndentity: true})
+		defer client.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		t.Run(reply, func(t *testing.T) {
+			check(t, redisstore.New(client).AddRows(ctx, terms, 0, 0), want.permanent, want.remedy)
+		})
+	}
+}
+
+// Another protocol version is refused by reads and writes, and nothing is written.
+func TestAnotherVersionIsRefused(t *testing.T) {
+	client := connect(t, dbtest.Redis().Start(t).Address)
+	s := redisstore.New(client)
+	if err := s.AddRows(t.Context(), terms, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateNamespace(t.Context(), terms, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []struct{ key, field string }{{namespaceKey(terms), "layout " + terms.Layout}, {rowsKey(terms), "0"}} {
+		mine, err := client.HGet(t.Context(), of.key, of.field).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(mine, " ")
+		theirs := fmt.Sprint(protocol.Version+1, " ", rest)
+		client.HSet(t.Context(), of.key, of.field, theirs)
+		seen := lease.Row{}
+		_, _, claimed := s.Claim(t.Context(), lease.Claim{Terms: terms, Seen: seen, Token: "A", Volatile: true})
+		errs := map[string]error{"Claim": claimed}
+		_, errs["Probe"] = s.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
+		if of.field == "0" {
+			_, errs["Rows"] = s.Rows(t.Context(), terms, 0, 7)
+			_, _, errs["Renew"] = s.Renew(t.Context(), lease.Renewal{Terms: terms, Token: "A", Volatile: true})
+			_, errs["Release"] = s.Release(t.Context(), terms, seen, 0)
+		} else {
+			_, _, errs["Layouts"] = s.Layouts(t.Context(), terms.Namespace)
+			_, errs["CreateNamespace"] = s.CreateNamespace(t.Context(), terms, 7)
+			errs["Fence"] = s.Fence(t.Context(), terms, "")
+		}
+		for name, err := range errs {
+			if v, ok := errors.AsType[*lease.VersionError](err); !ok || v.Found != fmt.Sprint(protocol.Version+1) {
+				t.Errorf("%s with %s %s: %v", name, of.key, of.field, err)
+			}
+		}
+		if now := client.HGet(t.Context(), of.key, of.field).Val(); now != theirs {
+			t.Errorf("%q became %q", theirs, now)
+		}
+		client.HSet(t.Context(), of.key, of.field, mine)
+	}
+}
+
+// A script that is sent again after its reply was lost gets the answer of the first.
+func TestRequestsThatAreSentAgain(t *testing.T) {
+	client := connect(t, dbtest.Redis().Start(t).Address)
+	s := redisstore.New(client)
+	if err := s.AddRows(t.Context(), terms, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateNamespace(t.Context(), terms, 0); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Probe(t.Context(), lease.Query{Terms: terms, Max: 7, PreferWorker: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := lease.Claim{Terms: terms, Seen: p.Row, Fence: p.Fence, Token: "A", Wanted: 1 << 62, Volatile: true}
+	again := func(what string, f func() (lease.Row, bool, error)) lease.Row {
+		t.Helper()
+		first, ok1, err1 := f()
+		second, ok2, err2 := f()
+		second.Now = first.Now
+		if !ok1 || !ok2 || err1 != nil || err2 != nil || first != second {
+			t.Errorf("%s: %+v %v %v, and again %+v %v %v", what, first, ok1, err1, second, ok2, err2)
+		}
+		return first
+	}
+	held := again("claim", func() (lease.Row, bool, error) { return s.Claim(t.Context(), claim) })
+	renewal := lease.Renewal{Terms: terms, Held: held, Token: "B", Wanted: 1 << 62, Volatile: true}
+	renewed := again("renewal", func() (lease.Row, bool, error) { return s.Renew(t.Context(), renewal) })
+	if _, ok, err := s.Claim(t.Context(), claim); ok || err != nil {
+		t.Errorf("the claim once more, after the renewal: %v, %v", ok, err)
+	}
+	short := terms
+	short.TTL = -1
+	expired := lease.Renewal{Terms: short, Held: renewed, Token: "C", Volatile: true}
+	for i, want := range []bool{true, false} {
+		if _, ok, err := s.Renew(t.Context(), expired); ok != want || err != nil {
+			t.Errorf("call %d of a renewal that expires at once: %v, %v", i+1, ok, err)
+		}
+	}
+}
+
+// A user that has no other rights than those of the error message and of docs/redis.md can
+// do everything.
+func TestTheUserNeedsNoMoreRights(t *testing.T) {
+	server := dbtest.Redis("--appendonly", "yes").Start(t)
+	admin := connect(t, server.Address)
+	nothing := redis.NewClient(&redis.Options{Addr: server.Address, Username: "snowkey", Password: secret})
+	defer nothing.Close()
+	if err := admin.Do(t.Context(), "ACL", "SETUSER", "snowkey", "on", ">"+secret).Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := redisstore.New(nothing).Layouts(t.Context(), "orders")
+	_, rule, ok := strings.Cut(fmt.Sprint(err), "ACL SETUSER name ")
+	if !ok {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/redis.md")
+	if err != nil || !strings.Contains(string(page), rule) {
+		t.Errorf("docs/redis.md does not have the rule %q: %v", rule, err)
+	}
+	args := []any{"ACL", "SETUSER", "snowkey"}
+	for word := range strings.FieldsSeq(rule) {
+		args = append(args, word)
+	}
+	if err := admin.Do(t.Context(), args...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	store := redisstore.New(nothing)
+	pool, err := snowkey.Open(t.Context(), store, snowkey.Config{Namespace: "orders", Window: time.Second, MaxClockSkew: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Next(t.Context()); err != nil {
+		t.Error(err)
+	}
+	found, err := store.Examine(t.Context())
+	if err != nil || len(found) != 1 || found[0].Kind != "cannot-tell" {
+		t.Errorf("without +info: %v, %v", found, err)
+	}
+	if err := pool.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := admin.Do(t.Context(), "ACL", "SETUSER", "snowkey", "+info").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if found, err = store.Examine(t.Context()); err != nil || len(found) != 0 {
+		t.Errorf("with +info: %v, %v", found, err)
+	}
+	// The user can't touch other keys.
+	if err := nothing.Do(t.Context(), "HSET", "other", "a", "b").Err(); err == nil || !strings.HasPrefix(err.Error(), "NOPERM") {
+		t.Errorf("another key: %v", err)
+	}
+}
+
+func TestExamine(t *testing.T) {
+	server := dbtest.Redis("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru").Start(t)
+	client := connect(t, server.Address)
+	kinds := func() (all []string) {
+		t.Helper()
+		found, err := redisstore.New(client).Examine(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			if all = append(all, f.Kind); f.Text == "" || f.Remedy == "" {
+				t.Errorf("%+v", f)
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	if got := kinds(); !slices.Equal(got, []string{"eviction", "not-persistent"}) {
+		t.Error(got)
+	}
+	client.ConfigSet(t.Context(), "maxmemory-policy", "volatile-lru")
+	client.ConfigSet(t.Context(), "appendonly", "yes")
+	if got := kinds(); len(got) != 0 {
+		t.Error(got)
+	}
+	client.Do(t.Context(), "REPLICAOF", "127.0.0.1", "1")
+	if got := kinds(); !slices.Equal(got, []string{"read-only"}) {
+		t.Error(got)
+	}
+}
+
+// Layouts with long ticks can't hold off.
+func TestCoarseLayoutIsRefused(t *testing.T) {
+	client := connect(t, dbtest.Redis().Start(t).Address)
+	cfg := snowkey.Config{Namespace: "orders", Layout: hours}
+	_, err := snowkey.Open(t.Context(), redisstore.New(client), cfg)
+	if _, ok := errors.AsType[*lease.PermanentError](err); !ok {
+		t.Errorf("got %v", err)
+	}
+	if keys := client.Keys(t.Context(), "*").Val(); len(keys) != 0 {
+		t.Errorf("keys were written: %q", keys)
+	}
+}
+
+func TestZeroStore(t *testing.T) {
+	for _, s := range []*redisstore.Store{nil, {}, redisstore.New(nil)} {
+		_, err := s.Rows(t.Context(), terms, 0, 7)
+		if _, err2 := s.Examine(t.Context()); err == nil || err2 == nil {
+			t.Errorf("%v, %v", err, err2)
+		}
+	}
+}
+
+var hours = func() idgen.Layout {
+	l, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Hour, idgen.Time(20), idgen.Worker(10), idgen.Sequence(32))
+	if err != nil {
+		panic(err)
+	}
+	return l
+}()
