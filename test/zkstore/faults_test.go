@@ -199,11 +199,11 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		var got strings.Builder
 		for _, f := range findings {
-			got += f.Kind
+			got.WriteString(f.Kind)
 		}
-		if got != kinds {
+		if got.String() != kinds {
 			t.Errorf("the findings are %+v, want %q", findings, kinds)
 		}
 	}
