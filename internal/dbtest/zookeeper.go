@@ -68,14 +68,15 @@ func ZooKeepers(t TB, n int) *ZooKeeper {
 		return through
 	}
 	for i := range members {
-		config := fmt.Sprintf("tickTime=500\ninitLimit=20\nsyncLimit=4\nmaxClientCnxns=0\nclientPortAddress=127.0.0.1\nclientPort=%s\n", ports[i][0])
+		var config strings.Builder
+		config.WriteString(fmt.Sprintf("tickTime=500\ninitLimit=20\nsyncLimit=4\nmaxClientCnxns=0\nclientPortAddress=127.0.0.1\nclientPort=%s\n", ports[i][0]))
 		if n > 0 {
-			config += "standaloneEnabled=false\n"
+			config.WriteString("standaloneEnabled=false\n")
 			for j := range members {
-				config += fmt.Sprintf("server.%d=127.0.0.1:%s:%s\n", j+1, link(i, j, ports[j][1]), link(i, j, ports[j][2]))
+				config.WriteString(fmt.Sprintf("server.%d=127.0.0.1:%s:%s\n", j+1, link(i, j, ports[j][1]), link(i, j, ports[j][2])))
 			}
 		}
-		m, err := startZooKeeper(java, classes, config, i+1, "127.0.0.1:"+ports[i][0])
+		m, err := startZooKeeper(java, classes, config.String(), i+1, "127.0.0.1:"+ports[i][0])
 		if err != nil {
 			t.Fatalf("dbtest: start ZooKeeper: %v", err)
 		}
@@ -246,7 +247,8 @@ func (m *ZooKeeperMember) StartProcess() error {
 	return err
 }
 
-// CopyData copies the data of a killed server to a folder, which must not exist.
+// CopyData copies the data of a server, which must not be writing, to a folder that does
+// not exist.
 func (m *ZooKeeperMember) CopyData(folder string) error {
 	return run("cp", "-a", m.file("data/version-2"), folder)
 }

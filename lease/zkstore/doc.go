@@ -10,13 +10,14 @@
 //
 // # Nodes
 //
-//	/snowkey/version                           the protocol version
-//	/snowkey/clock                             empty; written to learn the leader's time
-//	/snowkey/eras                              the name of the current era
-//	/snowkey/eras/ERA                          empty; exists as long as the era lasts
-//	/snowkey/namespaces/NAMESPACE              the position of the next layout
-//	/snowkey/namespaces/NAMESPACE/LAYOUT       the fence and the fingerprint, as JSON
-//	/snowkey/namespaces/NAMESPACE/LAYOUT/7     the row of worker number 7, as JSON
+//	/snowkey/version                                 the protocol version
+//	/snowkey/clock                                   empty; written to learn the leader's time
+//	/snowkey/eras                                    the name of the current era
+//	/snowkey/eras/ERA                                empty; exists as long as the era lasts
+//	/snowkey/namespaces/NAMESPACE                    the position of the next layout
+//	/snowkey/namespaces/NAMESPACE/LAYOUT             the fence and the fingerprint, as JSON
+//	/snowkey/namespaces/NAMESPACE/LAYOUT/released    empty; written with each release
+//	/snowkey/namespaces/NAMESPACE/LAYOUT/7           the row of worker number 7, as JSON
 //
 // Names are escaped like the segments of a URL. There are no ephemeral nodes: a lease
 // ends when it is released or expires, not when a session ends, so a short loss of the

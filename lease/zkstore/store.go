@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -26,6 +27,9 @@ const (
 	// it was read.
 	attempts = 16
 
+	// released is the name of the node that each release of a row of its layout sets.
+	released = "released"
+
 	// batch is how many requests are on their way at a time.
 	batch = 64
 )
@@ -40,7 +44,16 @@ type Store struct {
 	acl  []zk.ACL
 
 	mu   sync.Mutex
-	held map[string]known // by path; the rows that this store has claimed
+	held map[string]known   // by path; the rows that this store has claimed
+	seen map[string]waiting // by the path of the layout; the rows that waiting probes have read
+}
+
+// waiting is what waiting probes know about a layout. A row that is leased becomes free
+// only when its lease has expired, or when the holder releases it, which sets the node
+// "released" as well.
+type waiting struct {
+	released zk.Stat
+	rows     map[int64]lease.Row
 }
 
 // known is what a store knows about a node without reading it, because it has written
@@ -326,7 +339,8 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 }
 
 // Probe implements [lease.Store]. It reads rows in random order, 64 at a time, until it
-// finds one that is free.
+// finds one that is free. While the process waits, it reads only rows that may have become
+// free since the last probe.
 func (s *Store) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err error) {
 	if err := s.check(); err != nil {
 		return p, err
@@ -358,11 +372,27 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err er
 	if i := slices.Index(workers, q.PreferWorker); i > 0 {
 		workers[0], workers[i] = workers[i], workers[0]
 	}
+	known, err := s.waiting(ctx, q)
+	if err != nil {
+		return p, err
+	}
 	var rows []lease.Row
+	workers = slices.DeleteFunc(workers, func(worker int64) bool {
+		r, ok := known.rows[worker]
+		if r.Now = now; !ok || q.Terms.Free(r) {
+			return false
+		}
+		rows = append(rows, r)
+		return true
+	})
+	p.Row, p.HasRow = leaserule.Choose(rows, q)
 	for some := range slices.Chunk(workers, batch) {
 		read, err := s.read(ctx, q.Terms, some, now)
 		if err != nil {
 			return p, err
+		}
+		for _, r := range read {
+			known.rows[r.Worker] = r
 		}
 		rows = append(rows, read...)
 		if p.Row, p.HasRow = leaserule.Choose(rows, q); p.HasRow && q.Terms.Free(p.Row) && p.Row.Bound < q.Terms.At(now).Cap {
@@ -370,6 +400,7 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err er
 		}
 	}
 	p.HasFree = p.HasRow && q.Terms.Free(p.Row)
+	s.waited(q, known)
 
 	// The layout comes last: if the namespace was deleted and created again meanwhile,
 	// this is the fence of the later one.
@@ -383,6 +414,43 @@ func (s *Store) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err er
 	sp, err := readLayout(s.layoutPath(q.Terms), a)
 	p.HasNamespace, p.Fence, p.Fingerprint = sp.Fingerprint != "", sp.Fence, sp.Fingerprint
 	return p, err
+}
+
+// waiting returns what earlier probes of a waiting process have read, unless a row was
+// released since. It is empty if the process doesn't wait.
+func (s *Store) waiting(ctx context.Context, q lease.Query) (waiting, error) {
+	none := waiting{rows: make(map[int64]lease.Row)}
+	path := s.layoutPath(q.Terms)
+	if !q.Waiting {
+		return none, nil
+	}
+	a, err := s.get(ctx, path+"/"+released)
+	if errors.Is(err, zk.ErrNoNode) {
+		return none, nil
+	}
+	if err != nil {
+		return none, err
+	}
+	none.released = *a.stat
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old, ok := s.seen[path]; ok && old.released == none.released {
+		return waiting{old.released, maps.Clone(old.rows)}, nil
+	}
+	return none, nil
+}
+
+// waited keeps what a probe of a waiting process has read.
+func (s *Store) waited(q lease.Query, w waiting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil {
+		s.seen = make(map[string]waiting)
+	}
+	delete(s.seen, s.layoutPath(q.Terms))
+	if w.released.Czxid != 0 {
+		s.seen[s.layoutPath(q.Terms)] = w
+	}
 }
 
 // volatile reports whether the ensemble may lose commits without an election. A server
@@ -468,7 +536,7 @@ func (s *Store) AddRows(ctx context.Context, terms lease.Terms, min, max int64) 
 	if _, _, err := s.clock(ctx); err != nil {
 		return err
 	}
-	for _, path := range []string{s.namespacePath(terms.Namespace), s.layoutPath(terms)} {
+	for _, path := range []string{s.namespacePath(terms.Namespace), s.layoutPath(terms), s.layoutPath(terms) + "/" + released} {
 		if err := s.create(ctx, path, nil); err != nil {
 			return notMigrated(err)
 		}
@@ -555,15 +623,16 @@ func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, 
 		if !leaserule.Release(&seen, held, unused) {
 			return nil, nil, nil
 		}
-		return &rowNode{change: change{Do: doRelease}, Unused: unused}, nil, nil
+		n := &rowNode{change: change{Do: doRelease}, Unused: unused}
+		return n, &zk.SetDataRequest{Path: s.layoutPath(terms) + "/" + released, Version: -1}, nil
 	})
 	return ok, err
 }
 
 // update writes to the node of a row what prepare returns for the row, and returns what
 // the row then is, and whether the write has changed it. If prepare returns nil, update
-// writes nothing. A condition that prepare returns is part of the transaction.
-func (s *Store) update(ctx context.Context, terms lease.Terms, worker int64, prepare func(*era, lease.Row) (n *rowNode, condition any, err error)) (lease.Row, bool, error) {
+// writes nothing. A second operation that prepare returns is part of the transaction.
+func (s *Store) update(ctx context.Context, terms lease.Terms, worker int64, prepare func(*era, lease.Row) (n *rowNode, second any, err error)) (lease.Row, bool, error) {
 	if err := s.check(); err != nil {
 		return lease.Row{}, false, err
 	}
@@ -579,7 +648,7 @@ func (s *Store) update(ctx context.Context, terms lease.Terms, worker int64, pre
 				return lease.Row{}, false, err
 			}
 		}
-		n, condition, err := prepare(k.era, k.row)
+		n, second, err := prepare(k.era, k.row)
 		if err != nil {
 			return lease.Row{}, false, err
 		}
@@ -589,8 +658,8 @@ func (s *Store) update(ctx context.Context, terms lease.Terms, worker int64, pre
 		if n != nil {
 			n.Before, n.Node, n.Epoch, n.Terms = stateOf(k.row), k.stat.Czxid, k.era.epoch, termsOf(terms)
 			ops := []any{s.only(k.era), &zk.SetDataRequest{Path: path, Data: encode(n), Version: k.stat.Version}}
-			if condition != nil {
-				ops = append(ops, condition)
+			if second != nil {
+				ops = append(ops, second)
 			}
 			stats, conflict, err := s.write(ctx, ops...)
 			if err != nil {

@@ -22,7 +22,7 @@ import (
 
 var zooKeeperBackend = backend{
 	name: "zookeeper",
-	open: func(text string) (lease.Store, error) {
+	open: func(text string, _ func() time.Time) (lease.Store, error) {
 		conn, err := dialZooKeeper(text)
 		if err != nil {
 			return nil, err

@@ -54,18 +54,13 @@ func TestZooKeeperRestoreThatLosesAClaim(t *testing.T) {
 				return p
 			}
 
-			// The row exists and is free in the copy.
+			// The row exists and is free in the copy, which is taken while nothing is written: a
+			// restart would begin another era.
 			if err := launch().close(); err != nil {
 				t.Fatal(err)
 			}
 			backup, m := filepath.Join(t.TempDir(), "copy"), z.Members[0]
-			if err := m.Kill(); err != nil {
-				t.Fatal(err)
-			}
 			if err := m.CopyData(backup); err != nil {
-				t.Fatal(err)
-			}
-			if err := m.Start(); err != nil {
 				t.Fatal(err)
 			}
 			f.orders.Store = network.addr()

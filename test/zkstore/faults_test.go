@@ -199,11 +199,11 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		var got strings.Builder
 		for _, f := range findings {
-			got += f.Kind
+			got.WriteString(f.Kind)
 		}
-		if got != kinds {
+		if got.String() != kinds {
 			t.Errorf("the findings are %+v, want %q", findings, kinds)
 		}
 	}
@@ -238,5 +238,53 @@ func TestErrors(t *testing.T) {
 	}
 	if err := probe(new(zkstore.Store)); err == nil {
 		t.Error("the zero value has no error")
+	}
+}
+
+// A waiting process reads a leased row again only when its lease has expired, or when a
+// row was released. It must notice both, and that a lease was renewed instead.
+func TestWaitingProbe(t *testing.T) {
+	h := newHolder(t, connect(t, dbtest.ZooKeepers(t, 1).Addresses()...))
+	short := terms
+	short.TTL, short.Skew = (2 * time.Second).Microseconds(), 0
+	waiting := func() lease.Probe {
+		t.Helper()
+		p, err := h.Probe(t.Context(), lease.Query{Terms: short, Max: 1023, PreferWorker: -1, Waiting: true})
+		h.must(err)
+		return p
+	}
+	renew := func() {
+		t.Helper()
+		row, ok, err := h.Renew(t.Context(), lease.Renewal{Terms: short, Held: h.held, Token: rand.Text(), Wanted: 1 << 62})
+		h.must(err)
+		if !ok {
+			t.Fatal("refused")
+		}
+		h.held = row
+	}
+	renew()
+	if p := waiting(); p.HasFree || !p.HasRow || p.Row.Token != h.held.Token {
+		t.Errorf("leased: %+v", p)
+	}
+	time.Sleep(time.Second)
+	renew()
+	time.Sleep(time.Second + 100*time.Millisecond)
+	if p := waiting(); p.Row.Token != h.held.Token || p.HasFree != (p.Now > h.held.Expires) {
+		t.Errorf("renewed: %+v, and the row is %+v", p, h.held)
+	}
+	time.Sleep(2 * time.Second)
+	if p := waiting(); !p.HasFree || p.Row.Token != h.held.Token {
+		t.Errorf("expired: %+v", p)
+	}
+	time.Sleep(2 * time.Second) // the skew of terms
+	h.claim()
+	if p := waiting(); p.HasFree {
+		t.Errorf("claimed again: %+v", p)
+	}
+	if ok, err := h.Release(t.Context(), terms, h.held, h.held.Bound); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if p := waiting(); !p.HasFree || p.Row.Token != "" {
+		t.Errorf("released: %+v", p)
 	}
 }
