@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v5"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
 
 func TestEcho(t *testing.T) {
@@ -55,6 +56,10 @@ func echoQueryParam(c *echo.Context, in target) error {
 	case *pk.String:
 		return setQueryParam(c, id)
 	case *pk.SortText:
+		return setQueryParam(c, id)
+	case *pk.Prefixed[User]:
+		return setQueryParam(c, id)
+	case *public.ID[User]:
 		return setQueryParam(c, id)
 	default:
 		return errNoWay

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,10 +11,17 @@ import (
 	"testing"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
 
 func TestMain(m *testing.M) {
 	gin.SetMode(gin.ReleaseMode) // don't print the routes
+	codec, err := public.New(public.Key{Version: 'A', Secret: []byte("32 bytes that everyone can read!")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	public.SetDefault(codec)
 	os.Exit(m.Run())
 }
 

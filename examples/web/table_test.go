@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/schema/pk/public"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/web.md anew")
@@ -46,6 +47,8 @@ type target struct {
 // User is an entity to test typed keys with.
 type User struct{ ID pk.Of[User] }
 
+func (User) Prefix() string { return "user" }
+
 // A kind is one type of key. All kinds that share a column must behave alike.
 type kind struct {
 	column string
@@ -71,6 +74,8 @@ var kinds = []kind{
 	kindOf[pk.Of[User]]("`pk.ID`, `pk.Text`, `pk.Of`", decimal),
 	kindOf[pk.String]("`pk.String`", decimal),
 	kindOf[pk.SortText]("`pk.SortText`", func(n int64) string { return pk.SortText(n).String() }),
+	kindOf[pk.Prefixed[User]]("`pk.Prefixed`, `public.ID`", func(n int64) string { return pk.Prefixed[User](n).String() }),
+	kindOf[public.ID[User]]("`pk.Prefixed`, `public.ID`", func(n int64) string { return public.ID[User](n).String() }),
 }
 
 // A bad id either isn't a key at all, or isn't in its canonical spelling. The tests
@@ -146,7 +151,7 @@ func (e edge) cell(t *testing.T, k kind) string {
 		case err != nil:
 			refusals = append(refusals, name)
 		case isZero && k.name != "string":
-			if strings.HasPrefix(k.name, "pk.") && k.name != "pk.String" && name != nothing && !e.lenient {
+			if strings.Contains(k.name, ".") && k.name != "pk.String" && name != nothing && !e.lenient {
 				t.Errorf("%s makes 0 of %s, in a %s", e.name, name, k.name)
 			}
 			zero = append(zero, name)

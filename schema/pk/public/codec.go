@@ -66,7 +66,7 @@ func decode[S string | []byte](c *Codec, entity string, text S) (int64, error) {
 	return int64(id), nil
 }
 
-// A sealer has what is derived from one key.
+// A sealer uses one key.
 type sealer struct {
 	version byte
 	secret  []byte

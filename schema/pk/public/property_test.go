@@ -330,7 +330,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzEncode compares the digits with those of big.Int, and decodes them.
+// FuzzEncode decodes each text again, and compares its digits with big.Int's.
 func FuzzEncode(f *testing.F) {
 	f.Add("user", int64(low), int64(high))
 	f.Add("", int64(0), int64(-1))
