@@ -34,8 +34,8 @@ var mysqlDDL string
 var sqliteDDL string
 
 var postgres = &dialect{
-	ddl:     postgresDDL,
-	write:   session.WritePostgres,
+	ddl:   postgresDDL,
+	write: session.WritePostgres,
 	// The CTE named here changes three settings for this transaction only, so it also
 	// works with poolers. They make the commit wait for the disk and limit the wait for
 	// a locked row. The third one, snowkey.write, contains the mark that package
@@ -51,7 +51,7 @@ RETURNING start`,
 }
 
 var mysql = &dialect{
-	ddl:     mysqlDDL,
+	ddl: mysqlDDL,
 	// MySQL assigns from left to right, so we must not read a column after assigning
 	// it. The first comment is only executed by MariaDB. MySQL has no way to limit the
 	// wait for a row in a single statement.
@@ -70,8 +70,8 @@ ON DUPLICATE KEY UPDATE
 }
 
 var sqlite = &dialect{
-	ddl:     sqliteDDL,
-	write:   session.WriteSQLite,
+	ddl:   sqliteDDL,
+	write: session.WriteSQLite,
 	fetch: `INSERT INTO {table} (name, start, bound) VALUES (@name, @min, @end)
 ON CONFLICT (name) DO UPDATE SET
 	start = MAX(bound, @min),

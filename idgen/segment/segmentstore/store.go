@@ -28,14 +28,20 @@ var _ segment.Store = (*Store)(nil)
 const defaultTable = "snowkey_segment"
 
 // Postgres returns a store in the database of db, which must be PostgreSQL 12 or later.
-func Postgres(db *sql.DB) *Store { return newStore(postgres, session.NewTable(db, session.Postgres, defaultTable)) }
+func Postgres(db *sql.DB) *Store {
+	return newStore(postgres, session.NewTable(db, session.Postgres, defaultTable))
+}
 
 // MySQL returns a store in the database of db, which must be MySQL 8 or later, or
 // MariaDB 10.6 or later.
-func MySQL(db *sql.DB) *Store { return newStore(mysql, session.NewTable(db, session.MySQL, defaultTable)) }
+func MySQL(db *sql.DB) *Store {
+	return newStore(mysql, session.NewTable(db, session.MySQL, defaultTable))
+}
 
 // SQLite returns a store in the database of db, which must be SQLite 3.35 or later.
-func SQLite(db *sql.DB) *Store { return newStore(sqlite, session.NewTable(db, session.SQLite, defaultTable)) }
+func SQLite(db *sql.DB) *Store {
+	return newStore(sqlite, session.NewTable(db, session.SQLite, defaultTable))
+}
 
 func newStore(d *dialect, table *session.Table) *Store {
 	return &Store{d, table, table.Fill(d.fetch)}
