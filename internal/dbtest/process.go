@@ -3,6 +3,7 @@ package dbtest
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -26,15 +27,7 @@ func (p *Process) Kill() error {
 	if err := os.WriteFile(p.file("again"), nil, 0o644); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(p.file("server"))
-	if err != nil {
-		return fmt.Errorf("dbtest: %s does not run: %w", p.engine.name, err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return err
-	}
-	process, err := os.FindProcess(pid)
+	process, err := p.find()
 	if err != nil {
 		return err
 	}
@@ -47,6 +40,36 @@ func (p *Process) Kill() error {
 		}
 	}
 	return nil
+}
+
+// Pause stops the server the way kill -STOP does, until [Process.Continue] is called.
+func (p *Process) Pause() error { return p.signal("STOP") }
+
+// Continue continues a server that was paused.
+func (p *Process) Continue() error { return p.signal("CONT") }
+
+func (p *Process) signal(name string) error {
+	process, err := p.find()
+	if err != nil {
+		return err
+	}
+	if out, err := exec.Command("kill", "-s", name, strconv.Itoa(process.Pid)).CombinedOutput(); err != nil {
+		return fmt.Errorf("dbtest: %w: %s", err, out)
+	}
+	return nil
+}
+
+// find returns the server's process.
+func (p *Process) find() (*os.Process, error) {
+	text, err := os.ReadFile(p.file("server"))
+	if err != nil {
+		return nil, fmt.Errorf("dbtest: %s does not run: %w", p.engine.name, err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return nil, err
+	}
+	return os.FindProcess(pid)
 }
 
 // Start starts a killed server again, and waits until it answers.
