@@ -34,6 +34,7 @@ type Orders struct {
 	Days                 bool // use a layout whose ticks are days
 	MinWorker, MaxWorker int64
 	Window, TTL, Skew    time.Duration
+	Lifetime             time.Duration // of connections; 0 for no limit
 	Rate                 int           // ids per second; 0 for no limit
 	Clock                time.Duration // how far ahead the process's clock should be
 	Thief                bool          // claim worker numbers without the store, so that there are duplicates to be found
@@ -80,6 +81,7 @@ func Work() {
 		w.fail(2, err)
 	}
 	db.SetMaxOpenConns(4)
+	db.SetConnMaxLifetime(o.Lifetime)
 	var store lease.Store = sqlstore.Postgres(db)
 	if o.Dialect == "mysql" {
 		store = sqlstore.MySQL(db)
