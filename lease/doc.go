@@ -204,12 +204,14 @@
 //	MaxClockSkew.                                                                                          only then.
 //
 //	One server accepts         One primary for the namespace.         No.                                  Two primaries grant the same worker
-//	writes.                                                                                                number and bound: ids repeat.
+//	writes.                    Clusters that certify each commit:                                          number and bound: ids repeat.
+//	                           Galera, Group Replication.
 //
 // # What is not covered
 //
 //   - Two primaries that both accept writes for one namespace, or databases that are
-//     merged.
+//     merged. The members of a cluster are covered if they agree on each commit, as
+//     those of Galera and Group Replication do.
 //   - A virtual machine that is cloned while it runs. It repeats ids for up to Window,
 //     until one of the two renews, or until its block is used up. To avoid this, call
 //     idgen.Pool.Suspend before the copy.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
 )
 
 // TB is the part of testing.TB that this package needs. We don't import testing itself,
@@ -48,6 +50,22 @@ func (db DB) Connect(t TB) *sql.DB {
 		t.Fatalf("dbtest: connect to %s: %v", db.Dialect, err)
 	}
 	return conn
+}
+
+// ConnectUnlessRefused is like [DB.Connect], but skips the test if the server refuses the
+// isolation level in the DSN, as TiDB refuses SERIALIZABLE.
+func (db DB) ConnectUnlessRefused(t TB) *sql.DB {
+	t.Helper()
+	conn, err := sql.Open(db.Driver, db.DSN)
+	if err != nil {
+		t.Fatalf("dbtest: open %s: %v", db.Dialect, err)
+	}
+	defer conn.Close()
+	const unsupportedIsolation = 8048
+	if e, ok := errors.AsType[*mysqldriver.MySQLError](conn.Ping()); ok && e.Number == unsupportedIsolation {
+		t.Skipf("%s refuses the isolation level: %v", db.Version, e)
+	}
+	return db.Connect(t)
 }
 
 // Databases returns the dialects that this run must cover: "sqlite", "postgres" and

@@ -89,6 +89,7 @@
 //   - [WithCommand] to start the server with other options or in another environment.
 //   - [StandbyOf] for a Postgres that fails over without its last commits.
 //   - [FilesOf] and [RecoveryOf] for a Postgres that is restored from a backup.
+//   - [Galera] and [GroupReplication] for a cluster whose members fail.
 //   - [DB.Through] for a proxy that can lose or delay requests and replies.
 //   - [DB.ThroughPgBouncer] to put a connection pooler between the test and the server.
 package dbtest

@@ -2,7 +2,9 @@ package dbtest
 
 import (
 	"errors"
+	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -16,13 +18,17 @@ import (
 type Proxy struct {
 	listener net.Listener
 
-	mu               sync.Mutex
-	network, address string // of the server; empty while the proxy is cut
-	conns            map[net.Conn]bool
-	lose, keep       *countdown           // count replies and requests, respectively; nil unless we're waiting for one
-	kept             *line                // the line whose request we're holding back, or nil
-	edit             func(request []byte) // or nil
+	mu         sync.Mutex
+	servers    []endpoint // empty while the proxy is cut
+	conns      map[net.Conn]bool
+	lose, keep *countdown                                        // count replies and requests, respectively; nil unless we're waiting for one
+	kept       *line                                             // the line whose request we're holding back, or nil
+	edit       func(request []byte)                              // or nil
+	answer     func(request []byte) (reply []byte, execute bool) // or nil
 }
+
+// An endpoint is where a server listens, as net.Dial expects it.
+type endpoint struct{ network, address string }
 
 // A countdown fires on the n-th request or reply.
 type countdown struct {
@@ -72,34 +78,39 @@ func newProxy(t TB) *Proxy {
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
 // LeadTo is like [Proxy.Lead], with the TCP address of a server.
-func (p *Proxy) LeadTo(address string) { p.lead("tcp", address) }
+func (p *Proxy) LeadTo(address string) { p.lead([]endpoint{{"tcp", address}}) }
 
 // Lead forwards new connections to the server of db. Call it to end a [Proxy.Cut], or
-// to lead clients to another server.
-func (p *Proxy) Lead(db DB) error {
-	e, err := engineOf(db.Dialect)
-	if err != nil {
-		return err
+// to lead clients to another server. If there are several databases, the proxy forwards
+// each connection to a random one whose server accepts it, like a load balancer.
+func (p *Proxy) Lead(dbs ...DB) error {
+	var servers []endpoint
+	for _, db := range dbs {
+		e, err := engineOf(db.Dialect)
+		if err != nil {
+			return err
+		}
+		network, address, err := e.addressOf(db.DSN)
+		if err != nil {
+			return err
+		}
+		servers = append(servers, endpoint{network, address})
 	}
-	network, address, err := e.addressOf(db.DSN)
-	if err != nil {
-		return err
-	}
-	p.lead(network, address)
+	p.lead(servers)
 	return nil
 }
 
-func (p *Proxy) lead(network, address string) {
+func (p *Proxy) lead(servers []endpoint) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.network, p.address = network, address
+	p.servers = servers
 }
 
 // Cut closes all connections and refuses new ones until [Proxy.Lead] is called.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.network, p.address = "", ""
+	p.servers = nil
 	for c := range p.conns {
 		c.Close()
 	}
@@ -147,6 +158,15 @@ func (p *Proxy) Edit(f func(request []byte)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.edit = f
+}
+
+// Answer calls f with each request from now on. If f returns a reply, the client gets it
+// instead of the server's reply. execute is whether the server gets the request. f must
+// be safe for concurrent use.
+func (p *Proxy) Answer(f func(request []byte) (reply []byte, execute bool)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answer = f
 }
 
 // Deliver sends the held request to the server, even if its sender has gone by now, and
@@ -216,18 +236,20 @@ type line struct {
 	// State of the held request, guarded by the proxy's lock.
 	delivered, answered chan struct{}
 	awaited             bool // whether answered still has to be closed
+
+	instead []byte // what the client gets instead of the next reply; guarded by the proxy's lock
 }
 
 func (p *Proxy) serve(client net.Conn) {
 	defer client.Close()
 	p.mu.Lock()
-	network, address, refuse := p.network, p.address, p.network == "" || p.kept != nil
-	p.mu.Unlock()
-	if refuse {
-		return
+	servers := slices.Clone(p.servers)
+	if p.kept != nil {
+		servers = nil
 	}
-	server, err := net.Dial(network, address)
-	if err != nil {
+	p.mu.Unlock()
+	server := dial(servers)
+	if server == nil {
 		return
 	}
 	defer server.Close()
@@ -240,12 +262,23 @@ func (p *Proxy) serve(client net.Conn) {
 	l.requests()
 }
 
+// dial connects to a random one of the servers that accept connections. It returns nil
+// if there is none.
+func dial(servers []endpoint) net.Conn {
+	for _, i := range rand.Perm(len(servers)) {
+		if conn, err := net.Dial(servers[i].network, servers[i].address); err == nil {
+			return conn
+		}
+	}
+	return nil
+}
+
 // track registers the connections so that Cut can close them. Returns false if the
 // proxy has already been cut.
 func (p *Proxy) track(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.network == "" {
+	if len(p.servers) == 0 {
 		return false
 	}
 	for _, c := range conns {
@@ -273,10 +306,22 @@ func (l *line) requests() {
 			return
 		}
 		l.proxy.mu.Lock()
-		edit := l.proxy.edit
+		edit, answer := l.proxy.edit, l.proxy.answer
 		l.proxy.mu.Unlock()
 		if edit != nil {
 			edit(buf[:n])
+		}
+		if answer != nil {
+			reply, execute := answer(buf[:n])
+			if reply != nil && !execute {
+				if _, err := l.client.Write(reply); err != nil {
+					return
+				}
+				continue
+			}
+			l.proxy.mu.Lock()
+			l.instead = reply
+			l.proxy.mu.Unlock()
 		}
 		l.keepBack()
 		if _, err := l.server.Write(buf[:n]); err != nil {
@@ -320,23 +365,30 @@ func (l *line) replies() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := l.server.Read(buf)
-		if lost := l.heard(n); err != nil || lost {
+		lost, instead := l.heard(n)
+		if err != nil || lost {
 			return
 		}
-		if _, err := l.client.Write(buf[:n]); err != nil {
+		reply := buf[:n]
+		if instead != nil {
+			reply = instead
+		}
+		if _, err := l.client.Write(reply); err != nil {
 			return
 		}
 	}
 }
 
 // heard records that n bytes of a reply have arrived, or the end of the connection if n
-// is zero, and reports whether the reply should be lost.
-func (l *line) heard(n int) (lost bool) {
+// is zero. It reports whether the reply should be lost, and what the client gets instead
+// of it, if anything.
+func (l *line) heard(n int) (lost bool, instead []byte) {
 	l.proxy.mu.Lock()
 	defer l.proxy.mu.Unlock()
 	if l.awaited {
 		close(l.answered)
 		l.awaited = false
 	}
-	return n > 0 && counted(&l.proxy.lose)
+	instead, l.instead = l.instead, nil
+	return n > 0 && counted(&l.proxy.lose), instead
 }

@@ -67,7 +67,7 @@ func (d Dialect) Create(ctx context.Context, db *sql.DB, statement string) error
 	case Postgres:
 		return createPostgres(ctx, db, statement)
 	case MySQL:
-		_, _, err := WriteMySQL(ctx, db, func(sql.Result) bool { return true }, statement, nil)
+		_, _, err := WriteMySQL(ctx, db, Settings{}, func(sql.Result) bool { return true }, statement, nil)
 		return err
 	}
 	_, err := db.ExecContext(ctx, statement)

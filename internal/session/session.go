@@ -57,21 +57,56 @@ var errOpen = &Error{
 const maxDiscards = 8
 
 // onConn runs f on a connection. If f reports that the connection has an open
-// transaction, onConn discards the connection and tries again with another one.
-func onConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) (open bool, err error)) error {
+// transaction, onConn discards the connection and tries again with another one. It also
+// discards a connection to a server that has left its cluster, because the pool would
+// otherwise use it again.
+func onConn(ctx context.Context, db *sql.DB, during Settings, f func(*sql.Conn) (open bool, err error)) error {
 	for range maxDiscards {
 		conn, err := db.Conn(ctx)
 		if err != nil {
 			return err
 		}
-		open, err := f(conn)
-		if open {
-			discard(conn)
-			continue
+		var open bool
+		if err = during.apply(ctx, conn); err == nil {
+			open, err = f(conn)
 		}
-		return errors.Join(err, closed(conn))
+		switch {
+		case open:
+			discard(conn)
+		case HasLeft(err), during.restore(ctx, conn) != nil:
+			discard(conn)
+			return err
+		default:
+			return errors.Join(err, closed(conn))
+		}
 	}
 	return errOpen
+}
+
+// Settings are settings of a session that a call changes, and restores before it returns
+// the connection to the *sql.DB. The zero value changes none.
+type Settings struct {
+	Apply, Restore string // statements
+}
+
+func (s Settings) apply(ctx context.Context, conn *sql.Conn) error {
+	if s.Apply == "" {
+		return nil
+	}
+	_, err := conn.ExecContext(ctx, s.Apply)
+	return err
+}
+
+// restore doesn't depend on whether ctx has ended. If it returns an error, the connection
+// must not be used again.
+func (s Settings) restore(ctx context.Context, conn *sql.Conn) error {
+	if s.Restore == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_, err := conn.ExecContext(ctx, s.Restore)
+	return err
 }
 
 // discard closes the connection instead of returning it to the pool.
@@ -89,11 +124,29 @@ func closed(conn *sql.Conn) error {
 	return nil
 }
 
+// Read runs f on a connection, for statements that only read. As with writes, it
+// discards a connection to a server that has left its cluster.
+func Read(ctx context.Context, db *sql.DB, during Settings, f func(*sql.Conn) error) error {
+	return onConn(ctx, db, during, func(conn *sql.Conn) (bool, error) { return false, f(conn) })
+}
+
+// HasLeft reports whether err means that the server isn't in the part of its cluster that
+// has the majority, so that other servers of the cluster may go on without it.
+func HasLeft(err error) bool {
+	switch Number(err) {
+	case 1047, // Galera: the server is not ready, or not in the primary component
+		1180,             // Galera: it left the primary component during the commit
+		3796, 3797, 3798: // Group Replication: the member cannot wait for the others
+		return true
+	}
+	return false
+}
+
 // WritePostgres runs a write that returns one number. changed is false if no row was
 // changed. The write must evaluate set_config('snowkey.write', mark, true), and each
 // write needs a mark of its own.
 func WritePostgres(ctx context.Context, db *sql.DB, mark, query string, args []any) (answer int64, changed bool, err error) {
-	err = onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
+	err = onConn(ctx, db, Settings{}, func(conn *sql.Conn) (bool, error) {
 		err := conn.QueryRowContext(ctx, failpoint.Statement(ctx, query), args...).Scan(&answer)
 		if errors.Is(err, sql.ErrNoRows) {
 			return false, nil
@@ -171,7 +224,7 @@ var createdByOther = []string{"42P07", "23505", "42710"}
 
 // runPostgres runs a statement that commits on its own and returns no rows.
 func runPostgres(ctx context.Context, db *sql.DB, statement string) error {
-	return onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
+	return onConn(ctx, db, Settings{}, func(conn *sql.Conn) (bool, error) {
 		mark := rand.Text()
 		if _, err := conn.ExecContext(ctx, "SELECT set_config('snowkey.write', $1, true)", mark); err != nil {
 			return isAborted(ctx, conn, err), err
@@ -187,8 +240,8 @@ func runPostgres(ctx context.Context, db *sql.DB, statement string) error {
 // WriteMySQL runs a write on MySQL or MariaDB. changed is false if no row was changed.
 // To find out whether autocommit was on, WriteMySQL calls commits with the result of
 // the write. If it was off, or if commits is nil, WriteMySQL sends a COMMIT.
-func WriteMySQL(ctx context.Context, db *sql.DB, commits func(sql.Result) bool, query string, args []any) (result sql.Result, changed bool, err error) {
-	err = onConn(ctx, db, func(conn *sql.Conn) (bool, error) {
+func WriteMySQL(ctx context.Context, db *sql.DB, during Settings, commits func(sql.Result) bool, query string, args []any) (result sql.Result, changed bool, err error) {
+	err = onConn(ctx, db, during, func(conn *sql.Conn) (bool, error) {
 		// Inside a transaction this statement fails, which is how we notice an open
 		// one. Otherwise it only affects the next statement, for which it overrides the
 		// session's isolation level and read-only default.
@@ -324,10 +377,15 @@ func (d Dialect) Unknown(err error) bool {
 		switch Number(err) {
 		case 1193, 1109, 1305: // no such variable; no such table of the information schema; no such function
 			return true
+		case 1142, 1146: // no privilege; no such table
+			return clusterTable.MatchString(err.Error())
 		}
 	}
 	return false
 }
+
+// clusterTable finds the tables in which a server describes its cluster.
+var clusterTable = regexp.MustCompile(`wsrep_cluster|replication_group_member|global_variable`)
 
 // systemColumn finds the names of the catalogs' columns that we read. They begin with
 // letters that depend on the catalog.
@@ -341,7 +399,7 @@ func (d Dialect) Missing(err error) bool {
 		return (state == "42P01" || state == "3F000") && !d.Unknown(err)
 	case MySQL:
 		// MySQL returns the same error when it can't create an internal temporary table.
-		return Number(err) == 1146 && !strings.Contains(err.Error(), "/#sql")
+		return Number(err) == 1146 && !d.Unknown(err) && !strings.Contains(err.Error(), "/#sql")
 	}
 	return strings.Contains(err.Error(), "no such table")
 }

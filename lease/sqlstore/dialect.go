@@ -20,7 +20,7 @@ type dialect struct {
 
 	// write runs an INSERT or UPDATE. Once the statement is committed, it returns the
 	// server's time during the statement. Every call must use a different mark.
-	write func(ctx context.Context, db *sql.DB, mark, query string, values []any) (now int64, changed bool, err error)
+	write func(ctx context.Context, db *sql.DB, during session.Settings, mark, query string, values []any) (now int64, changed bool, err error)
 
 	// oneClock is set if no other server can replace this one.
 	oneClock bool
@@ -31,11 +31,32 @@ type dialect struct {
 	// ones are added. The last ones read nothing that a server might not have.
 	unknown []map[string]string
 
+	// clusters has the clusters in which each member accepts writes, by the numbers of
+	// them that {cluster} has.
+	clusters map[membership]cluster
+
 	examine []string // queries that find settings which endanger leases; see [Store.Examine]
 
 	busy      func(err error) bool   // whether another statement has locked the row
+	conflict  func(err error) bool   // whether the statement should be tried again, usually because another one was faster
 	permanent func(err error) string // what to do about an error that a retry does not fix; "" for others
 }
+
+// A cluster contains what is different if the server is a member of a cluster.
+type cluster struct {
+	words    map[string]string // replace some words of the dialect
+	settings session.Settings  // during each statement
+}
+
+// A membership is the cluster that the server belongs to.
+type membership int64
+
+const (
+	notMember   membership = iota // the server is on its own, or the only one that accepts writes
+	galera                        // Galera
+	multiWriter                   // Group Replication in multi-primary mode
+	notAsked    membership = -1
+)
 
 //go:embed postgres.sql
 var postgresDDL string
@@ -59,7 +80,9 @@ const postgresUnknown = `('unknown/' || '{ns}'::regclass::oid || '/' || '{lease}
 var postgres = &dialect{
 	Dialect: session.Postgres,
 	ddl:     []string{postgresDDL},
-	write:   session.WritePostgres,
+	write: func(ctx context.Context, db *sql.DB, _ session.Settings, mark, query string, values []any) (int64, bool, error) {
+		return session.WritePostgres(ctx, db, mark, query, values)
+	},
 	words: map[string]string{
 		// We read the clock only once, because it advances within a statement. The same
 		// SELECT changes three settings for this transaction only, which works with poolers
@@ -79,6 +102,7 @@ var postgres = &dialect{
 		"{div}":           "/",
 		"{greatest}":      "GREATEST",
 		"{least}":         "LEAST",
+		"{cluster}":       "0",
 
 		// xmin is the transaction that wrote the row of the namespace. It's part of the
 		// fingerprint because a row that was restored from a dump has been written by
@@ -99,6 +123,10 @@ var postgres = &dialect{
 	},
 	examine: examinePostgres,
 	busy:    func(err error) bool { return session.SQLState(err) == "55P03" },
+	conflict: func(err error) bool {
+		state := session.SQLState(err)
+		return state == "40001" || state == "40P01" // the second one is a deadlock
+	},
 	permanent: func(err error) string {
 		switch state := session.SQLState(err); {
 		case state == "25006":
@@ -140,6 +168,9 @@ var mysql = &dialect{
 		"{div}":           "DIV",
 		"{greatest}":      "GREATEST",
 		"{least}":         "LEAST",
+		"{cluster}": "0 /*!80000 + 2 * (SELECT COUNT(*) = 2 FROM performance_schema.global_variables WHERE " +
+			"variable_name = 'group_replication_single_primary_mode' AND variable_value = 'OFF' OR variable_name = 'group_replication_group_name' AND variable_value LIKE '%-%') */" +
+			"/*M! + (@@wsrep_on AND @@wsrep_provider <> 'none') */",
 
 		// Only MySQL executes the first comment, and only MariaDB the second. We have to
 		// include the engine, because changing it creates the table again, and this may
@@ -155,8 +186,8 @@ var mysql = &dialect{
 		"{suspect}": "EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}') OR " +
 			"EXISTS (SELECT 1 FROM information_schema.triggers WHERE event_object_schema = {schema} AND event_object_table = '{name}_ns')",
 	},
-	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (now int64, changed bool, err error) {
-		result, changed, err := session.WriteMySQL(ctx, db, func(r sql.Result) bool {
+	write: func(ctx context.Context, db *sql.DB, during session.Settings, _, query string, values []any) (now int64, changed bool, err error) {
+		result, changed, err := session.WriteMySQL(ctx, db, during, func(r sql.Result) bool {
 			id, err := r.LastInsertId()
 			return err == nil && id%2 == 1
 		}, query, values)
@@ -165,9 +196,45 @@ var mysql = &dialect{
 		}
 		return now / 2, changed && err == nil, err
 	},
-	unknown: []map[string]string{unknownFingerprint, unknownSuspect},
+	// Any member of a cluster may execute a statement, so the fingerprint must be the same
+	// on all of them. It's the name of the cluster, and the view: when its present members
+	// agreed on each other. The view changes whenever commits can have been lost. We leave
+	// out when the tables were created, because each member has its own time for it.
+	clusters: map[membership]cluster{
+		galera: {words: map[string]string{
+			// wsrep_sync_wait makes a member first apply what was committed on the others.
+			"{write}": "SET STATEMENT innodb_lock_wait_timeout = @seconds, wsrep_sync_wait = 7 FOR ",
+			"{read}":  "SET STATEMENT wsrep_sync_wait = 7 FOR ",
+			// The number of the view is its position in the cluster's log. Views are also
+			// counted, but this count restarts with the cluster.
+			"{fingerprint}": "(SELECT CONCAT('galera/', MAX(CONCAT(cluster_uuid, '/', view_seqno))) FROM mysql.wsrep_cluster)",
+		}},
+		multiWriter: {
+			words: map[string]string{
+				// The first part of VIEW_ID is new whenever the group is bootstrapped. A
+				// server that isn't a member at the moment has none.
+				"{fingerprint}": "(SELECT CONCAT('group/', @@group_replication_group_name, '/', NULLIF(MAX(view_id), '')) FROM performance_schema.replication_group_member_stats)",
+			},
+			// Like wsrep_sync_wait. A single statement can't set it.
+			settings: session.Settings{
+				Apply:   "SET @snowkey_was = @@SESSION.group_replication_consistency, SESSION group_replication_consistency = 'BEFORE'",
+				Restore: "SET SESSION group_replication_consistency = @snowkey_was",
+			},
+		},
+	},
+	unknown: []map[string]string{{"{cluster}": "0"}, unknownFingerprint, unknownSuspect},
 	examine: examineMySQL,
 	busy:    func(err error) bool { return session.Number(err) == 1205 },
+	conflict: func(err error) bool {
+		switch session.Number(err) {
+		case 1213, // a deadlock; on Galera also a conflict with a commit on another server
+			1020,             // MariaDB: the row has changed since the snapshot
+			3101,             // Group Replication: a conflict with a commit on another server
+			8002, 8022, 9007: // TiDB: a conflict with another transaction
+			return true
+		}
+		return session.HasLeft(err)
+	},
 	permanent: func(err error) string {
 		switch session.Number(err) {
 		case 1044, 1045, 1049, 1142, 1143, 1227, 1370, 1410, 1698:
@@ -189,7 +256,9 @@ var sqlite = &dialect{
 	Dialect: session.SQLite,
 	ddl:     strings.Split(sqliteDDL, ";\n"),
 	schema:  "'main'",
-	write:   session.WriteSQLite,
+	write: func(ctx context.Context, db *sql.DB, _ session.Settings, mark, query string, values []any) (int64, bool, error) {
+		return session.WriteSQLite(ctx, db, mark, query, values)
+	},
 	words: map[string]string{
 		"{write}":         "",
 		"{read}":          "",
@@ -201,6 +270,7 @@ var sqlite = &dialect{
 		"{div}":           "/",
 		"{greatest}":      "MAX",
 		"{least}":         "MIN",
+		"{cluster}":       "0",
 
 		// There's nothing we could use to tell a copy of the file from the original.
 		"{fingerprint}":         "'sqlite'",
@@ -211,6 +281,7 @@ var sqlite = &dialect{
 	oneClock: true,
 	examine:  examineSQLite,
 	busy:     func(error) bool { return false }, // SQLite waits for the file before the statement begins
+	conflict: func(error) bool { return false },
 	permanent: func(err error) string {
 		if strings.Contains(err.Error(), "readonly database") {
 			return "make the file and its directory writable for this user, without query_only and mode=ro"

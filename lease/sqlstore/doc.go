@@ -122,8 +122,23 @@
 //	tables of another protocol version               [*lease.VersionError] at once
 //	LOCK TABLES of the application                   error 1100 of the server; the keeper tries again
 //
+// # Conflicts
+//
 // At isolation levels above READ COMMITTED, PostgreSQL may abort one of two concurrent
-// updates with error 40001. This is harmless, since the keeper tries again.
+// updates with error 40001. Clusters and distributed databases return such errors as a
+// matter of course:
+//
+//	PostgreSQL and compatible   40001, 40P01
+//	MySQL, MariaDB              1213, 1205, 1020
+//	Galera                      1047, 1180: the server has left the cluster
+//	Group Replication           3101, 3796, 3797, 3798
+//	TiDB                        8002, 8022, 9007
+//
+// The store tries such a statement up to eight times, and on another connection if the
+// server has left its cluster. An attempt may have been executed although it returned an
+// error. If a later attempt changes nothing, the store therefore reads the row. If the
+// row has the new token, the store returns the first error, and the keeper continues as
+// after a lost reply.
 //
 // Open checks the tables even if SkipMigrate is set. To save a round trip, the
 // statement that looks for a free row also reads the version of the rows, and checks
@@ -161,6 +176,8 @@
 //	            the file of the lease table; the transaction that wrote the namespace row
 //	MySQL       server_uuid, and when the tables were created
 //	MariaDB     host name, port and server_id, and when the tables were created
+//	Galera      the cluster's UUID, and the position of its view in the cluster's log
+//	Group Repl. in multi-primary mode, the group's name and VIEW_ID
 //	SQLite      nothing
 //
 // This detects a failover, a recovery to a point in time and recreated tables, and on
@@ -177,6 +194,22 @@
 // functions and catalogs we read. TiDB, for example, has no log_bin. The store doesn't
 // fail on such a server, nor without the privilege above. It just can't tell whether
 // the server may lose commits or has been replaced, so each new lease holds off.
+//
+// # Clusters
+//
+// The store recognises Galera, and Group Replication in multi-primary mode. There, any
+// member may execute a statement. It first applies what was committed on the others:
+// statements for Galera set wsrep_sync_wait for themselves. For Group Replication, the
+// store sets group_replication_consistency of the session to BEFORE and restores it after
+// the statement, which takes two more round trips and leaves the user variable
+// @snowkey_was behind.
+//
+// A view of a cluster is when its present members agreed on each other. It changes
+// whenever commits can have been lost. To read it, the user needs SELECT on
+// mysql.wsrep_cluster or performance_schema.replication_group_member_stats. Otherwise,
+// each new lease holds off. See docs/clusters.md for what an operator has to do.
+//
+// # Replicas and files
 //
 // MariaDB servers that replace each other should have different server_ids. They should
 // also use binlog_format ROW or MIXED: with STATEMENT, a replica computes the

@@ -28,8 +28,9 @@ VALUES (@namespace, @position, @layout, {written fingerprint}, {new fence})
 
 	// The answer has one row for the server, one for the namespace and one for a lease
 	// row. We don't use a join, because MySQL would need temporary tables for it, and it
-	// can't create these for a thousand sessions at the same time.
-	probeText = `{read}SELECT 0 AS part, {now} AS n1, {volatile} AS n2, CASE WHEN {suspect} THEN 1 ELSE 0 END AS n3, {top of range} AS n4, 0 AS protocol,
+	// can't create these for a thousand sessions at the same time. n2 is whether the
+	// store is volatile, plus twice the number of the cluster.
+	probeText = `{read}SELECT 0 AS part, {now} AS n1, {volatile} + 2 * ({cluster}) AS n2, CASE WHEN {suspect} THEN 1 ELSE 0 END AS n3, {top of range} AS n4, 0 AS protocol,
 	NULL AS fingerprint, NULL AS current, NULL AS token, NULL AS label
 UNION ALL SELECT 1, fence, 0, 0, 0, protocol, fingerprint, {fingerprint}, NULL, NULL FROM {ns} n WHERE namespace = @namespace AND layout = @layout
 UNION ALL {one}({row} LIMIT 1)`

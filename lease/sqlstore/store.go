@@ -11,6 +11,7 @@ import (
 	mathrand "math/rand/v2"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/snowkey-go/snowkey/internal/protocol"
 	"github.com/snowkey-go/snowkey/internal/session"
@@ -48,7 +49,8 @@ type Store struct {
 // A wording replaces the {words} in statements.
 type wording struct {
 	*strings.Replacer
-	unknown int // how many of dialect.unknown it includes
+	unknown int        // how many of dialect.unknown it includes
+	cluster membership // the one of dialect.clusters that it includes
 }
 
 var _ lease.Store = (*Store)(nil)
@@ -109,7 +111,11 @@ func (s *Store) Migrate(ctx context.Context) error {
 // inspect reports whether the tables exist. It also returns an error if they can't be
 // used.
 func (s *Store) inspect(ctx context.Context) (there bool, err error) {
-	return s.dialect.Inspect(ctx, s.db, s.table, s.table+"_ns")
+	err = again(ctx, s.dialect.conflict, func() error {
+		there, err = s.dialect.Inspect(ctx, s.db, s.table, s.table+"_ns")
+		return err
+	})
+	return there, err
 }
 
 // Layouts implements [lease.Store]. Since its caller goes on to add rows, it returns
@@ -190,7 +196,7 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 		n                                  [4]int64
 		fingerprint, current, token, label sql.Null[string]
 	}
-	parts, err := list(ctx, s, text, a.with(q.Terms), func(p *part) []any {
+	parts, err := listNow(ctx, s, text, a.with(q.Terms), func(p *part) []any {
 		return []any{&p.of, &p.n[0], &p.n[1], &p.n[2], &p.n[3], &p.protocol, &p.fingerprint, &p.current, &p.token, &p.label}
 	})
 	if err != nil {
@@ -201,7 +207,10 @@ func (s *Store) probe(ctx context.Context, q lease.Query, row, topOfRange string
 		n, in := found.n, s.table
 		switch found.of {
 		case 0:
-			p.Now, p.Volatile, p.LastWorker = n[0], n[1] == 1, n[3]
+			if s.join(membership(n[1] / 2)) {
+				return s.probe(ctx, q, row, topOfRange)
+			}
+			p.Now, p.Volatile, p.LastWorker = n[0], n[1]%2 == 1, n[3]
 			if n[2] == 1 { // suspect
 				if _, err := s.inspect(ctx); err != nil {
 					return lease.Probe{}, s.explain(err)
@@ -240,7 +249,7 @@ func (s *Store) Fence(ctx context.Context, terms lease.Terms, seen string) error
 	if seen == "" {
 		a = args{"any_fingerprint": int64(1), "seen_fingerprint": "-"}
 	}
-	_, _, err := s.write(ctx, fenceText, a.with(terms), patient(ctx))
+	_, err := s.write(ctx, fenceText, a.with(terms), patient(ctx))
 	return err
 }
 
@@ -264,17 +273,17 @@ func (s *Store) add(ctx context.Context, text string, a args) (added bool, err e
 	if err := s.check(); err != nil {
 		return false, err
 	}
-	_, added, err = s.write(ctx, text, a, lockWait{"1", 0})
+	w, err := s.write(ctx, text, a, lockWait{"1", 0})
 	if err != nil && s.dialect.busy(err) {
 		return false, nil
 	}
-	return added, err
+	return w.changed, err
 }
 
 // Claim implements [lease.Store].
 func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
-	now, ok, err := s.updateRow(ctx, claimText, c.Seen,
-		args{"token": c.Token, "fence": c.Fence, "bound": c.Seen.Bound, "label": c.Label, "wanted": c.Wanted, "volatile": number(c.Volatile)}.with(c.Terms))
+	now, ok, err := s.updateRow(ctx, claimText, c.Seen, c.Token,
+		args{"fence": c.Fence, "bound": c.Seen.Bound, "label": c.Label, "wanted": c.Wanted, "volatile": number(c.Volatile)}.with(c.Terms))
 	if !ok || err != nil {
 		return lease.Row{}, false, err
 	}
@@ -283,8 +292,8 @@ func (s *Store) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, erro
 
 // Renew implements [lease.Store].
 func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
-	now, ok, err := s.updateRow(ctx, renewText, r.Held,
-		args{"token": r.Token, "wanted": r.Wanted, "volatile": number(r.Volatile)}.with(r.Terms))
+	now, ok, err := s.updateRow(ctx, renewText, r.Held, r.Token,
+		args{"wanted": r.Wanted, "volatile": number(r.Volatile)}.with(r.Terms))
 	if !ok || err != nil {
 		return lease.Row{}, false, err
 	}
@@ -293,7 +302,7 @@ func (s *Store) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, er
 
 // Release implements [lease.Store].
 func (s *Store) Release(ctx context.Context, terms lease.Terms, held lease.Row, unused int64) (bool, error) {
-	_, ok, err := s.updateRow(ctx, releaseText, held, args{"unused": unused}.with(terms))
+	_, ok, err := s.updateRow(ctx, releaseText, held, "", args{"unused": unused}.with(terms))
 	return ok, err
 }
 
@@ -334,44 +343,106 @@ func number(b bool) int64 {
 
 // list reads rows. dest must return pointers to where the columns of a row are stored.
 func list[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) ([]T, error) {
+	if err := s.ask(ctx); err != nil {
+		return nil, err
+	}
+	return listNow(ctx, s, text, a, dest)
+}
+
+// listNow is like list, but doesn't ask first whether the server is a member of a cluster.
+func listNow[T any](ctx context.Context, s *Store, text string, a args, dest func(*T) []any) ([]T, error) {
 	w := s.words()
 	query, values := s.dialect.Bind(w.Replace(text), a)
-	found, err := read(ctx, s.db, dest, query, values)
+	found, err := read(ctx, s, dest, query, values)
 	if s.learn(w, err) {
-		return list(ctx, s, text, a, dest)
+		return listNow(ctx, s, text, a, dest)
 	}
 	return found, s.explain(err)
 }
 
-func read[T any](ctx context.Context, db *sql.DB, dest func(*T) []any, query string, values []any) (found []T, err error) {
-	rows, err := db.QueryContext(ctx, query, values...)
-	if err != nil {
-		return nil, err
+// settings returns the settings of the session during a statement.
+func (s *Store) settings() session.Settings {
+	return s.dialect.clusters[s.words().cluster].settings
+}
+
+// ask finds out to which cluster the server belongs, unless that's known. A probe finds
+// out by itself, so this costs a round trip only before other calls.
+func (s *Store) ask(ctx context.Context) error {
+	if s.words().cluster != notAsked {
+		return nil
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var t T
-		if err := rows.Scan(dest(&t)...); err != nil {
-			return nil, err
+	if s.dialect.clusters == nil {
+		s.join(notMember)
+		return nil
+	}
+	found, err := listNow(ctx, s, "SELECT {cluster}", nil, func(n *int64) []any { return []any{n} })
+	if err == nil && len(found) == 1 {
+		s.join(membership(found[0]))
+	}
+	return err
+}
+
+// join remembers to which cluster the server belongs. It reports whether the wording of
+// statements has changed because of it.
+func (s *Store) join(to membership) (changed bool) {
+	for {
+		w := s.words()
+		if w.cluster == to {
+			return false
 		}
-		found = append(found, t)
+		if s.current.CompareAndSwap(w, s.wording(w.unknown, to)) {
+			return w.cluster != notAsked || to != notMember
+		}
 	}
-	return found, rows.Err()
+}
+
+// read is like list, but neither replaces words in the query nor explains errors.
+func read[T any](ctx context.Context, s *Store, dest func(*T) []any, query string, values []any) (found []T, err error) {
+	err = again(ctx, s.dialect.conflict, func() error {
+		found = nil
+		return session.Read(ctx, s.db, s.settings(), func(conn *sql.Conn) error {
+			rows, err := conn.QueryContext(ctx, query, values...)
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			for rows.Next() {
+				var t T
+				if err := rows.Scan(dest(&t)...); err != nil {
+					return err
+				}
+				found = append(found, t)
+			}
+			return rows.Err()
+		})
+	})
+	return found, err
 }
 
 // updateRow runs an UPDATE of a row, provided that it still has the token and the
 // revision of seen, and returns the store's time. If ok is false and err is nil, no row
-// was changed.
-func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, a args) (now int64, ok bool, err error) {
+// was changed. If the UPDATE was tried more than once, an earlier attempt may have
+// changed the row although it returned an error. updateRow then returns that error, and
+// the caller has to read the row, as after a lost reply.
+func (s *Store) updateRow(ctx context.Context, text string, seen lease.Row, token string, a args) (now int64, ok bool, err error) {
 	if err := s.check(); err != nil {
 		return 0, false, err
 	}
-	a["worker"], a["seen_token"], a["revision"] = seen.Worker, seen.Token, seen.Revision
-	now, ok, err = s.write(ctx, text, a, patient(ctx))
-	if ok && now <= 0 {
+	a["worker"], a["seen_token"], a["revision"], a["token"] = seen.Worker, seen.Token, seen.Revision, token
+	w, err := s.write(ctx, text, a, patient(ctx))
+	switch {
+	case err != nil:
+		return 0, false, err
+	case w.changed && w.now <= 0:
 		return 0, false, errors.New("sqlstore: the server did not answer with the time; a proxy or driver must not change LAST_INSERT_ID")
+	case w.changed || w.failed == nil:
+		return w.now, w.changed, nil
 	}
-	return now, ok, err
+	rows, err := s.rows(ctx, rowsText, args{"namespace": a["namespace"], "layout": a["layout"], "min": seen.Worker, "max": seen.Worker})
+	if err == nil && (len(rows) == 0 || rows[0].Revision != seen.Revision+1 || rows[0].Token != token) {
+		return 0, false, nil // no attempt has changed it, or another process has changed it since
+	}
+	return 0, false, cmp.Or(err, w.failed)
 }
 
 // A lockWait limits the time that a write waits for a row locked by another statement.
@@ -384,14 +455,56 @@ type lockWait struct {
 func patient(ctx context.Context) lockWait { return lockWait{session.Patience(ctx), 2} }
 
 // write runs a write and returns once it's committed.
-func (s *Store) write(ctx context.Context, text string, a args, wait lockWait) (now int64, changed bool, err error) {
+func (s *Store) write(ctx context.Context, text string, a args, wait lockWait) (w written, err error) {
+	if err := s.ask(ctx); err != nil {
+		return written{}, err
+	}
+	retry := s.dialect.conflict
+	if wait.seconds > 0 {
+		retry = func(err error) bool { return s.dialect.conflict(err) || s.dialect.busy(err) }
+	}
+	err = again(ctx, retry, func() error {
+		w.failed = cmp.Or(w.failed, err)
+		w.now, w.changed, err = s.writeOnce(ctx, text, a, wait)
+		return err
+	})
+	return w, err
+}
+
+// written is the result of a write.
+type written struct {
+	now     int64
+	changed bool
+	failed  error // the first error if the write was tried more than once, or nil
+}
+
+// maxTries limits how often a statement is tried.
+const maxTries = 8
+
+// again calls f, and calls it again after a short pause as long as retry returns true for
+// its error.
+func again(ctx context.Context, retry func(error) bool, f func() error) error {
+	for n := 1; ; n++ {
+		err := f()
+		if err == nil || n == maxTries || !retry(err) {
+			return err
+		}
+		select {
+		case <-time.After(mathrand.N(time.Millisecond << n)):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (s *Store) writeOnce(ctx context.Context, text string, a args, wait lockWait) (now int64, changed bool, err error) {
 	mark := rand.Text()
 	a["mark"], a["patience"], a["seconds"] = mark, wait.milliseconds, wait.seconds
 	w := s.words()
 	query, values := s.dialect.Bind(w.Replace(text), a)
-	now, changed, err = s.dialect.write(ctx, s.db, mark, query, values)
+	now, changed, err = s.dialect.write(ctx, s.db, s.settings(), mark, query, values)
 	if s.learn(w, err) {
-		return s.write(ctx, text, a, wait)
+		return s.writeOnce(ctx, text, a, wait)
 	}
 	return now, changed, s.explain(err)
 }
@@ -403,7 +516,7 @@ func (s *Store) learn(w *wording, err error) bool {
 	if err == nil || !s.dialect.Unknown(err) || w.unknown == len(s.dialect.unknown) {
 		return false
 	}
-	s.current.CompareAndSwap(w, s.wording(w.unknown+1)) // otherwise another call was faster
+	s.current.CompareAndSwap(w, s.wording(w.unknown+1, w.cluster)) // otherwise another call was faster
 	return true
 }
 
@@ -454,7 +567,7 @@ func (a args) with(t lease.Terms) args {
 func (s *Store) words() *wording {
 	w := s.current.Load()
 	if w == nil {
-		w = s.wording(0)
+		w = s.wording(0, notAsked)
 		s.current.CompareAndSwap(nil, w)
 		w = s.current.Load()
 	}
@@ -462,7 +575,7 @@ func (s *Store) words() *wording {
 }
 
 // wording returns a new wording.
-func (s *Store) wording(unknown int) *wording {
+func (s *Store) wording(unknown int, cluster membership) *wording {
 	schema, name := session.SplitName(s.table)
 	quoted := s.dialect.Quote
 	words := map[string]string{
@@ -481,8 +594,12 @@ func (s *Store) wording(unknown int) *wording {
 		}
 	}
 	maps.Copy(words, s.dialect.words)
+	maps.Copy(words, s.dialect.clusters[cluster].words)
 	for _, more := range s.dialect.unknown[:unknown] {
 		maps.Copy(words, more)
+	}
+	if cluster > notMember {
+		words["{cluster}"] = fmt.Sprint(int64(cluster)) // even if we can't read the view
 	}
 	maps.Copy(words, map[string]string{
 		"{tick}": tickWord, "{cap}": capWord, "{raised fence}": raisedFenceWord, "{new fence}": newFenceWord,
@@ -501,5 +618,5 @@ func (s *Store) wording(unknown int) *wording {
 	for word, meaning := range words {
 		pairs = append(pairs, word, expand(meaning))
 	}
-	return &wording{strings.NewReplacer(pairs...), unknown}
+	return &wording{strings.NewReplacer(pairs...), unknown, cluster}
 }

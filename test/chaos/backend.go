@@ -5,6 +5,7 @@ package chaos
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/dbtest"
@@ -83,7 +84,7 @@ type harm struct {
 }
 
 func backendOf(name string) (backend, bool) {
-	for _, b := range backends {
+	for _, b := range append(slices.Clone(backends), mysqlCluster) {
 		if b.name == name {
 			return b, true
 		}

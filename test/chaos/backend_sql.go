@@ -40,6 +40,18 @@ var mysql = backend{
 	start: func(t dbtest.TB) server { return startSQL(t, "mysql") },
 }
 
+// mysqlCluster is for the tests of clusters. A balancer soon leads each process to another
+// member, because connections live briefly.
+var mysqlCluster = backend{
+	name: "mysql cluster",
+	open: func(text string, _ func() time.Time) (lease.Store, error) {
+		return openSQL("mysql", text, func(db *sql.DB) *sqlstore.Store {
+			db.SetConnMaxLifetime(2 * time.Second)
+			return sqlstore.MySQL(db)
+		})
+	},
+}
+
 func openSQL(driver, dsn string, store func(*sql.DB) *sqlstore.Store) (lease.Store, error) {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {

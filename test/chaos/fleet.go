@@ -30,6 +30,9 @@ type fleet struct {
 	started int
 	bad     []string // things that happened but must not
 	notes   map[string]int
+	drawn   time.Time     // when the latest ids were drawn
+	stall   time.Duration // the longest time in which no process drew any
+	ahead   time.Duration // how far the time in an id was ahead of when it was drawn, at most
 }
 
 var numbers = regexp.MustCompile(`[0-9][-0-9.:]*`)
@@ -165,7 +168,21 @@ func (p *process) add(rest string) error {
 		p.resumed = drawn
 	}
 	p.drawn, p.granted = drawn, time.UnixMicro(n[4])
+	p.fleet.measure(drawn, p.fleet.orders.layout().Decode(n[2]).Time)
 	return nil
+}
+
+// measure updates the figures of the fleet after an id of the given time was drawn.
+func (f *fleet) measure(drawn, id time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.drawn.IsZero() {
+		f.stall = max(f.stall, drawn.Sub(f.drawn))
+	}
+	if drawn.After(f.drawn) {
+		f.drawn = drawn
+	}
+	f.ahead = max(f.ahead, id.Sub(drawn))
 }
 
 // remark adds a line for human readers to the journal.

@@ -126,7 +126,7 @@ func TestIsolation(t *testing.T) {
 				variable = "tx_isolation" // until 11.1
 			}
 			db = with(db, variable+"=%27"+level+"%27")
-			conn := db.Connect(t)
+			conn := db.ConnectUnlessRefused(t)
 			conn.SetMaxIdleConns(64)
 			requireSetting(t, conn, "SELECT @@"+variable, level)
 			suite(t, db, conn)

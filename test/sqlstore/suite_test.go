@@ -147,7 +147,7 @@ func TestIsolation(t *testing.T) {
 					variable = "tx_isolation" // until 11.1
 				}
 				db = with(db, fmt.Sprintf("%s=%%27%s%%27&clientFoundRows=%v", variable, level, found))
-				conn := db.Connect(t)
+				conn := db.ConnectUnlessRefused(t)
 				conn.SetMaxIdleConns(64)
 				requireSetting(t, conn, "SELECT @@"+variable, level)
 				suite(t, db, conn)

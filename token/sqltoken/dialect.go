@@ -69,7 +69,7 @@ var mysql = &dialect{
 	revokeUser: `DELETE FROM {table} WHERE user_id = @user`,
 	cleanup:    `DELETE FROM {table} WHERE id < @before ORDER BY id LIMIT 1000`, // a parameter would become (1000), which LIMIT does not accept,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (bool, error) {
-		_, changed, err := session.WriteMySQL(ctx, db, nil, query, values)
+		_, changed, err := session.WriteMySQL(ctx, db, session.Settings{}, nil, query, values)
 		if session.Number(err) == duplicateKey {
 			return false, nil
 		}

@@ -60,7 +60,7 @@ ON DUPLICATE KEY UPDATE
 	start = IF(protocol = {protocol}, LAST_INSERT_ID(GREATEST(bound, @min)), start + 0 * LAST_INSERT_ID(-1)),
 	bound = IF(protocol = {protocol}, GREATEST(bound, @min) + GREATEST(LEAST(@span, @limit - GREATEST(bound, @min)), 0), bound)`,
 	write: func(ctx context.Context, db *sql.DB, _, query string, values []any) (start int64, ok bool, err error) {
-		result, _, err := session.WriteMySQL(ctx, db, nil, query, values)
+		result, _, err := session.WriteMySQL(ctx, db, session.Settings{}, nil, query, values)
 		if err != nil {
 			return 0, false, err
 		}

@@ -1,0 +1,187 @@
+//go:build unix && matrix
+
+package chaos
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+func TestMatrixGalera(t *testing.T) {
+	members := dbtest.Galera(t, 3)
+	n := newClusterNemesis(t, members)
+	n.run([]fault{
+		{"member killed -9 and joined again", n.killMember},
+		{"member joined again by SST", n.transfer},
+		{"member paused and continued", n.pauseMember},
+		{"member partitioned", n.isolate},
+		{"all killed, bootstrapped without the last commits", n.bootstrap},
+	})
+}
+
+func TestMatrixGroupReplication(t *testing.T) {
+	members := dbtest.GroupReplication(t, 3)
+	n := newClusterNemesis(t, members)
+	n.run([]fault{
+		{"member killed -9 and joined again", n.killMember},
+		{"member paused and continued", n.pauseMember},
+	})
+}
+
+// A clusterNemesis does harm to a fleet, and to the members of a cluster, to which a
+// balancer without health checks spreads the connections.
+type clusterNemesis struct {
+	*nemesis
+	members []*dbtest.Member
+
+	allStall, allAhead time.Duration // the maximum of all faults
+}
+
+func newClusterNemesis(t *testing.T, members []*dbtest.Member) *clusterNemesis {
+	s := readSettings(t)
+	if s.length == 0 {
+		s.length, s.processes = time.Minute, 8
+	}
+	db, balancer := members[0].Through(t)
+	var all []dbtest.DB
+	for _, m := range members {
+		all = append(all, m.DB)
+	}
+	if err := balancer.Lead(all...); err != nil {
+		t.Fatal(err)
+	}
+	cluster := server{
+		text: db.DSN, addresses: []string{balancer.Address()},
+		dump: func(ctx context.Context, w io.Writer) error { return writeTables(ctx, w, db) },
+	}
+	n := &clusterNemesis{nemesis: newNemesisOf(t, mysqlCluster, cluster, s), members: members}
+	n.lenient = true
+	n.orders.MaxWorker = int64(s.processes) - 1
+	return n
+}
+
+// run makes each fault of the cluster happen once, and faults of the processes and the
+// network in between, until the time is over.
+func (n *clusterNemesis) run(ofCluster []fault) {
+	n.startAll()
+	others := []fault{
+		{"processes killed -9", n.killSome},
+		{"processes closed", n.closeSome},
+		{"processes stopped beyond TTL", n.stopSome},
+		{"clocks 3 h ahead, and right again", func() (time.Time, []*process) { return n.setClocks(3 * time.Hour) }},
+		{"replies lost, requests late", n.badNetwork},
+	}
+	calm := time.Now() // first without faults
+	time.Sleep(n.length / 4)
+	n.figures("no faults", calm)
+	n.allStall, n.allAhead = 0, 0
+	harm, end := time.Now(), time.Now().Add(n.length)
+	for i := 0; time.Now().Before(end) || i < len(ofCluster); i++ {
+		for _, f := range []fault{ofCluster[i%len(ofCluster)], others[i%len(others)]} {
+			began := time.Now()
+			n.strike(f)
+			n.figures("  "+f.name, began)
+		}
+	}
+	n.stall, n.ahead = n.allStall, n.allAhead
+	n.figures("all faults", harm)
+	n.finish()
+}
+
+// figures logs how many fences were raised since a time, and the longest stall since the
+// last call.
+func (n *clusterNemesis) figures(name string, since time.Time) {
+	fences := 0
+	for _, p := range n.all {
+		text, err := p.log()
+		if err != nil {
+			n.Errorf("%v", err)
+		}
+		for line := range strings.Lines(string(text)) {
+			at, err := time.Parse(time.RFC3339, strings.TrimPrefix(strings.Fields(line + " -")[0], "time="))
+			if err == nil && at.After(since) && strings.Contains(line, "replaced or restored") {
+				fences++
+			}
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.Logf("%s: %d requests for a fence in %v, longest stall %v, ids at most %v ahead of time",
+		name, fences, time.Since(since).Round(time.Second), n.stall.Round(time.Millisecond), n.ahead.Round(time.Millisecond))
+	n.allStall, n.allAhead = max(n.allStall, n.stall), max(n.allAhead, n.ahead)
+	n.stall, n.ahead = 0, 0
+}
+
+func (n *clusterNemesis) must(err error) {
+	if err != nil {
+		n.Fatal(err)
+	}
+}
+
+func (n *clusterNemesis) one() *dbtest.Member { return n.members[rand.IntN(len(n.members))] }
+
+func (n *clusterNemesis) killMember() (time.Time, []*process) {
+	m := n.one()
+	n.must(m.Kill())
+	time.Sleep(3 * time.Second)
+	n.must(m.Join())
+	return time.Now(), n.crew
+}
+
+func (n *clusterNemesis) transfer() (time.Time, []*process) {
+	m := n.one()
+	n.must(m.Kill())
+	n.must(m.Forget())
+	n.must(m.Join())
+	return time.Now(), n.crew
+}
+
+// pauseMember pauses a member until the others go on without it.
+func (n *clusterNemesis) pauseMember() (time.Time, []*process) {
+	m := n.one()
+	n.must(m.Signal(syscall.SIGSTOP))
+	time.Sleep(12 * time.Second)
+	n.must(m.Signal(syscall.SIGCONT))
+	n.must(m.Rejoin())
+	return time.Now(), n.crew
+}
+
+// isolate cuts a member off from the others, but not from the processes.
+func (n *clusterNemesis) isolate() (time.Time, []*process) {
+	m := n.one()
+	conn := m.Connect(n)
+	set := func(isolated string) {
+		_, err := conn.Exec("SET GLOBAL wsrep_provider_options = 'gmcast.isolate=" + isolated + "'")
+		n.must(err)
+	}
+	set("1")
+	time.Sleep(12 * time.Second)
+	set("0")
+	n.must(m.Rejoin())
+	return time.Now(), n.crew
+}
+
+// bootstrap loses commits that the processes were told of: a member misses some, all
+// others are killed, and the cluster continues from that member.
+func (n *clusterNemesis) bootstrap() (time.Time, []*process) {
+	order := rand.Perm(len(n.members))
+	stale := n.members[order[0]]
+	n.must(stale.Kill())
+	time.Sleep(3 * time.Second)
+	for _, i := range order[1:] {
+		n.must(n.members[i].Kill())
+	}
+	n.must(stale.Bootstrap())
+	for _, i := range order[1:] {
+		n.must(n.members[i].Forget())
+		n.must(n.members[i].Join())
+	}
+	return time.Now(), n.crew
+}

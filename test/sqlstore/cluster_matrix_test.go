@@ -1,0 +1,86 @@
+//go:build matrix
+
+package sqlstore_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+func TestMatrixGroupReplication(t *testing.T) {
+	onCluster(t, dbtest.GroupReplication(t, 3), "performance_schema.replication_group_member_stats", "SELECT SLEEP(1)")
+}
+
+// TestMatrixForcedBootstrap loses commits of a cluster. A member misses them, all others
+// are killed, and the operator bootstraps the cluster from this member. Roles that may
+// read the cluster's view are protected by the fence, and other roles by the hold-off.
+func TestMatrixForcedBootstrap(t *testing.T) {
+	for name, cluster := range map[string]func(dbtest.TB, int) []*dbtest.Member{
+		"galera": dbtest.Galera, "group replication": dbtest.GroupReplication,
+	} {
+		t.Run(name, func(t *testing.T) {
+			members := cluster(t, 3)
+			root, stale := members[0].DB, members[2]
+			conn := root.Connect(t)
+			exec(t, conn, "CREATE USER app@localhost IDENTIFIED BY 'secret'", "GRANT SELECT, INSERT, UPDATE, CREATE ON "+schema(t, root)+".* TO app@localhost")
+			as := func(user string, db dbtest.DB) dbtest.DB {
+				db.DSN = strings.Replace(db.DSN, "root@", user, 1)
+				return db
+			}
+			type scene struct {
+				name, user   string
+				without      func(*operated) lease.Store
+				before, lost func(*fleet)
+				fleet        *fleet
+			}
+			var scenes []scene
+			for _, s := range []scene{
+				{name: "a claim", user: "root@", without: withoutFence, before: (*fleet).startAndClose, lost: (*fleet).start},
+				{name: "a renewal", user: "root@", without: withoutFence, before: (*fleet).start, lost: (*fleet).renewals},
+				{name: "a takeover", user: "root@", without: withoutFence, before: (*fleet).start, lost: func(c *fleet) { c.links[0].Cut(); c.start() }},
+				{name: "a claim that holds off", user: "app:secret@", without: withoutHoldOff, before: (*fleet).startAndClose, lost: func(c *fleet) { c.start(); c.renewals() }},
+			} {
+				for _, broken := range []func(*operated) lease.Store{nil, s.without} {
+					s.fleet = &fleet{T: t, db: as(s.user, root), table: fmt.Sprint("lease", len(scenes)), broken: broken, window: time.Second}
+					scenes = append(scenes, s)
+				}
+			}
+			for _, s := range scenes {
+				s.before(s.fleet)
+			}
+			time.Sleep(time.Second) // until it has everything that happened before
+			if err := stale.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range scenes {
+				s.lost(s.fleet)
+			}
+			for _, m := range members[:2] {
+				if err := m.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := stale.Bootstrap(); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range scenes {
+				s.fleet.goOn(as(s.user, stale.DB))
+				t.Run(s.name+" "+s.fleet.variant(), s.fleet.verdict)
+			}
+		})
+	}
+}
+
+// schema returns the name of the database.
+func schema(t *testing.T, db dbtest.DB) (name string) {
+	t.Helper()
+	if err := db.Connect(t).QueryRow("SELECT DATABASE()").Scan(&name); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}

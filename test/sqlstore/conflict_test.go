@@ -1,0 +1,188 @@
+package sqlstore_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// refusal returns the server's message for an error, after which the session has no
+// transaction.
+func refusal(dialect, code string) []byte {
+	if dialect == "postgres" {
+		fields := "SERROR\x00VERROR\x00C" + code + "\x00Mof a test\x00\x00"
+		message := binary.BigEndian.AppendUint32([]byte("E"), uint32(len(fields)+4))
+		return append(append(message, fields...), "Z\x00\x00\x00\x05I"...)
+	}
+	var number uint16
+	fmt.Sscan(code, &number)
+	body := binary.LittleEndian.AppendUint16([]byte{0xff}, number)
+	body = append(body, "#HY000of a test"...)
+	return append([]byte{byte(len(body)), 0, 0, 1}, body...)
+}
+
+// isUpdate reports whether a request is an UPDATE that sets the token of a test.
+func isUpdate(request []byte) bool {
+	return bytes.Contains(request, []byte("UPDATE ")) &&
+		(bytes.Contains(request, []byte("the token")) || bytes.Contains(request, fmt.Appendf(nil, "%x", "the token")))
+}
+
+// conflicts has the errors that clusters and distributed databases return as a matter of
+// course.
+var conflicts = map[string][]string{
+	"postgres": {"40001", "40P01"},
+	"mysql":    {"1213", "1020", "3101", "1205", "1180", "1047", "8002", "8022", "9007"},
+}
+
+// A statement that fails because of another one is tried again. A server may also have
+// executed the statement although it returns an error, for example if it lost its cluster
+// in the meantime. In that case the second attempt changes nothing. It must not look as if
+// another process had the row.
+func TestConflicts(t *testing.T) {
+	for _, dialect := range dbtest.Databases(t) {
+		if dialect == "sqlite" {
+			continue // it has one writer at a time
+		}
+		db := dbtest.Open(t, dialect)
+		through, proxy := db.Through(t)
+		if dialect == "postgres" {
+			through = with(through, "default_query_exec_mode=exec") // one request with text and values
+		}
+		conn, direct := through.Connect(t), db.Connect(t)
+		tables := 0
+		for _, code := range conflicts[dialect] {
+			for _, executed := range []bool{false, true} {
+				for _, times := range []int64{1, 3, 100} {
+					t.Run(fmt.Sprintf("%s %s %d times, executed %v", dialect, code, times, executed), func(t *testing.T) {
+						tables++
+						store := open(t, through, conn, fmt.Sprint("lease", tables))
+						plain := open(t, db, direct, fmt.Sprint("lease", tables))
+						proxy.Answer(nil)
+						var left atomic.Int64
+						fail := func() {
+							left.Store(times)
+							proxy.Answer(func(request []byte) ([]byte, bool) {
+								if isUpdate(request) && left.Add(-1) >= 0 {
+									return refusal(dialect, code), executed
+								}
+								return nil, true
+							})
+						}
+						// certain checks the result of an update whose row is now row.
+						certain := func(ok bool, err error, row lease.Row, token string) {
+							t.Helper()
+							if left.Load() >= times {
+								t.Fatal("no request was refused")
+							}
+							want := !executed && times < 8
+							if done := executed || want; (row.Token == token) != done {
+								t.Errorf("the row has the token %q; executed %v", row.Token, done)
+							}
+							if ok != want || (err == nil) != want {
+								t.Errorf("%v, %v; want %v", ok, err, want)
+							}
+						}
+						c := free(t, store)
+						fail()
+						c.Token = "the token of the claim"
+						_, ok, err := store.Claim(t.Context(), c)
+						proxy.Answer(nil)
+						certain(ok, err, only(t, plain), c.Token)
+
+						held := only(t, plain)
+						if held.Token == "" {
+							return
+						}
+						fail()
+						r := lease.Renewal{Terms: terms, Held: held, Token: "the token of the renewal", Wanted: 1 << 62, Volatile: c.Volatile}
+						_, ok, err = store.Renew(t.Context(), r)
+						proxy.Answer(nil)
+						certain(ok, err, only(t, plain), r.Token)
+					})
+				}
+			}
+		}
+	}
+}
+
+// With autocommit=0, the error comes from the COMMIT that follows the write, or there is no
+// reply to it.
+func TestConflictsAtCommit(t *testing.T) {
+	db := dbtest.MySQL(t)
+	through, proxy := with(db, "autocommit=0").Through(t)
+	conn, direct := through.Connect(t), db.Connect(t)
+	tables := 0
+	for _, code := range []string{"1213", "1180", "no reply"} {
+		for _, executed := range []bool{false, true} {
+			if code == "no reply" && !executed {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, executed %v", code, executed), func(t *testing.T) {
+				tables++
+				store := open(t, through, conn, fmt.Sprint("commit", tables))
+				plain := open(t, db, direct, fmt.Sprint("commit", tables))
+				c := free(t, store)
+				var seen atomic.Bool
+				proxy.Answer(func(request []byte) ([]byte, bool) {
+					if !bytes.Contains(request, []byte("COMMIT AND NO CHAIN")) || seen.Swap(true) {
+						return nil, true
+					}
+					if code == "no reply" {
+						proxy.LoseReply(1)
+						return nil, true
+					}
+					return refusal("mysql", code), executed
+				})
+				_, ok, err := store.Claim(t.Context(), c)
+				proxy.Answer(nil)
+				if row := only(t, plain); row.Token != c.Token || row.Revision != c.Seen.Revision+1 {
+					t.Errorf("the row is %+v", row)
+				}
+				if !seen.Load() || ok == executed || (err == nil) == executed {
+					t.Errorf("%v, %v; executed %v, seen %v", ok, err, executed, seen.Load())
+				}
+			})
+		}
+	}
+}
+
+// only returns the row of the only worker.
+func only(t *testing.T, store lease.Store) lease.Row {
+	t.Helper()
+	rows, err := store.Rows(t.Context(), terms, 0, 1023)
+	if err != nil || len(rows) != 1 {
+		t.Fatal(rows, err)
+	}
+	return rows[0]
+}
+
+// Tests of isolation levels leave out a level that the server refuses, as TiDB refuses
+// SERIALIZABLE.
+func TestRefusedIsolation(t *testing.T) {
+	db, proxy := dbtest.MySQL(t).Through(t)
+	proxy.Answer(func(request []byte) ([]byte, bool) {
+		if bytes.Contains(request, []byte("SERIALIZABLE")) {
+			return refusal("mysql", "8048"), false
+		}
+		return nil, true
+	})
+	for _, level := range []string{"REPEATABLE-READ", "SERIALIZABLE"} {
+		variable := "transaction_isolation"
+		if db.MariaDB {
+			variable = "tx_isolation"
+		}
+		skipped := false
+		t.Run(level, func(t *testing.T) {
+			t.Cleanup(func() { skipped = t.Skipped() })
+			with(db, variable+"=%27"+level+"%27").ConnectUnlessRefused(t)
+		})
+		if skipped != (level == "SERIALIZABLE") {
+			t.Errorf("%s: skipped %v", level, skipped)
+		}
+	}
+}
