@@ -48,7 +48,7 @@ const firstWindow = time.Second
 //
 // Pass the same path to all processes of the host, and use the same namespace, layout,
 // Window and MaxClockSkew as the processes that lease from store directly.
-// The files need not survive a reboot, so a directory in memory such as /run is best.
+// The files need not survive a reboot, so a directory such as /run is best.
 // Layouts with ticks longer than a second can't be shared: all methods that lease return
 // a [*lease.PermanentError] for them.
 func Share(path string, store lease.Store) *Shared {
