@@ -40,7 +40,7 @@ SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-all test-json test-newest test-modules test-go test-sql test-servers test-matrix test-suites chaos chaos-repeat bench herd benchmarks bench-once fuzz lint portable tidy generate check-generate dist release
+.PHONY: help test test-all test-json test-newest test-modules test-go test-sql test-servers test-matrix test-suites chaos chaos-repeat bench herd stores benchmarks bench-once fuzz lint portable tidy generate check-generate dist release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,6 +99,9 @@ bench: $(clients) $(newclients) ## compare Snowkey with its peers, and measure w
 
 herd: $(clients) $(newclients) ## start a thousand processes at once on each database; needs a quiet machine for half an hour
 	$(newest) go run ./bench -herd $(BENCHFLAGS)
+
+stores: $(clients) $(newclients) ## measure one process on each store, for docs/choosing-a-store.md; needs a quiet machine
+	$(newest) go run ./bench -stores $(BENCHFLAGS)
 
 benchmarks: $(clients) $(newclients) ## write docs/benchmarks.md and its plots; needs a quiet machine for a quarter of an hour
 	$(newest) go run ./bench -rows 1000000 -write docs/benchmarks.md $(BENCHFLAGS)

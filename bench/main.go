@@ -29,6 +29,12 @@
 //
 //	make herd BENCHFLAGS="-starts 64,256 -only Starting"
 //
+// With -stores, it measures the time to the first id and the requests of one process on
+// each store, and prints the table of docs/choosing-a-store.md. This takes about ten
+// minutes:
+//
+//	make stores
+//
 // To measure additional servers as well, set SNOWKEY_TEST_POSTGRES and
 // SNOWKEY_TEST_MYSQL. Make sure that their max_connections is large enough.
 //
@@ -58,7 +64,15 @@ func main() {
 	page := flag.String("write", "", "also write the page to this file, and its plots beside it")
 	isHerd := flag.Bool("herd", false, "measure how processes start")
 	starts := flag.String("starts", "64,256,1024", "with -herd: the numbers of processes that start at once, for one run each")
+	stores := flag.Bool("stores", false, "measure all stores, for docs/choosing-a-store.md")
 	flag.Parse()
+	if *stores {
+		if err := runStores(*only); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *isHerd {
 		if err := runHerd(*starts, *only); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)
@@ -70,6 +84,22 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+func runStores(only string) (err error) {
+	dir, err := os.MkdirTemp("", "snowkey-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	kinds := slices.DeleteFunc(slices.Clone(storeKinds), func(k storeKind) bool { return !strings.Contains(k.name, only) })
+	table, err := measureStores(dir, kinds, fullStorePlan)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("snowkey on %s, %s\n", machine(), time.Now().Format(time.DateOnly))
+	table.markdown(os.Stdout)
+	return nil
 }
 
 func runHerd(starts, only string) (err error) {

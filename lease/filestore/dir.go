@@ -116,7 +116,7 @@ func (d *dir) read(namespace string) (*space, error) {
 	if err != nil {
 		return nil, err
 	}
-	this, err := identity(file)
+	this, err := d.identity(file)
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +145,26 @@ func (d *dir) write(s *space) error {
 	if err := d.Rename(temp, name); err != nil {
 		return err
 	}
+	if d.forgets() {
+		return nil
+	}
 	return d.syncRename(name)
 }
+
+// identity returns the identity of a file, which for the files of a Shared includes the
+// boot of the machine.
+func (d *dir) identity(file *os.File) (string, error) {
+	id, err := identity(file)
+	if d.forgets() {
+		id += " " + bootID()
+	}
+	return id, err
+}
+
+// forgets reports whether the content of the files is ignored after the machine has
+// booted. Such files need not be on the disk, because a process that is killed doesn't
+// lose what it wrote.
+func (d *dir) forgets() bool { return d.shared != nil && bootID() != "" }
 
 // writeNew creates a file and writes s to it, together with the file's own identity. If
 // someone copies the file later, we'll notice because the copy has another identity.
@@ -156,7 +174,7 @@ func (d *dir) writeNew(name string, s *space) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if s.File, err = identity(file); err != nil {
+	if s.File, err = d.identity(file); err != nil {
 		return err
 	}
 	text, err := s.encode()
@@ -165,6 +183,9 @@ func (d *dir) writeNew(name string, s *space) (err error) {
 	}
 	if _, err := file.Write(text); err != nil {
 		return err
+	}
+	if d.forgets() {
+		return nil
 	}
 	return file.Sync()
 }

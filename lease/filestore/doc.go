@@ -112,8 +112,9 @@
 // in the store, because a late process does not know what others were granted.
 //
 // A lost file is harmless: the host then leases other worker numbers, and the old leases
-// expire. A copy of the file counts as a lost file. This is why the directory can be in
-// memory. As with a store in files, a snapshot of the whole machine can't be detected. If
+// expire. A copy of the file counts as a lost file. On Linux, so does a file of an earlier
+// boot, and therefore updates don't wait for the disk. On other systems they do, and a
+// directory in memory makes them faster. As with a store in files, a snapshot of the whole machine can't be detected. If
 // you restore one, remove the directory before the processes start.
 //
 // The first grant of a process lasts one second, and each renewal doubles that until

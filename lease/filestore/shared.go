@@ -48,7 +48,7 @@ const firstWindow = time.Second
 //
 // Pass the same path to all processes of the host, and use the same namespace, layout,
 // Window and MaxClockSkew as the processes that lease from store directly.
-// The files need not survive a reboot, so a directory in memory such as /run is best.
+// The files need not survive a reboot, so a directory such as /run is best.
 // Layouts with ticks longer than a second can't be shared: all methods that lease return
 // a [*lease.PermanentError] for them.
 func Share(path string, store lease.Store) *Shared {
@@ -125,7 +125,7 @@ func (s *Shared) Probe(ctx context.Context, q lease.Query) (p lease.Probe, err e
 // processes choose other rows. If there is none, it returns the row that becomes free
 // first. It uses rows whose bound is ahead of the time only if ahead is set.
 func (s *Shared) own(ctx context.Context, q lease.Query, ahead bool) (p lease.Probe, err error) {
-	const moment = 50_000
+	const moment = 500_000 // in microseconds; long, because the host may be busy
 	err = s.files.update(ctx, q.Terms.Namespace, func(sp *space, now int64) bool {
 		l := sp.layout(q.Terms.Layout)
 		now += l.Offset
@@ -140,7 +140,7 @@ func (s *Shared) own(ctx context.Context, q lease.Query, ahead bool) (p lease.Pr
 				p.Row, p.HasRow = r, true
 			}
 			switch {
-			case !here(q.Terms).Free(r) || now < h.Reserved && h.Reserved < now+2*moment:
+			case !here(q.Terms).Free(r) || now < h.Reserved && h.Reserved <= now+moment:
 			case !ahead && r.Bound > q.Terms.At(now+soon).Tick:
 			case h.renewFirst(q.Terms, r):
 				due = append(due, r)

@@ -113,7 +113,7 @@ func compare(t *testing.T, dialect string, ways []way, n, most int, numbers int6
 			}
 			if way.name == ways[0].name {
 				direct = used
-			} else if e.Share != "" && !way.killed && used > direct/2 {
+			} else if e.Share != "" && !way.killed && used > direct*3/4 { // in the first seconds of a host, it has to lease its numbers
 				t.Errorf("the processes sent %d statements, and %d without sharing leases", used, direct)
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/snowkey-go/snowkey/internal/leaserule"
@@ -94,7 +95,6 @@ type sim struct {
 	rows        []lease.Row
 	free        []int64       // workers whose rows may be free
 	position    map[int64]int // in free
-	leased      int           // rows with a lease that has not expired
 	fence       int64
 	fingerprint string // stored
 	current     string
@@ -684,7 +684,8 @@ func overlaps(spans []span) (n int) {
 
 // Markdown returns the table.
 func (r Result) Markdown() string {
-	text := "| phase | processes | fewest free numbers | first id: p50 | p99 | longest | without id at its end | statements a second: mean | peak | leases lost |\n|---|---|---|---|---|---|---|---|---|---|\n"
+	var text strings.Builder
+	text.WriteString("| phase | processes | fewest free numbers | first id: p50 | p99 | longest | without id at its end | statements a second: mean | peak | leases lost |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, p := range r.Phases {
 		at := func(share float64) string {
 			if len(p.Starts) == 0 {
@@ -692,8 +693,8 @@ func (r Result) Markdown() string {
 			}
 			return fmt.Sprintf("%.2f s", p.Starts[min(int(share*float64(len(p.Starts))), len(p.Starts)-1)].Seconds())
 		}
-		text += fmt.Sprintf("| %s | %d | %d | %s | %s | %s | %d | %d | %d | %d |\n",
+		fmt.Fprintf(&text, "| %s | %d | %d | %s | %s | %s | %d | %d | %d | %d |\n",
 			p.Name, p.Running, p.Free, at(0.5), at(0.99), at(1), p.Waiting, p.Mean, p.Peak, p.Lost)
 	}
-	return text
+	return text.String()
 }
