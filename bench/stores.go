@@ -50,15 +50,6 @@ var storeKinds = []storeKind{
 			return filestore.Dir(dir), nil, nil
 		}}, nil
 	}},
-	{"PostgreSQL, shared by the host", func(o *servers) (storeServer, error) {
-		s, err := sqlServer(o, "postgres", sqlstore.Postgres)
-		direct, dir := s.open, filepath.Join(o.dir, "shared")
-		s.open = func(addresses []string) (lease.Store, io.Closer, error) {
-			store, end, err := direct(addresses)
-			return filestore.Share(dir, store), end, err
-		}
-		return s, err
-	}},
 }
 
 // sqlServer starts a database, which flushes each commit to disk.

@@ -257,20 +257,10 @@ func (k *keeper) idle(ctx context.Context, t *heldLease) (needed int64) {
 		case <-ctx.Done():
 		}
 	}
-	sleep(t.renewed.Add(k.untilDue(t)), k.soon)
+	sleep(t.renewed.Add(k.cfg.Window/3), k.soon)
 	needed = k.needed.Swap(0)
 	sleep(t.renewed.Add(k.untilGrantable(t, needed)), nil)
 	return needed
-}
-
-// untilDue returns how long after the last renewal the next one is due. That's a third of
-// Window, or less if the store has granted a lease that is shorter than TTL.
-func (k *keeper) untilDue(t *heldLease) time.Duration {
-	granted := time.Duration(t.row.Expires-t.row.Now) * time.Microsecond
-	if granted <= 0 || granted >= k.cfg.TTL {
-		return k.cfg.Window / 3
-	}
-	return time.Duration(float64(k.cfg.Window/3) * float64(granted) / float64(k.cfg.TTL))
 }
 
 // untilGrantable returns how long after the last renewal the store will be able to

@@ -20,17 +20,7 @@ import (
 // handle, so it doesn't matter if the path is renamed or deleted in the meantime.
 type dir struct {
 	*os.Root
-	lock   *os.File
-	shared *rules // see Store
-}
-
-// fileName returns the name of a namespace's file.
-func (d *dir) fileName(namespace string) string {
-	name := fileName(namespace)
-	if d.shared != nil {
-		name = strings.TrimSuffix(name, suffix) + sharedSuffix
-	}
-	return name
+	lock *os.File
 }
 
 // locked runs f under a lock that excludes all other calls, both in this process and in
@@ -55,7 +45,7 @@ func (s *Store) locked(ctx context.Context, f func(*dir) error) error {
 	if err := wait(ctx, lock); err != nil {
 		return s.explain(err)
 	}
-	return s.explain(f(&dir{root, lock, s.shared}))
+	return s.explain(f(&dir{root, lock}))
 }
 
 // check returns an error if the store has no directory or ctx has ended.
@@ -100,7 +90,7 @@ func (s *Store) explain(err error) error {
 
 // read returns the content of a namespace's file.
 func (d *dir) read(namespace string) (*space, error) {
-	file, err := d.Open(d.fileName(namespace))
+	file, err := d.Open(fileName(namespace))
 	if errors.Is(err, fs.ErrNotExist) {
 		return &space{Namespace: namespace, Current: "the first"}, nil
 	}
@@ -116,18 +106,12 @@ func (d *dir) read(namespace string) (*space, error) {
 	if err != nil {
 		return nil, err
 	}
-	this, err := d.identity(file)
+	this, err := identity(file)
 	if err != nil {
 		return nil, err
 	}
 	if this != s.File {
 		// The file is a copy, so it may lack later grants.
-		if d.shared != nil && d.shared.keepCopies {
-			return s, nil
-		}
-		if d.shared != nil {
-			return &space{Namespace: namespace}, nil // the host leases other worker numbers
-		}
 		s.Current = fmt.Sprintf("file %s, a copy of %s", this, s.File)
 	}
 	return s, nil
@@ -136,8 +120,8 @@ func (d *dir) read(namespace string) (*space, error) {
 // write replaces a namespace's file with a new one. The content must be on the disk
 // before the file is renamed, and the rename must be on the disk before write returns.
 func (d *dir) write(s *space) error {
-	name := d.fileName(s.Namespace)
-	temp := strings.TrimSuffix(name, filepath.Ext(name)) + "." + rand.Text() + unfinished
+	name := fileName(s.Namespace)
+	temp := strings.TrimSuffix(name, suffix) + "." + rand.Text() + unfinished
 	defer d.Remove(temp) // fails after a rename, and that's fine
 	if err := d.writeNew(temp, s); err != nil {
 		return err
@@ -145,26 +129,8 @@ func (d *dir) write(s *space) error {
 	if err := d.Rename(temp, name); err != nil {
 		return err
 	}
-	if d.forgets() {
-		return nil
-	}
 	return d.syncRename(name)
 }
-
-// identity returns the identity of a file, which for the files of a Shared includes the
-// boot of the machine.
-func (d *dir) identity(file *os.File) (string, error) {
-	id, err := identity(file)
-	if d.forgets() {
-		id += " " + bootID()
-	}
-	return id, err
-}
-
-// forgets reports whether the content of the files is ignored after the machine has
-// booted. Such files need not be on the disk, because a process that is killed doesn't
-// lose what it wrote.
-func (d *dir) forgets() bool { return d.shared != nil && bootID() != "" }
 
 // writeNew creates a file and writes s to it, together with the file's own identity. If
 // someone copies the file later, we'll notice because the copy has another identity.
@@ -174,7 +140,7 @@ func (d *dir) writeNew(name string, s *space) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if s.File, err = d.identity(file); err != nil {
+	if s.File, err = identity(file); err != nil {
 		return err
 	}
 	text, err := s.encode()
@@ -183,9 +149,6 @@ func (d *dir) writeNew(name string, s *space) (err error) {
 	}
 	if _, err := file.Write(text); err != nil {
 		return err
-	}
-	if d.forgets() {
-		return nil
 	}
 	return file.Sync()
 }

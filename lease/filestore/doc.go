@@ -79,48 +79,6 @@
 // tick, because this store can't lose a single row. However, the whole file can be
 // lost. If that happens, wait for the next tick before you start the processes again.
 //
-// # Sharing leases
-//
-// [Share] lets the processes of a host share the leases of another store, such as the
-// database. It is meant for processes that live briefly. The host has a lease of the
-// store for each worker number that its processes use at the same time. When a process
-// ends, the host keeps the lease, and the next process takes it over from a file in a
-// few milliseconds.
-//
-//	ids, err := snowkey.Open(ctx, filestore.Share("/run/app/snowkey", sqlstore.Postgres(db)), snowkey.Config{})
-//
-// There are two kinds of rows. The rows of the store belong to hosts, and the rows of the
-// file to processes. The invariants of package lease hold for both:
-//
-//  1. A process issues a counter only below the bound of its row in the file.
-//  2. That bound is never above the bound of the host's lease, which the store has
-//     confirmed in the answer to a write.
-//  3. A process starts at or above every bound that its row in the file had before.
-//  4. Each row in the file has a token of its process, and only that process can extend
-//     its grant. The host's lease has another token, which is in the file.
-//
-// It follows from 2 that a process that was paused issues no id at or above the bound of
-// the host's lease, even if another host has claimed the worker number since: the other
-// host starts at that bound. It follows from 1, 3 and 4 that two processes of a host never
-// issue the same id. As in package lease, clocks and expiry only decide which process
-// may continue.
-//
-// The process that finds a host's lease due for renewal renews it, without the lock. Two
-// processes may do so at the same time, or one of them much later. They send the same
-// token for the same revision, so the store executes only one of the renewals, and only
-// the process that got the answer records the new bound. A release never lowers the bound
-// in the store, because a late process does not know what others were granted.
-//
-// A lost file is harmless: the host then leases other worker numbers, and the old leases
-// expire. A copy of the file counts as a lost file. On Linux, so does a file of an earlier
-// boot, and therefore updates don't wait for the disk. On other systems they do, and a
-// directory in memory makes them faster. As with a store in files, a snapshot of the whole machine can't be detected. If
-// you restore one, remove the directory before the processes start.
-//
-// The first grant of a process lasts one second, and each renewal doubles that until
-// it is Window. So if a process is killed, its worker number is free again after one
-// and a half times its last grant, instead of TTL and MaxClockSkew.
-//
 // # Who may use the directory
 //
 // Open creates the directory with mode 0700, because a user who can write there can

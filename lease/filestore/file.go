@@ -15,10 +15,9 @@ import (
 
 // The parts of file names.
 const (
-	prefix       = "snowkey-"
-	suffix       = ".leases"
-	sharedSuffix = ".shared"
-	unfinished   = ".tmp"
+	prefix     = "snowkey-"
+	suffix     = ".leases"
+	unfinished = ".tmp"
 )
 
 // letters must not contain two letters that differ only in case.

@@ -21,23 +21,6 @@ type layout struct {
 	Fingerprint string `json:"fingerprint"` // when it was created or fenced; "" before it is created
 	Fence       int64  `json:"fence"`
 	Rows        []row  `json:"rows"` // by worker
-
-	// The rest is only in the files of a Shared.
-	Offset int64                `json:"clock_offset,omitempty"` // the store's clock minus the host's, in microseconds
-	Host   map[int64]*hostLease `json:"host,omitempty"`         // the leases of the host, by worker
-}
-
-// A hostLease is a lease of the host in the store that a Shared shares.
-type hostLease struct {
-	Token    string `json:"token"`
-	Pending  string `json:"pending,omitempty"` // the token of a renewal that was sent, unless its answer is recorded
-	Revision int64  `json:"revision"`
-	Bound    int64  `json:"bound"` // from the last answer of the store
-	Expires  int64  `json:"expires_at"`
-	Renewed  int64  `json:"renewed_at"`
-	Volatile bool   `json:"volatile,omitempty"` // whether the store was volatile when the lease was claimed
-	Window   int64  `json:"window"`             // of the last grant to a process, in microseconds
-	Reserved int64  `json:"reserved_until,omitempty"`
 }
 
 // A row is a lease.Row with names for JSON.

@@ -18,9 +18,8 @@ import (
 // between calls. If the ctx of a call ends while another process has the lock, the call
 // returns an error and has no effect.
 type Store struct {
-	path   string
-	clock  func() time.Time // read under the lock; time.Now if nil
-	shared *rules           // of the Shared that the files belong to; otherwise nil
+	path  string
+	clock func() time.Time // read under the lock; time.Now if nil
 }
 
 var _ lease.Store = (*Store)(nil)
