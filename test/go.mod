@@ -12,16 +12,15 @@ require (
 	github.com/snowkey-go/snowkey/lease/zkstore v0.1.0
 	github.com/snowkey-go/snowkey/service v0.1.0
 	github.com/snowkey-go/snowkey/service/client v0.1.0
+	github.com/snowkey-go/snowkey/token/redistoken v0.1.0
 	go.etcd.io/etcd/client/v3 v3.5.10
 	go.uber.org/zap v1.17.0
-	github.com/snowkey-go/snowkey/token/redistoken v0.1.0
 )
 
 require (
 	entgo.io/ent v0.14.0
 	github.com/go-sql-driver/mysql v1.8.1
 	github.com/go-zookeeper/zk v1.0.4
-	github.com/redis/go-redis/v9 v9.7.3
 	github.com/jackc/pgx/v5 v5.7.0
 	github.com/redis/go-redis/v9 v9.7.3
 )
