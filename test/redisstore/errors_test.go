@@ -195,7 +195,7 @@ func TestErrorsOfAClusterAndOfAStart(t *testing.T) {
 				}()
 			}
 		}()
-		client := redis.NewClient(&redis.Options{Addr: l.Addr().String(), MaxRetries: -1, Protocol: 2, DisableIndentity: true})
+		client := redis.NewClient(&redis.Options{Addr: l.Addr().String(), MaxRetries: -1, Protocol: 2, DisableIdentity: true})
 		defer client.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
