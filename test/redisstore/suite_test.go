@@ -16,7 +16,7 @@ import (
 	"github.com/snowkey-go/snowkey/lease/redisstore"
 )
 
-// terms are those of the default layout, except for longer times.
+// terms are used by tests of single calls.
 var terms = lease.Terms{
 	Namespace: "orders", Layout: "41/10/12", Epoch: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
 	Unit: 1000, PerTick: 4096, Workers: 1024, Ahead: 12_000_000, Skew: 2_000_000, TTL: 900_000_000,
