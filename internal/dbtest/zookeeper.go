@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -178,12 +177,6 @@ func (z *ZooKeeper) Rejoin() {
 		p.LeadTo(z.ends[i])
 	}
 }
-
-// Pause stops the process with SIGSTOP, until Continue is called.
-func (m *ZooKeeperMember) Pause() error { return m.Signal(syscall.SIGSTOP) }
-
-// Continue ends what Pause began.
-func (m *ZooKeeperMember) Continue() error { return m.Signal(syscall.SIGCONT) }
 
 // Mode returns "leader", "follower" or "standalone", or an error if the server doesn't
 // serve clients.

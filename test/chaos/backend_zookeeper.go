@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -66,10 +67,12 @@ func zooKeeperServer(z *dbtest.ZooKeeper, folder string) server {
 	backups := 0
 	return server{
 		text: strings.Join(addresses, ","), addresses: addresses,
-		kill:   func() error { return strike(func(m *dbtest.ZooKeeperMember) error { return m.Kill() }) },
-		start:  func() error { return errors.Join(struck.Start(), z.Await()) },
-		stop:   func() error { return strike((*dbtest.ZooKeeperMember).Pause) },
-		resume: func() error { return errors.Join(struck.Continue(), z.Await()) },
+		kill:  func() error { return strike(func(m *dbtest.ZooKeeperMember) error { return m.Kill() }) },
+		start: func() error { return errors.Join(struck.Start(), z.Await()) },
+		stop: func() error {
+			return strike(func(m *dbtest.ZooKeeperMember) error { return m.Signal(syscall.SIGSTOP) })
+		},
+		resume: func() error { return errors.Join(struck.Signal(syscall.SIGCONT), z.Await()) },
 		dump: func(ctx context.Context, w io.Writer) error {
 			conn, err := dialZooKeeper(strings.Join(addresses, ","))
 			if err != nil {
