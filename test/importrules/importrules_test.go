@@ -261,7 +261,7 @@ func TestRulesCatch(t *testing.T) {
 		{"token/sqltoken", module + "/internal/session", false},
 		{"token/sqltoken", "github.com/jackc/pgx/v5/stdlib", true},
 		{"token/redistoken", "github.com/redis/go-redis/v9", false},
-		{"token/redistoken", module + "/internal/tokentest", false},
+		{"token/redistoken", module + "/internal/tokentest", true},
 		{"internal/tokentest", "testing", false},
 
 		{"ent/entid", "entgo.io/ent/schema/mixin", false},
