@@ -155,7 +155,7 @@ func TestUsage(t *testing.T) {
 		{"migrate inspect --dsn shpo.db", 1, "no such file"},
 		{"migrate inspect --dsn mysql://root@localhost/shop", 1, "write user:password@tcp(host:3306)/database"},
 		{"inspect 12x", 1, "plain decimal"},
-		{"inspect 1 --form octal", 2, "write decimal or sortable"},
+		{"inspect 1 --form octal", 2, "write decimal, sortable, hex"},
 		{"inspect 1 --layout nowhere", 2, "the presets are default, jssafe"},
 		{"inspect 1 --layout time:41", 2, "is not what Layout.String writes"},
 		{"inspect 1 --layout auto", 1, "no preset"},
