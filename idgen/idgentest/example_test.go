@@ -1,6 +1,7 @@
 package idgentest_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -9,17 +10,18 @@ import (
 )
 
 func ExampleNew() {
-	test := func(t *testing.T) {
+	test := func(t testing.TB) {
+		ctx := context.Background()
 		ids := idgentest.New(t) // pass it to an integration, as its Source
-		order, _ := ids.Next(t.Context())
-		item, _ := ids.Next(t.Context())
+		order, _ := ids.Next(ctx)
+		item, _ := ids.Next(ctx)
 		fmt.Println(order, item)
 
 		ids.Advance(24 * time.Hour)
-		order, _ = ids.Next(t.Context())
+		order, _ = ids.Next(ctx)
 		fmt.Println(order, ids.Layout().Decode(order).Time.UTC())
 	}
-	testing.RunTests(func(_, _ string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "TestOrders", F: test}})
+	test(new(testing.T))
 	// Output:
 	// 132271570944004097 132271570944004098
 	// 132633958809604097 2026-01-02 00:00:00 +0000 UTC

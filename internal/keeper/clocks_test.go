@@ -57,11 +57,13 @@ func TestNoClaimWhileTheClockOfAVolatileStoreIsWrong(t *testing.T) {
 		time.Sleep(time.Minute)
 		ahead.Store(int64(time.Hour)) // the lease expires
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if r.leased {
 			t.Fatal("the lease did not expire")
 		}
 		ahead.Store(0)
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		last, n := r.last()
 		limit := keeperTerms(config(5, 5)).At(time.Now().UnixMicro())
 		if n < 2 || !r.leased || last.start > limit.Tick || last.bound > limit.Cap {
