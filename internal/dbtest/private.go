@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -85,13 +86,19 @@ func (e engine) isIn(srv *server, in installation, dirName string) error {
 	return nil
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// freePort returns a port that no program uses. It is below those that systems use for
+// outgoing connections, because such a connection may take the port before the server
+// does, or while the server is down.
+func freePort() (port int, err error) {
+	const least, most, tries = 10_240, 32_767, 100
+	for range tries {
+		port = least + rand.IntN(most-least+1)
+		var l net.Listener
+		if l, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, err
 }
 
 // A warden ends a server when its owner, which is this process, ends. See warden.sh.
