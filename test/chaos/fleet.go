@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/snowkey-go/snowkey/idgen"
 )
 
 // A fleet is a number of worker processes, and what they have drawn.
@@ -49,6 +51,7 @@ func kindOf(note string) string {
 type process struct {
 	fleet    *fleet
 	label    string
+	layout   idgen.Layout
 	cmd      *exec.Cmd
 	stdin    io.WriteCloser
 	journal  *Journal
@@ -80,7 +83,7 @@ func (f *fleet) start(change func(*Orders)) (*process, error) {
 		return nil, err
 	}
 	defer log.Close()
-	p := &process{fleet: f, label: o.Label, done: make(chan struct{}), answered: make(chan struct{}, 1)}
+	p := &process{fleet: f, label: o.Label, layout: o.layout(), done: make(chan struct{}), answered: make(chan struct{}, 1)}
 	if p.journal, err = f.check.Journal(o.Label); err != nil {
 		return nil, err
 	}
@@ -168,7 +171,7 @@ func (p *process) add(rest string) error {
 		p.resumed = drawn
 	}
 	p.drawn, p.granted = drawn, time.UnixMicro(n[4])
-	p.fleet.measure(drawn, p.fleet.orders.layout().Decode(n[2]).Time)
+	p.fleet.measure(drawn, p.layout.Decode(n[2]).Time)
 	return nil
 }
 
