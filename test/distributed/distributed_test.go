@@ -227,8 +227,11 @@ func counts(t *testing.T, conn *sql.DB, db dbtest.DB) map[string]int {
 func read(t *testing.T, conn *sql.DB, db dbtest.DB, query string) map[string]bool {
 	t.Helper()
 	explain := "EXPLAIN "
-	if db.MariaDB {
+	switch {
+	case db.MariaDB:
 		explain = "EXPLAIN PARTITIONS "
+	case db.Dialect == "mysql":
+		explain = "EXPLAIN FORMAT=TRADITIONAL " // MySQL 9 shows a tree otherwise
 	}
 	rows, err := conn.Query(explain + query)
 	if err != nil {

@@ -114,7 +114,7 @@ func statements(t *testing.T, conn *sql.DB, db dbtest.DB) (n int64) {
 	query := "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
 	if db.Dialect == "mysql" {
 		query = "SELECT CAST(VARIABLE_VALUE AS SIGNED) FROM " + map[bool]string{true: "information_schema", false: "performance_schema"}[db.MariaDB] +
-			".GLOBAL_STATUS WHERE VARIABLE_NAME = 'Questions'"
+			".global_status WHERE VARIABLE_NAME = 'Questions'"
 	}
 	if err := conn.QueryRow(query).Scan(&n); err != nil {
 		t.Fatal(err)
