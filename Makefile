@@ -40,7 +40,7 @@ SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-all test-json test-newest test-modules test-go test-sql test-servers test-matrix test-suites chaos chaos-repeat bench herd stores benchmarks bench-once fuzz lint portable tidy generate check-generate dist release
+.PHONY: help test test-all test-json test-etcd test-newest test-modules test-go test-sql test-servers test-matrix test-suites chaos chaos-repeat bench herd stores benchmarks bench-once fuzz lint portable tidy generate check-generate dist release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,13 +55,16 @@ test: $(clients) ## every test, on SQLite, and on Postgres and MySQL or MariaDB 
 test-all: withdb += -all
 test-all: export SNOWKEY_TEST_FETCH := 1
 test-all: RACE := $(race)
-test-all: test test-json test-modules ## test with the race detector and all other tests but the matrices, with nothing left out
+test-all: test test-json test-etcd test-modules ## test with the race detector and all other tests but the matrices, with nothing left out
 
 test-json: ## ids and keys on the JSON engine of Go 1.27; without the race detector, which allocates
 	GOEXPERIMENT=jsonv2 $(withdb) $(gotest) $(TESTFLAGS) ./idgen/... ./schema/... ./test/pk/... ./examples/web/...
 
 test-newest: $(clients) $(newclients) ## the integrations and bench with the newest releases of the ORMs and drivers
-	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/etcd/... test/migrations/... test/recipes/... bench/...)
+	$(withdb) $(newest) $(gotest) -tags newest,clients $(TESTFLAGS) $(addprefix $(module)/,hooks/... ent/... test/entid/... test/gormid/... test/bunid/... test/pgxid/... test/matrix/... test/kubernetes/... test/entgql/... test/migrations/... test/recipes/... bench/...)
+
+test-etcd: ## leases in etcd, on members of the newest etcd
+	$(newest) $(gotest) $(TESTFLAGS) ./test/etcd
 
 test-modules: ## each module without the workspace, programs that add Snowkey, and make release
 	$(gotest) -tags modules -timeout 30m $(TESTFLAGS) ./test/modproxy/...
