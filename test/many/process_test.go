@@ -26,6 +26,7 @@ import (
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/filestore"
 	"github.com/snowkey-go/snowkey/lease/sqlstore"
 	"github.com/snowkey-go/snowkey/service/client"
 )
@@ -36,6 +37,7 @@ type errand struct {
 	Layout               string // defaults to DefaultLayout
 	Namespace            string
 	Numbers              int64  // how many worker numbers there are; 0 for all of the layout
+	Share                string // the directory in which the host's leases are; "" to lease from the database
 	Service              string // the URL of the id service; "" to lease
 	Life                 time.Duration
 	Killed               bool // ends without Close
@@ -140,11 +142,14 @@ func (e errand) open(ctx context.Context) (ids drawer, end func(), err error) {
 	return ids, end, nil
 }
 
-func (e errand) store(db *sql.DB) lease.Store {
-	if e.Dialect == "mysql" {
-		return sqlstore.MySQL(db)
+func (e errand) store(db *sql.DB) (store lease.Store) {
+	if store = sqlstore.Postgres(db); e.Dialect == "mysql" {
+		store = sqlstore.MySQL(db)
 	}
-	return sqlstore.Postgres(db)
+	if e.Share != "" {
+		return filestore.Share(e.Share, store)
+	}
+	return store
 }
 
 func (e errand) config() (cfg snowkey.Config, err error) {
