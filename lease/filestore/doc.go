@@ -91,9 +91,9 @@
 // next process locks the file and continues the lease: it has the same worker number and
 // token, and starts where the grant of the last process ended. If nothing has been left,
 // it leases from the database. So a host has about as many worker numbers as processes
-// that run at the same time, no matter how many of them start or are killed. The lease is
-// renewed in the database when a third of Window has passed since the last renewal, by
-// the process that has it then, or by the next one that continues it.
+// that run at the same time, no matter how many of them start or are killed. A
+// process that lives longer renews its lease in the database every third of Window. One
+// that continues a lease renews it first if two thirds have passed since the last renewal.
 //
 // Ids are unique because of these rules:
 //

@@ -123,7 +123,7 @@ func (s *shared) Probe(ctx context.Context, q lease.Query) (lease.Probe, error) 
 // Claim implements [lease.Store].
 func (s *shared) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, error) {
 	if h := s.take(c.Seen.Token); h != nil {
-		return s.extend(ctx, h, lease.Renewal{Terms: c.Terms, Held: c.Seen, Token: c.Token, Wanted: c.Wanted})
+		return s.extend(ctx, h, lease.Renewal{Terms: c.Terms, Held: c.Seen, Token: c.Token, Wanted: c.Wanted}, lasts(c.Terms))
 	}
 	sent := s.files.now()
 	row, ok, err := s.Store.Claim(ctx, c)
@@ -141,7 +141,7 @@ func (s *shared) Claim(ctx context.Context, c lease.Claim) (lease.Row, bool, err
 // answer is recent and covers the next grant.
 func (s *shared) Renew(ctx context.Context, r lease.Renewal) (lease.Row, bool, error) {
 	if h := s.take(r.Held.Token); h != nil {
-		return s.extend(ctx, h, r)
+		return s.extend(ctx, h, r, window(r.Terms)/3)
 	}
 	sent := s.files.now()
 	row, ok, err := s.Store.Renew(ctx, r)
@@ -163,12 +163,19 @@ func (s *shared) Release(ctx context.Context, terms lease.Terms, held lease.Row,
 	return err == nil, errors.Join(err, h.file.Close())
 }
 
+// window returns Config.Window in microseconds.
+func window(terms lease.Terms) int64 { return max(terms.Ahead-terms.Skew, firstWindow) }
+
+// lasts returns for how long after a renewal, in microseconds, processes continue a lease
+// without another one. The rest of Window is for a process that lives longer: its keeper
+// needs time to renew.
+func lasts(terms lease.Terms) int64 { return window(terms) * 2 / 3 }
+
 // extend grants more of the lease h to this process. It first renews the lease in the
-// store if that is due.
-func (s *shared) extend(ctx context.Context, h *holding, r lease.Renewal) (lease.Row, bool, error) {
-	window := r.Terms.Ahead - r.Terms.Skew
+// store if the last renewal is older than most, or does not cover the grant.
+func (s *shared) extend(ctx context.Context, h *holding, r lease.Renewal, most int64) (lease.Row, bool, error) {
 	age := s.files.now() - h.Renewed
-	if age >= 0 && age < window/3 && h.end(r.Terms, s.files.now(), r.Wanted) <= h.Confirmed {
+	if age >= 0 && age < most && h.end(r.Terms, s.files.now(), r.Wanted) <= h.Confirmed {
 		return s.grant(h, r.Terms, r.Wanted)
 	}
 	// This process may continue the lease even if the answer is lost. So from now on no
@@ -222,7 +229,7 @@ func (s *shared) grant(h *holding, terms lease.Terms, wanted int64) (lease.Row, 
 		bound = min(bound, h.Confirmed)
 	}
 	bound = max(h.Granted, bound)
-	h.window = min(2*h.window, max(terms.Ahead-terms.Skew, firstWindow))
+	h.window = min(2*h.window, window(terms))
 	if !s.broken.grantBefore {
 		h.Granted = bound
 	}
@@ -235,7 +242,8 @@ func (s *shared) grant(h *holding, terms lease.Terms, wanted int64) (lease.Row, 
 }
 
 // left returns a lease that another process of this host has left, with its file locked,
-// or nil if there is none. It prefers the one whose next counter is the earliest.
+// or nil if there is none. It prefers the one that was renewed last, so that those that the
+// host no longer needs expire.
 func (s *shared) left(q lease.Query) (*holding, error) {
 	const soon = 1_000_000 // how far ahead of the time the next counter may be, unless no worker number is free
 	s.forget(q.Terms)
@@ -245,8 +253,14 @@ func (s *shared) left(q lease.Query) (*holding, error) {
 		return h.Token != "" && h.Layout == q.Terms.Layout && q.Min <= h.Worker && h.Worker <= q.Max && now-h.Renewed < q.Terms.TTL &&
 			(q.Waiting || h.Granted <= q.Terms.At(now+h.Offset+soon).Tick)
 	}
+	ready := func(h *holding) int64 {
+		if h.Granted <= q.Terms.At(now+h.Offset).Tick && now-h.Renewed < lasts(q.Terms) {
+			return h.Renewed
+		}
+		return -h.Granted
+	}
 	slices.SortFunc(all, func(a, b *holding) int {
-		return cmp.Or(cmp.Compare(a.Granted, b.Granted), cmp.Compare(a.Worker, b.Worker))
+		return cmp.Or(cmp.Compare(ready(b), ready(a)), cmp.Compare(a.Worker, b.Worker))
 	})
 	var found *holding
 	for _, h := range all {

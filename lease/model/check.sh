@@ -147,5 +147,16 @@ run caught 'no clock, commits lost, lease of another cluster renewed' $lost $noc
 run caught 'no clock, commits lost, reply of another cluster believed' $lost $noclock $reply -DTOKENS=3 -DEND=3 -DBROKEN_REPLY_ANY_CLUSTER
 run caught 'outside: no clock, hosts differ by more than SKEW' $lost -DHOST_CLOCKS -DSKEW=0 -DHOST_SKEW=1 $reply -DTOKENS=2 -DEND=3
 
+# Leases that the processes of a host pass on to each other.
+model=${model%/*}/share.pml
+run sound 'shared by a host' -DTOKENS=3 -DCOUNTERS=3
+run sound 'shared by a host, three processes' -DOWNERS=3 -DTOKENS=2 -DCOUNTERS=2
+run caught 'shared by a host: continued without the lock' -DBROKEN_LOCK
+run caught 'shared by a host: used before the file shows it' -DBROKEN_GRANT_FIRST
+run caught 'shared by a host: granted beyond what the store has confirmed' -DBROKEN_BEYOND
+run caught 'shared by a host: in the file while a renewal is sent' -DBROKEN_KEEP
+run caught 'shared by a host: left below the last counter issued' -DBROKEN_RELEASE_TOO_LOW
+run caught 'shared by a host: a copy of a file continued' -DBROKEN_COPY
+
 finish
 result

@@ -20,13 +20,16 @@ byte token, bound;              /* the row of the store */
 byte last;                      /* the last token that was drawn */
 bool used[COUNTERS];
 
-typedef record { bool valid; byte token, confirmed, granted }
-typedef file { byte lock; record r }
+typedef lease { bool valid; byte token, confirmed, granted }
+typedef file {
+	byte lock;              /* 0, or 1 + the number of the process */
+	lease has
+}
 file files[FILES];
-record copy;                    /* of a file, which may be put back in place of a file that was deleted */
+lease copy;                    /* of a file, which may be put back in place of a file that was deleted */
 
-inline clear(r) { r.valid = false; r.token = 0; r.confirmed = 0; r.granted = 0 }
-inline assign(to, from) { to.valid = from.valid; to.token = from.token; to.confirmed = from.confirmed; to.granted = from.granted }
+inline clear(x) { x.valid = false; x.token = 0; x.confirmed = 0; x.granted = 0 }
+inline assign(x, y) { x.valid = y.valid; x.token = y.token; x.confirmed = y.confirmed; x.granted = y.granted }
 
 /* issue issues the counters from next until end. */
 inline issue(end) {
@@ -36,15 +39,25 @@ inline issue(end) {
 	od
 }
 
-/* spare locks a file without a lease. */
+/* forget ends a process. */
+inline forget() { if :: f < FILES -> files[f].lock = 0 :: else fi; f = FILES; held = false; mine = 0; confirmed = 0; next = 0; end = 0 }
+
+/* spare locks a file without a lease. If there is none, the process ends. */
 inline spare() {
 	if
-	:: files[0].lock == 0 && !files[0].r.valid -> f = 0; files[f].lock = _pid
-	:: files[1].lock == 0 && !files[1].r.valid -> f = 1; files[f].lock = _pid
+	:: files[0].lock == 0 && !files[0].has.valid -> f = 0; files[f].lock = _pid + 1
+	:: files[1].lock == 0 && !files[1].has.valid -> f = 1; files[f].lock = _pid + 1
+	:: else -> forget()
 	fi
 }
 
-inline forget() { if :: f < FILES -> files[f].lock = 0 :: else fi; f = FILES; held = false; mine = 0; confirmed = 0; next = 0; end = 0 }
+/* write writes what the process has to its file. */
+inline write() {
+	if
+	:: f < FILES -> files[f].has.valid = true; files[f].has.token = mine; files[f].has.confirmed = confirmed; files[f].has.granted = end
+	:: else
+	fi
+}
 
 active [OWNERS] proctype process() {
 	byte f = FILES;         /* its file */
@@ -61,33 +74,33 @@ active [OWNERS] proctype process() {
 		fi;
 		if
 #ifdef BROKEN_LOCK
-		:: files[f].r.valid ->
+		:: files[f].has.valid ->
 #else
-		:: files[f].lock == 0 && files[f].r.valid ->
+		:: files[f].lock == 0 && files[f].has.valid ->
 #endif
-			files[f].lock = _pid; held = true; mine = files[f].r.token;
-			confirmed = files[f].r.confirmed; next = files[f].r.granted; end = next
+			files[f].lock = _pid + 1; held = true; mine = files[f].has.token;
+			confirmed = files[f].has.confirmed; next = files[f].has.granted; end = next
 		:: else -> f = FILES
 		fi }
 	/* Claim from the store. */
 	:: atomic { !held && last < TOKENS -> last++; token = last; next = bound; end = next;
 		if :: bound < COUNTERS -> bound++ :: skip fi;
 		held = true; mine = last; confirmed = bound }
-	   atomic { spare(); files[f].r.valid = true; files[f].r.token = mine; files[f].r.confirmed = confirmed; files[f].r.granted = end }
+	   atomic { spare(); write() }
 	/* Grant: write it, then use it. */
-	:: atomic { held && f < FILES && files[f].r.valid && end < confirmed -> end++;
+	:: atomic { held && f < FILES && files[f].has.valid && end < confirmed -> end++;
 #ifndef BROKEN_GRANT_FIRST
-		files[f].r.granted = end
+		files[f].has.granted = end
 #endif
 		}
 #ifdef BROKEN_BEYOND
-	:: atomic { held && f < FILES && files[f].r.valid && end < COUNTERS -> end++; files[f].r.granted = end }
+	:: atomic { held && f < FILES && files[f].has.valid && end < COUNTERS -> end++; files[f].has.granted = end }
 #endif
 	:: atomic { held -> issue(end) }
 	/* Renew in the store. */
 	:: atomic { held && last < TOKENS ->
 #ifndef BROKEN_KEEP
-		if :: f < FILES -> clear(files[f].r) :: else fi
+		if :: f < FILES -> clear(files[f].has) :: else fi
 #endif
 		skip }
 	   atomic { last++;
@@ -108,16 +121,15 @@ active [OWNERS] proctype process() {
 		:: else
 		fi }
 	   if
-	   :: atomic { held && replied -> if :: f == FILES -> spare() :: else fi;
-		files[f].r.valid = true; files[f].r.token = mine; files[f].r.confirmed = confirmed; files[f].r.granted = end }
+	   :: atomic { held && replied -> if :: f == FILES -> spare() :: else fi; write() }
 	   :: else
 	   fi
 	/* Close. */
-	:: atomic { held && f < FILES && files[f].r.valid ->
+	:: atomic { held && f < FILES && files[f].has.valid ->
 #ifdef BROKEN_RELEASE_TOO_LOW
-		if :: next > 0 -> files[f].r.granted = next - 1 :: else fi;
+		if :: next > 0 -> files[f].has.granted = next - 1 :: else fi;
 #else
-		files[f].r.granted = next;
+		files[f].has.granted = next;
 #endif
 		forget() }
 	/* It is killed. In the other states, that is the same as a pause without an end, except that the lock is freed. */
@@ -137,14 +149,14 @@ active proctype other() {
 
 /* Somebody copies a file, and restores the copy later, perhaps while the file is in use. */
 active proctype operator() {
-	atomic { if :: assign(copy, files[0].r) :: assign(copy, files[1].r) fi }
+	atomic { if :: assign(copy, files[0].has) :: assign(copy, files[1].has) fi }
 	atomic {
 		if
 		:: files[0].lock == 0 ->
 #ifdef BROKEN_COPY
-			assign(files[0].r, copy)
+			assign(files[0].has, copy)
 #else
-			clear(files[0].r)
+			clear(files[0].has)
 #endif
 		:: true
 		fi }
