@@ -122,7 +122,7 @@
 //
 //   - Close leaves the lease to the next process of the host. If there is none, the
 //     worker number becomes free when the lease expires, after TTL and MaxClockSkew.
-//   - The label of a row is that of the process that leased it from the store.
+//   - The store's row has the label of the process that leased it from there.
 //   - Config.PreferSame has no effect on leases that are continued.
 //   - Layouts with ticks longer than a second are not shared. On systems other than
 //     Linux, nothing is shared, because there is no reliable identity of a boot.

@@ -36,8 +36,7 @@ func Share(path string, store lease.Store) lease.Store {
 	return &shared{Store: store, files: Dir(path), held: make(map[string]*holding)}
 }
 
-// A shared is the store that Share returns. The methods that it does not have are those
-// of the store that is shared.
+// A shared is the store that Share returns. It inherits the methods that need no change.
 type shared struct {
 	lease.Store
 	files  *Store
@@ -65,8 +64,8 @@ type holding struct {
 	record
 }
 
-// A record is the content of a file: a lease, and how much of it was granted to the
-// processes of this host so far. An empty file has no lease.
+// A record is the content of a file: a lease, and which of its counters were
+// granted to the processes of this host so far. An empty file has no lease.
 type record struct {
 	File      string `json:"file"` // the boot of the machine, and the identity of the file
 	Namespace string `json:"namespace"`
@@ -358,9 +357,8 @@ func (s *shared) lock(h *holding) bool {
 	return true
 }
 
-// read reads the record of a file. The record is empty if the file is, if it is a copy,
-// if it was written before the machine was booted, or if the process that wrote it was
-// killed in between.
+// read reads the record of a file. The record is empty if the file is empty, is a copy, or
+// is of an earlier boot. It is also empty if a process was killed while it wrote the file.
 func (h *holding) read(trustCopies bool) {
 	h.record = record{}
 	text := make([]byte, 4096)

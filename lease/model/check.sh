@@ -156,7 +156,7 @@ run caught 'shared by a host: used before the file shows it' -DBROKEN_GRANT_FIRS
 run caught 'shared by a host: granted beyond what the store has confirmed' -DBROKEN_BEYOND
 run caught 'shared by a host: in the file while a renewal is sent' -DBROKEN_KEEP
 run caught 'shared by a host: left below the last counter issued' -DBROKEN_RELEASE_TOO_LOW
-run caught 'shared by a host: a copy of a file continued' -DBROKEN_COPY
+run caught 'shared by a host: a copy of a file continued' -DTOKENS=2 -DCOUNTERS=3 -DBROKEN_COPY
 
 finish
 result
