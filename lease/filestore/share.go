@@ -73,6 +73,7 @@ type record struct {
 	Worker    int64  `json:"worker"`
 	Token     string `json:"token"`
 	Revision  int64  `json:"revision"`
+	Start     int64  `json:"start"`     // where the lease from the store started
 	Confirmed int64  `json:"confirmed"` // the bound in the store's last answer
 	Granted   int64  `json:"granted"`   // the first counter that no process of this host was granted
 	Renewed   int64  `json:"renewed"`   // the host's time, in microseconds, when the answered request was sent
@@ -202,7 +203,7 @@ func (s *shared) begin(terms lease.Terms, row lease.Row, start, sent, wanted int
 	if err != nil {
 		return lease.Row{}, false, err
 	}
-	h.record = record{Namespace: terms.Namespace, Layout: terms.Layout, Worker: row.Worker, Granted: start, Volatile: volatile}
+	h.record = record{Namespace: terms.Namespace, Layout: terms.Layout, Worker: row.Worker, Start: start, Granted: start, Volatile: volatile}
 	h.answered(row, sent, s.files.now())
 	return s.grant(h, terms, wanted)
 }
@@ -244,16 +245,20 @@ func (s *shared) grant(h *holding, terms lease.Terms, wanted int64) (lease.Row, 
 // or nil if there is none. It prefers the one that was renewed last, so that those that the
 // host no longer needs expire.
 func (s *shared) left(q lease.Query) (*holding, error) {
+	now := s.files.now()
 	const soon = 1_000_000 // how far ahead of the time the next counter may be, unless no worker number is free
+	// A lease of a new or fenced namespace starts ahead of the time, and so would others.
+	at := func(h *holding, ahead int64) int64 {
+		return max(q.Terms.At(now+h.Offset).Tick, h.Start) + ahead/q.Terms.Unit*q.Terms.PerTick
+	}
 	s.forget(q.Terms)
 	all, err := s.open(q.Terms.Namespace)
-	now := s.files.now()
 	usable := func(h *holding) bool {
 		return h.Token != "" && h.Layout == q.Terms.Layout && q.Min <= h.Worker && h.Worker <= q.Max && now-h.Renewed < q.Terms.TTL &&
-			(q.Waiting || h.Granted <= q.Terms.At(now+h.Offset+soon).Tick)
+			(q.Waiting || h.Granted <= at(h, soon))
 	}
 	ready := func(h *holding) int64 {
-		if h.Granted <= q.Terms.At(now+h.Offset).Tick && now-h.Renewed < lasts(q.Terms) {
+		if h.Granted <= at(h, 0) && now-h.Renewed < lasts(q.Terms) {
 			return h.Renewed
 		}
 		return -h.Granted
