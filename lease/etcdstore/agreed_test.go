@@ -93,7 +93,7 @@ func (f *fakeEtcd) read() *clientv3.TxnResponse {
 	return &clientv3.TxnResponse{Header: &pb.ResponseHeader{ClusterId: 1}, Responses: []*pb.ResponseOp{answer(stored...), answer(alive...)}}
 }
 
-// An observer returns the agreed time. It is agreed.observe, or a fault variant of it.
+// An observer returns the agreed time. It is agreed.observe, or a variant with a fault.
 type observer func(a *agreed, ctx context.Context, s *Store, k keys, skew int64, resp *clientv3.TxnResponse) (int64, error)
 
 const (
