@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	_ "github.com/glebarez/go-sqlite" // registers the driver "sqlite"
@@ -40,6 +41,7 @@ var (
 	errPostgresDSN = errors.New("the data source name is not one of Postgres; write postgres://user:password@host:5432/database, with special characters of the password as %XX")
 	errMySQLDSN    = errors.New("the data source name is not one of MySQL; write user:password@tcp(host:3306)/database")
 	errSQLiteDSN   = errors.New("the data source name is not one of SQLite; write the path of a file that exists, or file:path")
+	errNoClient    = errors.New("this command reads databases and, with --dir, files; it has no client of etcd, Redis or ZooKeeper. Call snowkey.Doctor, snowkey.Fence or service.NewHandler in a program, as in docs/choosing-a-store.md")
 	errNoFile      = errors.New("there is no such file; write the path of a database of SQLite that exists, or postgres://user:password@host:5432/database, or user:password@tcp(host:3306)/database")
 )
 
@@ -57,6 +59,9 @@ func (s source) openAs(getenv func(string) string, write bool) (db *sql.DB, dial
 	if err != nil {
 		return nil, "", err
 	}
+	if scheme, _, ok := strings.Cut(dsn, "://"); ok && slices.Contains(otherStores, scheme) {
+		return nil, "", errNoClient
+	}
 	dialect = cmp.Or(s.dialect, guess(dsn))
 	switch dialect {
 	case "postgres":
@@ -73,6 +78,10 @@ func (s source) openAs(getenv func(string) string, write bool) (db *sql.DB, dial
 	}
 	return db, dialect, err
 }
+
+// otherStores are the schemes by which others name servers that may keep leases. Their
+// clients would be most of the command, which would have to be released for each of theirs.
+var otherStores = []string{"etcd", "redis", "rediss", "valkey", "valkeys", "zk", "zookeeper"}
 
 func (s source) read(getenv func(string) string) (dsn string, err error) {
 	switch {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,7 +38,8 @@ var zooKeeperOptions = []string{"-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopA
 // ZooKeepers starts an ensemble of n servers, which end with the test. An ensemble of
 // one server has elections too; for a standalone server, n is 0. The programs, which are
 // Java and the classes of ZooKeeper, are looked for in the same places as the servers.
-func ZooKeepers(t TB, n int) *ZooKeeper {
+// Options are arguments of Java, and the last of the same name wins.
+func ZooKeepers(t TB, n int, options ...string) *ZooKeeper {
 	t.Helper()
 	requireWanted(t, "zookeeper")
 	java, classes, err := zooKeeperPrograms()
@@ -75,7 +77,7 @@ func ZooKeepers(t TB, n int) *ZooKeeper {
 				config.WriteString(fmt.Sprintf("server.%d=127.0.0.1:%s:%s\n", j+1, link(i, j, ports[j][1]), link(i, j, ports[j][2])))
 			}
 		}
-		m, err := startZooKeeper(java, classes, config.String(), i+1, "127.0.0.1:"+ports[i][0])
+		m, err := startZooKeeper(java, append([]string{"-cp", classes}, slices.Concat(zooKeeperOptions, options)...), config.String(), i+1, "127.0.0.1:"+ports[i][0])
 		if err != nil {
 			t.Fatalf("dbtest: start ZooKeeper: %v", err)
 		}
@@ -88,15 +90,14 @@ func ZooKeepers(t TB, n int) *ZooKeeper {
 	return z
 }
 
-func startZooKeeper(java, classes, config string, id int, address string) (*ZooKeeperMember, error) {
+func startZooKeeper(java string, options []string, config string, id int, address string) (*ZooKeeperMember, error) {
 	dir, asAccount, err := ownedDir("zookeeper")
 	if err != nil {
 		return nil, err
 	}
 	initialise := []string{"sh", "-c", `mkdir "$1/data" && echo "$2" >"$1/data/myid" && printf '%sdataDir=%s\n' "$3" "$1/data" >"$1/zoo.cfg"`,
 		"initialise", dir, strconv.Itoa(id), config}
-	serve := append([]string{java, "-cp", classes}, zooKeeperOptions...)
-	serve = append(serve, "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, "zoo.cfg"))
+	serve := append(append([]string{java}, options...), "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, "zoo.cfg"))
 	w, err := startWarden(dir, asAccount, "KILL", initialise, serve)
 	if err != nil {
 		return nil, err
@@ -180,7 +181,13 @@ func (z *ZooKeeper) Rejoin() {
 
 // Mode returns "leader", "follower" or "standalone", or an error if the server doesn't
 // serve clients.
-func (m *ZooKeeperMember) Mode() (string, error) {
+func (m *ZooKeeperMember) Mode() (string, error) { return m.status("Mode: ", "\n") }
+
+// Version returns the version of the server, such as "3.8.0".
+func (m *ZooKeeperMember) Version() (string, error) { return m.status("Zookeeper version: ", "-") }
+
+// status returns what the server's status has after one text and before another.
+func (m *ZooKeeperMember) status(after, before string) (string, error) {
 	conn, err := net.DialTimeout("tcp", m.Address, time.Second)
 	if err != nil {
 		return "", err
@@ -194,12 +201,12 @@ func (m *ZooKeeperMember) Mode() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, mode, ok := strings.Cut(string(text), "Mode: ")
+	_, value, ok := strings.Cut(string(text), after)
 	if !ok {
 		return "", errors.New("the server does not serve")
 	}
-	mode, _, _ = strings.Cut(mode, "\n")
-	return mode, nil
+	value, _, _ = strings.Cut(value, before)
+	return value, nil
 }
 
 // Restart kills all members, lets change do something to each of them, and starts them
