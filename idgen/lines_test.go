@@ -1,0 +1,37 @@
+package idgen
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// What Next reads of a Generator should be in two cache lines.
+func TestNextReadsTwoCacheLines(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) != 8 {
+		t.Skip("for 64-bit systems")
+	}
+	const line = 64
+	var g Generator
+	if size := unsafe.Sizeof(g.home); size != line {
+		t.Errorf("a sequence has %d bytes, want %d", size, line)
+	}
+	if at := unsafe.Offsetof(g.home); at != 0 {
+		t.Errorf("home is at %d, want 0", at)
+	}
+	if end := unsafe.Offsetof(g.clock) + unsafe.Offsetof(g.clock.due) + unsafe.Sizeof(g.clock.due); end > 2*line {
+		t.Errorf("clock.due ends at %d, want %d at most", end, 2*line)
+	}
+	if size := unsafe.Sizeof(g); size != 4*line {
+		t.Errorf("a Generator has %d bytes, want %d", size, 4*line)
+	}
+	p, err := NewPool(Config{Worker: func(int) (int64, error) { return 76, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(t.Context())
+	for _, name := range []string{"", "orders", "users"} {
+		if at := uintptr(unsafe.Pointer(p.Named(name))); at%line != 0 {
+			t.Errorf("the generator %q is at %#x, which is not a multiple of %d", name, at, line)
+		}
+	}
+}
