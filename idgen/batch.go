@@ -23,17 +23,17 @@ func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, er
 	}
 	start := len(dst)
 	dst = slices.Grow(dst, n)[:start+n]
-	g.fill(dst[start:], s.tenure, number)
+	g.fill(dst[start:], s.shared, number)
 	return dst, nil
 }
 
 // fill sets ids to the ids of consecutive numbers, starting with number. Within a tick,
 // they are one step of the sequence field apart.
-func (g *Generator) fill(ids []int64, t *tenure, number int64) {
+func (g *Generator) fill(ids []int64, shared uint64, number int64) {
 	step := int64(1) << g.seqShift
 	for len(ids) > 0 {
-		run := min(int64(len(ids)), g.seqMask+1-number&g.seqMask)
-		id := g.id(t, number)
+		run := min(int64(len(ids)), 1<<g.seqBits-g.sequence(number))
+		id := g.id(shared, number)
 		for i := range ids[:run] {
 			ids[i] = id
 			id += step

@@ -12,28 +12,27 @@ import (
 const resyncEvery = 100 * time.Millisecond
 
 // clock returns the time since a layout's epoch. Generators must expect it to stand
-// still, jump and go back. It is safe for concurrent use.
+// still, jump and go back. It is safe for concurrent use. Each generator has a clock of
+// its own, because then the last three fields are in a cache line that a call has to
+// read anyway.
 type clock struct {
 	epoch      time.Time
 	source     func() time.Time // nil for the system clock
 	correction atomic.Int64     // added to each reading of source or of the wall clock
+	looking    sync.Mutex       // guards writes to offset and due
 
-	start   time.Time    // any time with a monotonic reading
-	offset  atomic.Int64 // from the epoch to start, by the corrected wall clock
-	due     atomic.Int64 // when the wall clock must be read again, since start
-	looking sync.Mutex   // guards writes to offset and due
+	start  time.Time    // any time with a monotonic reading
+	offset atomic.Int64 // from the epoch to start, by the corrected wall clock
+	due    atomic.Int64 // when the wall clock must be read again, since start
 }
 
-func newClock(epoch time.Time, source func() time.Time) *clock {
-	c := &clock{epoch: epoch, source: source, start: time.Now()}
-	c.correct(0)
-	return c
+// init must be called before the first use.
+func (c *clock) init(epoch time.Time, source func() time.Time, correction time.Duration) {
+	c.epoch, c.source, c.start = epoch, source, time.Now()
+	c.correct(correction)
 }
 
 func (c *clock) now() time.Duration {
-	if c.source != nil {
-		return c.sinceEpoch(c.source())
-	}
 	elapsed := time.Since(c.start)
 	if int64(elapsed) >= c.due.Load() {
 		return c.resync()
@@ -63,6 +62,9 @@ func (c *clock) correct(by time.Duration) {
 // resync reads the wall clock and returns the time since the epoch. If another call is
 // already reading the wall clock, resync uses the old offset rather than waiting.
 func (c *clock) resync() time.Duration {
+	if c.source != nil {
+		return c.sinceEpoch(c.source())
+	}
 	if c.looking.TryLock() {
 		defer c.looking.Unlock()
 		c.look()
@@ -70,9 +72,12 @@ func (c *clock) resync() time.Duration {
 	return time.Duration(c.offset.Load()) + time.Since(c.start)
 }
 
-// look sets the offset between the monotonic clock and the wall clock. The caller must
-// hold looking.
+// look sets the offset between the monotonic clock and the wall clock. With a source,
+// due stays 0, so that each call of now calls resync. The caller must hold looking.
 func (c *clock) look() {
+	if c.source != nil {
+		return
+	}
 	now := time.Now()
 	elapsed := now.Sub(c.start)
 	c.offset.Store(int64(c.sinceEpoch(now) - elapsed))

@@ -15,7 +15,7 @@ import (
 func TestClockSeesSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		epoch := time.Now().Add(-time.Hour)
-		c := newClock(epoch, nil)
+		c := startClock(epoch, nil)
 		for range 5 {
 			if got, want := c.now(), time.Since(epoch); got != want {
 				t.Fatalf("%v since the epoch; want %v", got, want)
@@ -39,7 +39,7 @@ func TestClockIsCorrectedAtOnce(t *testing.T) {
 	epoch := time.Now().Add(-1000 * time.Hour)
 	for name, source := range map[string]func() time.Time{"system": nil, "injected": time.Now} {
 		t.Run(name, func(t *testing.T) {
-			c := newClock(epoch, source)
+			c := startClock(epoch, source)
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
 			defer wg.Wait()
@@ -63,4 +63,10 @@ func TestClockIsCorrectedAtOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+func startClock(epoch time.Time, source func() time.Time) *clock {
+	c := new(clock)
+	c.init(epoch, source, 0)
+	return c
 }

@@ -19,59 +19,73 @@ type Generator struct {
 	*core
 	name   string
 	downAt atomic.Int64 // the last number when the generator most recently logged that it is down
-	seq    atomic.Pointer[sequence]
 
 	unordered atomic.Pointer[Unordered] // nil until Unordered is called
 
 	// Guarded by the pool's mu.
-	before  int64     // ids issued under all sealed sequences except the most recent
-	retired *sequence // the most recently sealed sequence, or nil if there is none
+	before     int64     // ids issued under all sealed sequences except the most recent
+	retired    *sequence // the most recently sealed sequence, or nil if there is none
+	retiredEnd int64     // the value of retired.last when the sequence was sealed
+
+	// At a low rate, most of the time of a call goes into fetching cache lines, because
+	// the caches have been used for other things since the previous call. Next
+	// therefore reads just two lines, which are neighbours: the one that begins with
+	// clock.start, and home, which each call writes. This is so on 64-bit systems, and
+	// as long as a Generator has 256 bytes. See TestNextReadsTwoCacheLines.
+	_       [16]byte
+	clock   clock
+	seq     atomic.Pointer[sequence] // home, or the sequence of a later tenure
+	packing                          // a copy of core's
+	home    sequence                 // the sequence of the generator's first tenure
 }
 
 // A sequence is the state of a generator in one tenure. Each tenure begins with a new
-// sequence, so that a call can't mix up the states of two tenures.
+// sequence, so that a call can't mix up the states of two tenures. The fields from
+// shared on are copies, see Generator.
 type sequence struct {
-	*tenure
-
-	_ cacheLine
 	// last is the last number that a call has taken. Ids depend on no other state:
 	//
 	//	rollback | tick | sequence      (tick and sequence together are the counter)
 	//
 	// It only ever grows, and it is negative once the sequence has been sealed.
 	last atomic.Int64
-	_    cacheLine
 
 	// skipped counts the numbers from start to last that were not issued. A call that
 	// skips numbers adds them before it swaps last. That way, a reader that reads last
 	// first may count too few ids, but never too many. See issued.
 	skipped atomic.Int64
-	end     int64 // the value of last when the sequence was sealed
+
+	// known is the bound of the tenure as reserve has most recently read it. Since a
+	// bound only grows, counters below known may be issued.
+	known atomic.Int64
+
+	*tenure
+	shared   uint64        // of the tenure
+	maxAhead time.Duration // of the tenure
+	spread   spread        // of core
 }
 
-// cacheLine keeps the fields that every call writes away from those that it only reads.
-type cacheLine [64]byte
+// packing says where the parts are in a number and in an id. We always shift by
+// shift&63, because then the compiler needs just one instruction for the shift.
+type packing struct {
+	unit                               time.Duration
+	seqBits, counterBits               uint8
+	timeShift, seqShift, rollbackShift uint8
+}
 
-// core is shared by all generators of a pool. After NewPool, only the clock, the
-// tenures and the counters at the end change, and these bring their own locks and
-// atomic fields.
+// core is shared by all generators of a pool. After NewPool, only the tenures and the
+// counters at the end change, and these bring their own locks and atomic fields.
 type core struct {
+	packing
 	layout Layout
 	end    time.Duration // the end of the layout's last tick, since the epoch
 
-	unit                                  time.Duration
 	maxAhead, maxWait, maxLead, maxBehind time.Duration // maxLead = maxAhead + maxWait
 	rotate                                bool
 	spread                                spread
 
-	// Where the parts are in a number and in an id. We always shift by shift&63,
-	// because then the compiler needs just one instruction for the shift.
-	seqBits, counterBits               uint
-	seqMask, counterMask               int64
-	timeShift, seqShift, rollbackShift uint
-
-	clock *clock
-	log   logger
+	source func() time.Time // see clock
+	log    logger
 	tenures
 
 	waits, leaseWaits waitCount
@@ -85,26 +99,55 @@ type core struct {
 // The error is a [*ClockError], [ErrLayoutExhausted], [ErrClosed], or, if ctx ends
 // during a wait, the error of ctx together with the reason for the wait.
 func (g *Generator) Next(ctx context.Context) (int64, error) {
-	// The fast path takes the next number if its tick is current or not too far ahead.
-	// If another call gets there first, we try the number after it. We don't read the
-	// clock again, because that is the larger part of what an id costs.
+	// This is reserve for calls that need not wait, and as long as the rollback number
+	// is 0. If another call takes a number first, we try the number after it. We don't
+	// read the clock again, because that is the larger part of what an id costs.
 	s := g.seq.Load()
-	now := g.clock.now()
+	bound := s.known.Load() // before the clock is read, so that both cache lines are fetched at once
+	now := time.Since(g.clock.start)
+	if int64(now) < g.clock.due.Load() { // as in clock.now, which the compiler does not inline
+		now += time.Duration(g.clock.offset.Load())
+	} else {
+		now = g.clock.resync()
+	}
 	for {
-		number := s.last.Load() + 1
-		lead := g.start(number) - now
-		if number <= 0 || lead <= -g.unit || lead > s.maxAhead || g.counter(number) >= s.bound.Load() {
+		last := s.last.Load()
+		if uint64(last) >= uint64(bound) { // also if s is sealed, or has a rollback number
 			break
 		}
-		if s.last.CompareAndSwap(number-1, number) {
-			return g.id(s.tenure, number), nil
+		number := last + 1
+		lead := time.Duration(number>>(g.seqBits&63))*g.unit - now
+		if lead <= -g.unit { // the tick of number has ended
+			tick := uint64(now) / uint64(g.unit)
+			if tick > uint64(bound)>>(g.seqBits&63) { // also if now is negative
+				break
+			}
+			number = int64(tick<<(g.seqBits&63)) + s.spread.at(int64(tick))
+		}
+		if lead > s.maxAhead || number >= bound {
+			break
+		}
+		skipped := number - last - 1
+		if skipped != 0 {
+			s.skipped.Add(skipped)
+		}
+		if s.last.CompareAndSwap(last, number) {
+			tick := number >> (g.seqBits & 63)
+			return int64(s.shared) | tick<<(g.timeShift&63) | (number-tick<<(g.seqBits&63))<<(g.seqShift&63), nil
+		}
+		if skipped != 0 {
+			s.skipped.Add(-skipped)
 		}
 	}
+	return g.nextSlowly(ctx)
+}
+
+func (g *Generator) nextSlowly(ctx context.Context) (int64, error) {
 	s, first, err := g.reserve(ctx, 1)
 	if err != nil {
 		return 0, err
 	}
-	return g.id(s.tenure, first), nil
+	return g.id(s.shared, first), nil
 }
 
 // reserve takes n consecutive numbers of a sequence and returns the first of them once
@@ -125,8 +168,12 @@ func (g *Generator) reserve(ctx context.Context, n int64) (s *sequence, first in
 			}
 			continue
 		}
+		bound := s.bound.Load()
+		if s.known.Load() != bound {
+			s.known.Store(bound)
+		}
 		first = g.next(last, n, now)
-		if counter := g.counter(first); n > s.bound.Load()-counter {
+		if counter := g.counter(first); n > bound-counter {
 			if n > g.limit-counter {
 				return nil, 0, ErrLayoutExhausted
 			}
@@ -194,11 +241,23 @@ func (c *core) fresh(now time.Duration, n int64) int64 {
 }
 
 // counter strips the rollback number from number.
-func (c *core) counter(number int64) int64 { return number & c.counterMask }
+func (p *packing) counter(number int64) int64 { return number & (1<<(p.counterBits&63) - 1) }
+
+// sequence returns the part of number that counts within its tick.
+func (p *packing) sequence(number int64) int64 { return number & (1<<(p.seqBits&63) - 1) }
 
 // start returns the start of the tick of number, as the time since the epoch.
-func (c *core) start(number int64) time.Duration {
-	return time.Duration(c.counter(number)>>(c.seqBits&63)) * c.unit
+func (p *packing) start(number int64) time.Duration {
+	return time.Duration(p.counter(number)>>(p.seqBits&63)) * p.unit
+}
+
+// id returns the id made from number, where shared are the bits that all ids of the
+// tenure have in common.
+func (p *packing) id(shared uint64, number int64) int64 {
+	return int64(shared |
+		uint64(number)>>(p.counterBits&63)<<(p.rollbackShift&63) |
+		uint64(p.counter(number))>>(p.seqBits&63)<<(p.timeShift&63) |
+		uint64(p.sequence(number))<<(p.seqShift&63))
 }
 
 // lead returns how far the tick of number is ahead of the clock, or NoLimit if a
@@ -208,14 +267,6 @@ func (c *core) lead(number int64, now time.Duration) time.Duration {
 		return saturatingAdd(c.start(number), -now)
 	}
 	return c.start(number) - now
-}
-
-// id returns the id made from number.
-func (c *core) id(t *tenure, number int64) int64 {
-	return int64(t.shared |
-		uint64(number)>>(c.counterBits&63)<<(c.rollbackShift&63) |
-		uint64(number&c.counterMask)>>(c.seqBits&63)<<(c.timeShift&63) |
-		uint64(number&c.seqMask)<<(c.seqShift&63))
 }
 
 // wait waits until the clock is within maxAhead of number, which the caller must own.
@@ -265,8 +316,7 @@ func (g *Generator) seal() (last int64) {
 	s := g.seq.Load()
 	last = s.last.Swap(sealed)
 	if last >= 0 {
-		s.end = last
-		g.retire(s)
+		g.retire(s, last)
 	}
 	if u := g.unordered.Load(); u != nil { // if it's made later, it has no blocks and finds the sequence sealed
 		u.seal()

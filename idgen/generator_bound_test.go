@@ -68,11 +68,11 @@ func (g *Generator) nextUnbound(ctx context.Context) (int64, error) {
 	number := s.last.Load() + 1
 	lead := g.start(number) - now
 	if number > 0 && -g.unit < lead && lead <= s.maxAhead && s.last.CompareAndSwap(number-1, number) {
-		return g.id(s.tenure, number), nil
+		return g.id(s.shared, number), nil
 	}
 	s, first, err := g.reserve(ctx, 1)
 	if err != nil {
 		return 0, err
 	}
-	return g.id(s.tenure, first), nil
+	return g.id(s.shared, first), nil
 }

@@ -30,7 +30,7 @@ func (i issuer) Grant(worker, start, bound int64) {
 	p.mu.Lock()
 	p.tenure = p.newTenure(worker, start, bound)
 	for _, g := range p.named.Range {
-		g.(*Generator).seq.Store(p.tenure.sequence())
+		g.(*Generator).begin(p.tenure)
 	}
 	p.mu.Unlock()
 	p.announce(nil)
@@ -59,7 +59,12 @@ func (i issuer) Explain(reason error) { i.pool.announce(reason) }
 
 func (i issuer) Correct(offset time.Duration) {
 	p := i.pool
-	p.clock.correct(offset)
+	p.mu.Lock()
+	p.correction = offset
+	for _, g := range p.named.Range {
+		g.(*Generator).clock.correct(offset)
+	}
+	p.mu.Unlock()
 	_, reason := p.watch()
 	p.announce(reason)
 }

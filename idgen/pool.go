@@ -30,6 +30,8 @@ type Pool struct {
 	isClosed bool
 	tenure   *tenure // nil while there is none
 	issued   int64   // the largest Stats.Issued returned so far
+
+	correction time.Duration // of the clocks of all generators
 }
 
 // NewPool checks cfg, gets a worker number from cfg.Worker, reserves it within this
@@ -62,14 +64,14 @@ func NewPool(cfg Config) (*Pool, error) {
 	// newTenure has raised the limits by that distance. We don't want that here, so go
 	// back to the limits of Config.
 	p.tenure.maxAhead, p.tenure.maxLead = p.maxAhead, p.maxLead
-	p.main.seq.Store(p.tenure.sequence())
+	p.main.begin(p.tenure)
 	return p, nil
 }
 
 func newPool(cfg Config) *Pool {
 	p := &Pool{core: newCore(cfg), maxNames: cfg.MaxNames + 1} // one more for the name ""
 	p.main = p.Named("")
-	if left := p.end - max(p.clock.now(), 0); left < warnBefore {
+	if left := p.end - max(p.main.clock.now(), 0); left < warnBefore {
 		p.log().Warn("idgen: the layout is nearly used up; plan for one with more time bits", "layout", p.layout.String(), "ends", p.layout.Lifetime().End)
 	}
 	return p
@@ -78,29 +80,29 @@ func newPool(cfg Config) *Pool {
 func newCore(cfg Config) *core {
 	l := cfg.Layout
 	c := &core{
-		layout:        l,
-		unit:          l.unit,
-		maxAhead:      cfg.MaxAhead,
-		maxWait:       cfg.MaxWait,
-		maxLead:       saturatingAdd(cfg.MaxAhead, cfg.MaxWait),
-		maxBehind:     cfg.MaxBehind,
-		rotate:        cfg.Rotate,
-		seqBits:       l.sequence.bits,
-		seqMask:       int64(l.sequence.max()),
-		counterBits:   min(l.time.bits+l.sequence.bits, 63),
-		timeShift:     l.time.shift,
-		seqShift:      l.sequence.shift,
-		rollbackShift: l.rollback.shift,
-		clock:         newClock(l.epoch, cfg.Clock),
-		log:           func() *slog.Logger { return cfg.Logger },
-		tenures:       tenures{refuse: ErrClosed, closed: make(chan struct{}), changed: make(chan struct{})},
+		packing: packing{
+			unit:          l.unit,
+			seqBits:       uint8(l.sequence.bits),
+			counterBits:   uint8(min(l.time.bits+l.sequence.bits, 63)),
+			timeShift:     uint8(l.time.shift),
+			seqShift:      uint8(l.sequence.shift),
+			rollbackShift: uint8(l.rollback.shift),
+		},
+		layout:    l,
+		maxAhead:  cfg.MaxAhead,
+		maxWait:   cfg.MaxWait,
+		maxLead:   saturatingAdd(cfg.MaxAhead, cfg.MaxWait),
+		maxBehind: cfg.MaxBehind,
+		rotate:    cfg.Rotate,
+		source:    cfg.Clock,
+		log:       func() *slog.Logger { return cfg.Logger },
+		tenures:   tenures{refuse: ErrClosed, closed: make(chan struct{}), changed: make(chan struct{})},
 	}
-	c.counterMask = 1<<c.counterBits - 1
 	if cfg.Logger == nil {
 		c.log = slog.Default
 	}
 	if !cfg.NoSpread {
-		c.spread = newSpread(c.seqBits, rand.Uint64())
+		c.spread = newSpread(l.sequence.bits, rand.Uint64())
 	}
 	ticks := l.maxTick() + 1
 	c.limit = ticks<<c.seqBits - 1
@@ -159,11 +161,12 @@ func (p *Pool) Named(name string) *Generator {
 	if p.names == p.maxNames {
 		return refusing(fmt.Errorf("%w (name %q, MaxNames %d)", ErrTooManyNames, name, p.maxNames-1))
 	}
-	g := &Generator{core: p.core, name: name}
+	g := &Generator{core: p.core, packing: p.packing, name: name}
+	g.clock.init(p.layout.epoch, p.source, p.correction)
 	if p.tenure != nil {
-		g.seq.Store(p.tenure.sequence())
+		g.begin(p.tenure)
 	} else {
-		g.seq.Store(ended())
+		g.seq.Store(ended)
 	}
 	p.named.Store(name, g)
 	p.names++
@@ -289,18 +292,19 @@ var noPool = refusing(ErrNoPool)
 
 // refusing returns a generator whose calls fail with err.
 func refusing(err error) *Generator {
-	g := &Generator{core: &core{
-		unit: 1, maxLead: NoLimit, clock: &clock{source: time.Now},
-		tenures: tenures{refuse: err, closed: make(chan struct{})},
-	}}
+	g := &Generator{
+		packing: packing{unit: 1},
+		clock:   clock{source: time.Now},
+		core:    &core{packing: packing{unit: 1}, maxLead: NoLimit, tenures: tenures{refuse: err, closed: make(chan struct{})}},
+	}
 	close(g.closed)
-	g.seq.Store(ended())
+	g.seq.Store(ended)
 	return g
 }
 
-// ended returns a sealed sequence for a generator without a tenure.
-func ended() *sequence {
+// ended is the sealed sequence of generators without a tenure.
+var ended = func() *sequence {
 	s := &sequence{tenure: &tenure{}}
 	s.last.Store(sealed)
 	return s
-}
+}()

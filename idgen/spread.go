@@ -14,8 +14,8 @@ const maxSpreadBits = 12
 // tick, ids simply continue in the next one. A generator at its maximum rate is never
 // idle, so it loses nothing.
 type spread struct {
-	bits uint // 0 if every tick starts at 0
 	seed uint64
+	bits uint // 0 if every tick starts at 0
 }
 
 func newSpread(sequenceBits uint, seed uint64) spread {
@@ -23,12 +23,11 @@ func newSpread(sequenceBits uint, seed uint64) spread {
 }
 
 // at returns the offset of a tick, which is made of the upper bits of a hash (the
-// finalizer of SplitMix64). This makes the offsets irregular even if the ticks are
+// finalizer of SplitMix64, without its last step, which only changes lower bits). This makes the offsets irregular even if the ticks are
 // regular, for instance because a job runs once a second.
 func (s spread) at(tick int64) int64 {
 	x := uint64(tick) + s.seed
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
-	x ^= x >> 31
-	return int64(x >> (64 - s.bits)) // a shift by 64 gives 0
+	return int64(x >> 1 >> ((63 - s.bits) & 63)) // 0 if bits is 0
 }

@@ -63,7 +63,7 @@ func (p *Pool) Stats() Stats {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.clock.now()
+	now := p.main.clock.now()
 	if t := p.tenure; t != nil && p.keeper != nil {
 		s.Window = max(p.lead(t.bound.Load(), now), 0)
 	}
@@ -91,7 +91,7 @@ func (g *Generator) issued() (last, n int64) {
 	s := g.seq.Load()
 	n = g.before
 	if r := g.retired; r != nil {
-		n += r.count(r.end)
+		n += r.count(g.retiredEnd)
 	}
 	if last = s.last.Load(); last >= 0 {
 		n += s.count(last)
@@ -102,14 +102,14 @@ func (g *Generator) issued() (last, n int64) {
 // count returns the number of ids issued from the numbers up to last.
 func (s *sequence) count(last int64) int64 { return last - s.tenure.before() - s.skipped.Load() }
 
-// retire keeps a sequence that was just sealed. We can't add up its count yet, because
-// calls that lost the race against the seal may still correct it. Instead, we do that
-// when the next sequence is sealed.
-func (g *Generator) retire(s *sequence) {
+// retire keeps a sequence that was just sealed at end. We can't add up its count yet,
+// because calls that lost the race against the seal may still correct it. Instead, we do
+// that when the next sequence is sealed.
+func (g *Generator) retire(s *sequence, end int64) {
 	if r := g.retired; r != nil {
-		g.before += r.count(r.end)
+		g.before += r.count(g.retiredEnd)
 	}
-	g.retired = s
+	g.retired, g.retiredEnd = s, end
 }
 
 // A waitCount counts waits and adds up their time.

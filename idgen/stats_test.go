@@ -95,19 +95,25 @@ func TestStatsWhileNumbersAreSkipped(t *testing.T) {
 		"as take does":       {func(s *sequence) { s.skipped.Add(first - last - 1) }, false},
 		"in the other order": {func(s *sequence) { s.last.CompareAndSwap(last, final) }, true},
 	} {
-		s := (&tenure{start: last + 1}).sequence()
+		s := begun(&tenure{start: last + 1})
 		tc.step(s)
 		if n := s.count(s.last.Load()); (n > 2) != tc.tooMany {
 			t.Errorf("%s: a reader between the steps counts %d ids", name, n)
 		}
 	}
-	s := (&tenure{start: last + 1}).sequence()
+	s := begun(&tenure{start: last + 1})
 	if !s.take(last, first, final) || s.count(s.last.Load()) != 2 {
 		t.Errorf("%d ids were issued, want 2", s.count(s.last.Load()))
 	}
 	if s.take(last, first, final) || s.count(s.last.Load()) != 2 {
 		t.Errorf("after a call that lost the race, %d ids were issued, want 2", s.count(s.last.Load()))
 	}
+}
+
+func begun(t *tenure) *sequence {
+	g := &Generator{core: new(core)}
+	g.begin(t)
+	return g.seq.Load()
 }
 
 func TestStatsWaits(t *testing.T) {

@@ -18,8 +18,8 @@ type tenure struct {
 	shared uint64 // the bits that all ids have in common: worker and fixed fields
 	start  int64  // the first counter that may be issued
 
-	// bound is the first counter that must not be issued. It can't exceed counterMask,
-	// because a larger counter would overflow into the rollback number.
+	// bound is the first counter that must not be issued. It must fit into
+	// counterBits, because a larger counter would overflow into the rollback number.
 	bound atomic.Int64
 
 	// How far numbers may run ahead of the clock. These are the limits of Config, plus
@@ -28,16 +28,16 @@ type tenure struct {
 	maxAhead, maxLead time.Duration
 }
 
-func (c *core) newTenure(worker, start, bound int64) *tenure {
-	ahead := max(c.lead(start, c.clock.now()), 0)
+func (p *Pool) newTenure(worker, start, bound int64) *tenure {
+	ahead := max(p.lead(start, p.main.clock.now()), 0)
 	t := &tenure{
 		worker:   worker,
-		shared:   c.layout.fixed | c.layout.worker.put(worker),
+		shared:   p.layout.fixed | p.layout.worker.put(worker),
 		start:    start,
-		maxAhead: saturatingAdd(c.maxAhead, ahead),
-		maxLead:  saturatingAdd(c.maxLead, ahead),
+		maxAhead: saturatingAdd(p.maxAhead, ahead),
+		maxLead:  saturatingAdd(p.maxLead, ahead),
 	}
-	t.bound.Store(min(bound, c.limit))
+	t.bound.Store(min(bound, p.limit))
 	return t
 }
 
@@ -45,11 +45,17 @@ func (c *core) newTenure(worker, start, bound int64) *tenure {
 // negative number, since that would be a seal.
 func (t *tenure) before() int64 { return max(t.start, 1) - 1 }
 
-// sequence returns a new sequence for a generator in t, with numbers from t.start on.
-func (t *tenure) sequence() *sequence {
-	s := &sequence{tenure: t}
+// begin gives the generator a new sequence in t, with numbers from t.start on. The
+// caller must hold the pool's mu.
+func (g *Generator) begin(t *tenure) {
+	s := &g.home
+	if s.tenure != nil { // home belongs to an earlier tenure
+		s = new(sequence)
+	}
+	s.tenure, s.shared, s.maxAhead, s.spread = t, t.shared, t.maxAhead, g.core.spread
+	s.known.Store(t.bound.Load())
 	s.last.Store(t.before())
-	return s
+	g.seq.Store(s)
 }
 
 // sealed marks a sequence as sealed. It takes the place of the last number, and is so

@@ -95,10 +95,10 @@ func (g *Generator) Unordered() *Unordered {
 }
 
 func newUnordered(g *Generator) *Unordered {
-	u := &Unordered{g: g, shift: g.seqShift}
+	u := &Unordered{g: g, shift: uint(g.seqShift)}
 	// Together, the blocks of all lanes should take no more than half of a tick's
 	// numbers, so that we don't waste too many of them if blocks are not used up.
-	if size := (g.seqMask + 1) / 2 / laneCount; size >= 8 {
+	if size := int64(1) << g.seqBits / 2 / laneCount; size >= 8 {
 		u.size = min(size, maxBlock)
 	}
 	u.timer = time.AfterFunc(time.Hour, u.shut)
@@ -156,7 +156,7 @@ func (u *Unordered) draw(ctx context.Context, lane uint64, b *block, place int64
 		return g.Next(ctx)
 	}
 	if place == b.count {
-		u.open(fresh, first&^g.seqMask)
+		u.open(fresh, first-g.sequence(first))
 	}
 	mine := u.block(s, first, count)
 	u.put(lane, b, mine)
@@ -166,7 +166,7 @@ func (u *Unordered) draw(ctx context.Context, lane uint64, b *block, place int64
 // block returns a block of count numbers, starting with first. The caller must own
 // them.
 func (u *Unordered) block(s *sequence, first, count int64) *block {
-	b := &block{count: count, number: first, id: u.g.id(s.tenure, first)}
+	b := &block{count: count, number: first, id: u.g.id(s.shared, first)}
 	b.next.Store(1)
 	if u.fresh.Load() <= first {
 		b.swift.Store(count)
@@ -191,7 +191,7 @@ func (g *Generator) takeBlock(s *sequence, last, size int64, now time.Duration) 
 	}
 	first = g.next(last, size, now)
 	counter := g.counter(first)
-	count = min(size, g.seqMask+1-counter&g.seqMask, s.bound.Load()-counter)
+	count = min(size, 1<<g.seqBits-g.sequence(counter), s.bound.Load()-counter)
 	if count <= 0 || g.lead(first, now) > s.maxAhead || !s.take(last, first, first+count-1) {
 		return 0, 0
 	}

@@ -1,0 +1,40 @@
+package idgen
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// What Next reads of a Generator should be in two cache lines.
+func TestNextReadsTwoCacheLines(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) != 8 {
+		return // the sizes are those of 64-bit systems
+	}
+	const line = 64
+	var g Generator
+	if size := unsafe.Sizeof(g); size != 4*line {
+		t.Errorf("a Generator has %d bytes, want %d", size, 4*line)
+	}
+	if at := unsafe.Offsetof(g.clock) + unsafe.Offsetof(g.clock.start); at != 2*line {
+		t.Errorf("clock.start is at %d, want %d", at, 2*line)
+	}
+	if at := unsafe.Offsetof(g.home); at != 3*line {
+		t.Errorf("home is at %d, want %d", at, 3*line)
+	}
+	if at := unsafe.Offsetof(g.seq); at < 2*line {
+		t.Errorf("seq is at %d, want %d at least", at, 2*line)
+	}
+	if at := unsafe.Offsetof(g.packing); at < 2*line {
+		t.Errorf("packing is at %d, want %d at least", at, 2*line)
+	}
+	p, err := NewPool(Config{Worker: func(int) (int64, error) { return 76, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(t.Context())
+	for _, name := range []string{"", "orders", "users"} {
+		if at := uintptr(unsafe.Pointer(p.Named(name))); at%(2*line) != 0 {
+			t.Errorf("the generator %q is at %#x, which is not a multiple of %d", name, at, 2*line)
+		}
+	}
+}
