@@ -73,7 +73,7 @@ type form struct {
 	end    time.Time
 
 	// last is the last tick that the dialect can represent, or -1 if it can represent
-	// those of all ids.
+	// all of them.
 	last int64
 	// largest is the time from the epoch to the last tick, in units of the precision.
 	largest uint64

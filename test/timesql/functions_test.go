@@ -235,6 +235,9 @@ func (s sample) check(srv server) (problems []string) {
 // want returns the parts of an id: the published ones if there are any.
 func (s sample) want(id int64, last time.Time) parts {
 	if p, ok := s.published[id]; ok {
+		if p.time.After(last) {
+			p.time = nil
+		}
 		return p
 	}
 	decoded := s.layout.Decode(id)
