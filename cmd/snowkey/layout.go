@@ -187,17 +187,25 @@ func (a *app) layoutCommand() *cobra.Command {
 	var design bool
 	var want requirement
 	var largest string
+	var sql sqlFlags
 	cmd := &cobra.Command{
 		Use:   "layout [preset|text]",
-		Short: "Draw a layout, or propose one",
+		Short: "Draw a layout, propose one, or print its SQL functions",
 		Long: `Layout draws a layout: its bits, how long it lasts, and how many ids it makes.
 Without an argument it lists the presets. With --design it proposes the shortest layouts
-that fulfil what the other flags ask for, one for each unit of time.`,
+that fulfil what the other flags ask for, one for each unit of time.
+
+With --sql it prints the SQL of functions that read the time, the worker number and the
+other fields of an id, and of two that turn a time into the smallest and the largest id.
+SQLite has no such functions, so it gets queries. With --files the functions are written
+as a migration for goose, golang-migrate or Atlas.`,
 		Example: `  snowkey layout
   snowkey layout default
   snowkey layout '0:1 | time:42 x 1ms since 2026-01-01T00:00:00Z | worker:8 | sequence:13'
   snowkey layout --design --processes 200 --rate 5000 --years 50
-  snowkey layout --design --processes 30 --rate 100 --years 30 --max js`,
+  snowkey layout --design --processes 30 --rate 100 --years 30 --max js
+  snowkey layout --sql postgres
+  snowkey layout --sql mysql jssafe --files functions --format goose`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || design && len(args) > 0 {
 				return &usageError{"layout takes one preset or one text in quotes, or --design"}
@@ -207,6 +215,8 @@ that fulfil what the other flags ask for, one for each unit of time.`,
 		ValidArgsFunction: cobra.FixedCompletions(presetNames(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
+			case sql != sqlFlags{}:
+				return a.layoutSQL(sql, design, args)
 			case design:
 				return a.design(want, largest)
 			case len(args) == 0:
@@ -229,6 +239,7 @@ that fulfil what the other flags ask for, one for each unit of time.`,
 	flags.Int64Var(&want.rate, "rate", 1000, "how many `ids` one process makes in its busiest second")
 	flags.IntVar(&want.years, "years", 50, "how many `years` the layout has to last from now")
 	flags.StringVar(&largest, "max", "", "the largest `id`, such as 9007199254740991 or js, which is the same; by default 2^63-1")
+	sql.register(cmd)
 	return cmd
 }
 

@@ -1,0 +1,458 @@
+// Package timesql tests the SQL that reads times from ids, and the pages about it, about
+// partitions by time and about leaving Snowkey.
+package timesql
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/glebarez/go-sqlite"
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/timesql"
+)
+
+// A sample is a layout with ids and times to try. The time and the fields of a published
+// id come from idgen/testdata and not from our own code.
+type sample struct {
+	name      string
+	layout    idgen.Layout
+	ids       []int64
+	published map[int64]parts
+	times     []time.Time // any, also outside the lifetime
+}
+
+// parts are what SQL reads from an id. The time is nil if the database can't represent it.
+type parts struct {
+	time   *time.Time
+	fields map[string]int64
+}
+
+// samples returns the layouts of the vectors, all presets, and layouts in which the order
+// of the fields, the units and the epochs are drawn.
+func samples(t *testing.T) []sample {
+	t.Helper()
+	presets := map[string]idgen.Layout{
+		"Default": idgen.DefaultLayout(), "JSSafe": idgen.JSSafe(), "Twitter": idgen.Twitter(), "Twitter2015": idgen.Twitter2015(),
+		"Discord": idgen.Discord(), "Instagram": idgen.Instagram(), "Sonyflake": idgen.Sonyflake(), "Mastodon": idgen.Mastodon(),
+		"Baidu": idgen.Baidu(), "TSID": idgen.TSID(), "DatacenterProcess": idgen.DatacenterProcess(),
+	}
+	twitter, err := idgen.Twitter().WithFixed("datacenter", 31)
+	if err != nil {
+		t.Fatal(err)
+	}
+	presets["Twitter in datacenter 31"] = twitter
+	published := vectors(t, presets)
+	for seed := range uint64(12) {
+		presets[fmt.Sprintf("drawn %d", seed)] = drawn(t, rand.New(rand.NewPCG(seed, 0)))
+	}
+	var all []sample
+	for name, layout := range presets {
+		s := sample{name: name, layout: layout, published: published[name], ids: []int64{0, 1, -2, -1, math.MaxInt64 - 1, math.MaxInt64}}
+		random := rand.New(rand.NewPCG(1, uint64(len(name))))
+		for id := range s.published {
+			s.ids = append(s.ids, id)
+		}
+		for range 6 { // pairs that differ by one
+			id := random.Int64() >> random.IntN(20)
+			s.ids = append(s.ids, id, id+1)
+		}
+		life := layout.Lifetime()
+		s.times = append(s.times, life.Start, life.Start.Add(layout.Unit()), life.End.Add(-time.Millisecond), // inside
+			life.Start.Add(-time.Millisecond), life.End, time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
+		for range 6 {
+			at := life.Start.Add(time.Duration(random.Int64N(int64(life.End.Sub(life.Start)))))
+			tick := at.Truncate(layout.Unit())
+			s.times = append(s.times, at, tick, tick.Add(-time.Microsecond), tick.Add(-time.Millisecond))
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b sample) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// vectors reads the published ids. It adds layouts that are no presets.
+func vectors(t *testing.T, layouts map[string]idgen.Layout) map[string]map[int64]parts {
+	t.Helper()
+	data, err := os.ReadFile("../../idgen/testdata/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []struct {
+		Layout, ID, Unit string
+		Time, Epoch      time.Time
+		Fields           map[string]int64
+		Bits             [][2]any
+	}
+	if err := json.Unmarshal(data, &rows); err != nil || len(rows) < 80 {
+		t.Fatalf("%d vectors, %v", len(rows), err)
+	}
+	all := make(map[string]map[int64]parts)
+	for _, row := range rows {
+		if _, known := layouts[row.Layout]; !known {
+			var text []string
+			for _, field := range row.Bits {
+				suffix := ""
+				switch field[0] {
+				case "time":
+					suffix = fmt.Sprintf(" × %s since %s", row.Unit, row.Epoch.Format(time.RFC3339Nano))
+				case "worker", "rollback", "sequence":
+				default:
+					suffix = " = 0"
+				}
+				text = append(text, fmt.Sprintf("%v:%v%s", field[0], field[1], suffix))
+			}
+			layouts[row.Layout] = parse(t, strings.Join(text, " │ "))
+		}
+		id, err := strconv.ParseUint(row.ID, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[row.Layout] == nil {
+			all[row.Layout] = make(map[int64]parts)
+		}
+		all[row.Layout][int64(id)] = parts{&row.Time, row.Fields}
+	}
+	return all
+}
+
+// parse reads a layout, and adds the bits that no field uses.
+func parse(t *testing.T, text string) idgen.Layout {
+	t.Helper()
+	l, err := idgen.ParseLayout(text)
+	for unused := 1; err != nil && unused < 64; unused++ {
+		l, err = idgen.ParseLayout(fmt.Sprintf("0:%d │ %s", unused, text))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// drawn returns a layout whose times every database can represent.
+func drawn(t *testing.T, random *rand.Rand) idgen.Layout {
+	t.Helper()
+	units := []time.Duration{time.Millisecond, 3 * time.Millisecond, 1500 * time.Millisecond, time.Second, 7 * time.Second, time.Minute, time.Hour, 36 * time.Hour}
+	unit := units[random.IntN(len(units))]
+	epoch := time.Date(1970+random.IntN(130), 7, 1, 2, 3, 4, random.IntN(1000)*1e6, time.UTC)
+	fields := []idgen.Field{idgen.Time(20 + random.IntN(25))}
+	low := []idgen.Field{idgen.Worker(1 + random.IntN(6)), idgen.Rollback(1), idgen.Sequence(1 + random.IntN(6))}
+	if random.IntN(2) == 0 {
+		low = append(low, idgen.Fixed("service", 3, int64(random.IntN(8))), idgen.Fixed("Not a plain word", 1, 1))
+	}
+	random.Shuffle(len(low), func(i, j int) { low[i], low[j] = low[j], low[i] })
+	if random.IntN(2) == 0 {
+		fields = slices.Insert(fields, 0, idgen.Fixed("region", 2, int64(random.IntN(4))))
+	}
+	l, err := idgen.NewLayout(epoch, unit, append(fields, low...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// A server runs the functions of a layout.
+type server struct {
+	precision time.Duration                                           // of its times
+	last      time.Time                                               // the last one that it can represent
+	read      func(field string, ids []int64) ([]*int64, error)       // NULL is nil
+	readTime  func(ids []int64) ([]*time.Time, error)                 // NULL is nil
+	write     func(t time.Time) (smallest, largest *int64, err error) // of a time
+}
+
+// check returns everything that the functions of a sample compute wrongly.
+func (s sample) check(srv server) (problems []string) {
+	report := func(format string, args ...any) {
+		problems = append(problems, s.name+": "+fmt.Sprintf(format, args...))
+	}
+	names := []string{"worker", "sequence"}
+	for _, f := range s.layout.Fields() {
+		if !slices.Contains(names, f.Name) && f.Name != "time" && !strings.Contains(f.Name, " ") {
+			names = append(names, f.Name)
+		}
+	}
+	if len(s.layout.Fields()) == 2 { // it has no worker field
+		names = []string{"sequence"}
+	}
+	times, err := srv.readTime(s.ids)
+	if err != nil {
+		report("times: %v", err)
+	}
+	for i, got := range times {
+		want := s.want(s.ids[i], srv.last)
+		if got == nil || want.time == nil {
+			if got != nil || want.time != nil {
+				report("the time of %d is %v, want %v", s.ids[i], got, want.time)
+			}
+		} else if !got.Equal(*want.time) {
+			report("the time of %d is %v, want %v", s.ids[i], got, want.time)
+		}
+	}
+	for _, name := range names {
+		values, err := srv.read(name, s.ids)
+		if err != nil {
+			report("%s: %v", name, err)
+		}
+		for i, got := range values {
+			if want := s.want(s.ids[i], srv.last).fields[name]; got == nil || *got != want {
+				report("the %s of %d is %v, want %d", name, s.ids[i], got, want)
+			}
+		}
+	}
+	for _, at := range s.times {
+		at = at.Truncate(srv.precision)
+		if at.After(srv.last) {
+			continue
+		}
+		want, err := s.layout.MinID(at)
+		most, err2 := s.layout.MaxID(at)
+		smallest, largest, failed := srv.write(at)
+		switch {
+		case err != nil && failed == nil:
+			report("the ids of %v are %v to %v, but the layout has none: %v", at, smallest, largest, err)
+		case err == nil && err2 == nil && (failed != nil || smallest == nil || largest == nil):
+			report("the ids of %v are NULL, or %v", at, failed)
+		case err == nil && (*smallest != want || *largest != most):
+			report("the ids of %v are %d to %d, want %d to %d", at, *smallest, *largest, want, most)
+		}
+	}
+	return problems
+}
+
+// want returns the parts of an id: the published ones if there are any.
+func (s sample) want(id int64, last time.Time) parts {
+	if p, ok := s.published[id]; ok {
+		if p.time.After(last) {
+			p.time = nil
+		}
+		return p
+	}
+	decoded := s.layout.Decode(id)
+	p := parts{&decoded.Time, map[string]int64{"worker": decoded.Worker, "rollback": decoded.Rollback, "sequence": decoded.Sequence}}
+	if decoded.Time.After(last) {
+		p.time = nil
+	}
+	for _, f := range s.layout.Fields() {
+		if f.Fixed {
+			p.fields[f.Name], decoded.Fixed = decoded.Fixed[0], decoded.Fixed[1:]
+		}
+	}
+	return p
+}
+
+// kind returns the name of a database for timesql.
+func kind(db dbtest.DB) string {
+	if db.MariaDB {
+		return "mariadb"
+	}
+	return db.Dialect
+}
+
+// session returns a connection in a time zone other than UTC, since no function may depend
+// on it.
+func session(t *testing.T, db dbtest.DB) *sql.Conn {
+	t.Helper()
+	conn, err := db.Connect(t).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	switch db.Dialect {
+	case "postgres":
+		run(t, conn, "SET TIME ZONE 'Asia/Kathmandu'")
+	case "mysql":
+		run(t, conn, "SET time_zone = '+05:45'")
+	}
+	return conn
+}
+
+// An execer is a connection or a pool of connections.
+type execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func run(t *testing.T, conn execer, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := conn.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s\n%v", s, err)
+		}
+	}
+}
+
+// layouts in which SQL stores and reads times
+const textTime = "2006-01-02 15:04:05.999999"
+
+// newServer returns the functions on a connection. SQLite has the statements only.
+func newServer(t *testing.T, db dbtest.DB, conn execer, statements []string) server {
+	srv := server{precision: time.Microsecond, last: time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC)}
+	all := func(expression string, ids []int64) (values []sql.NullString, err error) {
+		for _, id := range ids {
+			var v sql.NullString
+			query, args := fmt.Sprintf(expression, strconv.FormatInt(id, 10)), []any(nil)
+			if db.Dialect == "sqlite" {
+				query, args = expression, []any{sql.Named("id", id)}
+			}
+			if err := one(t, conn, query, args, &v); err != nil {
+				return nil, err
+			}
+			values = append(values, v)
+		}
+		return values, nil
+	}
+	text := map[string]string{
+		"postgres": "SELECT to_char(snowkey_time(%s) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')",
+		"mysql":    "SELECT CAST(snowkey_time(%s) AS CHAR)",
+		"sqlite":   "SELECT time FROM (" + statements[0] + ")",
+	}[db.Dialect]
+	srv.readTime = func(ids []int64) (times []*time.Time, err error) {
+		values, err := all(text, ids)
+		for _, v := range values {
+			var at *time.Time
+			if v.Valid {
+				parsed, err := time.Parse(textTime, v.String)
+				if err != nil {
+					return nil, err
+				}
+				at = &parsed
+			}
+			times = append(times, at)
+		}
+		return times, err
+	}
+	srv.read = func(field string, ids []int64) (numbers []*int64, err error) {
+		query := "SELECT snowkey_" + field + "(%s)"
+		if db.Dialect == "sqlite" {
+			query = "SELECT " + field + " FROM (" + statements[0] + ")"
+		}
+		values, err := all(query, ids)
+		for _, v := range values {
+			var number *int64
+			if n, err := strconv.ParseInt(v.String, 10, 64); err == nil {
+				number = &n
+			}
+			numbers = append(numbers, number)
+		}
+		return numbers, err
+	}
+	srv.write = func(at time.Time) (smallest, largest *int64, err error) {
+		query, args := fmt.Sprintf("SELECT snowkey_min_id('%[1]s'), snowkey_max_id('%[1]s')", at.Format(textTime)), []any(nil)
+		switch db.Dialect {
+		case "postgres":
+			query = strings.ReplaceAll(query, "')", "+00')")
+		case "sqlite":
+			query, args = statements[1], []any{sql.Named("time", at.Format(textTime))}
+		}
+		err = one(t, conn, query, args, &smallest, &largest)
+		return smallest, largest, err
+	}
+	if db.Dialect == "sqlite" {
+		srv.precision = time.Millisecond
+	}
+	return srv
+}
+
+// one reads the only row of a query.
+func one(t *testing.T, conn execer, query string, args []any, to ...any) error {
+	rows, err := conn.QueryContext(t.Context(), query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return sql.ErrNoRows
+	}
+	if err := rows.Scan(to...); err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+// create runs the statements of a layout, and returns the functions. The returned
+// function drops them.
+func create(t *testing.T, db dbtest.DB, conn execer, statements, drop []string) (server, func()) {
+	t.Helper()
+	if drop != nil {
+		run(t, conn, statements...)
+	}
+	return newServer(t, db, conn, statements), func() { run(t, conn, drop...) }
+}
+
+// TestFunctions compares the functions with the published vectors and with Go.
+func TestFunctions(t *testing.T) {
+	all := samples(t)
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := session(t, db)
+		for _, s := range all {
+			statements, drop, err := timesql.Statements(s.layout, kind(db))
+			if err != nil {
+				t.Fatalf("%s: %v", s.name, err)
+			}
+			srv, done := create(t, db, conn, statements, drop)
+			for _, problem := range s.check(srv) {
+				t.Error(problem)
+			}
+			var nothing sql.NullString
+			query := "SELECT snowkey_time(NULL)"
+			if db.Dialect == "sqlite" {
+				query = "SELECT time FROM (" + strings.ReplaceAll(statements[0], ":id", "NULL") + ")"
+			}
+			if err := one(t, conn, query, nil, &nothing); err != nil || nothing.Valid {
+				t.Errorf("%s: the time of NULL is %v, %v", s.name, nothing, err)
+			}
+			done()
+		}
+	})
+}
+
+// TestWrongFunctionsAreFound changes a number or an operator of the functions, which the
+// test above must notice.
+func TestWrongFunctionsAreFound(t *testing.T) {
+	s := samples(t)[slices.IndexFunc(samples(t), func(s sample) bool { return s.name == "DatacenterProcess" })]
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := session(t, db)
+		right, drop, err := timesql.Statements(s.layout, kind(db))
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes := [][2]string{
+			{">> 22", ">> 21"}, {"<< 22", "<< 21"}, {"& 2199023255551", "& 1099511627775"}, {">> 14) & 31", ">> 14) & 15"}, {"| 4194303", "| 2097151"},
+		}
+		changes = append(changes, map[string][][2]string{
+			"postgres": {{"AT TIME ZONE 'UTC'", "AT TIME ZONE 'Europe/Paris'"}, {"1 millisecond", "1001 microsecond"}, {"/ 1000", "/ 1001"}, {"t >=", "t >"}},
+			"mysql":    {{"* 1000 MICROSECOND", "* 1001 MICROSECOND"}, {"DIV 1000", "DIV 1001"}, {"t <", "t <="}},
+			"sqlite":   {{"/ 1000.0", "/ 1000"}, {"2440587.5", "2440587.499999"}, {"BETWEEN 0", "BETWEEN -1"}},
+		}[db.Dialect]...)
+		for _, change := range changes {
+			var wrong []string
+			for _, statement := range right {
+				wrong = append(wrong, strings.ReplaceAll(statement, change[0], change[1]))
+			}
+			if slices.Equal(wrong, right) {
+				t.Errorf("no statement has %q", change[0])
+			}
+			srv, done := create(t, db, conn, wrong, drop)
+			if problems := s.check(srv); len(problems) == 0 {
+				t.Errorf("%q instead of %q was not found", change[1], change[0])
+			}
+			done()
+		}
+	})
+}

@@ -1,0 +1,200 @@
+package timesql
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+)
+
+// open returns a pool whose leases are in the database.
+func open(t *testing.T, db dbtest.DB, conn *sql.DB) *idgen.Pool {
+	t.Helper()
+	var store lease.Store
+	switch db.Dialect {
+	case "postgres":
+		store = sqlstore.Postgres(conn)
+	case "mysql":
+		store = sqlstore.MySQL(conn)
+	default:
+		store = sqlstore.SQLite(conn)
+	}
+	pool, err := snowkey.Open(t.Context(), store, snowkey.Config{Window: time.Second, MaxClockSkew: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pool
+}
+
+// A writer inserts orders with keys of Snowkey, in pairs that differ by one if it can, until
+// it's stopped.
+type writer struct {
+	stop func()
+	ids  []int64
+}
+
+func startWriter(t *testing.T, conn *sql.DB, pool *idgen.Pool) *writer {
+	w := &writer{}
+	quit := make(chan struct{})
+	var done sync.WaitGroup
+	w.stop = sync.OnceFunc(func() { close(quit); done.Wait() })
+	done.Go(func() {
+		for {
+			select {
+			case <-quit:
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+			for range 2 {
+				id, err := pool.Next(t.Context())
+				if err == nil {
+					_, err = conn.ExecContext(t.Context(), fmt.Sprintf("INSERT INTO orders (id, name) VALUES (%d, 'old')", id))
+				}
+				if err != nil {
+					t.Errorf("a process with Snowkey: %v", err)
+					return
+				}
+				w.ids = append(w.ids, id)
+			}
+		}
+	})
+	t.Cleanup(w.stop)
+	return w
+}
+
+// TestLeaving executes the steps of docs/leaving-snowkey.md while a process with Snowkey
+// writes, until the page says that there is none left.
+func TestLeaving(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		shared := db.Connect(t)
+		conn := db.Connect(t)
+		conn.SetMaxOpenConns(1) // transactions and variables belong to a session
+		if db.Dialect == "sqlite" {
+			shared.SetMaxOpenConns(1)
+			run(t, shared, "PRAGMA journal_mode = WAL", "PRAGMA busy_timeout = 10000")
+			run(t, conn, "PRAGMA busy_timeout = 10000")
+		}
+		functions(t, db, conn, idgen.DefaultLayout())
+		key := map[string]string{"postgres": "bigint PRIMARY KEY", "mysql": "BIGINT PRIMARY KEY", "sqlite": "INTEGER PRIMARY KEY"}[db.Dialect]
+		run(t, conn, fmt.Sprintf("CREATE TABLE orders (id %s, name VARCHAR(50) NOT NULL)", key),
+			fmt.Sprintf("CREATE TABLE items (id %s, order_id BIGINT NOT NULL, CONSTRAINT items_order_id_fkey FOREIGN KEY (order_id) REFERENCES orders (id))", key))
+		pool := open(t, db, shared)
+		old := startWriter(t, shared, pool)
+		time.Sleep(50 * time.Millisecond)
+		run(t, conn, "INSERT INTO items (id, order_id) SELECT id, id FROM orders")
+
+		counted, counts, dropped := 0, false, []string(nil)
+		for _, s := range statements(t, "leaving-snowkey.md", db) {
+			switch {
+			case strings.Contains(s, "COLUMN uid uuid"), strings.HasPrefix(s, "DROP TABLE snowkey"):
+				old.stop()
+			case strings.HasPrefix(s, "UPDATE orders SET uid"): // a new row needs one from now on
+				counts = false
+			case kind(db) == "mysql" && strings.HasPrefix(s, "SET foreign_key_checks = 0"):
+				refused(t, conn, "ALTER TABLE orders MODIFY id BIGINT NOT NULL AUTO_INCREMENT", "1833")
+			}
+			run(t, conn, s)
+			if strings.Contains(s, "setval") || strings.HasPrefix(s, "EXECUTE change_id") || strings.Contains(s, "start of the counter") {
+				counts = true
+			}
+			if counts { // a process without Snowkey inserts beside one with it
+				run(t, conn, "INSERT INTO orders (name) VALUES ('new'), ('new')")
+				counted += 2
+				time.Sleep(20 * time.Millisecond)
+			}
+			if strings.HasPrefix(s, "DROP TABLE snowkey") {
+				dropped = append(dropped, s)
+			}
+		}
+		old.stop()
+		if counted < 3 || len(old.ids) < 10 || dropped == nil {
+			t.Fatalf("%d keys were counted, and %d are of Snowkey", counted, len(old.ids))
+		}
+		// Every row exists, and the counted keys are above all others and have no gaps.
+		var rows, kept, gaps int
+		var least, most int64
+		if err := one(t, conn, "SELECT count(*), sum(CASE WHEN name = 'old' THEN 1 ELSE 0 END) FROM orders WHERE name <> 'start of the counter'", nil, &rows, &kept); err != nil || rows != len(old.ids)+counted || kept != len(old.ids) {
+			t.Errorf("%d rows, %d of them old, %v; want %d and %d", rows, kept, err, len(old.ids)+counted, len(old.ids))
+		}
+		if err := one(t, conn, "SELECT min(id), max(id) FROM orders WHERE name = 'new'", nil, &least, &most); err != nil {
+			t.Fatal(err)
+		}
+		if err := one(t, conn, fmt.Sprintf("SELECT count(*) FROM orders WHERE name = 'old' AND id >= %d", least), nil, &gaps); err != nil || gaps != 0 || most-least != int64(counted-1) {
+			t.Errorf("%d keys of Snowkey are above the first counted one, %v; the counted ones go from %d to %d", gaps, err, least, most)
+		}
+		if db.Dialect == "postgres" {
+			checkUUIDs(t, conn, postgres18(db))
+		}
+		// A process that still runs creates the tables again.
+		leases := "SELECT count(*) FROM snowkey_lease"
+		for deadline, n := time.Now().Add(time.Minute), 0; one(t, conn, leases, nil, &n) != nil; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("no process created the lease table")
+			}
+		}
+		if err := pool.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		run(t, conn, dropped...)
+		refused(t, conn, leases, "snowkey_lease")
+	})
+}
+
+// checkUUIDs checks that the UUIDs are of version 7, sort as the ids do, and have their
+// times, and that times were kept in created_at.
+func checkUUIDs(t *testing.T, conn *sql.DB, byDefault bool) {
+	t.Helper()
+	var wrong, lost int
+	if err := one(t, conn, `SELECT count(*) FILTER (WHERE uid <= before OR uid::text !~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]'
+		OR ('x' || left(replace(uid::text, '-', ''), 12))::bit(48)::bigint <> floor(extract(epoch FROM snowkey_time(id)) * 1000)),
+		count(*) FILTER (WHERE created_at IS NULL)
+		FROM (SELECT id, uid, created_at, lag(uid) OVER (ORDER BY id) AS before FROM orders WHERE uid IS NOT NULL) AS o`, nil, &wrong, &lost); err != nil || wrong != 0 || lost != 0 {
+		t.Errorf("%d UUIDs are wrong, and %d times are missing: %v", wrong, lost, err)
+	}
+	if err := one(t, conn, "SELECT count(*) FROM items LEFT JOIN orders USING (id) WHERE orders.uid IS DISTINCT FROM items.order_uid", nil, &wrong); err != nil || wrong != 0 {
+		t.Errorf("%d items have another order: %v", wrong, err)
+	}
+	if !byDefault {
+		refused(t, conn, "INSERT INTO orders (id, name) VALUES (1, 'no uid')", "23502")
+		return
+	}
+	var version int
+	if err := one(t, conn, "INSERT INTO orders (id, name) VALUES (1, 'by default') RETURNING uuid_extract_version(uid)", nil, &version); err != nil || version != 7 {
+		t.Errorf("the default is a UUID of version %d, %v", version, err)
+	}
+}
+
+// TestCounterTooLow shows why the page starts the counter a day ahead: at the largest key
+// plus one, a process with Snowkey makes the same number.
+func TestCounterTooLow(t *testing.T) {
+	db := dbtest.Postgres(t)
+	conn := db.Connect(t)
+	pool := open(t, db, conn)
+	defer pool.Close(t.Context())
+	run(t, conn, "CREATE TABLE orders (id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY)")
+	first, err := pool.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, conn, fmt.Sprintf("INSERT INTO orders VALUES (%d)", first))
+	var ids []int64
+	for len(ids) < 2 || ids[len(ids)-1] != ids[len(ids)-2]+1 { // until two are of one tick
+		id, err := pool.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	last, next := ids[len(ids)-2], ids[len(ids)-1]
+	run(t, conn, fmt.Sprintf("INSERT INTO orders VALUES (%d)", last),
+		"SELECT setval(pg_get_serial_sequence('orders', 'id'), (SELECT max(id) FROM orders))", "INSERT INTO orders DEFAULT VALUES")
+	refused(t, conn, fmt.Sprintf("INSERT INTO orders VALUES (%d)", next), "23505")
+}

@@ -1,0 +1,131 @@
+package timesql
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/timesql"
+)
+
+// sqlBlock matches a block of SQL, whose first line says where it runs.
+var sqlBlock = regexp.MustCompile("(?s)```sql\n-- ([^\n]*)\n(.*?)\n```")
+
+// marks are the first lines of the blocks for a database. A block for a single version
+// has the version in its line.
+var marks = map[string][]string{
+	"postgres":   {"PostgreSQL"},
+	"postgres18": {"PostgreSQL", "PostgreSQL 18"},
+	"mysql":      {"MySQL and MariaDB"},
+	"mariadb":    {"MySQL and MariaDB"},
+	"sqlite":     {"SQLite"},
+}
+
+// statements returns the statements of a page for a database, in order. They are separated by empty
+// lines.
+func statements(t *testing.T, page string, db dbtest.DB) (all []string) {
+	t.Helper()
+	database := kind(db)
+	if postgres18(db) {
+		database = "postgres18"
+	}
+	text, err := os.ReadFile("../../docs/" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range sqlBlock.FindAllStringSubmatch(string(text), -1) {
+		for _, mark := range marks[database] {
+			if block[1] == mark {
+				for _, s := range strings.Split(block[2], "\n\n") {
+					all = append(all, strings.TrimSuffix(strings.TrimSpace(s), ";"))
+				}
+			}
+		}
+	}
+	return all
+}
+
+// TestMarks checks that each block of SQL on the pages is run somewhere.
+func TestMarks(t *testing.T) {
+	for _, page := range []string{"time-in-sql.md", "partitions.md", "leaving-snowkey.md"} {
+		text, err := os.ReadFile("../../docs/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known := map[string]bool{"ClickHouse": true} // see TestMatrixClickHouse
+		for _, list := range marks {
+			for _, mark := range list {
+				known[mark] = true
+			}
+		}
+		blocks := sqlBlock.FindAllStringSubmatch(string(text), -1)
+		if n := strings.Count(string(text), "```sql\n"); n != len(blocks) || n < 4 {
+			t.Errorf("%s: %d of %d blocks have a mark", page, len(blocks), n)
+		}
+		for _, block := range blocks {
+			if !known[block[1]] {
+				t.Errorf("%s: no test runs the blocks of %q", page, block[1])
+			}
+		}
+	}
+}
+
+// postgres18 reports whether the server has what is new in Postgres 18.
+func postgres18(db dbtest.DB) bool { return strings.HasPrefix(db.Version, "postgres 18") }
+
+// functions creates the functions of a layout, or does nothing on SQLite.
+func functions(t *testing.T, db dbtest.DB, conn execer, l idgen.Layout) {
+	t.Helper()
+	create, drop, err := timesql.Statements(l, kind(db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if drop != nil {
+		run(t, conn, create...)
+	}
+}
+
+// output returns all cells of a query as text.
+func output(t *testing.T, conn execer, query string) string {
+	t.Helper()
+	rows, err := conn.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s\n%v", query, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for rows.Next() {
+		cells := make([]sql.NullString, len(columns))
+		to := make([]any, len(columns))
+		for i := range cells {
+			to[i] = &cells[i]
+		}
+		if err := rows.Scan(to...); err != nil {
+			t.Fatal(err)
+		}
+		for i, cell := range cells {
+			b.WriteString(columns[i] + "=" + cell.String + "\n")
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// refused checks that a statement fails with an error that has this text.
+func refused(t *testing.T, conn execer, statement, want string) {
+	t.Helper()
+	if _, err := conn.ExecContext(context.WithoutCancel(t.Context()), statement); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s\n%v; want an error with %q", statement, err, want)
+	}
+}
