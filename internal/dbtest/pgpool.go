@@ -8,7 +8,7 @@ import (
 )
 
 // ThroughPgpool returns a Postgres database whose DSN connects through a new Pgpool-II.
-// It sends writes to the server of db, and reads to that of the standby. Each of the
+// It sends writes to the server of db, and reads to the standby. Each of the
 // settings is a line of pgpool.conf. The servers must not ask for a password.
 func (db DB) ThroughPgpool(t TB, standby *Standby, settings ...string) DB {
 	t.Helper()
