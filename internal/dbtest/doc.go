@@ -91,5 +91,6 @@
 //   - [FilesOf] and [RecoveryOf] for a Postgres that is restored from a backup.
 //   - [Galera] and [GroupReplication] for a cluster whose members fail.
 //   - [DB.Through] for a proxy that can lose or delay requests and replies.
-//   - [DB.ThroughPgBouncer] to put a connection pooler between the test and the server.
+//   - [DB.ThroughPgBouncer] and [DB.ThroughPgpool] to put a connection pooler between the
+//     test and the server, and [DB.ThroughHAProxy] for a load balancer.
 package dbtest

@@ -3,8 +3,6 @@ package dbtest
 import (
 	"crypto/rand"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -13,8 +11,7 @@ import (
 
 // ThroughPgBouncer returns a Postgres database whose DSN connects through a new
 // PgBouncer. The pool mode must be "session", "transaction" or "statement", and all
-// other settings are the defaults. The program is looked for in the same places as the
-// servers.
+// other settings are the defaults.
 //
 // Note that PgBouncer doesn't support prepared statements before version 1.21, so with
 // older versions, pgx needs default_query_exec_mode=exec or simple_protocol in the DSN.
@@ -25,37 +22,17 @@ func (db DB) ThroughPgBouncer(t TB, mode string) DB {
 		t.Fatalf("dbtest: %v", errBadPostgresDSN)
 	}
 	alias := "bounced_" + strings.ToLower(rand.Text()[:12])
-	e := postgres
-	e.name, e.needs, e.pack, e.versions = "pgbouncer", "pgbouncer", "pgbouncer", nil
-	var version []byte
-	e.find = func(look finder) (installation, bool) {
-		paths, ok := look([]string{"/usr/sbin", "/usr/local/sbin"}, "pgbouncer")
-		if !ok {
-			return installation{}, false
-		}
-		version, _ = exec.Command(paths[0], "--version").Output()
-		return installation{
-			initialise: func(string) []string { return []string{"true"} },
-			serve: func(dir, _ string, port int, _ bool) []string {
-				return []string{"sh", "-c", `printf '%s\n' "$3" >"$2" && exec "$1" "$2"`, "bouncer",
-					paths[0], filepath.Join(dir, "pgbouncer.ini"), bouncerConfig(cfg, alias, mode, port)}
-			},
-			dsn: func(port int) string {
-				// We disable TLS, because each client would first open a connection
-				// only to see it refused, and there are no more than 100 connections.
-				return fmt.Sprintf("postgres://any@127.0.0.1:%d/%s?sslmode=disable&default_query_exec_mode=exec", port, alias)
-			},
-			quit: "KILL",
-		}, true
-	}
-	srv, err := e.startFound(false)
-	if err != nil {
-		missing(t, err)
-	}
-	t.Cleanup(srv.stop)
-	name, _, _ := strings.Cut(string(version), "\n")
-	t.Logf("%s in %s mode", name, mode)
-	db.DSN, _, _ = strings.Cut(srv.dsn, "&")
+	db.DSN = forwarder{
+		program: "pgbouncer", pack: "pgbouncer", version: "--version", quit: "KILL",
+		config: func(_ string, port int) string { return bouncerConfig(cfg, alias, mode, port) },
+		dsn: func(port int) string {
+			// We disable TLS, because each client would first open a connection only to
+			// see it refused, and there are no more than 100 connections.
+			return fmt.Sprintf("postgres://any@127.0.0.1:%d/%s?sslmode=disable&default_query_exec_mode=exec", port, alias)
+		},
+	}.start(t, postgres)
+	t.Logf("PgBouncer in %s mode", mode)
+	db.DSN, _, _ = strings.Cut(db.DSN, "&")
 	return db
 }
 

@@ -20,11 +20,12 @@ type Standby struct {
 }
 
 // StandbyOf takes a backup of db's server and starts a standby from it, which ends with
-// the test. The server must come from [Durable] or [Killable].
-func StandbyOf(t TB, db DB) *Standby {
+// the test. The server must come from [Durable] or [Killable]. Each of the settings is a
+// line of the standby's configuration.
+func StandbyOf(t TB, db DB, settings ...string) *Standby {
 	t.Helper()
 	through, link := db.Through(t)
-	standby := copyOf(t, db, "standby.signal", "primary_conninfo = '"+strings.ReplaceAll(through.DSN, "'", "''")+"'")
+	standby := copyOf(t, db, "standby.signal", append(settings, "primary_conninfo = '"+strings.ReplaceAll(through.DSN, "'", "''")+"'")...)
 	return &Standby{DB: standby, primary: db, link: link}
 }
 

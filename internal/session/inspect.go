@@ -113,7 +113,7 @@ var reasons = map[string][2]string{
 // The version of a table is the default of its column protocol, or 1 if it doesn't have
 // that column. The join with pg_class looks redundant, but a snapshot may not show a
 // table yet that to_regclass already finds.
-const inspectPostgres = `WITH tables AS (SELECT t.name, c.oid AS id FROM (VALUES {quoted}) AS t (name) LEFT JOIN pg_class c ON c.oid = to_regclass(t.name)),
+const inspectPostgres = ToPrimary + `WITH tables AS (SELECT t.name, c.oid AS id FROM (VALUES {quoted}) AS t (name) LEFT JOIN pg_class c ON c.oid = to_regclass(t.name)),
 versions AS (SELECT t.name, COALESCE((SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 	WHERE a.attrelid = t.id AND a.attname = 'protocol' AND NOT a.attisdropped), '1') AS version FROM tables t WHERE t.id IS NOT NULL)
 SELECT 'missing', name, '' FROM tables WHERE id IS NULL

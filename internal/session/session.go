@@ -176,11 +176,27 @@ func Patience(ctx context.Context) string {
 	return strconv.FormatInt(patience.Milliseconds()+1, 10)
 }
 
+// ToPrimary begins a statement that reads. A pooler that sends reads to a standby, such
+// as Pgpool-II, sends this one to the primary.
+const ToPrimary = "/*NO LOAD BALANCE*/ "
+
+// ErrStandby is returned for a write whose commit can't be verified, because a proxy sent
+// the statement that verifies it to a standby. The write may have been committed.
+var ErrStandby = errors.New("a proxy sends writes of a connection to the primary, and reads to a standby, so Snowkey cannot tell whether a write was committed")
+
+// markText reads the mark, and whether the server is a standby. Before PostgreSQL 14,
+// there is no in_hot_standby, but the transactions of a standby are read-only.
+const markText = ToPrimary + "SELECT current_setting('snowkey.write', true), COALESCE(current_setting('in_hot_standby', true), current_setting('transaction_read_only', true))"
+
 // isMarked reports whether the transaction that set the mark is still open. We can tell
-// because the mark disappears at the end of the transaction.
+// because the mark disappears at the end of the transaction. A standby can't tell, because
+// it doesn't know the transaction.
 func isMarked(ctx context.Context, conn *sql.Conn, mark string) (bool, error) {
-	var now sql.Null[string]
-	err := conn.QueryRowContext(ctx, "SELECT current_setting('snowkey.write', true)").Scan(&now)
+	var now, standby sql.Null[string]
+	err := conn.QueryRowContext(ctx, markText).Scan(&now, &standby)
+	if err == nil && standby.V == "on" {
+		err = ErrStandby
+	}
 	return now.V == mark, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	_ "embed" // for the DDL
+	"errors"
 	"strings"
 
 	"github.com/snowkey-go/snowkey/internal/session"
@@ -92,8 +93,9 @@ var postgres = &dialect{
 	SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', @patience, true), set_config('snowkey.write', @mark, true),
 		CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
 `,
-		"{read}": `WITH here AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
+		"{read}": session.ToPrimary + `WITH here AS MATERIALIZED (SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) AS now)
 `,
+		"{to primary}":    session.ToPrimary,
 		"{one}":           "",
 		"{now}":           "(SELECT now FROM here)",
 		"{answer now}":    "(SELECT now FROM here)",
@@ -133,6 +135,8 @@ var postgres = &dialect{
 			return "connect to the primary, and set default_transaction_read_only = off for this role"
 		case strings.Contains(err.Error(), "standard_conforming_strings"): // returned by pgx with the simple protocol
 			return "set standard_conforming_strings = on for this role"
+		case errors.Is(err, session.ErrStandby):
+			return "send all statements of Snowkey to the primary; docs/proxies.md has the settings"
 		case strings.HasPrefix(state, "28"), state == "42501", state == "3D000", state == "3F000":
 			return permanentRemedy
 		case state == "42703": // a column is missing
@@ -160,6 +164,7 @@ var mysql = &dialect{
 		// MySQL we can't set this for a single statement.
 		"{write}":         "/*M! SET STATEMENT innodb_lock_wait_timeout = @seconds FOR */ ",
 		"{read}":          "",
+		"{to primary}":    "",
 		"{one}":           "",
 		"{now}":           mysqlNow, // the time at which the statement began
 		"{answer now}":    "LAST_INSERT_ID(2 * " + mysqlNow + " + @@autocommit) DIV 2",
@@ -262,6 +267,7 @@ var sqlite = &dialect{
 	words: map[string]string{
 		"{write}":         "",
 		"{read}":          "",
+		"{to primary}":    "",
 		"{one}":           "SELECT * FROM ", // because SQLite doesn't allow LIMIT in a part of a UNION
 		"{now}":           sqliteNow,
 		"{answer now}":    sqliteNow,

@@ -76,7 +76,9 @@
 // The store holds a connection only while a call runs. Since it prepares no statements
 // itself and leaves no settings behind in the session, it works with PgBouncer in
 // transaction mode. If you use pgx with a version of PgBouncer that doesn't support
-// prepared statements, set default_query_exec_mode=exec. A pool of one connection is
+// prepared statements, set default_query_exec_mode=exec. Statements for PostgreSQL that
+// only read begin with /*NO LOAD BALANCE*/, which makes Pgpool-II send them to the primary.
+// See docs/proxies.md for other proxies. A pool of one connection is
 // enough as long as the application never uses it for longer than a quarter of Window
 // at once.
 //
@@ -114,6 +116,8 @@
 //	on the connection of SQLite                      ctx ends
 //	read-only server or standby, or session (MySQL   [*lease.PermanentError] at once
 //	and MariaDB: only where tables are missing)
+//	proxy that sends reads to a standby, so that a   [*lease.PermanentError] at once
+//	commit can't be verified (PostgreSQL)
 //	simple protocol of pgx with                      [*lease.PermanentError] at once
 //	standard_conforming_strings=off
 //	wrong password, unknown database, no privilege   [*lease.PermanentError] at once

@@ -15,10 +15,10 @@ const (
 	sameProtocolWord = "protocol = {protocol} AND NOT EXISTS (SELECT 1 FROM {ns} n WHERE n.namespace = @namespace AND n.layout = @layout AND n.protocol <> {protocol})"
 
 	// A layout whose namespace was lost has only rows. Its position is -1.
-	layoutsText = `SELECT layout, position FROM {ns} WHERE namespace = @namespace
+	layoutsText = `{to primary}SELECT layout, position FROM {ns} WHERE namespace = @namespace
 UNION ALL SELECT DISTINCT layout, -1 FROM {lease} WHERE namespace = @namespace`
 
-	namespacesText = `SELECT namespace FROM {ns} UNION SELECT namespace FROM {lease} ORDER BY 1`
+	namespacesText = `{to primary}SELECT namespace FROM {ns} UNION SELECT namespace FROM {lease} ORDER BY 1`
 
 	// If two processes saw the same layouts, both of them insert at the same position,
 	// so only one insert has an effect.

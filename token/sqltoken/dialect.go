@@ -46,7 +46,7 @@ SELECT (SELECT count(*) FROM changed) FROM here`
 var postgres = &dialect{
 	Dialect: session.Postgres,
 	ddl:     postgresDDL,
-	user:    `SELECT user_id, hash, seen, 1 FROM {table} WHERE id = @id`,
+	user:    session.ToPrimary + `SELECT user_id, hash, seen, 1 FROM {table} WHERE id = @id`, // a standby may not know yet that it was revoked
 	add: inPostgres(`INSERT INTO {table} (id, user_id, hash, seen) SELECT @id, @user, @hash, @seen FROM here
 	ON CONFLICT (id) DO NOTHING`),
 	touch:      inPostgres(`UPDATE {table} SET seen = @seen FROM here WHERE id = @id AND seen < @seen`),

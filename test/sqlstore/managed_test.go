@@ -1,0 +1,118 @@
+package sqlstore_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// These tests have the conditions of servers that somebody else runs. docs/managed.md
+// lists such services, none of which we could test.
+
+// A role may not read what identifies the server, and the standby that is promoted lacks
+// the last commits. Nothing shows that another server answers, so it is the hold-off that
+// keeps ids unique.
+func TestRoleThatCannotSeeAFailover(t *testing.T) {
+	primary, process := dbtest.Killable(t, "postgres")
+	exec(t, primary.Connect(t), "CREATE ROLE app LOGIN", "GRANT ALL ON SCHEMA public TO app",
+		"REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+	as := func(db dbtest.DB) dbtest.DB {
+		db.DSN = strings.Replace(db.DSN, "postgres@", "app@", 1)
+		return db
+	}
+	var fleets []*fleet
+	for i, broken := range []func(*operated) lease.Store{nil, withoutHoldOff} {
+		c := &fleet{T: t, db: as(primary), table: fmt.Sprint("lease", i), broken: broken, window: time.Second}
+		c.start()
+		fleets = append(fleets, c)
+	}
+	standby := dbtest.StandbyOf(t, primary)
+	if err := standby.Lag(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range fleets {
+		c.renewals()
+	}
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range fleets {
+		c.goOn(as(standby.DB))
+		t.Run(c.variant(), c.verdict)
+	}
+}
+
+// perConnection makes the server look like another one in each connection, as a load
+// balancer does that has several servers behind it.
+func perConnection(request []byte) {
+	const identity = "(SELECT system_identifier FROM pg_control_system())::text"
+	another := "pg_backend_pid()::text"
+	another += strings.Repeat(" ", len(identity)-len(another))
+	for {
+		at := bytes.Index(request, []byte(identity))
+		if at < 0 {
+			return
+		}
+		copy(request[at:], another)
+	}
+}
+
+// If the fingerprint is another one in each connection, ids don't repeat. As long as the
+// *sql.DB keeps a connection, leases work, and another connection raises the fence. If it
+// keeps none, Open can't claim a lease.
+func TestFingerprintOfEachConnection(t *testing.T) {
+	through, proxy := dbtest.Durable(t, "postgres").Through(t)
+	proxy.Edit(perConnection)
+	through = with(through, "default_query_exec_mode=exec")
+	cfg := snowkey.Config{MaxClockSkew: 20 * time.Millisecond, Window: 2 * time.Second}
+	seen := make(map[int64]bool)
+	fences := make(map[int64]bool)
+	conn := through.Connect(t)
+	for range 3 {
+		pool, err := snowkey.Open(t.Context(), open(t, through, conn, "lease"), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, err := pool.NextN(t.Context(), 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			if seen[id] {
+				t.Fatalf("%d came twice", id)
+			}
+			seen[id] = true
+		}
+		var fence int64
+		if err := conn.QueryRow("SELECT fence FROM lease_ns").Scan(&fence); err != nil {
+			t.Fatal(err)
+		}
+		fences[fence] = true
+		if err := pool.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		conn.SetMaxIdleConns(0) // closes the connection
+		conn.SetMaxIdleConns(2)
+	}
+	if len(fences) < 3 {
+		t.Errorf("%d fences; the fingerprint did not change, so this test proves nothing", len(fences))
+	}
+
+	conn.SetMaxIdleConns(-1)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if pool, err := snowkey.Open(ctx, open(t, through, conn, "lease"), cfg); err == nil {
+		id, err := pool.Next(t.Context())
+		t.Errorf("a lease was claimed although each statement saw another server: %d %v", id, err)
+	}
+}

@@ -1,0 +1,21 @@
+DO $$
+BEGIN
+	PERFORM pg_advisory_xact_lock(x'736e6f776b6579'::bigint);
+	CREATE TABLE IF NOT EXISTS snowkey_lease_ns (
+		namespace   text COLLATE "C" PRIMARY KEY,
+		layout      text COLLATE "C" NOT NULL,
+		fingerprint text COLLATE "C" NOT NULL,
+		fence       bigint NOT NULL
+	);
+	CREATE TABLE IF NOT EXISTS snowkey_lease (
+		namespace  text COLLATE "C" NOT NULL,
+		worker     bigint NOT NULL,
+		token      text COLLATE "C" NOT NULL,
+		revision   bigint NOT NULL,
+		bound      bigint NOT NULL,
+		expires_at bigint NOT NULL,
+		label      text COLLATE "C" NOT NULL,
+		PRIMARY KEY (namespace, worker)
+	) WITH (fillfactor = 50);
+END
+$$

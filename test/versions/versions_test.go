@@ -1,0 +1,343 @@
+// Package versions has a test for each promise of docs/versions.md that no other test
+// keeps. Its testdata is frozen: a change of the code that needs a change of these files
+// breaks the promise. A program in another language, which knows only the bits, the epochs
+// and the alphabets, computed layouts.txt and texts.txt.
+package versions
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	"github.com/snowkey-go/snowkey"
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/internal/protocol"
+	"github.com/snowkey-go/snowkey/lease"
+	"github.com/snowkey-go/snowkey/lease/filestore"
+	"github.com/snowkey-go/snowkey/lease/sqlstore"
+	"github.com/snowkey-go/snowkey/schema/pk"
+)
+
+const root = "../.."
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Each line of the page must name a test that exists.
+func TestPage(t *testing.T) {
+	row := regexp.MustCompile("(?m)^\\|.*\\|[^|]*`(Test[A-Za-z0-9]+)` in \\[[^]]*\\]\\(\\.\\./([^)]+)\\)[^|]*\\|$")
+	page := read(t, root+"/docs/versions.md")
+	found := row.FindAllStringSubmatch(page, -1)
+	lines := 0
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| what") {
+			lines++
+		}
+	}
+	if len(found) < 10 || len(found) != lines {
+		t.Errorf("%d of %d lines name a test", len(found), lines)
+	}
+	for _, f := range found {
+		if !strings.Contains(read(t, filepath.Join(root, f[2])), "\nfunc "+f[1]+"(") {
+			t.Errorf("%s has no %s", f[2], f[1])
+		}
+	}
+}
+
+var presets = map[string]idgen.Layout{
+	"Baidu": idgen.Baidu(), "DatacenterProcess": idgen.DatacenterProcess(), "DefaultLayout": idgen.DefaultLayout(), "Discord": idgen.Discord(),
+	"Instagram": idgen.Instagram(), "JSSafe": idgen.JSSafe(), "Mastodon": idgen.Mastodon(), "Sonyflake": idgen.Sonyflake(), "TSID": idgen.TSID(),
+	"Twitter": idgen.Twitter(), "Twitter2015": idgen.Twitter2015(),
+}
+
+// A preset keeps its fields, unit and epoch, and so an id keeps its parts. The text of a
+// layout is in the lease tables, so it stays the same too.
+func TestLayouts(t *testing.T) {
+	var got []string
+	for name, l := range presets {
+		got = append(got, layoutLine(t, name, l))
+	}
+	slices.Sort(got)
+	if text := strings.Join(got, "\n") + "\n"; text != read(t, "testdata/layouts.txt") {
+		t.Errorf("the layouts are now:\n%s", text)
+	}
+	for line := range strings.Lines(read(t, "testdata/layouts.txt")) {
+		parts := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		l, err := idgen.ParseLayout(parts[1])
+		if err != nil || layoutLine(t, parts[0], l) != strings.TrimSuffix(line, "\n") {
+			t.Errorf("%s is not read: %v", parts[0], err)
+		}
+	}
+	other, err := presets["Twitter"].WithEpoch(time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if layoutLine(t, "Twitter", other) == layoutLine(t, "Twitter", presets["Twitter"]) {
+		t.Error("another epoch makes no difference, so this test proves nothing")
+	}
+}
+
+// layoutLine returns the text of a layout, and two neighbouring ids with their parts.
+func layoutLine(t *testing.T, name string, l idgen.Layout) string {
+	t.Helper()
+	at := time.Date(2020, 3, 4, 5, 6, 7, 0, time.UTC)
+	if l.Epoch().After(at) {
+		at = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	}
+	first, err := l.MinID(at)
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	parts := l.Decode(first)
+	parts.Worker, parts.Sequence = min(5, int64(1)<<bitsOf(l, "worker")-1), 6
+	line := []string{name, l.String()}
+	for range 2 {
+		id, err := l.Compose(parts)
+		if err != nil || l.Decode(id).Sequence != parts.Sequence {
+			t.Fatal(name, err)
+		}
+		line = append(line, strconv.FormatInt(id, 10))
+		parts.Sequence++
+	}
+	return strings.Join(line, "\t")
+}
+
+func bitsOf(l idgen.Layout, field string) int {
+	for _, f := range l.Fields() {
+		if f.Name == field {
+			return f.Bits
+		}
+	}
+	return 0
+}
+
+// Text that a program stored or printed is still read, and written in the same way.
+func TestTexts(t *testing.T) {
+	var got []string
+	for _, n := range []int64{0, 1, 1<<53 + 1, 1<<53 + 2, 541437439508070401, 541437439508070402, 1<<63 - 2, 1<<63 - 1} {
+		id := pk.ID(n)
+		asJSON, err := json.Marshal(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sortable, err := pk.SortText(n).MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, strings.Join([]string{id.String(), string(asJSON), string(sortable), pk.FormatHex(id), pk.FormatBase58(id), pk.FormatBase62(id)}, "\t"))
+	}
+	frozen := read(t, "testdata/texts.txt")
+	if text := strings.Join(got, "\n") + "\n"; text != frozen {
+		t.Errorf("the texts are now:\n%s", text)
+	}
+	for line := range strings.Lines(frozen) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		want, err := strconv.ParseInt(f[0], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fromJSON pk.ID
+		var sortable pk.SortText
+		errs := []error{json.Unmarshal([]byte(f[1]), &fromJSON), sortable.UnmarshalText([]byte(f[2]))}
+		hex, err1 := pk.ParseHex(f[3])
+		base58, err2 := pk.ParseBase58(f[4])
+		base62, err3 := pk.ParseBase62(f[5])
+		for i, id := range []pk.ID{fromJSON, pk.ID(sortable), hex, base58, base62} {
+			if int64(id) != want {
+				t.Errorf("text %d of %d is read as %d", i, want, id)
+			}
+		}
+		if err := errors.Join(append(errs, err1, err2, err3)...); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+var comment = regexp.MustCompile(`(?m) *--.*$`)
+
+// plain removes comments and differences of space.
+func plain(statements string) string {
+	return strings.Join(strings.Fields(comment.ReplaceAllString(statements, "")), " ")
+}
+
+func storeOf(dialect string, conn *sql.DB) *sqlstore.Store {
+	switch dialect {
+	case "postgres":
+		return sqlstore.Postgres(conn)
+	case "mysql":
+		return sqlstore.MySQL(conn)
+	}
+	return sqlstore.SQLite(conn)
+}
+
+// The tables of a protocol version stay the same, except for their comments.
+func TestTables(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
+		frozen := read(t, fmt.Sprintf("testdata/protocol%d/%s.sql", protocol.Version, dialect))
+		now := strings.Join(storeOf(dialect, nil).DDL(), ";\n")
+		quotes := strings.NewReplacer(`"`, "", "`", "")
+		if got, want := plain(quotes.Replace(now)), plain(frozen); got != want {
+			t.Errorf("%s has the tables\n%s\nwant\n%s", dialect, got, want)
+		}
+	}
+}
+
+// at returns the first counter of DefaultLayout at a time.
+func at(moment time.Time) int64 {
+	return moment.Sub(idgen.DefaultLayout().Epoch()).Milliseconds() << 12
+}
+
+// fill completes a text with bounds. One of its leases expired an hour ago.
+func fill(text string, bound int64) string {
+	return strings.NewReplacer("{bound}", strconv.FormatInt(bound, 10), "{fence}", strconv.FormatInt(bound-1, 10),
+		"{held}", strconv.FormatInt(time.Now().Add(-time.Hour).UnixMicro(), 10)).Replace(text)
+}
+
+// stored creates the tables as the release of a protocol version left them. Their bounds
+// are counters at the given time.
+func stored(t *testing.T, db dbtest.DB, conn *sql.DB, version int, bound int64) {
+	t.Helper()
+	layout := strings.NewReplacer("│", `\u2502`, "×", `\u00d7`).Replace(idgen.DefaultLayout().String())
+	if db.Dialect == "mysql" {
+		layout = strings.ReplaceAll(layout, `\`, `\\`)
+	}
+	dir := fmt.Sprint("testdata/protocol", version)
+	rows := strings.ReplaceAll(fill(read(t, filepath.Join(dir, "rows.sql")), bound), "{layout}", layout)
+	var statements []string
+	if tables := read(t, filepath.Join(dir, db.Dialect+".sql")); db.Dialect == "postgres" {
+		statements = []string{tables}
+	} else {
+		statements = strings.Split(tables, ";\n")
+	}
+	for _, s := range append(statements, strings.Split(rows, ";\n")...) {
+		if _, err := conn.Exec(s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+var config = snowkey.Config{MaxClockSkew: 50 * time.Millisecond, SkipMigrate: true, MaxWorker: 1, Logger: slog.New(slog.DiscardHandler)}
+
+// above opens a pool, and fails unless its ids are above a bound.
+func above(t *testing.T, store lease.Store, cfg snowkey.Config, bound int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	pool, err := snowkey.Open(ctx, store, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := pool.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := idgen.DefaultLayout().Decode(id)
+	if counter := at(parts.Time) + parts.Sequence; counter < bound {
+		t.Errorf("the id %d has the counter %d, and %d may have been issued", id, counter, bound-1)
+	}
+	if err := pool.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// Tables of the present protocol version, whichever release made them, are used as they
+// are: ids start above the bounds in them.
+func TestTablesOfAnEarlierRelease(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		bound := at(time.Now().Add(time.Second)) // ahead of the clock, so that only the bound can keep ids above it
+		stored(t, db, conn, protocol.Version, bound)
+		above(t, storeOf(db.Dialect, conn), config, bound)
+	})
+}
+
+// Tables of the first version are refused and stay as they are. As the page says, they are
+// dropped, and ids continue above all that was granted.
+func TestTablesOfVersion1(t *testing.T) {
+	steps := regexp.MustCompile("(?s)```sql\n(DROP TABLE .*?)```").FindStringSubmatch(read(t, root+"/docs/versions.md"))
+	if steps == nil {
+		t.Fatal("docs/versions.md does not say how to drop the tables")
+	}
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		conn := db.Connect(t)
+		stored(t, db, conn, 1, at(time.Now().Add(time.Second)))
+		content := func() []string {
+			return append(dbtest.Rows(t, conn, "SELECT * FROM snowkey_lease"), dbtest.Rows(t, conn, "SELECT * FROM snowkey_lease_ns")...)
+		}
+		before := content()
+		for _, skip := range []bool{true, false} {
+			cfg := config
+			cfg.SkipMigrate = skip
+			_, err := snowkey.Open(t.Context(), storeOf(db.Dialect, conn), cfg)
+			if v, ok := errors.AsType[*lease.VersionError](err); !ok || v.Found != "1" {
+				t.Errorf("Open, SkipMigrate %v: %v", skip, err)
+			}
+		}
+		if after := content(); len(before) != 2 || !slices.Equal(before, after) {
+			t.Errorf("the tables changed from %q to %q", before, after)
+		}
+		bound := at(time.Now().Add(10 * time.Second)) // the old release grants no more than Window + MaxClockSkew
+		for s := range strings.SplitSeq(strings.TrimSpace(steps[1]), ";") {
+			if s = strings.TrimSpace(s); s != "" {
+				if _, err := conn.Exec(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		cfg := config
+		cfg.SkipMigrate = false
+		cfg.MaxClockSkew = 0 // the default, which the old release had as well
+		if db.Dialect == "sqlite" {
+			bound = at(time.Now())
+		}
+		above(t, storeOf(db.Dialect, conn), cfg, bound)
+	})
+}
+
+// A file of filestore that an earlier release wrote is used as it is.
+func TestFilesOfAnEarlierRelease(t *testing.T) {
+	files, err := filepath.Glob(fmt.Sprintf("testdata/protocol%d/*.leases", protocol.Version))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	bound := at(time.Now().Add(time.Second))
+	head, body, _ := strings.Cut(fill(read(t, files[0]), bound), "\n")
+	head = strings.ReplaceAll(head, "{checksum}", fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(body))))
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, filepath.Base(files[0])), []byte(head+"\n"+body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	above(t, filestore.Dir(dir), config, bound)
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		if strings.HasSuffix(f.Name(), ".leases") && f.Name() != filepath.Base(files[0]) {
+			t.Errorf("the process used the file %s", f.Name())
+		}
+	}
+}
