@@ -25,7 +25,7 @@ import (
 )
 
 // found lists the commands that exit with status 1 if they find something.
-var found = []string{"snowkey doctor", "snowkey migrate verify"}
+var found = []string{"snowkey doctor", "snowkey fleet check", "snowkey migrate verify"}
 
 // A shell runs lines from the documentation. It has its own folder and database, in
 // which worker number 3 is leased, along with some worker numbers of the namespace
@@ -57,6 +57,9 @@ func newShell(t *testing.T) shell {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "tokens.txt"), []byte("0123456789abcdef\nfedcba9876543210\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "fleet.txt"), []byte("orders 0 255\npayments 256 511\nspare 512 1023\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	db, err := openSQLite(path, true)
