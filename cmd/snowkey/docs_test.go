@@ -177,6 +177,7 @@ func TestExamples(t *testing.T) {
 // TestPages runs each command on the pages, which must print what the pages say they do.
 func TestPages(t *testing.T) {
 	t.Run("command", func(t *testing.T) { page(t, "command.md", 10) })
+	t.Run("services-and-databases", func(t *testing.T) { page(t, "services-and-databases.md", 3) })
 	t.Run("operations", func(t *testing.T) { page(t, "operations.md", 2) })
 }
 
@@ -214,8 +215,8 @@ func page(t *testing.T, name string, atLeast int) {
 				}
 			}
 			kind = ""
-		case kind == "```go":
-			kind = "" // test/docs looks for it in the code
+		case kind == "```go", kind == "```text":
+			kind = "" // test/docs looks for it in the code, or for the file
 		case kind != "":
 			t.Errorf("an unknown kind of block: %s", kind)
 		}
