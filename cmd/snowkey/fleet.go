@@ -101,10 +101,7 @@ with another layout than the file has. The exit status is 1 if it finds one.`,
 			if err != nil {
 				return err
 			}
-			if err := a.writeFindings(findings); err != nil || len(findings) == 0 {
-				return err
-			}
-			return fmt.Errorf("%d findings", len(findings))
+			return a.writeFindings(findings)
 		},
 	}
 	l.register(a, cmd, "", "the `namespace` of the service; by default all")

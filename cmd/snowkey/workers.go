@@ -320,10 +320,7 @@ status is 1 if it finds something.`,
 			if err != nil {
 				return err
 			}
-			if err := a.writeFindings(findings); err != nil || len(findings) == 0 {
-				return err
-			}
-			return fmt.Errorf("%d findings", len(findings))
+			return a.writeFindings(findings)
 		},
 	}
 	l.register(a, cmd, "default", "the `namespace`")
@@ -331,7 +328,16 @@ status is 1 if it finds something.`,
 	return cmd
 }
 
+// writeFindings writes findings, and returns an error if there are any.
 func (a *app) writeFindings(findings []lease.Finding) error {
+	err := a.writeEachFinding(findings)
+	if err == nil && len(findings) > 0 {
+		err = fmt.Errorf("%d findings", len(findings))
+	}
+	return err
+}
+
+func (a *app) writeEachFinding(findings []lease.Finding) error {
 	if a.json {
 		type finding struct {
 			Kind   string `json:"kind"`

@@ -38,7 +38,7 @@ func servicesOf(t *testing.T, n int) (all []service) {
 	dialects := dbtest.Databases(t)
 	for i := range n {
 		db := dbtest.Open(t, dialects[i%len(dialects)])
-		if db.Dialect == "postgres" {
+		if db.Dialect == "postgres" && !strings.Contains(db.DSN, "?") {
 			db.DSN += "?sslmode=disable" // otherwise pgx connects twice
 		}
 		conn := db.Connect(t)
