@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"time"
 
 	"github.com/snowkey-go/snowkey"
 	"github.com/snowkey-go/snowkey/idgen"
@@ -19,6 +20,46 @@ func newStore() (store *filestore.Store, remove func()) {
 		log.Fatal(err)
 	}
 	return filestore.Dir(dir), func() { os.RemoveAll(dir) }
+}
+
+// Services with a database each have ranges of worker numbers in a common file. An overlap
+// is an error of type *lease.FleetError.
+func ExampleConfig_fleet() {
+	ctx := context.Background()
+	store, remove := newStore()
+	defer remove()
+
+	file := "orders 0 511\npayments 500 1023\n"
+	_, err := snowkey.Open(ctx, store, snowkey.Config{Fleet: file, Service: "orders"})
+	fmt.Println(err)
+	// Output: lease: the file of the fleet: line 2: "payments" has the worker numbers 500 to 1023, and "orders" in line 1 has 0 to 511; both have 500 to 511, so they could make the same id
+}
+
+// A layout can have a field for the service, so that each id shows which service made it.
+func ExampleConfig_serviceField() {
+	at := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
+
+	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond,
+		idgen.Time(41), idgen.Fixed("service", 4, 0), idgen.Worker(6), idgen.Sequence(12))
+	if err != nil {
+		log.Fatal(err)
+	}
+	payments, err := layout.WithFixed("service", 3)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	id, err := layout.Compose(idgen.Parts{Time: at, Worker: 5, Sequence: 1, Fixed: []int64{3}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(id, payments.Decode(id).Fixed)
+
+	// In the default layout, the same id has a worker number from 192 to 255.
+	fmt.Println(idgen.DefaultLayout().Decode(id).Worker == 3*64+5)
+	// Output:
+	// 250530811085606913 [3]
+	// true
 }
 
 // A program leases its worker number when it starts and releases it when it ends.

@@ -2,10 +2,12 @@ package snowkey
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/fleet"
 	"github.com/snowkey-go/snowkey/internal/keeper"
 	"github.com/snowkey-go/snowkey/internal/leased"
 	"github.com/snowkey-go/snowkey/lease"
@@ -15,7 +17,8 @@ import (
 type Config struct {
 	// Layout divides the bits of an id into fields. All processes of a namespace must
 	// have the same layout, or layouts that can never make the same id (see
-	// [idgen.Layout.Compatible]). Defaults to idgen.DefaultLayout().
+	// [idgen.Layout.Compatible]). Defaults to the layout of Fleet, or to
+	// idgen.DefaultLayout().
 	Layout idgen.Layout
 
 	// Namespace is the scope in which ids are unique. Processes that fill the same
@@ -28,6 +31,15 @@ type Config struct {
 	// instance. If MaxWorker is 0, the limit is the largest worker number of the
 	// layout.
 	MinWorker, MaxWorker int64
+
+	// Fleet is the text of a file that gives each of several services a range of worker
+	// numbers, and Service is the name of this one. Services with the same file never
+	// make the same id, even if each of them has a store of its own. All processes with
+	// the same Service must have the same store and Namespace. Set both fields or
+	// neither, and leave out MinWorker and MaxWorker. If the file is wrong or does not
+	// have Service, the error is a [*lease.FleetError]. docs/services-and-databases.md
+	// describes the file.
+	Fleet, Service string
 
 	// Label names this process in errors and in the table. It should be the same after
 	// a restart. Defaults to the host's name, followed by $PORT if it is set, and the
@@ -86,6 +98,10 @@ type Config struct {
 // another worker number, and calls wait for that as well. [idgen.Pool.Health] reports
 // both.
 func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, error) {
+	cfg, err := cfg.withRange()
+	if err != nil {
+		return nil, err
+	}
 	newPool := leased.NewPool.(func(idgen.Config, func(leased.Issuer) (leased.Keeper, error)) (*idgen.Pool, error))
 	return newPool(cfg.pool(), func(issuer leased.Issuer) (leased.Keeper, error) {
 		return keeper.Open(ctx, store, issuer, cfg.keeper())
@@ -101,9 +117,13 @@ func Open(ctx context.Context, store lease.Store, cfg Config) (*idgen.Pool, erro
 // them.
 //
 // Fence should be called with the same Config as [Open]. The error is
-// [lease.ErrNoNamespace] if there is nothing to fence, a [*lease.ConfigError] or a
-// [*lease.StoreError].
+// [lease.ErrNoNamespace] if there is nothing to fence, a [*lease.ConfigError], a
+// [*lease.FleetError] or a [*lease.StoreError].
 func Fence(ctx context.Context, store lease.Store, cfg Config) error {
+	cfg, err := cfg.withRange()
+	if err != nil {
+		return err
+	}
 	return keeper.Fence(ctx, store, cfg.keeper())
 }
 
@@ -123,9 +143,42 @@ func Fence(ctx context.Context, store lease.Store, cfg Config) error {
 //	crowded        at least nine tenths of the worker numbers are leased
 //
 // The store adds its own findings (see [lease.Store].Examine). The error is
-// [lease.ErrNoNamespace], a [*lease.ConfigError] or a [*lease.StoreError].
+// [lease.ErrNoNamespace], a [*lease.ConfigError], a [*lease.FleetError] or a
+// [*lease.StoreError].
 func Doctor(ctx context.Context, store lease.Store, cfg Config) ([]lease.Finding, error) {
+	cfg, err := cfg.withRange()
+	if err != nil {
+		return nil, err
+	}
 	return keeper.Doctor(ctx, store, cfg.keeper())
+}
+
+// withRange returns cfg with the layout and the worker numbers that Fleet has for Service.
+func (cfg Config) withRange() (Config, error) {
+	if cfg.Fleet == "" && cfg.Service == "" {
+		return cfg, nil
+	}
+	switch {
+	case cfg.Fleet == "":
+		return cfg, &lease.ConfigError{Field: "Fleet", Reason: fmt.Sprintf("is empty, and Service is %q; set Fleet to the text of the file, or leave both out", cfg.Service)}
+	case cfg.Service == "":
+		return cfg, &lease.ConfigError{Field: "Service", Reason: "is empty; set it to the name that this service has in Fleet"}
+	case cfg.MinWorker != 0 || cfg.MaxWorker != 0:
+		return cfg, &lease.ConfigError{Field: "MinWorker", Reason: fmt.Sprintf("%d and MaxWorker %d are set, and so is Fleet, which has a range for each service; leave out one of the two", cfg.MinWorker, cfg.MaxWorker)}
+	}
+	all, err := fleet.Parse(cfg.Fleet)
+	if err != nil {
+		return cfg, err
+	}
+	own, err := all.Find(cfg.Service)
+	if err != nil {
+		return cfg, err
+	}
+	if !cfg.Layout.IsZero() && cfg.Layout.String() != all.Layout.String() {
+		return cfg, &lease.FleetError{Service: cfg.Service, Reason: fmt.Sprintf("has the layout %q in Config, and the file has %q; services with different layouts could make the same id; leave out Config.Layout", cfg.Layout, all.Layout)}
+	}
+	cfg.Layout, cfg.MinWorker, cfg.MaxWorker = all.Layout, own.First, own.Last
+	return cfg, nil
 }
 
 func (cfg Config) layout() idgen.Layout {
@@ -146,7 +199,7 @@ func (cfg Config) keeper() keeper.Config {
 	layout := cfg.layout()
 	c := keeper.Config{
 		Layout: layout.String(), Epoch: layout.Epoch(), Unit: layout.Unit(), PerTick: 1, Workers: 1,
-		Namespace: cfg.Namespace, MinWorker: cfg.MinWorker, MaxWorker: cfg.MaxWorker, Label: cfg.Label, PreferSame: cfg.PreferSame,
+		Namespace: cfg.Namespace, MinWorker: cfg.MinWorker, MaxWorker: cfg.MaxWorker, Ranged: cfg.Fleet != "", Label: cfg.Label, PreferSame: cfg.PreferSame,
 		Window: cfg.Window, TTL: cfg.TTL, MaxClockSkew: cfg.MaxClockSkew, SkipMigrate: cfg.SkipMigrate,
 		OnLost: cfg.OnLost, Logger: cfg.Logger, Clock: cfg.Clock,
 		Compatible: func(stored string, from time.Time) error {

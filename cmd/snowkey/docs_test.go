@@ -25,7 +25,7 @@ import (
 )
 
 // found lists the commands that exit with status 1 if they find something.
-var found = []string{"snowkey doctor", "snowkey migrate verify"}
+var found = []string{"snowkey doctor", "snowkey fleet check", "snowkey migrate verify"}
 
 // A shell runs lines from the documentation. It has its own folder and database, in
 // which worker number 3 is leased, along with some worker numbers of the namespace
@@ -57,6 +57,9 @@ func newShell(t *testing.T) shell {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "tokens.txt"), []byte("0123456789abcdef\nfedcba9876543210\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "fleet.txt"), []byte("orders 0 255\npayments 256 511\nspare 512 1023\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	db, err := openSQLite(path, true)
@@ -174,6 +177,7 @@ func TestExamples(t *testing.T) {
 // TestPages runs each command on the pages, which must print what the pages say they do.
 func TestPages(t *testing.T) {
 	t.Run("command", func(t *testing.T) { page(t, "command.md", 10) })
+	t.Run("services-and-databases", func(t *testing.T) { page(t, "services-and-databases.md", 3) })
 	t.Run("operations", func(t *testing.T) { page(t, "operations.md", 2) })
 }
 
@@ -211,8 +215,8 @@ func page(t *testing.T, name string, atLeast int) {
 				}
 			}
 			kind = ""
-		case kind == "```go":
-			kind = "" // test/docs looks for it in the code
+		case kind == "```go", kind == "```text":
+			kind = "" // test/docs looks for it in the code, or for the file
 		case kind != "":
 			t.Errorf("an unknown kind of block: %s", kind)
 		}

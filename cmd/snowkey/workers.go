@@ -30,6 +30,7 @@ type store interface {
 type leases struct {
 	dir, table, namespace, layout string
 	config                        snowkey.Config
+	fleet                         fleetFlags
 }
 
 func (l *leases) register(a *app, cmd *cobra.Command, namespace, usage string) {
@@ -49,6 +50,7 @@ func (l *leases) registerConfig(cmd *cobra.Command) {
 	flags.DurationVar(&l.config.MaxClockSkew, "max-clock-skew", time.Second, "the MaxClockSkew of the processes")
 	flags.Int64Var(&l.config.MinWorker, "min-worker", 0, "the MinWorker of the processes")
 	flags.Int64Var(&l.config.MaxWorker, "max-worker", 0, "the MaxWorker of the processes (default the largest of the layout)")
+	l.fleet.register(cmd)
 }
 
 // open opens the store, and returns a function that closes it again.
@@ -88,9 +90,14 @@ func sqlStore(dialect, table string, db *sql.DB) (*sqlstore.Store, error) {
 // configure returns the configuration that the namespace's processes should have.
 func (l *leases) configure(ctx context.Context, s store) (snowkey.Config, error) {
 	cfg := l.config
-	cfg.Namespace = l.namespace
-	layout, err := l.layoutOf(ctx, s)
-	cfg.Layout = layout
+	cfg.Namespace, cfg.Service = l.namespace, l.fleet.service
+	var err error
+	if cfg.Fleet, err = l.fleet.read(); err != nil {
+		return cfg, err
+	}
+	if cfg.Fleet == "" || l.layout != "" {
+		cfg.Layout, err = l.layoutOf(ctx, s)
+	}
 	return cfg, err
 }
 
@@ -313,10 +320,7 @@ status is 1 if it finds something.`,
 			if err != nil {
 				return err
 			}
-			if err := a.writeFindings(findings); err != nil || len(findings) == 0 {
-				return err
-			}
-			return fmt.Errorf("%d findings", len(findings))
+			return a.writeFindings(findings)
 		},
 	}
 	l.register(a, cmd, "default", "the `namespace`")
@@ -324,7 +328,16 @@ status is 1 if it finds something.`,
 	return cmd
 }
 
+// writeFindings writes findings, and returns an error if there are any.
 func (a *app) writeFindings(findings []lease.Finding) error {
+	err := a.writeEachFinding(findings)
+	if err == nil && len(findings) > 0 {
+		err = fmt.Errorf("%d findings", len(findings))
+	}
+	return err
+}
+
+func (a *app) writeEachFinding(findings []lease.Finding) error {
 	if a.json {
 		type finding struct {
 			Kind   string `json:"kind"`

@@ -29,6 +29,7 @@ type Config struct {
 
 	Namespace                 string
 	MinWorker, MaxWorker      int64
+	Ranged                    bool // whether MaxWorker 0 means the worker number 0
 	Label                     string
 	PreferSame                bool
 	Window, TTL, MaxClockSkew time.Duration
@@ -42,7 +43,7 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Namespace == "" {
 		cfg.Namespace = "default"
 	}
-	if cfg.MaxWorker == 0 {
+	if cfg.MaxWorker == 0 && !cfg.Ranged {
 		cfg.MaxWorker = cfg.Workers - 1
 	}
 	if cfg.Label == "" {

@@ -62,8 +62,9 @@ func TestLogIsDocumented(t *testing.T) {
 // are run as tests.
 func TestPagesShowExamples(t *testing.T) {
 	for page, files := range map[string][]string{
-		"operations": {"examples/production/service.go", "metrics/snowkeyprom/example_test.go", "metrics/snowkeyotel/example_test.go"},
-		"public-ids": {"schema/pk/example_test.go", "schema/pk/public/example_test.go"},
+		"operations":             {"examples/production/service.go", "metrics/snowkeyprom/example_test.go", "metrics/snowkeyotel/example_test.go"},
+		"services-and-databases": {"examples/services/main.go", "example_test.go"},
+		"public-ids":             {"schema/pk/example_test.go", "schema/pk/public/example_test.go"},
 	} {
 		var code strings.Builder
 		for _, file := range files {

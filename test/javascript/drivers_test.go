@@ -1,0 +1,212 @@
+// Package javascript tests which ids survive in programs of JavaScript that read them from
+// a database. The servers and the drivers are real.
+package javascript
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/snowkey-go/snowkey/idgen"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+)
+
+var update = flag.Bool("update", false, "write the rows of the table into "+page)
+
+const page = "../../docs/layouts.md"
+
+// safe is the largest integer up to which JavaScript reads each integer exactly.
+const safe = 1<<53 - 1
+
+// An errand is what the program in drivers.js is to do.
+type errand struct {
+	IDs      []string       `json:"ids"` // in order, and in the table
+	Table    string         `json:"table"`
+	Postgres string         `json:"postgres,omitempty"` // a URL
+	MySQL    map[string]any `json:"mysql,omitempty"`    // options of mysql2
+	MariaDB  bool           `json:"mariadb,omitempty"`
+}
+
+// neighbours returns pairs of ids that differ by 1, among them the first and the last ones
+// that the layout can make from now on.
+func neighbours(t *testing.T, l idgen.Layout) (ids []int64) {
+	t.Helper()
+	first, err := l.MinID(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := l.MaxID(l.Lifetime().End.Add(-l.Unit()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, low := range []int64{first | 1, first | 2, last/2 | 1, last - 1} {
+		ids = append(ids, low, low+1)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// TestDrivers reads neighbouring ids of both layouts in each way, and compares the results
+// with the table of docs/layouts.md.
+func TestDrivers(t *testing.T) {
+	if first, _ := idgen.DefaultLayout().MinID(time.Now()); first <= safe {
+		t.Fatal("DefaultLayout makes ids below 2^53")
+	}
+	if last := slices.Max(neighbours(t, idgen.JSSafe())); last != safe {
+		t.Fatalf("the last id of JSSafe is %d; want %d", last, safe)
+	}
+	folders := []string{dbtest.NPMFolder(t, "pg@8.23.1"), dbtest.NPMFolder(t, "mysql2@3.24.6")}
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		if db.Dialect == "sqlite" {
+			return // has no server
+		}
+		cells := make(map[string][]string)
+		for _, layout := range []idgen.Layout{idgen.JSSafe(), idgen.DefaultLayout()} {
+			for way, cell := range read(t, db, folders, neighbours(t, layout)) {
+				cells[way] = append(cells[way], cell)
+			}
+		}
+		var rows []string
+		for _, way := range slices.Sorted(maps.Keys(cells)) {
+			rows = append(rows, fmt.Sprintf("| %s | %s |\n", way, strings.Join(cells[way], " | ")))
+		}
+		if len(rows) < 6 {
+			t.Fatalf("only %d ways: %q", len(rows), rows)
+		}
+		compareTable(t, rows)
+	})
+}
+
+// read inserts ids, and returns what became of them in each way.
+func read(t *testing.T, db dbtest.DB, folders []string, ids []int64) map[string]string {
+	t.Helper()
+	e := errand{Table: fmt.Sprintf("ids_%d", len(strconv.FormatInt(ids[0], 10)))}
+	conn := db.Connect(t)
+	if _, err := conn.Exec("CREATE TABLE " + e.Table + " (id BIGINT PRIMARY KEY)"); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		e.IDs = append(e.IDs, strconv.FormatInt(id, 10))
+		if _, err := conn.Exec(fmt.Sprintf("INSERT INTO %s VALUES (%d)", e.Table, id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if db.Dialect == "postgres" {
+		e.Postgres = db.DSN
+	} else {
+		e.MySQL, e.MariaDB = optionsOf(t, db.DSN), db.MariaDB
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "drivers.js", string(text))
+	cmd.Env = append(os.Environ(), "NODE_PATH="+filepath.Dir(folders[0])+string(os.PathListSeparator)+filepath.Dir(folders[1]))
+	var wrong strings.Builder
+	cmd.Stderr = &wrong
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, wrong.String())
+	}
+	var results map[string][][2]string // the type and the text of each id
+	if err := json.Unmarshal(out, &results); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cells := make(map[string]string)
+	for way, seen := range results {
+		cells[way] = judge(t, way, seen, e.IDs)
+	}
+	return cells
+}
+
+// optionsOf returns a DSN as options of mysql2.
+func optionsOf(t *testing.T, dsn string) map[string]any {
+	t.Helper()
+	cfg, err := mysqldriver.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal("the DSN of the server is not valid")
+	}
+	options := map[string]any{"user": cfg.User, "password": cfg.Passwd, "database": cfg.DBName}
+	if host, port, ok := strings.Cut(cfg.Addr, ":"); ok && cfg.Net == "tcp" {
+		options["host"] = host
+		options["port"], _ = strconv.Atoi(port)
+	} else {
+		options["socketPath"] = cfg.Addr
+	}
+	return options
+}
+
+// judge says in a few words what a program saw in place of ids.
+func judge(t *testing.T, way string, seen [][2]string, ids []string) string {
+	t.Helper()
+	if len(seen) != len(ids) {
+		t.Errorf("%s: %d results for %d ids", way, len(seen), len(ids))
+		return ""
+	}
+	kind, wrong := seen[0][0], 0
+	for i, got := range seen {
+		switch {
+		case got[0] != kind:
+			t.Errorf("%s: some ids are a %s, and others a %s", way, kind, got[0])
+		case got[1] != ids[i]:
+			wrong++
+		}
+	}
+	switch {
+	case kind == "row" && wrong == 0:
+		return "finds the row"
+	case kind == "row":
+		return "**finds no row or another one**"
+	case wrong == 0:
+		return "exact, a " + kind
+	}
+	return "**rounds**"
+}
+
+// compareTable checks that the page has each of the rows.
+func compareTable(t *testing.T, rows []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const from, to = "<!-- table of TestDrivers -->\n", "<!-- end -->\n"
+	before, rest, ok1 := strings.Cut(string(text), from)
+	old, after, ok2 := strings.Cut(rest, to)
+	if !ok1 || !ok2 {
+		t.Fatalf("%s has no place for the table, between %q and %q", page, from, to)
+	}
+	lines := strings.SplitAfter(old, "\n")
+	for _, row := range rows {
+		if slices.Contains(lines, row) {
+			continue
+		}
+		way, _, _ := strings.Cut(row[2:], " | ")
+		i := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "| "+way+" | ") })
+		switch {
+		case !*update:
+			t.Errorf("%s does not have this row:\n%s", page, row)
+		case i >= 0:
+			lines[i] = row
+		default:
+			lines = append(lines, row)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(before+from+strings.Join(lines, "")+to+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
