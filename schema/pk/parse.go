@@ -3,8 +3,7 @@ package pk
 import (
 	"encoding/json"
 	"math"
-
-	"github.com/snowkey-go/snowkey/schema/pk/internal/radix"
+	"strings"
 )
 
 const (
@@ -89,28 +88,33 @@ func parseSortable[S string | []byte](s S) (int64, string) {
 	if len(s) != sortLen {
 		return 0, reasonSortable
 	}
-	var n int64
-	var all int8 // negative if one of the digits is
-	for i := range sortLen {
-		d := base32.Value(s[i])
-		all |= d
-		n = n<<5 | int64(d)
-	}
-	if all >= 0 && s[0] <= '7' {
-		return n, ""
+	d := &base32
+	n := uint64(d[s[0]])<<60 | uint64(d[s[1]])<<55 | uint64(d[s[2]])<<50 | uint64(d[s[3]])<<45 | uint64(d[s[4]])<<40 |
+		uint64(d[s[5]])<<35 | uint64(d[s[6]])<<30 | uint64(d[s[7]])<<25 | uint64(d[s[8]])<<20 | uint64(d[s[9]])<<15 |
+		uint64(d[s[10]])<<10 | uint64(d[s[11]])<<5 | uint64(d[s[12]])
+	all := d[s[0]] | d[s[1]] | d[s[2]] | d[s[3]] | d[s[4]] | d[s[5]] | d[s[6]] | d[s[7]] | d[s[8]] | d[s[9]] | d[s[10]] | d[s[11]] | d[s[12]]
+	if all < 32 && s[0] <= '7' {
+		return int64(n), ""
 	}
 	for i := range sortLen {
-		switch d := base32.Value(s[i]); {
-		case d < 0 && 'a' <= s[i] && s[i] <= 'z':
-			return 0, reasonCase
-		case d < 0:
-			return 0, reasonSortable
+		if d[s[i]] < 32 {
+			continue
 		}
+		if 'a' <= s[i] && s[i] <= 'z' {
+			return 0, reasonCase
+		}
+		return 0, reasonSortable
 	}
 	return 0, reasonRange
 }
 
-var base32 = radix.New(alphabet)
+// base32 has the values of the digits, and 255 for other bytes.
+var base32 = func() (values [256]uint8) {
+	for i := range values {
+		values[i] = uint8(strings.IndexByte(alphabet, byte(i)))
+	}
+	return values
+}()
 
 // set parses s into dst. It returns an *Error and leaves dst unchanged if s is invalid.
 func set[K ~int64, S string | []byte](f *form, dst *K, s S) error {

@@ -86,7 +86,8 @@ func (id *Prefixed[T]) Scan(src any) error {
 // AppendText implements [encoding.TextAppender] and does not allocate. It returns an error
 // for a negative number, and if T's prefix is not allowed.
 func (id Prefixed[T]) AppendText(dst []byte) ([]byte, error) {
-	return id.form().appendText(dst, int64(id))
+	f := id.form()
+	return f.appendText(dst, int64(id))
 }
 
 // MarshalText implements [encoding.TextMarshaler]; see [Prefixed.AppendText].
