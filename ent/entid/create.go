@@ -30,7 +30,7 @@ func BatchCreate(ctx context.Context, drv dialect.Driver, spec *sqlgraph.BatchCr
 		if nothing {
 			return &RowError{Package: "entid", Model: spec.Nodes[0].Table, Row: -1,
 				Problem: "would get the edges of other rows, because DoNothing in bulk does not report which rows exist",
-				Remedy:  "use Ignore, or add the edges afterwards; nothing was inserted"}
+				Remedy:  "add the edges afterwards, or use Ignore where the database is not MySQL; nothing was inserted"}
 		}
 	} else if (nothing || len(spec.OnConflict) == 0) && !slices.ContainsFunc(spec.Nodes, lacksID) {
 		spec = plain(spec)

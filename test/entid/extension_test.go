@@ -142,7 +142,11 @@ func TestExtensionRefusesDoNothing(t *testing.T) {
 		}
 		c.wantRows(t, "SELECT name FROM users", "a")
 		c.wantRows(t, "SELECT tag_id FROM user_follows")
+		if c.db.Dialect == "mysql" {
+			return // ent doesn't learn the id of the row that exists
+		}
 		c.User.CreateBulk(rows...).OnConflictColumns(user.FieldName).Ignore().ExecX(ctx)
 		c.wantRows(t, "SELECT name FROM users ORDER BY name", "a", "b")
+		c.wantRows(t, "SELECT u.name FROM user_follows f JOIN users u ON u.id = f.user_id", "a")
 	})
 }
