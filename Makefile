@@ -26,7 +26,7 @@ RACE ?=
 race := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
 # ent's clients that are not in the repository. The tag clients is set where they are.
-clients := test/entid/internal/trap/client.go test/matrix/ent/client.go
+clients := test/entid/internal/trap/client.go test/entid/internal/bulk/client.go test/matrix/ent/client.go
 # Those of the modules in newest.work.
 newclients := bench/internal/ent/client.go test/entgql/ent/client.go
 
@@ -40,7 +40,7 @@ SERVERS    ?= postgres14 postgres16 postgres17 postgres18 mysql9
 # The packages whose tests open databases.
 sqlpackages = $(shell go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $(packages) | sed -n 's,\([^ ]*\) .*/internal/dbtest[] ].*,\1,p')
 
-.PHONY: help test test-all test-json test-etcd test-newest test-modules test-go test-sql test-servers test-matrix test-suites chaos chaos-repeat bench herd stores benchmarks bench-once fuzz lint portable tidy generate check-generate dist release
+.PHONY: help test test-all test-json test-etcd test-newest test-modules test-go test-sql test-servers test-matrix test-suites chaos chaos-repeat bench herd stores benchmarks bench-check bench-once fuzz lint portable tidy generate check-generate dist release
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,7 +107,11 @@ stores: $(clients) $(newclients) ## measure one process on each store, for docs/
 	$(newest) go run ./bench -stores $(BENCHFLAGS)
 
 benchmarks: $(clients) $(newclients) ## write docs/benchmarks.md and its plots; needs a quiet machine for a quarter of an hour
-	$(newest) go run ./bench -rows 1000000 -write docs/benchmarks.md $(BENCHFLAGS)
+	GOTOOLCHAIN=$(NEWGO) $(newest) go run ./bench -rows 1000000 -write docs/benchmarks.md $(BENCHFLAGS)
+
+# The ratios depend on the machine, so compare on the one that wrote the file.
+bench-check: $(clients) $(newclients) ## compare with the ratios of the last release; fails on a loss of over 10 %; needs a quiet machine; UPDATE=yes writes them
+	$(newest) go run ./bench -check bench/release.txt $(if $(UPDATE),-update) $(BENCHFLAGS)
 
 bench-once: $(clients) $(newclients) ## run every benchmark once
 	$(withdb) $(newest) go test -tags clients -run='^$$' -bench=. -benchtime=1x $(TESTFLAGS) $(call folders,Benchmark)
@@ -150,7 +154,7 @@ check-generate: generate ## fail if generating changes what is committed
 	@test -z "$$(git status --porcelain)" || { git status --short; git --no-pager diff; exit 1; }
 
 .SECONDEXPANSION:
-$(clients) $(newclients): %/client.go: %/generate.go $$(wildcard $$*/schema/*.go) $(wildcard ent/entid/*.go)
+$(clients) $(newclients): %/client.go: %/generate.go $$(wildcard $$*/entc.go $$*/schema/*.go) $(wildcard ent/entid/*.go ent/entid/entidgen/*.go)
 	GOMAXPROCS=1 $(if $(filter $@,$(newclients)),$(newest)) go generate ./$*
 	@touch $@
 

@@ -38,7 +38,7 @@ func keys() topic {
 	}
 	t := topic{
 		name:  "Keys",
-		title: "pk.ID as text and JSON",
+		title: "pk.ID as text and JSON, and pk.SortText where its name is given",
 		trials: []trial{
 			against("MarshalJSON", marshalJSON,
 				"AppendInt in quotes",
@@ -71,6 +71,9 @@ func keys() topic {
 		uuidID, uuidBack   = uuid.New(), uuid.UUID{}
 		xidQuoted          = []byte(strconv.Quote(xidID.String()))
 		ulidText, uuidText = []byte(ulidID.String()), []byte(uuidID.String())
+		short, shortBack   = pk.SortText(number), pk.SortText(0)
+		shortText          = []byte(short.String())
+		shortQuoted        = []byte(strconv.Quote(short.String()))
 	)
 	for _, peer := range []struct {
 		name   string
@@ -84,6 +87,10 @@ func keys() topic {
 		{"UnmarshalJSON", unmarshalJSON, "xid's", func() error { return xidBack.UnmarshalJSON(xidQuoted) }},
 		{"MarshalText", marshalText, "ULID's", func() (err error) { kept.text, err = ulidID.MarshalText(); return err }},
 		{"UnmarshalText", unmarshalText, "ULID's", func() error { return ulidBack.UnmarshalText(ulidText) }},
+		{"SortText.MarshalJSON", func() (err error) { kept.text, err = short.MarshalJSON(); return err }, "xid's", func() (err error) { kept.text, err = xidID.MarshalJSON(); return err }},
+		{"SortText.UnmarshalJSON", func() error { return shortBack.UnmarshalJSON(shortQuoted) }, "xid's", func() error { return xidBack.UnmarshalJSON(xidQuoted) }},
+		{"SortText.MarshalText", func() (err error) { kept.text, err = short.MarshalText(); return err }, "ULID's", func() (err error) { kept.text, err = ulidID.MarshalText(); return err }},
+		{"SortText.UnmarshalText", func() error { return shortBack.UnmarshalText(shortText) }, "ULID's", func() error { return ulidBack.UnmarshalText(ulidText) }},
 		{"MarshalText", marshalText, "UUID's", func() (err error) { kept.text, err = uuidID.MarshalText(); return err }},
 		{"UnmarshalText", unmarshalText, "UUID's", func() error { return uuidBack.UnmarshalText(uuidText) }},
 	} {

@@ -35,6 +35,14 @@
 //
 //	make stores
 //
+// With -check, it measures the lines of the table that need neither a disk nor a server
+// three times, and compares the medians of their ratios with those of the last release.
+// The exit status is 1 if one of them lost more than 10 %. Run it before a release, on a
+// quiet machine:
+//
+//	make bench-check               # compares
+//	make bench-check UPDATE=yes    # writes bench/release.txt
+//
 // To measure additional servers as well, set SNOWKEY_TEST_POSTGRES and
 // SNOWKEY_TEST_MYSQL. Make sure that their max_connections is large enough.
 //
@@ -65,7 +73,16 @@ func main() {
 	isHerd := flag.Bool("herd", false, "measure how processes start")
 	starts := flag.String("starts", "64,256,1024", "with -herd: the numbers of processes that start at once, for one run each")
 	stores := flag.Bool("stores", false, "measure all stores, for docs/choosing-a-store.md")
+	release := flag.String("check", "", "compare ratios with those in this file, which are of the last release")
+	update := flag.Bool("update", false, "with -check: write the file")
 	flag.Parse()
+	if *release != "" {
+		if err := checkRelease(os.Stdout, *release, *update, *only, *d); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *stores {
 		if err := runStores(*only); err != nil {
 			fmt.Fprintln(os.Stderr, "bench:", err)

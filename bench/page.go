@@ -89,6 +89,7 @@ func versions() string {
 		"github.com/bwmarrin/snowflake", "github.com/sony/sonyflake", "github.com/rs/xid", "github.com/oklog/ulid/v2",
 		"github.com/google/uuid", "gorm.io/gorm", "entgo.io/ent", "github.com/uptrace/bun", "github.com/jackc/pgx/v5",
 		"github.com/go-sql-driver/mysql", "github.com/sqids/sqids-go", "github.com/speps/go-hashids/v2",
+		"github.com/yitter/idgenerator-go", "github.com/godruoyi/go-snowflake",
 	}
 	var list []string
 	for _, m := range info.Deps {

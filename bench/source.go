@@ -18,7 +18,7 @@ func sources(p *pools) ([]source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []source{
+	list := []source{
 		{"Snowkey, DefaultLayout", one(p.full.Named("studies")), 4096, true},
 		{"Snowkey, a layout with room", one(p.room.Named("studies")), 0, true},
 		{"bwmarrin/snowflake", bwmarrin, 4096, false},
@@ -26,7 +26,11 @@ func sources(p *pools) ([]source, error) {
 		{"rs/xid", xidOne, 0, false},
 		{"oklog/ulid", ulidOne, 0, false},
 		{"google/uuid v7", uuidOne, 0, false},
-	}, nil
+	}
+	if stdUUID != nil {
+		list = append(list, source{stdUUIDName, stdUUID, 0, false})
+	}
+	return list, nil
 }
 
 // exhaust uses up the ids that a source can issue ahead of the clock after it was idle,

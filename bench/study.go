@@ -35,6 +35,8 @@ func studies(dir string, p *pools, rows int) ([]study, error) {
 		latencies(sources),
 		rates(sources),
 		cores(sources),
+		sending(dir, p),
+		published(p),
 		inserts(dir, p, "postgres", rows),
 		inserts(dir, p, "mysql", rows),
 	}, nil

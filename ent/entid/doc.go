@@ -25,6 +25,9 @@
 //   - [Hook] fills ids from a source of your own, for client.Use.
 //   - [Reserve] generates all ids of a bulk create in one step.
 //   - [Check] compares ent's tables with the columns in the database.
+//   - [BatchCreate] and [CreateNode] are called by code that the extension in package
+//     [github.com/snowkey-go/snowkey/ent/entid/entidgen] generates. It reserves the ids
+//     of each bulk create, and prevents two of the faults described under Upserts.
 //
 // Hooks are safe for concurrent use. Usually they add a fraction of a microsecond to a row,
 // or two to three microseconds if [Hook] fills a typed key.
@@ -74,7 +77,8 @@
 //	CreateBulk…OnConflict has only Exec              has only Exec
 //
 // Unfortunately, a hook can't see that a row belongs to an upsert, so there are some faults
-// of ent that we can't prevent:
+// of ent that it can't prevent. The extension in package
+// [github.com/snowkey-go/snowkey/ent/entid/entidgen] prevents the first two:
 //
 //   - sql.ResolveWithNewValues replaces the id of an existing row if you use it by itself.
 //     UpdateNewValues is built on it but doesn't have this problem.

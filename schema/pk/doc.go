@@ -78,6 +78,9 @@
 // Decoding accepts both strings and integers, and null leaves the key unchanged. A
 // [Prefixed] accepts only strings, because an integer has no prefix.
 //
+// If encoding/json/v2 is in the build (Go 1.27, or before with GOEXPERIMENT=jsonv2), all
+// types also have its methods MarshalJSONTo and UnmarshalJSONFrom, which don't allocate.
+//
 // This also means that the keys of a document stored in a JSON column are strings. To
 // scan a key from such a document, select it as text (doc->>'id', or on MariaDB
 // JSON_UNQUOTE(JSON_EXTRACT(doc, '$.id'))), which works with every type. To compare it,

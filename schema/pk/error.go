@@ -20,7 +20,7 @@ func (e *Error) Error() string {
 // show any key in full, while text from outside the program can be megabytes long.
 const maxQuoted = 32
 
-func (f form) refuse(value any, reason string) error {
+func (f *form) refuse(value any, reason string) error {
 	e := &Error{Type: f.name, Reason: reason}
 	if f.entity != nil {
 		e.Type += "[" + f.entity.String() + "]"

@@ -4,7 +4,6 @@ import (
 	"io"
 	"log/slog"
 	"reflect"
-	"strconv"
 )
 
 // A form describes how a type writes its number as text. The exported types differ only
@@ -31,7 +30,7 @@ const (
 	reasonPrefix   = "its Prefix must return 1 to 63 characters of a-z and _, beginning and ending with a letter, not "
 )
 
-func (f form) appendText(dst []byte, n int64) ([]byte, error) {
+func (f *form) appendText(dst []byte, n int64) ([]byte, error) {
 	if f.sortable && n < 0 {
 		return dst, f.refuse(n, reasonNegative)
 	}
@@ -53,48 +52,66 @@ func validPrefix(prefix string) bool {
 
 // append appends n as text. Even in a sortable form, a negative number is written in
 // decimal. That's readable, although the sortable form won't parse it.
-func (f form) append(dst []byte, n int64) []byte {
+func (f *form) append(dst []byte, n int64) []byte {
 	if f.prefixed {
 		dst = append(append(dst, f.prefix...), '_')
 	}
 	if !f.sortable || n < 0 {
-		return strconv.AppendInt(dst, n, 10)
+		return appendDecimal(dst, n)
 	}
-	for shift := 5 * (sortLen - 1); shift >= 0; shift -= 5 {
-		dst = append(dst, alphabet[n>>shift&31])
-	}
-	return dst
+	return append(dst,
+		alphabet[n>>60&31], alphabet[n>>55&31], alphabet[n>>50&31], alphabet[n>>45&31], alphabet[n>>40&31],
+		alphabet[n>>35&31], alphabet[n>>30&31], alphabet[n>>25&31], alphabet[n>>20&31], alphabet[n>>15&31],
+		alphabet[n>>10&31], alphabet[n>>5&31], alphabet[n&31])
 }
 
-// capacity returns the length of the longest text, or somewhat more.
-func (f form) capacity() int { return maxDecimal + len(f.prefix) + len("_") }
+// room is the capacity of a new slice for text. It is a constant, because a slice of a
+// constant size is allocated faster. A longer text, with a prefix, needs room plus the
+// length of the prefix. sortRoom is enough for the sortable text without a prefix.
+const (
+	room     = 24 // maxDecimal, an underscore and two quotes
+	sortRoom = 16
+)
 
-func (f form) text(n int64) ([]byte, error) {
-	return f.appendText(make([]byte, 0, f.capacity()), n)
+func (f *form) buffer() []byte {
+	switch {
+	case f.prefixed:
+		return make([]byte, 0, room+len(f.prefix))
+	case f.sortable:
+		return make([]byte, 0, sortRoom)
+	}
+	return make([]byte, 0, room)
 }
 
-func (f form) string(n int64) string {
+func (f *form) text(n int64) ([]byte, error) { return f.appendText(f.buffer(), n) }
+
+func (f *form) string(n int64) string {
 	var buf [maxDecimal + 12]byte // prefixes are rarely longer
 	return string(f.append(buf[:0], n))
 }
 
-func (f form) json(n int64) ([]byte, error) {
-	dst, err := f.appendText(append(make([]byte, 0, f.capacity()+2), '"'), n)
+func (f *form) json(n int64) ([]byte, error) {
+	dst, err := f.appendJSON(f.buffer(), n)
 	if err != nil {
 		return nil, err
 	}
-	return append(dst, '"'), nil
+	return dst, nil
+}
+
+func (f *form) appendJSON(dst []byte, n int64) ([]byte, error) {
+	dst, err := f.appendText(append(dst, '"'), n)
+	return append(dst, '"'), err
 }
 
 // graphQL writes the same text as json, except for a negative number in a sortable
 // form. Since gqlgen's interface gives us no way to return an error, we write it in
 // decimal.
-func (f form) graphQL(w io.Writer, n int64) {
-	dst := f.append(append(make([]byte, 0, f.capacity()+2), '"'), n)
+func (f *form) graphQL(w io.Writer, n int64) {
+	dst := f.append(append(f.buffer(), '"'), n)
 	_, _ = w.Write(append(dst, '"'))
 }
 
 // log returns a string, because most log stores read JSON numbers as float64.
-func (f form) log(n int64) slog.Value {
+func (f *form) log(n int64) slog.Value {
 	return slog.StringValue(f.string(n))
 }

@@ -26,7 +26,8 @@ func (Of[T]) form() form { return form{name: "pk.Of", entity: reflect.TypeFor[T]
 // ParseOf parses decimal text, as [Parse] does.
 func ParseOf[T any](s string) (Of[T], error) {
 	var id Of[T]
-	err := set(id.form(), &id, s)
+	f := id.form()
+	err := set(&f, &id, s)
 	return id, err
 }
 
@@ -47,7 +48,10 @@ func (id Of[T]) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan implements [database/sql.Scanner]. It accepts everything [ID.Scan] does, as
 // well as an Of[T] or *Of[T], but not the key of another entity.
-func (id *Of[T]) Scan(src any) error { return scan(id.form(), id, src) }
+func (id *Of[T]) Scan(src any) error {
+	f := id.form()
+	return scan(&f, id, src)
+}
 
 // AppendText implements [encoding.TextAppender] and does not allocate.
 func (id Of[T]) AppendText(dst []byte) ([]byte, error) { return ID(id).AppendText(dst) }
@@ -56,23 +60,35 @@ func (id Of[T]) AppendText(dst []byte) ([]byte, error) { return ID(id).AppendTex
 func (id Of[T]) MarshalText() ([]byte, error) { return ID(id).MarshalText() }
 
 // UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse].
-func (id *Of[T]) UnmarshalText(text []byte) error { return set(id.form(), id, text) }
+func (id *Of[T]) UnmarshalText(text []byte) error {
+	f := id.form()
+	return set(&f, id, text)
+}
 
 // UnmarshalParam implements the binder interfaces of gin and echo; see
 // [ID.UnmarshalParam].
-func (id *Of[T]) UnmarshalParam(param string) error { return set(id.form(), id, param) }
+func (id *Of[T]) UnmarshalParam(param string) error {
+	f := id.form()
+	return set(&f, id, param)
+}
 
 // MarshalJSON implements [encoding/json.Marshaler]; see [ID.MarshalJSON].
 func (id Of[T]) MarshalJSON() ([]byte, error) { return ID(id).MarshalJSON() }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler]; see [ID.UnmarshalJSON].
-func (id *Of[T]) UnmarshalJSON(data []byte) error { return unmarshalJSON(id.form(), id, data) }
+func (id *Of[T]) UnmarshalJSON(data []byte) error {
+	f := id.form()
+	return unmarshalJSON(&f, id, data)
+}
 
 // MarshalGQL writes a GraphQL string.
 func (id Of[T]) MarshalGQL(w io.Writer) { ID(id).MarshalGQL(w) }
 
 // UnmarshalGQL accepts a GraphQL string or integer. nil leaves the key unchanged.
-func (id *Of[T]) UnmarshalGQL(v any) error { return unmarshalGQL(id.form(), id, v) }
+func (id *Of[T]) UnmarshalGQL(v any) error {
+	f := id.form()
+	return unmarshalGQL(&f, id, v)
+}
 
 // LogValue implements [slog.LogValuer] and returns a string.
 func (id Of[T]) LogValue() slog.Value { return ID(id).LogValue() }

@@ -3,8 +3,7 @@ package pk
 import (
 	"encoding/json"
 	"math"
-
-	"github.com/snowkey-go/snowkey/schema/pk/internal/radix"
+	"strings"
 )
 
 const (
@@ -19,7 +18,7 @@ const (
 
 // parse parses text in the format of f. It returns a non-empty reason if the text is
 // invalid.
-func parse[S string | []byte](f form, s S) (n int64, reason string) {
+func parse[S string | []byte](f *form, s S) (n int64, reason string) {
 	switch {
 	case f.prefixed:
 		return parsePrefixed(f, s)
@@ -29,7 +28,7 @@ func parse[S string | []byte](f form, s S) (n int64, reason string) {
 	return parseDecimal(s)
 }
 
-func parsePrefixed[S string | []byte](f form, s S) (int64, string) {
+func parsePrefixed[S string | []byte](f *form, s S) (int64, string) {
 	if !validPrefix(f.prefix) {
 		return 0, reasonPrefix + quote(f.prefix)
 	}
@@ -46,7 +45,7 @@ func parsePrefixed[S string | []byte](f form, s S) (int64, string) {
 
 // wantPrefix is the reason why a prefixed form rejects a number, or text with another
 // prefix.
-func (f form) wantPrefix() string {
+func (f *form) wantPrefix() string {
 	return `want text with the prefix of this type, as in "` + f.prefix + `_128GGYHYYK08N"`
 }
 
@@ -58,9 +57,16 @@ func parseDecimal[S string | []byte](s S) (int64, string) {
 	if len(digits) == 0 || digits[0] == '0' && len(s) > 1 {
 		return 0, reasonDecimal
 	}
-	var n uint64
-	for i := range len(digits) {
-		d := digits[i] - '0'
+	n, rest := uint64(0), digits
+	for len(rest) >= blockLen && len(digits) < maxDecimal {
+		b := block(rest)
+		if !isDigits(b) {
+			return 0, reasonDecimal
+		}
+		n, rest = n*blockSize+number(b), rest[blockLen:]
+	}
+	for i := range len(rest) {
+		d := rest[i] - '0'
 		if d > 9 {
 			return 0, reasonDecimal
 		}
@@ -82,26 +88,36 @@ func parseSortable[S string | []byte](s S) (int64, string) {
 	if len(s) != sortLen {
 		return 0, reasonSortable
 	}
-	var n int64
-	for i := range sortLen {
-		switch d := base32.Value(s[i]); {
-		case d < 0 && 'a' <= s[i] && s[i] <= 'z':
-			return 0, reasonCase
-		case d < 0:
-			return 0, reasonSortable
-		case i == 0 && d > 7:
-			return 0, reasonRange
-		default:
-			n = n<<5 | int64(d)
-		}
+	d := &base32
+	n := uint64(d[s[0]])<<60 | uint64(d[s[1]])<<55 | uint64(d[s[2]])<<50 | uint64(d[s[3]])<<45 | uint64(d[s[4]])<<40 |
+		uint64(d[s[5]])<<35 | uint64(d[s[6]])<<30 | uint64(d[s[7]])<<25 | uint64(d[s[8]])<<20 | uint64(d[s[9]])<<15 |
+		uint64(d[s[10]])<<10 | uint64(d[s[11]])<<5 | uint64(d[s[12]])
+	all := d[s[0]] | d[s[1]] | d[s[2]] | d[s[3]] | d[s[4]] | d[s[5]] | d[s[6]] | d[s[7]] | d[s[8]] | d[s[9]] | d[s[10]] | d[s[11]] | d[s[12]]
+	if all < 32 && s[0] <= '7' {
+		return int64(n), ""
 	}
-	return n, ""
+	for i := range sortLen {
+		if d[s[i]] < 32 {
+			continue
+		}
+		if 'a' <= s[i] && s[i] <= 'z' {
+			return 0, reasonCase
+		}
+		return 0, reasonSortable
+	}
+	return 0, reasonRange
 }
 
-var base32 = radix.New(alphabet)
+// base32 has the values of the digits, and 255 for other bytes.
+var base32 = func() (values [256]uint8) {
+	for i := range values {
+		values[i] = uint8(strings.IndexByte(alphabet, byte(i)))
+	}
+	return values
+}()
 
 // set parses s into dst. It returns an *Error and leaves dst unchanged if s is invalid.
-func set[K ~int64, S string | []byte](f form, dst *K, s S) error {
+func set[K ~int64, S string | []byte](f *form, dst *K, s S) error {
 	n, reason := parse(f, s)
 	if reason != "" {
 		return f.refuse(s, reason)
@@ -112,7 +128,7 @@ func set[K ~int64, S string | []byte](f form, dst *K, s S) error {
 
 // scan stores src in dst. It accepts what database drivers deliver, as well as keys of
 // dst's own type or of type ID, but not the typed key of another entity.
-func scan[K ~int64](f form, dst *K, src any) error {
+func scan[K ~int64](f *form, dst *K, src any) error {
 	var n int64
 	var reason string
 	switch v := src.(type) {
@@ -153,7 +169,7 @@ func scan[K ~int64](f form, dst *K, src any) error {
 
 // parseColumn parses text from a database. Postgres adds blanks to the text in a CHAR(n)
 // column. Some drivers deliver a BIGINT as decimal text, which has no prefix.
-func parseColumn[S string | []byte](f form, s S) (n int64, reason string) {
+func parseColumn[S string | []byte](f *form, s S) (n int64, reason string) {
 	switch {
 	case f.textual:
 		for len(s) > 0 && s[len(s)-1] == ' ' {
@@ -170,7 +186,7 @@ func parseColumn[S string | []byte](f form, s S) (n int64, reason string) {
 // unmarshalJSON decodes one JSON value without surrounding space. We can use
 // parseDecimal here, because JSON spells its integers the way we spell decimal text.
 // The exception is "-0", which isn't one of our spellings.
-func unmarshalJSON[K ~int64](f form, dst *K, data []byte) error {
+func unmarshalJSON[K ~int64](f *form, dst *K, data []byte) error {
 	if string(data) == "null" {
 		return nil
 	}
@@ -193,7 +209,7 @@ func unmarshalJSON[K ~int64](f form, dst *K, data []byte) error {
 
 // unmarshalGQL stores v in dst. It accepts the types that GraphQL servers decode a
 // literal or a variable into.
-func unmarshalGQL[K ~int64](f form, dst *K, v any) error {
+func unmarshalGQL[K ~int64](f *form, dst *K, v any) error {
 	switch v := v.(type) {
 	case nil:
 		return nil

@@ -52,7 +52,8 @@ func (Prefixed[T]) form() form {
 // It accepts only what [Prefixed.String] writes. The error is an [*Error].
 func ParsePrefixed[T Prefixer](s string) (Prefixed[T], error) {
 	var id Prefixed[T]
-	err := set(id.form(), &id, s)
+	f := id.form()
+	err := set(&f, &id, s)
 	return id, err
 }
 
@@ -67,48 +68,79 @@ func (id Prefixed[T]) IsZero() bool { return id == 0 }
 
 // String returns the text. For a negative number it returns the prefix and decimal text,
 // which [ParsePrefixed] does not accept.
-func (id Prefixed[T]) String() string { return id.form().string(int64(id)) }
+func (id Prefixed[T]) String() string {
+	f := id.form()
+	return f.string(int64(id))
+}
 
 // Value implements [driver.Valuer] and returns an int64, even for 0.
 func (id Prefixed[T]) Value() (driver.Value, error) { return int64(id), nil }
 
 // Scan implements [database/sql.Scanner]. It accepts everything [ID.Scan] does, text with
 // T's prefix, and a Prefixed[T] or *Prefixed[T].
-func (id *Prefixed[T]) Scan(src any) error { return scan(id.form(), id, src) }
+func (id *Prefixed[T]) Scan(src any) error {
+	f := id.form()
+	return scan(&f, id, src)
+}
 
 // AppendText implements [encoding.TextAppender] and does not allocate. It returns an error
 // for a negative number, and if T's prefix is not allowed.
 func (id Prefixed[T]) AppendText(dst []byte) ([]byte, error) {
-	return id.form().appendText(dst, int64(id))
+	f := id.form()
+	return f.appendText(dst, int64(id))
 }
 
 // MarshalText implements [encoding.TextMarshaler]; see [Prefixed.AppendText].
-func (id Prefixed[T]) MarshalText() ([]byte, error) { return id.form().text(int64(id)) }
+func (id Prefixed[T]) MarshalText() ([]byte, error) {
+	f := id.form()
+	return f.text(int64(id))
+}
 
 // UnmarshalText implements [encoding.TextUnmarshaler]; see [ParsePrefixed].
-func (id *Prefixed[T]) UnmarshalText(text []byte) error { return set(id.form(), id, text) }
+func (id *Prefixed[T]) UnmarshalText(text []byte) error {
+	f := id.form()
+	return set(&f, id, text)
+}
 
 // UnmarshalParam implements the binder interfaces of gin and echo; see
 // [ID.UnmarshalParam].
-func (id *Prefixed[T]) UnmarshalParam(param string) error { return set(id.form(), id, param) }
+func (id *Prefixed[T]) UnmarshalParam(param string) error {
+	f := id.form()
+	return set(&f, id, param)
+}
 
 // MarshalJSON implements [encoding/json.Marshaler]. It writes a JSON string; see
 // [Prefixed.AppendText].
-func (id Prefixed[T]) MarshalJSON() ([]byte, error) { return id.form().json(int64(id)) }
+func (id Prefixed[T]) MarshalJSON() ([]byte, error) {
+	f := id.form()
+	return f.json(int64(id))
+}
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler]. It accepts a string with T's
 // prefix, but no number. null leaves the key unchanged.
-func (id *Prefixed[T]) UnmarshalJSON(data []byte) error { return unmarshalJSON(id.form(), id, data) }
+func (id *Prefixed[T]) UnmarshalJSON(data []byte) error {
+	f := id.form()
+	return unmarshalJSON(&f, id, data)
+}
 
 // MarshalGQL writes a GraphQL string. A negative number is written in decimal.
-func (id Prefixed[T]) MarshalGQL(w io.Writer) { id.form().graphQL(w, int64(id)) }
+func (id Prefixed[T]) MarshalGQL(w io.Writer) {
+	f := id.form()
+	f.graphQL(w, int64(id))
+}
 
 // UnmarshalGQL accepts a GraphQL string with T's prefix, but no number. nil leaves the key
 // unchanged.
-func (id *Prefixed[T]) UnmarshalGQL(v any) error { return unmarshalGQL(id.form(), id, v) }
+func (id *Prefixed[T]) UnmarshalGQL(v any) error {
+	f := id.form()
+	return unmarshalGQL(&f, id, v)
+}
 
 // LogValue implements [slog.LogValuer] and returns the text.
-func (id Prefixed[T]) LogValue() slog.Value { return id.form().log(int64(id)) }
+func (id Prefixed[T]) LogValue() slog.Value {
+	f := id.form()
+	return f.log(int64(id))
+}
 
 // GormDataType returns the column type for GORM's migrator.
 func (Prefixed[T]) GormDataType() string { return "bigint" }

@@ -23,7 +23,7 @@ var sortForm = form{name: "pk.SortText", textual: true, sortable: true}
 // lower case and the aliases I, L and O are errors. The error is an [*Error].
 func ParseSort(s string) (SortText, error) {
 	var t SortText
-	err := set(sortForm, &t, s)
+	err := set(&sortForm, &t, s)
 	return t, err
 }
 
@@ -51,7 +51,7 @@ func (t SortText) Value() (driver.Value, error) {
 // Scan implements [database/sql.Scanner]. It accepts everything [ID.Scan] does, except
 // that text must be in the sortable format. Trailing blanks, which a wider CHAR column
 // adds, are ignored.
-func (t *SortText) Scan(src any) error { return scan(sortForm, t, src) }
+func (t *SortText) Scan(src any) error { return scan(&sortForm, t, src) }
 
 // AppendText implements [encoding.TextAppender] and does not allocate.
 func (t SortText) AppendText(dst []byte) ([]byte, error) { return sortForm.appendText(dst, int64(t)) }
@@ -60,12 +60,12 @@ func (t SortText) AppendText(dst []byte) ([]byte, error) { return sortForm.appen
 func (t SortText) MarshalText() ([]byte, error) { return sortForm.text(int64(t)) }
 
 // UnmarshalText implements [encoding.TextUnmarshaler]; see [ParseSort].
-func (t *SortText) UnmarshalText(text []byte) error { return set(sortForm, t, text) }
+func (t *SortText) UnmarshalText(text []byte) error { return set(&sortForm, t, text) }
 
 // UnmarshalParam implements the binder interfaces of gin and echo; see
 // [ID.UnmarshalParam]. Without it, gin would parse a key whose 13 characters all happen
 // to be digits as decimal, which is a different number.
-func (t *SortText) UnmarshalParam(param string) error { return set(sortForm, t, param) }
+func (t *SortText) UnmarshalParam(param string) error { return set(&sortForm, t, param) }
 
 // MarshalJSON implements [encoding/json.Marshaler]. It writes the 13 characters.
 func (t SortText) MarshalJSON() ([]byte, error) { return sortForm.json(int64(t)) }
@@ -74,13 +74,13 @@ func (t SortText) MarshalJSON() ([]byte, error) { return sortForm.json(int64(t))
 // a string of the 13 characters. null leaves the key unchanged. Don't use the "string"
 // option of a json tag with a SortText: it strips the quotes, and UnmarshalJSON needs
 // them to tell the two apart.
-func (t *SortText) UnmarshalJSON(data []byte) error { return unmarshalJSON(sortForm, t, data) }
+func (t *SortText) UnmarshalJSON(data []byte) error { return unmarshalJSON(&sortForm, t, data) }
 
 // MarshalGQL writes a GraphQL string. A negative number is written in decimal.
 func (t SortText) MarshalGQL(w io.Writer) { sortForm.graphQL(w, int64(t)) }
 
 // UnmarshalGQL accepts the 13 characters or an integer. nil leaves the key unchanged.
-func (t *SortText) UnmarshalGQL(v any) error { return unmarshalGQL(sortForm, t, v) }
+func (t *SortText) UnmarshalGQL(v any) error { return unmarshalGQL(&sortForm, t, v) }
 
 // LogValue implements [slog.LogValuer] and returns a string.
 func (t SortText) LogValue() slog.Value { return sortForm.log(int64(t)) }

@@ -23,7 +23,7 @@ func (s String) ID() (ID, error) {
 	if s == "" {
 		return 0, nil
 	}
-	err := set(stringForm, &id, string(s))
+	err := set(&stringForm, &id, string(s))
 	return id, err
 }
 
@@ -50,7 +50,7 @@ func (s *String) Scan(src any) error {
 		return nil
 	}
 	var id ID
-	return s.hold(&id, scan(stringForm, &id, src))
+	return s.hold(&id, scan(&stringForm, &id, src))
 }
 
 // AppendText implements [encoding.TextAppender] and does not allocate.
@@ -75,7 +75,7 @@ func (s *String) UnmarshalText(text []byte) error {
 		return nil
 	}
 	var id ID
-	return s.hold(&id, set(stringForm, &id, text))
+	return s.hold(&id, set(&stringForm, &id, text))
 }
 
 // UnmarshalParam implements the binder interfaces of gin and echo; see
@@ -101,7 +101,7 @@ func (s *String) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	var id ID
-	return s.hold(&id, unmarshalJSON(stringForm, &id, data))
+	return s.hold(&id, unmarshalJSON(&stringForm, &id, data))
 }
 
 // MarshalGQL writes a GraphQL string, or null if the text is not a key.
@@ -127,7 +127,7 @@ func (s *String) UnmarshalGQL(v any) error {
 		v = string(*own)
 	}
 	var id ID
-	return s.hold(&id, unmarshalGQL(stringForm, &id, v))
+	return s.hold(&id, unmarshalGQL(&stringForm, &id, v))
 }
 
 // LogValue implements [slog.LogValuer] and returns the text.

@@ -35,7 +35,7 @@ func (t Text) Value() (driver.Value, error) { return t.String(), nil }
 
 // Scan implements [database/sql.Scanner]. It accepts everything [ID.Scan] does, and
 // ignores trailing blanks, which Postgres returns for a CHAR column.
-func (t *Text) Scan(src any) error { return scan(textForm, t, src) }
+func (t *Text) Scan(src any) error { return scan(&textForm, t, src) }
 
 // AppendText implements [encoding.TextAppender] and does not allocate.
 func (t Text) AppendText(dst []byte) ([]byte, error) { return textForm.appendText(dst, int64(t)) }
@@ -44,23 +44,23 @@ func (t Text) AppendText(dst []byte) ([]byte, error) { return textForm.appendTex
 func (t Text) MarshalText() ([]byte, error) { return textForm.text(int64(t)) }
 
 // UnmarshalText implements [encoding.TextUnmarshaler]; see [Parse].
-func (t *Text) UnmarshalText(text []byte) error { return set(textForm, t, text) }
+func (t *Text) UnmarshalText(text []byte) error { return set(&textForm, t, text) }
 
 // UnmarshalParam implements the binder interfaces of gin and echo; see
 // [ID.UnmarshalParam].
-func (t *Text) UnmarshalParam(param string) error { return set(textForm, t, param) }
+func (t *Text) UnmarshalParam(param string) error { return set(&textForm, t, param) }
 
 // MarshalJSON implements [encoding/json.Marshaler]; see [ID.MarshalJSON].
 func (t Text) MarshalJSON() ([]byte, error) { return textForm.json(int64(t)) }
 
 // UnmarshalJSON implements [encoding/json.Unmarshaler]; see [ID.UnmarshalJSON].
-func (t *Text) UnmarshalJSON(data []byte) error { return unmarshalJSON(textForm, t, data) }
+func (t *Text) UnmarshalJSON(data []byte) error { return unmarshalJSON(&textForm, t, data) }
 
 // MarshalGQL writes a GraphQL string.
 func (t Text) MarshalGQL(w io.Writer) { textForm.graphQL(w, int64(t)) }
 
 // UnmarshalGQL accepts a GraphQL string or integer. nil leaves the key unchanged.
-func (t *Text) UnmarshalGQL(v any) error { return unmarshalGQL(textForm, t, v) }
+func (t *Text) UnmarshalGQL(v any) error { return unmarshalGQL(&textForm, t, v) }
 
 // LogValue implements [slog.LogValuer] and returns a string.
 func (t Text) LogValue() slog.Value { return textForm.log(int64(t)) }

@@ -27,7 +27,7 @@ var limits = []struct {
 	{[]string{"idgen/worker"}, 7},
 	{[]string{"lease"}, 32},
 	{[]string{"schema/autoinc", "schema/catalog"}, 45},
-	{[]string{"schema/pk"}, 113},
+	{[]string{"schema/pk"}, 125},
 	{[]string{"schema/pk/public"}, 33},
 	{[]string{"token"}, 20},
 	{[]string{"token/sqltoken"}, 15},

@@ -1,4 +1,5 @@
-// Package ent is the client that ent generates from the schema package next to it.
+// Package ent is the client that ent generates from the schema package next to it, with
+// the extension of package entidgen.
 package ent
 
-//go:generate go run entgo.io/ent/cmd/ent@v0.14.5 generate ./schema
+//go:generate go run entc.go

@@ -1,0 +1,96 @@
+package entid
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqlgraph"
+)
+
+// CreateNode is sqlgraph.CreateNode for code that was generated with the extension of
+// package entidgen. An existing row keeps its id, however a conflict is resolved.
+func CreateNode(ctx context.Context, drv dialect.Driver, spec *sqlgraph.CreateSpec) error {
+	spec.OnConflict = keepID(spec.OnConflict, spec)
+	return sqlgraph.CreateNode(ctx, drv, spec)
+}
+
+// BatchCreate is sqlgraph.BatchCreate for code that was generated with the extension of
+// package entidgen. An existing row keeps its id, however a conflict is resolved. If
+// DoNothing is combined with edges, it inserts nothing and returns a [*RowError]. It
+// doesn't ask the database for ids that it has just sent.
+func BatchCreate(ctx context.Context, drv dialect.Driver, spec *sqlgraph.BatchCreateSpec) error {
+	if len(spec.Nodes) == 0 {
+		return nil
+	}
+	nothing := doesNothing(spec.OnConflict)
+	if slices.ContainsFunc(spec.Nodes, hasEdges) {
+		if nothing {
+			return &RowError{Package: "entid", Model: spec.Nodes[0].Table, Row: -1,
+				Problem: "would get the edges of other rows, because DoNothing in bulk does not report which rows exist",
+				Remedy:  "add the edges afterwards, or use Ignore where the database is not MySQL; nothing was inserted"}
+		}
+	} else if (nothing || len(spec.OnConflict) == 0) && !slices.ContainsFunc(spec.Nodes, lacksID) {
+		spec = plain(spec)
+	}
+	spec.OnConflict = keepID(spec.OnConflict, spec.Nodes[0])
+	return sqlgraph.BatchCreate(ctx, drv, spec)
+}
+
+// plain returns the same rows with their ids as ordinary columns. ent then leaves out
+// RETURNING, which makes the database send all ids back.
+func plain(spec *sqlgraph.BatchCreateSpec) *sqlgraph.BatchCreateSpec {
+	rows := *spec
+	rows.Nodes = make([]*sqlgraph.CreateSpec, len(spec.Nodes))
+	nodes := make([]sqlgraph.CreateSpec, len(spec.Nodes))
+	for i, n := range spec.Nodes {
+		nodes[i] = *n
+		nodes[i].ID = nil
+		nodes[i].Fields = append(slices.Clip(n.Fields), n.ID)
+		rows.Nodes[i] = &nodes[i]
+	}
+	return &rows
+}
+
+func lacksID(n *sqlgraph.CreateSpec) bool { return n.ID == nil || n.ID.Value == nil }
+
+// hasEdges reports whether ent writes edges of a row to other tables, for which it needs
+// the id of the row.
+func hasEdges(n *sqlgraph.CreateSpec) bool {
+	return slices.ContainsFunc(n.Edges, func(e *sqlgraph.EdgeSpec) bool {
+		return e.Rel != sqlgraph.M2O && (e.Rel != sqlgraph.O2O || !e.Inverse)
+	})
+}
+
+// keepID adds an option that takes the id out of what the others update.
+func keepID(options []sql.ConflictOption, n *sqlgraph.CreateSpec) []sql.ConflictOption {
+	if len(options) == 0 || n.ID == nil {
+		return options
+	}
+	if _, err := tried(options); err != nil {
+		return options // ent returns this error
+	}
+	column := n.ID.Column
+	return append(slices.Clip(options), sql.ResolveWith(func(u *sql.UpdateSet) {
+		if slices.Contains(u.UpdateColumns(), column) {
+			u.SetIgnore(column)
+		}
+	}))
+}
+
+func doesNothing(options []sql.ConflictOption) bool {
+	if len(options) == 0 {
+		return false
+	}
+	query, _ := tried(options)
+	return strings.HasSuffix(query, " DO NOTHING")
+}
+
+// tried returns a statement with these options. Their effect can't be read in any other
+// way.
+func tried(options []sql.ConflictOption) (string, error) {
+	query, _, err := sql.Dialect(dialect.Postgres).Insert("t").Columns("c").Values(1).OnConflict(options...).QueryErr()
+	return query, err
+}

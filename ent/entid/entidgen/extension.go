@@ -1,0 +1,113 @@
+// Package entidgen is an extension of ent's code generator for entities with the mixin of
+// package entid. Use it in the program that generates your client, which is often called
+// entc.go:
+//
+//	err := entc.Generate("./schema", &gen.Config{}, entc.Extensions(entidgen.Extension{}))
+//
+// The mixin works without it. With it, the generated code does what a hook can't:
+//
+//   - CreateBulk and MapCreateBulk reserve all their ids in one step, as [entid.Reserve]
+//     does, before the first row is built.
+//   - They don't make Postgres and SQLite return the ids that the program has just sent,
+//     unless ent needs them for edges or conflicts.
+//   - An existing row keeps its id in every upsert, even with sql.ResolveWithNewValues.
+//   - DoNothing in bulk together with edges is refused with an [entid.RowError], instead of edges
+//     that belong to the wrong rows.
+//
+// It is a package of its own, because a program that uses the client would otherwise
+// contain ent's code generator.
+//
+// [entid.Reserve]: https://pkg.go.dev/github.com/snowkey-go/snowkey/ent/entid#Reserve
+// [entid.RowError]: https://pkg.go.dev/github.com/snowkey-go/snowkey/ent/entid#RowError
+package entidgen
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"entgo.io/ent/entc"
+	"entgo.io/ent/entc/gen"
+)
+
+// An Extension changes the code that ent generates for creating rows. It leaves entities
+// alone whose id isn't of a type of package pk. The zero value is ready to use.
+type Extension struct{ entc.DefaultExtension }
+
+// Hooks implements [entc.Extension].
+func (Extension) Hooks() []gen.Hook {
+	return []gen.Hook{func(next gen.Generator) gen.Generator {
+		return gen.GenerateFunc(func(g *gen.Graph) error {
+			if err := next.Generate(g); err != nil {
+				return err
+			}
+			for _, node := range g.Nodes {
+				if !hasKey(node) {
+					continue
+				}
+				if err := rewrite(filepath.Join(g.Target, node.PackageDir()+"_create.go")); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}}
+}
+
+const (
+	entid = "github.com/snowkey-go/snowkey/ent/entid"
+	pk    = "github.com/snowkey-go/snowkey/schema/pk"
+)
+
+func hasKey(node *gen.Type) bool {
+	if !node.HasOneFieldID() || node.ID.Type == nil || node.ID.Type.RType == nil {
+		return false
+	}
+	path := node.ID.Type.RType.PkgPath
+	return path == pk || strings.HasPrefix(path, pk+"/")
+}
+
+// An extension can't add a statement to the beginning of Save through ent's templates,
+// or replace a call of sqlgraph. A copy of the templates would belong to one release of
+// ent, so we change the code that they wrote. Each pattern must match exactly once.
+var changes = []struct {
+	what string
+	find *regexp.Regexp
+	with string
+}{
+	{"the import of sqlgraph", regexp.MustCompile(`(?m)^\t"entgo\.io/ent/dialect/sql/sqlgraph"\n`), "$0\t\"" + entid + "\"\n"},
+	{"sqlgraph.CreateNode", regexp.MustCompile(`sqlgraph\.CreateNode\(`), "entid.CreateNode("},
+	{"sqlgraph.BatchCreate", regexp.MustCompile(`sqlgraph\.BatchCreate\(`), "entid.BatchCreate("},
+	{"CreateBulk.Save", regexp.MustCompile(`(?m)^func \((\w+) \*\w+CreateBulk\) Save\(ctx context\.Context\) .*\n`), `$0	unset := 0
+	for _, b := range $1.builders {
+		if id, _ := b.mutation.ID(); id.IsZero() {
+			unset++
+		}
+	}
+	ctx = entid.Reserve(ctx, unset)
+`},
+}
+
+func rewrite(path string) error {
+	code, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if bytes.Contains(code, []byte(`"`+entid+`"`)) {
+		return nil // ent hasn't written it again
+	}
+	for _, c := range changes {
+		if n := len(c.find.FindAll(code, -1)); n != 1 {
+			return fmt.Errorf("entidgen: %s has %s %d times, want once; this release of ent generates other code, so generate without the extension and report it", path, c.what, n)
+		}
+		code = c.find.ReplaceAll(code, []byte(c.with))
+	}
+	if code, err = format.Source(code); err != nil {
+		return fmt.Errorf("entidgen: %s: %w", path, err)
+	}
+	return os.WriteFile(path, code, 0o644)
+}

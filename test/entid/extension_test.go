@@ -1,0 +1,152 @@
+//go:build clients
+
+package entid_test
+
+import (
+	"errors"
+	"testing"
+
+	"entgo.io/ent/dialect/sql"
+
+	"github.com/snowkey-go/snowkey/ent/entid"
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/pk"
+	"github.com/snowkey-go/snowkey/test/entid/internal/bulk"
+	_ "github.com/snowkey-go/snowkey/test/entid/internal/bulk/runtime"
+	"github.com/snowkey-go/snowkey/test/entid/internal/bulk/user"
+)
+
+// A bulkClient is generated with the extension. TestReserve and TestUpsertHazards show
+// what the same calls do without it.
+type bulkClient struct {
+	*bulk.Client
+	client // only used for its queries
+	src    *counter
+}
+
+func eachBulk(t *testing.T, test func(t *testing.T, c bulkClient)) {
+	dbtest.Each(t, func(t *testing.T, db dbtest.DB) {
+		drv := sql.OpenDB(dialects[db.Dialect], db.Connect(t))
+		c := bulkClient{bulk.NewClient(bulk.Driver(drv)), client{sql: drv.DB(), db: db}, newCounter()}
+		if err := c.Schema.Create(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.Use(entid.Hook(c.src))
+		test(t, c)
+	})
+}
+
+func (c bulkClient) users(names ...string) []*bulk.UserCreate {
+	var list []*bulk.UserCreate
+	for _, name := range names {
+		list = append(list, c.User.Create().SetName(name))
+	}
+	return list
+}
+
+// A bulk create makes one reservation, for as many rows as have no id.
+func TestExtensionReserves(t *testing.T) {
+	eachBulk(t, func(t *testing.T, c bulkClient) {
+		ctx := t.Context()
+		rows := c.users("a", "b", "c", "d")
+		rows[1].SetID(7)
+		rows[2].SetID(0)
+		us := c.User.CreateBulk(rows...).SaveX(ctx)
+		if c.src.appends != 1 || c.src.nexts != 0 || c.src.last != low+2 {
+			t.Errorf("4 rows, one with an id, made %d reservations of %d ids and drew %d single ids, want 1 of 3 and 0", c.src.appends, c.src.last-low+1, c.src.nexts)
+		}
+		want := []pk.ID{low, 7, low + 1, low + 2}
+		for i, u := range us {
+			if u.ID != want[i] {
+				t.Errorf("row %d has %d in memory, want %d", i, u.ID, want[i])
+			}
+		}
+		c.wantRows(t, "SELECT id FROM users ORDER BY name", texts(want...)...)
+
+		c.User.MapCreateBulk(make([]struct{}, 2), func(u *bulk.UserCreate, i int) { u.SetName(string(rune('e' + i))) }).SaveX(ctx)
+		if c.src.appends != 2 || c.src.nexts != 0 {
+			t.Errorf("MapCreateBulk: %+v", c.src)
+		}
+		c.User.CreateBulk().SaveX(ctx)
+		if c.src.appends != 2 {
+			t.Errorf("a bulk create of no rows made a reservation")
+		}
+	})
+}
+
+func TestExtensionError(t *testing.T) {
+	eachBulk(t, func(t *testing.T, c bulkClient) {
+		c.src.failAfter = 2
+		us, err := c.User.CreateBulk(c.users("a", "b", "c")...).Save(t.Context())
+		if !errors.Is(err, errSource) || us != nil {
+			t.Errorf("got %v, %v, want %v", us, err, errSource)
+		}
+		c.wantRows(t, "SELECT id FROM users")
+	})
+}
+
+// Edges in other tables need the ids, so ent must insert these rows in its own way.
+func TestExtensionEdges(t *testing.T) {
+	eachBulk(t, func(t *testing.T, c bulkClient) {
+		ctx := t.Context()
+		tags := c.Tag.CreateBulk(c.Tag.Create().SetName("x"), c.Tag.Create().SetName("y")).SaveX(ctx)
+		card := c.Card.Create().SetNumber("1").SaveX(ctx)
+		rows := c.users("a", "b")
+		rows[0].AddFollows(tags[1])
+		rows[1].AddFollows(tags[0]).SetCard(card)
+		us := c.User.CreateBulk(rows...).SaveX(ctx)
+		c.wantRows(t, "SELECT tag_id FROM user_follows ORDER BY user_id", texts(tags[1].ID, tags[0].ID)...)
+		c.wantRows(t, "SELECT user_id FROM user_follows ORDER BY user_id", texts(us[0].ID, us[1].ID)...)
+		c.wantRows(t, "SELECT user_card FROM cards", us[1].ID.String())
+		posts := c.Post.CreateBulk(c.Post.Create().SetTitle("a").SetAuthor(us[1]), c.Post.Create().SetTitle("b")).SaveX(ctx)
+		c.wantRows(t, "SELECT id FROM posts ORDER BY title", texts(posts[0].ID, posts[1].ID)...)
+		c.wantRows(t, "SELECT author_id FROM posts WHERE title = 'a'", us[1].ID.String())
+	})
+}
+
+// An existing row keeps its id in every upsert.
+func TestExtensionUpsert(t *testing.T) {
+	eachBulk(t, func(t *testing.T, c bulkClient) {
+		ctx := t.Context()
+		options := []sql.ConflictOption{sql.ConflictColumns(user.FieldName), sql.ResolveWithNewValues()}
+		a := c.User.Create().SetName("a").SaveX(ctx).ID
+		c.User.Create().SetName("a").SetAge(5).OnConflict(options...).ExecX(ctx)
+		c.wantRows(t, "SELECT id FROM users WHERE name = 'a' AND age = 5", a.String())
+
+		rows := c.users("a", "b")
+		rows[0].SetAge(6)
+		c.User.CreateBulk(rows...).OnConflict(options...).ExecX(ctx)
+		c.wantRows(t, "SELECT id FROM users WHERE name = 'a' AND age = 6", a.String())
+		c.wantRows(t, "SELECT id FROM users ORDER BY name", texts(a, pk.ID(c.src.last))...)
+
+		c.User.CreateBulk(c.users("a", "c")...).OnConflictColumns(user.FieldName).DoNothing().ExecX(ctx)
+		c.wantRows(t, "SELECT id FROM users WHERE name <> 'b' ORDER BY name", texts(a, pk.ID(c.src.last))...)
+
+		if err := c.User.CreateBulk(c.users("d")...).OnConflictColumns(user.FieldName).Exec(ctx); c.db.Dialect != "mysql" && err == nil {
+			t.Error("without an action, ent accepts a conflict")
+		}
+	})
+}
+
+// With edges, DoNothing in bulk is refused before anything is inserted.
+func TestExtensionRefusesDoNothing(t *testing.T) {
+	eachBulk(t, func(t *testing.T, c bulkClient) {
+		ctx := t.Context()
+		tag := c.Tag.Create().SetName("x").SaveX(ctx)
+		c.User.Create().SetName("a").ExecX(ctx)
+		rows := c.users("b", "a")
+		rows[1].AddFollows(tag)
+		err := c.User.CreateBulk(rows...).OnConflictColumns(user.FieldName).DoNothing().Exec(ctx)
+		if _, ok := errors.AsType[*entid.RowError](err); !ok {
+			t.Errorf("got %v, want a RowError", err)
+		}
+		c.wantRows(t, "SELECT name FROM users", "a")
+		c.wantRows(t, "SELECT tag_id FROM user_follows")
+		if c.db.Dialect == "mysql" {
+			return // ent doesn't learn the id of the row that exists
+		}
+		c.User.CreateBulk(rows...).OnConflictColumns(user.FieldName).Ignore().ExecX(ctx)
+		c.wantRows(t, "SELECT name FROM users ORDER BY name", "a", "b")
+		c.wantRows(t, "SELECT u.name FROM user_follows f JOIN users u ON u.id = f.user_id", "a")
+	})
+}

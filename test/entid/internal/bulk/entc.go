@@ -1,0 +1,23 @@
+//go:build ignore
+
+package main
+
+import (
+	"log"
+
+	"entgo.io/ent/entc"
+	"entgo.io/ent/entc/gen"
+
+	"github.com/snowkey-go/snowkey/ent/entid/entidgen"
+)
+
+func main() {
+	err := entc.Generate("../ent/schema", &gen.Config{
+		Target:   ".",
+		Package:  "github.com/snowkey-go/snowkey/test/entid/internal/bulk",
+		Features: []gen.Feature{gen.FeatureUpsert},
+	}, entc.Extensions(entidgen.Extension{}))
+	if err != nil {
+		log.Fatal(err)
+	}
+}
