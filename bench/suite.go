@@ -34,6 +34,10 @@ func open(dir string) (*suite, error) {
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
+	cold, err := cold(p)
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
 	publicIDs, err := publicIDs()
 	if err != nil {
 		return nil, errors.Join(err, end())
@@ -42,7 +46,7 @@ func open(dir string) (*suite, error) {
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	return &suite{[]topic{next(p), pooled(p), ceiling(p), waiting(p), batch(p), keys(), publicIDs, tokens, segments, rows, peers}, end}, nil
+	return &suite{[]topic{next(p), cold, pooled(p), ceiling(p), waiting(p), batch(p), keys(), publicIDs, tokens, segments, rows, peers}, end}, nil
 }
 
 // measure produces the table, which takes about d for each line.
