@@ -99,39 +99,45 @@ type core struct {
 // The error is a [*ClockError], [ErrLayoutExhausted], [ErrClosed], or, if ctx ends
 // during a wait, the error of ctx together with the reason for the wait.
 func (g *Generator) Next(ctx context.Context) (int64, error) {
-	// This is reserve for calls that need not wait. If another call takes a number
-	// first, we try the number after it. We don't read the clock again, because that is
-	// the larger part of what an id costs.
+	// This is reserve for calls that need not wait, and as long as the rollback number
+	// is 0. If another call takes a number first, we try the number after it. We don't
+	// read the clock again, because that is the larger part of what an id costs.
 	s := g.seq.Load()
-	bound := s.known.Load()          // before the clock is read, because this fetches both cache lines at once
-	now := time.Since(g.clock.start) // the rest of clock.now is here as well, because the compiler does not inline it
-	if int64(now) < g.clock.due.Load() {
+	bound := s.known.Load() // before the clock is read, so that both cache lines are fetched at once
+	now := time.Since(g.clock.start)
+	if int64(now) < g.clock.due.Load() { // as in clock.now, which the compiler does not inline
 		now += time.Duration(g.clock.offset.Load())
 	} else {
 		now = g.clock.resync()
 	}
 	for {
 		last := s.last.Load()
-		number, skipped := last+1, int64(0)
-		lead := g.start(number) - now
-		if lead <= -g.unit {
+		if uint64(last) >= uint64(bound) { // also if s is sealed, or has a rollback number
+			break
+		}
+		number := last + 1
+		lead := time.Duration(number>>(g.seqBits&63))*g.unit - now
+		if lead <= -g.unit { // the tick of number has ended
 			tick := uint64(now) / uint64(g.unit)
 			if tick > uint64(bound)>>(g.seqBits&63) { // also if now is negative
 				break
 			}
-			skipped = int64(tick<<(g.seqBits&63)) + s.spread.at(int64(tick)) - g.counter(number)
-			number += skipped
+			number = int64(tick<<(g.seqBits&63)) + s.spread.at(int64(tick))
 		}
-		if last < 0 || lead > s.maxAhead || g.counter(number) >= bound {
+		if lead > s.maxAhead || number >= bound {
 			break
 		}
+		skipped := number - last - 1
 		if skipped != 0 {
 			s.skipped.Add(skipped)
 		}
 		if s.last.CompareAndSwap(last, number) {
-			return g.id(s.shared, number), nil
+			tick := number >> (g.seqBits & 63)
+			return int64(s.shared) | tick<<(g.timeShift&63) | (number-tick<<(g.seqBits&63))<<(g.seqShift&63), nil
 		}
-		s.skipped.Add(-skipped)
+		if skipped != 0 {
+			s.skipped.Add(-skipped)
+		}
 	}
 	return g.nextSlowly(ctx)
 }
