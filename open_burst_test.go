@@ -10,8 +10,8 @@ import (
 	"github.com/snowkey-go/snowkey/lease/leasetest"
 )
 
-// With JSSafe, a call for 1,000 ids needs the numbers of 160 ms. As long as the mean
-// rate is below that of the layout, such calls should not have to wait.
+// With JSSafe, a call for 1,000 ids needs the numbers of 160 ms. If the mean
+// rate is below the layout's, such calls should not have to wait.
 func TestBurstsOfANarrowLayout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
@@ -44,8 +44,8 @@ func TestBurstsOfANarrowLayout(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 		}
 
-		// Twice the rate of the layout is too much: the lead grows up to MaxAhead, and
-		// from then on calls wait.
+		// 12,800 ids a second are too many for the layout. The lead grows up to
+		// MaxAhead, and from then on calls wait.
 		waited := time.Duration(0)
 		for range 100 {
 			began := time.Now()
@@ -59,7 +59,7 @@ func TestBurstsOfANarrowLayout(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		if waited < 5*time.Second {
-			t.Errorf("calls for twice the rate of the layout waited only %v", waited)
+			t.Errorf("calls for 12,800 ids a second waited for only %v", waited)
 		}
 	})
 }

@@ -19,8 +19,8 @@ import (
 )
 
 // bursts measures GORM's Create of 1,000 rows, five times a second, with the narrow
-// layout of JSSafe. The numbers of a call are those of 160 ms, so that the pool runs
-// ahead of its clock. The pools are leased.
+// layout of JSSafe. Each call takes all numbers of 160 ms, so the pool runs ahead of its
+// clock. The pools are leased.
 func bursts(dir string) (t topic, closeAll func() error, err error) {
 	var closes []func() error
 	closeAll = func() error {
