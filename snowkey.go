@@ -1,6 +1,7 @@
 package snowkey
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -73,11 +74,18 @@ type Config struct {
 	// OnLost, if not nil, is called in its own goroutine after a lease was lost.
 	OnLost func(*lease.LostError)
 
+	// MaxAhead limits how far ids may run ahead of the clock, as in [idgen.Config]. A
+	// lease allows more than the 10 ms that are the default there, because no other
+	// process can issue the ids below the bound of the lease. Ids never reach the
+	// bound, even with idgen.NoLimit: calls then wait for the next renewal. Defaults to
+	// a tenth of Window, or to one unit of the layout if that is longer.
+	MaxAhead time.Duration
+
 	// These fields have the same meaning and defaults as the fields of [idgen.Config]
 	// with the same names.
-	MaxAhead, MaxWait, MaxBehind time.Duration
-	NoSpread                     bool
-	MaxNames                     int
+	MaxWait, MaxBehind time.Duration
+	NoSpread           bool
+	MaxNames           int
 
 	// Clock returns the host's time, for tests. It must be safe for concurrent use.
 	// Defaults to the system clock.
@@ -189,6 +197,9 @@ func (cfg Config) layout() idgen.Layout {
 }
 
 func (cfg Config) pool() idgen.Config {
+	if cfg.MaxAhead == 0 {
+		cfg.MaxAhead = max(cmp.Or(cfg.Window, keeper.DefaultWindow)/10, cfg.layout().Unit())
+	}
 	return idgen.Config{
 		Layout: cfg.layout(), MaxAhead: cfg.MaxAhead, MaxWait: cfg.MaxWait, MaxBehind: cfg.MaxBehind,
 		NoSpread: cfg.NoSpread, MaxNames: cfg.MaxNames, Clock: cfg.Clock, Logger: cfg.Logger,

@@ -47,15 +47,45 @@ func rates(sources []source) study {
 				p.series[i].points = append(p.series[i].points, point{float64(rate), cost.median, cost.low, cost.high})
 			}
 			s.rows = append(s.rows, cells)
+			found.behind = append(found.behind, slowerAt(rate, sources, each)...)
 		}
-		return findings{sheets: []sheet{s}, plots: []plot{p}}, nil
+		found.sheets, found.plots = []sheet{s}, []plot{p}
+		return found, nil
 	}}
+}
+
+// slowerAt lists where an id of a peer takes less time than an id of ours, for layouts
+// that have room for the rate. each has the costs of each source, one for each round.
+func slowerAt(rate int, sources []source, each [][]float64) (list []string) {
+	for i, ours := range sources {
+		if !ours.ours || !ours.hasRoom(rate) {
+			continue
+		}
+		for j, peer := range sources {
+			if peer.ours || !peer.hasRoom(rate) {
+				continue
+			}
+			if r := quotients(each[i], each[j]); r.low > 1 {
+				list = append(list, fmt.Sprintf("%s ids a millisecond: an id of %s takes %s of one of %s", commas(int64(rate)), ours.name, r.format("%.2f", 1), peer.name))
+			}
+		}
+	}
+	return list
+}
+
+// quotients divides each value of a by the value of b from the same round.
+func quotients(a, b []float64) spread {
+	list := make([]float64, len(a))
+	for i := range list {
+		list[i] = a[i] / b[i]
+	}
+	return spreadOf(list)
 }
 
 // paced generates rate ids every millisecond for d, and returns the time per id in
 // nanoseconds.
 func paced(s source, rate int, d time.Duration) (float64, error) {
-	if s.limit > 0 && float64(rate) > s.limit {
+	if !s.hasRoom(rate) {
 		if err := s.exhaust(); err != nil {
 			return 0, err
 		}

@@ -61,6 +61,11 @@ func rows(dir string, p *pools) (t topic, closeFiles func() error, err error) {
 				trial.bar.text, trial.times = "< +1 %", 4
 			}
 			t.trials = append(t.trials, trial)
+			if synchronous == "NORMAL" {
+				trial.name += ", after a pause of 1 ms"
+				trial.pace.rest, trial.times = time.Millisecond, 4
+				t.trials = append(t.trials, trial)
+			}
 		}
 	}
 	return t, closeFiles, nil

@@ -33,6 +33,9 @@ func sources(p *pools) ([]source, error) {
 	return list, nil
 }
 
+// hasRoom reports whether the layout has room for this many ids a millisecond.
+func (s source) hasRoom(rate int) bool { return s.limit == 0 || float64(rate) <= s.limit }
+
 // exhaust uses up the ids that a source can issue ahead of the clock after it was idle,
 // which would otherwise distort the measurement. For our generators, this is as many as
 // MaxAhead (10 ms) has room for.

@@ -30,7 +30,16 @@ func open(dir string) (*suite, error) {
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
+	bursts, closeBursts, err := bursts(dir)
+	end = func() error { return errors.Join(closeBursts(), closeSegments(), closeFiles(), p.close()) }
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
 	peers, err := peers(p)
+	if err != nil {
+		return nil, errors.Join(err, end())
+	}
+	cold, err := cold(p)
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
@@ -42,7 +51,7 @@ func open(dir string) (*suite, error) {
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
-	return &suite{[]topic{next(p), pooled(p), ceiling(p), waiting(p), batch(p), keys(), publicIDs, tokens, segments, rows, peers}, end}, nil
+	return &suite{[]topic{next(p), cold, pooled(p), ceiling(p), waiting(p), batch(p), keys(), publicIDs, tokens, segments, rows, bursts, peers}, end}, nil
 }
 
 // measure produces the table, which takes about d for each line.

@@ -39,6 +39,7 @@ func fit(w workload, d time.Duration) (int, error) {
 // A pace defines how two workloads take turns.
 type pace struct {
 	turn time.Duration // length of a turn, at most a quarter of the total; 0 means one piece of work
+	rest time.Duration // pause before each turn
 	warm int           // pieces of work to do before each turn without measuring, since generators run ahead after a rest
 	same bool          // do the same number of pieces of the yardstick in a turn
 }
@@ -85,6 +86,9 @@ func (p pace) take(w workload, n int, turns *[]turn) error {
 		if err := w(p.warm); err != nil {
 			return err
 		}
+	}
+	if p.rest > 0 {
+		time.Sleep(p.rest)
 	}
 	t, err := take(w, n)
 	*turns = append(*turns, t)

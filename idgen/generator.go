@@ -27,8 +27,8 @@ type Generator struct {
 	retired    *sequence // the most recently sealed sequence, or nil if there is none
 	retiredEnd int64     // the value of retired.last when the sequence was sealed
 
-	// At a low rate, most of the time of a call goes into fetching cache lines, because
-	// the caches have been used for other things since the previous call. Next
+	// At a low rate, a call spends most of its time on fetching cache lines, because
+	// other code has used the caches since the previous call. Next
 	// therefore reads just two lines, which are neighbours: the one that begins with
 	// clock.start, and home, which each call writes. This is so on 64-bit systems, and
 	// as long as a Generator has 256 bytes. See TestNextReadsTwoCacheLines.

@@ -39,6 +39,9 @@ type Config struct {
 	Clock                     func() time.Time
 }
 
+// DefaultWindow is the default of Config.Window.
+const DefaultWindow = 10 * time.Second
+
 func (cfg Config) withDefaults() Config {
 	if cfg.Namespace == "" {
 		cfg.Namespace = "default"
@@ -50,7 +53,7 @@ func (cfg Config) withDefaults() Config {
 		cfg.Label = defaultLabel()
 	}
 	if cfg.Window == 0 {
-		cfg.Window = 10 * time.Second
+		cfg.Window = DefaultWindow
 	}
 	if cfg.TTL == 0 {
 		cfg.TTL = cfg.Window + cfg.Window/2

@@ -1,0 +1,72 @@
+package idgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/leased"
+)
+
+// A leased pool may run far ahead of its clock, but never up to its bound. The last
+// cases are broken on purpose.
+func TestBurstsEndBelowTheBound(t *testing.T) {
+	const ticks = 50
+	for _, tt := range []struct {
+		name     string
+		maxAhead time.Duration
+		breaks   func(p *Pool, bound int64)
+		sound    bool
+	}{
+		{"MaxAhead is less", 20 * time.Millisecond, nil, true},
+		{"no limit but the bound", NoLimit, nil, true},
+		{"the copy of the bound is above it", NoLimit, func(p *Pool, bound int64) { p.main.home.known.Store(bound + 100) }, false},
+		{"the bound is above what was granted", NoLimit, func(p *Pool, bound int64) { p.tenure.bound.Store(bound + 100) }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+			l := DefaultLayout()
+			start := at.Sub(l.Epoch()).Milliseconds() << 12
+			bound := start + ticks<<12 + 1001
+			cfg := Config{Clock: func() time.Time { return at }, MaxAhead: tt.maxAhead, MaxWait: -1}
+			p, err := newLeased(cfg, func(i leased.Issuer) (leased.Keeper, error) {
+				i.Grant(1, start, bound)
+				return granted{}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close(t.Context())
+			if tt.breaks != nil {
+				tt.breaks(p, bound)
+			}
+			if err := checkBurst(p, bound); (err == nil) != tt.sound {
+				t.Errorf("found %v", err)
+			}
+			if lead := p.Health().Behind; tt.sound && lead < min(tt.maxAhead, ticks*time.Millisecond) {
+				t.Errorf("ids are only %v ahead", lead)
+			}
+		})
+	}
+}
+
+// checkBurst takes ids until calls fail or wait. It returns an error if one of them is
+// at or above the bound.
+func checkBurst(p *Pool, bound int64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for {
+		id, err := p.Next(ctx)
+		if _, late := errors.AsType[*ClockError](err); late || errors.Is(err, context.DeadlineExceeded) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if counter := id>>22<<12 | id&4095; counter >= bound {
+			return fmt.Errorf("counter %d was issued, and the bound is %d", counter, bound)
+		}
+	}
+}
