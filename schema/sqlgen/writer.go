@@ -105,6 +105,17 @@ func (w Writer) PostgresGrants(role string) []string {
 	}
 }
 
+// PostgresDrop returns the statements that remove the functions and sequences. The worker
+// number stays reserved, because processes must not make the ids that the functions made.
+func (w Writer) PostgresDrop() []string {
+	next := session.Postgres.Quote(w.schema() + "." + w.name())
+	of := func(part string) string { return session.Postgres.Quote(w.schema() + "." + w.name() + part) }
+	return []string{
+		fmt.Sprintf("DROP FUNCTION %s(), %s(bigint), %s(bigint, bigint)", next, next, of("_enter")),
+		fmt.Sprintf("DROP SEQUENCE %s, %s", of("_counter"), of("_history")),
+	}
+}
+
 func (w Writer) schema() string { return cmp.Or(w.Schema, "public") }
 func (w Writer) table() string  { return cmp.Or(w.Table, "snowkey_lease") }
 func (w Writer) name() string   { return cmp.Or(w.Name, "snowkey_next") }
@@ -232,4 +243,3 @@ func literal(text string) string {
 	}
 	return "'" + text + "'"
 }
-
