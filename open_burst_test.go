@@ -15,7 +15,11 @@ import (
 func TestBurstsOfANarrowLayout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &leasetest.Memory{}
-		open := func() *idgen.Pool { return openLayout(t, store, idgen.JSSafe(), snowkey.Config{}) }
+		narrow, err := idgen.JSSafe().WithEpoch(time.Now().Add(-time.Hour)) // synctest begins in 2000
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := func() *idgen.Pool { return openLayout(t, store, narrow, snowkey.Config{}) }
 		open().Close(t.Context()) // create the namespace now, since its first ids may be ahead
 		time.Sleep(time.Minute)
 		pool := open()
