@@ -295,6 +295,9 @@ var sqlite = &dialect{
 		if strings.Contains(err.Error(), ".sqlite_master") || strings.Contains(err.Error(), "unknown database") {
 			return "attach the database that the table's name begins with"
 		}
+		if strings.Contains(err.Error(), "no such column") {
+			return "the tables are of another version of Snowkey"
+		}
 		return ""
 	},
 }

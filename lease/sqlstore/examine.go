@@ -25,7 +25,7 @@ func (s *Store) Examine(ctx context.Context) ([]lease.Finding, error) {
 	schema, name := session.SplitName(s.table)
 	var all []lease.Finding
 	for _, text := range s.dialect.examine {
-		query, values := s.dialect.Bind(s.words().Replace(text), args{"schema": cmp.Or(schema, "-"), "leases": name, "spaces": name + "_ns"})
+		query, values := s.dialect.Bind(s.words().Replace("{to primary}"+text), args{"schema": cmp.Or(schema, "-"), "leases": name, "spaces": name + "_ns"})
 		found, err := read(ctx, s, func(f *lease.Finding) []any { return []any{&f.Kind, &f.Text, &f.Remedy} }, query, values)
 		if err != nil && !s.dialect.Unknown(err) {
 			return nil, s.explain(err)
