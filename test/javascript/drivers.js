@@ -52,11 +52,12 @@ async function mysql(results) {
   }
 }
 
-// find looks up each id, and returns the id of the row that was found, or "none".
+// find looks up each id, and returns the id of the row that was found, or "none". A rounded
+// id can be too large for the server, which then returns an error.
 async function find(query) {
   const found = [];
   for (const id of ids) {
-    const rows = await query(id);
+    const rows = await query(id).catch((error) => [{ id: error.code }]);
     found.push(['row', rows.length === 1 ? String(rows[0].id) : 'none']);
   }
   return found;

@@ -168,7 +168,7 @@ func judge(t *testing.T, way string, seen [][2]string, ids []string) string {
 	case kind == "row" && wrong == 0:
 		return "finds the row"
 	case kind == "row":
-		return "**finds no row or another one**"
+		return "**misses the row**"
 	case wrong == 0:
 		return "exact, a " + kind
 	}
