@@ -37,7 +37,6 @@ const (
 var roles = map[string]func(*Store) error{
 	"hammer":       hammer,
 	"draw":         draw,
-	"brief":        live,
 	"full disk":    func(s *Store) error { return errors.Join(limitFiles(), refused(s)) },
 	"unprivileged": func(s *Store) error { return errors.Join(dropPrivileges(), refused(s)) },
 }
