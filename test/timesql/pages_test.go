@@ -41,7 +41,7 @@ func statements(t *testing.T, page string, db dbtest.DB) (all []string) {
 	for _, block := range sqlBlock.FindAllStringSubmatch(string(text), -1) {
 		for _, mark := range marks[database] {
 			if block[1] == mark {
-				for _, s := range strings.Split(block[2], "\n\n") {
+				for s := range strings.SplitSeq(block[2], "\n\n") {
 					all = append(all, strings.TrimSuffix(strings.TrimSpace(s), ";"))
 				}
 			}
