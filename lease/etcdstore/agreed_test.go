@@ -170,7 +170,7 @@ func (h *host) run(ctx context.Context, f *fakeEtcd, observe observer, check fun
 }
 
 // off returns how far a time is from the time of the bubble.
-func off(micro int64) time.Duration { return time.UnixMicro(micro).Sub(time.Now()) }
+func off(micro int64) time.Duration { return time.Until(time.UnixMicro(micro)) }
 
 // simulate runs a process whose clock is right for ten minutes. Beside it, others start and
 // stop on hosts whose clocks are right, or wrong, or jump, and other members become the
