@@ -193,7 +193,8 @@ func simulate(client *clientv3.Client, seed uint64, observe observer) error {
 	}
 	results := make(chan error, 1000)
 	running := 1
-	go func() { results <- newHost(client, right()).run(ctx, f, observe, near) }()
+	first := newHost(client, right())
+	go func() { results <- first.run(ctx, f, observe, near) }()
 	time.Sleep(time.Millisecond)
 	for ctx.Err() == nil {
 		h, isRight := newHost(client, right()), random.IntN(2) == 0
