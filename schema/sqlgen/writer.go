@@ -84,6 +84,9 @@ func (w Writer) Postgres() ([]string, error) {
 		return nil, &Error{"Table", err.Error()}
 	}
 	text := words.Replace(postgresWriter)
+	if strings.Contains(text, "{") {
+		panic("sqlgen: a word is missing: " + text[strings.Index(text, "{"):])
+	}
 	statements := store.DDL()
 	for each := range strings.SplitSeq(text, "\n;;\n") {
 		statements = append(statements, strings.TrimSpace(each))

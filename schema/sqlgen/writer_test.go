@@ -63,18 +63,3 @@ func TestRoom(t *testing.T) {
 		}
 	}
 }
-
-// TestWords checks that no word of the text is left, and that a namespace may have braces.
-func TestWords(t *testing.T) {
-	for _, w := range []Writer{{}, {Namespace: "a{b}'c"}} {
-		statements, err := w.Postgres()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range statements {
-			if left := strings.ReplaceAll(s, "a{b}", ""); strings.Contains(left, "{") {
-				t.Errorf("a word is left in %s", left)
-			}
-		}
-	}
-}
