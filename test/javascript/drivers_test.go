@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/glebarez/go-sqlite"
 	mysqldriver "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite"
 
 	"github.com/snowkey-go/snowkey/idgen"
 	"github.com/snowkey-go/snowkey/internal/dbtest"
