@@ -1,0 +1,58 @@
+//go:build matrix
+
+package sqlstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/lease"
+)
+
+// A primary is killed before its standby has received the last commits. HAProxy finds the
+// new primary by itself.
+func TestMatrixHAProxyFailover(t *testing.T) {
+	primary, process := dbtest.Killable(t, "postgres")
+	standby := dbtest.StandbyOf(t, primary)
+	balanced := primary.ThroughHAProxy(t, standby.DB)
+	var fleets []*fleet
+	for i, broken := range []func(*operated) lease.Store{nil, withoutFence} {
+		c := &fleet{T: t, db: balanced, table: []string{"lease", "unfenced"}[i], broken: broken, window: time.Second}
+		c.start()
+		fleets = append(fleets, c)
+	}
+	if err := standby.Lag(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range fleets {
+		c.renewals()
+	}
+	if err := process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := standby.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range fleets {
+		before := time.Now()
+		c.goOn(balanced)
+		t.Logf("a grant after %v", time.Since(before).Round(time.Millisecond))
+		t.Run(c.variant(), c.verdict)
+	}
+}
+
+// TestMatrixHAProxy runs the suite through a load balancer.
+func TestMatrixHAProxy(t *testing.T) {
+	for _, dialect := range dbtest.Databases(t) {
+		if dialect == "sqlite" {
+			continue
+		}
+		t.Run(dialect, func(t *testing.T) {
+			db := dbtest.Open(t, dialect).ThroughHAProxy(t)
+			conn := db.Connect(t)
+			conn.SetMaxIdleConns(64)
+			suite(t, db, conn)
+		})
+	}
+}
