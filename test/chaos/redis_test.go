@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,11 +59,18 @@ func TestRedisFailoverThatLosesAClaim(t *testing.T) {
 			if err := pair.leave(); err != nil {
 				t.Fatal(err)
 			}
-			launch() // claims the row, of which the replica knows nothing
+			second := launch() // claims the row, of which the replica knows nothing
 			if err := pair.promote(network); err != nil {
 				t.Fatal(err)
 			}
+			// While the second process is stopped, it can't claim the row again itself.
+			if err := second.signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
 			launch() // claims it again
+			if err := second.signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
 			time.Sleep(3 * time.Second)
 
 			f.killAll()
