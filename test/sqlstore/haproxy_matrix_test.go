@@ -22,18 +22,11 @@ func TestMatrixHAProxyFailover(t *testing.T) {
 		c.start()
 		fleets = append(fleets, c)
 	}
-	if err := standby.Lag(); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range fleets {
-		c.renewals()
-	}
-	if err := process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := standby.Promote(); err != nil {
-		t.Fatal(err)
-	}
+	failOver(t, process, standby, func() {
+		for _, c := range fleets {
+			c.renewals()
+		}
+	})
 	for _, c := range fleets {
 		before := time.Now()
 		c.goOn(balanced)

@@ -142,21 +142,29 @@ func TestPromotedStandby(t *testing.T) {
 		s.before(s.fleet)
 	}
 	standby := dbtest.StandbyOf(t, primary)
+	failOver(t, process, standby, func() {
+		for _, s := range scenes {
+			s.lost(s.fleet)
+		}
+	})
+	for _, s := range scenes {
+		s.fleet.goOn(standby.DB)
+		t.Run(s.name+" "+s.fleet.variant(), s.fleet.verdict)
+	}
+}
+
+// failOver kills a primary and promotes its standby, which lacks the commits of lost.
+func failOver(t *testing.T, primary *dbtest.Process, standby *dbtest.Standby, lost func()) {
+	t.Helper()
 	if err := standby.Lag(); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range scenes {
-		s.lost(s.fleet)
-	}
-	if err := process.Kill(); err != nil {
+	lost()
+	if err := primary.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if err := standby.Promote(); err != nil {
 		t.Fatal(err)
-	}
-	for _, s := range scenes {
-		s.fleet.goOn(standby.DB)
-		t.Run(s.name+" "+s.fleet.variant(), s.fleet.verdict)
 	}
 }
 

@@ -34,18 +34,11 @@ func TestRoleThatCannotSeeAFailover(t *testing.T) {
 		fleets = append(fleets, c)
 	}
 	standby := dbtest.StandbyOf(t, primary)
-	if err := standby.Lag(); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range fleets {
-		c.renewals()
-	}
-	if err := process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := standby.Promote(); err != nil {
-		t.Fatal(err)
-	}
+	failOver(t, process, standby, func() {
+		for _, c := range fleets {
+			c.renewals()
+		}
+	})
 	for _, c := range fleets {
 		c.goOn(as(standby.DB))
 		t.Run(c.variant(), c.verdict)
