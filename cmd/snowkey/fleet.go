@@ -29,8 +29,7 @@ func (f *fleetFlags) read() (string, error) {
 	if f.file == "" {
 		return "", nil
 	}
-	text, err := readFleet(f.file)
-	return text, err
+	return readFleet(f.file)
 }
 
 func readFleet(file string) (string, error) {
@@ -89,7 +88,8 @@ with another layout than the file has. The exit status is 1 if it finds one.`,
 			if service == "" {
 				return a.writeFleet(all)
 			}
-			if _, err := all.Find(service); err != nil {
+			own, err := all.Find(service)
+			if err != nil {
 				return err
 			}
 			s, end, err := l.open(a)
@@ -97,7 +97,7 @@ with another layout than the file has. The exit status is 1 if it finds one.`,
 				return err
 			}
 			defer end()
-			findings, err := l.outside(cmd.Context(), s, all, service)
+			findings, err := l.outside(cmd.Context(), s, all, own)
 			if err != nil {
 				return err
 			}
@@ -132,12 +132,8 @@ func (a *app) writeFleet(all fleet.Fleet) error {
 }
 
 // outside returns the processes of a store that could make an id which another service of
-// the fleet makes too.
-func (l *leases) outside(ctx context.Context, s store, all fleet.Fleet, service string) ([]lease.Finding, error) {
-	own, err := all.Find(service)
-	if err != nil {
-		return nil, err
-	}
+// the fleet makes too. The store is that of the service with the range own.
+func (l *leases) outside(ctx context.Context, s store, all fleet.Fleet, own fleet.Range) ([]lease.Finding, error) {
 	names, err := s.Namespaces(ctx)
 	if err != nil {
 		return nil, err
@@ -158,9 +154,9 @@ func (l *leases) outside(ctx context.Context, s store, all fleet.Fleet, service 
 		if w.Layout != all.Layout.String() {
 			found = append(found, lease.Finding{Kind: "layout", Text: fmt.Sprintf("%s has the layout %s, and the file has %s", who, w.Layout, all.Layout),
 				Remedy: "give all services the same layout; or name a namespace with --namespace, if the ids of the others never meet those of other services"})
-		} else if owner, ok := all.Owner(w.Number); !ok || owner.Service != service {
-			found = append(found, lease.Finding{Kind: "outside", Text: fmt.Sprintf("%s holds worker number %d of %s, and %s has %v", who, w.Number, nameOfOwner(owner, ok), service, own),
-				Remedy: fmt.Sprintf("set Fleet and Service in its Config, and deploy it; or name the right service, if this store is not that of %s", service)})
+		} else if owner, ok := all.Owner(w.Number); !ok || owner != own {
+			found = append(found, lease.Finding{Kind: "outside", Text: fmt.Sprintf("%s holds worker number %d of %s, and %s has %v", who, w.Number, nameOfOwner(owner, ok), own.Service, own),
+				Remedy: fmt.Sprintf("set Fleet and Service in its Config, and deploy it; or name the right service, if this store is not that of %s", own.Service)})
 		}
 	}
 	return found, nil
