@@ -3,8 +3,6 @@ package filestore
 import (
 	"math/bits"
 	"os"
-	"strings"
-	"sync"
 	"syscall"
 	"unsafe"
 )
@@ -17,13 +15,3 @@ func generation(f *os.File) (n uint32) {
 	syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), getVersion, uintptr(unsafe.Pointer(&n)))
 	return n
 }
-
-// bootID returns a text that differs after each boot of the machine, or "" if the system
-// has none.
-var bootID = sync.OnceValue(func() string {
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(id))
-})

@@ -6,5 +6,3 @@ import "os"
 
 // generation returns 0, because these systems don't show the inode generation.
 func generation(*os.File) uint32 { return 0 }
-
-func bootID() string { return "" }

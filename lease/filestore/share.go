@@ -266,7 +266,12 @@ func (s *shared) left(q lease.Query) (*holding, error) {
 	slices.SortFunc(all, func(a, b *holding) int {
 		return cmp.Or(cmp.Compare(ready(b), ready(a)), cmp.Compare(a.Worker, b.Worker))
 	})
-	var found *holding
+	return s.lockFirst(all, usable), err
+}
+
+// lockFirst locks and returns the first of the files that is usable, or nil if none is.
+// It closes the others. A file may have changed before it was locked.
+func (s *shared) lockFirst(all []*holding, usable func(*holding) bool) (found *holding) {
 	for _, h := range all {
 		if found == nil && usable(h) && s.lock(h) && usable(h) {
 			found = h
@@ -274,7 +279,7 @@ func (s *shared) left(q lease.Query) (*holding, error) {
 			h.file.Close()
 		}
 	}
-	return found, err
+	return found
 }
 
 // spare returns a locked file without a lease that another process could still use.
@@ -283,17 +288,9 @@ func (s *shared) spare(terms lease.Terms) (*holding, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found *holding
-	used := func(h *holding) bool { return h.Token != "" && s.files.now()-h.Renewed < terms.TTL }
-	for _, h := range all {
-		if found == nil && !used(h) && s.lock(h) && !used(h) {
-			found = h
-		} else {
-			h.file.Close()
-		}
-	}
-	if found != nil {
-		return found, nil
+	free := func(h *holding) bool { return h.Token == "" || s.files.now()-h.Renewed >= terms.TTL }
+	if h := s.lockFirst(all, free); h != nil {
+		return h, nil
 	}
 	if err := makeDir(s.files.path); err != nil {
 		return nil, &DirError{s.files.path, err}

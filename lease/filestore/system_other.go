@@ -20,5 +20,3 @@ func identity(*os.File) (string, error) { return "", errNoLocks }
 func (d *dir) syncRename(string) error { return errNoLocks }
 
 func syncDir(string) error { return errNoLocks }
-
-func bootID() string { return "" }
