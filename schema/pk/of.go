@@ -21,6 +21,8 @@ import (
 // Values are safe for concurrent use.
 type Of[T any] int64
 
+// form returns a value that callers keep in a variable. A pointer to a new form would
+// be allocated in each call.
 func (Of[T]) form() form { return form{name: "pk.Of", entity: reflect.TypeFor[T]()} }
 
 // ParseOf parses decimal text, as [Parse] does.

@@ -3,7 +3,8 @@ package pk
 import (
 	"encoding/json"
 	"math"
-	"strings"
+
+	"github.com/snowkey-go/snowkey/schema/pk/internal/radix"
 )
 
 const (
@@ -88,16 +89,16 @@ func parseSortable[S string | []byte](s S) (int64, string) {
 	if len(s) != sortLen {
 		return 0, reasonSortable
 	}
-	d := &base32
+	d := base32
 	n := uint64(d[s[0]])<<60 | uint64(d[s[1]])<<55 | uint64(d[s[2]])<<50 | uint64(d[s[3]])<<45 | uint64(d[s[4]])<<40 |
 		uint64(d[s[5]])<<35 | uint64(d[s[6]])<<30 | uint64(d[s[7]])<<25 | uint64(d[s[8]])<<20 | uint64(d[s[9]])<<15 |
 		uint64(d[s[10]])<<10 | uint64(d[s[11]])<<5 | uint64(d[s[12]])
 	all := d[s[0]] | d[s[1]] | d[s[2]] | d[s[3]] | d[s[4]] | d[s[5]] | d[s[6]] | d[s[7]] | d[s[8]] | d[s[9]] | d[s[10]] | d[s[11]] | d[s[12]]
-	if all < 32 && s[0] <= '7' {
+	if all >= 0 && s[0] <= '7' {
 		return int64(n), ""
 	}
 	for i := range sortLen {
-		if d[s[i]] < 32 {
+		if d[s[i]] >= 0 {
 			continue
 		}
 		if 'a' <= s[i] && s[i] <= 'z' {
@@ -108,13 +109,7 @@ func parseSortable[S string | []byte](s S) (int64, string) {
 	return 0, reasonRange
 }
 
-// base32 has the values of the digits, and 255 for other bytes.
-var base32 = func() (values [256]uint8) {
-	for i := range values {
-		values[i] = uint8(strings.IndexByte(alphabet, byte(i)))
-	}
-	return values
-}()
+var base32 = radix.New(alphabet).Values()
 
 // set parses s into dst. It returns an *Error and leaves dst unchanged if s is invalid.
 func set[K ~int64, S string | []byte](f *form, dst *K, s S) error {

@@ -37,7 +37,7 @@ func New(keys ...Key) (*Codec, error) {
 	for i, key := range keys {
 		reason := ""
 		switch {
-		case base62.Value(key.Version) < 0:
+		case base62.Values()[key.Version] < 0:
 			reason = "the version must be one of 0-9, A-Z and a-z"
 		case len(key.Secret) != keyLen:
 			reason = fmt.Sprintf("has %d bytes, want %d; make one with: %s", len(key.Secret), keyLen, makeKey)

@@ -22,8 +22,9 @@ func New(alphabet string) *Digits {
 	return d
 }
 
-// Value returns the value of a digit, or -1 if c isn't in the alphabet.
-func (d *Digits) Value(c byte) int8 { return d.values[c] }
+// Values returns the values of all bytes, -1 for those that aren't in the alphabet. The
+// caller must not change them.
+func (d *Digits) Values() *[256]int8 { return &d.values }
 
 // Append appends the last digits of n, as many as width says. A number that is shorter
 // gets leading zeros.
