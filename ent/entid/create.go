@@ -13,7 +13,9 @@ import (
 // CreateNode is sqlgraph.CreateNode for code that was generated with the extension of
 // package entidgen. An existing row keeps its id, however a conflict is resolved.
 func CreateNode(ctx context.Context, drv dialect.Driver, spec *sqlgraph.CreateSpec) error {
-	spec.OnConflict = keepID(spec.OnConflict, spec)
+	if _, err := tried(spec.OnConflict); err == nil { // ent returns the error
+		spec.OnConflict = keepID(spec.OnConflict, spec)
+	}
 	return sqlgraph.CreateNode(ctx, drv, spec)
 }
 
@@ -25,7 +27,8 @@ func BatchCreate(ctx context.Context, drv dialect.Driver, spec *sqlgraph.BatchCr
 	if len(spec.Nodes) == 0 {
 		return nil
 	}
-	nothing := doesNothing(spec.OnConflict)
+	statement, err := tried(spec.OnConflict)
+	nothing := strings.HasSuffix(statement, " DO NOTHING")
 	if slices.ContainsFunc(spec.Nodes, hasEdges) {
 		if nothing {
 			return &RowError{Package: "entid", Model: spec.Nodes[0].Table, Row: -1,
@@ -35,7 +38,9 @@ func BatchCreate(ctx context.Context, drv dialect.Driver, spec *sqlgraph.BatchCr
 	} else if (nothing || len(spec.OnConflict) == 0) && !slices.ContainsFunc(spec.Nodes, lacksID) {
 		spec = plain(spec)
 	}
-	spec.OnConflict = keepID(spec.OnConflict, spec.Nodes[0])
+	if err == nil { // ent returns the error
+		spec.OnConflict = keepID(spec.OnConflict, spec.Nodes[0])
+	}
 	return sqlgraph.BatchCreate(ctx, drv, spec)
 }
 
@@ -69,9 +74,6 @@ func keepID(options []sql.ConflictOption, n *sqlgraph.CreateSpec) []sql.Conflict
 	if len(options) == 0 || n.ID == nil {
 		return options
 	}
-	if _, err := tried(options); err != nil {
-		return options // ent returns this error
-	}
 	column := n.ID.Column
 	return append(slices.Clip(options), sql.ResolveWith(func(u *sql.UpdateSet) {
 		if slices.Contains(u.UpdateColumns(), column) {
@@ -80,17 +82,12 @@ func keepID(options []sql.ConflictOption, n *sqlgraph.CreateSpec) []sql.Conflict
 	}))
 }
 
-func doesNothing(options []sql.ConflictOption) bool {
-	if len(options) == 0 {
-		return false
-	}
-	query, _ := tried(options)
-	return strings.HasSuffix(query, " DO NOTHING")
-}
-
-// tried returns a statement with these options. Their effect can't be read in any other
-// way.
+// tried returns a statement with these options, or "" if there are none. Their effect
+// can't be read in any other way.
 func tried(options []sql.ConflictOption) (string, error) {
+	if len(options) == 0 {
+		return "", nil
+	}
 	query, _, err := sql.Dialect(dialect.Postgres).Insert("t").Columns("c").Values(1).OnConflict(options...).QueryErr()
 	return query, err
 }
