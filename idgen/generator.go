@@ -28,10 +28,10 @@ type Generator struct {
 	retiredEnd int64     // the value of retired.last when the sequence was sealed
 
 	// At a low rate, a call spends most of its time on fetching cache lines, because
-	// other code has used the caches since the previous call. Next
-	// therefore reads just two lines, which are neighbours: the one that begins with
-	// clock.start, and home, which each call writes. This is so on 64-bit systems, and
-	// as long as a Generator has 256 bytes. See TestNextReadsTwoCacheLines.
+	// other code has used the caches since the previous call. Next therefore reads just
+	// two lines, which are neighbours: the one that begins with clock.start, and home,
+	// which each call writes. This is so on 64-bit systems, and as long as a Generator
+	// has 256 bytes. See TestNextReadsTwoCacheLines.
 	_       [16]byte
 	clock   clock
 	seq     atomic.Pointer[sequence] // home, or the sequence of a later tenure

@@ -23,8 +23,9 @@ func newSpread(sequenceBits uint, seed uint64) spread {
 }
 
 // at returns the offset of a tick, which is made of the upper bits of a hash (the
-// finalizer of SplitMix64, without its last step, which only changes lower bits). This makes the offsets irregular even if the ticks are
-// regular, for instance because a job runs once a second.
+// finalizer of SplitMix64, without its last step, which only changes lower bits). This
+// makes the offsets irregular even if the ticks are regular, for instance because a job
+// runs once a second.
 func (s spread) at(tick int64) int64 {
 	x := uint64(tick) + s.seed
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
