@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write the rows of the table into "+page
 const page = "../../docs/layouts.md"
 
 // safe is the largest integer up to which JavaScript reads each integer exactly.
-const safe = 1<<53 - 1
+const safe int64 = 1<<53 - 1
 
 // An errand is what the program in drivers.js is to do.
 type errand struct {
