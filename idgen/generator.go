@@ -274,11 +274,9 @@ func (c *core) lead(number int64, now time.Duration) time.Duration {
 //
 // We can't rely on a single sleep, because the clock may meanwhile be stepped, be
 // corrected or stand still. Instead, wait reads the clock again after each sleep and
-// never sleeps longer than resyncEvery. Each sleep is also a little longer than
-// necessary. Otherwise a generator at its maximum rate would wake a call for every few
-// numbers, and waking a call costs more than making an id.
+// never sleeps longer than resyncEvery.
 func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
-	longer := min(g.maxAhead/2, oversleep)
+	longer := g.oversleep()
 	waits := false
 	for {
 		lead := g.lead(number, g.clock.now())

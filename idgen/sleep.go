@@ -6,13 +6,21 @@ import (
 	"time"
 )
 
+// A call that waits for the clock sleeps longer than necessary, by the time in which the
+// generator can make perSleep ids, but by no more than longestOversleep. Otherwise a
+// generator at its maximum rate would wake a call for every few ids, and that costs more
+// than making them.
 const (
-	shortestSleep = 100 * time.Microsecond
-
-	// oversleep is how much longer than necessary a call sleeps, as far as MaxAhead
-	// allows. See wait.
-	oversleep = 1750 * time.Microsecond
+	perSleep         = 2000
+	longestOversleep = 5 * time.Millisecond
+	shortestSleep    = 100 * time.Microsecond
 )
+
+// oversleep returns how much longer than necessary a call sleeps. Afterwards, ids are
+// still half of maxAhead ahead of the clock, so that none is lost.
+func (c *core) oversleep() time.Duration {
+	return min(perSleep*c.unit>>c.seqBits, longestOversleep, c.maxAhead/2)
+}
 
 // A sleeper is the call that most recently began to sleep until a given time. Calls that
 // would wake at about the same time wait for it, because a timer of their own would cost
@@ -40,12 +48,27 @@ func (c *core) sleep(ctx context.Context, d, early time.Duration) error {
 		timer = t.C
 	}
 	c.sleeper.mu.Unlock()
+	switch done := ctx.Done(); {
+	case timer != nil:
+		select {
+		case <-timer:
+		case <-c.closed:
+		case <-done:
+		}
+	case done != nil:
+		select {
+		case <-awake:
+		case <-done:
+		}
+	default:
+		<-awake
+	}
 	select {
-	case <-timer:
-	case <-awake:
 	case <-c.closed:
 		return c.refuse
-	case <-ctx.Done():
+	default:
+	}
+	if ctx.Err() != nil {
 		return waitError(ctx)
 	}
 	return nil

@@ -102,7 +102,7 @@ func TestSleeperGivesUp(t *testing.T) {
 }
 
 // A generator at its ceiling wakes its calls together, and late by no more than
-// oversleep and shortestSleep. No call returns before its id may be issued.
+// its oversleep and shortestSleep. No call returns before its id may be issued.
 func TestWaitAtTheCeiling(t *testing.T) {
 	for _, goroutines := range []int{1, 2, 64} {
 		t.Run(fmt.Sprint(goroutines), func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestWaitAtTheCeiling(t *testing.T) {
 							}
 							if early > -g.unit {
 								full.Store(true)
-							} else if full.Load() && -early > oversleep+shortestSleep+g.unit {
+							} else if full.Load() && -early > g.oversleep()+shortestSleep+g.unit {
 								t.Errorf("a call returned %v too late", -early)
 							}
 						}
