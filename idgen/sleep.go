@@ -19,7 +19,7 @@ const (
 // oversleep returns how much longer than necessary a call sleeps. Afterwards, ids are
 // still half of maxAhead ahead of the clock, so that none is lost.
 func (c *core) oversleep() time.Duration {
-	return min(perSleep*c.unit>>c.seqBits, longestOversleep, c.maxAhead/2)
+	return min(perSleep*min(c.unit, time.Second)>>c.seqBits, longestOversleep, c.maxAhead/2)
 }
 
 // A sleeper is the call that most recently began to sleep until a given time. Calls that

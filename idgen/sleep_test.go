@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Each call returns between the time that it asked for, less early, and shortestSleep
-// after it, whoever sleeps for whom.
+// Each call returns at the time that it asked for: up to early before it, and up to
+// shortestSleep after it.
 func TestSleepersForOneAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ms = time.Millisecond
