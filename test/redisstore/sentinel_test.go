@@ -131,14 +131,16 @@ func TestSentinelFailoverThatLosesALease(t *testing.T) {
 				seen[id] = true
 				return pool, client
 			}
-			// draw draws all ids up to the bound that pool has.
+			// draw draws all ids up to the bound that pool has. That takes milliseconds. Then
+			// each renewal grants a few more.
 			draw := func(pool *idgen.Pool) (n int) {
-				for {
-					ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+				t.Helper()
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); {
 					ids, err := pool.NextN(ctx, 16)
-					cancel()
 					if err != nil {
-						return n
+						t.Fatal(err)
 					}
 					for _, id := range ids {
 						if seen[id] {
@@ -148,6 +150,7 @@ func TestSentinelFailoverThatLosesALease(t *testing.T) {
 					}
 					n += len(ids)
 				}
+				return n
 			}
 
 			// The row exists and is free, and the replica has it.
