@@ -28,6 +28,9 @@ The adversary
   * with ZNODES, the store is ZooKeeper. A transaction has no clock and reads nothing. A write is conditional on the version of
     the row's node, and on a node of the era, which is the time of one leader. It contains the row as its sender read it, and
     what to do with it. Whoever reads the node applies that, at the time and in the epoch in which the write was executed.
+  * with SQL, a migration reserves the row for SQL, and SESSIONS of the database issue counters from a sequence. The sequence only
+    goes up, which sequence.pml shows, but a failover or a crash takes it back with the rest. A session checks the row, and
+    then issues counters below the cap of that moment.
 
 What is assumed
   * the store executes one request at a time on this row, each in one step (one SQL statement, committed);
@@ -185,6 +188,10 @@ typedef Tables {
 #ifdef REPLY_FINGERPRINT
 	byte claimed;           /* the fingerprint of the store when the row was claimed */
 #endif
+#ifdef SQL
+	byte sequence;          /* the next counter of SQL writers */
+	byte history;           /* the fingerprint up to which it was raised */
+#endif
 }
 
 Tables db;                  /* what every reader sees */
@@ -247,6 +254,9 @@ inline copy(to, from) {
 #ifdef REPLY_FINGERPRINT
 	to.claimed = from.claimed;
 #endif
+#ifdef SQL
+	to.sequence = from.sequence; to.history = from.history;
+#endif
 }
 
 inline clear(t) {           /* keeps states equal that differ only in what is no longer used */
@@ -268,6 +278,9 @@ inline clear(t) {           /* keeps states equal that differ only in what is no
 #endif
 #ifdef REPLY_FINGERPRINT
 	t.claimed = 0;
+#endif
+#ifdef SQL
+	t.sequence = 0; t.history = 0;
 #endif
 }
 
@@ -429,6 +442,16 @@ inline hold(me) {           /* the row carries the token of the claim */
 #endif
 #endif
 
+#define NO_HISTORY 99       /* no server shows this fingerprint */
+#define RESERVED 14         /* the token of a row that is reserved for SQL */
+#if defined(SQL) && !defined(BROKEN_SQL_CLAIMABLE)
+#define FOR_GO (db.token != RESERVED)
+#define NEVER 255
+#else
+#define FOR_GO (1)
+#define NEVER 0
+#endif
+
 #ifdef EXPIRY
 #define TAKEABLE(q) (db.token == 0 || db.expires + GAP < AT(q))
 #ifdef BROKEN_REVIVE        /* an expired lease can be renewed */
@@ -443,7 +466,7 @@ inline hold(me) {           /* the row carries the token of the claim */
 #endif
 #define EXTEND(q) db.expires = AT(q) + TTL
 #else
-#define TAKEABLE(q) (1)
+#define TAKEABLE(q) FOR_GO
 #define ALIVE(q) (1)
 #define ADOPTABLE (1)
 #define EXTEND(q) skip
@@ -523,6 +546,10 @@ inline hold(me) {           /* the row carries the token of the claim */
 #define RELEASABLE(q) (db.token == q.token && db.revision == q.revision)
 #endif
 #endif
+#endif
+
+#ifndef SQL
+#define end_sessions() skip
 #endif
 
 #if DELETES > 0
@@ -885,6 +912,94 @@ end:
 	od
 }
 
+/* ---- SQL writers ---- */
+
+#ifdef SQL
+#ifndef SESSIONS
+#define SESSIONS 2
+#endif
+
+typedef Writer {
+	bit checked;            /* it has read the row, and has not raised the sequence yet */
+	byte start, history;    /* what it raises the sequence to */
+	byte cap;               /* of the time when it read the row */
+	byte limit;             /* it may issue counters below */
+}
+Writer writer[SESSIONS];
+byte each;                  /* scratch */
+
+inline end_sessions() {
+	each = 0;
+	do
+	:: each < SESSIONS ->
+		writer[each].checked = 0; writer[each].start = 0; writer[each].history = 0; writer[each].cap = 0; writer[each].limit = 0;
+		each++
+	:: else -> break
+	od;
+	each = 0
+}
+
+inline start_above(me, x) {
+	if
+	:: x > writer[me].start -> writer[me].start = x
+	:: else
+	fi
+}
+
+proctype Session(byte me) {
+end:
+	do
+	/* A migration reserves the row. */
+	:: d_step { PRESENT && FOR_GO && db.token != RESERVED &&
+#ifdef EXPIRY
+		(db.token == 0 || db.expires + GAP < now) ->
+		db.expires = NEVER;
+#else
+		(1) ->
+#endif
+		db.token = RESERVED; db.revision++ }
+
+	/* Read whether the row is reserved, and where to start. */
+	:: d_step { PRESENT && db.token == RESERVED && !writer[me].checked && writer[me].limit < CAP ->
+		writer[me].checked = 1; writer[me].cap = CAP;
+#ifndef BROKEN_SQL_BOUND    /* it may start below the bound of the row */
+		start_above(me, db.bound);
+#endif
+#ifdef FINGERPRINT
+		writer[me].history = current;
+#ifndef BROKEN_SQL_NO_FENCE
+		start_above(me, db.fence);
+		if
+		:: db.history != current -> start_above(me, CAP + MARGIN)
+		:: else
+		fi
+#endif
+#endif
+		}
+	/* Raise the sequence, and from then on issue. */
+	:: d_step { writer[me].checked ->
+		if
+		:: writer[me].start > db.sequence -> db.sequence = writer[me].start
+		:: else
+		fi;
+		db.history = writer[me].history; writer[me].limit = writer[me].cap;
+		writer[me].checked = 0; writer[me].start = 0; writer[me].history = 0; writer[me].cap = 0 }
+#ifdef BROKEN_SQL_FOREVER   /* a session that has read the row once does not read it again */
+	:: d_step { writer[me].limit && writer[me].limit < CAP -> writer[me].limit = CAP }
+#endif
+
+	:: atomic { watched == 0 && db.sequence < writer[me].limit ->
+		do
+		:: db.sequence + 1 < writer[me].limit -> db.sequence++
+		:: break
+		od;
+		db.sequence++; watched = db.sequence;
+		answer() }
+	:: d_step { watched > db.sequence && watched <= writer[me].limit -> assert(false /* issued twice */) }
+	od
+}
+#endif
+
 /* ---- What happens to the store ---- */
 
 #if FAILOVERS > 0 && !defined(LIMIT_UNDELETE)   /* the standby, or the next backup, has the deletion */
@@ -976,7 +1091,7 @@ end:
 	/* The server crashes, and starts again with what is on disk. */
 	:: atomic { crashes < CRASHES ->
 		d_step {
-		crashes++; copy(db, disk);
+		crashes++; copy(db, disk); end_sessions();
 		if
 		:: crashes == CRASHES -> clear(disk)
 		:: else
@@ -1042,7 +1157,7 @@ end:
 		:: else
 		fi;
 #endif
-		copy(db, saved); clear(saved)
+		copy(db, saved); clear(saved); end_sessions()
 		};
 		LATER_CLOCK }
 #endif
@@ -1094,11 +1209,21 @@ init {
 		db.stored = NO_NAMESPACE;
 #endif
 #endif
+#ifdef SQL
+		db.history = NO_HISTORY;
+#endif
 #if CRASHES > 0
 		copy(disk, db);
 #endif
 #if defined(TIMED) || CRASHES > 0
 		run Store();
+#endif
+#ifdef SQL
+		do
+		:: i < SESSIONS -> run Session(i); i++
+		:: else -> break
+		od;
+		i = 0;
 #endif
 		do
 		:: i < OWNERS -> run Process(i); i++

@@ -1,0 +1,35 @@
+package sqlgen
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/snowkey-go/snowkey/internal/dbtest"
+	"github.com/snowkey-go/snowkey/schema/sqlgen"
+)
+
+// TestPage runs the SQL of docs/sql-default.md.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sql-default.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := dbtest.Postgres(t).Connect(t)
+	install(t, db, sqlgen.Writer{})
+	for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
+		run(t, db, block[1])
+	}
+	if ids := query(t, db, "SELECT DISTINCT id FROM orders"); len(ids) != 5 {
+		t.Errorf("%d rows, want 5", len(ids))
+	}
+	// The migration can be reverted and applied again.
+	run(t, db, "ALTER TABLE orders ALTER COLUMN id DROP DEFAULT")
+	run(t, db, sqlgen.Writer{}.PostgresDrop()...)
+	install(t, db, sqlgen.Writer{})
+	install(t, db, sqlgen.Writer{})
+	run(t, db, "ALTER TABLE orders ALTER COLUMN id SET DEFAULT snowkey_next()", "INSERT INTO orders (name) VALUES ('water')")
+	if ids := query(t, db, "SELECT id FROM orders ORDER BY name = 'water' DESC, id DESC LIMIT 2"); ids[0] <= ids[1] {
+		t.Errorf("after the functions were created again, %d follows %d", ids[0], ids[1])
+	}
+}
