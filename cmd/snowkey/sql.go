@@ -27,7 +27,7 @@ database. docs/sql-default.md explains it.
 also prints the privileges that a role needs.`,
 		Example: `  snowkey sql --dialect postgres
   snowkey sql --dialect postgres --layout jssafe --namespace orders --worker 1000 --role app
-  snowkey sql --dialect postgres --files migrations --format goose`,
+  snowkey sql --dialect postgres --files migrations --format golang-migrate`,
 		Args: flagsOnly,
 		RunE: func(*cobra.Command, []string) error {
 			if dialect != "postgres" {

@@ -13,6 +13,7 @@ noclock="-DHOST_CLOCKS -DSKEW=1"
 reply="-DFINGERPRINT -DREPLY_FINGERPRINT"
 volatile="-DVOLATILE -DCRASHES=1 -DWINDOW=0"
 sql="-DSQL -DOWNERS=1"
+dropped="-DDROPS=1 -DFINGERPRINT"
 if [ $size = ci ]; then
 	jobs=${JOBS:-2} memory=900 hash=22 optimise=-O2
 	run sound 'two owners' -DTOKENS=4 -DCOUNTERS=3
@@ -39,6 +40,8 @@ if [ $size = ci ]; then
 	run sound 'SQL writers: row and namespace deleted' $sql -DFINGERPRINT -DDELETES=2 -DTOKENS=1 -DEND=2
 	run sound 'SQL writers: two crashes' $sql -DCRASHES=2 -DTOKENS=2 -DCOUNTERS=3
 	run sound 'SQL writers: commits lost, next clock behind' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=3 -DSKEW=1
+	run sound 'SQL writers: sequence dropped' $sql $dropped -DTOKENS=1 -DEND=2
+	run sound 'SQL writers: older dump restored in place' $sql $lost -DLIVE -DFINGERPRINT -DTOKENS=1 -DEND=2
 else
 	jobs=${JOBS:-1} memory=6000 hash=26 optimise=-O2
 	run sound 'two owners, 5 tokens, 3 counters' -DTOKENS=5 -DCOUNTERS=3
@@ -87,6 +90,10 @@ else
 	run sound 'SQL writers: two Go processes' -DSQL -DTOKENS=3 -DCOUNTERS=3
 	run sound 'SQL writers: row deleted, two Go processes' -DSQL -DDELETES=1 -DTOKENS=2 -DEND=2
 	run sound 'SQL writers: commits lost, 2 tokens' $sql $lost -DFINGERPRINT -DTOKENS=2 -DEND=2
+	run sound 'SQL writers: sequence dropped twice' $sql -DDROPS=2 -DFINGERPRINT -DTOKENS=1 -DEND=2
+	run sound 'SQL writers: sequence dropped, row deleted' $sql $dropped -DDELETES=1 -DTOKENS=1 -DEND=2
+	run sound 'SQL writers: sequence dropped, commits lost' $sql $dropped $lost -DTOKENS=1 -DEND=2
+	run sound 'SQL writers: sequence dropped, older dump restored in place' $sql $dropped $lost -DLIVE -DTOKENS=1 -DEND=2
 
 	# Rules that exist for other reasons: the protocol stays safe without them. README.md says which and why.
 	for spare in NO_REVISION ONLY_BOUND LOWER_IN_DOUBT; do
@@ -143,6 +150,10 @@ run caught 'SQL writers: sequence below the bound of the row' $sql -DDELETES=1 -
 run caught 'SQL writers: row deleted, not read again' $sql -DDELETES=1 -DTOKENS=1 -DEND=2 -DBROKEN_SQL_FOREVER
 run caught 'SQL writers: commits lost, sequence below the fence' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=2 -DBROKEN_SQL_NO_FENCE
 run caught 'SQL writers: commits lost, next clock behind, bare cap' $sql $lost -DFINGERPRINT -DTOKENS=1 -DEND=3 -DSKEW=1 -DBROKEN_MARGIN
+run caught 'SQL writers: sequence dropped, limits of sessions kept' $sql $dropped -DTOKENS=1 -DEND=2 -DBROKEN_SQL_KEPT_LIMIT
+run caught 'SQL writers: sequence dropped, its history trusted' $sql $dropped -DTOKENS=1 -DEND=2 -DBROKEN_SQL_CALLED
+run caught 'SQL writers: sequence dropped while it is used' $sql $dropped -DTOKENS=1 -DEND=2 -DBROKEN_SQL_DROP_EARLY
+run caught 'SQL writers: older dump restored in place, limits kept' $sql $lost -DLIVE -DFINGERPRINT -DTOKENS=1 -DEND=2 -DBROKEN_SQL_BORN
 
 # What the protocol does not promise.
 run caught 'outside: an older dump restored in place, fingerprint unchanged' $lost -DFINGERPRINT -DTOKENS=3 -DLIMIT_SAME_FINGERPRINT
@@ -168,6 +179,7 @@ finish
 model=$(dirname "$model")/sequence.pml
 run sound 'sequence: three sessions'
 run sound 'sequence: crash' -DSESSIONS=2 -DCRASHES=1
+run sound 'sequence: dropped' -DSESSIONS=2 -DDROPS=1
 run caught 'sequence: raised without the lock' -DBROKEN_NO_LOCK
 run caught 'sequence: unlocked before it is raised' -DBROKEN_EARLY_UNLOCK
 run caught 'sequence: lock left behind by a cancelled call' -DBROKEN_KEPT_LOCK
@@ -175,6 +187,9 @@ run caught 'sequence: no guard room behind a tick' -DBROKEN_NO_ROOM
 run caught 'sequence: less guard room than sessions' -DBROKEN_SMALL_ROOM
 run caught 'sequence: drawn without a look at the last value' -DBROKEN_BLIND
 run caught 'sequence: follows the clock back' -DBROKEN_CLOCK
+run caught 'sequence: dropped, starts at the clock' -DSESSIONS=2 -DDROPS=1 -DBROKEN_FRESH_NOW
+run caught 'sequence: dropped, drawn from before it is raised' -DSESSIONS=2 -DDROPS=1 -DBROKEN_FRESH_LOOK
+run caught 'sequence: dropped while it is used' -DSESSIONS=2 -DDROPS=1 -DBROKEN_DROP_EARLY
 run caught 'outside: sequence, crash, an id used before its commit' -DSESSIONS=2 -DCRASHES=1 -DLIMIT_UNCOMMITTED
 
 # Leases that the processes of a host pass on to each other.

@@ -30,7 +30,10 @@ The adversary
     what to do with it. Whoever reads the node applies that, at the time and in the epoch in which the write was executed.
   * with SQL, a migration reserves the row for SQL, and SESSIONS of the database issue counters from a sequence. The sequence only
     goes up, which sequence.pml shows, but a failover or a crash takes it back with the rest. A session checks the row, and
-    then issues counters below the cap of that moment.
+    then issues counters below the cap of that moment;
+  * with DROPS, drops the sequence of SQL writers, or what it was raised for, or both, and creates them again, while sessions go on
+    that had checked the row before. With LIVE, a failover is an older dump that is restored in place: it drops and creates
+    both as well, with the values of the dump, and the sessions go on.
 
 What is assumed
   * the store executes one request at a time on this row, each in one step (one SQL statement, committed);
@@ -38,7 +41,8 @@ What is assumed
   * a token is not drawn more than once. Only a renewal that is sent again has the token that it had before;
   * with DELETES, the store's clock does not go back; with FAILOVERS, by no more than SKEW;
   * a failover changes the fingerprint (FINGERPRINT), or claims hold off (HOLDOFF);
-  * the deletion of a row is not lost in a failover.
+  * the deletion of a row is not lost in a failover;
+  * a sequence is not dropped while a transaction uses it, since the server makes DROP wait;
   * what a standby or a backup has is on the disk of the primary, so that a crash does not lose it.
 
 Steps that the model joins into one, because any pause between them is a pause that the adversary has elsewhere:
@@ -70,10 +74,16 @@ Each BROKEN_ flag removes one rule, each LIMIT_ flag one assumption. check.sh ru
 #ifndef CRASHES
 #define CRASHES 0
 #endif
+#ifndef DROPS
+#define DROPS 0
+#endif
+#if DROPS > 0 || defined(LIVE)
+#define BIRTHS              /* a sequence can be created again */
+#endif
 #if FAILOVERS > 0 || defined(VOLATILE)
 #define EXPIRY              /* the model looks at expires */
 #endif
-#if defined(EXPIRY) || DELETES > 0
+#if defined(EXPIRY) || DELETES > 0 || DROPS > 0
 #define TIMED
 #endif
 
@@ -191,6 +201,9 @@ typedef Tables {
 #ifdef SQL
 	byte sequence;          /* the next counter of SQL writers */
 	byte history;           /* the fingerprint up to which it was raised */
+#ifdef BIRTHS
+	bit called;             /* the sequence has been set since it was created */
+#endif
 #endif
 }
 
@@ -256,6 +269,9 @@ inline copy(to, from) {
 #endif
 #ifdef SQL
 	to.sequence = from.sequence; to.history = from.history;
+#ifdef BIRTHS
+	to.called = from.called;
+#endif
 #endif
 }
 
@@ -281,6 +297,9 @@ inline clear(t) {           /* keeps states equal that differ only in what is no
 #endif
 #ifdef SQL
 	t.sequence = 0; t.history = 0;
+#ifdef BIRTHS
+	t.called = 0;
+#endif
 #endif
 }
 
@@ -924,20 +943,67 @@ typedef Writer {
 	byte start, history;    /* what it raises the sequence to */
 	byte cap;               /* of the time when it read the row */
 	byte limit;             /* it may issue counters below */
+#ifdef BIRTHS
+	byte trusts, born;      /* while the sequence has this history, and is this one */
+#endif
 }
 Writer writer[SESSIONS];
 byte each;                  /* scratch */
 
+#ifdef BIRTHS
+byte born;                  /* which sequence it is: how often one was created */
+byte drops;
+byte checking;              /* sessions that have checked the row and not raised the sequence yet */
+#ifdef BROKEN_SQL_DROP_EARLY    /* DROP does not wait */
+#define UNUSED (1)
+#else
+#define UNUSED (checking == 0)
+#endif
+#ifdef BROKEN_SQL_KEPT_LIMIT    /* a session keeps its limit for any sequence of the name */
+#define TRUSTED(me) (1)
+#define CALLED (db.called)
+#else
+#ifdef BROKEN_SQL_BORN      /* it keeps it for any sequence that was raised for the same fingerprint */
+#define TRUSTED(me) (writer[me].trusts == db.history && db.called)
+#define CALLED (db.called)
+#else
+#ifdef BROKEN_SQL_CALLED    /* a sequence that is new counts as raised, if it was raised before it was dropped */
+#define TRUSTED(me) (writer[me].trusts == db.history)
+#define CALLED (1)
+#else
+#define TRUSTED(me) (writer[me].trusts == db.history && writer[me].born == born && db.called)
+#define CALLED (db.called)
+#endif
+#endif
+#endif
+#define USES(n) checking = checking + n
+#else
+#define TRUSTED(me) (1)
+#define CALLED (1)
+#define UNUSED (1)
+#define USES(n) skip
+#endif
+
+#ifdef LIVE
+inline end_sessions() { born++ }
+#else
 inline end_sessions() {
+#ifdef BIRTHS
+	checking = 0;
+#endif
 	each = 0;
 	do
 	:: each < SESSIONS ->
 		writer[each].checked = 0; writer[each].start = 0; writer[each].history = 0; writer[each].cap = 0; writer[each].limit = 0;
+#ifdef BIRTHS
+		writer[each].trusts = 0; writer[each].born = 0;
+#endif
 		each++
 	:: else -> break
 	od;
 	each = 0
 }
+#endif
 
 inline start_above(me, x) {
 	if
@@ -960,8 +1026,8 @@ end:
 		db.token = RESERVED; db.revision++ }
 
 	/* Read whether the row is reserved, and where to start. */
-	:: d_step { PRESENT && db.token == RESERVED && !writer[me].checked && writer[me].limit < CAP ->
-		writer[me].checked = 1; writer[me].cap = CAP;
+	:: d_step { PRESENT && db.token == RESERVED && !writer[me].checked && (writer[me].limit < CAP || !TRUSTED(me)) ->
+		writer[me].checked = 1; writer[me].cap = CAP; USES(1);
 #ifndef BROKEN_SQL_BOUND    /* it may start below the bound of the row */
 		start_above(me, db.bound);
 #endif
@@ -970,7 +1036,7 @@ end:
 #ifndef BROKEN_SQL_NO_FENCE
 		start_above(me, db.fence);
 		if
-		:: db.history != current -> start_above(me, CAP + MARGIN)
+		:: db.history != current || !CALLED -> start_above(me, CAP + MARGIN)
 		:: else
 		fi
 #endif
@@ -982,20 +1048,23 @@ end:
 		:: writer[me].start > db.sequence -> db.sequence = writer[me].start
 		:: else
 		fi;
+#ifdef BIRTHS
+		db.called = 1; writer[me].trusts = writer[me].history; writer[me].born = born; USES(-1);
+#endif
 		db.history = writer[me].history; writer[me].limit = writer[me].cap;
 		writer[me].checked = 0; writer[me].start = 0; writer[me].history = 0; writer[me].cap = 0 }
 #ifdef BROKEN_SQL_FOREVER   /* a session that has read the row once does not read it again */
 	:: d_step { writer[me].limit && writer[me].limit < CAP -> writer[me].limit = CAP }
 #endif
 
-	:: atomic { watched == 0 && db.sequence < writer[me].limit ->
+	:: atomic { watched == 0 && db.sequence < writer[me].limit && TRUSTED(me) ->
 		do
 		:: db.sequence + 1 < writer[me].limit -> db.sequence++
 		:: break
 		od;
 		db.sequence++; watched = db.sequence;
 		answer() }
-	:: d_step { watched > db.sequence && watched <= writer[me].limit -> assert(false /* issued twice */) }
+	:: d_step { watched > db.sequence && watched <= writer[me].limit && TRUSTED(me) -> assert(false /* issued twice */) }
 	od
 }
 #endif
@@ -1076,6 +1145,20 @@ end:
 #endif
 #endif
 
+#if DROPS > 0
+	/* The sequence is dropped and created again, or its history, or both. */
+	:: atomic { drops < DROPS && UNUSED ->
+		drops++;
+		if
+		:: db.sequence = 0; db.called = 0; born++;
+			if
+			:: db.history = NO_HISTORY
+			:: skip
+			fi
+		:: db.history = NO_HISTORY
+		fi }
+#endif
+
 #ifdef VIEWS
 	/* A node joins the cluster or leaves it: the fingerprint changes, and no commit is lost. */
 #ifdef ZNODES
@@ -1129,7 +1212,11 @@ end:
 #endif
 		}
 	/* ... is what the store has from now on. Its clock may be behind. */
+#ifdef LIVE
+	:: atomic { standby && UNUSED ->
+#else
 	:: atomic { standby ->
+#endif
 #if defined(VIEWS) && !defined(ZNODES)
 		/* The fingerprint is new to the state that the store goes back to. The state that is lost may have had it. */
 		if

@@ -10,7 +10,9 @@ The claim that is checked: no number is issued more than once, and a call that h
   * cancels each call anywhere, and lets it be sent again;
   * sets the clock to any tick at any time;
   * with CRASHES, takes the sequence back to what is on disk. nextval logs LOG numbers ahead, and a log record is on disk when a
-    later commit was answered, or earlier. An id counts as issued when its transaction has committed.
+    later commit was answered, or earlier. An id counts as issued when its transaction has committed;
+  * with DROPS, drops the sequence and creates it again. DROP waits for the transactions that use it. The new sequence must be raised
+    above all ticks before it is used. lease.pml shows how a session knows where that is, and here it is known.
 */
 
 #ifndef SESSIONS
@@ -21,6 +23,9 @@ The claim that is checked: no number is issued more than once, and a call that h
 #endif
 #ifndef CRASHES
 #define CRASHES 0
+#endif
+#ifndef DROPS
+#define DROPS 0
 #endif
 #ifndef CALLS
 #define CALLS 4             /* all together */
@@ -50,6 +55,24 @@ byte now;
 byte lock = NOBODY;
 byte watched = NOBODY;      /* the number that is watched */
 byte calls, cancels, crashes;
+#if DROPS > 0
+byte drops;
+bit fresh;                  /* the sequence has no last value yet */
+byte floor;                 /* the first tick above all that became ids */
+#ifdef BROKEN_FRESH_LOOK    /* a call draws from a new sequence as from any other */
+#define UNSET (0)
+#else
+#define UNSET (fresh)
+#endif
+#ifdef BROKEN_DROP_EARLY    /* DROP does not wait */
+#define UNUSED(i) (1)
+#else
+#define UNUSED(i) (call[i].at == IDLE)
+#endif
+#else
+#define UNSET (0)
+#define fresh 0
+#endif
 
 #define IDLE 0
 #define LOOKED 1            /* and the tick was not full */
@@ -91,7 +114,7 @@ proctype Session(byte me) {
 	:: d_step { call[me].at == IDLE && calls < CALLS -> calls++;
 		if
 #ifndef BROKEN_BLIND        /* draw without looking first */
-		:: FULL(last) -> call[me].at = WAITS
+		:: FULL(last) || UNSET -> call[me].at = WAITS
 #endif
 		:: else -> call[me].at = LOOKED
 		fi }
@@ -111,7 +134,7 @@ proctype Session(byte me) {
 	:: d_step { call[me].at == LOCKED ->
 		if
 #ifndef BROKEN_BLIND
-		:: FULL(last) -> call[me].v = last
+		:: FULL(last) || UNSET -> call[me].v = last
 #endif
 		:: else -> draw(me)
 		fi;
@@ -128,6 +151,12 @@ proctype Session(byte me) {
 		:: else
 		fi;
 #endif
+#if DROPS > 0 && !defined(BROKEN_FRESH_NOW) /* a new sequence starts at the tick of the clock */
+		if
+		:: fresh && call[me].target < floor -> call[me].target = floor
+		:: else
+		fi;
+#endif
 		if
 		:: FULL(call[me].v) && call[me].target == TICK(call[me].v) -> call[me].target++
 		:: else
@@ -136,9 +165,12 @@ proctype Session(byte me) {
 	/* setval, or nothing if the tick goes on */
 	:: d_step { call[me].at == DECIDED ->
 		if
-		:: call[me].target != TICK(call[me].v) -> last = call[me].target * ROOM; logged = last; call[me].v = last
+		:: call[me].target != TICK(call[me].v) || fresh -> last = call[me].target * ROOM; logged = last; call[me].v = last
 		:: else
 		fi;
+#if DROPS > 0
+		fresh = 0;
+#endif
 		call[me].at = RAISED }
 	:: d_step { call[me].at == RAISED -> unlock(me); call[me].at = HAS }
 	/* Commit. All that was logged until now is on disk. */
@@ -149,6 +181,12 @@ proctype Session(byte me) {
 		:: watched == NOBODY -> watched = call[me].v
 		:: call[me].v != watched
 		fi;
+#if DROPS > 0
+		if
+		:: TICK(call[me].v) >= floor -> floor = TICK(call[me].v) + 1
+		:: else
+		fi;
+#endif
 		end(me) }
 #ifdef LIMIT_UNCOMMITTED    /* an id is used before its transaction has committed */
 	:: d_step { call[me].at == HAS && watched == NOBODY -> watched = call[me].v }
@@ -167,6 +205,9 @@ proctype World() {
 	do
 	:: d_step { now > 0 -> now = 0 }
 	:: d_step { now < TICKS - 1 -> now++ }
+#if DROPS > 0
+	:: d_step { drops < DROPS && UNUSED(0) && UNUSED(1) && UNUSED(SESSIONS - 1) -> drops++; last = 0; logged = 0; fresh = 1 }
+#endif
 #if CRASHES > 0
 	:: d_step { disk < logged -> disk = logged }
 	:: d_step { crashes < CRASHES -> crashes++; last = disk; logged = disk; lock = NOBODY;

@@ -102,14 +102,14 @@ func (w Writer) PostgresGrants(role string) []string {
 	}
 }
 
-// PostgresDrop returns the statements that remove the functions and sequences. The worker
-// number stays reserved, because processes must not make the ids that the functions made.
+// PostgresDrop returns the statement that removes the functions. The worker number stays
+// reserved, because processes must not make the ids that the functions made. The two
+// sequences stay too. They remember these ids, in case the functions are created again.
 func (w Writer) PostgresDrop() []string {
 	next := session.Postgres.Quote(w.schema() + "." + w.name())
 	of := func(part string) string { return session.Postgres.Quote(w.schema() + "." + w.name() + part) }
 	return []string{
 		fmt.Sprintf("DROP FUNCTION %s(), %s(bigint), %s(bigint, bigint)", next, next, of("_enter")),
-		fmt.Sprintf("DROP SEQUENCE %s, %s", of("_counter"), of("_history")),
 	}
 }
 
@@ -208,13 +208,20 @@ func (w Writer) words() (*strings.Replacer, error) {
 	quote := session.Postgres.Quote
 	name := w.schema() + "." + w.name()
 	n := func(v int64) string { return fmt.Sprint(v) }
+	regclass := func(name string) string { return literal(quote(name)) + "::regclass" }
+	counter, history, lease := regclass(name+"_counter"), regclass(name+"_history"), regclass(w.schema()+"."+w.table())
+	setting := "'snowkey.limit_' || " + counter + "::oid || '_'"
+	// hash is odd, because a sequence has no 0. The row of the lease is rewritten by each restore
+	// of a dump, and by nothing else.
+	hash := "hashtextextended(concat_ws('/', (SELECT system_identifier FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), " +
+		lease + "::oid, pg_relation_filenode(" + lease + "), l.xmin, " + counter + "::oid), 0) & 9223372036854775807 | 1"
 	pairs := []string{
 		"{ns}", quote(w.schema() + "." + w.table() + "_ns"), "{lease}", quote(w.schema() + "." + w.table()),
 		"{next}", quote(name), "{enter}", quote(name + "_enter"),
-		"{counter}", quote(name + "_counter"), "{counter:}", literal(quote(name+"_counter")) + "::regclass",
-		"{history}", quote(name + "_history"), "{history:}", literal(quote(name+"_history")) + "::regclass",
-		"{setting}", literal("snowkey." + w.schema() + "_" + w.name()),
-		"{token}", literal("sql:" + name),
+		"{counter}", quote(name + "_counter"), "{counter:}", counter,
+		"{history}", quote(name + "_history"), "{history:}", history,
+		"{hash}", hash, "{setting of}", setting, "{limit}", "nullif(current_setting(" + setting + " || pg_sequence_last_value(" + history + "), true), '')::bigint",
+		"{name}", literal(name), "{token}", literal("sql:" + name),
 		"{namespace}", literal(session.ToASCII(namespace)), "{layout}", literal(session.ToASCII(layout.String())),
 		"{protocol}", fmt.Sprint(protocol.Version), "{worker}", n(worker), "{never}", n(neverExpires),
 		"{epoch}", n(s.epoch), "{unit}", n(s.unit), "{ahead}", n((window + skew).Microseconds()), "{skew}", n(skew.Microseconds()),
@@ -224,12 +231,7 @@ func (w Writer) words() (*strings.Replacer, error) {
 		"{fixed}", n(s.fixed | worker<<s.workerShift), "{time shift}", n(int64(s.timeShift)), "{sequence shift}", n(int64(s.sequenceShift)),
 		"{now}", "floor(date_part('epoch', clock_timestamp()) * 1000000)::bigint",
 	}
-	identity := "(SELECT system_identifier FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), {ns:}::oid, {lease:}::oid, " +
-		"pg_relation_filenode({lease:}), {counter:}::oid, {worker}"
-	identity = strings.NewReplacer("{ns:}", literal(quote(w.schema()+"."+w.table()+"_ns"))+"::regclass",
-		"{lease:}", literal(quote(w.schema()+"."+w.table()))+"::regclass",
-		"{counter:}", literal(quote(name+"_counter"))+"::regclass", "{worker}", n(worker)).Replace(identity)
-	return strings.NewReplacer(append(pairs, "{identity}", identity)...), nil
+	return strings.NewReplacer(pairs...), nil
 }
 
 // literal quotes a string for PostgreSQL, in any setting of standard_conforming_strings.

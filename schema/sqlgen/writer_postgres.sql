@@ -2,17 +2,25 @@
 DO $snowkey$
 DECLARE
 	now bigint := {now};
+	free bigint := ((now + {ahead} - {epoch}) / {unit} + 1) * {ids}; -- the bound of a new row
 	who text;
 BEGIN
+	PERFORM (SELECT system_identifier FROM pg_control_system()); -- the functions need it
 	SELECT layout INTO who FROM (SELECT layout FROM {ns} WHERE namespace = {namespace} UNION SELECT layout FROM {lease} WHERE namespace = {namespace}) l
 		WHERE layout <> {layout} LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'snowkey: namespace % has another layout: %', {namespace}, who
 			USING ERRCODE = '55000', HINT = 'Print this SQL again with that layout, or with another namespace.';
 	END IF;
+	SELECT format('worker number %s of namespace %s', worker, namespace) INTO who FROM {lease}
+		WHERE token = {token} AND (namespace, layout, worker) <> ({namespace}, {layout}, {worker}) LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'snowkey: the function % already makes ids with %', {name}, who
+			USING ERRCODE = '55000', HINT = 'Print this SQL again with another --name.';
+	END IF;
 
 	INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
-		VALUES ({namespace}, {layout}, {worker}, {token}, 0, ((now + {ahead} - {epoch}) / {unit} + 1) * {ids}, {never}, 'SQL')
+		VALUES ({namespace}, {layout}, {worker}, {token}, 0, free, {never}, 'SQL')
 		ON CONFLICT DO NOTHING;
 	UPDATE {lease} SET token = {token}, revision = revision + 1, expires_at = {never}, label = 'SQL'
 		WHERE namespace = {namespace} AND layout = {layout} AND worker = {worker} AND protocol = {protocol}
@@ -23,12 +31,18 @@ BEGIN
 		RAISE EXCEPTION 'snowkey: worker number {worker} of namespace % is leased by %', {namespace}, who
 			USING ERRCODE = '55006', HINT = 'Stop that process, or print this SQL again with another --worker.';
 	END IF;
+
+	-- Processes only add rows in bulk above the ones that exist, so this adds the rows below.
+	INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
+		SELECT {namespace}, {layout}, w, '-', 0, free, 0, '-' FROM generate_series(GREATEST({worker} - 1024, 0), {worker} - 1) w
+		ON CONFLICT DO NOTHING;
 END
 $snowkey$
 ;;
 
 -- The counter has the tick in its upper bits and a number in the lower {room bits}. Numbers below {ids} become ids. The history
--- is a hash that shows whether commits may have been lost since the counter was last raised above them.
+-- is a hash that shows whether commits may have been lost since the counter was last raised above them. Neither may be dropped,
+-- because they remember which ids were made. If they are lost, new ones start above everything that the old ones allowed.
 CREATE SEQUENCE IF NOT EXISTS {counter} AS bigint CACHE 1
 ;;
 CREATE SEQUENCE IF NOT EXISTS {history} AS bigint CACHE 1
@@ -41,7 +55,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 DECLARE
 	now bigint;
 	began bigint;
-	limits bigint := nullif(current_setting({setting}, true), '');    -- this session may use ticks below it
+	limits bigint;           -- this session may use ticks below it
 	granted bigint;          -- the first number that a process may have been granted
 	hash bigint;
 	known boolean := true;
@@ -52,6 +66,11 @@ DECLARE
 	delay bigint;
 	waited bigint := 0;
 BEGIN
+	-- A limit is only valid for the counter for which it was found, and only while no other session has raised that counter above
+	-- lost commits. From this look until the transaction ends, DROP SEQUENCE waits.
+	IF pg_sequence_last_value({counter:}) IS NOT NULL THEN
+		limits := {limit};
+	END IF;
 	LOOP
 		now := {now};
 		IF limits IS NULL OR limits <= (now - {epoch}) / {unit} THEN
@@ -60,12 +79,12 @@ BEGIN
 			-- lock the row, because they would otherwise read what it was.
 			began := now;
 			IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
-				SELECT GREATEST(l.bound, n.fence), hashtextextended(concat_ws('/', {identity}, n.xmin), 0) & 9223372036854775806
-					INTO granted, hash FROM {lease} l LEFT JOIN {ns} n ON n.namespace = l.namespace AND n.layout = l.layout
+				SELECT GREATEST(l.bound, n.fence), {hash} INTO granted, hash
+					FROM {lease} l LEFT JOIN {ns} n ON n.namespace = l.namespace AND n.layout = l.layout
 					WHERE l.namespace = {namespace} AND l.layout = {layout} AND l.worker = {worker} AND l.token = {token} AND l.protocol = {protocol};
 			ELSE
-				SELECT GREATEST(l.bound, n.fence), hashtextextended(concat_ws('/', {identity}, n.xmin), 0) & 9223372036854775806
-					INTO granted, hash FROM {lease} l LEFT JOIN {ns} n ON n.namespace = l.namespace AND n.layout = l.layout
+				SELECT GREATEST(l.bound, n.fence), {hash} INTO granted, hash
+					FROM {lease} l LEFT JOIN {ns} n ON n.namespace = l.namespace AND n.layout = l.layout
 					WHERE l.namespace = {namespace} AND l.layout = {layout} AND l.worker = {worker} AND l.token = {token} AND l.protocol = {protocol}
 					FOR SHARE OF l;
 			END IF;
@@ -75,7 +94,7 @@ BEGIN
 			END IF;
 			limits := (began + {ahead} - {epoch}) / {unit} + 1;
 			least_tick := (granted + {ids} - 1) / {ids};
-			known := pg_sequence_last_value({history:}) IS NOT DISTINCT FROM hash + 1;
+			known := pg_sequence_last_value({history:}) IS NOT DISTINCT FROM hash AND pg_sequence_last_value({counter:}) IS NOT NULL;
 			IF NOT known OR mine >> {sequence bits} < least_tick THEN
 				mine := NULL;
 			END IF;
@@ -100,6 +119,7 @@ BEGIN
 				last := nextval({counter:});
 				IF last & {mask} < {ids} THEN
 					first := (last >> {room} << {sequence bits}) | (last & {mask});
+					final := first;
 				END IF;
 			END IF;
 			IF first IS NULL THEN
@@ -109,11 +129,9 @@ BEGIN
 				IF NOT known OR final >> {sequence bits} < limits THEN
 					PERFORM setval({counter:}, (final >> {sequence bits} << {room}) | (final & ({ids} - 1)));
 				END IF;
-				IF NOT known THEN
-					PERFORM setval({history:}, hash + 1);
-				END IF;
-			ELSE
-				final := first;
+			END IF;
+			IF NOT known THEN
+				PERFORM setval({history:}, hash);
 			END IF;
 			RAISE EXCEPTION USING ERRCODE = 'SK001';
 		EXCEPTION
@@ -127,7 +145,9 @@ BEGIN
 			RAISE EXCEPTION 'snowkey: the layout has ended' USING ERRCODE = '22003';
 		END IF;
 		IF final >> {sequence bits} < limits THEN
-			PERFORM set_config({setting}, limits::text, false);
+			IF began IS NOT NULL THEN
+				PERFORM set_config({setting of} || hash, limits::text, false);
+			END IF;
 			RETURN first;
 		END IF;
 
@@ -153,19 +173,21 @@ $snowkey$
 CREATE OR REPLACE FUNCTION {next}() RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $snowkey$
 DECLARE
+	limits bigint;
 	v bigint;
 	now bigint;
 BEGIN
 	PERFORM txid_current(); -- so that COMMIT flushes the sequence, also if the transaction writes nothing else
-	-- Look before drawing. Each session then draws at most one number too many from a tick.
+	-- Look before drawing. Each session then draws at most one number too many from a tick, and none from a new counter.
 	IF pg_sequence_last_value({counter:}) & {mask} < {ids} THEN
+		limits := {limit};
 		v := nextval({counter:});
 		now := ({now} - {epoch}) / {unit};
 		IF v & {mask} >= {ids} OR v >> {room} < now - {stale} THEN
 			v := NULL;
 		ELSIF v >> {room} < now THEN
 			v := (v >> {room} << {sequence bits}) | (v & {mask});
-		ELSIF v >> {room} < current_setting({setting}, true)::bigint THEN
+		ELSIF v >> {room} < limits THEN
 			RETURN {fixed} | (v >> {room} << {time shift}) | ((v & {mask}) << {sequence shift});
 		ELSE
 			v := NULL;
@@ -184,6 +206,7 @@ DECLARE
 	first bigint;
 BEGIN
 	IF n > 0 THEN
+		PERFORM txid_current();
 		first := {enter}(n, NULL);
 		RETURN QUERY SELECT {fixed} | (v >> {sequence bits} << {time shift}) | ((v & ({ids} - 1)) << {sequence shift})
 			FROM generate_series(first, first + n - 1) v;

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +26,30 @@ func install(t *testing.T, db *sql.DB, w sqlgen.Writer) {
 	}
 	run(t, db, statements...)
 }
+
+// without returns the statements that install w, each old text of edits replaced by the next
+// one. What is left out this way must make a test fail, which shows that it is needed.
+func without(t *testing.T, w sqlgen.Writer, edits ...string) []string {
+	t.Helper()
+	statements, err := w.Postgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(edits); i += 2 {
+		found := false
+		for k, s := range statements {
+			found = found || strings.Contains(s, edits[i])
+			statements[k] = strings.ReplaceAll(s, edits[i], edits[i+1])
+		}
+		if !found {
+			t.Fatalf("the SQL does not have %s", edits[i])
+		}
+	}
+	return statements
+}
+
+// above reports whether the smallest of some ids is above all others.
+func above(ids, others []int64) bool { return slices.Min(ids) > slices.Max(others) }
 
 func run(t *testing.T, db interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
@@ -193,6 +218,15 @@ func TestReserved(t *testing.T) {
 		second.Close(context.Background())
 		t.Error("a second process leased a worker number")
 	}
+	other := snowkey.Config{Layout: layout, Namespace: "other"}
+	run(t, db, without(t, sqlgen.Writer{Layout: layout, Namespace: "other", Name: "other"}, "7258118400000000", "0")...)
+	for range 2 {
+		pool, err := snowkey.Open(t.Context(), store, other)
+		if err != nil {
+			t.Fatalf("a process can't lease a reserved number that has expired: %v", err)
+		}
+		defer pool.Close(context.Background())
+	}
 	findings, err := snowkey.Doctor(t.Context(), store, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -202,28 +236,47 @@ func TestReserved(t *testing.T) {
 			t.Errorf("doctor: %s", f.Text)
 		}
 	}
-	// A number that a process holds can't be reserved.
-	statements, err := sqlgen.Writer{Layout: layout, Name: "other"}.Postgres()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, statement := range statements {
-		if _, err = db.ExecContext(t.Context(), statement); err != nil {
-			break
+	// A number is reserved for one function, and a function has one number.
+	for _, tt := range []struct {
+		w   sqlgen.Writer
+		has string
+	}{
+		{sqlgen.Writer{Layout: layout, Name: "another"}, "is leased by SQL"},
+		{sqlgen.Writer{Layout: layout, Namespace: "third"}, "already makes ids with worker number 1 of namespace default"},
+		{sqlgen.Writer{Name: "another"}, "has another layout"},
+	} {
+		if err := refused(t, db, tt.w); err == nil || !strings.Contains(err.Error(), tt.has) {
+			t.Errorf("got %v, want %s", err, tt.has)
 		}
 	}
-	if err == nil || !strings.Contains(err.Error(), "is leased by SQL") {
-		t.Errorf("a second function got the same worker number: %v", err)
+	if left := query(t, db, "SELECT count(*) FROM pg_class WHERE relname LIKE 'another%' UNION ALL SELECT count(*) FROM snowkey_lease WHERE namespace = 'third'"); left[0]+left[1] > 0 {
+		t.Errorf("statements that were refused left %d sequences and %d rows", left[0], left[1])
 	}
+}
+
+// refused executes the statements that install w up to the first error.
+func refused(t *testing.T, db *sql.DB, w sqlgen.Writer) error {
+	t.Helper()
+	for _, statement := range without(t, w) {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // TestFence raises the fence, as an operator does after a restore that can't be detected.
 // The next session begins above it, though the counter was below.
 func TestFence(t *testing.T) {
+	t.Run("", func(t *testing.T) { fence(t, true) })
+	t.Run("not read", func(t *testing.T) { fence(t, false, "GREATEST(l.bound, n.fence)", "l.bound") })
+}
+
+func fence(t *testing.T, want bool, edits ...string) {
 	db := dbtest.Postgres(t).Connect(t)
 	store := sqlstore.Postgres(db)
 	cfg := snowkey.Config{MaxWorker: 9}
-	install(t, db, sqlgen.Writer{})
+	run(t, db, without(t, sqlgen.Writer{}, edits...)...)
 	pool, err := snowkey.Open(t.Context(), store, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -233,14 +286,11 @@ func TestFence(t *testing.T) {
 	if err := snowkey.Fence(t.Context(), store, cfg); err != nil {
 		t.Fatal(err)
 	}
-	var fence int64
-	if err := db.QueryRow("SELECT fence FROM snowkey_lease_ns").Scan(&fence); err != nil {
-		t.Fatal(err)
-	}
+	fence := query(t, db, "SELECT fence FROM snowkey_lease_ns")[0]
 	db.SetMaxIdleConns(0) // so that the next query has a new session
 	id := query(t, db, "SELECT snowkey_next()")[0]
-	if counter := id>>22<<12 | id&4095; counter < fence {
-		t.Errorf("the counter of %d is %d, below the fence %d", id, counter, fence)
+	if counter := id>>22<<12 | id&4095; counter >= fence != want {
+		t.Errorf("the counter of %d is %d, and the fence %d", id, counter, fence)
 	}
 	// Without its row, a new session makes no ids.
 	run(t, db, "DELETE FROM snowkey_lease WHERE worker = 1023")
@@ -293,11 +343,71 @@ func TestSessions(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	var all, different, locks int
-	if err := db.QueryRow("SELECT count(*), count(DISTINCT id), (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory') FROM rows").Scan(&all, &different, &locks); err != nil {
-		t.Fatal(err)
+	counts := query(t, db, "SELECT count(*) FROM rows UNION ALL SELECT count(DISTINCT id) FROM rows UNION ALL SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+	if counts[0] != counts[1] || counts[0] < 1000 || counts[2] > 0 {
+		t.Errorf("%d rows have %d different ids, and %d locks are held", counts[0], counts[1], counts[2])
 	}
-	if all != different || all < 1000 || locks > 0 {
-		t.Errorf("%d rows have %d different ids, and %d locks are held", all, different, locks)
+}
+
+const (
+	lock    = `pg_advisory_xact_lock(1936418169, '"public"."snowkey_next_counter"'::regclass::oid::integer)`
+	tryLock = `pg_try_advisory_xact_lock(1936418169, '"public"."snowkey_next_counter"'::regclass::oid::integer)`
+	look    = `last := COALESCE(pg_sequence_last_value('"public"."snowkey_next_counter"'::regclass), 0);`
+)
+
+// TestLock has sessions pause while they enter a tick.
+func TestLock(t *testing.T) {
+	pause := []string{look, look + " PERFORM pg_sleep(0.002);"}
+	for name, tt := range map[string]struct {
+		edits   []string
+		repeats bool
+	}{
+		"":                 {pause, false},
+		"without the lock": {append(pause, "NOT "+tryLock, "false", lock, "1"), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := dbtest.Postgres(t).Connect(t)
+			run(t, db, without(t, sqlgen.Writer{}, tt.edits...)...)
+			run(t, db, "CREATE TABLE rows (id bigint)")
+			var wait sync.WaitGroup
+			for range 8 {
+				wait.Go(func() {
+					for range 10 {
+						if _, err := db.ExecContext(t.Context(), "INSERT INTO rows SELECT snowkey_next(2) UNION ALL SELECT snowkey_next()"); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			wait.Wait()
+			counts := query(t, db, "SELECT count(*) FROM rows UNION ALL SELECT count(DISTINCT id) FROM rows")
+			if counts[0] != 240 || counts[0] > counts[1] != tt.repeats {
+				t.Errorf("%d rows have %d different ids", counts[0], counts[1])
+			}
+		})
+	}
+}
+
+// TestFirst reserves a worker number before the first process adds rows. The processes
+// find the rows that they would have added.
+func TestFirst(t *testing.T) {
+	db := dbtest.Postgres(t).Connect(t)
+	for i, tt := range []struct {
+		layout idgen.Layout
+		rows   int64
+	}{{idgen.DefaultLayout(), 1024}, {idgen.Sonyflake(), 1025}} {
+		cfg := snowkey.Config{Layout: tt.layout, Namespace: fmt.Sprint("n", i)}
+		install(t, db, sqlgen.Writer{Layout: tt.layout, Namespace: cfg.Namespace, Name: fmt.Sprint("next", i)})
+		for range 3 {
+			pool, err := snowkey.Open(t.Context(), sqlstore.Postgres(db), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close(context.Background())
+		}
+		rows := query(t, db, "SELECT count(*) FROM snowkey_lease WHERE namespace = '"+cfg.Namespace+"'")
+		if rows[0] != tt.rows {
+			t.Errorf("%v: %d rows, want %d", tt.layout, rows[0], tt.rows)
+		}
 	}
 }
