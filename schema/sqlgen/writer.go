@@ -5,6 +5,8 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"math/bits"
 	"regexp"
 	"strings"
@@ -210,7 +212,9 @@ func (w Writer) words() (*strings.Replacer, error) {
 	n := func(v int64) string { return fmt.Sprint(v) }
 	regclass := func(name string) string { return literal(quote(name)) + "::regclass" }
 	counter, history, lease := regclass(name+"_counter"), regclass(name+"_history"), regclass(w.schema()+"."+w.table())
-	setting := "'snowkey.limit_' || " + counter + "::oid || '_'"
+	setting := func(hash string) string { return "concat('snowkey.limit_', " + counter + "::oid, '_', " + hash + ")" }
+	key := fnv.New32a() // of the lock; not the oid, which would be constant in plans that are cached
+	io.WriteString(key, name)
 	// hash is odd, because a sequence has no 0. The row of the lease is rewritten by each restore
 	// of a dump, and by nothing else.
 	hash := "hashtextextended(concat_ws('/', (SELECT system_identifier FROM pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), " +
@@ -220,7 +224,8 @@ func (w Writer) words() (*strings.Replacer, error) {
 		"{next}", quote(name), "{enter}", quote(name + "_enter"),
 		"{counter}", quote(name + "_counter"), "{counter:}", counter,
 		"{history}", quote(name + "_history"), "{history:}", history,
-		"{hash}", hash, "{setting of}", setting, "{limit}", "nullif(current_setting(" + setting + " || pg_sequence_last_value(" + history + "), true), '')::bigint",
+		"{hash}", hash, "{setting of hash}", setting("hash"), "{key}", fmt.Sprint(int32(key.Sum32())),
+		"{limit}", "nullif(current_setting(" + setting("pg_sequence_last_value("+history+")") + ", true), '')::bigint",
 		"{name}", literal(name), "{token}", literal("sql:" + name),
 		"{namespace}", literal(session.ToASCII(namespace)), "{layout}", literal(session.ToASCII(layout.String())),
 		"{protocol}", fmt.Sprint(protocol.Version), "{worker}", n(worker), "{never}", n(neverExpires),

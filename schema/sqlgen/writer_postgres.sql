@@ -104,8 +104,8 @@ BEGIN
 		-- sequences keep their new values.
 		BEGIN
 			IF mine IS NULL THEN
-				PERFORM pg_advisory_xact_lock(1936418169, {counter:}::oid::integer);
-			ELSIF NOT pg_try_advisory_xact_lock(1936418169, {counter:}::oid::integer) THEN
+				PERFORM pg_advisory_xact_lock(1936418169, {key});
+			ELSIF NOT pg_try_advisory_xact_lock(1936418169, {key}) THEN
 				RAISE EXCEPTION USING ERRCODE = 'SK002'; -- another session is entering the next tick
 			END IF;
 			now := {now};
@@ -146,7 +146,7 @@ BEGIN
 		END IF;
 		IF final >> {sequence bits} < limits THEN
 			IF began IS NOT NULL THEN
-				PERFORM set_config({setting of} || hash, limits::text, false);
+				PERFORM set_config({setting of hash}, limits::text, false);
 			END IF;
 			RETURN first;
 		END IF;

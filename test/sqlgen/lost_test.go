@@ -23,12 +23,12 @@ const (
 var (
 	// A session keeps its limit for any counter of the same name.
 	keepsLimits = []string{
-		"'snowkey.limit_' || " + counter + "::oid || '_' || hash", "'snowkey.limit'",
-		"'snowkey.limit_' || " + counter + "::oid || '_' || pg_sequence_last_value(" + history + ")", "'snowkey.limit'",
+		"concat('snowkey.limit_', " + counter + "::oid, '_', hash)", "'snowkey.limit'",
+		"concat('snowkey.limit_', " + counter + "::oid, '_', pg_sequence_last_value(" + history + "))", "'snowkey.limit'",
 		"IF pg_sequence_last_value(" + counter + ") IS NOT NULL THEN", "IF true THEN",
 	}
 	// A session keeps its limit for any counter that was raised in the same database.
-	keepsLimitsOfOther = []string{"'snowkey.limit_' || " + counter + "::oid || '_'", "'snowkey.limit_'"}
+	keepsLimitsOfOther = []string{"concat('snowkey.limit_', " + counter + "::oid, '_', ", "concat('snowkey.limit_', "}
 
 	// The counter is never raised above what may be lost.
 	neverRaises = []string{
