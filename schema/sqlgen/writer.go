@@ -104,14 +104,15 @@ func (w Writer) PostgresGrants(role string) []string {
 	}
 }
 
-// PostgresDrop returns the statement that removes the functions. The worker number stays
-// reserved, because processes must not make the ids that the functions made. The two
+// PostgresDrop returns the statements that remove the functions. The worker number stays
+// reserved, because processes must not make the ids that the functions made. Two
 // sequences stay too. They remember these ids, in case the functions are created again.
 func (w Writer) PostgresDrop() []string {
 	next := session.Postgres.Quote(w.schema() + "." + w.name())
 	of := func(part string) string { return session.Postgres.Quote(w.schema() + "." + w.name() + part) }
 	return []string{
 		fmt.Sprintf("DROP FUNCTION %s(), %s(bigint), %s(bigint, bigint)", next, next, of("_enter")),
+		fmt.Sprintf("DROP SEQUENCE %s", of("_flush")),
 	}
 }
 
@@ -223,6 +224,7 @@ func (w Writer) words() (*strings.Replacer, error) {
 		"{ns}", quote(w.schema() + "." + w.table() + "_ns"), "{lease}", quote(w.schema() + "." + w.table()),
 		"{next}", quote(name), "{enter}", quote(name + "_enter"),
 		"{counter}", quote(name + "_counter"), "{counter:}", counter,
+		"{flush}", quote(name + "_flush"), "{flush:}", regclass(name + "_flush"), "{not flushed}", "current_setting('snowkey.flush', true) IS DISTINCT FROM 'on'",
 		"{history}", quote(name + "_history"), "{history:}", history,
 		"{hash}", hash, "{setting of hash}", setting("hash"), "{key}", fmt.Sprint(int32(key.Sum32())),
 		"{limit}", "nullif(current_setting(" + setting("pg_sequence_last_value("+history+")") + ", true), '')::bigint",

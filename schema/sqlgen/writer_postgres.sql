@@ -32,9 +32,9 @@ BEGIN
 			USING ERRCODE = '55006', HINT = 'Stop that process, or print this SQL again with another --worker.';
 	END IF;
 
-	-- Processes only add rows in bulk above the ones that exist, so this adds the rows below.
+	-- Processes only add many rows above the ones that exist, so this adds the first ones.
 	INSERT INTO {lease} (namespace, layout, worker, token, revision, bound, expires_at, label)
-		SELECT {namespace}, {layout}, w, '-', 0, free, 0, '-' FROM generate_series(GREATEST({worker} - 1024, 0), {worker} - 1) w
+		SELECT {namespace}, {layout}, w, '-', 0, free, 0, '-' FROM generate_series(0, LEAST({worker}, 1024) - 1) w
 		ON CONFLICT DO NOTHING;
 END
 $snowkey$
@@ -46,6 +46,11 @@ $snowkey$
 CREATE SEQUENCE IF NOT EXISTS {counter} AS bigint CACHE 1
 ;;
 CREATE SEQUENCE IF NOT EXISTS {history} AS bigint CACHE 1
+;;
+
+-- COMMIT waits for the disk only if the transaction has written something. nextval mostly does not write, so each transaction
+-- sets this sequence once. Its value has no meaning.
+CREATE SEQUENCE IF NOT EXISTS {flush} AS bigint CACHE 1
 ;;
 
 -- Takes n numbers and returns the first of them, as tick * {ids} + number. Draws them from the current tick if n is 1, and
@@ -177,7 +182,9 @@ DECLARE
 	v bigint;
 	now bigint;
 BEGIN
-	PERFORM txid_current(); -- so that COMMIT flushes the sequence, also if the transaction writes nothing else
+	IF {not flushed} THEN
+		PERFORM setval({flush:}, 1), set_config('snowkey.flush', 'on', true);
+	END IF;
 	-- Look before drawing. Each session then draws at most one number too many from a tick, and none from a new counter.
 	IF pg_sequence_last_value({counter:}) & {mask} < {ids} THEN
 		limits := {limit};
@@ -206,7 +213,9 @@ DECLARE
 	first bigint;
 BEGIN
 	IF n > 0 THEN
-		PERFORM txid_current();
+		IF {not flushed} THEN
+			PERFORM setval({flush:}, 1), set_config('snowkey.flush', 'on', true);
+		END IF;
 		first := {enter}(n, NULL);
 		RETURN QUERY SELECT {fixed} | (v >> {sequence bits} << {time shift}) | ((v & ({ids} - 1)) << {sequence shift})
 			FROM generate_series(first, first + n - 1) v;

@@ -174,7 +174,7 @@ func TestCrash(t *testing.T) {
 	db, process := dbtest.Killable(t, "postgres", "wal_writer_delay=10s")
 	c := db.Connect(t)
 	c.SetMaxIdleConns(0)
-	flushes := "PERFORM txid_current();"
+	flushes := `setval('"public"."wrong_next_flush"'::regclass, 1), `
 	install(t, c, sqlgen.Writer{})
 	run(t, c, without(t, sqlgen.Writer{Namespace: "wrong", Name: "wrong_next"}, flushes, "")...)
 	for _, name := range []string{"snowkey_next()", "snowkey_next(1)", "wrong_next()", "wrong_next(1)"} {

@@ -84,6 +84,11 @@ func query(t *testing.T, db interface {
 	return ids
 }
 
+func count(t *testing.T, db *sql.DB, what string) int64 {
+	t.Helper()
+	return query(t, db, "SELECT "+what)[0]
+}
+
 // TestLayouts parses ids of every preset that SQL can make.
 func TestLayouts(t *testing.T) {
 	db := dbtest.Postgres(t).Connect(t)
@@ -249,8 +254,9 @@ func TestReserved(t *testing.T) {
 			t.Errorf("got %v, want %s", err, tt.has)
 		}
 	}
-	if left := query(t, db, "SELECT count(*) FROM pg_class WHERE relname LIKE 'another%' UNION ALL SELECT count(*) FROM snowkey_lease WHERE namespace = 'third'"); left[0]+left[1] > 0 {
-		t.Errorf("statements that were refused left %d sequences and %d rows", left[0], left[1])
+	sequences, rows := count(t, db, "count(*) FROM pg_class WHERE relname LIKE 'another%'"), count(t, db, "count(*) FROM snowkey_lease WHERE namespace = 'third'")
+	if sequences+rows > 0 {
+		t.Errorf("statements that were refused left %d sequences and %d rows", sequences, rows)
 	}
 }
 
@@ -320,16 +326,16 @@ func TestSessions(t *testing.T) {
 	for i := range 8 {
 		wait.Go(func() {
 			for k := range 25 {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				if (i+k)%5 == 0 {
-					cancel()
-					ctx, cancel = context.WithTimeout(t.Context(), time.Duration(1+k)*time.Millisecond)
+				patience, cancelled := time.Minute, (i+k)%5 == 0
+				if cancelled {
+					patience = time.Duration(1+k) * time.Millisecond
 				}
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				_, err := db.ExecContext(ctx, "INSERT INTO rows SELECT snowkey_next() FROM generate_series(1, 300)")
 				if err == nil {
 					_, err = db.ExecContext(ctx, "INSERT INTO rows SELECT snowkey_next(30)")
 				}
-				if err != nil && ctx.Err() == nil {
+				if err != nil && !cancelled {
 					t.Error(err)
 				}
 				cancel()
@@ -343,9 +349,9 @@ func TestSessions(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	counts := query(t, db, "SELECT count(*) FROM rows UNION ALL SELECT count(DISTINCT id) FROM rows UNION ALL SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
-	if counts[0] != counts[1] || counts[0] < 1000 || counts[2] > 0 {
-		t.Errorf("%d rows have %d different ids, and %d locks are held", counts[0], counts[1], counts[2])
+	all, different := count(t, db, "count(*) FROM rows"), count(t, db, "count(DISTINCT id) FROM rows")
+	if locks := count(t, db, "count(*) FROM pg_locks WHERE locktype = 'advisory'"); all != different || all < 1000 || locks > 0 {
+		t.Errorf("%d rows have %d different ids, and %d locks are held", all, different, locks)
 	}
 }
 
@@ -375,24 +381,29 @@ func TestLock(t *testing.T) {
 				})
 			}
 			wait.Wait()
-			counts := query(t, db, "SELECT count(*) FROM rows UNION ALL SELECT count(DISTINCT id) FROM rows")
-			if counts[0] != 240 || counts[0] > counts[1] != tt.repeats {
-				t.Errorf("%d rows have %d different ids", counts[0], counts[1])
+			all, different := count(t, db, "count(*) FROM rows"), count(t, db, "count(DISTINCT id) FROM rows")
+			if all != 240 || all > different != tt.repeats {
+				t.Errorf("%d rows have %d different ids", all, different)
 			}
 		})
 	}
 }
 
 // TestFirst reserves a worker number before the first process adds rows. The processes
-// find the rows that they would have added.
+// find the rows that they would have added. Without these, each would add its own.
 func TestFirst(t *testing.T) {
 	db := dbtest.Postgres(t).Connect(t)
 	for i, tt := range []struct {
 		layout idgen.Layout
 		rows   int64
-	}{{idgen.DefaultLayout(), 1024}, {idgen.Sonyflake(), 1025}} {
-		cfg := snowkey.Config{Layout: tt.layout, Namespace: fmt.Sprint("n", i)}
-		install(t, db, sqlgen.Writer{Layout: tt.layout, Namespace: cfg.Namespace, Name: fmt.Sprint("next", i)})
+		edits  []string
+	}{
+		{idgen.DefaultLayout(), 1024, nil},
+		{idgen.Sonyflake(), 1025, nil},
+		{idgen.DefaultLayout(), 4, []string{"generate_series(0, LEAST(", "generate_series(9999, LEAST("}},
+	} {
+		cfg := snowkey.Config{Layout: tt.layout, Namespace: fmt.Sprint("n", i), PreferSame: true}
+		run(t, db, without(t, sqlgen.Writer{Layout: tt.layout, Namespace: cfg.Namespace, Name: fmt.Sprint("next", i)}, tt.edits...)...)
 		for range 3 {
 			pool, err := snowkey.Open(t.Context(), sqlstore.Postgres(db), cfg)
 			if err != nil {
@@ -400,9 +411,8 @@ func TestFirst(t *testing.T) {
 			}
 			defer pool.Close(context.Background())
 		}
-		rows := query(t, db, "SELECT count(*) FROM snowkey_lease WHERE namespace = '"+cfg.Namespace+"'")
-		if rows[0] != tt.rows {
-			t.Errorf("%v: %d rows, want %d", tt.layout, rows[0], tt.rows)
+		if rows := count(t, db, "count(*) FROM snowkey_lease WHERE namespace = '"+cfg.Namespace+"'"); rows != tt.rows {
+			t.Errorf("%v: %d rows, want %d", tt.layout, rows, tt.rows)
 		}
 	}
 }
