@@ -88,6 +88,7 @@ type core struct {
 	log    logger
 	tenures
 
+	sleeper           sleeper
 	waits, leaseWaits waitCount
 	clockErrors       atomic.Int64
 }
@@ -273,13 +274,10 @@ func (c *core) lead(number int64, now time.Duration) time.Duration {
 //
 // We can't rely on a single sleep, because the clock may meanwhile be stepped, be
 // corrected or stand still. Instead, wait reads the clock again after each sleep and
-// never sleeps longer than resyncEvery. Each sleep is also a little longer than
-// necessary. Otherwise a generator at its maximum rate would wake a call for every few
-// numbers, and waking a call costs more than making an id.
+// never sleeps longer than resyncEvery.
 func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
-	const shortest = 100 * time.Microsecond
-	longer := min(g.maxAhead/2, 5*time.Millisecond)
-	var timer *time.Timer
+	longer := g.oversleep()
+	waits := false
 	for {
 		lead := g.lead(number, g.clock.now())
 		left := lead - s.maxAhead
@@ -289,20 +287,12 @@ func (g *Generator) wait(ctx context.Context, s *sequence, number int64) error {
 		case left > g.maxWait:
 			return g.late(s, number, lead) // the clock was set back during the wait
 		}
-		nap := min(max(left+longer, shortest), resyncEvery)
-		if timer == nil {
-			timer = time.NewTimer(nap)
-			defer timer.Stop()
+		if !waits {
+			waits = true
 			defer g.waits.begin()()
-		} else {
-			timer.Reset(nap)
 		}
-		select {
-		case <-timer.C:
-		case <-g.closed:
-			return g.refuse
-		case <-ctx.Done():
-			return waitError(ctx)
+		if err := g.sleep(ctx, min(max(left+longer, shortestSleep), resyncEvery), longer); err != nil {
+			return err
 		}
 	}
 }
