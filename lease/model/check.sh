@@ -190,6 +190,7 @@ run caught 'sequence: follows the clock back' -DBROKEN_CLOCK
 run caught 'sequence: dropped, starts at the clock' -DSESSIONS=2 -DDROPS=1 -DBROKEN_FRESH_NOW
 run caught 'sequence: dropped, drawn from before it is raised' -DSESSIONS=2 -DDROPS=1 -DBROKEN_FRESH_LOOK
 run caught 'sequence: dropped while it is used' -DSESSIONS=2 -DDROPS=1 -DBROKEN_DROP_EARLY
+run caught 'sequence: crash, COMMIT does not wait for the disk' -DSESSIONS=2 -DCRASHES=1 -DBROKEN_NO_FLUSH
 run caught 'outside: sequence, crash, an id used before its commit' -DSESSIONS=2 -DCRASHES=1 -DLIMIT_UNCOMMITTED
 
 # Leases that the processes of a host pass on to each other.

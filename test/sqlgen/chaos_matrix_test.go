@@ -19,10 +19,10 @@ import (
 	"github.com/snowkey-go/snowkey/schema/sqlgen"
 )
 
-// TestMatrixTogether has processes and sessions of SQL make ids in one namespace, while the
-// server is killed, its clock is set, the functions and sequences are dropped and created
-// again, and a standby that lacks commits is promoted. No id may repeat. It repeats the run
-// with functions that do not raise their counter.
+// TestMatrixTogether has processes and sessions of SQL make ids in one namespace. Meanwhile
+// the server is killed, and its clock is set. The functions and sequences are dropped and
+// created again. Then a standby that lacks commits is promoted. No id may repeat, except in
+// a second run, in which the functions do not raise their counter.
 func TestMatrixTogether(t *testing.T) {
 	layout, err := idgen.NewLayout(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Millisecond, idgen.Time(41), idgen.Worker(2), idgen.Sequence(12))
 	if err != nil {
